@@ -1,0 +1,70 @@
+# `make` alone lists what there is. Nothing needs to be installed first but Python >= 3.11: the environment is made in
+# .venv, from the package registry, and made again when pyproject.toml changes or the folder has moved.
+#
+#   make test ARGS="-k scan -x"        pass arguments on to pytest
+#   make test PYTHON=python3.13        with this Python
+#   make test PYTHON_ENV=system        with the current python3 and what it has; installs nothing
+
+.DEFAULT_GOAL := help
+PYTHON_ENV ?= venv
+# A fixed name for each kind of machine, so that its results are one series: not the host's name.
+BENCH_MACHINE ?= $(shell nvidia-smi >/dev/null 2>&1 && echo h200 || echo cpu)
+ARGS ?=
+
+ifeq ($(PYTHON_ENV),system)
+PY := $(or $(PYTHON),python3)
+export PYTHONPATH := $(CURDIR)$(if $(PYTHONPATH),:$(PYTHONPATH))
+else
+PY := $(CURDIR)/.venv/bin/python
+endif
+
+# Spread over all cores; what uses the GPU stays in one process. Without pytest-xdist: one after the other.
+PARALLEL = $$($(PY) -c 'import xdist' 2>/dev/null && printf '%s' '-n auto --dist loadgroup')
+PYTEST = $(PY) -m pytest
+
+.PHONY: help env demo test check fuzz bench wheel build format clean
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: env ## a scan written in Prism, run on this machine and compared with NumPy
+	@$(PY) examples/demo.py $(ARGS)
+
+test: env ## every test but the long ones; those for the GPU too, where there is one
+	@$(PYTEST) $(PARALLEL) $(ARGS)
+
+check: env ## style, types, who imports whom, and the examples in the documentation
+	@status=0; \
+	echo "== ruff check";           $(PY) -m ruff check .            || status=1; \
+	echo "== ruff format --check";  $(PY) -m ruff format --check .   || status=1; \
+	echo "== mypy --strict";        $(PY) -m mypy                    || status=1; \
+	echo "== imports and documentation"; \
+	$(PYTEST) -q tests/test_import_direction.py $(wildcard tests/docs) || status=1; \
+	exit $$status
+
+fuzz: env ## the long runs over generated programs (FUZZ_EXAMPLES=10000 each)
+	@$(PYTEST) $(PARALLEL) -m fuzz --hypothesis-profile=fuzz --hypothesis-show-statistics $(ARGS)
+
+bench: env ## run the benchmarks, record them under BENCH_MACHINE's name, and make their pages
+	@cd asv_bench && $(PY) -m asv machine --yes --machine $(BENCH_MACHINE)
+	@cd asv_bench && $(PY) -m asv run --python=same --launch-method spawn --machine $(BENCH_MACHINE) \
+	    --set-commit-hash "$$(git rev-parse HEAD)" $(ARGS)
+	@cd asv_bench && $(PY) -m asv publish && echo "open asv_bench/.asv/html/index.html"
+
+wheel: env ## build the wheel into dist/
+	@rm -rf build && $(PY) -m pip wheel --no-deps --no-build-isolation --wheel-dir dist . && rm -rf build
+
+build: env ## compile the library's kernels ahead of time, into prism/artifacts
+	@$(PY) -c 'import sys; from prism.cli import main; sys.exit(main())' build $(ARGS)
+
+format: env ## put the source in the house's form
+	@$(PY) -m ruff check --fix . ; $(PY) -m ruff format .
+
+clean: ## remove what the others made, except .venv
+	@rm -rf build dist *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache asv_bench/.asv
+	@find . -path ./.venv -prune -o -type d -name __pycache__ -exec rm -rf {} +
+
+env:
+ifneq ($(PYTHON_ENV),system)
+	@.ci/environment $(PYTHON)
+endif

@@ -1,0 +1,280 @@
+"""Declarations and assignments as closures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from prism.interpret.barriers import agreement
+from prism.interpret.errors import BoundsError
+from prism.interpret.expressions import compile_expression, local_checker, local_of, outside_local, owned
+from prism.interpret.frame import Frame, Local, make_local
+from prism.interpret.lanes import Mask, union
+from prism.interpret.memory import Address, Checker, Region, typed
+from prism.interpret.pointers import address_of
+from prism.interpret.scope import Eval, Run, Scope
+from prism.interpret.values import dtype_of, merge
+from prism.lang.perspective import Level
+from prism.lang.tree import Array, Assign, Component, Declare, Element, Item, Pointer, Scalar, SharedDeclare, Symbol, Var, Vector
+
+
+def per_thread(symbol: Symbol) -> bool:
+    """Whether each thread has its own of a local."""
+    return symbol.perspective.level == Level.THREAD
+
+
+def compile_declare(scope: Scope, statement: Declare) -> Run:
+    """A local variable."""
+    symbol = statement.symbol
+    if isinstance(symbol.type, Array):
+        return _declare_array(scope, statement, symbol.type)
+    if statement.value is not None:
+        return _store_variable(scope, symbol, owned(scope, statement.value), statement, fresh=True)
+    slot, check = scope.slot(symbol), scope.check
+    dtype = dtype_of(symbol.type) if isinstance(symbol.type, Scalar | Vector) else None
+    each, length = per_thread(symbol), symbol.type.length if isinstance(symbol.type, Vector) else 0
+
+    def run(frame: Frame) -> bool:
+        if length:
+            shape = (frame.block.machine.threads, length) if each else (length,)
+            frame.values[slot] = np.zeros(shape, dtype)
+        else:
+            frame.values[slot] = None if dtype is None else dtype.type(0).item()
+        if check:
+            frame.holes[slot] = False
+        return False
+
+    return run
+
+
+def _declare_array(scope: Scope, statement: Declare, type_: Array) -> Run:
+    slot, each, check = scope.slot(statement.symbol), per_thread(statement.symbol), scope.check
+    value = None if statement.value is None else compile_expression(scope, statement.value)
+
+    def run(frame: Frame) -> bool:
+        local = make_local(type_, each, frame.block.machine.threads, check)
+        if value is not None:
+            found = value(frame)
+            local.data[...] = found.data if isinstance(found, Local) else found
+            if local.initialised is not None:
+                local.initialised[...] = True
+        frame.values[slot] = local
+        return False
+
+    return run
+
+
+def compile_shared(scope: Scope, statement: SharedDeclare) -> Run:
+    """A shared object: bytes of the block's shared memory, with nothing in them."""
+    symbol = statement.symbol
+    pointer = symbol.type
+    assert isinstance(pointer, Pointer)
+    elements = int(np.prod(pointer.shape)) if pointer.shape else 1
+    size = pointer.element.bytes * elements
+    offset = _place(scope, statement, size)
+    slot, name, width = scope.slot(symbol), symbol.name, pointer.element.bytes
+
+    def run(frame: Frame) -> bool:
+        first = frame.shared + offset
+        data = typed(frame.block.shared[first : first + size], pointer.element)
+        region = Region(name, data, first, shared=True)
+        shadow = frame.block.shadow
+        if shadow is not None:
+            region.shadow, region.first, region.width = shadow, first // shadow.granule, width // shadow.granule
+            if shadow.initialised is not None:
+                shadow.initialised[first // shadow.granule : (first + size) // shadow.granule] = False
+        frame.values[slot] = Address(region)
+        return False
+
+    return run
+
+
+def _place(scope: Scope, statement: SharedDeclare, size: int) -> int:
+    symbol = statement.symbol
+    if scope.layout is not None and symbol in scope.layout.offsets:
+        offset = scope.layout.offsets[symbol]
+    else:
+        pointer = symbol.type
+        assert isinstance(pointer, Pointer)
+        align = max(statement.align, pointer.element.bytes)
+        offset = (scope.live + align - 1) // align * align
+    scope.live = max(scope.live, offset + size)
+    scope.high = max(scope.high, scope.live)
+    return offset
+
+
+def compile_assign(scope: Scope, statement: Assign) -> Run:
+    """`target = value`: the value is evaluated first."""
+    match statement.target:
+        case Var():
+            return _store_variable(scope, statement.target.symbol, owned(scope, statement.value), statement)
+        case Item():
+            return _store_item(scope, statement.target, compile_expression(scope, statement.value))
+        case Element():
+            return _store_element(scope, statement.target, compile_expression(scope, statement.value))
+        case Component():
+            return _store_component(scope, statement.target, compile_expression(scope, statement.value))
+        case other:
+            raise TypeError(f"{type(other).__name__} is no target")
+
+
+def _store_variable(scope: Scope, symbol: Symbol, value: Eval, node: Assign | Declare, *, fresh: bool = False) -> Run:
+    slot, each = scope.slot(symbol), per_thread(symbol)
+    valued = isinstance(symbol.type, Scalar | Vector)
+    dtype = dtype_of(symbol.type) if isinstance(symbol.type, Scalar | Vector) else None
+    scalar = isinstance(symbol.type, Scalar)
+    agree = agreement(scope, symbol.perspective, node.span, f"value of `{symbol.name}`")
+
+    def run(frame: Frame) -> bool:
+        found = value(frame)
+        if agree is not None:
+            agree(frame, found)
+        if not each:
+            if scalar and isinstance(found, np.ndarray):
+                found = found[frame.first()].item()
+        elif frame.mask is not True and valued and not fresh and dtype is not None:
+            found = merge(frame.mask, found, frame.values[slot], dtype)
+        frame.values[slot] = found
+        if frame.holes:
+            _fill(frame, slot, fresh or not each)
+        return False
+
+    return run
+
+
+def _fill(frame: Frame, slot: int, whole: bool) -> None:
+    if slot in frame.holes:
+        written: Mask = True if whole else union(frame.holes[slot], frame.mask)
+        if written is True:
+            del frame.holes[slot]
+        else:
+            frame.holes[slot] = written
+
+
+def _store_item(scope: Scope, target: Item, value: Eval) -> Run:
+    slot, indices = local_of(scope, target)
+    check = local_checker(target, write=True) if scope.check else None
+
+    def run(frame: Frame) -> bool:
+        found = value(frame)
+        local: Local = frame.values[slot]
+        where = tuple(index(frame) for index in indices)
+        if check is not None:
+            check(frame, local, where)
+        try:
+            write_local(frame, local, where, found)
+        except IndexError as error:
+            raise outside_local(target, frame, local, str(error)) from None
+        return False
+
+    return run
+
+
+def write_local(frame: Frame, local: Local, where: tuple[Any, ...], found: Any) -> None:
+    """Write an element of a local array, for the threads that run now."""
+    if not any(isinstance(k, np.ndarray) for k in where) or not local.each:
+        if frame.mask is True or not local.each:
+            local.data[where] = found
+        else:
+            row = local.data[where]
+            np.copyto(row, found, where=frame.mask if row.ndim == 1 else frame.mask[:, None], casting="unsafe")
+        return
+    lanes = frame.active()
+    picked = tuple(k[lanes] if isinstance(k, np.ndarray) else k for k in where)
+    local.data[(*picked, lanes)] = found[lanes] if _varies(found, local, frame) else found
+
+
+def _varies(found: Any, local: Local, frame: Frame) -> bool:
+    return isinstance(found, np.ndarray) and not (found.ndim == 1 and len(found) != frame.block.machine.threads)
+
+
+def _store_element(scope: Scope, target: Element, value: Eval) -> Run:
+    address = address_of(scope, target)
+    checker = Checker(target.span, target.perspective) if scope.check else None
+
+    def run(frame: Frame) -> bool:
+        found = value(frame)
+        region, index = address(frame)
+        if checker is None and frame.mask is True:
+            try:
+                region.data[index] = found[-1] if _many(found, region) and not isinstance(index, np.ndarray) else found
+            except IndexError as error:
+                raise outside(target, frame, region, str(error)) from None
+            return False
+        lanes = frame.active()
+        at = index[lanes] if isinstance(index, np.ndarray) else np.full(len(lanes), index)
+        if checker is not None:
+            checker.access(frame, region, at, lanes, "write")
+        try:
+            region.data[at] = found[lanes] if _many(found, region) else found
+        except IndexError as error:
+            raise outside(target, frame, region, str(error)) from None
+        return False
+
+    return run
+
+
+def _many(found: Any, region: Region) -> bool:
+    """Whether a value has one entry a thread."""
+    return isinstance(found, np.ndarray) and found.ndim == region.data.ndim
+
+
+def outside(target: Element, frame: Frame, region: Region, text: str) -> BoundsError:
+    """Return the error of an index that NumPy refused."""
+    return BoundsError(f"`{region.name}`: {text}", target.span, perspective=target.perspective, block=frame.block.number)
+
+
+def _store_component(scope: Scope, target: Component, value: Eval) -> Run:
+    index = compile_expression(scope, target.index)
+    if isinstance(target.vector, Item):
+        return _store_item_component(scope, target.vector, index, value)
+    assert isinstance(target.vector, Var)
+    symbol = target.vector.symbol
+    slot, each = scope.slot(symbol), per_thread(symbol)
+
+    def run(frame: Frame) -> bool:
+        found, k, old = value(frame), index(frame), frame.values[slot]
+        threads = frame.block.machine.threads
+        if each and old.ndim == 1:
+            old = np.broadcast_to(old, (threads, len(old)))
+        new = old.copy()
+        _set_component(frame, new, k, found)
+        frame.values[slot] = new
+        if frame.holes:
+            _fill(frame, slot, not each)
+        return False
+
+    return run
+
+
+def _set_component(frame: Frame, vectors: Any, k: Any, found: Any) -> None:
+    if vectors.ndim == 1:
+        vectors[k] = found
+        return
+    lanes = frame.active()
+    at = k[lanes] if isinstance(k, np.ndarray) else k
+    vectors[lanes, at] = found[lanes] if isinstance(found, np.ndarray) else found
+
+
+def _store_item_component(scope: Scope, item: Item, index: Eval, value: Eval) -> Run:
+    slot, indices = local_of(scope, item)
+    check: Callable[..., None] | None = local_checker(item, write=True) if scope.check else None
+
+    def run(frame: Frame) -> bool:
+        found, k = value(frame), index(frame)
+        local: Local = frame.values[slot]
+        where = tuple(i(frame) for i in indices)
+        if check is not None:
+            check(frame, local, where)
+        if not any(isinstance(i, np.ndarray) for i in where):
+            _set_component(frame, local.data[where], k, found)
+            return False
+        lanes = frame.active()
+        picked = tuple(i[lanes] if isinstance(i, np.ndarray) else i for i in (*where, k))
+        *rows, component = picked
+        local.data[(*rows, lanes, component)] = found[lanes] if isinstance(found, np.ndarray) else found
+        return False
+
+    return run

@@ -1,0 +1,357 @@
+"""Typed expressions as closures over a frame."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from prism.interpret.apply import compile_apply
+from prism.interpret.calls import compile_call
+from prism.interpret.errors import BoundsError, UninitialisedError
+from prism.interpret.frame import Frame, Local
+from prism.interpret.lanes import both, minus
+from prism.interpret.memory import Checker
+from prism.interpret.pointers import address_of, pointer_value
+from prism.interpret.scope import Eval, Scope
+from prism.interpret.values import binary, cast, dtype_of, merge, unary, wrap
+from prism.lang.perspective import Level
+from prism.lang.tree import (
+    Apply,
+    Array,
+    Binary,
+    Call,
+    Cast,
+    Component,
+    Const,
+    Count,
+    Element,
+    Expr,
+    Id,
+    Item,
+    Pointer,
+    Scalar,
+    Select,
+    Unary,
+    Var,
+    Vector,
+    operands,
+)
+
+
+def compile_expression(scope: Scope, node: Expr) -> Eval:  # noqa: C901
+    """Return the closure that evaluates an expression for the threads that are active in a frame."""
+    match node:
+        case Const():
+            return compile_const(node)
+        case Var():
+            return compile_var(scope, node)
+        case Unary():
+            return compile_unary(scope, node)
+        case Binary():
+            return compile_binary(scope, node)
+        case Select():
+            return compile_select(scope, node)
+        case Cast():
+            return compile_cast(scope, node)
+        case Item():
+            return compile_item(scope, node)
+        case Element():
+            return compile_element(scope, node)
+        case Component():
+            return compile_component(scope, node)
+        case Id():
+            return compile_id(node)
+        case Count():
+            return compile_count(node)
+        case Call():
+            return compile_call(scope, node)
+        case Apply():
+            return compile_apply(scope, node)
+
+
+def scalar_type(node: Expr) -> Scalar:
+    """Return the type of a scalar expression."""
+    if not isinstance(node.type, Scalar):
+        raise TypeError(f"{node.type} is no scalar")
+    return node.type
+
+
+def is_pure(scope: Scope, node: Expr) -> bool:
+    """Whether evaluating it for threads that don't need it is harmless."""
+    risky: tuple[type, ...] = (Element, Item, Apply, Call)
+    if scope.check:
+        risky = (*risky, Var)
+    return not isinstance(node, risky) and all(is_pure(scope, part) for part in operands(node))
+
+
+def owned(scope: Scope, node: Expr) -> Eval:
+    """Return the closure of a value that is kept: a copy where it would be a view of an array's row."""
+    value = compile_expression(scope, node)
+    if not isinstance(node, Item | Component | Select | Cast) or not isinstance(node.type, Scalar | Vector):
+        return value
+
+    def copied(frame: Frame) -> Any:
+        result = value(frame)
+        return result.copy() if isinstance(result, np.ndarray) else result
+
+    return copied
+
+
+def compile_const(node: Const) -> Eval:
+    """A literal."""
+    value = wrap(node.type)(node.value) if isinstance(node.type, Scalar) else node.value
+    return lambda frame: value
+
+
+def compile_var(scope: Scope, node: Var) -> Eval:
+    """A variable, an array by reference, or a pointer."""
+    symbol = node.symbol
+    if symbol in scope.bound:
+        return scope.bound[symbol]
+    if isinstance(symbol.type, Pointer):
+        return pointer_value(scope, symbol)
+    slot = scope.slot(symbol)
+    if not scope.check or isinstance(symbol.type, Array):
+        return lambda frame: frame.values[slot]
+    name, span, perspective = symbol.name, node.span, node.perspective
+
+    def checked(frame: Frame) -> Any:
+        if slot in frame.holes:
+            missing = minus(frame.mask, frame.holes[slot])
+            if missing is not False:
+                lane = 0 if missing is True else int(np.argmax(missing))
+                raise UninitialisedError(
+                    f"`{name}` is read before it has a value", span, here="read here", perspective=perspective, thread=lane,
+                    block=frame.block.number,
+                )  # fmt: skip
+        return frame.values[slot]
+
+    return checked
+
+
+def compile_unary(scope: Scope, node: Unary) -> Eval:
+    """`-`, `~`, `not`."""
+    operand, apply = compile_expression(scope, node.operand), unary(node.op, scalar_type(node))
+    return lambda frame: apply(operand(frame))
+
+
+def compile_binary(scope: Scope, node: Binary) -> Eval:
+    """An operator; `and` and `or` evaluate their right side only where it decides."""
+    left, right = compile_expression(scope, node.left), compile_expression(scope, node.right)
+    if node.op in ("and", "or"):
+        return _logical(node.op == "and", left, right, is_pure(scope, node.right))
+    apply = binary(node.op, scalar_type(node.left))
+    return lambda frame: apply(left(frame), right(frame))
+
+
+def _logical(conjunction: bool, left: Eval, right: Eval, pure: bool) -> Eval:
+    combine = np.logical_and if conjunction else np.logical_or
+
+    def evaluate(frame: Frame) -> Any:
+        first = left(frame)
+        if not isinstance(first, np.ndarray):
+            return right(frame) if bool(first) is conjunction else first
+        if pure:
+            return combine(first, right(frame))
+        mask = frame.mask
+        needed = both(mask, first if conjunction else ~first)
+        if needed is False:
+            return first
+        frame.mask = needed
+        second = right(frame)
+        frame.mask = mask
+        return combine(first, second)
+
+    return evaluate
+
+
+def compile_select(scope: Scope, node: Select) -> Eval:
+    """`then if condition else otherwise`."""
+    condition = compile_expression(scope, node.condition)
+    then, otherwise = compile_expression(scope, node.then), compile_expression(scope, node.otherwise)
+    pure = is_pure(scope, node.then) and is_pure(scope, node.otherwise)
+    dtype = dtype_of(node.type)
+
+    def evaluate(frame: Frame) -> Any:
+        chosen = condition(frame)
+        if not isinstance(chosen, np.ndarray):
+            return then(frame) if chosen else otherwise(frame)
+        if pure:
+            return merge(chosen, then(frame), otherwise(frame), dtype)
+        mask = frame.mask
+        yes = both(mask, chosen)
+        no = minus(mask, yes)
+        if yes is False or no is False:
+            return otherwise(frame) if yes is False else then(frame)
+        frame.mask = yes
+        first = then(frame)
+        frame.mask = no
+        second = otherwise(frame)
+        frame.mask = mask
+        return merge(chosen, first, second, dtype)
+
+    return evaluate
+
+
+def compile_cast(scope: Scope, node: Cast) -> Eval:
+    """A conversion."""
+    operand, convert = compile_expression(scope, node.operand), cast(scalar_type(node.operand), scalar_type(node))
+    return lambda frame: convert(operand(frame))
+
+
+def compile_id(node: Id) -> Eval:
+    """The index of a unit inside the current one."""
+    size, code = node.unit.size, node.code
+    if node.unit.level == Level.GRID:
+        return lambda frame: 0
+    if node.unit.level == Level.BLOCK:
+        return lambda frame: frame.bid // size
+    if code.level == Level.THREAD or (code.level == Level.BLOCK and code.size == 1):
+        return lambda frame: frame.lanes.ids(size)
+
+    def through_blocks(frame: Frame) -> Any:
+        return (frame.lanes.index + np.int32(frame.bid * frame.block.machine.threads)) // np.int32(size)
+
+    return through_blocks
+
+
+def compile_count(node: Count) -> Eval:
+    """The number of units in the current one."""
+    size, code = node.unit.size, node.code
+    if node.unit.level == Level.GRID or code.level == Level.THREAD:
+        return lambda frame: 1 if node.unit.level == Level.GRID else code.size // size
+
+    def counted(frame: Frame) -> int:
+        machine = frame.block.machine
+        blocks = machine.blocks if code.level == Level.GRID else code.size
+        return blocks // size if node.unit.level == Level.BLOCK else blocks * machine.threads // size
+
+    return counted
+
+
+def compile_component(scope: Scope, node: Component) -> Eval:
+    """A vector's component."""
+    vector, index = compile_expression(scope, node.vector), compile_expression(scope, node.index)
+
+    def component(frame: Frame) -> Any:
+        whole, k = vector(frame), index(frame)
+        if not isinstance(k, np.ndarray):
+            return whole[:, k] if whole.ndim == 2 else whole[k].item()
+        whole = np.broadcast_to(whole, (len(k), whole.shape[-1]))
+        return np.take_along_axis(whole, np.clip(k, 0, whole.shape[-1] - 1)[:, None], axis=1)[:, 0]
+
+    return component
+
+
+# -- arrays and memory ----------------------------------------------------------------------------------------------------
+
+
+def local_of(scope: Scope, node: Item) -> tuple[int, list[Eval]]:
+    """Return the slot of an item's array and the closures of its indices."""
+    return scope.slot(node.symbol), [compile_expression(scope, index) for index in node.indices]
+
+
+def compile_item(scope: Scope, node: Item) -> Eval:
+    """An element of a local array."""
+    slot, indices = local_of(scope, node)
+    check_local = local_checker(node, write=False) if scope.check else None
+    one = indices[0] if len(indices) == 1 else None
+
+    def item(frame: Frame) -> Any:
+        local: Local = frame.values[slot]
+        if one is not None:
+            k = one(frame)
+            if check_local is None and local.each and type(k) is int:
+                return local.data[k]
+            where: tuple[Any, ...] = (k,)
+        else:
+            where = tuple(index(frame) for index in indices)
+        if check_local is not None:
+            check_local(frame, local, where)
+        try:
+            return read_local(frame, local, where)
+        except IndexError as error:
+            raise outside_local(node, frame, local, str(error)) from None
+
+    return item
+
+
+def outside_local(node: Item, frame: Frame, local: Local, text: str) -> BoundsError:
+    """Return the error of an index that NumPy refused."""
+    return BoundsError(f"`{node.symbol.name}`: {text}", node.span, perspective=node.perspective, block=frame.block.number)
+
+
+def read_local(frame: Frame, local: Local, where: tuple[Any, ...]) -> Any:
+    """Return an element of a local array, one a thread where it or an index differs among threads."""
+    varies = any(isinstance(k, np.ndarray) for k in where)
+    if not varies:
+        found = local.data[where]
+        return found if local.each or found.ndim else found.item()
+    lanes = frame.active()
+    picked = tuple(k[lanes] if isinstance(k, np.ndarray) else k for k in where)
+    found = local.data[(*picked, lanes) if local.each else picked]
+    if frame.mask is True:
+        return found
+    result = np.zeros((frame.block.machine.threads, *found.shape[1:]), found.dtype)
+    result[lanes] = found
+    return result
+
+
+def local_checker(node: Item, *, write: bool) -> Any:
+    """Return the function that checks bounds and initialisation of a local array's access."""
+    checker = Checker(node.span, node.perspective)
+    name = node.symbol.name
+
+    def check(frame: Frame, local: Local, where: tuple[Any, ...]) -> None:
+        lanes = frame.active()
+        extents = local.initialised.shape
+        picked = []
+        for k, extent in zip(where, extents, strict=False):
+            values = np.broadcast_to(np.asarray(k), (frame.block.machine.threads,))[lanes]
+            bad = (values < 0) | (values >= extent)
+            if bad.any():
+                at = int(bad.argmax())
+                checker.outside(frame, name, int(values[at]), extent, int(lanes[at]))
+            picked.append(values)
+        place = (*picked, lanes) if local.each else tuple(picked)
+        if write:
+            local.initialised[place] = True
+        elif not local.initialised[place].all():
+            lane = int(lanes[int(np.argmin(local.initialised[place]))])
+            raise UninitialisedError(
+                f"`{name}` is read where nothing was written", node.span, here="read here", perspective=node.perspective,
+                thread=lane, block=frame.block.number,
+            )  # fmt: skip
+
+    return check
+
+
+def compile_element(scope: Scope, node: Element) -> Eval:
+    """A read of memory."""
+    address = address_of(scope, node)
+    checker = Checker(node.span, node.perspective) if scope.check else None
+
+    def load(frame: Frame) -> Any:
+        region, index = address(frame)
+        if checker is not None:
+            lanes = frame.active()
+            at = index[lanes] if isinstance(index, np.ndarray) else index
+            checker.access(frame, region, at, lanes, "read")
+        data = region.data
+        try:
+            if not isinstance(index, np.ndarray):
+                found = data[index]
+                return found.copy() if data.ndim == 2 else found.item()
+            if frame.mask is True:
+                return data[index]
+            lanes = frame.active()
+            result = np.zeros((len(index), *data.shape[1:]), data.dtype)
+            result[lanes] = data[index[lanes]]
+            return result
+        except IndexError as error:
+            raise BoundsError(
+                f"`{region.name}`: {error}", node.span, perspective=node.perspective, block=frame.block.number
+            ) from None
+
+    return load

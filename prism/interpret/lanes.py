@@ -1,0 +1,79 @@
+"""Which threads of a block stand together: masks, and indices relative to the current unit.
+
+A mask is True (all threads of the block), False (none), or a Boolean array with one entry a thread.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Mask = Any
+
+
+def settle(mask: Any) -> Mask:
+    """Return a Boolean array as a mask: True or False where all entries agree."""
+    count = int(np.count_nonzero(mask))
+    return False if count == 0 else True if count == mask.size else mask
+
+
+def both(mask: Mask, condition: Any) -> Mask:
+    """Return the threads of `mask` for which the array `condition` holds."""
+    if mask is False or condition is False:
+        return False
+    if condition is True:
+        return mask
+    return settle(condition if mask is True else mask & condition)
+
+
+def minus(mask: Mask, gone: Mask) -> Mask:
+    """Return the threads of `mask` that are not in `gone`."""
+    if gone is False:
+        return mask
+    if gone is True or mask is False:
+        return False
+    return settle(~gone if mask is True else mask & ~gone)
+
+
+def union(left: Mask, right: Mask) -> Mask:
+    """Return the threads of either mask."""
+    if left is False:
+        return right
+    if right is False or left is True:
+        return left
+    return True if right is True else settle(left | right)
+
+
+class Lanes:
+    """Indices of a block's threads relative to the unit that the code speaks for; what derives from it is kept."""
+
+    __slots__ = ("arms", "groups", "index", "numbers")
+
+    def __init__(self, index: Any) -> None:
+        self.index = index
+        self.groups: dict[int, Lanes] = {}
+        self.arms: dict[tuple[int, int], tuple[Lanes, Mask]] = {}
+        self.numbers: dict[int, Any] = {}
+
+    def group(self, size: int) -> Lanes:
+        """Return the lanes inside each unit of `size` threads."""
+        found = self.groups.get(size)
+        if found is None:
+            found = self.groups[size] = Lanes(self.index % np.int32(size))
+        return found
+
+    def arm(self, first: int, size: int) -> tuple[Lanes, Mask]:
+        """Return the lanes inside a split's arm, and the threads that run it."""
+        found = self.arms.get((first, size))
+        if found is None:
+            inside = (self.index >= first) & (self.index < first + size)
+            found = self.arms[first, size] = (Lanes(self.index - np.int32(first)), settle(inside))
+        return found
+
+    def ids(self, size: int) -> Any:
+        """Return for each thread the number of its unit of `size` threads."""
+        found = self.numbers.get(size)
+        if found is None:
+            found = self.numbers[size] = self.index // np.int32(size)
+        return found

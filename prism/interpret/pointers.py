@@ -1,0 +1,110 @@
+"""Names of memory as closures: views are composed when a function is compiled, not when it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from prism.interpret.errors import BoundsError
+from prism.interpret.frame import Frame
+from prism.interpret.memory import Address, Region
+from prism.interpret.scope import Eval, Scope
+from prism.lang.tree import Element, Pointer, Symbol
+
+Locate = Callable[[Frame], tuple[Region, Any]]
+
+
+def address_of(scope: Scope, node: Element) -> Locate:
+    """Return the closure that gives an element's region and index: one int, or one a thread."""
+    from prism.interpret.expressions import compile_expression
+
+    return _locate(scope, node.symbol, [compile_expression(scope, index) for index in node.indices], node)
+
+
+def _locate(scope: Scope, symbol: Symbol, indices: list[Eval], node: Element | None) -> Locate:
+    root, indices = _through_views(scope, symbol, indices)
+    slot = scope.slot(root)
+    index = indices[0] if len(indices) == 1 else _flatten(scope, root, indices, node)
+
+    def locate(frame: Frame) -> tuple[Region, Any]:
+        address: Address = frame.values[slot]
+        at = index(frame)
+        if address.map is not None:
+            at = address.map(frame, (at,))
+        return address.region, at
+
+    return locate
+
+
+def _through_views(scope: Scope, symbol: Symbol, indices: list[Eval]) -> tuple[Symbol, list[Eval]]:
+    """Return the object behind a chain of views, and the closures of the indices into it."""
+    from prism.interpret.expressions import compile_expression
+
+    while symbol.view is not None:
+        view = symbol.view
+        scope.bound.update(zip(view.params, indices, strict=True))
+        indices = [compile_expression(scope, index) for index in view.index]
+        for parameter in view.params:
+            del scope.bound[parameter]
+        symbol = view.source
+    return symbol, indices
+
+
+def _flatten(scope: Scope, root: Symbol, indices: list[Eval], node: Element | None) -> Eval:
+    shape = root.type.shape if isinstance(root.type, Pointer) else None
+    if shape is None or len(shape) != len(indices):
+        raise TypeError(f"`{root.name}` is indexed {len(indices)} times")
+    extents = shape
+    check = scope.check and node is not None
+
+    def flat(frame: Frame) -> Any:
+        total: Any = 0
+        for index, extent in zip(indices, extents, strict=True):
+            k = index(frame)
+            if check and node is not None:
+                _inside(frame, k, extent, root.name, node)
+            total = total * extent + k
+        return total
+
+    return flat
+
+
+def _inside(frame: Frame, index: Any, extent: int, name: str, node: Element) -> None:
+    lanes = frame.active()
+    values = np.broadcast_to(np.asarray(index), (frame.block.machine.threads,))[lanes]
+    bad = (values < 0) | (values >= extent)
+    if bad.any():
+        at = int(bad.argmax())
+        raise BoundsError(
+            f"index {int(values[at])} is outside a dimension of `{name}`, of {extent} elements", node.span,
+            here=f"index {int(values[at])}", perspective=node.perspective, thread=int(lanes[at]), block=frame.block.number,
+        )  # fmt: skip
+
+
+def pointer_value(scope: Scope, symbol: Symbol) -> Eval:
+    """Return the closure of a pointer as a value; a view passed on maps its indices in the frame that it was named in."""
+    if symbol.view is None:
+        slot = scope.slot(symbol)
+        return lambda frame: frame.values[slot]
+    slots = [scope.fresh() for _ in symbol.view.params]
+    locate = _locate(scope, symbol, [_read(slot) for slot in slots], None)
+    root = scope.slot(symbol.root())
+
+    def value(frame: Frame) -> Address:
+        def map_indices(user: Frame, indices: Any) -> Any:
+            for slot, index in zip(slots, indices, strict=True):
+                frame.values[slot] = index
+            mask, frame.mask = frame.mask, user.mask
+            at = locate(frame)[1]
+            frame.mask = mask
+            return at
+
+        return Address(frame.values[root].region, map_indices)
+
+    return value
+
+
+def _read(slot: int) -> Eval:
+    return lambda frame: frame.values[slot]

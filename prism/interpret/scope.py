@@ -1,0 +1,117 @@
+"""What the compilation of a typed tree into closures carries along."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from prism.interpret.frame import Frame
+from prism.lang.perspective import Perspective
+from prism.lang.plan import Layout, Program
+from prism.lang.tree import Apply, Body, Call, Expr, Expression, Function, Stmt, Symbol, While, children, expressions, operands
+
+Eval = Callable[[Frame], Any]
+Run = Callable[[Frame], bool]  # tells whether no thread goes on after it
+Steps = Callable[[Frame], Generator[None, None, bool]]  # the same where it may wait: it yields while it does
+
+
+@dataclass(slots=True)
+class Piece:
+    """A statement or a body as a closure: `run` where nothing in it can wait, else `steps`."""
+
+    run: Run | None
+    steps: Steps | None = None
+
+
+@dataclass(slots=True)
+class Code:
+    """A compiled function."""
+
+    function: Function
+    body: Piece
+    slots: int
+    bytes: int
+    parameters: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Shop:
+    """The compilation of one program."""
+
+    program: Program
+    check: bool
+    codes: dict[Function, Code] = field(default_factory=dict)
+    waiting: dict[Function, bool] = field(default_factory=dict)
+
+    def waits(self, node: Stmt | Expr) -> bool:
+        """Whether a statement or an expression may wait for another block or another arm."""
+        if isinstance(node, Call):
+            function = node.function
+            if function not in self.waiting:
+                self.waiting[function] = any(self.waits(statement) for statement in function.body)
+            if self.waiting[function]:
+                return True
+        if isinstance(node, Apply) and node.intrinsic.blocking:
+            return True
+        if isinstance(node, While) and spins(node):
+            return True
+        return any(self.waits(part) for part in parts(node))
+
+
+@dataclass(slots=True)
+class Scope:
+    """The compilation of one function."""
+
+    shop: Shop
+    function: Function
+    code: Perspective
+    layout: Layout | None
+    slots: dict[Symbol, int] = field(default_factory=dict)
+    bound: dict[Symbol, Eval] = field(default_factory=dict)
+    waits: list[Callable[[Frame], Generator[None, None, None]]] = field(default_factory=list)
+    count: int = 0
+    live: int = 0
+    high: int = 0
+
+    @property
+    def check(self) -> bool:
+        """Whether the run is checked."""
+        return self.shop.check
+
+    def slot(self, symbol: Symbol) -> int:
+        """Return the slot of a variable."""
+        if symbol not in self.slots:
+            self.slots[symbol] = self.fresh()
+        return self.slots[symbol]
+
+    def fresh(self) -> int:
+        """Return a slot that no variable has."""
+        self.count += 1
+        return self.count - 1
+
+
+def parts(node: Stmt | Expr) -> Iterator[Stmt | Expr]:
+    """Return the statements and expressions directly inside a node."""
+    if isinstance(node, Expression):
+        yield from operands(node)
+        return
+    yield from expressions(node)
+    for body in children(node):
+        yield from body
+
+
+def spins(loop: While) -> bool:
+    """Whether a loop polls a word that others write."""
+    return any(_polls(part) for part in loop.body)
+
+
+def _polls(node: Stmt | Expr) -> bool:
+    if isinstance(node, Apply) and any(p.atomic and p.effect == "read" and not p.mailbox for p in node.intrinsic.parameters):
+        return True
+    return any(_polls(part) for part in parts(node))
+
+
+def uses(body: Body, kinds: tuple[type, ...]) -> bool:
+    """Whether a statement of these kinds stands anywhere inside a body."""
+    return any(isinstance(s, kinds) or any(uses(inner, kinds) for inner in children(s)) for s in body)

@@ -1,0 +1,375 @@
+"""Typed statements as closures over a frame. A statement tells whether no thread goes on after it.
+
+A statement in which something may wait is a generator instead: those are in `waiting`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import Any
+
+import numpy as np
+
+from prism.interpret import waiting
+from prism.interpret.assign import compile_assign, compile_declare, compile_shared
+from prism.interpret.barriers import agreement, barriers_before
+from prism.interpret.calls import narrow
+from prism.interpret.expressions import compile_expression, owned
+from prism.interpret.frame import Frame
+from prism.interpret.lanes import both, minus, union
+from prism.interpret.scope import Eval, Piece, Run, Scope, uses
+from prism.interpret.values import dtype_of, merge
+from prism.lang.perspective import Level
+from prism.lang.tree import (
+    Assign,
+    Body,
+    Break,
+    Claim,
+    Continue,
+    Declare,
+    Evaluate,
+    For,
+    Group,
+    If,
+    Partition,
+    Return,
+    Scalar,
+    SharedDeclare,
+    Split,
+    Stmt,
+    Vector,
+    While,
+)
+
+
+def compile_body(scope: Scope, body: Body) -> Piece:
+    """Return the closure of a statement list; shared objects declared in it end with it."""
+    live = scope.live
+    pieces = [piece for statement in body for piece in compile_statement(scope, statement)]
+    scope.live = live
+    if any(piece.run is None for piece in pieces):
+        return Piece(None, waiting.sequence(pieces))
+    runs = [piece.run for piece in pieces if piece.run is not None]
+    if len(runs) == 1:
+        return Piece(runs[0])
+
+    def run(frame: Frame) -> bool:
+        for statement in runs:  # noqa: SIM110 -- a generator inside any() would cost more than the loop
+            if statement(frame):
+                return True
+        return False
+
+    return Piece(run)
+
+
+def compile_statement(scope: Scope, statement: Stmt) -> list[Piece]:
+    """Return what runs for a statement: its barriers, what its expressions wait for, itself."""
+    pieces = [Piece(run) for run in barriers_before(scope, statement)]
+    outer, scope.waits = scope.waits, []
+    piece = _dispatch(scope, statement)
+    pieces.extend(Piece(None, waiting.wait(step)) for step in scope.waits)
+    scope.waits = outer
+    return [*pieces, piece]
+
+
+def _dispatch(scope: Scope, statement: Stmt) -> Piece:  # noqa: C901
+    match statement:
+        case Declare():
+            return Piece(compile_declare(scope, statement))
+        case SharedDeclare():
+            return Piece(compile_shared(scope, statement))
+        case Assign():
+            return Piece(compile_assign(scope, statement))
+        case Evaluate():
+            return compile_evaluate(scope, statement)
+        case If():
+            return compile_if(scope, statement)
+        case While():
+            return compile_while(scope, statement)
+        case For():
+            return compile_for(scope, statement)
+        case Break():
+            return compile_break()
+        case Continue():
+            return compile_continue()
+        case Return():
+            return compile_return(scope, statement)
+        case Group():
+            return compile_group(scope, statement)
+        case Split():
+            return compile_split(scope, statement)
+        case Partition() | Claim():
+            return compile_view(scope, statement)
+
+
+def compile_evaluate(scope: Scope, statement: Evaluate) -> Piece:
+    """A call for its effect."""
+    value = compile_expression(scope, statement.value)
+
+    def run(frame: Frame) -> bool:
+        value(frame)
+        return False
+
+    return Piece(run)
+
+
+# -- branches and loops ---------------------------------------------------------------------------------------------------
+
+
+def condition_of(scope: Scope, statement: If | While) -> Eval:
+    """Return the closure of a condition; checked, that the threads of a unit agree."""
+    condition = compile_expression(scope, statement.condition)
+    check = agreement(scope, scope.code, statement.condition.span, "condition")
+    if check is None:
+        return condition
+
+    def checked(frame: Frame) -> Any:
+        value = condition(frame)
+        check(frame, value)
+        return value
+
+    return checked
+
+
+def compile_if(scope: Scope, statement: If) -> Piece:
+    """A branch."""
+    condition = condition_of(scope, statement)
+    outer, scope.waits = scope.waits, []
+    then, otherwise = compile_body(scope, statement.then), compile_body(scope, statement.otherwise)
+    scope.waits = outer
+    if then.run is None or otherwise.run is None:
+        return Piece(None, waiting.branch(condition, waiting.steps_of(then), waiting.steps_of(otherwise)))
+    return Piece(_branch(condition, then.run, otherwise.run))
+
+
+def _branch(condition: Eval, then: Run, otherwise: Run) -> Run:
+    def run(frame: Frame) -> bool:
+        chosen = condition(frame)
+        if not isinstance(chosen, np.ndarray):
+            return then(frame) if chosen else otherwise(frame)
+        mask = frame.mask
+        yes = both(mask, chosen)
+        no = minus(mask, yes)
+        if no is False:
+            return then(frame)
+        if yes is False:
+            return otherwise(frame)
+        frame.mask = yes
+        first = False if then(frame) else frame.mask
+        frame.mask = no
+        second = False if otherwise(frame) else frame.mask
+        frame.mask = mask if first is yes and second is no else union(first, second)
+        return frame.mask is False
+
+    return run
+
+
+def compile_while(scope: Scope, statement: While) -> Piece:
+    """A loop: it runs until no thread is left in it."""
+    condition = condition_of(scope, statement)
+    outer, scope.waits = scope.waits, []
+    body = compile_body(scope, statement.body)
+    scope.waits = outer
+    polls = scope.shop.waits(statement)
+    if body.run is None or polls:
+        return Piece(None, waiting.loop(condition, waiting.steps_of(body), None, statement.span if polls else None))
+    return Piece(_loop(condition, body.run, None))
+
+
+def _loop(condition: Eval, body: Run, advance: Callable[[Frame], None] | None) -> Run:
+    def run(frame: Frame) -> bool:
+        breaking, continuing = frame.breaking, frame.continuing
+        frame.breaking = frame.continuing = False
+        done: Any = False
+        while True:
+            stay = condition(frame)
+            inside = both(frame.mask, stay) if isinstance(stay, np.ndarray) else frame.mask if stay else False
+            if inside is False:
+                done = union(done, frame.mask)
+                break
+            if inside is not frame.mask:
+                done = union(done, minus(frame.mask, inside))
+                frame.mask = inside
+            left = False if body(frame) else frame.mask
+            left = union(left, frame.continuing)
+            frame.continuing = False
+            if left is False:
+                break
+            frame.mask = left
+            if advance is not None:
+                advance(frame)
+        frame.mask = union(done, frame.breaking)
+        frame.breaking, frame.continuing = breaking, continuing
+        return frame.mask is False
+
+    return run
+
+
+def compile_for(scope: Scope, statement: For) -> Piece:
+    """A counted loop; the bounds are evaluated once."""
+    bounds = tuple(compile_expression(scope, bound) for bound in (statement.start, statement.stop, statement.step))
+    slot = scope.slot(statement.symbol)
+    outer, scope.waits = scope.waits, []
+    body = compile_body(scope, statement.body)
+    scope.waits = outer
+    jumps = uses(statement.body, (Break, Continue, Return))
+    stop_slot, step_slot = scope.fresh(), scope.fresh()
+
+    def begin(frame: Frame) -> None:
+        frame.values[slot], frame.values[stop_slot], frame.values[step_slot] = (bound(frame) for bound in bounds)
+
+    def condition(frame: Frame) -> Any:
+        at, stop, step = frame.values[slot], frame.values[stop_slot], frame.values[step_slot]
+        if isinstance(step, np.ndarray):
+            return np.where(step > 0, np.less(at, stop), np.greater(at, stop))
+        return at < stop if step > 0 else at > stop
+
+    def advance(frame: Frame) -> None:
+        frame.values[slot] = frame.values[slot] + frame.values[step_slot]
+
+    if body.run is None:
+        return Piece(None, waiting.counted(begin, waiting.loop(condition, waiting.steps_of(body), advance, None)))
+    general = _loop(condition, body.run, advance)
+    return Piece(_counted(begin, (slot, stop_slot, step_slot), general, body.run, jumps))
+
+
+def _counted(begin: Callable[[Frame], None], slots: tuple[int, int, int], general: Run, body: Run, jumps: bool) -> Run:
+    slot, stop_slot, step_slot = slots
+
+    def run(frame: Frame) -> bool:
+        begin(frame)
+        values = frame.values
+        start, stop, step = values[slot], values[stop_slot], values[step_slot]
+        if jumps or type(start) is not int or type(stop) is not int or type(step) is not int:
+            return general(frame)
+        for at in range(start, stop, step):
+            values[slot] = at
+            body(frame)
+        return False
+
+    return run
+
+
+def compile_break() -> Piece:
+    """`break`."""
+
+    def run(frame: Frame) -> bool:
+        frame.breaking = union(frame.breaking, frame.mask)
+        return True
+
+    return Piece(run)
+
+
+def compile_continue() -> Piece:
+    """`continue`."""
+
+    def run(frame: Frame) -> bool:
+        frame.continuing = union(frame.continuing, frame.mask)
+        return True
+
+    return Piece(run)
+
+
+def compile_return(scope: Scope, statement: Return) -> Piece:
+    """`return`, for the threads that reach it."""
+    if statement.value is None:
+        return Piece(lambda frame: True)
+    value, type_ = owned(scope, statement.value), statement.value.type
+    dtype = dtype_of(type_) if isinstance(type_, Scalar | Vector) else None
+
+    def run(frame: Frame) -> bool:
+        found = value(frame)
+        if frame.mask is not True and frame.result is not None and dtype is not None:
+            found = merge(frame.mask, found, frame.result, dtype)
+        frame.result = found
+        return True
+
+    return Piece(run)
+
+
+# -- perspectives ---------------------------------------------------------------------------------------------------------
+
+
+def compile_group(scope: Scope, statement: Group) -> Piece:
+    """Every unit runs the body, each for itself."""
+    unit, outer, waits = statement.unit, scope.code, scope.waits
+    scope.code, scope.waits = unit, []
+    body = compile_body(scope, statement.body)
+    scope.code, scope.waits = outer, waits
+    if body.run is None:
+        return Piece(None, waiting.narrowed(unit, waiting.steps_of(body)))
+    inner = body.run
+
+    def run(frame: Frame) -> bool:
+        lanes, bid = frame.lanes, frame.bid
+        narrow(frame, unit)
+        dead = inner(frame)
+        frame.lanes, frame.bid = lanes, bid
+        return dead
+
+    return Piece(run)
+
+
+def compile_split(scope: Scope, statement: Split) -> Piece:
+    """Different units run different arms, interleaved where one may wait."""
+    outer, waits = scope.code, scope.waits
+    arms = []
+    for arm in statement.arms:
+        scope.code, scope.waits = type(outer)(statement.level, arm.size), []
+        arms.append((arm.first, arm.size, compile_body(scope, arm.body)))
+    scope.code, scope.waits = outer, waits
+    blocks = statement.level == Level.BLOCK
+
+    def frames(frame: Frame) -> list[tuple[Piece, Frame]]:
+        found = []
+        for number in frame.block.machine.order(len(arms)):
+            first, size, body = arms[number]
+            if blocks:
+                if first <= frame.bid < first + size:
+                    found.append((body, frame.arm(frame.mask, frame.lanes, frame.bid - first)))
+                continue
+            lanes, inside = frame.lanes.arm(first, size)
+            mask = both(frame.mask, inside)
+            if mask is not False:
+                found.append((body, frame.arm(mask, lanes, frame.bid)))
+        return found
+
+    if any(body.run is None for _, _, body in arms):
+        return Piece(None, _interleaved(frames))
+
+    def run(frame: Frame) -> bool:
+        for body, inner in frames(frame):
+            if body.run is not None:
+                body.run(inner)
+        return False
+
+    return Piece(run)
+
+
+def _interleaved(frames: Callable[[Frame], list[tuple[Piece, Frame]]]) -> Any:
+    def steps(frame: Frame) -> Generator[None, None, bool]:
+        yield from waiting.interleave([waiting.steps_of(body)(inner) for body, inner in frames(frame)])
+        return False
+
+    return steps
+
+
+def compile_view(scope: Scope, statement: Partition | Claim) -> Piece:
+    """A view's name costs nothing but its offset, which is evaluated once."""
+    view = statement.view.view
+    if view is None or view.offset is None:
+        return compile_body(scope, statement.body)
+    symbol, expression = view.offset
+    slot, offset = scope.slot(symbol), owned(scope, expression)
+    waits, scope.waits = scope.waits, []
+    body = compile_body(scope, statement.body)
+    scope.waits = waits
+    if body.run is None:
+        return Piece(None, waiting.preceded(slot, offset, waiting.steps_of(body)))
+    inner = body.run
+
+    def run(frame: Frame) -> bool:
+        frame.values[slot] = offset(frame)
+        return inner(frame)
+
+    return Piece(run)

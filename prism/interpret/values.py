@@ -1,0 +1,183 @@
+"""Arithmetic of the language on the CPU: C's, for one value (Python's numbers) and for one value a thread (NumPy's).
+
+A value is a Python bool, int or float where all threads agree, else an array with one entry a thread (vectors have a last
+axis of components). Every operation takes both, and gives a number unless an operand is an array.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from prism.lang.types import Scalar, Type, Vector
+
+Value = Any
+Operation = Callable[[Any, Any], Any]
+
+
+def dtype_of(type_: Type) -> np.dtype[Any]:
+    """Return NumPy's dtype of a scalar, or of a vector's components."""
+    if isinstance(type_, Vector):
+        return np.dtype(type_.element.numpy)
+    if isinstance(type_, Scalar):
+        return np.dtype(type_.numpy)
+    raise TypeError(f"{type_} has no values")
+
+
+def wrap(scalar: Scalar) -> Callable[[Any], Any]:
+    """Return the function that brings a Python number into a scalar type, modulo 2^bits, or rounded."""
+    mask, half = (1 << scalar.bits) - 1, 1 << (scalar.bits - 1)
+    match scalar.kind:
+        case "bool":
+            return bool
+        case "int":
+            return lambda x: ((x + half) & mask) - half
+        case "uint":
+            return lambda x: x & mask
+        case _:
+            return (lambda x: float(np.float32(x))) if scalar.bits == 32 else float
+
+
+# -- division -------------------------------------------------------------------------------------------------------------
+
+
+def _divide_int(a: int, b: int) -> int:
+    if b == 0:
+        return 0
+    quotient = abs(a) // abs(b)
+    return quotient if (a < 0) == (b < 0) else -quotient
+
+
+def _divide_ints(a: Any, b: Any) -> Any:
+    return np.floor_divide(np.subtract(a, np.fmod(a, b)), b)
+
+
+def _remain_int(a: int, b: int) -> int:
+    return a - b * _divide_int(a, b) if b else 0
+
+
+def _divide_float(a: float, b: float) -> float:
+    return a / b if b else float(np.float64(a) / np.float64(b))
+
+
+def _remain_float(a: float, b: float) -> float:
+    return float(np.fmod(np.float64(a), np.float64(b)))
+
+
+# -- operators ------------------------------------------------------------------------------------------------------------
+
+COMPARISONS: dict[str, tuple[Operation, Operation]] = {
+    "==": (operator.eq, np.equal),
+    "!=": (operator.ne, np.not_equal),
+    "<": (operator.lt, np.less),
+    "<=": (operator.le, np.less_equal),
+    ">": (operator.gt, np.greater),
+    ">=": (operator.ge, np.greater_equal),
+}
+_ARITHMETIC: dict[str, tuple[Operation, Operation]] = {
+    "+": (operator.add, np.add),
+    "-": (operator.sub, np.subtract),
+    "*": (operator.mul, np.multiply),
+    "&": (operator.and_, np.bitwise_and),
+    "|": (operator.or_, np.bitwise_or),
+    "^": (operator.xor, np.bitwise_xor),
+}
+
+
+def binary(op: str, scalar: Scalar) -> Operation:
+    """Return the function of an operator on two values of one scalar type (shift counts may be of another)."""
+    if op in COMPARISONS:
+        return _either(*COMPARISONS[op])
+    if op in ("<<", ">>"):
+        return _shift(op, scalar)
+    if op in ("/", "%"):
+        return _division(op, scalar)
+    one, many = _ARITHMETIC[op]
+    narrow = wrap(scalar)
+    return _either(lambda a, b: narrow(one(a, b)), many)
+
+
+def _either(one: Operation, many: Operation) -> Operation:
+    array = np.ndarray
+
+    def apply(a: Any, b: Any) -> Any:
+        if type(a) is array or type(b) is array:
+            return many(a, b)
+        return one(a, b)
+
+    return apply
+
+
+def _division(op: str, scalar: Scalar) -> Operation:
+    narrow = wrap(scalar)
+    if scalar.kind == "float":
+        one, many = (_divide_float, np.divide) if op == "/" else (_remain_float, np.fmod)
+        return _either(lambda a, b: narrow(one(a, b)), many)
+    if op == "%":
+        return _either(_remain_int, np.fmod)
+    return _either(lambda a, b: narrow(_divide_int(a, b)), np.floor_divide if scalar.kind == "uint" else _divide_ints)
+
+
+def _shift(op: str, scalar: Scalar) -> Operation:
+    narrow, bits, dtype = wrap(scalar), scalar.bits, np.dtype(scalar.numpy)
+    step, many = (operator.lshift, np.left_shift) if op == "<<" else (operator.rshift, np.right_shift)
+
+    def apply(a: Any, b: Any) -> Any:
+        if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+            return many(np.asarray(a, dtype), np.asarray(b).astype(dtype))
+        return narrow(step(a, b if 0 <= b < bits else bits))
+
+    return apply
+
+
+def unary(op: str, scalar: Scalar) -> Callable[[Any], Any]:
+    """Return the function of `-`, `~` or `not`."""
+    narrow = wrap(scalar)
+    table: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+        "-": (operator.neg, np.negative),
+        "~": (operator.invert, np.invert),
+        "not": (operator.not_, np.logical_not),
+    }
+    one, many = table[op]
+    return lambda a: many(a) if isinstance(a, np.ndarray) else narrow(one(a))
+
+
+# -- conversions ----------------------------------------------------------------------------------------------------------
+
+
+def cast(source: Scalar, target: Scalar) -> Callable[[Any], Any]:
+    """Return C's conversion; a float out of an integer's range saturates and NaN gives 0, as on the GPU."""
+    dtype = np.dtype(target.numpy)
+    if source == target:
+        return lambda a: a
+    if source.kind == "float" and target.integral:
+        return lambda a: _saturate(a, dtype) if isinstance(a, np.ndarray) else int(_saturate(np.asarray(a), dtype))
+    if target.kind == "bool":
+        return lambda a: a != 0
+    if target.kind == "float":
+        here = np.dtype(source.numpy)
+        return lambda a: a.astype(dtype) if isinstance(a, np.ndarray) else float(np.asarray(a, here).astype(dtype))
+    narrow = wrap(target)
+    return lambda a: a.astype(dtype) if isinstance(a, np.ndarray) else narrow(int(a))
+
+
+def _saturate(values: Any, dtype: np.dtype[Any]) -> Any:
+    info = np.iinfo(dtype)
+    whole = np.trunc(values.astype(np.float64))
+    low, high = whole <= float(info.min), whole >= float(info.max)
+    result = np.where(low | high | np.isnan(whole), 0.0, whole).astype(dtype)
+    return np.where(low, dtype.type(info.min), np.where(high, dtype.type(info.max), result))
+
+
+def merge(mask: Any, new: Any, old: Any, dtype: np.dtype[Any]) -> Any:
+    """Return `new` where `mask` holds, else `old`; both may be one value for all."""
+    if old is None:
+        old = dtype.type(0)
+    new, old = np.asarray(new, dtype), np.asarray(old, dtype)
+    wide = max(new.ndim, old.ndim)
+    if wide == 2 or (wide == 1 and (new.ndim == 1 and new.shape[0] != mask.shape[0])):
+        mask = mask[:, None]
+    return np.where(mask, new, old)

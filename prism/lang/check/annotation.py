@@ -1,0 +1,160 @@
+"""What an annotation means: types, perspectives, and the template arguments that an actual argument's type implies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from prism.lang import surface
+from prism.lang import syntax as s
+from prism.lang.check.env import fail
+from prism.lang.errors import types as errors
+from prism.lang.perspective import Perspective
+from prism.lang.types import Array, Mailbox, Pointer, Scalar, Type, Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """A type as written, with its qualifiers: `const(T)` on a local, `shared(T[n], align=k)`."""
+
+    type: Type
+    const: bool = False
+    shared: bool = False
+    align: int = 0
+
+
+def construct_of(e: s.Expr) -> surface.Construct | None:
+    """Return the construct that an expression applies, as `ptr` in `ptr(T)`."""
+    if isinstance(e, s.Call) and isinstance(e.function, s.Resolved) and isinstance(e.function.value, surface.Construct):
+        return e.function.value
+    return None
+
+
+def read(e: s.Expr) -> Annotation:
+    """Return the annotation's meaning; fails with code `type`."""
+    construct = construct_of(e)
+    if construct is None:
+        return Annotation(element(e) if not isinstance(e, s.Subscript) else array(e))
+    assert isinstance(e, s.Call)
+    if construct is surface.const:
+        inner = read(only(e))
+        return Annotation(inner.type, True, inner.shared, inner.align)
+    if construct is surface.ptr:
+        return Annotation(pointer(only(e)))
+    if construct is surface.shared:
+        return shared_object(e)
+    if construct in (surface.vector, surface.mailbox):
+        return Annotation(element(e))  # type: ignore[arg-type]
+    fail(errors.NotAType(span=e.span))
+
+
+def only(e: s.Call) -> s.Expr:
+    """Return the one argument of a construct."""
+    if len(e.arguments) != 1:
+        fail(errors.NotAType(span=e.span))
+    return e.arguments[0]
+
+
+def element(e: s.Expr) -> Scalar | Vector | Mailbox:
+    """Return a scalar, vector or mailbox type."""
+    if isinstance(e, s.Resolved) and isinstance(e.value, Scalar):
+        return e.value
+    construct = construct_of(e)
+    if construct is surface.mailbox and isinstance(e, s.Call):
+        inner = element(only(e))
+        if isinstance(inner, Scalar):
+            return Mailbox(inner)
+    if construct is surface.vector and isinstance(e, s.Call) and len(e.arguments) == 2:
+        inner, length = element(e.arguments[0]), e.arguments[1]
+        if isinstance(inner, Scalar) and isinstance(length, s.Literal) and type(length.value) is int:
+            if length.value not in (1, 2, 4, 8, 16) or inner.bytes * length.value > 16:
+                fail(errors.VectorSize(span=e.span, element=str(inner), length=length.value))
+            return Vector(inner, length.value)
+    fail(errors.NotAType(span=e.span))
+
+
+def array(e: s.Subscript) -> Array:
+    """Return the type that `T[n]` or `T[n][m]` names."""
+    extents: list[int] = []
+    base: s.Expr = e
+    while isinstance(base, s.Subscript):
+        for index in reversed(base.indices):
+            if not (isinstance(index, s.Literal) and type(index.value) is int and index.value > 0):
+                fail(errors.ArrayExtent(span=index.span))
+            extents.append(index.value)
+        base = base.base
+    inner = element(base)
+    if isinstance(inner, Mailbox):
+        fail(errors.NotAType(span=e.span))
+    return Array(inner, tuple(reversed(extents)))
+
+
+def pointer(e: s.Expr) -> Pointer:
+    """Return the type of `ptr(e)`."""
+    if construct_of(e) is surface.const and isinstance(e, s.Call):
+        return Pointer(element(only(e)), const=True)
+    return Pointer(element(e))
+
+
+def shared_object(e: s.Call) -> Annotation:
+    """Return the meaning of `shared(T[n], align=k)`."""
+    inner = only(e)
+    align = dict(e.keywords).get("align")
+    if align is not None and not (isinstance(align, s.Literal) and type(align.value) is int):
+        fail(errors.ArrayExtent(span=align.span))
+    kind = array(inner) if isinstance(inner, s.Subscript) else Array(scalar_or_vector(inner), (1,))
+    size = int(align.value) if isinstance(align, s.Literal) else 0
+    return Annotation(Pointer(kind.element, space="shared", shape=kind.shape), shared=True, align=size)
+
+
+def scalar_or_vector(e: s.Expr) -> Scalar | Vector:
+    """Return an element type that shared memory can hold."""
+    inner = element(e)
+    if isinstance(inner, Mailbox):
+        fail(errors.NotAType(span=e.span))
+    return inner
+
+
+def place(e: s.Expr) -> Perspective:
+    """Return the perspective that an expression names; fails with code `bound-wf`."""
+    if isinstance(e, s.Resolved) and isinstance(e.value, Perspective):
+        return e.value
+    fail(errors.NotAPerspective(span=e.span))
+
+
+# -- deduction ------------------------------------------------------------------------------------------------------------
+
+
+def deduce(e: s.Expr, actual: Type, found: dict[str, object], wanted: frozenset[str]) -> None:
+    """Match an unresolved annotation against an actual type, adding to `found` the template arguments that it implies."""
+    match e:
+        case s.Name() if e.name in wanted:
+            if isinstance(actual, Scalar):
+                found.setdefault(e.name, actual)
+        case s.Call() if isinstance(e.function, s.Name | s.Attribute) and e.arguments:
+            if isinstance(actual, Pointer):
+                deduce(e.arguments[0], actual.element, found, wanted)  # type: ignore[arg-type]
+            elif isinstance(actual, Mailbox):
+                deduce(e.arguments[0], actual.element, found, wanted)
+            elif isinstance(actual, Vector):
+                deduce(e.arguments[0], actual.element, found, wanted)
+                if len(e.arguments) > 1:
+                    deduce_number(e.arguments[1], actual.length, found, wanted)
+            elif isinstance(actual, Scalar | Array):
+                deduce(e.arguments[0], actual, found, wanted)
+        case s.Subscript() if isinstance(actual, Array | Pointer) and actual.shape is not None:
+            extents = list(actual.shape)
+            base: s.Expr = e
+            while isinstance(base, s.Subscript):
+                for index in reversed(base.indices):
+                    if extents:
+                        deduce_number(index, extents.pop(), found, wanted)
+                base = base.base
+            deduce(base, actual.element, found, wanted)  # type: ignore[arg-type]
+        case _:
+            pass
+
+
+def deduce_number(e: s.Expr, actual: int, found: dict[str, object], wanted: frozenset[str]) -> None:
+    """Bind a constexpr parameter that stands alone as an extent."""
+    if isinstance(e, s.Name) and e.name in wanted:
+        found.setdefault(e.name, actual)

@@ -1,0 +1,186 @@
+"""Group, split, partition, claim: who runs a piece of code, and who owns a piece of memory (R2-R5, R20-R23)."""
+
+from __future__ import annotations
+
+from prism.lang import surface, tree
+from prism.lang import syntax as s
+from prism.lang.check import annotation
+from prism.lang.check.env import Env, Step, declared, evidence, fail, why_here
+from prism.lang.check.expressions import check_index, visible
+from prism.lang.diagnostics import Span
+from prism.lang.errors import perspective as rules
+from prism.lang.errors import types as errors
+from prism.lang.perspective import Level, Perspective
+from prism.lang.types import INT32, Pointer
+
+
+def check_group(env: Env, st: s.Group) -> tree.Stmt:
+    """R2 GROUP: the bound's own entry of that level is a multiple of the unit; lower entries are kept."""
+    from prism.lang.check.statements import check_body
+
+    unit = annotation.place(st.unit)
+    have = env.bound.entry(unit.level)
+    if have is None or not unit.level <= env.code.level:
+        fail(rules.GroupBroadens(span=st.unit.span, unit=unit, code_perspective=env.code, labels=why_here(env)))
+    if have % unit.size != 0:
+        fail(rules.GroupDivides(span=st.unit.span, unit=unit, level=str(unit.level), size=unit.size, have=have, labels=why_here(env)))
+    inner = env.enter(Step("group", head(st.span), unit, f"group({unit})"), env.bound.narrow(unit))
+    return tree.Group(unit=unit, code=env.code, body=check_body(inner, st.body), span=st.span)
+
+
+def head(span: Span) -> Span:
+    """Return the part of a compound statement's span on its first line."""
+    return span if span.line == span.end_line else Span(span.file, span.line, span.column, span.line, span.column + 5)
+
+
+def check_split(env: Env, st: s.Split) -> tree.Stmt:
+    """R3 SPLIT-SUM, R4 SPLIT-ALIGN, R5 SPLIT-BODY."""
+    from prism.lang.check.statements import check_body
+
+    level = st.level.value if isinstance(st.level, s.Resolved) else None
+    if not isinstance(level, surface.LevelName):
+        fail(errors.NotAPerspective(span=st.level.span))
+    have = env.bound.entry(level.level)
+    if have is None or level.level == Level.GRID or not level.level <= env.code.level:
+        fail(rules.SplitLevel(span=st.level.span, level=level.name, bound=str(env.bound), labels=why_here(env)))
+    arms: list[tree.Arm] = []
+    first = 0
+    for case in st.arms:
+        if not (isinstance(case.size, s.Literal) and type(case.size.value) is int and case.size.value > 0):
+            fail(rules.SplitCase(span=case.size.span))
+        size = case.size.value * level.scale
+        align(env, case, level, first, size, have)
+        unit = Perspective(level.level, size)
+        step = Step("arm", case.size.span, unit, f"case {case.size.value}")
+        arms.append(tree.Arm(first, size, check_body(env.enter(step, env.bound.narrow(unit)), case.body), case.span))
+        first += size
+    if first > have:
+        last = st.arms[-1].size.span
+        fail(rules.SplitSum(span=last, level=str(level.level), needed=first, have=have, over=first - have, labels=why_here(env)))
+    return tree.Split(level=level.level, code=env.code, arms=tuple(arms), span=st.span)
+
+
+def align(env: Env, case: s.Case, level: surface.LevelName, first: int, size: int, have: int) -> None:
+    """R4 SPLIT-ALIGN: a case starts at a multiple of its size, within the unit and, through the unit's base, absolutely."""
+    if first % size != 0:
+        fail(rules.SplitAlign(span=case.size.span, size=size // level.scale, level=level.name, first=first // level.scale))
+    whole = env.bound.whole and env.code.level > level.level
+    if not whole and env.code.level == level.level and have % size != 0 and first + size <= have:
+        fail(rules.SplitBase(span=case.size.span, size=size, level=str(level.level), base=have, labels=why_here(env)))
+
+
+# -- partition and claim --------------------------------------------------------------------------------------------------
+
+
+def check_partition(env: Env, st: s.Partition) -> tree.Stmt:
+    """R20 PARTITION and R21 HIDE."""
+    from prism.lang.check.statements import check_body
+
+    source = memory(env, st.source)
+    unit = annotation.place(st.unit)
+    if not isinstance(source.type, Pointer):
+        fail(rules.PartitionSource(span=st.source.span, name=source.name, type=str(source.type), labels=(declared(source),)))
+    if not owners_present(env, source):
+        fail(rules.PartitionOwners(span=st.source.span, name=source.name, place=source.perspective, code_perspective=env.code,
+                                   labels=(declared(source), *why_here(env))))
+    if not (unit <= source.perspective and unit <= env.code and env.bound.allows(unit)):
+        fail(rules.PartitionUnit(span=st.unit.span, name=source.name, place=source.perspective, unit=unit, bound=str(env.bound),
+                                 labels=(declared(source),)))
+    view = make_view(env, source, unit, st.offset, races_of(st))
+    symbol = tree.Symbol(st.name, element_pointer(source), unit, st.name_span, view=view)
+    inner = env.enter(Step("partition", head(st.span), unit, f"partition({source.name}, {unit})")).bind(symbol)
+    if not source.type.const:
+        inner = inner.hide(source, symbol)
+    return tree.Partition(view=symbol, code=env.code, body=check_body(inner, st.body), span=st.span)
+
+
+def owners_present(env: Env, source: tree.Symbol) -> bool:
+    """Whether the code speaks for exactly the owners; memory that nobody writes may be partitioned by any part of them."""
+    assert isinstance(source.type, Pointer)
+    return env.code <= source.perspective if source.type.const else source.perspective == env.code
+
+
+def memory(env: Env, e: s.Expr) -> tree.Symbol:
+    """Return the symbol that a partition or claim names."""
+    if not isinstance(e, s.Name):
+        fail(errors.NotAValue(span=e.span, text="this", hint="name a pointer, a shared object or a view"))
+    return visible(env, e.name, e.span)
+
+
+def element_pointer(source: tree.Symbol) -> Pointer:
+    """Return the type of a view: the source's elements, without its shape."""
+    assert isinstance(source.type, Pointer)
+    return Pointer(source.type.element, source.type.const, source.type.space)
+
+
+def races_of(st: s.Partition) -> str:
+    """Return what the partition says of races: `check` or `allow`."""
+    if st.races is None:
+        return "check"
+    if not (isinstance(st.races, s.Literal) and st.races.value in ("check", "allow")):
+        fail(errors.NotAValue(span=st.races.span, text="races", hint='write races="allow" or leave it out'))
+    return str(st.races.value)
+
+
+def make_view(env: Env, source: tree.Symbol, unit: Perspective, offset: s.Expr | None, races: str) -> tree.View:
+    """Return what the new name means. An offset is evaluated once, for each unit; a lambda at each access."""
+    assert isinstance(source.type, Pointer)
+    rank = len(source.view.params) if source.view is not None else len(source.type.shape or (0,))
+    if isinstance(offset, s.Lambda):
+        params = tuple(tree.Symbol(name, INT32, unit, offset.span, parameter=True) for name in offset.parameters)
+        inner = env
+        for param in params:
+            inner = inner.bind(param)
+        body = check_index(inner, offset.body, unit)
+        agree(body, unit, "lambda of a partition")
+        if rank != 1:
+            fail(errors.Indices(span=offset.span, name=source.name, wanted=rank, given=1))
+        return tree.View(source, unit, params, (body,), None, races)
+    params = tuple(tree.Symbol(f"i{k}" if rank > 1 else "i", INT32, unit, source.span, parameter=True) for k in range(rank))
+    used = tuple(tree.Var(symbol=p, type=INT32, perspective=unit, span=p.span) for p in params)
+    if offset is None:
+        return tree.View(source, unit, params, used, None, races)
+    value = check_index(env, offset, unit)
+    agree(value, unit, "offset")
+    if rank != 1:
+        fail(errors.Indices(span=offset.span, name=source.name, wanted=rank, given=1))
+    start = tree.Symbol(f"{source.name}_offset", value.type, unit, offset.span, const=True)
+    base = tree.Var(symbol=start, type=value.type, perspective=unit, span=offset.span)
+    step: tree.Expr = used[0]
+    if value.type != INT32:
+        step = tree.Cast(operand=step, type=value.type, perspective=unit, span=offset.span)
+    index = tree.Binary(op="+", left=base, right=step, type=value.type, perspective=unit, span=offset.span)
+    return tree.View(source, unit, params, (index,), (start, value), races)
+
+
+def agree(value: tree.Expr, unit: Perspective, construct: str) -> None:
+    """R7 READ-UP for offsets: the same for all threads of the unit that the part is for."""
+    if unit <= value.perspective:
+        return
+    what, labels = evidence(value, unit)
+    fail(rules.ReadUp(span=value.span, what=what, has=value.perspective, needed=unit, construct=construct, labels=labels))
+
+
+def check_claim(env: Env, st: s.Claim) -> tree.Stmt:
+    """R22 CLAIM; R23 is checked where the new name is used."""
+    from prism.lang.check.statements import check_body
+
+    source = memory(env, st.source)
+    unit = annotation.place(st.unit)
+    if not isinstance(source.type, Pointer):
+        fail(rules.ClaimSource(span=st.source.span, name=source.name, type=str(source.type), labels=(declared(source),)))
+    if not owners_present(env, source):
+        fail(rules.ClaimOwners(span=st.source.span, name=source.name, place=source.perspective, code_perspective=env.code,
+                               labels=(declared(source), *why_here(env))))
+    if not (unit <= source.perspective and unit <= env.code and env.bound.entry(unit.level) is not None):
+        fail(rules.ClaimUnit(span=st.unit.span, name=source.name, place=source.perspective, unit=unit, bound=str(env.bound),
+                             labels=(declared(source),)))
+    view = make_view(env, source, unit, st.offset, "check")
+    symbol = tree.Symbol(st.name, element_pointer(source), unit, st.name_span, view=view)
+    step = Step("claim", symbol.span, unit, f"claim({source.name}, {unit})")
+    inner = env.enter(step).bind(symbol)
+    if not source.type.const:
+        inner = inner.hide(source, symbol)
+    return tree.Claim(view=symbol, code=env.code, body=check_body(inner, st.body), span=st.span)
+
+

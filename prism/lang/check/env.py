@@ -1,0 +1,140 @@
+"""What a rule may look at: the bound in force, the names in scope, and the way from the function's entry to here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import NoReturn
+
+from prism.lang import surface, tree
+from prism.lang.diagnostics import CompileError, Error, Label, Span
+from prism.lang.errors import names as name_errors
+from prism.lang.perspective import Bound, Perspective
+from prism.lang.types import Type
+
+
+class Poisoned(Exception):
+    """A name whose declaration was already reported: its uses say nothing more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Poison:
+    """What a name stands for after its declaration failed."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Step:
+    """One change of perspective on the way in: `kind` is group, arm, partition, claim or loop."""
+
+    kind: str
+    span: Span
+    unit: Perspective
+    text: str
+
+
+@dataclass(eq=False, slots=True)
+class Context:
+    """What belongs to one function while it is checked."""
+
+    kernel: surface.Kernel
+    resolve: Callable[..., tree.Function]
+    errors: list[Error] = field(default_factory=list)
+    claims: dict[tree.Symbol, Step] = field(default_factory=dict)
+    loop_variables: set[tree.Symbol] = field(default_factory=set)
+    result: Type | None = None
+    result_perspective: Perspective | None = None
+    result_declared: bool = False
+    bound_span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Env:
+    """The environment of a rule; immutable, passed down."""
+
+    context: Context
+    bound: Bound
+    names: Mapping[str, tree.Symbol | Poison]
+    hidden: Mapping[tree.Symbol, tree.Symbol]
+    path: tuple[Step, ...] = ()
+
+    @property
+    def code(self) -> Perspective:
+        """The perspective of the code here."""
+        return self.bound.code
+
+    def bind(self, symbol: tree.Symbol) -> Env:
+        """Return the environment with one more name."""
+        return replace(self, names={**self.names, symbol.name: symbol})
+
+    def poison(self, name: str) -> Env:
+        """Return the environment in which uses of `name` are silently wrong."""
+        return replace(self, names={**self.names, name: Poison()})
+
+    def hide(self, source: tree.Symbol, view: tree.Symbol) -> Env:
+        """Return the environment in which `source` goes by the name of `view` (R21)."""
+        return replace(self, hidden={**self.hidden, source: view})
+
+    def enter(self, step: Step, bound: Bound | None = None) -> Env:
+        """Return the environment after a change of perspective."""
+        return replace(self, path=(*self.path, step), bound=bound if bound is not None else self.bound)
+
+    def lookup(self, name: str, span: Span) -> tree.Symbol:
+        """Return the symbol that a name stands for; raises Poisoned or fails with code `name`."""
+        symbol = self.names.get(name)
+        if symbol is None:
+            fail(name_errors.OutOfScope(span=span, name=name))
+        if isinstance(symbol, Poison):
+            raise Poisoned
+        return symbol
+
+
+def fail(error: Error) -> NoReturn:
+    """Raise one error."""
+    raise CompileError(error)
+
+
+def why_here(env: Env) -> tuple[Label, ...]:
+    """Return labels for what fixed the code's perspective: the innermost group or arm, else the function's bound."""
+    for step in reversed(env.path):
+        if step.kind in ("group", "arm"):
+            return (Label(step.span, f"the code speaks for {step.unit} from here"),)
+    if env.context.bound_span is not None:
+        return (Label(env.context.bound_span, f"the function's bound is {env.bound}"),)
+    return ()
+
+
+def declared(symbol: tree.Symbol) -> Label:
+    """Return a label for where a symbol comes from."""
+    return Label(symbol.span, f"`{symbol.name}` lives at {symbol.perspective}")
+
+
+def culprit(e: tree.Expr, needed: Perspective) -> tree.Expr:
+    """Return the innermost part of an expression that is not as broad as `needed`."""
+    for part in tree.operands(e):
+        if not needed <= part.perspective:
+            return culprit(part, needed)
+    return e
+
+
+def described(e: tree.Expr) -> str:
+    """Return how to speak of an expression in a message."""
+    match e:
+        case tree.Var() | tree.Item() | tree.Element():
+            return f"`{e.symbol.name}`"
+        case tree.Id():
+            return "`id()`"
+        case tree.Call():
+            return f"the result of `{e.function.name}`"
+        case tree.Apply():
+            return f"the result of `{e.intrinsic.name}`"
+        case _:
+            return "this value"
+
+
+def evidence(e: tree.Expr, needed: Perspective) -> tuple[str, tuple[Label, ...]]:
+    """Return the words for what varies in `e`, and labels for where it comes from."""
+    found = culprit(e, needed)
+    labels: tuple[Label, ...] = (Label(found.span, f"varies per {found.perspective}"),) if found is not e else ()
+    if isinstance(found, tree.Var | tree.Item | tree.Element) and found.symbol.perspective == found.perspective:
+        labels = (*labels, declared(found.symbol))
+    return described(found), labels

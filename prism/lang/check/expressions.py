@@ -1,0 +1,433 @@
+"""Expressions: types, and the perspective that a value lives at: the meet of what it was made of (R7, R12, R19)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import assert_never
+
+from prism.lang import surface, tree
+from prism.lang import syntax as s
+from prism.lang.check.env import Env, declared, evidence, fail, why_here
+from prism.lang.diagnostics import Label, Span
+from prism.lang.errors import perspective as rules
+from prism.lang.errors import types as errors
+from prism.lang.perspective import BLOCK, GRID, THREAD, Level, Perspective, meet
+from prism.lang.types import BOOL, FLOAT32, INT32, INT64, UINT64, Array, Mailbox, Pointer, Scalar, Type, Vector
+
+COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
+INTEGER_ONLY = frozenset({"%", "<<", ">>", "&", "|", "^", "//"})
+
+
+def check_expression(env: Env, e: s.Expr, target: Perspective, want: Type | None = None) -> tree.Expr:
+    """Return the typed expression. `target` is what a bare `id()` counts; `want` the type that a literal takes."""
+    from prism.lang.check.calls import check_call
+
+    match e:
+        case s.Literal():
+            return check_literal(e, want)
+        case s.Name():
+            return check_name(env, e)
+        case s.Unary():
+            return check_unary(env, e, target, want)
+        case s.Binary():
+            return check_binary(env, e, target, want)
+        case s.Conditional():
+            return check_conditional(env, e, target, want)
+        case s.Subscript():
+            return check_subscript(env, e, target)
+        case s.Call():
+            return check_call(env, e, target, want)
+        case s.Attribute():
+            return check_field(env, e, target)
+        case s.Resolved():
+            fail(errors.NotAValue(span=e.span, text=e.text, hint="call it, or use it in an annotation"))
+        case s.Lambda():
+            fail(errors.NotAValue(span=e.span, text="lambda", hint="a lambda stands only as the offset of a partition"))
+        case s.Braces():
+            fail(errors.NotAValue(span=e.span, text="{...}", hint="braces stand only in an array's declaration, as `= {{0}}`"))
+        case _:
+            assert_never(e)
+
+
+def check_value(env: Env, e: s.Expr, target: Perspective, want: Type | None = None) -> tree.Expr:
+    """Return a typed expression that is a number or vector: not a whole array, pointer or nothing."""
+    value = check_expression(env, e, target, want)
+    if isinstance(value.type, Array | Pointer):
+        name = value.symbol.name if isinstance(value, tree.Var) else "this"
+        fail(errors.WholeArray(span=e.span, name=name, type=str(value.type), use="used as a value"))
+    if not isinstance(value.type, Scalar | Vector):
+        name = value.function.name if isinstance(value, tree.Call) else value.intrinsic.name if isinstance(value, tree.Apply) else "it"
+        fail(errors.NoValue(span=e.span, name=name))
+    return value
+
+
+def check_scalar(env: Env, e: s.Expr, target: Perspective, want: Type | None = None) -> tree.Expr:
+    """Return a typed expression that is one number."""
+    value = check_value(env, e, target, want)
+    if not isinstance(value.type, Scalar):
+        hint = "take one component, `v[0]`"
+        fail(errors.Mismatch(span=e.span, expected="a scalar", found=str(value.type), hint=hint))
+    return value
+
+
+def check_index(env: Env, e: s.Expr, target: Perspective) -> tree.Expr:
+    """Return a typed integer."""
+    value = check_scalar(env, e, target, INT32)
+    if not (isinstance(value.type, Scalar) and value.type.integral):
+        fail(errors.Mismatch(span=e.span, expected="an integer", found=str(value.type), hint="convert it: `int(x)`"))
+    return value
+
+
+# -- leaves ---------------------------------------------------------------------------------------------------------------
+
+
+def check_literal(e: s.Literal, want: Type | None) -> tree.Expr:
+    """Type a literal: as wanted where it fits, else int (or int64) and float."""
+    value = e.value
+    if isinstance(value, str):
+        fail(errors.NotAValue(span=e.span, text=repr(value), hint="text stands only where an intrinsic asks for a keyword"))
+    if isinstance(value, bool):
+        return tree.Const(value=value, type=BOOL, span=e.span)
+    scalar = want.element if isinstance(want, Vector) else want
+    if isinstance(value, float):
+        kind = scalar if isinstance(scalar, Scalar) and scalar.kind == "float" else FLOAT32
+        return tree.Const(value=value, type=kind, span=e.span)
+    if isinstance(scalar, Scalar) and scalar.kind == "float":
+        return tree.Const(value=float(value), type=scalar, span=e.span)
+    if isinstance(scalar, Scalar) and scalar.integral:
+        return tree.Const(value=fit(value, scalar, e.span), type=scalar, span=e.span)
+    for kind in (INT32, INT64, UINT64):
+        if holds(value, kind):
+            return tree.Const(value=value, type=kind, span=e.span)
+    fail(errors.LiteralRange(span=e.span, value=str(value), type="any integer type"))
+
+
+def holds(value: int, scalar: Scalar) -> bool:
+    """Whether an integer type can hold a value."""
+    if scalar.kind == "uint":
+        return 0 <= value < 1 << scalar.bits
+    return -(1 << (scalar.bits - 1)) <= value < 1 << (scalar.bits - 1)
+
+
+def fit(value: int, scalar: Scalar, span: Span) -> int:
+    """Return the value, or fail where the type can't hold it."""
+    if not holds(value, scalar):
+        fail(errors.LiteralRange(span=span, value=str(value), type=str(scalar)))
+    return value
+
+
+def check_name(env: Env, e: s.Name) -> tree.Expr:
+    """Type a local's use (R21: not one that a partition or claim hides; R23: a claim's name in one arm)."""
+    symbol = visible(env, e.name, e.span)
+    return tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=e.span)
+
+
+def visible(env: Env, name: str, span: Span) -> tree.Symbol:
+    """Return the symbol of a name that may be used here (R21, R23)."""
+    symbol = env.lookup(name, span)
+    view = env.hidden.get(symbol)
+    if view is not None:
+        fail(rules.Hidden(span=span, name=name, view=view.name, labels=(Label(view.span, f"`{name}` goes by this name here"),)))
+    if symbol.view is not None:
+        check_claimed(env, symbol, span)
+    return symbol
+
+
+def check_claimed(env: Env, symbol: tree.Symbol, span: Span) -> None:
+    """R23 CLAIM-ONE: a claimed name is used in one arm only, of exactly the claim's unit, and under no group outside it."""
+    start = max((i for i, step in enumerate(env.path) if step.kind == "claim" and step.span == symbol.span), default=None)
+    if start is None:
+        return
+    unit = symbol.perspective
+    arm = None
+    for step in env.path[start + 1 :]:
+        if step.kind == "group" and arm is None:
+            fail(rules.ClaimGroup(span=span, name=symbol.name, unit=unit, labels=(Label(step.span, "all units run this"),)))
+        if step.kind == "arm" and step.unit == unit:
+            arm = step
+            break
+    if arm is None:
+        fail(rules.ClaimNoArm(span=span, name=symbol.name, unit=unit, labels=(declared(symbol),)))
+    first = env.context.claims.setdefault(symbol, arm)
+    if first is not arm:
+        labels = (Label(first.span, "used by this arm first"), declared(symbol))
+        fail(rules.ClaimTwice(span=span, name=symbol.name, unit=unit, labels=labels))
+
+
+def check_field(env: Env, e: s.Attribute, target: Perspective) -> tree.Expr:
+    """`v.x`, `.y`, `.z`, `.w` of a vector."""
+    base = check_expression(env, e.base, target)
+    if not isinstance(base.type, Vector) or e.name not in "xyzw"[: base.type.length]:
+        fail(errors.NotAValue(span=e.span, text=f".{e.name}", hint="vectors have components .x .y .z .w, or v[k]"))
+    index = tree.Const(value="xyzw".index(e.name), type=INT32, span=e.span)
+    return tree.Component(vector=base, index=index, type=base.type.element, perspective=base.perspective, span=e.span)
+
+
+# -- operators ------------------------------------------------------------------------------------------------------------
+
+
+def check_unary(env: Env, e: s.Unary, target: Perspective, want: Type | None) -> tree.Expr:
+    """`-x`, `~x`, `not x`."""
+    operand = check_scalar(env, e.operand, target, want)
+    assert isinstance(operand.type, Scalar)
+    if e.op == "not":
+        operand = need_bool(operand)
+    elif operand.type.kind == "bool" or (e.op == "~" and not operand.type.integral):
+        hint = "use `not`" if operand.type.kind == "bool" else "only integers have bits"
+        fail(errors.Operands(span=e.span, op=e.op, left=str(operand.type), right="nothing", hint=hint))
+    return tree.Unary(op=e.op, operand=operand, type=operand.type, perspective=operand.perspective, span=e.span)
+
+
+def need_bool(value: tree.Expr) -> tree.Expr:
+    """Return the value where it is a bool, else fail with code `cond`."""
+    if value.type != BOOL:
+        text = value.symbol.name if isinstance(value, tree.Var) else "x"
+        fail(errors.ConditionType(span=value.span, found=str(value.type), text=text))
+    return value
+
+
+def check_binary(env: Env, e: s.Binary, target: Perspective, want: Type | None) -> tree.Expr:
+    """Arithmetic, comparison, `and`/`or`: operands take their common type, as in C but with no promotion to int."""
+    if e.op in ("and", "or"):
+        left, right = need_bool(check_scalar(env, e.left, target)), need_bool(check_scalar(env, e.right, target))
+        no_collectives(env, left, (right,))
+        return tree.Binary(op=e.op, left=left, right=right, type=BOOL, perspective=meet(left.perspective, right.perspective), span=e.span)
+    hint = None if e.op in COMPARISONS else want
+    if isinstance(e.left, s.Literal):
+        right = check_scalar(env, e.right, target, hint)
+        left = check_scalar(env, e.left, target, right.type)
+    else:
+        left = check_scalar(env, e.left, target, hint)
+        right = check_scalar(env, e.right, target, left.type if e.op not in ("<<", ">>") else INT32)
+    perspective = meet(left.perspective, right.perspective)
+    if e.op in ("<<", ">>"):
+        both_integers(e, left, right)
+        return tree.Binary(op=e.op, left=left, right=right, type=left.type, perspective=perspective, span=e.span)
+    common = common_type(e, left, right)
+    left, right = convert(left, common), convert(right, common)
+    op = "/" if e.op == "//" else e.op
+    return tree.Binary(
+        op=op, left=left, right=right, type=BOOL if op in COMPARISONS else common, perspective=perspective, span=e.span
+    )
+
+
+def both_integers(e: s.Binary, left: tree.Expr, right: tree.Expr) -> None:
+    """Shifts and bit operators take integers."""
+    for side in (left, right):
+        if not (isinstance(side.type, Scalar) and side.type.integral):
+            hint = "convert to an integer first: `int(x)`"
+            fail(errors.Operands(span=e.span, op=e.op, left=str(left.type), right=str(right.type), hint=hint))
+
+
+def common_type(e: s.Binary, left: tree.Expr, right: tree.Expr) -> Scalar:
+    """Return the type that both operands take: the wider; float over integer; unsigned at equal width, as in C."""
+    a, b = left.type, right.type
+    assert isinstance(a, Scalar) and isinstance(b, Scalar)
+    if a.kind == "bool" and b.kind == "bool" and e.op in ("==", "!=", "&", "|", "^"):
+        return a
+    if "bool" in (a.kind, b.kind) or e.op == "@":
+        hint = "convert a bool with `int(b)`" if e.op != "@" else "multiply matrices with a library function"
+        fail(errors.Operands(span=e.span, op=e.op, left=str(a), right=str(b), hint=hint))
+    if e.op in INTEGER_ONLY and not (a.integral and b.integral):
+        hint = "divide floats with `/`" if e.op == "//" else "convert to an integer first: `int(x)`"
+        fail(errors.Operands(span=e.span, op=e.op, left=str(a), right=str(b), hint=hint))
+    if a.kind == "float" or b.kind == "float":
+        return max((t for t in (a, b) if t.kind == "float"), key=lambda t: t.bits)
+    if a.bits != b.bits:
+        return a if a.bits > b.bits else b
+    return a if a.kind == "uint" else b
+
+
+def convert(value: tree.Expr, to: Scalar) -> tree.Expr:
+    """Return the value cast to a scalar type; literals simply take it."""
+    if value.type == to:
+        return value
+    if isinstance(value, tree.Const) and to.kind in ("int", "uint", "float") and not isinstance(value.value, bool):
+        number = float(value.value) if to.kind == "float" else fit(int(value.value), to, value.span)
+        return replace(value, value=number, type=to)
+    return tree.Cast(operand=value, type=to, perspective=value.perspective, span=value.span)
+
+
+def coerce(value: tree.Expr, to: Type, span: Span) -> tree.Expr:
+    """Return the value as a target's type takes it: numbers convert as in C, but a float never to an integer unasked."""
+    if value.type == to:
+        return value
+    if isinstance(to, Scalar) and isinstance(value.type, Scalar):
+        if to.kind == "bool":
+            fail(errors.Mismatch(span=span, expected="bool", found=str(value.type), hint="compare it: `x != 0`"))
+        if value.type.kind == "float" and to.integral:
+            fail(errors.Mismatch(span=span, expected=str(to), found=str(value.type), hint=f"convert it: `{short(to)}(x)`"))
+        return convert(value, to)
+    fail(errors.Mismatch(span=span, expected=str(to), found=str(value.type), hint="make the two types agree"))
+
+
+def short(scalar: Scalar) -> str:
+    """Return how a kernel would usually write a scalar type."""
+    return {"int32": "int", "float32": "float", "float64": "double"}.get(scalar.name, scalar.name)
+
+
+def check_conditional(env: Env, e: s.Conditional, target: Perspective, want: Type | None) -> tree.Expr:
+    """`a if c else b`: the three parts' meet; a collective in either side needs a condition that the code agrees on (R9)."""
+    condition = need_bool(check_scalar(env, e.condition, target))
+    then, otherwise = check_value(env, e.then, target, want), check_value(env, e.otherwise, target, want)
+    if then.type != otherwise.type:
+        if isinstance(e.then, s.Literal):
+            then = check_value(env, e.then, target, otherwise.type)
+        common = common_type(s.Binary(op="+", left=e.then, right=e.otherwise, span=e.span), then, otherwise)
+        then, otherwise = convert(then, common), convert(otherwise, common)
+    no_collectives(env, condition, (then, otherwise))
+    perspective = meet(condition.perspective, meet(then.perspective, otherwise.perspective))
+    return tree.Select(condition=condition, then=then, otherwise=otherwise, type=then.type, perspective=perspective, span=e.span)
+
+
+def no_collectives(env: Env, condition: tree.Expr, sides: tuple[tree.Expr, ...]) -> None:
+    """R9 for expressions evaluated on a condition: a collective inside needs a condition as broad as the code."""
+    if env.code <= condition.perspective:
+        return
+    for side in sides:
+        found = collective(side)
+        if found is not None:
+            what, labels = evidence(condition, env.code)
+            fail(rules.Condition(span=condition.span, what=what, code_perspective=env.code, has=condition.perspective,
+                                 construct="condition of a collective", labels=(*labels, Label(found.span, "all threads must meet here"))))
+
+
+def collective(e: tree.Expr) -> tree.Expr | None:
+    """Return a part that several threads must run together, if there is one."""
+    if isinstance(e, tree.Call) and not e.function.pure:
+        return e
+    if isinstance(e, tree.Apply) and e.intrinsic.requires != THREAD:
+        return e
+    for part in tree.operands(e):
+        found = collective(part)
+        if found is not None:
+            return found
+    return None
+
+
+# -- elements -------------------------------------------------------------------------------------------------------------
+
+
+def check_subscript(env: Env, e: s.Subscript, target: Perspective) -> tree.Expr:
+    """`a[i]` of a local array, of memory through a pointer or view (R19), of a vector."""
+    base, indices = flatten(e)
+    if isinstance(base, s.Name):
+        symbol = visible(env, base.name, base.span)
+        if isinstance(symbol.type, Array):
+            return item(env, symbol, indices, e, target)
+        if isinstance(symbol.type, Pointer):
+            return read_element(env, element(env, symbol, indices, e.span, target))
+    value = check_expression(env, base, target)
+    if isinstance(value.type, Vector) and len(indices) == 1:
+        return component(env, value, indices[0], e.span, target)
+    fail(errors.NotSubscriptable(span=e.span, found=str(value.type)))
+
+
+def flatten(e: s.Subscript) -> tuple[s.Expr, tuple[s.Expr, ...]]:
+    """Return the base of `a[i][j]` and all its indices."""
+    indices = e.indices
+    base = e.base
+    while isinstance(base, s.Subscript):
+        indices = (*base.indices, *indices)
+        base = base.base
+    return base, indices
+
+
+def component(env: Env, vector: tree.Expr, index: s.Expr, span: Span, target: Perspective) -> tree.Expr:
+    """`v[k]`."""
+    assert isinstance(vector.type, Vector)
+    k = check_index(env, index, target)
+    in_range(k, vector.type.length, "the vector")
+    perspective = meet(vector.perspective, k.perspective)
+    return tree.Component(vector=vector, index=k, type=vector.type.element, perspective=perspective, span=span)
+
+
+def item(env: Env, symbol: tree.Symbol, indices: tuple[s.Expr, ...], e: s.Subscript, target: Perspective) -> tree.Expr:
+    """`a[i]`, `a[i][j]`, and a component of an element, `a[i][k]`, where elements are vectors."""
+    assert isinstance(symbol.type, Array)
+    rank = len(symbol.type.shape)
+    extra = 1 if isinstance(symbol.type.element, Vector) and len(indices) == rank + 1 else 0
+    if len(indices) != rank + extra:
+        fail(errors.Indices(span=e.span, name=symbol.name, wanted=rank, given=len(indices)))
+    typed = tuple(check_index(env, index, target) for index in indices[:rank])
+    for index, extent in zip(typed, symbol.type.shape, strict=True):
+        in_range(index, extent, symbol.name)
+    perspective = symbol.perspective
+    for index in typed:
+        perspective = meet(perspective, index.perspective)
+    found = tree.Item(symbol=symbol, indices=typed, type=symbol.type.element, perspective=perspective, span=e.span)
+    return component(env, found, indices[rank], e.span, target) if extra else found
+
+
+def in_range(index: tree.Expr, extent: int, name: str) -> None:
+    """Constant indices are checked now; the reference machine checks the others."""
+    if isinstance(index, tree.Const) and not 0 <= int(index.value) < extent:
+        fail(errors.IndexRange(span=index.span, index=int(index.value), name=name, extent=extent, last=extent - 1))
+
+
+def element(env: Env, symbol: tree.Symbol, indices: tuple[s.Expr, ...], span: Span, target: Perspective) -> tree.Element:
+    """The element of memory that `p[i]` names: its perspective is that of the pointer and the indices."""
+    assert isinstance(symbol.type, Pointer)
+    wanted = len(symbol.view.params) if symbol.view is not None else len(symbol.type.shape or (0,))
+    if len(indices) != wanted:
+        fail(errors.Indices(span=span, name=symbol.name, wanted=wanted, given=len(indices)))
+    typed = tuple(check_index(env, index, target) for index in indices)
+    if symbol.view is None and symbol.type.shape is not None:
+        for index, extent in zip(typed, symbol.type.shape, strict=True):
+            in_range(index, extent, symbol.name)
+    perspective = symbol.perspective
+    for index in typed:
+        perspective = meet(perspective, index.perspective)
+    kind = symbol.type.element
+    type_: Type = kind.element if isinstance(kind, Mailbox) else kind
+    return tree.Element(symbol=symbol, indices=typed, type=type_, perspective=perspective, span=span)
+
+
+def read_element(env: Env, e: tree.Element) -> tree.Element:
+    """R19 PTR-READ: shared memory only from a block's code; global memory that may change meanwhile varies per thread."""
+    assert isinstance(e.symbol.type, Pointer)
+    if isinstance(e.symbol.type.element, Mailbox):
+        fail(rules.MailboxPlain(span=e.span, name=e.symbol.name))
+    if e.symbol.type.space == "shared" and not env.code <= BLOCK:
+        fail(rules.SharedFromGrid(span=e.span, name=e.symbol.name))
+    if e.symbol.type.space == "global" and not e.symbol.type.const:
+        return replace(e, perspective=meet(e.perspective, THREAD))
+    return e
+
+
+# -- perspectives of uses -------------------------------------------------------------------------------------------------
+
+
+def must_agree(env: Env, value: tree.Expr, needed: Perspective, construct: str) -> None:
+    """R7, R9, R10: the value is as broad as `needed`, else fail saying what varies."""
+    if needed <= value.perspective:
+        return
+    what, labels = evidence(value, needed)
+    if construct == "loop bound":
+        fail(rules.LoopBound(span=value.span, what=what, code_perspective=needed, has=value.perspective, labels=(*labels, *why_here(env))))
+    fail(rules.Condition(span=value.span, what=what, code_perspective=needed, has=value.perspective, construct=construct,
+                         labels=(*labels, *why_here(env))))
+
+
+def check_id(env: Env, e: s.Call, target: Perspective, *, counting: bool) -> tree.Expr:
+    """R12 ID: `id()` counts the target's units, `id(unit)` and `count(unit)` the unit's; no broader than the code."""
+    from prism.lang.check.annotation import place
+
+    if len(e.arguments) > 1 or e.keywords or (counting and not e.arguments):
+        usage = "`count(unit)`" if counting else "`id()` or `id(unit)`"
+        fail(errors.NotAValue(span=e.span, text="count" if counting else "id", hint=f"write {usage}"))
+    unit = place(e.arguments[0]) if e.arguments else target
+    if not unit <= env.code:
+        fail(rules.IdBroader(span=e.span, unit=unit, code_perspective=env.code, labels=why_here(env)))
+    if unit.level == Level.THREAD and env.bound.thread is not None and env.bound.thread % unit.size != 0:
+        fail(rules.IdBroader(span=e.span, unit=unit, code_perspective=env.code, labels=why_here(env)))
+    if counting:
+        return tree.Count(unit=unit, code=env.code, type=INT32, perspective=GRID, span=e.span)
+    return tree.Id(unit=unit, code=env.code, type=INT32, perspective=unit, span=e.span)
+
+
+def construct_called(e: s.Call) -> surface.Construct | None:
+    """Return the construct that a call applies."""
+    if isinstance(e.function, s.Resolved) and isinstance(e.function.value, surface.Construct):
+        return e.function.value
+    return None

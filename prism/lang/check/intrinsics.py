@@ -1,0 +1,172 @@
+"""Applying an intrinsic: its operands' kinds, types and perspectives against its declaration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from prism.lang import syntax as s
+from prism.lang import tree
+from prism.lang.check.env import Env, evidence, fail, why_here
+from prism.lang.check.expressions import check_value, coerce, element, flatten, read_element, visible
+from prism.lang.errors import calls as errors
+from prism.lang.errors import perspective as rules
+from prism.lang.intrinsics.base import Intrinsic, Parameter
+from prism.lang.perspective import BLOCK, THREAD, Perspective, meet
+from prism.lang.types import VOID, Array, Mailbox, Pointer, Scalar, Type, Vector
+
+
+def check_intrinsic(env: Env, e: s.Call, intrinsic: Intrinsic, target: Perspective, want: Type | None) -> tree.Expr:
+    """Type an intrinsic's application."""
+    if not env.bound.allows(intrinsic.requires):
+        fail(errors.CallBound(span=e.span, name=intrinsic.name, needs=str(intrinsic.requires), bound=str(env.bound),
+                              code_perspective=env.code, labels=why_here(env)))
+    given = bind(e, intrinsic)
+    statics = {p.name: static(intrinsic, p, given.get(p.name)) for p in intrinsic.parameters if p.kind == "static"}
+    operands = [p for p in intrinsic.parameters if p.kind != "static" and (p.name in given or not p.optional)]
+    typed = check_operands(env, intrinsic, operands, given, target, want)
+    scalar = type_variable(intrinsic, operands, typed)
+    if scalar is not None and not intrinsic.allows(scalar):
+        fail(errors.IntrinsicType(span=e.span, name=intrinsic.name, allowed=intrinsic.allows_text, found=str(scalar)))
+    arguments = tuple(finish(env, intrinsic, p, given[p.name], typed[p.name], scalar) for p in operands)
+    return tree.Apply(
+        intrinsic=intrinsic, arguments=arguments, statics=statics, code=env.code, type=result_type(intrinsic, scalar, statics),
+        perspective=result_perspective(intrinsic, arguments), span=e.span,
+    )  # fmt: skip
+
+
+def bind(e: s.Call, intrinsic: Intrinsic) -> Mapping[str, s.Expr]:
+    """Return the operands by parameter name."""
+    names = [p.name for p in intrinsic.parameters]
+    given = dict(zip(names, e.arguments, strict=False))
+    required = [p.name for p in intrinsic.parameters if not (p.optional or (p.kind == "static" and p.default is not None))]
+    unknown = [k for k, _ in e.keywords if k not in names or k in given]
+    given.update({k: v for k, v in e.keywords if k not in unknown})
+    missing = [name for name in required if name not in given]
+    if len(e.arguments) > len(names) or unknown or missing:
+        problem = f"unknown: {unknown[0]}" if unknown else f"missing: {missing[0]}" if missing else f"{len(e.arguments)} given"
+        fail(errors.CallArguments(span=e.span, name=intrinsic.name, wanted=f"{len(required)} argument(s)", given=problem,
+                                  parameters=", ".join(names)))
+    return given
+
+
+def static(intrinsic: Intrinsic, parameter: Parameter, given: s.Expr | None) -> object:
+    """Return a compile-time argument's value."""
+    if given is None:
+        return parameter.default
+    if not isinstance(given, s.Literal):
+        fail(errors.StaticArgument(span=given.span, parameter=parameter.name, name=intrinsic.name))
+    return given.value
+
+
+def check_operands(
+    env: Env, intrinsic: Intrinsic, operands: list[Parameter], given: Mapping[str, s.Expr], target: Perspective, want: Type | None
+) -> dict[str, tree.Expr]:
+    """Type the operands; literals last, as T."""
+    typed: dict[str, tree.Expr] = {}
+    for literals in (False, True):
+        for p in operands:
+            e = given[p.name]
+            if isinstance(e, s.Literal) is not literals:
+                continue
+            if p.kind == "element":
+                typed[p.name] = address(env, intrinsic, p, e, target)
+            elif p.kind == "array":
+                typed[p.name] = whole_array(env, intrinsic, p, e)
+            else:
+                hint: Type | None = p.type if isinstance(p.type, Scalar) else type_variable(intrinsic, operands, typed) or want
+                typed[p.name] = check_value(env, e, p.unit if p.unit <= env.code else target, hint)
+    return typed
+
+
+def type_variable(intrinsic: Intrinsic, operands: list[Parameter], typed: Mapping[str, tree.Expr]) -> Scalar | None:
+    """Return the scalar that T stands for: that of the memory or array operands, else the widest value's."""
+    values: list[Scalar] = []
+    for p in operands:
+        found = typed.get(p.name)
+        if p.type != "T" or found is None:
+            continue
+        kind: object = found.type
+        while isinstance(kind, Array | Vector | Mailbox):
+            kind = kind.element
+        if isinstance(kind, Scalar):
+            if p.kind in ("element", "array", "vector"):
+                return kind
+            values.append(kind)
+    return max(values, key=lambda t: (t.kind == "float", t.bits, t.kind == "uint"), default=None)
+
+
+def address(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, target: Perspective) -> tree.Expr:
+    """An element operand: R17 and R18 where it is written, R19 where it is read; atomics may use a broad pointer."""
+    base, indices = flatten(e) if isinstance(e, s.Subscript) else (e, ())
+    if not isinstance(base, s.Name) or not indices:
+        fail(errors.ElementArgument(span=e.span, parameter=p.name, name=intrinsic.name))
+    symbol = visible(env, base.name, base.span)
+    if not isinstance(symbol.type, Pointer) or isinstance(symbol.type.element, Mailbox) != p.mailbox:
+        kind = " that holds mailboxes" if p.mailbox else ""
+        fail(errors.ElementArgument(span=e.span, parameter=p.name, name=intrinsic.name, kind=kind))
+    found = element(env, symbol, indices, e.span, target)
+    if symbol.type.space == "shared" and not env.code <= BLOCK:
+        fail(rules.SharedFromGrid(span=e.span, name=symbol.name))
+    if p.effect == "read":
+        return found if p.mailbox or p.atomic else read_element(env, found)
+    if symbol.type.const:
+        fail(rules.ConstWrite(span=e.span, name=symbol.name, type=str(symbol.type)))
+    if env.code != THREAD:
+        fail(rules.StoreCode(span=e.span, name=symbol.name, code_perspective=env.code, labels=why_here(env)))
+    if not p.atomic and symbol.perspective != THREAD:
+        fail(rules.StoreView(span=e.span, name=symbol.name, place=symbol.perspective))
+    return found
+
+
+def whole_array(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr) -> tree.Expr:
+    """An array operand: a local array at the parameter's perspective."""
+    symbol = visible(env, e.name, e.span) if isinstance(e, s.Name) else None
+    if symbol is None or not isinstance(symbol.type, Array) or symbol.perspective != p.unit:
+        found = "this" if symbol is None else f"{symbol.type} @ {symbol.perspective}"
+        fail(errors.CallType(span=e.span, parameter=p.name, name=intrinsic.name, wanted=f"a local array @ {p.unit}", found=found,
+                             hint=f"declare one: `values: T[4] @ {p.unit}`"))
+    return tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=e.span)
+
+
+def finish(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, value: tree.Expr, scalar: Scalar | None) -> tree.Expr:
+    """Convert a value operand to the parameter's type, and check that its threads agree."""
+    if p.kind == "vector":
+        if not isinstance(value.type, Vector):
+            fail(errors.CallType(span=e.span, parameter=p.name, name=intrinsic.name, wanted="a vector", found=str(value.type),
+                                 hint="declare one: `v: vector(T, 4) @ thread[1]`"))
+        return value
+    if p.kind != "value":
+        return value
+    wanted = p.type if isinstance(p.type, Scalar) else scalar
+    if isinstance(value.type, Vector) or wanted is None:
+        fail(errors.CallType(span=e.span, parameter=p.name, name=intrinsic.name, wanted=str(wanted or "a number"), found=str(value.type),
+                             hint="take one component, `v[0]`"))
+    if not intrinsic.elementwise and not p.unit <= value.perspective:
+        what, labels = evidence(value, p.unit)
+        fail(errors.CallScalar(span=e.span, parameter=p.name, name=intrinsic.name, needed=p.unit, what=what, has=value.perspective,
+                               labels=labels))
+    return coerce(value, wanted, e.span)
+
+
+def result_type(intrinsic: Intrinsic, scalar: Scalar | None, statics: Mapping[str, object]) -> Type:
+    """Return the application's type."""
+    if intrinsic.result is None:
+        return VOID
+    if isinstance(intrinsic.result, Scalar):
+        return intrinsic.result
+    assert scalar is not None
+    if intrinsic.result == "vector":
+        width = statics["width"]
+        assert isinstance(width, int)
+        return Vector(scalar, width)
+    return scalar
+
+
+def result_perspective(intrinsic: Intrinsic, arguments: tuple[tree.Expr, ...]) -> Perspective:
+    """An elementwise function's result is as broad as its operands; another's as declared."""
+    if intrinsic.result_unit is not None:
+        return intrinsic.result_unit
+    perspective = arguments[0].perspective
+    for argument in arguments[1:]:
+        perspective = meet(perspective, argument.perspective)
+    return perspective

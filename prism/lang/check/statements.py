@@ -1,0 +1,322 @@
+"""Statements: declarations, assignments, control flow (R6, R8-R11, R17, R18, R25, R28); data.py has partition, claim, split."""
+
+from __future__ import annotations
+
+from prism.lang import syntax as s
+from prism.lang import tree
+from prism.lang.check import annotation, data
+from prism.lang.check.env import Env, Poisoned, Step, declared, evidence, fail, why_here
+from prism.lang.check.expressions import (
+    check_expression,
+    check_index,
+    check_scalar,
+    check_value,
+    coerce,
+    element,
+    flatten,
+    must_agree,
+    need_bool,
+    visible,
+)
+from prism.lang.diagnostics import CompileError, Label, Span
+from prism.lang.errors import calls as call_errors
+from prism.lang.errors import perspective as rules
+from prism.lang.errors import types as errors
+from prism.lang.perspective import BLOCK, THREAD, Perspective
+from prism.lang.types import BOOL, INT32, VOID, Array, Mailbox, Pointer, Scalar, Type, Vector
+
+
+def check_body(env: Env, body: s.Body) -> tree.Body:
+    """Check a statement list; a statement that fails is reported, its name poisoned, and the rest goes on."""
+    done: list[tree.Stmt] = []
+    for statement in body:
+        try:
+            checked, env = check_statement(env, statement)
+            done.extend(checked)
+        except CompileError as failure:
+            env.context.errors.extend(failure.errors)
+        except Poisoned:
+            pass
+        else:
+            continue
+        if isinstance(statement, s.Declare):
+            env = env.poison(statement.name)
+        if isinstance(statement, s.Partition | s.Claim):
+            check_body(env.poison(statement.name), statement.body)
+    return tuple(done)
+
+
+def check_statement(env: Env, st: s.Stmt) -> tuple[tuple[tree.Stmt, ...], Env]:  # noqa: C901 - one arm a construct
+    """Check one statement; return what it becomes and the environment after it."""
+    match st:
+        case s.Declare():
+            return check_declare(env, st)
+        case s.Assign():
+            return (check_assign(env, st.target, st.value, st.span),), env
+        case s.Augment():
+            value = s.Binary(op=st.op, left=st.target, right=st.value, span=st.span)
+            return (check_assign(env, st.target, value, st.span),), env
+        case s.Evaluate():
+            return check_evaluate(env, st), env
+        case s.If():
+            return (check_if(env, st),), env
+        case s.While():
+            return (check_while(env, st),), env
+        case s.For():
+            return (check_for(env, st),), env
+        case s.Break() | s.Continue():
+            return (check_jump(env, st),), env
+        case s.Return():
+            return (check_return(env, st),), env
+        case s.Pass():
+            return (), env
+        case s.Group():
+            return (data.check_group(env, st),), env
+        case s.Split():
+            return (data.check_split(env, st),), env
+        case s.Partition():
+            return (data.check_partition(env, st),), env
+        case s.Claim():
+            return (data.check_claim(env, st),), env
+        case s.Async():
+            fail(errors.Unsupported(span=st.span, what="`async_`", hint="load with ordinary accesses"))
+        case s.Unsafe():
+            fail(errors.Unsupported(span=st.span, what="`unsafe`", hint="use an intrinsic of `prism.lang`"))
+
+
+# -- declarations ---------------------------------------------------------------------------------------------------------
+
+
+def check_declare(env: Env, st: s.Declare) -> tuple[tuple[tree.Stmt, ...], Env]:
+    """R6 DECL, R25 SHARED-ALLOC: no broader than the code; shared memory in a block's code."""
+    meaning = annotation.read(st.annotation)
+    place = annotation.place(st.place) if st.place is not None else env.code
+    if meaning.shared:
+        return check_shared(env, st, meaning, place)
+    if isinstance(meaning.type, Pointer):
+        fail(call_errors.PointerRebind(span=st.span, name=st.name))
+    if isinstance(meaning.type, Mailbox):
+        fail(errors.NotAType(span=st.annotation.span))
+    if not place <= env.code:
+        fail(rules.DeclareBroader(span=st.place.span if st.place else st.span, name=st.name, place=place, code_perspective=env.code,
+                                  labels=why_here(env)))
+    symbol = tree.Symbol(st.name, meaning.type, place, st.name_span, const=meaning.const)
+    value = initial(env, symbol, st)
+    return (tree.Declare(symbol=symbol, value=value, span=st.span),), env.bind(symbol)
+
+
+def initial(env: Env, symbol: tree.Symbol, st: s.Declare) -> tree.Expr | None:
+    """Return the typed initial value; `{0}` zeroes an array, spelled as a Const of the element type."""
+    if st.value is None:
+        return None
+    if isinstance(symbol.type, Array):
+        zero = st.value.items[0] if isinstance(st.value, s.Braces) and len(st.value.items) == 1 else None
+        if not isinstance(zero, s.Literal) or zero.value != 0 or not isinstance(symbol.type.element, Scalar):
+            fail(errors.WholeArray(span=st.value.span, name=st.name, type=str(symbol.type), use="assigned"))
+        return check_scalar(env, zero, symbol.perspective, symbol.type.element)
+    value = check_value(env, st.value, symbol.perspective, symbol.type)
+    fits(symbol, value)
+    return coerce(value, symbol.type, st.value.span)
+
+
+def fits(symbol: tree.Symbol, value: tree.Expr) -> None:
+    """R8 WRITE-DOWN: the value is at least as broad as what it is assigned to."""
+    if symbol.perspective <= value.perspective:
+        return
+    what, labels = evidence(value, symbol.perspective)
+    facts = {"name": symbol.name, "place": symbol.perspective, "what": what, "has": value.perspective}
+    fail(rules.WriteDown(span=value.span, **facts, labels=(*labels, declared(symbol)), note=loaded(value)))  # type: ignore[arg-type]
+
+
+def loaded(value: tree.Expr) -> str:
+    """Return the note for a value that was loaded from memory which may change meanwhile."""
+    if isinstance(value, tree.Element) and isinstance(value.symbol.type, Pointer):
+        pointer = value.symbol.type
+        if pointer.space == "global" and not pointer.const and THREAD < value.symbol.perspective:
+            return f"`{value.symbol.name}` may be written meanwhile, so each thread may load another value; `ptr(const(...))` says it is not"
+    return next((note for part in tree.operands(value) if (note := loaded(part))), "")
+
+
+def check_shared(
+    env: Env, st: s.Declare, meaning: annotation.Annotation, place: Perspective
+) -> tuple[tuple[tree.Stmt, ...], Env]:
+    """R25 SHARED-ALLOC."""
+    if env.code != BLOCK or place != BLOCK:
+        fail(rules.SharedPlace(span=st.span, name=st.name, code_perspective=env.code, labels=why_here(env)))
+    if st.value is not None:
+        fail(rules.SharedValue(span=st.value.span, name=st.name))
+    assert isinstance(meaning.type, Pointer)
+    symbol = tree.Symbol(st.name, meaning.type, BLOCK, st.name_span)
+    align = max(meaning.align, meaning.type.element.bytes)
+    return (tree.SharedDeclare(symbol=symbol, align=align, span=st.span),), env.bind(symbol)
+
+
+# -- assignments ----------------------------------------------------------------------------------------------------------
+
+
+def check_assign(env: Env, target: s.Expr, value: s.Expr, span: Span) -> tree.Stmt:
+    """R8 for locals, R17 for const, R18 for memory, R28 for pointers."""
+    if isinstance(target, s.Name):
+        symbol = visible(env, target.name, target.span)
+        if isinstance(symbol.type, Pointer):
+            fail(call_errors.PointerRebind(span=span, name=symbol.name))
+        if isinstance(symbol.type, Array):
+            fail(errors.WholeArray(span=span, name=symbol.name, type=str(symbol.type), use="assigned"))
+        left: tree.Expr = tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=target.span)
+        return assign_local(env, symbol, left, value, span)
+    if isinstance(target, s.Subscript):
+        base, indices = flatten(target)
+        if isinstance(base, s.Name):
+            symbol = visible(env, base.name, base.span)
+            if isinstance(symbol.type, Pointer):
+                return assign_memory(env, symbol, indices, target, value, span)
+            if isinstance(symbol.type, Array | Vector):
+                left = check_expression(env, target, symbol.perspective)
+                if not symbol.perspective <= left.perspective:
+                    what, labels = evidence(left, symbol.perspective)
+                    fail(rules.ReadUp(span=left.span, what=what, has=left.perspective, needed=symbol.perspective,
+                                      construct="index of an assignment", labels=(*labels, declared(symbol))))
+                return assign_local(env, symbol, left, value, span)
+    fail(errors.NotSubscriptable(span=target.span, found="the target of this assignment"))
+
+
+def assign_local(env: Env, symbol: tree.Symbol, left: tree.Expr, value: s.Expr, span: Span) -> tree.Stmt:
+    """R8: the target is no broader than the code, and the value no narrower than the target."""
+    if symbol.const:
+        fail(rules.ConstWrite(span=span, name=symbol.name, type=f"const({symbol.type})", labels=(declared(symbol),)))
+    if symbol in env.context.loop_variables:
+        fail(rules.LoopVariable(span=span, name=symbol.name, labels=(declared(symbol),)))
+    if not symbol.perspective <= env.code:
+        fail(rules.WriteUp(span=span, name=symbol.name, place=symbol.perspective, code_perspective=env.code,
+                           labels=(declared(symbol), *why_here(env))))
+    right = check_value(env, value, symbol.perspective, left.type)
+    fits(symbol, right)
+    return tree.Assign(target=left, value=coerce(right, left.type, value.span), span=span)
+
+
+def assign_memory(
+    env: Env, symbol: tree.Symbol, indices: tuple[s.Expr, ...], target: s.Subscript, value: s.Expr, span: Span
+) -> tree.Stmt:
+    """R18 PTR-WRITE: one thread stores, through a name that is its own."""
+    assert isinstance(symbol.type, Pointer)
+    if isinstance(symbol.type.element, Mailbox):
+        fail(rules.MailboxPlain(span=target.span, name=symbol.name))
+    if symbol.type.const:
+        fail(rules.ConstWrite(span=target.span, name=symbol.name, type=str(symbol.type), labels=(declared(symbol),)))
+    if env.code != THREAD:
+        fail(rules.StoreCode(span=target.span, name=symbol.name, code_perspective=env.code, labels=why_here(env)))
+    if symbol.perspective != THREAD:
+        fail(rules.StoreView(span=target.span, name=symbol.name, place=symbol.perspective, labels=(declared(symbol),)))
+    left = element(env, symbol, indices, target.span, THREAD)
+    right = check_value(env, value, THREAD, left.type)
+    return tree.Assign(target=left, value=coerce(right, left.type, value.span), span=span)
+
+
+def check_evaluate(env: Env, st: s.Evaluate) -> tuple[tree.Stmt, ...]:
+    """A call as a statement."""
+    value = check_expression(env, st.value, env.code)
+    if not isinstance(value, tree.Call | tree.Apply):
+        hint = "assign it, or remove the line"
+        fail(errors.NotAValue(span=st.span, text="this expression", hint=hint))
+    return (tree.Evaluate(value=value, span=st.span),)
+
+
+# -- control flow ---------------------------------------------------------------------------------------------------------
+
+
+def condition_of(env: Env, e: s.Expr, construct: str) -> tree.Expr:
+    """R9 COND: a bool that the code's threads agree on."""
+    condition = need_bool(check_scalar(env, e, env.code))
+    must_agree(env, condition, env.code, construct)
+    return condition
+
+
+def check_if(env: Env, st: s.If) -> tree.Stmt:
+    """R9 COND."""
+    condition = condition_of(env, st.condition, "`if`")
+    return tree.If(condition=condition, then=check_body(env, st.then), otherwise=check_body(env, st.otherwise), span=st.span)
+
+
+def check_while(env: Env, st: s.While) -> tree.Stmt:
+    """R9 COND; a condition that reads memory moves into the body, so that barriers can stand before it."""
+    condition = condition_of(env, st.condition, "`while`")
+    inner = env.enter(Step("loop", st.span, env.code, "while"))
+    body = check_body(inner, st.body)
+    if reads_memory(condition):
+        stop = tree.Unary(op="not", operand=condition, type=BOOL, perspective=condition.perspective, span=condition.span)
+        leave = tree.If(condition=stop, then=(tree.Break(span=condition.span),), otherwise=(), span=condition.span)
+        body = (leave, *body)
+        condition = tree.Const(value=True, type=BOOL, span=condition.span)
+    return tree.While(condition=condition, body=body, span=st.span)
+
+
+def reads_memory(e: tree.Expr) -> bool:
+    """Whether evaluating an expression touches memory or calls something that may."""
+    if isinstance(e, tree.Element | tree.Call) or (isinstance(e, tree.Apply) and e.intrinsic.touches_memory):
+        return True
+    return any(reads_memory(part) for part in tree.operands(e))
+
+
+def check_for(env: Env, st: s.For) -> tree.Stmt:
+    """R10 LOOP: bounds that the code's threads agree on; the variable is read-only, in its own scope."""
+    bounds = []
+    for part in (st.start, st.stop, st.step):
+        bound = check_index(env, part, env.code)
+        must_agree(env, bound, env.code, "loop bound")
+        bounds.append(bound)
+    if isinstance(bounds[2], tree.Const) and bounds[2].value == 0:
+        fail(rules.LoopStep(span=st.step.span))
+    kind = max((b.type for b in bounds if isinstance(b.type, Scalar) and not isinstance(b, tree.Const)),
+               key=lambda t: t.bits, default=INT32)  # fmt: skip
+    start, stop, step = (coerce(b, kind, b.span) for b in bounds)
+    symbol = tree.Symbol(st.name, kind, env.code, st.name_span)
+    env.context.loop_variables.add(symbol)
+    inner = env.enter(Step("loop", st.span, env.code, "for")).bind(symbol)
+    unroll = st.unroll.value if isinstance(st.unroll, s.Literal) and isinstance(st.unroll.value, int) else None
+    body = check_body(inner, st.body)
+    return tree.For(symbol=symbol, start=start, stop=stop, step=step, body=body, unroll=unroll, span=st.span)
+
+
+def check_jump(env: Env, st: s.Break | s.Continue) -> tree.Stmt:
+    """R11 JUMP: no change of perspective between a jump and its loop."""
+    word = "break" if isinstance(st, s.Break) else "continue"
+    for step in reversed(env.path):
+        if step.kind == "loop":
+            return tree.Break(span=st.span) if isinstance(st, s.Break) else tree.Continue(span=st.span)
+        if any(outer.kind == "loop" for outer in env.path):
+            fail(rules.Jump(span=st.span, word=word, construct=step.text, target="its loop is",
+                            labels=(Label(step.span, "left by the jump"),)))
+    fail(rules.JumpOutside(span=st.span, word=word))
+
+
+def check_return(env: Env, st: s.Return) -> tree.Stmt:
+    """R11 JUMP for return, and R8 for the value."""
+    context = env.context
+    name = context.kernel.__name__
+    for step in reversed(env.path):
+        if step.kind != "loop":
+            fail(rules.Jump(span=st.span, word="return", construct=step.text, target="the function's end is",
+                            labels=(Label(step.span, "left by the return"),)))
+    if st.value is None:
+        if context.result not in (None, VOID):
+            hint = "write `return value`"
+            fail(call_errors.ReturnValue(span=st.span, name=name, problem=f"returns {context.result}", hint=hint))
+        return tree.Return(value=None, span=st.span)
+    place = context.result_perspective or env.code
+    value = check_value(env, st.value, place, context.result)
+    if context.kernel.kind == "global" or (context.result_declared and context.result == VOID):
+        problem = "is a kernel: it returns nothing" if context.kernel.kind == "global" else "returns nothing"
+        fail(call_errors.ReturnValue(span=st.span, name=name, problem=problem, hint="store the value through a pointer parameter"))
+    if context.result is None:
+        context.result, context.result_perspective = value.type, value.perspective
+        place = value.perspective
+    if not place <= value.perspective:
+        what, labels = evidence(value, place)
+        fail(call_errors.ReturnVaries(span=st.value.span, name=name, needed=place, what=what, has=value.perspective, labels=labels))
+    return tree.Return(value=coerce(value, result_type(context.result), st.value.span), span=st.span)
+
+
+def result_type(result: Type | None) -> Type:
+    """Return the function's result type, which a return has fixed by now."""
+    assert result is not None
+    return result

@@ -1,0 +1,309 @@
+"""Expressions in C++. Signed 32- and 64-bit arithmetic is C++'s own: it wraps for unsigned types only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import assert_never
+
+from prism.lang.bind import binding_of, operands_of
+from prism.lang.emit.names import literal, type_cuda
+from prism.lang.perspective import Level, Perspective
+from prism.lang.plan import Layout
+from prism.lang.tree import (
+    Apply,
+    Binary,
+    Call,
+    Cast,
+    Component,
+    Const,
+    Count,
+    Element,
+    Expr,
+    Function,
+    Id,
+    Item,
+    Select,
+    Symbol,
+    Unary,
+    Var,
+)
+from prism.lang.types import SCALARS, Array, Pointer, Scalar, Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a thread stands: C++ expressions for its index and its block's inside the current unit of `code`.
+
+    At a perspective of blocks, `thread` counts inside the block.
+    """
+
+    code: Perspective
+    thread: str
+    block: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What rendering an expression needs: names, the positions in force (innermost last), the frame of shared memory.
+
+    `shared` is the C++ expression of the frame's start, or empty for 0. `positioned` are the functions that take a
+    position and a frame. `pieces` collects helper texts, each once.
+    """
+
+    names: Mapping[Symbol, str]
+    positions: tuple[Position, ...]
+    layout: Layout
+    shared: str
+    positioned: frozenset[Function]
+    pieces: dict[str, None]
+    bound: Mapping[Symbol, str] = field(default_factory=dict)
+
+    @property
+    def here(self) -> Position:
+        """The innermost position."""
+        return self.positions[-1]
+
+    def at(self, position: Position) -> Scope:
+        """Return the scope inside a group or an arm."""
+        return replace(self, positions=(*self.positions, position))
+
+    def position_of(self, code: Perspective) -> Position:
+        """Return the position for code at `code`: a view's index may be written further out than where it is used."""
+        return next((p for p in reversed(self.positions) if p.code == code), self.here)
+
+    def frame(self, offset: int) -> str:
+        """Return the C++ expression of a place in the frame."""
+        return f"{self.shared} + {offset}u" if self.shared and offset else self.shared or f"{offset}u"
+
+
+def atomic(text: str) -> bool:
+    """Whether C++ text binds tighter than any operator: a name, a literal, a call, a subscript, all in parentheses."""
+    if re.fullmatch(r"[\w.]+", text):
+        return True
+    depth, last = 0, len(text) - 1
+    for k, c in enumerate(text):
+        depth += (c in "([{") - (c in ")]}")
+        outside = depth == 0 and c not in ")]}"
+        if outside and not (c.isalnum() or c in "_."):
+            return False
+        if depth == 0 and c == ")" and text[0] == "(" and k != last:
+            return False
+    return True
+
+
+def tight(text: str) -> str:
+    """Return text as an operand: in parentheses unless it is atomic."""
+    return text if atomic(text) else f"({text})"
+
+
+_CAST = re.compile(rf"\((?:{'|'.join(s.cuda for s in SCALARS.values())})\)")
+
+
+def factor(text: str) -> str:
+    """Return text as an operand of a binary operator: casts bind tighter, and need no parentheses."""
+    rest = text
+    while found := _CAST.match(rest):
+        rest = rest[found.end() :]
+    return text if atomic(rest) else f"({text})"
+
+
+def expression(scope: Scope, e: Expr) -> str:  # noqa: C901
+    """Return an expression in C++."""
+    match e:
+        case Const():
+            return literal(e.value, e.type)
+        case Var():
+            return variable(scope, e)
+        case Unary():
+            return unary(scope, e)
+        case Binary():
+            return binary(scope, e)
+        case Select():
+            return select(scope, e)
+        case Cast():
+            return cast(scope, e)
+        case Item():
+            return item(scope, e)
+        case Element():
+            return element(scope, e)
+        case Component():
+            return f"{tight(expression(scope, e.vector))}.item[{expression(scope, e.index)}]"
+        case Id():
+            return identity(scope, e)
+        case Count():
+            return count(scope, e)
+        case Call():
+            return call(scope, e)
+        case Apply():
+            return apply(scope, e)
+        case _:
+            assert_never(e)
+
+
+def variable(scope: Scope, e: Var) -> str:
+    """A name; for a view as a whole, the address of its first element."""
+    if e.symbol in scope.bound:
+        return scope.bound[e.symbol]
+    if e.symbol.view is not None:
+        return address(scope, e.symbol, ("0",) * len(e.symbol.view.params))
+    return scope.names[e.symbol]
+
+
+def narrow(type_: object) -> bool:
+    """Whether C++ computes in `int` what has this type."""
+    return isinstance(type_, Scalar) and (type_.kind == "bool" or (type_.integral and type_.bits < 32))
+
+
+def unary(scope: Scope, e: Unary) -> str:
+    """`-x`, `~x`, `!x`, cast back where C++ widens."""
+    text = f"{'!' if e.op == 'not' else e.op}{tight(expression(scope, e.operand))}"
+    return f"({type_cuda(e.type)})({text})" if e.op != "not" and narrow(e.type) else text
+
+
+LOGICAL = {"and": "&&", "or": "||"}
+BOOLEAN = ("==", "!=", "<", "<=", ">", ">=", "and", "or")
+
+
+def binary(scope: Scope, e: Binary) -> str:
+    """`a + b`, cast back where C++ widens; a remainder of floats by `fmod`."""
+    left, right = expression(scope, e.left), expression(scope, e.right)
+    if e.op == "%" and isinstance(e.type, Scalar) and e.type.kind == "float":
+        return f"{'fmodf' if e.type.bits == 32 else 'fmod'}({left}, {right})"
+    text = f"{factor(left)} {LOGICAL.get(e.op, e.op)} {factor(right)}"
+    return f"({type_cuda(e.type)})({text})" if e.op not in BOOLEAN and narrow(e.type) else text
+
+
+def select(scope: Scope, e: Select) -> str:
+    """`c ? a : b`."""
+    condition, then, otherwise = (expression(scope, x) for x in (e.condition, e.then, e.otherwise))
+    return f"{factor(condition)} ? {factor(then)} : {factor(otherwise)}"
+
+
+def cast(scope: Scope, e: Cast) -> str:
+    """`(T)x`."""
+    return f"({type_cuda(e.type)}){factor(expression(scope, e.operand))}"
+
+
+def item(scope: Scope, e: Item) -> str:
+    """An element of a local array."""
+    symbol, indices = resolved(scope, e.symbol, tuple(expression(scope, i) for i in e.indices))
+    return scope.bound.get(symbol, scope.names[symbol]) + "".join(f"[{i}]" for i in indices)
+
+
+def element(scope: Scope, e: Element) -> str:
+    """An element of memory."""
+    return place_of(scope, e.symbol, tuple(expression(scope, i) for i in e.indices))
+
+
+def place_of(scope: Scope, symbol: Symbol, indices: tuple[str, ...]) -> str:
+    """Return `root[index]` for an element that may be named through views; several indices count row by row."""
+    root, at = resolved(scope, symbol, indices)
+    flat = at[0]
+    shape = root.type.shape if isinstance(root.type, (Pointer, Array)) else None
+    for extent, index in zip((shape or ())[1:], at[1:], strict=True):
+        flat = f"{tight(flat)} * {extent} + {tight(index)}"
+    return f"{scope.names[root]}[{flat}]"
+
+
+def address(scope: Scope, symbol: Symbol, indices: tuple[str, ...]) -> str:
+    """Return the address of an element; that of element 0 of a root is its name."""
+    root, at = resolved(scope, symbol, indices)
+    if all(i == "0" for i in at):
+        return scope.names[root]
+    return f"&{place_of(scope, symbol, indices)}"
+
+
+def resolved(scope: Scope, symbol: Symbol, indices: tuple[str, ...]) -> tuple[Symbol, tuple[str, ...]]:
+    """Follow a chain of views to the object behind it: each maps the indices."""
+    while symbol.view is not None:
+        view = symbol.view
+        inner = replace(scope, bound={**scope.bound, **dict(zip(view.params, indices, strict=True))})
+        indices = tuple(expression(inner, i) for i in view.index)
+        symbol = view.source
+    return symbol, indices
+
+
+# -- positions --------------------------------------------------------------------------------------------------------
+
+
+def thread_in(code: Perspective, position: Position) -> str:
+    """Return the thread's index inside the current unit of `code`."""
+    if code.level == Level.THREAD or (code.level == Level.BLOCK and code.size == 1):
+        return position.thread
+    return f"{tight(position.block)} * blockDim.x + {tight(position.thread)}"
+
+
+def divided(text: str, by: int) -> str:
+    """Return `text / by`, unsigned."""
+    return text if by == 1 else f"{tight(text)} / {by}u"
+
+
+def identity(scope: Scope, e: Id) -> str:
+    """`id(unit)`: the index of the thread, or of its block, divided by the unit's size."""
+    if e.unit == e.code or e.unit.level == Level.GRID:
+        return literal(0, e.type)
+    position = scope.position_of(e.code)
+    index = position.block if e.unit.level == Level.BLOCK else thread_in(e.code, position)
+    return f"({type_cuda(e.type)}){tight(divided(index, e.unit.size))}"
+
+
+def count(scope: Scope, e: Count) -> str:
+    """`count(unit)`: a constant where only threads, or only blocks of a cluster, are counted."""
+    if e.unit.level == e.code.level:
+        number = str(e.code.size // e.unit.size)
+    elif e.code.level == Level.BLOCK:
+        threads = "blockDim.x" if e.code.size == 1 else f"{e.code.size}u * blockDim.x"
+        number = divided(threads, e.unit.size)
+    elif e.unit.level == Level.BLOCK:
+        number = divided("gridDim.x", e.unit.size)
+    else:
+        number = divided("gridDim.x * blockDim.x", e.unit.size)
+    return literal(int(number), e.type) if number.isdigit() else f"({type_cuda(e.type)}){tight(number)}"
+
+
+# -- calls ------------------------------------------------------------------------------------------------------------
+
+
+def call(scope: Scope, e: Call) -> str:
+    """A device function: its arguments, where the thread stands inside the callee's unit, the frame's start."""
+    arguments = [expression(scope, a) for a in e.arguments]
+    if e.function in scope.positioned:
+        position, inner = scope.position_of(e.code), e.function.bound.code
+        thread, block = position.thread, position.block
+        if inner.level == Level.THREAD and inner != e.code:
+            thread = remainder(thread, inner.size)
+        if inner.level == Level.BLOCK and inner != e.code:
+            block = remainder(block, inner.size)
+        arguments += [thread, block, scope.frame(scope.layout.frame.get(id(e), 0))]
+    return f"{e.function.identifier}({', '.join(arguments)})"
+
+
+def remainder(text: str, by: int) -> str:
+    """Return `text % by`, unsigned."""
+    return "0u" if by == 1 else f"{tight(text)} % {by}u"
+
+
+def apply(scope: Scope, e: Apply) -> str:
+    """An intrinsic: elements go by address; its helpers are collected."""
+    binding = binding_of(e)
+    texts: list[str] = []
+    for parameter, argument in operands_of(e):
+        if parameter.kind == "element" and isinstance(argument, Element):
+            texts.append(address(scope, argument.symbol, tuple(expression(scope, i) for i in argument.indices)))
+        else:
+            texts.append(expression(scope, argument))
+    if e.intrinsic.preamble is not None:
+        collect(scope.pieces, e.intrinsic.preamble(binding))
+    return e.intrinsic.cuda(binding, *texts)
+
+
+def collect(pieces: dict[str, None], preamble: str) -> None:
+    """Add the pieces of a preamble, which blank lines separate."""
+    pieces.update((piece.strip("\n"), None) for piece in preamble.split("\n\n") if piece.strip())
+
+
+def uses_vectors(type_: object) -> bool:
+    """Whether declaring this type needs the vector template."""
+    return isinstance(type_, Vector) or (isinstance(type_, (Array, Pointer)) and uses_vectors(type_.element))

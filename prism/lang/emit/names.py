@@ -1,0 +1,147 @@
+"""Names, types, literals and comments in C++."""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from collections.abc import Iterator, Mapping
+
+from prism.lang.intrinsics.memory import mailbox_cuda, vector_cuda
+from prism.lang.place import statements
+from prism.lang.tree import Claim, Declare, For, Function, Partition, SharedDeclare, Stmt, Symbol
+from prism.lang.types import Array, Mailbox, Pointer, Scalar, Type, Vector
+
+# C++ keywords and alternative tokens, what CUDA predeclares, macros of NVRTC: no variable may be called so.
+_WORDS = """
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t class compl
+    concept const const_cast constexpr consteval constinit continue co_await co_return co_yield decltype default
+    delete do double dynamic_cast else enum explicit export extern false float for friend goto if inline int
+    long mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public register
+    reinterpret_cast requires return short signed sizeof static static_assert static_cast struct switch template
+    this thread_local throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t
+    while xor xor_eq threadIdx blockIdx blockDim gridDim warpSize memcpy fmod fmodf main NULL INFINITY NAN linux
+    unix
+"""
+RESERVED = frozenset(_WORDS.split())
+_VECTORS = re.compile(r"(u?(char|short|int|long|longlong)|float|double)[1-4]|dim3")
+
+
+def identifier(name: str, taken: set[str]) -> str:
+    """Return a C++ identifier for a user's name that is not yet `taken`, and take it."""
+    plain = re.sub(r"[^A-Za-z0-9_]", lambda m: f"u{ord(m[0]):x}", name)
+    plain = re.sub(r"__+", "_", plain)
+    if plain in RESERVED or _VECTORS.fullmatch(plain) or re.match(r"_|prism_", plain):
+        plain = f"{plain.lstrip('_')}_" if plain.lstrip("_")[:6] != "prism_" else f"my_{plain.lstrip('_')}"
+    if re.match(r"[0-9_]|$", plain):
+        plain = f"x{plain}"
+    found, count = plain, 1
+    while found in taken or found in RESERVED:
+        count += 1
+        found = f"{plain.rstrip('_')}_{count}"
+    taken.add(found)
+    return found
+
+
+def symbol_names(function: Function, taken: frozenset[str]) -> Mapping[Symbol, str]:
+    """Name all symbols of a function, in the order of their declaration; views have no name of their own."""
+    used = set(taken)
+    names: dict[Symbol, str] = {}
+    for symbol in (*function.parameters, *(s for statement in statements(function.body) for s in _declared(statement))):
+        if symbol not in names:
+            names[symbol] = identifier(symbol.name, used)
+    return names
+
+
+def _declared(statement: Stmt) -> Iterator[Symbol]:
+    match statement:
+        case Declare() | SharedDeclare() | For():
+            yield statement.symbol
+        case Partition() | Claim():
+            if statement.view.view is not None and statement.view.view.offset is not None:
+                yield statement.view.view.offset[0]
+        case _:
+            pass
+
+
+# -- types ------------------------------------------------------------------------------------------------------------
+
+
+def element_cuda(element: Scalar | Vector | Mailbox) -> str:
+    """Return the C++ type of what a pointer points to."""
+    match element:
+        case Vector():
+            return vector_cuda(element.element, element.length)
+        case Mailbox():
+            return mailbox_cuda(element.element)
+        case Scalar():
+            return element.cuda
+
+
+def type_cuda(type_: Type) -> str:
+    """Return the C++ type of a value; an array's is its element's, whose declarator carries the shape."""
+    match type_:
+        case Scalar() | Vector():
+            return element_cuda(type_)
+        case Array():
+            return element_cuda(type_.element)
+        case Pointer():
+            return f"{'const ' if type_.const else ''}{element_cuda(type_.element)}*"
+        case _:
+            return "void"
+
+
+def declarator(type_: Type, name: str) -> str:
+    """Return `int x`, `int x[4][2]`."""
+    shape = "".join(f"[{n}]" for n in type_.shape) if isinstance(type_, Array) else ""
+    return f"{type_cuda(type_)} {name}{shape}"
+
+
+# -- literals ---------------------------------------------------------------------------------------------------------
+
+
+def literal(value: bool | int | float, type_: Type) -> str:
+    """Return a C++ expression of exactly this value and type."""
+    assert isinstance(type_, Scalar)
+    if type_.kind == "bool":
+        return "true" if value else "false"
+    if type_.kind == "float":
+        return _float_literal(float(value), type_)
+    return _int_literal(int(value), type_)
+
+
+def _int_literal(value: int, type_: Scalar) -> str:
+    value %= 1 << type_.bits
+    if type_.kind == "int" and value >> (type_.bits - 1):
+        value -= 1 << type_.bits
+    suffix = {"int32": "", "int64": "LL", "uint32": "u", "uint64": "ULL"}.get(type_.name)
+    if suffix is None:
+        return f"({type_.cuda}){value if value >= 0 else f'({value})'}"
+    if value >= 0:
+        return f"{value}{suffix}"
+    if value == -(1 << (type_.bits - 1)):
+        return f"(-{-value - 1}{suffix} - 1)"
+    return f"(-{-value}{suffix})"
+
+
+def _float_literal(value: float, type_: Scalar) -> str:
+    code, bits, suffix = ("f", "I", "f") if type_.bits == 32 else ("d", "Q", "")
+    try:
+        packed = struct.pack(f"<{code}", value)
+    except OverflowError:
+        packed = struct.pack(f"<{code}", math.copysign(math.inf, value))
+    exact: float = struct.unpack(f"<{code}", packed)[0]
+    if not math.isfinite(exact):
+        word: int = struct.unpack(f"<{bits}", packed)[0]
+        return f"__uint_as_float({word:#x}u)" if type_.bits == 32 else f"__longlong_as_double((long long){word:#x}ULL)"
+    text = repr(abs(exact)) if abs(exact) * 8 == int(abs(exact) * 8) < 1e9 else abs(exact).hex()
+    return f"(-{text}{suffix})" if math.copysign(1, exact) < 0 else f"{text}{suffix}"
+
+
+# -- comments ---------------------------------------------------------------------------------------------------------
+
+
+def comment(text: str) -> str:
+    """Return text that can stand in a comment: on one line, and unable to end it or to continue it."""
+    text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return text.replace("\\", "/").replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")

@@ -1,0 +1,322 @@
+"""Statements in C++: what scopes become, loops, barriers and the comments beside them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from prism.lang.diagnostics import Span, source_lines
+from prism.lang.emit.expressions import Position, Scope, expression, remainder, thread_in, tight
+from prism.lang.emit.names import comment, declarator, element_cuda, type_cuda
+from prism.lang.perspective import WARP, Level, Perspective
+from prism.lang.place import statements, subexpressions
+from prism.lang.plan import Access, Barrier
+from prism.lang.tree import (
+    Arm,
+    Assign,
+    Body,
+    Break,
+    Claim,
+    Component,
+    Const,
+    Continue,
+    Declare,
+    Evaluate,
+    Expr,
+    For,
+    Group,
+    If,
+    Item,
+    Partition,
+    Return,
+    SharedDeclare,
+    Split,
+    Stmt,
+    Symbol,
+    Var,
+    While,
+    expressions,
+)
+from prism.lang.types import Array, Pointer
+
+INDENT = "    "
+UNROLLED_TRIPS = 64  # of a loop that indexes registers: they are registers only if every index is a constant
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What rendering a statement needs besides the expressions' scope. `fresh` numbers the compiler's own variables."""
+
+    scope: Scope
+    barriers: Mapping[Stmt, tuple[Barrier, ...]]
+    named: Mapping[int, int]
+    comments: bool
+    fresh: Iterator[int]
+
+    def at(self, position: Position) -> Context:
+        """Return the context inside a group or an arm."""
+        return replace(self, scope=self.scope.at(position))
+
+    def note(self, span: Span) -> str:
+        """Return the comment that shows a statement's line."""
+        lines = source_lines(span.file) if self.comments else []
+        text = comment(lines[span.line - 1]) if 0 < span.line <= len(lines) else ""
+        return f"  // line {span.line}: {text}" if text else f"  // line {span.line}" if self.comments else ""
+
+
+def body(context: Context, statements: Body) -> list[str]:
+    """Return the lines of a statement list, barriers included, not indented."""
+    lines: list[str] = []
+    for s in statements:
+        lines += [line for b in context.barriers.get(s, ()) for line in barrier(context, b)]
+        lines += statement(context, s)
+    return lines
+
+
+def statement(context: Context, s: Stmt) -> list[str]:  # noqa: C901
+    """Return the lines of one statement."""
+    match s:
+        case Declare():
+            return declare(context, s)
+        case SharedDeclare():
+            return shared_declare(context, s)
+        case Assign():
+            target, value = expression(context.scope, s.target), expression(context.scope, s.value)
+            return [f"{target} = {value};{context.note(s.span)}"]
+        case Evaluate():
+            return [f"{expression(context.scope, s.value)};{context.note(s.span)}"]
+        case If():
+            return branch(context, s)
+        case While():
+            return block(f"while ({expression(context.scope, s.condition)})", context, s.span, body(context, s.body))
+        case For():
+            return loop(context, s)
+        case Break():
+            return [f"break;{context.note(s.span)}"]
+        case Continue():
+            return [f"continue;{context.note(s.span)}"]
+        case Return():
+            value = "" if s.value is None else f" {expression(context.scope, s.value)}"
+            return [f"return{value};{context.note(s.span)}"]
+        case Group():
+            return group(context, s)
+        case Split():
+            return split(context, s)
+        case Partition() | Claim():
+            return view(context, s)
+        case _:
+            assert_never(s)
+
+
+def indented(lines: list[str]) -> list[str]:
+    """Return lines one level further in."""
+    return [INDENT + line for line in lines]
+
+
+def block(head: str, context: Context, span: Span, lines: list[str]) -> list[str]:
+    """Return `head { lines }`."""
+    return [f"{head} {{".lstrip() + context.note(span), *indented(lines), "}"]
+
+
+def used(name: str, lines: list[str]) -> bool:
+    """Whether a name of the compiler's occurs in the code of some lines."""
+    pattern = re.compile(rf"\b{re.escape(name)}\b")
+    return any(pattern.search(line.split("  // ", 1)[0]) for line in lines)
+
+
+def declare(context: Context, s: Declare) -> list[str]:
+    """`int x = e;`; an array is copied or filled by a loop, if it has a value at all."""
+    name, note = context.scope.names[s.symbol], context.note(s.span)
+    declared = declarator(s.symbol.type, name)
+    if s.value is None:
+        return [f"{declared};{note}"]
+    value = expression(context.scope, s.value)
+    if not isinstance(s.symbol.type, Array):
+        return [f"{declared} = {value};{note}"]
+    at = "".join(f"[prism_k{k}]" for k in range(len(s.symbol.type.shape)))
+    lines = [f"{name}{at} = {value}{at if isinstance(s.value.type, Array) else ''};"]
+    for k, extent in reversed(list(enumerate(s.symbol.type.shape))):
+        head = f"for (int prism_k{k} = 0; prism_k{k} < {extent}; ++prism_k{k}) {{"
+        lines = ["#pragma unroll", head, *indented(lines), "}"]
+    return [f"{declared};{note}", *lines]
+
+
+def shared_declare(context: Context, s: SharedDeclare) -> list[str]:
+    """A typed pointer to the object's place in the frame."""
+    assert isinstance(s.symbol.type, Pointer)
+    element = element_cuda(s.symbol.type.element)
+    start = context.scope.frame(context.scope.layout.offsets[s.symbol])
+    place = f"reinterpret_cast<{element}*>(prism_shared + {start})"
+    return [f"{element}* const {context.scope.names[s.symbol]} = {place};{context.note(s.span)}"]
+
+
+def branch(context: Context, s: If) -> list[str]:
+    """`if ... else if ... else ...`: a chain where an `else` holds nothing but another `if`."""
+    lines = block(f"if ({expression(context.scope, s.condition)})", context, s.span, body(context, s.then))
+    if not s.otherwise:
+        return lines
+    rest = s.otherwise
+    if len(rest) == 1 and isinstance(rest[0], If) and rest[0] not in context.barriers:
+        first, *more = branch(context, rest[0])
+        return [*lines[:-1], f"}} else {first}", *more]
+    return [*lines[:-1], "} else {", *indented(body(context, rest)), "}"]
+
+
+# -- loops ------------------------------------------------------------------------------------------------------------
+
+
+def loop(context: Context, s: For) -> list[str]:
+    """A counted loop; bounds that are not constants are evaluated once, before it."""
+    name, type_ = context.scope.names[s.symbol], type_cuda(s.symbol.type)
+    before: list[str] = []
+    start = expression(context.scope, s.start)
+    stop, step = _bound(context, s.stop, "stop", before), _bound(context, s.step, "step", before)
+    if isinstance(s.step, Const):
+        more = f"{name} {'<' if s.step.value > 0 else '>'} {stop}"
+    else:
+        more = f"{step} > 0 ? {name} < {stop} : {name} > {stop}"
+    advance = f"++{name}" if isinstance(s.step, Const) and s.step.value == 1 else f"{name} += {step}"
+    head = f"for ({type_} {name} = {start}; {more}; {advance})"
+    return [*before, *_unrolling(s), *block(head, context, s.span, body(context, s.body))]
+
+
+def _bound(context: Context, e: Expr, what: str, before: list[str]) -> str:
+    text = expression(context.scope, e)
+    if isinstance(e, Const):
+        return text
+    name = f"prism_{what}{next(context.fresh)}"
+    before.append(f"const {type_cuda(e.type)} {name} = {text};")
+    return name
+
+
+def _unrolling(s: For) -> list[str]:
+    if s.unroll is True or (s.unroll is None and _wants_unrolling(s)):
+        return ["#pragma unroll"]
+    if s.unroll is False:
+        return ["#pragma unroll 1"]
+    return [] if s.unroll is None else [f"#pragma unroll {s.unroll}"]
+
+
+def trips(s: For) -> int | None:
+    """Return a loop's number of trips, where it is a constant."""
+    if isinstance(s.start, Const) and isinstance(s.stop, Const) and isinstance(s.step, Const) and s.step.value:
+        return len(range(int(s.start.value), int(s.stop.value), int(s.step.value)))
+    return None
+
+
+def _wants_unrolling(s: For) -> bool:
+    """Whether the loop is short and indexes registers with its variable, or with what is computed from it."""
+    number = trips(s)
+    if number is None or number > UNROLLED_TRIPS:
+        return False
+    derived: set[Symbol] = {s.symbol}
+    for inner in statements(s.body):
+        if isinstance(inner, (Declare, For)) and any(_mentions(e, derived) for e in expressions(inner)):
+            derived.add(inner.symbol)
+        for e in expressions(inner):
+            for part in subexpressions(e):
+                if any(_mentions(i, derived) for i in _register_indices(part)):
+                    return True
+    return False
+
+
+def _register_indices(e: Expr) -> tuple[Expr, ...]:
+    match e:
+        case Item():
+            return e.indices
+        case Component():
+            return (e.index,)
+        case _:
+            return ()
+
+
+def _mentions(e: Expr, symbols: set[Symbol]) -> bool:
+    return any(isinstance(part, Var) and part.symbol in symbols for part in subexpressions(e))
+
+
+# -- scopes -----------------------------------------------------------------------------------------------------------
+
+
+def _positioned(context: Context, code: Perspective, thread: str, block_: str, inner: Body) -> list[str]:
+    """Return the lines of a scope at `code`: an index that is an expression gets a name, if it is used."""
+    number = next(context.fresh)
+    named = {"thread": f"prism_t{number}", "block": f"prism_b{number}"}
+    texts = {"thread": thread, "block": block_}
+    position = {k: v if re.fullmatch(r"[\w.]+", v) else named[k] for k, v in texts.items()}
+    lines = body(context.at(Position(code, position["thread"], position["block"])), inner)
+    names = [k for k in ("thread", "block") if position[k] == named[k] and used(named[k], lines)]
+    return [*(f"const unsigned int {named[k]} = {texts[k]};" for k in names), *lines]
+
+
+def group(context: Context, s: Group) -> list[str]:
+    """Every thread runs the body, with its index inside the unit."""
+    here = context.scope.here
+    thread, block_ = here.thread, here.block
+    if s.unit.level == Level.THREAD and s.unit != s.code:
+        thread = remainder(thread, s.unit.size)
+    if s.unit.level == Level.BLOCK and s.unit != s.code:
+        block_ = remainder(block_, s.unit.size)
+    return block("", context, s.span, _positioned(context, s.unit, thread, block_, s.body))
+
+
+def split(context: Context, s: Split) -> list[str]:
+    """`if`s over the index of the thread, or of its block, inside the current unit; leftovers run nothing."""
+    here = context.scope.here
+    index = here.block if s.level == Level.BLOCK else tight(thread_in(s.code, here))
+    lines: list[str] = []
+    for arm in s.arms:
+        last = s.level == s.code.level and arm.first + arm.size == s.code.size
+        test = "" if last and lines else f"if ({index} < {arm.first + arm.size}u)"
+        head = f"}} else {test}".rstrip() if lines else test
+        lines = [*lines[:-1], *block(head, context, arm.span, _arm(context, s, arm, index))]
+    return lines
+
+
+def _arm(context: Context, s: Split, arm: Arm, index: str) -> list[str]:
+    code = Perspective(s.level, arm.size)
+    within = f"{index} - {arm.first}u" if arm.first else index
+    here = context.scope.here
+    thread, block_ = (here.thread, within) if s.level == Level.BLOCK else (within, here.block)
+    return _positioned(context, code, thread, block_, arm.body)
+
+
+def view(context: Context, s: Partition | Claim) -> list[str]:
+    """A scope whose name stands for elements of another: its offset is evaluated here, once."""
+    lines = body(context, s.body)
+    if s.view.view is not None and s.view.view.offset is not None:
+        symbol, value = s.view.view.offset
+        name = context.scope.names[symbol]
+        if used(name, lines):
+            lines = [f"const {type_cuda(symbol.type)} {name} = {expression(context.scope, value)};", *lines]
+    return block("", context, s.span, lines)
+
+
+# -- barriers ---------------------------------------------------------------------------------------------------------
+
+
+def barrier(context: Context, b: Barrier) -> list[str]:
+    """A barrier, and the two accesses that need it."""
+    why = f"  // {_access(b.first)} before {_access(b.second)}{', round the loop' if b.loop else ''}"
+    return [f"{_barrier(context, b)}{why if context.comments else ''}"]
+
+
+def _access(access: Access) -> str:
+    return f"{access.kind} {comment(access.text)} (line {access.span.line})"
+
+
+def _barrier(context: Context, b: Barrier) -> str:
+    size = b.unit.size
+    match b.kind:
+        case "block":
+            return "__syncthreads();"
+        case "warp" if size % WARP == 0 or b.unit.level != Level.THREAD:
+            return "__syncwarp();"
+        case "warp":
+            return f"__syncwarp({(1 << size) - 1:#x}u << (threadIdx.x % {WARP}u / {size}u * {size}u));"
+        case "named":
+            number = f"{context.named[size]}u + threadIdx.x / {size}u"
+            return f'asm volatile("bar.sync %0, %1;" :: "r"({number}), "n"({size}) : "memory");'
+        case _:
+            raise ValueError(f"no such barrier: {b.kind}")

@@ -1,0 +1,256 @@
+"""Errors of calls: bounds, arguments, recursion, shared memory, what this version cannot compile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from prism.lang.diagnostics import Error
+from prism.lang.perspective import Perspective
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallBound(Error):
+    """R13: a callee whose bound the caller cannot give."""
+
+    code = "call-bound"
+    rule = "R13"
+    title = "`{name}` must be run by {needs} together, and the code here has only {bound}"
+    label = "called by code that speaks for {code_perspective}"
+    help_template = "call it where the bound includes {needs}: before the group, arm or branch that narrows it"
+    name: str
+    needs: str
+    bound: str
+    code_perspective: Perspective
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallArguments(Error):
+    """A wrong number of arguments, or an argument given twice."""
+
+    code = "type"
+    title = "`{name}` takes {wanted}, {given}"
+    label = "this call"
+    help_template = "its parameters are: {parameters}"
+    name: str
+    wanted: str
+    given: str
+    parameters: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallScalar(Error):
+    """R14: a scalar argument that varies where the callee needs agreement."""
+
+    code = "call-scalar"
+    rule = "R14"
+    title = "the argument `{parameter}` of `{name}` must agree across {needed}, but {what} varies per {has}"
+    label = "varies per {has}"
+    help_template = "pass a value @ {needed} or broader, or declare the parameter @ {has}"
+    parameter: str
+    name: str
+    needed: Perspective
+    what: str
+    has: Perspective
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallPointer(Error):
+    """R15: a pointer argument whose owners are not the callee's."""
+
+    code = "call-ptr"
+    rule = "R15"
+    title = "`{parameter}` of `{name}` may be written, so it takes memory of exactly {needed}; `{actual}` belongs to {has}"
+    label = "belongs to {has}"
+    help_template = "partition or claim `{actual}` for {needed} and pass the new name"
+    parameter: str
+    name: str
+    needed: Perspective
+    actual: str
+    has: Perspective
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallPointerNarrow(Error):
+    """R15: a const pointer argument narrower than the callee's parameter."""
+
+    code = "call-ptr"
+    rule = "R15"
+    title = "`{parameter}` of `{name}` is read by {needed} together, but `{actual}` belongs to {has}"
+    label = "belongs to {has}"
+    help_template = "pass memory that {needed} or more threads share"
+    parameter: str
+    name: str
+    needed: Perspective
+    actual: str
+    has: Perspective
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallConst(Error):
+    """R15, R17: a const pointer passed where the callee may write."""
+
+    code = "call-ptr"
+    rule = "R15"
+    title = "`{actual}` is const, and `{parameter}` of `{name}` may be written"
+    label = "const"
+    help_template = "declare the parameter `ptr(const(...))`, or pass memory that may be written"
+    parameter: str
+    name: str
+    actual: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallType(Error):
+    """An argument of the wrong type."""
+
+    code = "type"
+    title = "`{parameter}` of `{name}` takes {wanted}, found {found}"
+    label = "this is {found}"
+    help_template = "{hint}"
+    parameter: str
+    name: str
+    wanted: str
+    found: str
+    hint: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallKernel(Error):
+    """A kernel called from a kernel."""
+
+    code = "type"
+    title = "`{name}` is a kernel: it is launched from the host, not called"
+    label = "marked `global`"
+    help_template = 'mark it `@prism("device")` to call it from other functions'
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class IntrinsicType(Error):
+    """An intrinsic applied to a type that it doesn't have."""
+
+    code = "type"
+    title = "`{name}` takes {allowed}, not {found}"
+    label = "this is {found}"
+    help_template = "convert the operand, or write the operation with others"
+    name: str
+    allowed: str
+    found: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class StaticArgument(Error):
+    """An intrinsic's compile-time argument that is none."""
+
+    code = "template"
+    rule = "R26"
+    title = "`{parameter}` of `{name}` is a compile-time constant"
+    label = "not one"
+    help_template = "pass a literal, a constexpr or a template parameter"
+    parameter: str
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ElementArgument(Error):
+    """An intrinsic's address operand that is no element of memory."""
+
+    code = "type"
+    title = "`{parameter}` of `{name}` is an element of memory{kind}"
+    label = "not one"
+    help_template = "pass `p[i]`, with `p` a pointer, a shared object or a view of one"
+    parameter: str
+    name: str
+    kind: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallSharedMemory(Error):
+    """R16: more shared memory than `requires` allows."""
+
+    code = "call-smem"
+    rule = "R16"
+    title = "`{name}` needs {needs} bytes of shared memory with its callees, and `@requires` allows {allows}"
+    label = "declared here"
+    help_template = "write `smem={needs}` in `@requires`, or leave `smem` out to have it computed"
+    name: str
+    needs: int
+    allows: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recursion(Error):
+    """R30: a function that calls itself, directly or through others."""
+
+    code = "recursion"
+    rule = "R30"
+    title = "`{name}` calls itself{through}"
+    label = "recursive call"
+    note_templates = ("shared memory and barriers are planned at compile time, so the depth of calls must be known",)
+    help_template = "write it as a loop"
+    name: str
+    through: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PointerRebind(Error):
+    """R28: pointers declared or assigned, which this version does not compile."""
+
+    code = "ptr-rebind"
+    rule = "R28"
+    title = "`{name}` is a pointer: pointers are not declared or assigned"
+    label = "here"
+    help_template = "name a part of memory with `partition` or `claim`"
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extern(Error):
+    """R29: a function without a body."""
+
+    code = "extern"
+    rule = "R29"
+    title = "`{name}` has no body; extern functions are not supported by this version of Prism"
+    label = "just `pass`"
+    help_template = "write the body in Prism"
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReturnValue(Error):
+    """A return that does not fit the function's result."""
+
+    code = "type"
+    title = "`{name}` {problem}"
+    label = "this return"
+    help_template = "{hint}"
+    name: str
+    problem: str
+    hint: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReturnMissing(Error):
+    """A function with a result that can end without one."""
+
+    code = "type"
+    title = "`{name}` can end without returning its {result}"
+    label = "declared to return {result}"
+    help_template = "end it with `return value`"
+    name: str
+    result: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReturnVaries(Error):
+    """R8: a returned value narrower than the declared result."""
+
+    code = "write-down"
+    rule = "R8"
+    title = "`{name}` returns one value for each {needed}, but {what} varies per {has}"
+    label = "varies per {has}"
+    help_template = "combine the values with a collective, or declare the result @ {has}"
+    name: str
+    needed: Perspective
+    what: str
+    has: Perspective

@@ -1,0 +1,167 @@
+"""Errors about names, constants and template arguments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from prism.lang.diagnostics import Error
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotDefined(Error):
+    """A name that nothing binds."""
+
+    code = "name"
+    title = "`{name}` is not defined"
+    label = "no local, parameter, constant or function of this name is in scope here"
+    help_template = "declare it before its use, as `{name}: int @ thread[1] = 0`, or import it at the top of the file"
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutOfScope(Error):
+    """A local used after its block ended."""
+
+    code = "name"
+    title = "`{name}` is not in scope here"
+    label = "its block has ended, or it is declared later"
+    note_templates = ("a name lives from its declaration to the end of the block that declares it, as in C",)
+    help_template = "declare `{name}` in the block that encloses both uses"
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PythonBuiltin(Error):
+    """A builtin of Python that kernels don't have."""
+
+    code = "name"
+    title = "Python's `{name}` does not exist in a kernel"
+    label = "a function of the Python interpreter"
+    help_template = "use an intrinsic of `prism.lang`, or compute it before the launch and pass it as an argument"
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotConstant(Error):
+    """A closed-over or global object that is neither a constant nor part of the language."""
+
+    code = "name"
+    title = "`{name}` is a Python {kind}, which a kernel cannot use"
+    label = "closed over from Python"
+    note_templates = ("a kernel can use numbers, dtypes, perspectives, device functions and intrinsics from outside",)
+    help_template = "pass it as an argument: `{name}: ptr(const(T)) @ grid[1]` for an array"
+    name: str
+    kind: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlainFunction(Error):
+    """A Python function without @prism called or mentioned."""
+
+    code = "name"
+    title = "`{name}` is a plain Python function"
+    label = "not marked for the GPU"
+    help_template = 'put `@prism("device")` and `@requires(thread[1])` on it'
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoAttribute(Error):
+    """`module.name` that the module lacks."""
+
+    code = "name"
+    title = "`{base}` has no `{name}`"
+    label = "unknown"
+    help_template = "check the spelling; `dir({base})` in Python lists what there is"
+    base: str
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class TemplateUnbound(Error):
+    """A template parameter used by a function that does not declare it."""
+
+    code = "template"
+    rule = "R26"
+    title = "`{name}` is a template parameter of another function"
+    label = "not a template parameter of this one"
+    help_template = "add it to this function's `@template(...)`"
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class TemplateMissing(Error):
+    """No value for a template parameter."""
+
+    code = "template"
+    rule = "R26"
+    title = "no value for the template parameter `{name}` of `{function}`"
+    label = "cannot be deduced from the arguments"
+    help_template = "pass it by name: `{name}=...` (in `prism.check` and `prism.compile`: `template=dict({name}=...)`)"
+    name: str
+    function: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class TemplateUnknown(Error):
+    """A template argument that the function does not have."""
+
+    code = "template"
+    rule = "R26"
+    title = "`{function}` has no parameter `{name}`"
+    label = "unknown"
+    note_templates = ("its template parameters are: {have}",)
+    help_template = "remove it, or add it to `@template(...)` of `{function}`"
+    name: str
+    function: str
+    have: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class TemplateKind(Error):
+    """A template argument of the wrong kind."""
+
+    code = "template"
+    rule = "R26"
+    title = "the template parameter `{name}` of `{function}` takes {wanted}, not {given}"
+    label = "given here"
+    note_templates = ("template arguments are compile-time values",)
+    help_template = "pass {wanted}; a value known only at run time must be an ordinary parameter"
+    name: str
+    function: str
+    wanted: str
+    given: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotFolded(Error):
+    """A constexpr whose value isn't known at compile time."""
+
+    code = "template"
+    rule = "R26"
+    title = "the value of constexpr `{name}` is not known at compile time"
+    label = "depends on run-time values"
+    help_template = "declare `{name}` without constexpr, or make it a template parameter"
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PerspectiveSize(Error):
+    """`thread[n]` with an n that is no positive constant."""
+
+    code = "bound-wf"
+    rule = "R1"
+    title = "the size of a perspective is a positive constant"
+    label = "not one"
+    help_template = "write `{level}[1]`, or a number, constexpr or template parameter in the brackets"
+    level: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DivisionByZero(Error):
+    """A constant division by zero."""
+
+    code = "type"
+    title = "division by zero in a constant expression"
+    label = "always zero"
+    help_template = "check the constants or template arguments that make the divisor"

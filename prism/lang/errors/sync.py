@@ -1,0 +1,83 @@
+"""Errors of synchronisation: conflicts that no barrier in the program's reach can order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from prism.lang.diagnostics import Error
+from prism.lang.perspective import Perspective
+
+
+@dataclass(frozen=True, kw_only=True)
+class GridSync(Error):
+    """A conflict between blocks in the middle of a kernel."""
+
+    code = "grid-sync"
+    title = "`{name}` would need a barrier of the whole {unit} between these accesses"
+    label = "this {second} may meet another block's {first}"
+    note_templates = ("blocks of one kernel run in any order, and cannot wait for one another at a barrier",)
+    help_template = "split the kernel in two here, or keep one partition of `{name}` open over both accesses"
+    name: str
+    unit: Perspective
+    first: str
+    second: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoPlace(Error):
+    """A conflict in code that is narrower than the threads it concerns."""
+
+    code = "race"
+    title = "`{name}` is raced for by the threads of a {unit}, and no barrier of theirs can stand between the two accesses"
+    label = "this {second} conflicts with the {first}"
+    note_templates = ("a barrier of {unit} needs code at {unit} or broader between them; this code runs at {code_at}",)
+    help_template = "end the narrower code after the first access, and make the second one in a statement of its own"
+    name: str
+    unit: Perspective
+    first: str
+    second: str
+    code_at: Perspective
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arms(Error):
+    """Two arms of a split, which run at the same time, conflict."""
+
+    code = "race"
+    title = "two arms of this split race for `{name}`"
+    label = "this {second} and another arm's {first} happen at the same time"
+    note_templates = ("the arms of a split run at the same time: no order holds between them",)
+    help_template = "end the split after the first access, and open a second one for the other"
+    name: str
+    first: str
+    second: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SameArgument(Error):
+    """One object passed twice to a callee that takes its pointers for different objects."""
+
+    code = "race"
+    title = "`{name}` is passed to `{function}` both as `{one}` and as `{other}`, which are taken not to overlap"
+    label = "the same object twice, and one of them is written"
+    help_template = 'put `@may_alias("{one}", "{other}")` on `{function}`, or pass different objects'
+    name: str
+    function: str
+    one: str
+    other: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overlap(Error):
+    """A partition whose units' parts overlap for sure."""
+
+    code = "race"
+    title = "units 0 and {other} of `{view}` both write the same element of `{source}`"
+    label = "through this partition, {unit} units 0 and {other} collide at index {element} of the first"
+    note_templates = ("a partition gives each unit a part of its own; these parts overlap",)
+    help_template = 'let the offset depend on `id()`, further apart than the indices reach; `races="allow"` says it is meant'
+    view: str
+    source: str
+    unit: Perspective
+    other: int
+    element: str

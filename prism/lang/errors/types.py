@@ -1,0 +1,212 @@
+"""Errors about types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from prism.lang.diagnostics import Error
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotAType(Error):
+    """An annotation that names no type."""
+
+    code = "type"
+    title = "this is not a type of Prism"
+    label = "not a type"
+    note_templates = ("types are int8 ... uint64, float, double, bool, T[n], ptr(T), ptr(const(T)), shared(T[n]), vector(T, n), mailbox(T)",)
+    help_template = "write the type before the `@`: `x: int @ thread[1]`"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotAPerspective(Error):
+    """Something else where a perspective belongs."""
+
+    code = "bound-wf"
+    rule = "R1"
+    title = "this is not a perspective"
+    label = "expected a level with a size"
+    help_template = "write `grid[1]`, `block[1]`, `warp[k]` or `thread[n]`"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MissingPlace(Error):
+    """A parameter or result without a perspective."""
+
+    code = "syntax"
+    title = "`{name}` has no perspective"
+    label = "which threads agree on it?"
+    help_template = "add one after the type: `{name}: {type} @ thread[1]`, or block[1] or grid[1] where all threads of it pass the same"
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorSize(Error):
+    """A vector that is no machine word."""
+
+    code = "type"
+    title = "`vector({element}, {length})` is not a word of at most 16 bytes"
+    label = "too long, or not a power of two"
+    help_template = "use `16 // T.bytes` elements, or fewer"
+    element: str
+    length: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArrayExtent(Error):
+    """An extent or alignment that isn't a positive constant."""
+
+    code = "type"
+    title = "the size of an array is a positive compile-time constant"
+    label = "not one"
+    help_template = "use a number, a constexpr or a template parameter"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mismatch(Error):
+    """A value of one type where another is needed."""
+
+    code = "type"
+    title = "expected {expected}, found {found}"
+    label = "this is {found}"
+    help_template = "{hint}"
+    expected: str
+    found: str
+    hint: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operands(Error):
+    """An operator that the operands' types don't have."""
+
+    code = "type"
+    title = "`{op}` does not take {left} and {right}"
+    label = "here"
+    help_template = "{hint}"
+    op: str
+    left: str
+    right: str
+    hint: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConditionType(Error):
+    """A condition that isn't a bool."""
+
+    code = "cond"
+    rule = "R9"
+    title = "a condition is a bool, this is {found}"
+    label = "this is {found}"
+    help_template = "compare it: `{text} != 0`"
+    found: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class LiteralRange(Error):
+    """A literal that its type can't hold."""
+
+    code = "type"
+    title = "{value} does not fit {type}"
+    label = "out of range"
+    help_template = "use a wider type"
+    value: str
+    type: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotCallable(Error):
+    """Something called that is no function."""
+
+    code = "type"
+    title = "`{text}` cannot be called"
+    label = "not a device function, an intrinsic or a type"
+    help_template = "call a function marked `@prism(\"device\")`, an intrinsic, or a type as a conversion: `int64(x)`"
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotAValue(Error):
+    """A construct, perspective or function used as a value."""
+
+    code = "type"
+    title = "`{text}` is not a value"
+    label = "used where a value is needed"
+    help_template = "{hint}"
+    text: str
+    hint: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Indices(Error):
+    """A wrong number of subscripts."""
+
+    code = "type"
+    title = "`{name}` takes {wanted} index(es), {given} given"
+    label = "here"
+    help_template = "give {wanted}: one per dimension, or per argument of the partition's lambda"
+    name: str
+    wanted: int
+    given: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class IndexRange(Error):
+    """A constant index outside its array."""
+
+    code = "type"
+    title = "index {index} is outside `{name}`, which has {extent} elements"
+    label = "out of bounds"
+    help_template = "valid indices are 0 to {last}"
+    index: int
+    name: str
+    extent: int
+    last: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotSubscriptable(Error):
+    """A subscript on something without elements."""
+
+    code = "type"
+    title = "{found} has no elements"
+    label = "not an array, a pointer or a vector"
+    help_template = "subscript arrays, pointers, shared objects, vectors and views of them"
+    found: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class WholeArray(Error):
+    """An array or pointer used as a number, or assigned whole."""
+
+    code = "type"
+    title = "`{name}` is {type}: it cannot be {use} as a whole"
+    label = "used as a whole"
+    help_template = "use its elements, `{name}[i]`"
+    name: str
+    type: str
+    use: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unsupported(Error):
+    """A construct of the language that this version does not compile."""
+
+    code = "syntax"
+    title = "{what} is not supported by this version of Prism"
+    label = "here"
+    help_template = "{hint}"
+    what: str
+    hint: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoValue(Error):
+    """A call without a result used as a value."""
+
+    code = "type"
+    title = "`{name}` returns nothing"
+    label = "used as a value"
+    help_template = "call it as a statement of its own, or give it a result: `-> int @ thread[1]`"
+    name: str

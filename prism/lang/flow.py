@@ -1,0 +1,400 @@
+"""The accesses: what each expression touches, through which views, and which two accesses can conflict.
+
+An access is made through a chain of views, from the object outwards. While a view is open, its part belongs to one unit of
+its perspective: two accesses through the same open view can only conflict inside that unit. So the threads that a conflict
+concerns are one unit of the deepest level that the two chains share (`related`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from prism.lang import races
+from prism.lang.perspective import BLOCK, THREAD, Level, Perspective
+from prism.lang.plan import Access
+from prism.lang.races import Facts, Form, Span
+from prism.lang.tree import (
+    Apply, Assign, Binary, Body, Call, Declare, Element, Expr, For, Function, Partition, Pointer, Select, SharedDeclare, Stmt,
+    Symbol, Var, View, children, expressions, operands,
+)  # fmt: skip
+from prism.lang.types import UINT8
+
+Path = tuple[Perspective | tuple[Level, int, int], ...]
+"""Where code stands: a group's unit, or an arm's level, first unit and size, outermost first."""
+Env = tuple[tuple[Symbol, Symbol], ...]
+"""Pointer variables that were assigned, and the object or view that each one names now."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Step:
+    """One view of a chain. `who` is the arm that a claim's one unit runs; `used` spans the indices, in the view's terms."""
+
+    view: Symbol
+    meaning: View
+    offset: Form | None
+    who: Path | None
+    used: Span | None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Touch:
+    """An access to `root` through `steps`; `serial` orders them as the text does, `code` is where it stands."""
+
+    root: Symbol
+    kind: str
+    steps: tuple[Step, ...]
+    access: Access
+    serial: int
+    code: Perspective = THREAD
+
+    @property
+    def level(self) -> Perspective:
+        """The perspective of the view or object through which it is made."""
+        return self.steps[-1].view.perspective if self.steps else self.root.perspective
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """An access that has happened; `touch` None stands for whatever the caller did before the call.
+
+    `open`: how many of its views are still open. `synced`: the unit of a barrier met since, and which one. `aged`: the loops
+    whose back-edge it has gone round, of those that change its views' offsets. `loop`: whether it went round any.
+    """
+
+    touch: Touch | None
+    open: int = 0
+    synced: tuple[Perspective, str] | None = None
+    aged: frozenset[Stmt] = frozenset()
+    loop: bool = False
+
+    def after(self, unit: Perspective, label: str) -> Pending:
+        """Return it as it is after a barrier of `unit`."""
+        if self.synced is not None and not self.synced[0] < unit:
+            return self
+        return replace(self, synced=(unit, label))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Exposed:
+    """An access of a callee as its callers see it: `root` is a parameter, or None for the callee's shared memory.
+
+    At entry, `guard` is the unit of the barriers surely met before it; at exit, of those surely met after it.
+    """
+
+    root: Symbol | None
+    kind: str
+    access: Access
+    guard: Perspective | None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Summary:
+    """A callee, for its callers. `clears`: the units of the barriers that its paths meet (None: a path that meets none)."""
+
+    entry: tuple[Exposed, ...]
+    exit: tuple[Exposed, ...]
+    clears: tuple[Perspective | None, ...]
+    kinds: Mapping[Symbol, frozenset[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Use:
+    """A use of memory in an expression: `kind` read, write or atomic; or a call."""
+
+    expression: Element | Call
+    kind: str
+    exact: bool = True
+    conditional: bool = False
+
+
+def uses(statement: Stmt) -> Iterator[Use]:
+    """Yield what a statement itself touches, in evaluation order (not what statements inside it do)."""
+    target = statement.target if isinstance(statement, Assign) else None
+    for expression in expressions(statement):
+        if expression is target and isinstance(expression, Element):
+            for index in expression.indices:
+                yield from _uses(index)
+            yield Use(expression, "write")
+        elif not (expression is target and isinstance(expression, Var)):
+            yield from _uses(expression)
+
+
+def _uses(expression: Expr, conditional: bool = False) -> Iterator[Use]:
+    match expression:
+        case Element():
+            for index in expression.indices:
+                yield from _uses(index, conditional)
+            yield Use(expression, "read", conditional=conditional)
+        case Apply():
+            yield from _apply(expression, conditional)
+        case Call():
+            for argument in expression.arguments:
+                if isinstance(argument, Element) and isinstance(argument.type, Pointer):
+                    for index in argument.indices:
+                        yield from _uses(index, conditional)
+                else:
+                    yield from _uses(argument, conditional)
+            yield Use(expression, "call", conditional=conditional)
+        case Select() | Binary(op="and" | "or"):
+            first, *rest = operands(expression)
+            yield from _uses(first, conditional)
+            for operand in rest:
+                yield from _uses(operand, True)
+        case _:
+            for operand in operands(expression):
+                yield from _uses(operand, conditional)
+
+
+def _apply(apply: Apply, conditional: bool) -> Iterator[Use]:
+    """Its plain operands first, then its memory operands, as their parameters declare."""
+    parameters = [p for p in apply.intrinsic.parameters if p.kind != "static"]
+    exact = not apply.statics and all(p.kind not in ("static", "vector") for p in apply.intrinsic.parameters)
+    memory: list[Use] = []
+    for parameter, argument in zip(parameters, apply.arguments, strict=False):
+        if parameter.kind == "element" and isinstance(argument, Element):
+            for index in argument.indices:
+                yield from _uses(index, conditional)
+            quiet = parameter.atomic or parameter.mailbox
+            kind = "atomic" if quiet else "read" if parameter.effect == "read" else "write"
+            memory.append(Use(argument, kind, exact, conditional))
+        else:
+            yield from _uses(argument, conditional)
+    yield from memory
+
+
+# -- objects --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Objects:
+    """A function's objects: the names in scope where each shared object or call stands, and which pointers may overlap."""
+
+    known: Facts
+    live: Mapping[Symbol, frozenset[Symbol]]
+    frames: Mapping[Call, Symbol]
+
+    def overlap(self, left: Symbol, right: Symbol) -> str | None:
+        """Return why two different objects can share bytes: `alias` (pointers), `reuse` (shared memory), or None.
+
+        Shared objects that are never live together may be laid out over one another, and a callee's frame over any object
+        that is not in scope at the call.
+        """
+        shared = left in self.live, right in self.live
+        if all(shared):
+            return None if left in self.live[right] or right in self.live[left] else "reuse"
+        if any(shared):
+            return None
+        if any(left.name in names and right.name in names for names in self.known.function.may_alias):
+            return "alias"
+        return None
+
+
+def objects(known: Facts) -> Objects:
+    """Find a function's shared objects and calls, each with what is in scope there."""
+    live: dict[Symbol, frozenset[Symbol]] = {}
+    frames: dict[Call, Symbol] = {}
+
+    def visit(body: Body, scope: frozenset[Symbol]) -> None:
+        for statement in body:
+            if isinstance(statement, SharedDeclare):
+                live[statement.symbol] = scope
+                scope = scope | {statement.symbol}
+            for expression in expressions(statement):
+                for call in _calls(expression):
+                    name = f"{call.function.name}()'s shared memory"
+                    frames[call] = Symbol(name, Pointer(UINT8, space="shared"), BLOCK, call.span)
+                    live[frames[call]] = scope
+            for inner in children(statement):
+                visit(inner, scope)
+
+    visit(known.function.body, frozenset())
+    return Objects(known, live, frames)
+
+
+def _calls(expression: Expr) -> Iterator[Call]:
+    if isinstance(expression, Call):
+        yield expression
+    for operand in operands(expression):
+        yield from _calls(operand)
+
+
+# -- relations ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """How two accesses that touch the same bytes stand: `unit` whose threads a barrier must join, or None and the reason."""
+
+    unit: Perspective | None
+    reason: str = ""
+
+
+def conflicting(left: str, right: str) -> bool:
+    """Whether two kinds of access to one object conflict: either writes, and they are not both atomic."""
+    return left != right or left == "write"
+
+
+def related(objects: Objects, first: Pending, second: Touch) -> Relation | None:
+    """Return how an access that has happened and one about to be made stand, or None where they cannot conflict."""
+    earlier = first.touch
+    if earlier is None:
+        return None
+    if earlier.root is not second.root:
+        why = objects.overlap(earlier.root, second.root)
+        if why is None or (earlier.kind == second.kind == "read"):
+            return None
+        if why == "alias" and not conflicting(earlier.kind, second.kind):
+            return None
+        left, right = earlier.root.perspective, second.root.perspective
+        found = Relation(left if right <= left else right)
+    else:
+        if not conflicting(earlier.kind, second.kind):
+            return None
+        found = _common(objects.known, first, earlier, second)
+    if found.unit is None:
+        return found
+    if found.unit == THREAD:
+        return Relation(None, "the same thread makes both")
+    if first.synced is not None and found.unit <= first.synced[0]:
+        return Relation(None, f"ordered by {first.synced[1]}")
+    return found
+
+
+def _common(known: Facts, first: Pending, earlier: Touch, second: Touch) -> Relation:
+    """Descend the two chains while they name the same unit's part of the same source."""
+    source = earlier.root.perspective
+    for place, (left, right) in enumerate(zip(earlier.steps, second.steps, strict=False)):
+        same = place < first.open and left.view is right.view
+        if not same:
+            loops = _loops(known, first, left)
+            if _apart(known, left, right, source, loops):
+                return Relation(None, "the parts of different trips are proved disjoint")
+            if not _same_part(left, right, source, stale=bool(loops)):
+                if source.level == Level.GRID and left.view is right.view and first.loop:
+                    return Relation(None, "not proved: the same partition in another trip; the reference machine checks it")
+                break
+        source = left.view.perspective
+    return Relation(source)
+
+
+def _loops(known: Facts, first: Pending, step: Step) -> list[Stmt]:
+    """The loops that the earlier access went round and that renew a name of its offset."""
+    if step.offset is None:
+        return []
+    mentioned = races.names(step.offset)
+    return [loop for loop in first.aged if known.renewed[loop] & mentioned]
+
+
+def _hull(left: Step, right: Step) -> Span | None:
+    if left.used is None or right.used is None:
+        return None
+    return (min(left.used[0], right.used[0]), max(left.used[1], right.used[1]))
+
+
+def _same_part(left: Step, right: Step, source: Perspective, stale: bool) -> bool:
+    """Whether both steps give one unit's part: a claim for the same arm, or a partition by the same injective offset."""
+    if left.meaning.unit != right.meaning.unit:
+        return False
+    if left.who is not None or right.who is not None:
+        return left.who is not None and left.who == right.who
+    if stale or left.offset is None or left.offset != right.offset:
+        return False
+    return races.injective(left.offset, left.meaning.unit, source, _hull(left, right))
+
+
+def _apart(known: Facts, left: Step, right: Step, source: Perspective, loops: list[Stmt]) -> bool:
+    if left.view is not right.view or len(loops) != 1 or not isinstance(loops[0], For):
+        return False
+    return races.apart(known, left.offset, source, _hull(left, right), loops[0])
+
+
+# -- touches --------------------------------------------------------------------------------------------------------------
+
+
+def resolve(symbol: Symbol, env: Env) -> tuple[Symbol, tuple[Symbol, ...]]:
+    """Return the object behind a name, and the views between, outermost first."""
+    named, views = dict(env), []
+    while True:
+        if symbol.view is not None:
+            views.append(symbol)
+            symbol = symbol.view.source
+        elif symbol in named and named[symbol] is not symbol:
+            symbol = named.pop(symbol)
+        else:
+            return symbol, tuple(reversed(views))
+
+
+def steps(
+    known: Facts, views: tuple[Symbol, ...], used: Span | None, path: Path, opened: Mapping[Symbol, tuple[int, bool]]
+) -> tuple[Step, ...]:
+    """Return the chain's steps; `opened` has, for each open view, the length of the path there and whether it is a claim."""
+    found: list[Step] = []
+    for view in reversed(views):
+        assert view.view is not None
+        offset = races.offset_form(known, view)
+        depth, claim = opened.get(view, (0, False))
+        found.append(Step(view, view.view, offset, _who(path[depth:], view.view.unit) if claim else None, used))
+        span = races.span_of(known, offset)
+        used = (used[0] + span[0], used[1] + span[1]) if used is not None and span is not None else None
+    return tuple(reversed(found))
+
+
+def _who(path: Path, unit: Perspective) -> Path | None:
+    """The arms from a claim down to its one unit, or None where a group stands between."""
+    for length, entry in enumerate(path, 1):
+        if isinstance(entry, Perspective):
+            return None
+        if Perspective(entry[0], entry[1 + 1]) == unit:
+            return path[:length]
+    return None
+
+
+def index_span(known: Facts, use: Use) -> Span | None:
+    """Return the span of the indices of a use, where it is one element and its index is bounded."""
+    expression = use.expression
+    if not use.exact or not isinstance(expression, Element) or len(expression.indices) != 1:
+        return None
+    return races.span_of(known, races.affine(known, expression.indices[0]))
+
+
+def pointer_change(statement: Stmt) -> tuple[Symbol, tuple[Symbol, ...]] | None:
+    """Return the pointer that a statement assigns and the names it may get the value of, or None."""
+    match statement:
+        case Declare(symbol=symbol, value=value) if isinstance(symbol.type, Pointer) and value is not None:
+            return symbol, tuple(_pointers(value))
+        case Assign(target=Var(symbol=symbol), value=value) if isinstance(symbol.type, Pointer):
+            return symbol, tuple(_pointers(value))
+        case _:
+            return None
+
+
+def _pointers(expression: Expr) -> Iterator[Symbol]:
+    match expression:
+        case Var(symbol=symbol) | Element(symbol=symbol):
+            yield symbol
+        case Select(then=then, otherwise=otherwise):
+            yield from _pointers(then)
+            yield from _pointers(otherwise)
+        case _:
+            pass
+
+
+def spelled(expression: Expr) -> str:
+    """Return the source's spelling of a name or element, shortened."""
+    if isinstance(expression, Element):
+        return f"{expression.symbol.name}[...]"
+    return expression.symbol.name if isinstance(expression, Var) else "..."
+
+
+def callees(function: Function) -> Iterator[Call]:
+    """Yield all calls of a function."""
+    for statement in races.statements(function.body):
+        for expression in expressions(statement):
+            yield from _calls(expression)
+
+
+__all__ = [
+    "Env", "Exposed", "Objects", "Partition", "Path", "Pending", "Relation", "Step", "Summary", "Touch", "Use", "callees",
+    "conflicting", "index_span", "objects", "pointer_change", "related", "resolve", "spelled", "steps", "uses",
+]  # fmt: skip

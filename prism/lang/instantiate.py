@@ -1,0 +1,342 @@
+"""Instantiate: bind template arguments and closed-over constants, fold constants, drop the branches not taken.
+
+In: a syntax tree with free names. Out: one in which every Name is a local of the function, and everything else that a name
+stood for is a Literal or a Resolved object. A local declared `constexpr` disappears into its uses.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import Any, NoReturn
+
+from prism.lang import surface
+from prism.lang import syntax as s
+from prism.lang.diagnostics import CompileError, Span
+from prism.lang.errors import names as errors
+from prism.lang.intrinsics import TABLE
+from prism.lang.intrinsics.base import Intrinsic
+from prism.lang.perspective import Perspective
+from prism.lang.types import SCALARS, Scalar
+
+BUILTINS: Mapping[str, object] = {
+    "int": SCALARS["int32"],
+    "float": SCALARS["float32"],
+    "bool": SCALARS["bool"],
+    "min": TABLE["minimum"],
+    "max": TABLE["maximum"],
+    "abs": TABLE["absolute"],
+}
+PYTHON_TYPES: Mapping[object, Scalar] = {int: SCALARS["int32"], float: SCALARS["float32"], bool: SCALARS["bool"]}
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What names mean while folding: constants in force, the function's locals, and where free names come from."""
+
+    kernel: surface.Kernel
+    template: Mapping[str, object]
+    locals: frozenset[str]
+    constants: Mapping[str, s.Literal]
+
+    def bind(self, name: str, value: s.Literal) -> Scope:
+        """Return the scope with one more constexpr local."""
+        return replace(self, constants={**self.constants, name: value})
+
+
+def instantiate(kernel: surface.Kernel, parsed: s.Function, template: Mapping[str, object]) -> s.Function:
+    """Return the function with `template` bound. Raises CompileError: `template`, `name`, `type`."""
+    scope = Scope(kernel, template, locals_of(parsed), {})
+    body, _ = fold_body(scope, parsed.body)
+    parameters = tuple(replace(p, annotation=fold(scope, p.annotation), place=maybe(scope, p.place)) for p in parsed.parameters)
+    return replace(
+        parsed, parameters=parameters, result=maybe(scope, parsed.result), result_place=maybe(scope, parsed.result_place), body=body
+    )
+
+
+def locals_of(function: s.Function) -> frozenset[str]:
+    """Return the names that the function binds anywhere in its body, and its parameters."""
+    found = {p.name for p in function.parameters}
+
+    def walk(body: s.Body) -> None:
+        for statement in body:
+            if isinstance(statement, s.Declare | s.For | s.Partition | s.Claim | s.Async):
+                found.add(statement.name)
+            if isinstance(statement, s.Assign) and isinstance(statement.target, s.Name):
+                found.add(statement.target.name)
+            for inner in bodies(statement):
+                walk(inner)
+
+    walk(function.body)
+    return frozenset(found)
+
+
+def bodies(statement: s.Stmt) -> tuple[s.Body, ...]:
+    """Return the statement lists inside a statement."""
+    match statement:
+        case s.If():
+            return (statement.then, statement.otherwise)
+        case s.Split():
+            return tuple(arm.body for arm in statement.arms)
+        case s.While() | s.For() | s.Group() | s.Partition() | s.Claim() | s.Async():
+            return (statement.body,)
+        case _:
+            return ()
+
+
+# -- names ----------------------------------------------------------------------------------------------------------------
+
+
+def lookup(scope: Scope, name: s.Name) -> s.Expr:
+    """Return what a name stands for: a constant, an object of the language, or itself where it is a local."""
+    if name.name in scope.constants:
+        return replace(scope.constants[name.name], span=name.span)
+    if name.name in scope.template:
+        return constant(scope.template[name.name], name.name, name.span)
+    if name.name in scope.locals:
+        return name
+    python = scope.kernel.python
+    cells = dict(zip(python.__code__.co_freevars, python.__closure__ or (), strict=False))
+    if name.name in cells:
+        try:
+            return constant(cells[name.name].cell_contents, name.name, name.span)
+        except ValueError:
+            fail(errors.NotDefined(span=name.span, name=name.name))
+    if name.name in python.__globals__:
+        return constant(python.__globals__[name.name], name.name, name.span)
+    if name.name in BUILTINS:
+        return s.Resolved(value=BUILTINS[name.name], text=name.name, span=name.span)
+    if hasattr(builtins, name.name):
+        fail(errors.PythonBuiltin(span=name.span, name=name.name))
+    fail(errors.NotDefined(span=name.span, name=name.name))
+
+
+def constant(value: Any, text: str, span: Span) -> s.Expr:
+    """Return the tree for a Python object that a kernel may mention, or fail with code `name`."""
+    if isinstance(value, bool | int | float | str):
+        return s.Literal(value=value, span=span)
+    try:
+        value = PYTHON_TYPES.get(value, value)
+    except TypeError:
+        pass
+    known = Scalar | Perspective | surface.LevelName | surface.Construct | surface.Kernel | Intrinsic | ModuleType
+    if isinstance(value, known):
+        return s.Resolved(value=value, text=text, span=span)
+    if isinstance(value, surface.PrismModule):
+        return s.Resolved(value=value, text=text, span=span)
+    if isinstance(value, surface.TemplateName):
+        fail(errors.TemplateUnbound(span=span, name=value.name))
+    if type(value).__module__ == "numpy" and getattr(value, "shape", None) == () and hasattr(value, "item"):
+        return s.Literal(value=value.item(), span=span)
+    if callable(value) and hasattr(value, "__code__"):
+        fail(errors.PlainFunction(span=span, name=text))
+    fail(errors.NotConstant(span=span, name=text, kind=type(value).__name__))
+
+
+def fail(error: Any) -> NoReturn:
+    """Raise one error."""
+    raise CompileError(error)
+
+
+# -- expressions ----------------------------------------------------------------------------------------------------------
+
+
+def maybe(scope: Scope, expression: s.Expr | None) -> s.Expr | None:
+    """Fold an expression that may be absent."""
+    return None if expression is None else fold(scope, expression)
+
+
+def fold(scope: Scope, e: s.Expr) -> s.Expr:
+    """Return the expression with names resolved and constants folded."""
+    match e:
+        case s.Name():
+            return lookup(scope, e)
+        case s.Literal() | s.Resolved():
+            return e
+        case s.Unary():
+            return fold_unary(replace(e, operand=fold(scope, e.operand)))
+        case s.Binary():
+            return fold_binary(replace(e, left=fold(scope, e.left), right=fold(scope, e.right)))
+        case s.Conditional():
+            return fold_conditional(scope, e)
+        case s.Call():
+            keywords = tuple((k, fold(scope, v)) for k, v in e.keywords)
+            call = replace(e, function=fold(scope, e.function), arguments=fold_all(scope, e.arguments), keywords=keywords)
+            return fold_call(call)
+        case s.Subscript():
+            return fold_subscript(replace(e, base=fold(scope, e.base), indices=fold_all(scope, e.indices)))
+        case s.Attribute():
+            return fold_attribute(replace(e, base=fold(scope, e.base)))
+        case s.Lambda():
+            inner = replace(scope, locals=scope.locals | set(e.parameters))
+            return replace(e, body=fold(inner, e.body))
+        case s.Braces():
+            return replace(e, items=fold_all(scope, e.items))
+
+
+def fold_all(scope: Scope, expressions: tuple[s.Expr, ...]) -> tuple[s.Expr, ...]:
+    """Fold each."""
+    return tuple(fold(scope, e) for e in expressions)
+
+
+def fold_unary(e: s.Unary) -> s.Expr:
+    """Fold `-3`, `~3`, `not True`."""
+    if not isinstance(e.operand, s.Literal) or isinstance(e.operand.value, str):
+        return e
+    value = e.operand.value
+    if e.op == "not":
+        return s.Literal(value=not value, span=e.span)
+    if e.op == "-":
+        return s.Literal(value=-value, span=e.span)
+    return s.Literal(value=~int(value), span=e.span)
+
+
+def fold_binary(e: s.Binary) -> s.Expr:
+    """Fold arithmetic on literals; integer `/` and `//` truncate, as in C; `is`-like tests on dtypes fold too."""
+    if isinstance(e.left, s.Resolved) and isinstance(e.right, s.Resolved) and e.op in ("==", "!="):
+        return s.Literal(value=(e.left.value == e.right.value) == (e.op == "=="), span=e.span)
+    if isinstance(e.left, s.Literal) and e.op in ("and", "or") and isinstance(e.left.value, bool):
+        return (e.right if e.left.value else e.left) if e.op == "and" else (e.left if e.left.value else e.right)
+    if not (isinstance(e.left, s.Literal) and isinstance(e.right, s.Literal)):
+        return e
+    a, b = e.left.value, e.right.value
+    if isinstance(a, str) or isinstance(b, str):
+        return s.Literal(value=(a == b) == (e.op == "=="), span=e.span) if e.op in ("==", "!=") else e
+    if e.op in ("/", "//", "%") and b == 0:
+        fail(errors.DivisionByZero(span=e.span))
+    return s.Literal(value=arithmetic(e.op, a, b), span=e.span)
+
+
+def arithmetic(op: str, a: bool | int | float, b: bool | int | float) -> bool | int | float:
+    """Return `a op b` with C's integer division."""
+    if op in ("/", "//", "%") and isinstance(a, int) and isinstance(b, int):
+        quotient = abs(a) // abs(b) * (1 if (a >= 0) == (b >= 0) else -1)
+        return a - quotient * b if op == "%" else quotient
+    table: Mapping[str, Any] = {
+        "+": lambda: a + b, "-": lambda: a - b, "*": lambda: a * b, "/": lambda: a / b, "//": lambda: a // b, "%": lambda: a % b,
+        "<<": lambda: int(a) << int(b), ">>": lambda: int(a) >> int(b), "&": lambda: int(a) & int(b), "|": lambda: int(a) | int(b),
+        "^": lambda: int(a) ^ int(b), "==": lambda: a == b, "!=": lambda: a != b, "<": lambda: a < b, "<=": lambda: a <= b,
+        ">": lambda: a > b, ">=": lambda: a >= b, "and": lambda: bool(a and b), "or": lambda: bool(a or b),
+    }  # fmt: skip
+    result: bool | int | float = table[op]()
+    return result
+
+
+def fold_conditional(scope: Scope, e: s.Conditional) -> s.Expr:
+    """Fold `a if c else b`; with a constant condition only the chosen side is looked at."""
+    condition = fold(scope, e.condition)
+    if isinstance(condition, s.Literal):
+        return fold(scope, e.then if condition.value else e.otherwise)
+    return replace(e, condition=condition, then=fold(scope, e.then), otherwise=fold(scope, e.otherwise))
+
+
+def fold_call(e: s.Call) -> s.Expr:
+    """Fold `min`/`max` of literals."""
+    if isinstance(e.function, s.Resolved) and e.function.value in (TABLE["minimum"], TABLE["maximum"]):
+        values = [a.value for a in e.arguments if isinstance(a, s.Literal) and not isinstance(a.value, str)]
+        if len(values) == len(e.arguments) and values:
+            return s.Literal(value=(min if e.function.value is TABLE["minimum"] else max)(values), span=e.span)
+    return e
+
+
+def fold_subscript(e: s.Subscript) -> s.Expr:
+    """Resolve `thread[32]` to a perspective."""
+    if not (isinstance(e.base, s.Resolved) and isinstance(e.base.value, surface.LevelName)):
+        return e
+    if len(e.indices) != 1 or not isinstance(e.indices[0], s.Literal) or type(e.indices[0].value) is not int:
+        fail(errors.PerspectiveSize(span=e.span, level=e.base.value.name))
+    if e.indices[0].value < 1:
+        fail(errors.PerspectiveSize(span=e.span, level=e.base.value.name))
+    return s.Resolved(value=e.base.value[e.indices[0].value], text=f"{e.base.text}[{e.indices[0].value}]", span=e.span)
+
+
+def fold_attribute(e: s.Attribute) -> s.Expr:
+    """Resolve `module.name`, `block.scan`, `T.bytes`."""
+    if not isinstance(e.base, s.Resolved):
+        return e
+    try:
+        value = getattr(e.base.value, e.name)
+    except AttributeError:
+        fail(errors.NoAttribute(span=e.span, base=e.base.text, name=e.name))
+    return constant(value, f"{e.base.text}.{e.name}", e.span)
+
+
+# -- statements -----------------------------------------------------------------------------------------------------------
+
+
+def fold_body(scope: Scope, body: s.Body) -> tuple[s.Body, Scope]:
+    """Fold a statement list; a constexpr local is in force from its declaration to the list's end."""
+    done: list[s.Stmt] = []
+    for statement in body:
+        if isinstance(statement, s.Declare) and is_constexpr(scope, statement.annotation):
+            scope = bind_constexpr(scope, statement)
+        elif isinstance(statement, s.If):
+            done.extend(fold_if(scope, statement))
+        else:
+            done.append(fold_statement(scope, statement))
+    return tuple(done), scope
+
+
+def is_constexpr(scope: Scope, annotation: s.Expr) -> bool:
+    """Whether an annotation is `constexpr(...)`."""
+    if not (isinstance(annotation, s.Call) and isinstance(annotation.function, s.Name | s.Attribute)):
+        return False
+    function = fold(scope, annotation.function)
+    return isinstance(function, s.Resolved) and function.value is surface.constexpr
+
+
+def bind_constexpr(scope: Scope, statement: s.Declare) -> Scope:
+    """Bind `N: constexpr(int) = 2 * M`."""
+    value = maybe(scope, statement.value)
+    if not isinstance(value, s.Literal):
+        fail(errors.NotFolded(span=statement.value.span if statement.value else statement.span, name=statement.name))
+    return scope.bind(statement.name, value)
+
+
+def fold_if(scope: Scope, statement: s.If) -> s.Body:
+    """Fold an if; with a constant condition only the chosen body remains, in its own scope."""
+    condition = fold(scope, statement.condition)
+    if isinstance(condition, s.Literal):
+        return fold_body(scope, statement.then if condition.value else statement.otherwise)[0]
+    then, otherwise = fold_body(scope, statement.then)[0], fold_body(scope, statement.otherwise)[0]
+    return (replace(statement, condition=condition, then=then, otherwise=otherwise),)
+
+
+def fold_statement(scope: Scope, st: s.Stmt) -> s.Stmt:
+    """Fold the expressions and bodies of one statement."""
+
+    def inner(body: s.Body) -> s.Body:
+        return fold_body(scope, body)[0]
+
+    match st:
+        case s.Declare():
+            value = maybe(scope, st.value)
+            return replace(st, annotation=fold(scope, st.annotation), place=maybe(scope, st.place), value=value)
+        case s.Assign() | s.Augment():
+            return replace(st, target=fold(scope, st.target), value=fold(scope, st.value))
+        case s.Evaluate():
+            return replace(st, value=fold(scope, st.value))
+        case s.While():
+            return replace(st, condition=fold(scope, st.condition), body=inner(st.body))
+        case s.For():
+            bounds = {name: fold(scope, getattr(st, name)) for name in ("start", "stop", "step")}
+            return replace(st, **bounds, unroll=maybe(scope, st.unroll), body=inner(st.body))
+        case s.Return():
+            return replace(st, value=maybe(scope, st.value))
+        case s.Group():
+            return replace(st, unit=fold(scope, st.unit), body=inner(st.body))
+        case s.Split():
+            arms = tuple(replace(arm, size=fold(scope, arm.size), body=inner(arm.body)) for arm in st.arms)
+            return replace(st, level=fold(scope, st.level), arms=arms)
+        case s.Partition():
+            facts = {name: maybe(scope, getattr(st, name)) for name in ("source", "unit", "offset", "races")}
+            return replace(st, **facts, body=inner(st.body))  # type: ignore[arg-type]
+        case s.Claim():
+            facts = {name: maybe(scope, getattr(st, name)) for name in ("source", "unit", "offset")}
+            return replace(st, **facts, body=inner(st.body))  # type: ignore[arg-type]
+        case s.Async():
+            return replace(st, source=fold(scope, st.source), body=inner(st.body))
+        case _:
+            return st

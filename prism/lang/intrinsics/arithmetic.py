@@ -1,0 +1,65 @@
+"""Arithmetic that has no operator, thread by thread. Conversions are not here: `T(x)` is a cast of the checker's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from prism.lang.intrinsics.base import Binding, Intrinsic, Parameter
+from prism.lang.intrinsics.memory import scalar_of
+
+_CHOOSE = """\
+template <typename T> static __device__ __forceinline__ T prism_{name}(T a, T b) {{
+    return (a {op} b || a != a) ? a : b;
+}}
+"""
+
+
+def _extremum(name: str, doc: str, op: str, meaning: Any) -> Intrinsic:
+    def cuda(binding: Binding, a: str, b: str) -> str:
+        return f"prism_{name}<{scalar_of(binding).cuda}>({a}, {b})"
+
+    return Intrinsic(
+        name=name,
+        doc=doc,
+        parameters=(Parameter("a"), Parameter("b")),
+        result="T",
+        cuda=cuda,
+        preamble=lambda binding: _CHOOSE.format(name=name, op=op),
+        meaning=lambda binding, a, b: meaning(a, b),
+        result_unit=None,
+        source="numpy: NaN wins",
+    )
+
+
+minimum = _extremum("minimum", "minimum(a, b): the smaller; NaN if either is NaN, as numpy.minimum.", "<", np.minimum)
+maximum = _extremum("maximum", "maximum(a, b): the larger; NaN if either is NaN, as numpy.maximum.", ">", np.maximum)
+
+
+def _absolute_preamble(binding: Binding) -> str:
+    scalar = scalar_of(binding)
+    if scalar.kind == "float":
+        value = f"{'fabsf' if scalar.bits == 32 else 'fabs'}(a)"
+    elif scalar.kind == "uint":
+        value = "a"
+    else:
+        word = "unsigned long long" if scalar.bits == 64 else "unsigned int"
+        value = f"a < 0 ? ({scalar.cuda})(0u - ({word})a) : a"
+    return f"static __device__ __forceinline__ {scalar.cuda} prism_absolute({scalar.cuda} a) {{ return {value}; }}\n"
+
+
+absolute = Intrinsic(
+    name="absolute",
+    doc="absolute(a): a without its sign; the least integer stays what it is, as numpy.absolute.",
+    parameters=(Parameter("a"),),
+    result="T",
+    cuda=lambda binding, a: f"prism_absolute(({scalar_of(binding).cuda})({a}))",
+    preamble=_absolute_preamble,
+    meaning=lambda binding, a: np.absolute(a),
+    result_unit=None,
+    allows=lambda scalar: scalar.kind != "bool",
+    allows_text="a number",
+)
+
+ARITHMETIC = (minimum, maximum, absolute)

@@ -1,0 +1,382 @@
+"""A Python function in, the syntax tree out. What Python allows and Prism doesn't is an error here.
+
+Nothing of the function is evaluated: its text is read. Only the constructs (`group`, `partition`, `range`, ...) are
+recognised by what their name stands for in the function's globals and closure: they may be imported under any name.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+from prism.lang import surface
+from prism.lang import syntax as s
+from prism.lang.diagnostics import CompileError, Error, Span
+from prism.lang.errors import syntax as errors
+from prism.lang.expressions import OPERATORS, SCOPES, UNKNOWN, Context, arguments, expression
+from prism.lang.source import find
+
+N = TypeVar("N", bound=ast.AST)
+R = TypeVar("R")
+
+
+def parse(kernel: surface.Kernel) -> s.Function:
+    """Return a function's syntax tree. Several independent errors are raised together."""
+    python = inspect.unwrap(kernel.python)  # of a foreign decorator, which is reported
+    source, node = find(python)
+    c = Context(source, python)
+    try:
+        function = _function(c, node)
+    except RecursionError:
+        raise CompileError(errors.TooDeep(span=source.name_span(node), name=node.name)) from None
+    if c.errors:
+        raise CompileError(*c.errors)
+    return function
+
+
+# -- The function -----------------------------------------------------------------------------------------------------
+
+
+def _function(c: Context, node: ast.FunctionDef) -> s.Function:
+    if type_parameters := getattr(node, "type_params", None):
+        first = type_parameters[0]
+        c.errors.append(errors.TypeParameters(span=c.span(first), name=first.name))
+    decorators = tuple(_decorator(c, decorator) for decorator in node.decorator_list)
+    parameters = _parameters(c, node.args)
+    result = place = None
+    if node.returns is not None and not (isinstance(node.returns, ast.Constant) and node.returns.value is None):
+        result, place = _guarded(c, _annotation, node.returns) or (None, None)
+    body = _body(c, node.body)
+    code = node.body[1:] if _is_text(node.body[0]) else node.body
+    extern = len(code) == 1 and isinstance(code[0], ast.Pass)
+    return s.Function(
+        span=c.source.name_span(node), name=node.name, parameters=parameters, result=result, result_place=place,
+        body=body, extern=extern, decorators=decorators,
+    )  # fmt: skip
+
+
+def _guarded(c: Context, part: Callable[[Context, N], R], node: N) -> R | None:
+    """Parse a part; where that fails keep its errors, and those of the statements inside it, and return None."""
+    try:
+        return part(c, node)
+    except CompileError as error:
+        c.errors.extend(error.errors)
+        for body in _bodies(node):
+            _body(c, body)
+        return None
+
+
+def _bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    match node:
+        case ast.If() | ast.While() | ast.For():
+            yield from (node.body, node.orelse)
+        case ast.With():
+            yield node.body
+        case ast.Match():
+            yield from (case.body for case in node.cases)
+        case _:
+            return
+
+
+def _decorator(c: Context, node: ast.expr) -> tuple[str, Span]:
+    function = node.func if isinstance(node, ast.Call) else node
+    found = c.resolve(function)
+    ours = isinstance(found, surface.PrismModule) or str(getattr(found, "__module__", "")).split(".")[0] == "prism"
+    if found is not UNKNOWN and not ours:
+        c.errors.append(errors.ForeignDecorator(span=c.span(node), text=c.text(function)))
+    return c.text(function).rpartition(".")[2], c.span(node)
+
+
+def _parameters(c: Context, a: ast.arguments) -> tuple[s.Parameter, ...]:
+    for star, arg in (("*", a.vararg), ("**", a.kwarg)):
+        if arg is not None:
+            c.errors.append(errors.VariadicParameter(span=c.span(arg), text=f"{star}{arg.arg}", name=arg.arg))
+    for arg in a.posonlyargs:
+        c.errors.append(errors.ParameterMarker(span=c.span(arg), name=arg.arg, how="positional", marker="/"))
+    if a.vararg is None:
+        for arg in a.kwonlyargs:
+            c.errors.append(errors.ParameterMarker(span=c.span(arg), name=arg.arg, how="keyword", marker="*"))
+    positional = [*a.posonlyargs, *a.args]
+    defaults = [*zip(reversed(positional), reversed(a.defaults), strict=False)]
+    for arg, default in (*defaults, *zip(a.kwonlyargs, a.kw_defaults, strict=True)):
+        if default is not None:
+            c.errors.append(errors.ParameterDefault(span=c.span(default), name=arg.arg))
+    found = [_guarded(c, _parameter, arg) for arg in positional]
+    return tuple(parameter for parameter in found if parameter is not None)
+
+
+def _parameter(c: Context, arg: ast.arg) -> s.Parameter:
+    if arg.annotation is None:
+        raise CompileError(errors.MissingAnnotation(span=c.span(arg), name=arg.arg))
+    annotation, place = _annotation(c, arg.annotation)
+    return s.Parameter(span=c.span(arg), name=arg.arg, annotation=annotation, place=place)
+
+
+def _annotation(c: Context, node: ast.expr) -> tuple[s.Expr, s.Expr | None]:
+    """Split `type @ place` at its last `@`."""
+    match node:
+        case ast.Constant(value=str()):
+            raise CompileError(errors.QuotedAnnotation(span=c.span(node)))
+        case ast.BinOp(left=left, op=ast.MatMult(), right=right):
+            return expression(c, left), expression(c, right)
+        case _:
+            return expression(c, node), None
+
+
+# -- Statements -------------------------------------------------------------------------------------------------------
+
+
+def _body(c: Context, nodes: Sequence[ast.stmt]) -> s.Body:
+    """Parse statements; those with errors are left out, and their errors kept."""
+    found = [_guarded(c, _statement, node) for node in nodes]
+    return tuple(statement for statement in found if statement is not None)
+
+
+def _statement(c: Context, node: ast.stmt) -> s.Stmt:  # noqa: C901
+    span = c.source.keyword(node)
+    match node:
+        case ast.Pass():
+            return s.Pass(span=span)
+        case ast.Break():
+            return s.Break(span=span)
+        case ast.Continue():
+            return s.Continue(span=span)
+        case ast.Return(value=value):
+            return s.Return(span=span, value=None if value is None else expression(c, value))
+        case ast.Expr():
+            return _evaluate(c, node)
+        case ast.AnnAssign():
+            return _declare(c, node)
+        case ast.Assign():
+            return _assign(c, node)
+        case ast.AugAssign():
+            return _augment(c, node)
+        case ast.If(test=test, body=then, orelse=otherwise):
+            condition = expression(c, test)
+            return s.If(
+                span=c.header(node, test), condition=condition, then=_body(c, then), otherwise=_body(c, otherwise)
+            )
+        case ast.While():
+            return _while(c, node)
+        case ast.For():
+            return _for(c, node)
+        case ast.With():
+            return _with(c, node)
+        case ast.Match():
+            return _split(c, node)
+        case _:
+            raise c.unsupported(node)
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def _evaluate(c: Context, node: ast.Expr) -> s.Stmt:
+    span = c.span(node)
+    match node.value:
+        case ast.Constant(value=value) if isinstance(value, str) or value is ...:
+            return s.Pass(span=span)
+        case ast.Call() as call:
+            if c.resolve(call.func) is surface.unsafe:
+                return _unsafe(c, call)
+            return s.Evaluate(span=span, value=expression(c, call))
+        case ast.Compare(left=left, ops=[ast.Eq()]):
+            expression(c, node.value)
+            raise CompileError(errors.NoEffect(span=span, change=f"to assign, write `{c.text(left)} = ...`"))
+        case value:
+            expression(c, value)
+            raise CompileError(errors.NoEffect(span=span, change="assign the value to a variable, or remove the line"))
+
+
+def _unsafe(c: Context, call: ast.Call) -> s.Unsafe:
+    if len(call.args) != 1:
+        raise _misuse(c, call, "unsafe", "takes one text", f"{len(call.args)} arguments")
+    values, keywords = arguments(c, call)
+    return s.Unsafe(span=c.span(call), text=values[0], keywords=keywords)
+
+
+def _declare(c: Context, node: ast.AnnAssign) -> s.Declare:
+    if not isinstance(node.target, ast.Name):
+        change = "declare the array or variable itself, once, and assign its elements without a type"
+        raise CompileError(_bad_target(c, node.target, "declare", "a plain name", change))
+    annotation, place = _annotation(c, node.annotation)
+    value = None if node.value is None else expression(c, node.value)
+    name, name_span = node.target.id, c.span(node.target)
+    return s.Declare(span=c.span(node), name=name, name_span=name_span, annotation=annotation, place=place, value=value)
+
+
+def _assign(c: Context, node: ast.Assign) -> s.Assign:
+    if len(node.targets) > 1:
+        last, value = c.text(node.targets[-1]), c.text(node.value)
+        raise CompileError(errors.ChainedAssignment(span=c.span(node), last=last, value=value))
+    return s.Assign(span=c.span(node), target=_target(c, node.targets[0]), value=expression(c, node.value))
+
+
+def _augment(c: Context, node: ast.AugAssign) -> s.Augment:
+    if isinstance(node.op, ast.MatMult | ast.Pow):
+        raise c.unsupported(node, node.op)
+    op, value = OPERATORS[type(node.op)], expression(c, node.value)
+    return s.Augment(span=c.span(node), target=_target(c, node.target), op=op, value=value)
+
+
+def _target(c: Context, node: ast.expr) -> s.Expr:
+    match node:
+        case ast.Name() | ast.Subscript():
+            return expression(c, node)
+        case ast.Tuple() | ast.List():
+            raise CompileError(errors.Unpacking(span=c.span(node)))
+        case _:
+            change = "to assign a component of a vector, write `v[0]`; a kernel's names have no attributes"
+            raise CompileError(_bad_target(c, node, "assign to", "a name or an element", change))
+
+
+def _bad_target(c: Context, node: ast.expr, verb: str, expected: str, change: str) -> Error:
+    return errors.BadTarget(span=c.span(node), verb=verb, text=c.text(node), expected=expected, change=change)
+
+
+def _while(c: Context, node: ast.While) -> s.While:
+    if node.orelse:
+        c.errors.append(errors.LoopElse(span=c.span(node.orelse[0]), loop="while"))
+    return s.While(span=c.header(node, node.test), condition=expression(c, node.test), body=_body(c, node.body))
+
+
+def _for(c: Context, node: ast.For) -> s.For:
+    if node.orelse:
+        c.errors.append(errors.LoopElse(span=c.span(node.orelse[0]), loop="for"))
+    if not isinstance(node.target, ast.Name):
+        raise CompileError(errors.LoopTarget(span=c.span(node.target), text=c.text(node.target)))
+    call = node.iter
+    if not isinstance(call, ast.Call) or c.resolve(call.func) is not range:
+        raise CompileError(errors.NotRange(span=c.span(call), text=c.text(call)))
+    start, stop, step, unroll = _range(c, call)
+    return s.For(
+        span=c.header(node, call), name=node.target.id, name_span=c.span(node.target),
+        start=start, stop=stop, step=step, unroll=unroll, body=_body(c, node.body),
+    )  # fmt: skip
+
+
+def _range(c: Context, call: ast.Call) -> tuple[s.Expr, s.Expr, s.Expr, s.Expr | None]:
+    span = c.span(call)
+    bounds, keywords = arguments(c, call)
+    for keyword in call.keywords:
+        if keyword.arg != "unroll":
+            raise CompileError(errors.RangeArguments(span=c.span(keyword), fault=f"has no `{keyword.arg}=`"))
+    zero, one = s.Literal(span=span, value=0), s.Literal(span=span, value=1)
+    unroll = dict(keywords).get("unroll")
+    match bounds:
+        case [stop]:
+            return zero, stop, one, unroll
+        case [start, stop]:
+            return start, stop, one, unroll
+        case [start, stop, step]:
+            return start, stop, step, unroll
+        case _:
+            raise CompileError(errors.RangeArguments(span=span, fault=f"{len(bounds)} arguments"))
+
+
+# -- Constructs -------------------------------------------------------------------------------------------------------
+
+
+def _with(c: Context, node: ast.With) -> s.Stmt:
+    if len(node.items) > 1:
+        raise CompileError(errors.SeveralItems(span=c.span(node.items[1].context_expr)))
+    call, name = node.items[0].context_expr, node.items[0].optional_vars
+    construct = c.resolve(call.func if isinstance(call, ast.Call) else call)
+    if not isinstance(construct, surface.Construct) or construct not in SCOPES:
+        raise CompileError(errors.unknown_with(c.span(call), c.text(call), construct, construct is UNKNOWN))
+    if not isinstance(call, ast.Call):
+        raise _misuse(c, call, construct.name, "lacks its arguments", "not called")
+    if construct is surface.group:
+        if name is not None:
+            raise CompileError(errors.construct_name(c.span(name), "group", c.text(call), wants_name=False))
+        found = _bind(c, call, "group", ("unit",), 1)
+        return s.Group(span=c.header(node, call), unit=found["unit"], body=_body(c, node.body))
+    if not isinstance(name, ast.Name):
+        span = c.span(call) if name is None else c.span(name)
+        raise CompileError(errors.construct_name(span, construct.name, c.text(call), wants_name=True))
+    return _named_scope(c, node, construct, call, name)
+
+
+def _named_scope(c: Context, node: ast.With, construct: surface.Construct, call: ast.Call, name: ast.Name) -> s.Stmt:
+    span, name_span = c.header(node, name), c.span(name)
+    if construct is surface.partition:
+        found = _bind(c, call, "partition", ("source", "unit", "offset", "races"), 2)
+        return s.Partition(
+            span=span, source=found["source"], unit=found["unit"], offset=found.get("offset"), races=found.get("races"),
+            name=name.id, name_span=name_span, body=_body(c, node.body),
+        )  # fmt: skip
+    if construct is surface.claim:
+        found = _bind(c, call, "claim", ("source", "unit", "offset"), 2)
+        return s.Claim(
+            span=span, source=found["source"], unit=found["unit"], offset=found.get("offset"),
+            name=name.id, name_span=name_span, body=_body(c, node.body),
+        )  # fmt: skip
+    found = _bind(c, call, "async_", ("source",), 1)
+    return s.Async(span=span, source=found["source"], name=name.id, name_span=name_span, body=_body(c, node.body))
+
+
+ALIASES = {"p": "unit", "dimension": "unit", "scope": "unit", "f": "offset"}
+
+
+def _bind(c: Context, call: ast.Call, construct: str, names: tuple[str, ...], needed: int) -> dict[str, s.Expr]:
+    """Return a construct's arguments by name; the paper's aliases are understood. The first `needed` must be there."""
+    values, keywords = arguments(c, call)
+    positional = [name for name in names if name != "races"]
+    if len(values) > len(positional):
+        raise _misuse(c, call.args[len(positional)], construct, "has too many arguments", "one too many")
+    found = dict(zip(positional, values, strict=False))
+    for node, (keyword, value) in zip(call.keywords, keywords, strict=True):
+        name = ALIASES.get(keyword, keyword)
+        if name not in names:
+            raise _misuse(c, node, construct, f"has no argument `{keyword}`", "not known")
+        if name in found:
+            raise _misuse(c, node, construct, f"has two arguments for its {name}", "the second one")
+        found[name] = value
+    missing = [name for name in names[:needed] if name not in found]
+    if missing:
+        raise _misuse(c, call, construct, f"lacks its {missing[0]}", errors.MEANING[missing[0]])
+    return found
+
+
+def _misuse(c: Context, node: ast.AST, construct: str, fault: str, why: str) -> CompileError:
+    usage = errors.USAGE[construct]
+    return CompileError(
+        errors.ConstructArguments(span=c.span(node), construct=construct, fault=fault, why=why, usage=usage)
+    )
+
+
+def _split(c: Context, node: ast.Match) -> s.Split:
+    level = node.subject
+    span = c.header(node, level)
+    if isinstance(level, ast.Call) and c.resolve(level.func) is surface.split:
+        if len(level.args) != 1 or level.keywords:
+            raise _misuse(c, level, "split", "takes one level", "`thread`, `warp`, `warpgroup` or `block`")
+        level = level.args[0]
+    elif not isinstance(c.resolve(level), surface.LevelName):
+        raise CompileError(errors.NotSplit(span=c.span(level)))
+    parsed = expression(c, level)
+    arms = [_guarded(c, _case, case) for case in node.cases]
+    return s.Split(span=span, level=parsed, arms=tuple(arm for arm in arms if arm is not None))
+
+
+def _case(c: Context, case: ast.match_case) -> s.Case:
+    if case.guard is not None:
+        c.errors.append(errors.CaseGuard(span=c.span(case.guard)))
+    size = _guarded(c, _size, case.pattern)
+    body = _body(c, case.body)
+    span = c.span(case.pattern)
+    return s.Case(span=span, size=s.Literal(span=span, value=0) if size is None else size, body=body)
+
+
+def _size(c: Context, pattern: ast.pattern) -> s.Expr:
+    """`case 32`, `case config.WARPS`, and `case WARPS`, which Python takes for a capture."""
+    match pattern:
+        case ast.MatchValue(value=value) if not isinstance(value, ast.Constant) or isinstance(value.value, int):
+            return expression(c, value)
+        case ast.MatchAs(pattern=None, name=str() as name):
+            return s.Name(span=c.span(pattern), name=name)
+        case _:
+            raise CompileError(errors.case_pattern(c.span(pattern), c.text(pattern), isinstance(pattern, ast.MatchAs)))

@@ -1,0 +1,107 @@
+"""Perspectives: the unit of parallelism that a piece of code or data speaks for (paper, sections 3.1 and 3.2).
+
+The order is that of the paper's main text: `l1[n1] <= l2[n2]` iff `l1 < l2`, or the levels agree and `n1` divides `n2`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+WARP = 32
+WARPGROUP = 128
+
+
+class Level(IntEnum):
+    """A level of the hardware's hierarchy, narrow to broad."""
+
+    THREAD = 0
+    BLOCK = 1
+    GRID = 2
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Perspective:
+    """`size` adjacent units of `level`, aligned to `size`: `thread[32]` is a warp."""
+
+    level: Level
+    size: int
+
+    def __str__(self) -> str:
+        return f"{self.level}[{self.size}]"
+
+    def __le__(self, other: Perspective) -> bool:
+        """Whether this is `other` or narrower."""
+        if self.level != other.level:
+            return self.level < other.level
+        return other.size % self.size == 0
+
+    def __lt__(self, other: Perspective) -> bool:
+        return self != other and self <= other
+
+    def __rmatmul__(self, type_: object) -> tuple[object, Perspective]:
+        """`int @ thread[1]`, as Python evaluates an annotation; the compiler reads the source instead."""
+        return (type_, self)
+
+
+GRID = Perspective(Level.GRID, 1)
+BLOCK = Perspective(Level.BLOCK, 1)
+THREAD = Perspective(Level.THREAD, 1)
+WARP1 = Perspective(Level.THREAD, WARP)
+
+
+def meet(left: Perspective, right: Perspective) -> Perspective:
+    """Return the broadest perspective that is `<=` both: what a value made of two others lives at."""
+    if left <= right:
+        return left
+    if right <= left:
+        return right
+    a, b = left.size, right.size
+    while b:
+        a, b = b, a % b
+    return Perspective(left.level, a)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What code may rely on: for each level the guaranteed units, or None; broadest entry = the code's perspective.
+
+    `whole` says that the thread units in force start at thread 0 of a block, so that a split's offsets are absolute (R4).
+    """
+
+    grid: int | None
+    block: int | None
+    thread: int | None
+    whole: bool = True
+
+    @property
+    def code(self) -> Perspective:
+        """The perspective of the code: the broadest entry."""
+        for level, size in ((Level.GRID, self.grid), (Level.BLOCK, self.block), (Level.THREAD, self.thread)):
+            if size is not None:
+                return Perspective(level, size)
+        raise ValueError("a bound has at least one entry")
+
+    def entry(self, level: Level) -> int | None:
+        """Return the number of units of `level` that are guaranteed, or None."""
+        return (self.thread, self.block, self.grid)[level]
+
+    def __str__(self) -> str:
+        entries = [f"{n}[{s}]" for n, s in (("grid", self.grid), ("block", self.block), ("thread", self.thread)) if s is not None]
+        return ", ".join(entries)
+
+    def allows(self, unit: Perspective) -> bool:
+        """Whether `group(unit)` is legal here (R2): the bound's own entry of that level is a multiple of it."""
+        have = self.entry(unit.level)
+        return have is not None and have % unit.size == 0
+
+    def narrow(self, unit: Perspective) -> Bound:
+        """Return the bound inside `group(unit)` (R2) or inside a split's arm of that size (R5)."""
+        if unit.level == Level.GRID:
+            return self
+        if unit.level == Level.BLOCK:
+            return Bound(None, unit.size, self.thread)
+        return Bound(None, None, unit.size, whole=False)

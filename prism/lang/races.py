@@ -1,0 +1,340 @@
+"""Affine analysis of partitions: which units' parts are proved disjoint, proved to overlap, or neither.
+
+A partition maps its index `i` to `offset + i` of its source. Where the offset is a sum of `coefficient * atom` (atoms: `id`s,
+`count`s, names that never change), two units collide iff `offset(u) + i == offset(v) + j` for indices `i`, `j` in use. Index
+arithmetic is taken not to wrap: an access that relies on it is out of bounds, which is checked elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from prism.lang.perspective import Perspective
+from prism.lang.tree import (
+    Assign, Binary, Body, Cast, Const, Count, Declare, Expr, For, Function, Id, If, Item, Partition, Scalar, Stmt, Symbol,
+    Unary, Var, While, children,
+)  # fmt: skip
+
+Atom = tuple[str, object, object]
+"""`("id", unit, code)`, `("count", unit, code)` or `("name", symbol, None)`."""
+Form = Mapping[tuple[Atom, ...], int]
+"""A polynomial: monomials (sorted atoms) to coefficients; `()` is the constant's."""
+Span = tuple[int, int]
+"""The least and the greatest value, both included."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Facts:
+    """What a function's text says of its names: definitions of those that never change, and what a loop renews."""
+
+    function: Function
+    definitions: Mapping[Symbol, Expr]
+    changed: frozenset[Symbol]
+    ranges: Mapping[Symbol, Span]
+    steps: Mapping[Symbol, int]
+    renewed: Mapping[Stmt, frozenset[Symbol]] = field(default_factory=dict)
+
+
+def statements(body: Body) -> Iterator[Stmt]:
+    """Yield all statements of a body, those inside others included, in program order."""
+    for statement in body:
+        yield statement
+        for inner in children(statement):
+            yield from statements(inner)
+
+
+def facts(function: Function) -> Facts:
+    """Gather the facts of a function."""
+    definitions: dict[Symbol, Expr] = {}
+    changed: set[Symbol] = set()
+    ranges: dict[Symbol, Span] = {}
+    steps: dict[Symbol, int] = {}
+    renewed: dict[Stmt, frozenset[Symbol]] = {}
+    for statement in statements(function.body):
+        match statement:
+            case Declare(symbol=symbol, value=value) if value is not None:
+                definitions[symbol] = value
+            case Declare(symbol=symbol):
+                changed.add(symbol)
+            case Assign(target=Var(symbol=symbol) | Item(symbol=symbol)):
+                changed.add(symbol)
+            case Partition(view=view) if view.view is not None and view.view.offset is not None:
+                definitions[view.view.offset[0]] = view.view.offset[1]
+            case For() | While():
+                renewed[statement] = frozenset(_renewed(statement))
+                if isinstance(statement, For):
+                    _loop_facts(statement, ranges, steps)
+            case _:
+                pass
+    return Facts(function, definitions, frozenset(changed), ranges, steps, renewed)
+
+
+def _renewed(loop: For | While) -> Iterator[Symbol]:
+    if isinstance(loop, For):
+        yield loop.symbol
+    for statement in statements(loop.body):
+        match statement:
+            case Declare(symbol=symbol) | For(symbol=symbol):
+                yield symbol
+            case Partition(view=view) if view.view is not None and view.view.offset is not None:
+                yield view.view.offset[0]
+            case _:
+                pass
+
+
+def _loop_facts(loop: For, ranges: dict[Symbol, Span], steps: dict[Symbol, int]) -> None:
+    if isinstance(loop.step, Const) and int(loop.step.value) != 0:
+        step = steps[loop.symbol] = int(loop.step.value)
+        if isinstance(loop.start, Const) and isinstance(loop.stop, Const):
+            trips = range(int(loop.start.value), int(loop.stop.value), step)
+            if trips:
+                ranges[loop.symbol] = (min(trips[0], trips[-1]), max(trips[0], trips[-1]))
+
+
+def surely_entered(loop: For) -> bool:
+    """Whether a loop's bounds are constants that give at least one trip."""
+    if not all(isinstance(e, Const) for e in (loop.start, loop.stop, loop.step)):
+        return False
+    start, stop, step = (int(e.value) for e in (loop.start, loop.stop, loop.step) if isinstance(e, Const))
+    return step != 0 and len(range(start, stop, step)) > 0
+
+
+# -- forms ----------------------------------------------------------------------------------------------------------------
+
+
+def affine(known: Facts, expression: Expr) -> Form | None:
+    """Return an integer expression as a polynomial over atoms that hold one value each, or None."""
+    match expression:
+        case Const(value=value):
+            return {(): int(value)} if not isinstance(value, float) else None
+        case Id(unit=unit, code=code):
+            return {(("id", unit, code),): 1}
+        case Count(unit=unit, code=code):
+            return {(("count", unit, code),): 1}
+        case Cast(operand=operand, type=Scalar() as type_) if type_.integral and type_.bits >= 32:
+            inner = operand.type
+            return affine(known, operand) if isinstance(inner, Scalar) and inner.integral else None
+        case Unary(op="-", operand=operand):
+            form = affine(known, operand)
+            return None if form is None else _product(form, {(): -1})
+        case Binary(op="+" | "-" | "*" | "<<"):
+            return _binary(known, expression)
+        case Var(symbol=symbol, type=Scalar() as type_) if type_.integral:
+            return _name(known, symbol)
+        case _:
+            return None
+
+
+def _name(known: Facts, symbol: Symbol) -> Form | None:
+    """A name that never changes is its definition, or an atom; one that does is nothing."""
+    if symbol in known.changed:
+        return None
+    definition = known.definitions.get(symbol)
+    form = None if definition is None else affine(known, definition)
+    return form if form is not None else {(("name", symbol, None),): 1}
+
+
+def _binary(known: Facts, expression: Binary) -> Form | None:
+    left, right = affine(known, expression.left), affine(known, expression.right)
+    if left is None or right is None:
+        return None
+    match expression.op:
+        case "+":
+            return add(left, right)
+        case "-":
+            return add(left, _product(right, {(): -1}))
+        case "*":
+            return _product(left, right)
+        case _:
+            shift = right.get((), 0)
+            return _product(left, {(): 1 << shift}) if set(right) <= {()} and 0 <= shift < 31 else None
+
+
+def add(left: Form, right: Form) -> Form:
+    """Return the sum of two polynomials."""
+    total = dict(left)
+    for monomial, factor in right.items():
+        total[monomial] = total.get(monomial, 0) + factor
+    return {m: f for m, f in total.items() if f}
+
+
+def _product(left: Form, right: Form) -> Form:
+    total: dict[tuple[Atom, ...], int] = {}
+    for m, f in left.items():
+        for n, g in right.items():
+            monomial = tuple(sorted((*m, *n), key=_atom_order))
+            total[monomial] = total.get(monomial, 0) + f * g
+    return {m: f for m, f in total.items() if f}
+
+
+def _atom_order(atom: Atom) -> tuple[str, int, str]:
+    kind, what, code = atom
+    return (kind, id(what) if isinstance(what, Symbol) else 0, f"{what} {code}" if kind != "name" else "")
+
+
+def units_of(unit: object, code: object) -> int | None:
+    """Return how many units a unit of `code` has, where the two perspectives alone say so."""
+    if isinstance(unit, Perspective) and isinstance(code, Perspective) and unit.level == code.level:
+        return code.size // unit.size
+    return None
+
+
+def span_of(known: Facts, form: Form | None) -> Span | None:
+    """Return the least and greatest value that a polynomial can have, where all its atoms are bounded."""
+    if form is None:
+        return None
+    low = high = form.get((), 0)
+    for monomial, factor in form.items():
+        if not monomial:
+            continue
+        bounds = _bounds(known, monomial[0]) if len(monomial) == 1 else None
+        if bounds is None:
+            return None
+        ends = (bounds[0] * factor, bounds[1] * factor)
+        low, high = low + min(ends), high + max(ends)
+    return (low, high)
+
+
+def _bounds(known: Facts, atom: Atom) -> Span | None:
+    kind, what, code = atom
+    if kind == "name" and isinstance(what, Symbol):
+        return known.ranges.get(what)
+    number = units_of(what, code)
+    if number is None:
+        return None
+    return (number, number) if kind == "count" else (0, number - 1)
+
+
+def names(form: Form) -> frozenset[Symbol]:
+    """Return the names that a polynomial mentions."""
+    return frozenset(what for monomial in form for _, what, _ in monomial if isinstance(what, Symbol))
+
+
+# -- judgements -----------------------------------------------------------------------------------------------------------
+
+
+def uniform(atom: Atom, source: Perspective) -> bool:
+    """Whether all units inside one unit of `source` see the same value of an atom."""
+    kind, what, _ = atom
+    if kind == "count":
+        return True
+    if isinstance(what, Symbol):
+        return source <= what.perspective
+    return isinstance(what, Perspective) and source <= what
+
+
+def _digits(form: Form, source: Perspective) -> list[tuple[Perspective, Perspective, int]] | None:
+    """Return the `id`s on which a unit's part depends, narrow to broad, or None where it depends on anything else."""
+    digits: list[tuple[Perspective, Perspective, int]] = []
+    for monomial, factor in form.items():
+        if all(uniform(atom, source) for atom in monomial):
+            continue
+        kind, unit, code = monomial[0]
+        if len(monomial) != 1 or kind != "id" or not isinstance(unit, Perspective) or not isinstance(code, Perspective):
+            return None
+        digits.append((unit, code, abs(factor)))
+    return sorted(digits, key=lambda digit: (digit[0].level, digit[0].size))
+
+
+def injective(form: Form | None, unit: Perspective, source: Perspective, used: Span | None) -> bool:
+    """Whether different units' parts are proved disjoint for indices in `used`.
+
+    The `id`s must be the digits of the unit's number inside the source's unit, and each coefficient at least what the
+    narrower digits and the indices span together.
+    """
+    if form is None or used is None:
+        return False
+    digits = _digits(form, source)
+    if not digits or digits[0][0] != unit or not source <= digits[-1][1]:
+        return False
+    extent = used[1] - used[0] + 1
+    for place, (narrow, code, factor) in enumerate(digits):
+        if factor < extent:
+            return False
+        if place + 1 < len(digits):
+            number = units_of(narrow, code)
+            if code != digits[place + 1][0] or number is None:
+                return False
+            extent += factor * (number - 1)
+    return True
+
+
+def apart(known: Facts, form: Form | None, source: Perspective, used: Span | None, loop: For) -> bool:
+    """Whether parts of different trips of `loop` are proved disjoint: a trip moves by more than all units span together."""
+    step = known.steps.get(loop.symbol)
+    if form is None or used is None or step is None or (names(form) & known.renewed[loop]) != {loop.symbol}:
+        return False
+    index: Atom = ("name", loop.symbol, None)
+    moved = {m: f for m, f in form.items() if index in m}
+    rest = {m: f for m, f in form.items() if index not in m}
+    if len(moved) != 1:
+        return False
+    (monomial, factor), width = next(iter(moved.items())), used[1] - used[0]
+    digits = _digits(rest, source)
+    if digits is None:
+        return False
+    if monomial == (index,):
+        for narrow, code, coefficient in digits:
+            number = units_of(narrow, code)
+            if number is None:
+                return False
+            width += coefficient * (number - 1)
+        return width < abs(factor * step)
+    others = [atom for atom in monomial if atom != index]
+    if len(digits) != 1 or others != [("count", digits[0][0], digits[0][1])]:
+        return False
+    return width < digits[0][2] <= abs(factor * step)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Verdict:
+    """What the analysis says of one partition: `disjoint`, `overlap` (of units 0 and `other` at `element`) or `unknown`."""
+
+    view: Symbol
+    status: str
+    reason: str
+    other: int = 0
+    element: str = ""
+
+
+def offset_form(known: Facts, view: Symbol) -> Form | None:
+    """Return what a view adds to its index, or None where it does more than add."""
+    meaning = view.view
+    if meaning is None or len(meaning.params) != 1 or len(meaning.index) != 1:
+        return None
+    form = affine(known, meaning.index[0])
+    index: Atom = ("name", meaning.params[0], None)
+    if form is None or form.get((index,)) != 1 or any(index in m and m != (index,) for m in form):
+        return None
+    return {m: f for m, f in form.items() if m != (index,)}
+
+
+def judge(known: Facts, view: Symbol, used: Span | None, surely: frozenset[int], written: bool, units: int) -> Verdict:
+    """Judge one partition.
+
+    `used` spans the indices in use, `surely` are those that every unit is sure to write, `units` is a number of units
+    that is guaranteed. Overlap is claimed only for sure: both units write, and the elements are equal.
+    """
+    meaning = view.view
+    assert meaning is not None
+    form, source = offset_form(known, view), meaning.source.perspective
+    if not written:
+        return Verdict(view, "disjoint", "nothing is written through it")
+    if injective(form, meaning.unit, source, used):
+        return Verdict(view, "disjoint", "each unit's offset is further from the next than the indices reach")
+    digits = None if form is None else _digits(form, source)
+    if form is not None and digits is not None and len(digits) <= 1 and surely:
+        stride = digits[0][2] if digits else 0
+        if not digits or (digits[0][0] == meaning.unit and source <= digits[0][1]):
+            for other in range(1, min(units, 1025)):
+                hit = [i for i in surely if i - stride * other in surely]
+                if hit:
+                    return Verdict(view, "overlap", "both are sure to write it", other, str(min(hit)))
+    return Verdict(view, "unknown", "the offset is not a sum that the analysis can bound; the reference machine checks it")
+
+
+__all__ = [
+    "Facts", "Form", "If", "Span", "Verdict", "add", "affine", "apart", "facts", "injective", "judge", "names",
+    "offset_form", "span_of", "statements", "surely_entered", "uniform", "units_of",
+]  # fmt: skip

@@ -1,0 +1,121 @@
+"""The text of a Python function: where it is, its tree, and spans in characters."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from types import CodeType, FunctionType
+from typing import Any
+
+from prism.lang.diagnostics import CompileError, Span, register_source
+from prism.lang.errors import syntax as errors
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The lines of the file, notebook cell or prompt entry that a function stands in."""
+
+    file: str
+    lines: list[str]
+
+    def column(self, line: int, offset: int) -> int:
+        """Return the character at a byte offset of a line; `ast` counts bytes of UTF-8."""
+        text = self.lines[line - 1]
+        return offset if text.isascii() else len(text.encode()[:offset].decode(errors="ignore"))
+
+    def span(self, node: ast.AST) -> Span:
+        """Return where a node is."""
+        at: Any = node
+        column, end_column = self.column(at.lineno, at.col_offset), self.column(at.end_lineno, at.end_col_offset)
+        return Span(self.file, at.lineno, column, at.end_lineno, end_column)
+
+    def name_span(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Span:
+        """Return where the name after `def` is."""
+        text = self.lines[node.lineno - 1]
+        start = text.find(node.name, text.find("def", self.column(node.lineno, node.col_offset)) + 3)
+        start, length = (start, len(node.name)) if start >= 0 else (self.column(node.lineno, node.col_offset), 3)
+        return Span(self.file, node.lineno, start, node.lineno, start + length)
+
+    def keyword(self, node: ast.AST) -> Span:
+        """Return where a node is; of a statement with a body, its first words: `try`, `class Point`."""
+        span = self.span(node)
+        words = re.compile(r"async +\w+|(def|class) +\w+|\w+").match(self.lines[span.line - 1], span.column)
+        if not hasattr(node, "body") or not isinstance(node, ast.stmt) or words is None:
+            return span
+        return Span(span.file, span.line, span.column, span.line, words.end())
+
+    def text(self, node: ast.AST) -> str:
+        """Return a node's text, on one line, shortened."""
+        span = self.span(node)
+        lines = [line.rstrip("\r\n") for line in self.lines[span.line - 1 : span.end_line]]
+        lines[-1] = lines[-1][: span.end_column]
+        lines[0] = lines[0][span.column :]
+        text = " ".join(line.strip() for line in lines)
+        return text if len(text) <= 40 else text[:37] + "..."
+
+
+def find(python: FunctionType) -> tuple[Source, ast.FunctionDef]:
+    """Return a function's source and its tree; a CompileError where there is none."""
+    code: object = getattr(python, "__code__", None)
+    name = getattr(python, "__name__", type(python).__name__)
+    if not isinstance(code, CodeType):
+        nowhere = Span(getattr(python, "__module__", None) or "?", 1, 0, 1, 1)
+        raise CompileError(errors.NotAFunction(span=nowhere, name=name, name_to_use=name))
+    line = code.co_firstlineno
+    lines = _lines(python, code)
+    if not lines:
+        raise CompileError(errors.NoSource(span=Span(code.co_filename, line, 0, line, 1), name=name))
+    source = Source(code.co_filename, lines)
+    register_source(source.file, lines)
+    if code.co_name == "<lambda>":
+        width = len(lines[line - 1].rstrip()) if line <= len(lines) else 1
+        whole = Span(source.file, line, 0, line, width)
+        raise CompileError(errors.NotAFunction(span=whole, name="lambda", name_to_use="f"))
+    for node in _functions("".join(lines)):
+        if node.name in (code.co_name, name) and _first_line(node) == line and _parameters(node) == _declared(code):
+            if isinstance(node, ast.AsyncFunctionDef):
+                raise CompileError(errors.unsupported(source.name_span(node), "AsyncFunctionDef"))
+            return source, node
+    raise CompileError(errors.SourceChanged(span=Span(source.file, line, 0, line, 1), name=name))
+
+
+def _lines(python: FunctionType, code: CodeType) -> list[str]:
+    linecache.checkcache(code.co_filename)
+    lines: list[str] = linecache.getlines(code.co_filename, python.__globals__)
+    if not lines and (of_code := getattr(linecache, "_getlines_from_code", None)):  # the prompt of Python 3.13
+        lines = of_code(code)
+    return list(lines)
+
+
+@lru_cache(maxsize=32)
+def _functions(text: str) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef, ...]:
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return ()
+    return tuple(_definitions(tree))
+
+
+def _definitions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def _first_line(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+
+
+def _parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[str, ...]:
+    arguments = node.args
+    stars = [arg for arg in (arguments.vararg, arguments.kwarg) if arg is not None]
+    return tuple(arg.arg for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *stars))
+
+
+def _declared(code: CodeType) -> tuple[str, ...]:
+    stars = bool(code.co_flags & 0x04) + bool(code.co_flags & 0x08)
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + stars]

@@ -1,0 +1,233 @@
+"""The names that a kernel file imports. They only record: the compiler reads the source of the decorated function."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import Any
+
+from prism.lang.intrinsics.base import Intrinsic
+from prism.lang.perspective import WARP, WARPGROUP, Level, Perspective
+from prism.lang.types import SCALARS, Mailbox, Scalar, Vector
+
+
+@dataclass(slots=True)
+class Hooks:
+    """What the package puts above the language: launching a kernel, and the collectives behind `block.scan`."""
+
+    launch: Callable[..., Any] | None = None
+    collectives: Callable[[str], Any] | None = None
+
+
+HOOKS = Hooks()
+
+
+@dataclass(frozen=True, slots=True)
+class LevelName:
+    """`grid`, `block`, `thread`, `warp`, `warpgroup`: subscripted a perspective; attributes are the library's collectives."""
+
+    name: str
+    level: Level
+    scale: int = 1
+
+    def __getitem__(self, size: int) -> Perspective:
+        return Perspective(self.level, size * self.scale)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or HOOKS.collectives is None or self.name not in ("thread", "warp", "block"):
+            raise AttributeError(name)
+        return getattr(HOOKS.collectives(self.name), name)
+
+
+grid = LevelName("grid", Level.GRID)
+block = LevelName("block", Level.BLOCK)
+thread = LevelName("thread", Level.THREAD)
+warp = LevelName("warp", Level.THREAD, WARP)
+warpgroup = LevelName("warpgroup", Level.THREAD, WARPGROUP)
+
+
+@dataclass(frozen=True, slots=True)
+class Construct:
+    """A construct of the language; calling it in Python gives a record, so that annotations can be evaluated."""
+
+    name: str
+    doc: str = ""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return Record(self.name, args)
+
+    def __rmatmul__(self, other: object) -> tuple[object, object]:
+        return (other, self)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An applied construct, as in `ptr(const(T))`; `@ perspective` is allowed on it. The compiler reads the source."""
+
+    name: str
+    args: tuple[Any, ...]
+
+    def __getitem__(self, _: object) -> Record:
+        return self
+
+
+group = Construct("group", "with group(unit): every unit inside the current one runs the body")
+split = Construct("split", "match split(level): different units run different arms")
+partition = Construct("partition", "with partition(x, unit, offset) as y: y is each unit's own part of x")
+claim = Construct("claim", "with claim(x, unit) as y: y is x for the one unit whose arm uses it")
+async_ = Construct("async_", "with async_(x) as y: y is the destination of asynchronous copies")
+id = Construct("id", "id(): the index of the target's unit inside the current one; id(unit) names the unit")
+count = Construct("count", "count(unit): how many such units the current one has")
+unsafe = Construct("unsafe", 'unsafe("text"): text for the emitted code')
+ptr = Construct("ptr", "ptr(T): memory that several threads reach; ptr(const(T)) is read only")
+const = Construct("const", "const(T): never assigned")
+constexpr = Construct("constexpr", "constexpr(int): a compile-time value")
+shared = Construct("shared", "shared(T[n]): an object in the block's shared memory")
+vector = Construct("vector", "vector(T, n): n scalars moved as one word of at most 16 bytes")
+mailbox = Construct("mailbox", "mailbox(T): a word between blocks, written by publish and read by receive")
+dtype = Construct("dtype", "a template parameter that stands for a scalar type")
+function = Construct("function", "a template parameter that stands for a device function")
+
+bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64 = SCALARS.values()
+uint, double = uint32, float64
+
+
+@dataclass(eq=False)
+class Kernel:
+    """A Python function marked `@prism(...)`, with what its other decorators recorded. Hashed by identity.
+
+    `kernel[blocks, threads](*arguments)` launches a `global` one (DESIGN: on NumPy arrays, the reference machine).
+    """
+
+    python: FunctionType
+    kind: str
+    requires: tuple[Perspective, ...] | None = None
+    smem: int | None = None
+    template: Mapping[str, Any] = field(default_factory=dict)
+    attributes: tuple[str, ...] = ()
+    may_alias: tuple[frozenset[str], ...] = ()
+
+    def __post_init__(self) -> None:
+        self.__name__ = self.python.__name__
+        self.__qualname__ = self.python.__qualname__
+        self.__module__ = self.python.__module__
+        self.__doc__ = self.python.__doc__
+
+    def __getitem__(self, shape: Any) -> Callable[..., Any]:
+        """Return a launcher for `kernel[blocks, threads]` or `kernel[blocks]`."""
+
+        def launch(*arguments: Any, **options: Any) -> Any:
+            if HOOKS.launch is None:
+                raise RuntimeError("launching needs the `prism` package, not `prism.lang` alone")
+            return HOOKS.launch(self, shape, *arguments, **options)
+
+        return launch
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        if self.kind == "global":
+            raise TypeError(f"`{self.__name__}` is a kernel: launch it as {self.__name__}[blocks, threads](...)")
+        raise TypeError(f"`{self.__name__}` is a device function: call it inside a kernel")
+
+
+def _pending(python: Any) -> dict[str, Any]:
+    if isinstance(python, Kernel):
+        return {}
+    pending: dict[str, Any] = python.__dict__.setdefault("__prism__", {})
+    return pending
+
+
+def _record(target: Any, **facts: Any) -> Any:
+    if isinstance(target, Kernel):
+        for name, value in facts.items():
+            setattr(target, name, getattr(target, name) + value if isinstance(value, tuple) and name != "requires" else value)
+    else:
+        pending = _pending(target)
+        for name, value in facts.items():
+            pending[name] = pending.get(name, ()) + value if isinstance(value, tuple) and name != "requires" else value
+    return target
+
+
+def kernel(python: FunctionType) -> Kernel:
+    """Mark a kernel's entry: the same as `@prism("global")`."""
+    return Kernel(python, "global", **_pending(python))
+
+
+def device(python: FunctionType) -> Kernel:
+    """Mark a function that kernels call: the same as `@prism("device")`."""
+    return Kernel(python, "device", **_pending(python))
+
+
+def mark(kind: str) -> Callable[[FunctionType], Kernel]:
+    """`@prism("global")` or `@prism("device")`."""
+    if kind not in ("global", "device"):
+        raise ValueError(f'@prism takes "global" (a kernel) or "device" (a function that kernels call), not {kind!r}')
+    return kernel if kind == "global" else device
+
+
+def requires(*bound: Any, smem: int | None = None) -> Callable[[Any], Any]:
+    """State the units that the function may rely on, one entry a level, and the bytes of shared memory it may use."""
+    return lambda target: _record(target, requires=bound, smem=smem)
+
+
+def template(*listed: Any, **named: Any) -> Callable[[Any], Any]:
+    """Declare template parameters: `T=dtype, N=constexpr(int), OP=function`, or the paper's `[("N", c_int), ...]`."""
+    parameters = dict(listed[0]) if listed else {}
+    parameters.update(named)
+    names = sys._getframe(1).f_globals
+    for name in parameters:
+        names.setdefault(name, TemplateName(name))
+    return lambda target: _record(target, template=parameters)
+
+
+def attr(text: str) -> Callable[[Any], Any]:
+    """Put an attribute on the emitted function, as `__launch_bounds__(THREADS, 1)`; template names in it are replaced."""
+    return lambda target: _record(target, attributes=(text,))
+
+
+def may_alias(*names: str) -> Callable[[Any], Any]:
+    """Say that these pointer parameters may overlap; others are taken not to."""
+    return lambda target: _record(target, may_alias=(frozenset(names),))
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateName:
+    """What a template parameter's name is in a file of kernels: Python can evaluate annotations and bounds that use it."""
+
+    name: str
+    steps: tuple[tuple[str, int], ...] = ()
+
+    def __getitem__(self, _: object) -> TemplateName:
+        return self
+
+    def __mul__(self, factor: int) -> TemplateName:
+        return self if factor == 1 else TemplateName(self.name, (*self.steps, ("*", factor)))
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, divisor: int) -> TemplateName:
+        return TemplateName(self.name, (*self.steps, ("/", divisor)))
+
+    def value(self, template: Mapping[str, Any]) -> int:
+        """Return the number that it stands for under these template arguments."""
+        number = int(template[self.name])
+        for op, operand in self.steps:
+            number = number * operand if op == "*" else number // operand
+        return number
+
+
+class PrismModule(type(sys)):  # type: ignore[misc]
+    """The package `prism` itself, callable: `import prism` and then `@prism("global")`."""
+
+    def __call__(self, kind: str) -> Callable[[FunctionType], Kernel]:
+        return mark(kind)
+
+
+__all__ = [
+    "HOOKS", "Construct", "Intrinsic", "Kernel", "LevelName", "Mailbox", "PrismModule", "Record", "Scalar", "TemplateName", "Vector",
+    "async_", "attr", "block", "bool_", "claim", "const", "constexpr", "count", "device", "double", "dtype", "float32", "float64",
+    "function", "grid", "group", "id", "int8", "int16", "int32", "int64", "kernel", "mailbox", "mark", "may_alias", "partition", "ptr",
+    "requires", "shared", "split", "template", "thread", "uint", "uint8", "uint16", "uint32", "uint64", "unsafe", "vector", "warp",
+    "warpgroup",
+]  # fmt: skip

@@ -1,0 +1,315 @@
+"""The syntax tree: what parse makes of a Python function. Names are not yet resolved, nothing is typed.
+
+    function  = Function(name, parameters, result?, body, ...)
+    parameter = Parameter(name, annotation, place?)             -- `x: ptr(T) @ grid[1]`; annotation = the part before `@`
+    statement = Declare(name, annotation, place?, value?)       -- `x: int @ thread[1] = e`; the place after the last `@`
+              | Assign(target, value) | Augment(target, op, value) | Evaluate(value)
+              | If(condition, then, otherwise) | While(condition, body) | For(name, bounds, unroll?, body)
+              | Break | Continue | Return(value?) | Pass
+              | Group(unit, body) | Split(level, arms)          -- arms: Case(size, body)
+              | Partition(source, unit, offset?, races?, name, body)
+              | Claim(source, unit, offset?, name, body)
+              | Async(source, name, body) | Unsafe(text)
+    expression = Name | Literal | Resolved | Unary | Binary | Conditional | Call | Subscript | Attribute | Lambda | Braces
+
+`Resolved` is made by instantiate: a Python object that a name stood for (a dtype, a device function, an intrinsic, a
+construct, a perspective). After instantiate every remaining Name is a local of the function. A comparison chain `a < b < c`
+is parsed as `a < b and b < c`; `and`/`or` of several operands as nested Binary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from prism.lang.diagnostics import Span
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Node:
+    """What all nodes have."""
+
+    span: Span
+
+
+# -- expressions ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Name(Node):
+    """An identifier."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Literal(Node):
+    """`3`, `2.5`, `True`, `"text"`."""
+
+    value: bool | int | float | str
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Resolved(Node):
+    """A Python object that a name stood for, and how the source spells it."""
+
+    value: object
+    text: str
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Unary(Node):
+    """`op` is `-`, `~` or `not`; unary plus is dropped."""
+
+    op: str
+    operand: Expr
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Binary(Node):
+    """`op` as in Python: `+ - * / // % << >> & | ^ @ == != < <= > >= and or`."""
+
+    op: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Conditional(Node):
+    """`then if condition else otherwise`."""
+
+    condition: Expr
+    then: Expr
+    otherwise: Expr
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Call(Node):
+    """`function(arguments, keywords)`."""
+
+    function: Expr
+    arguments: tuple[Expr, ...]
+    keywords: tuple[tuple[str, Expr], ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Subscript(Node):
+    """`base[i]`, `base[i, j]` and `base[i][j]` (then base is a Subscript itself)."""
+
+    base: Expr
+    indices: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Attribute(Node):
+    """`base.name`."""
+
+    base: Expr
+    name: str
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Lambda(Node):
+    """`lambda i, j: body`."""
+
+    parameters: tuple[str, ...]
+    body: Expr
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Braces(Node):
+    """`{ 0 }`, an array's initialiser; also a list `[a, b]` (template arguments)."""
+
+    items: tuple[Expr, ...]
+
+
+Expr = Name | Literal | Resolved | Unary | Binary | Conditional | Call | Subscript | Attribute | Lambda | Braces
+
+
+# -- statements -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Declare(Node):
+    """`name: annotation @ place = value`; `place` is None where the source omits it."""
+
+    name: str
+    name_span: Span
+    annotation: Expr
+    place: Expr | None
+    value: Expr | None
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Assign(Node):
+    """`target = value`; the target is a Name or Subscript."""
+
+    target: Expr
+    value: Expr
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Augment(Node):
+    """`target op= value`."""
+
+    target: Expr
+    op: str
+    value: Expr
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Evaluate(Node):
+    """An expression as a statement: a call."""
+
+    value: Expr
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class If(Node):
+    """`if condition: then else: otherwise`."""
+
+    condition: Expr
+    then: Body
+    otherwise: Body
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class While(Node):
+    """`while condition: body`."""
+
+    condition: Expr
+    body: Body
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class For(Node):
+    """`for name in range(start, stop, step, unroll=...)`; omitted bounds are Literals 0 and 1."""
+
+    name: str
+    name_span: Span
+    start: Expr
+    stop: Expr
+    step: Expr
+    unroll: Expr | None
+    body: Body
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Break(Node):
+    """`break`."""
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Continue(Node):
+    """`continue`."""
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Return(Node):
+    """`return` or `return value`."""
+
+    value: Expr | None
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Pass(Node):
+    """`pass`; a docstring or `...` is one too."""
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Group(Node):
+    """`with group(unit): body`."""
+
+    unit: Expr
+    body: Body
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Case(Node):
+    """One arm of a split; `size` may name a template parameter (written `case (N)` or a dotted or plain name)."""
+
+    size: Expr
+    body: Body
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Split(Node):
+    """`match split(level): case n: ...`; `match level:` is accepted too."""
+
+    level: Expr
+    arms: tuple[Case, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Partition(Node):
+    """`with partition(source, unit, offset) as name: body`; `offset` is a value, a Lambda, or None."""
+
+    source: Expr
+    unit: Expr
+    offset: Expr | None
+    races: Expr | None
+    name: str
+    name_span: Span
+    body: Body
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Claim(Node):
+    """`with claim(source, unit, offset) as name: body`."""
+
+    source: Expr
+    unit: Expr
+    offset: Expr | None
+    name: str
+    name_span: Span
+    body: Body
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Async(Node):
+    """`with async_(source) as name: body`."""
+
+    source: Expr
+    name: str
+    name_span: Span
+    body: Body
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Unsafe(Node):
+    """`unsafe("text", reads=[...], writes=[...])`."""
+
+    text: Expr
+    keywords: tuple[tuple[str, Expr], ...]
+
+
+Stmt = (
+    Declare | Assign | Augment | Evaluate | If | While | For | Break | Continue | Return | Pass
+    | Group | Split | Partition | Claim | Async | Unsafe
+)  # fmt: skip
+Body = tuple[Stmt, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Parameter(Node):
+    """`name: annotation @ place`; `place` is None where the source omits it (an error that check reports)."""
+
+    name: str
+    annotation: Expr
+    place: Expr | None
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Function(Node):
+    """A parsed function; `span` is that of its name. `extern` when the body is just `pass`.
+
+    `result` is the annotation after `->` before its `@`, `result_place` after it. `decorators` are kept for spans: the name of
+    the decorator -> its expression's span.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    result: Expr | None
+    result_place: Expr | None
+    body: Body
+    extern: bool
+    decorators: tuple[tuple[str, Span], ...]

@@ -1,0 +1,120 @@
+"""Types of the language: scalars, vectors of up to 16 bytes, register arrays, pointers, mailboxes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A number: `kind` is `bool`, `int`, `uint` or `float`; `cuda` its C++ name; `numpy` NumPy's."""
+
+    name: str
+    kind: str
+    bits: int
+    cuda: str
+    numpy: str
+
+    @property
+    def bytes(self) -> int:
+        """Size in memory, in bytes."""
+        return max(1, self.bits // 8)
+
+    @property
+    def integral(self) -> bool:
+        """Whether it is a signed or unsigned integer (not bool)."""
+        return self.kind in ("int", "uint")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+BOOL = Scalar("bool", "bool", 8, "bool", "bool")
+INT8 = Scalar("int8", "int", 8, "signed char", "int8")
+INT16 = Scalar("int16", "int", 16, "short", "int16")
+INT32 = Scalar("int32", "int", 32, "int", "int32")
+INT64 = Scalar("int64", "int", 64, "long long", "int64")
+UINT8 = Scalar("uint8", "uint", 8, "unsigned char", "uint8")
+UINT16 = Scalar("uint16", "uint", 16, "unsigned short", "uint16")
+UINT32 = Scalar("uint32", "uint", 32, "unsigned int", "uint32")
+UINT64 = Scalar("uint64", "uint", 64, "unsigned long long", "uint64")
+FLOAT32 = Scalar("float32", "float", 32, "float", "float32")
+FLOAT64 = Scalar("float64", "float", 64, "double", "float64")
+SCALARS = {s.name: s for s in (BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT32, FLOAT64)}
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """`length` scalars moved as one word of at most 16 bytes; components are `v[k]`."""
+
+    element: Scalar
+    length: int
+
+    @property
+    def bytes(self) -> int:
+        """Size in memory, and alignment, in bytes."""
+        return self.element.bytes * self.length
+
+    def __str__(self) -> str:
+        return f"vector({self.element}, {self.length})"
+
+
+@dataclass(frozen=True, slots=True)
+class Mailbox:
+    """A word between blocks: written by `publish`, read by `receive`, never by plain loads and stores."""
+
+    element: Scalar
+
+    @property
+    def bytes(self) -> int:
+        """The value and a tag of the same size (at least 4 bytes) in one atomic word."""
+        return 8 if self.element.bytes <= 4 else 16
+
+    def __str__(self) -> str:
+        return f"mailbox({self.element})"
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """An array of each owner's own: registers of a thread, `T[n]` or `T[n][m]`."""
+
+    element: Scalar | Vector
+    shape: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        n = 1
+        for extent in self.shape:
+            n *= extent
+        return n
+
+    def __str__(self) -> str:
+        return f"{self.element}" + "".join(f"[{n}]" for n in self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """Memory that several threads can reach. `space` is `global` or `shared`; `shape` is known for shared objects only."""
+
+    element: Scalar | Vector | Mailbox
+    const: bool = False
+    space: str = "global"
+    shape: tuple[int, ...] | None = None
+
+    def __str__(self) -> str:
+        if self.space == "shared" and self.shape is not None:
+            return f"shared({Array(self.element, self.shape)})" if not isinstance(self.element, Mailbox) else "shared(mailbox)"
+        return f"ptr(const({self.element}))" if self.const else f"ptr({self.element})"
+
+
+@dataclass(frozen=True, slots=True)
+class Void:
+    """The type of a call that returns nothing."""
+
+    def __str__(self) -> str:
+        return "nothing"
+
+
+VOID = Void()
+Type = Scalar | Vector | Array | Pointer | Void

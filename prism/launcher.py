@@ -1,0 +1,109 @@
+"""`kernel[blocks, threads](*arguments)`: on NumPy arrays the reference machine, on device arrays the GPU."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from prism.lang.check import annotation, parsed_of
+from prism.lang.pipeline import build
+from prism.lang.plan import Program
+from prism.lang.surface import Kernel
+from prism.lang.types import SCALARS, Pointer, Type
+from prism.runtime.arrays import describe
+from prism.runtime.bind import bind
+from prism.runtime.build import entry_of
+from prism.runtime.launch import LaunchError, check_shape
+
+
+def launch(
+    kernel: Kernel,
+    shape: Any,
+    *arguments: Any,
+    template: Mapping[str, object] | None = None,
+    stream: Any = None,
+    check: bool = False,
+    schedule: str = "round-robin",
+    seed: int = 0,
+) -> None:
+    """Launch `kernel[blocks, threads](*arguments)`; results are in the arrays.
+
+    `template` gives the template arguments that the arrays' dtypes don't imply. Arrays on the host run on the reference
+    machine: `check=True` reports races, deadlocks, accesses out of bounds and uninitialised reads, under `schedule`
+    (round-robin, random by `seed`, reversed). Arrays on a GPU run there, on `stream` or their library's current stream.
+
+    Raises CompileError for a program that breaks a rule; LaunchError for blocks or threads that break the kernel's bound;
+    TypeError and ValueError for arguments, naming them; MachineError from the reference machine's checks.
+    """
+    if kernel.kind != "global":
+        raise TypeError(f"`{kernel.__name__}` is a device function: only kernels, marked `global`, are launched")
+    program = instance(kernel, tuple(sorted(deduced(kernel, arguments, template or {}).items())))
+    blocks, threads = launch_shape(program, shape)
+    bound = bind(kernel.__name__, host_entry(program).parameters, arguments)
+    check_shape(host_entry(program), blocks, threads)
+    if bound.device is None:
+        from prism.interpret import run
+
+        run(program, blocks, threads, arguments, check=check, schedule=schedule, seed=seed)
+        return
+    if check:
+        raise ValueError("check=True needs arrays on the host: the reference machine does the checks")
+    from prism.runtime.device import device
+    from prism.runtime.launch import prepare
+    from prism.runtime.streams import choose_stream, order
+
+    handle = choose_stream(stream, bound.arrays.values())
+    order(bound.arrays.values(), handle)
+    prepare(entry_for(program, device(bound.device).arch), bound.device)(blocks, threads, handle, bound.values)
+
+
+@functools.lru_cache(maxsize=1024)
+def instance(kernel: Kernel, template: tuple[tuple[str, object], ...]) -> Program:
+    """Return the program of one instance of a kernel; built once."""
+    return build(kernel, dict(template))
+
+
+@functools.lru_cache(maxsize=1024)
+def entry_for(program: Program, arch: str) -> Any:
+    """Return the entry of a program for one architecture."""
+    return entry_of(program, arch)
+
+
+def host_entry(program: Program) -> Any:
+    """Return an entry to check arguments and shapes against; the architecture does not matter."""
+    return entry_for(program, "sm_90a")
+
+
+def launch_shape(program: Program, shape: Any) -> tuple[int, int]:
+    """Return blocks and threads: as given, or the bound's own number of threads where only blocks are."""
+    given = shape if isinstance(shape, tuple) else (shape,)
+    if len(given) not in (1, 2):
+        raise LaunchError(f"launch as kernel[blocks, threads] or kernel[blocks], not with {len(given)} numbers")
+    threads = given[1] if len(given) == 2 else program.entry.bound.thread
+    return given[0], threads if threads is not None else 1
+
+
+def deduced(kernel: Kernel, arguments: Sequence[Any], given: Mapping[str, object]) -> dict[str, object]:
+    """Return the template arguments: those given, and the dtypes that the arrays imply."""
+    found = dict(given)
+    wanted = frozenset(kernel.template) - frozenset(found)
+    if not wanted:
+        return found
+    for parameter, argument in zip(parsed_of(kernel).parameters, arguments, strict=False):
+        actual = type_of(argument)
+        if actual is not None:
+            annotation.deduce(parameter.annotation, actual, found, wanted)
+    return found
+
+
+def type_of(argument: Any) -> Type | None:
+    """Return the type that an argument has for deduction: memory of its dtype for an array, a NumPy scalar's own."""
+    if isinstance(argument, np.generic):
+        return SCALARS.get(argument.dtype.name)
+    if isinstance(argument, bool | int | float):
+        return None
+    scalar = SCALARS.get(describe(argument, "argument").dtype.name)
+    return None if scalar is None else Pointer(scalar)

@@ -1,0 +1,23 @@
+"""A block loads a tile: each warp a run of it."""
+
+from prism.lang import const, constexpr, block, dtype, id, int32, partition, prism, ptr, requires, template, thread, warp
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), VECTORIZED=constexpr(bool))
+def load(
+    x: ptr(const(T)) @ block[1], items: T[ITEMS] @ thread[1], valid: int32 @ block[1], otherwise: T @ block[1]
+):
+    """Spread the tile that starts at `x[0]` over the block's registers; elements from `valid` on become `otherwise`.
+
+    Perspective: block, of any number of warps.
+    Shapes:      `ITEMS` elements a thread; warp `w` holds the run from `x[w * 32 * ITEMS]` on, laid out as `warp.load`
+                 does. `valid` may be negative.
+    Cost:        `ITEMS / WIDTH` accesses a thread where `VECTORIZED` and all are valid, else `ITEMS`; no barrier.
+    Errors:      with `VECTORIZED`, `x` must be aligned to `WIDTH` elements, at most 16 bytes in all.
+    Test:        tests/lib/block/test_load_store.py
+    """
+    first: int32 @ thread[32] = id() * (32 * ITEMS)
+    with partition(x, thread[32], offset=first) as run:
+        warp.load(run, items, valid - first, otherwise, WIDTH=WIDTH, VECTORIZED=VECTORIZED)

@@ -1,0 +1,31 @@
+"""A block combines one value of each thread."""
+
+from prism.lang import (
+    block, claim, count, dtype, function, group, id, int32, partition, prism, requires, shared, split, template, thread, warp,
+)
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(T=dtype, OP=function)
+def reduce(value: T @ thread[1]) -> T @ block[1]:
+    """`OP` of the threads' values, in the order of the threads; all threads get the result.
+
+    Perspective: block, of any number of warps.
+    Cost:        a warp's reduction, one barrier, and a read of each warp's result; 32 elements of shared memory.
+    Numerics:    reassociates `OP`, in a way fixed by the block's size; `OP` need not be commutative.
+    Test:        tests/lib/block/test_reduce_scan.py
+    """
+    sums: shared(T[32]) @ block[1]
+    sum: T @ thread[32] = warp.reduce(value, OP=OP)
+    w: int32 @ thread[32] = id()
+    with partition(sums, thread[32], offset=w) as own:
+        with group(thread[32]):
+            with claim(own, thread[1]) as slot:
+                match split(thread):
+                    case 1:
+                        slot[0] = sum
+    total: T @ block[1] = sums[0]
+    for v in range(1, count(warp[1])):
+        total = OP(total, sums[v])
+    return total

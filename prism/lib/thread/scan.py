@@ -1,0 +1,26 @@
+"""One thread scans the elements in its registers."""
+
+from prism.lang import constexpr, dtype, function, prism, requires, template, thread
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, ITEMS=constexpr(int), OP=function, EXCLUSIVE=constexpr(bool))
+def scan(items: T[ITEMS] @ thread[1], before: T @ thread[1]) -> T @ thread[1]:
+    """Replace `items[k]` by `OP(before, items[0], ..., items[k])`, in place; `EXCLUSIVE` leaves out `items[k]` itself.
+
+    Perspective: thread.
+    Returns:     `OP(before, items[0], ..., items[ITEMS - 1])`.
+    Cost:        `ITEMS` applications of `OP`; no barrier.
+    Numerics:    left to right: `OP` need be neither commutative nor, here, associative.
+    Test:        tests/lib/thread/test_reduce_scan.py
+    """
+    running: T = before
+    for k in range(ITEMS):
+        here: T = OP(running, items[k])
+        if EXCLUSIVE:
+            items[k] = running
+        else:
+            items[k] = here
+        running = here
+    return running

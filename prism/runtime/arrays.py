@@ -1,0 +1,227 @@
+"""What an array is, whose library made it, where it lies: without copying it or importing its library."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+_KINDS = "an array of NumPy, CuPy or torch, or one with __cuda_array_interface__ or DLPack"
+_DLPACK_CPU, _DLPACK_CUDA, _DLPACK_MANAGED = 1, 2, 13
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayInfo:
+    """An array's facts. `kind` is `numpy` or `cuda`; `strides` are in bytes; `device` is None on the host.
+
+    `library` is `numpy`, `cupy`, `torch`, `cai` or `dlpack`. `producer` is the stream that its contents may still be
+    under way on, where its library says so (see `order`). `owner` keeps the memory alive.
+    """
+
+    library: str
+    kind: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    pointer: int
+    readonly: bool
+    device: int | None
+    producer: int | None = None
+    owner: Any = field(default=None, repr=False, compare=False)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether elements lie one after the other, the last axis innermost; true of empty arrays."""
+        if 0 in self.shape:
+            return True
+        expected = self.dtype.itemsize
+        for extent, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
+            if extent != 1 and stride != expected:
+                return False
+            expected *= extent
+        return True
+
+    @property
+    def place(self) -> str:
+        """Where it lies, in words."""
+        return "the host" if self.device is None else f"GPU {self.device}"
+
+
+def describe(obj: Any, name: str = "x") -> ArrayInfo:
+    """Return the facts of an array; `name` is the argument's, for errors. Nothing is copied or synchronised.
+
+    Raises:
+        TypeError: it is no array, its dtype is none of NumPy's, or it is a torch tensor that is not on a GPU.
+        ValueError: its library can't share it (as a CuPy array that spans devices).
+    """
+    cls = type(obj)
+    describer = _DESCRIBERS.get(cls)
+    if describer is None:
+        describer = _describer(cls, obj, name)
+        _DESCRIBERS[cls] = describer
+    return describer(obj, name)
+
+
+def one_place(arrays: Mapping[str, ArrayInfo]) -> int | None:
+    """Return the ordinal of the one device that all arrays are on, or None where all are on the host.
+
+    Raises:
+        TypeError: some are on the host and some on a GPU.
+        ValueError: they are on different GPUs, both of which are named.
+    """
+    first: tuple[str, ArrayInfo] | None = None
+    for name, info in arrays.items():
+        if first is None:
+            first = (name, info)
+        elif info.device != first[1].device:
+            text = f"arrays must be in one place: `{first[0]}` is on {first[1].place}, `{name}` on {info.place}"
+            if info.device is None or first[1].device is None:
+                raise TypeError(f"{text}; Prism copies nothing between host and GPU")
+            raise ValueError(text)
+    return None if first is None else first[1].device
+
+
+def require_writable(info: ArrayInfo, name: str) -> None:
+    """Check that a kernel may write into the array.
+
+    Raises:
+        ValueError: it is read-only.
+    """
+    if info.readonly:
+        raise ValueError(f"`{name}` is read-only")
+
+
+def require_contiguous(info: ArrayInfo, name: str) -> None:
+    """Check that the array is C-contiguous.
+
+    Raises:
+        ValueError: it isn't.
+    """
+    if not info.contiguous:
+        raise ValueError(f"`{name}` must be C-contiguous; its shape is {info.shape}, its strides {info.strides} bytes")
+
+
+# -- One function a library -------------------------------------------------------------------------------------------
+
+
+def _numpy(obj: Any, name: str) -> ArrayInfo:
+    if isinstance(obj, np.ma.MaskedArray):
+        raise TypeError(f"`{name}` is a masked array, whose mask Prism would ignore: pass `{name}.filled()`")
+    pointer = obj.__array_interface__["data"][0]
+    readonly = not obj.flags.writeable
+    return ArrayInfo("numpy", "numpy", obj.dtype, obj.shape, obj.strides, pointer, readonly, None, owner=obj)
+
+
+def _cupy(obj: Any, name: str) -> ArrayInfo:
+    memory = obj.data
+    return ArrayInfo("cupy", "cuda", obj.dtype, obj.shape, obj.strides, memory.ptr, False, memory.device_id, owner=obj)
+
+
+def _torch(obj: Any, name: str) -> ArrayInfo:
+    if not obj.is_cuda:
+        raise TypeError(f"`{name}` is a torch tensor on {obj.device}: pass `{name}.numpy()` or `{name}.cuda()`")
+    if obj.layout is not _module("torch").strided or obj.is_conj() or obj.is_neg():
+        raise TypeError(f"`{name}` is a torch tensor that is not plain memory: pass a dense one, resolved")
+    dtype = _dtype(str(obj.dtype).removeprefix("torch."), name)
+    strides = tuple(s * dtype.itemsize for s in obj.stride())
+    shape, pointer = tuple(obj.shape), obj.data_ptr()
+    return ArrayInfo("torch", "cuda", dtype, shape, strides, pointer, False, obj.device.index, owner=obj)
+
+
+def _interface(obj: Any, name: str) -> ArrayInfo:
+    facts = obj.__cuda_array_interface__
+    if facts.get("mask") is not None:
+        raise TypeError(f"`{name}` has a mask, which Prism would ignore")
+    dtype = _dtype(facts["typestr"], name)
+    shape = tuple(int(n) for n in facts["shape"])
+    pointer, readonly = facts["data"]
+    strides = facts.get("strides")
+    stream = facts.get("stream")
+    if stream == 0:
+        raise ValueError(f"`{name}`: its __cuda_array_interface__ gives stream 0, which is ambiguous: 1 or 2 is meant")
+    where = _device_of(int(pointer or 0))
+    layout = _c_strides(shape, dtype.itemsize) if strides is None else tuple(int(s) for s in strides)
+    return ArrayInfo("cai", "cuda", dtype, shape, layout, int(pointer or 0), bool(readonly), where, stream, obj)
+
+
+def _dlpack(obj: Any, name: str) -> ArrayInfo:
+    kind, ordinal = obj.__dlpack_device__()
+    if int(kind) == _DLPACK_CPU:
+        try:
+            return _numpy(np.from_dlpack(obj), name)
+        except (BufferError, RuntimeError) as error:
+            raise ValueError(f"`{name}` can't be shared through DLPack: {error}") from error
+    if int(kind) not in (_DLPACK_CUDA, _DLPACK_MANAGED):
+        raise TypeError(f"`{name}` is on a device neither the host nor an NVIDIA GPU (DLPack's type {int(kind)})")
+    from cuda.core.utils import StridedMemoryView
+
+    try:  # its library makes it ready on the legacy default stream
+        view = StridedMemoryView.from_dlpack(obj, stream_ptr=1)
+    except (BufferError, RuntimeError) as error:
+        raise ValueError(f"`{name}` can't be shared through DLPack: {error}") from error
+    dtype = _dtype(view.dtype, name)
+    shape = tuple(view.shape)
+    size = dtype.itemsize
+    strides = _c_strides(shape, size) if view.strides is None else tuple(s * size for s in view.strides)
+    return ArrayInfo("dlpack", "cuda", dtype, shape, strides, int(view.ptr), bool(view.readonly), int(ordinal), 1, view)
+
+
+# -- Dispatch: by type, then by the names of its bases, then by what it can do ----------------------------------------
+
+_DESCRIBERS: dict[type, Callable[[Any, str], ArrayInfo]] = {np.ndarray: _numpy}
+_BY_NAME = {("numpy", "ndarray"): _numpy, ("cupy", "ndarray"): _cupy, ("torch", "Tensor"): _torch}
+
+
+def _describer(cls: type, obj: Any, name: str) -> Callable[[Any, str], ArrayInfo]:
+    for base in cls.__mro__:
+        found = _DESCRIBERS.get(base) or _BY_NAME.get((base.__module__.partition(".")[0], base.__name__))
+        if found is not None:
+            return found
+    if hasattr(obj, "__cuda_array_interface__"):
+        return _interface
+    if hasattr(obj, "__dlpack__") and hasattr(obj, "__dlpack_device__") and not isinstance(obj, np.generic):
+        return _dlpack
+    raise TypeError(f"`{name}` must be {_KINDS}, not {cls.__module__}.{cls.__qualname__}".replace("builtins.", ""))
+
+
+def _dtype(found: Any, name: str) -> np.dtype[Any]:
+    try:
+        dtype: np.dtype[Any] = np.dtype(found)
+        return dtype
+    except TypeError:
+        raise TypeError(f"`{name}` has dtype {found}, which Prism doesn't have") from None
+
+
+def _c_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    strides = []
+    step = itemsize
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= max(extent, 1)
+    return tuple(reversed(strides))
+
+
+def _device_of(pointer: int) -> int:
+    """The device that a pointer's memory is on; the current one for an empty array's null pointer."""
+    from prism.runtime.device import current_device
+    from prism.runtime.driver import checked, driver
+
+    if pointer == 0:
+        return current_device()
+    cuda = driver()
+    kind = cuda.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+    return int(checked(cuda.cuPointerGetAttribute(kind, pointer), "asking which GPU a pointer belongs to"))
+
+
+def _module(name: str) -> Any:
+    import sys
+
+    return sys.modules[name]

@@ -1,0 +1,48 @@
+"""The arguments of `kernel[blocks, threads](...)`: arrays checked against the pointers that they are passed for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from prism.runtime.arrays import ArrayInfo, describe, one_place, require_contiguous, require_writable
+from prism.runtime.entry import EntryParameter
+from prism.runtime.launch import LaunchError
+
+
+@dataclass(frozen=True, slots=True)
+class BoundArguments:
+    """Values in the parameters' order, arrays' addresses among them; `device` is None for arrays on the host."""
+
+    values: tuple[Any, ...]
+    arrays: dict[str, ArrayInfo]
+    device: int | None
+
+
+def bind(name: str, parameters: tuple[EntryParameter, ...], arguments: Sequence[Any]) -> BoundArguments:
+    """Match a call's arguments with a kernel's parameters.
+
+    Raises:
+        LaunchError: too many or too few arguments.
+        TypeError: no array where one is needed, or one of another dtype; arrays on the host and on a GPU.
+        ValueError: an array is not contiguous, or is read-only where the kernel writes; arrays on two GPUs.
+    """
+    if len(arguments) != len(parameters):
+        names = ", ".join(p.name for p in parameters)
+        raise LaunchError(f"`{name}` takes {len(parameters)} arguments ({names}), {len(arguments)} given")
+    values: list[Any] = []
+    arrays: dict[str, ArrayInfo] = {}
+    for parameter, argument in zip(parameters, arguments, strict=True):
+        if parameter.kind == "scalar":
+            values.append(argument)
+            continue
+        info = describe(argument, parameter.name)
+        if info.dtype != parameter.numpy:
+            raise TypeError(f"`{parameter.name}` must be an array of {parameter.dtype}, not of {info.dtype}")
+        require_contiguous(info, parameter.name)
+        if not parameter.const:
+            require_writable(info, parameter.name)
+        arrays[parameter.name] = info
+        values.append(info.pointer)
+    return BoundArguments(tuple(values), arrays, one_place(arrays))

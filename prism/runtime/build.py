@@ -1,0 +1,48 @@
+"""From a program to an entry that the runtime can compile, ship and launch."""
+
+from __future__ import annotations
+
+import re
+
+from prism.lang.emit import emit
+from prism.lang.plan import Program
+from prism.lang.tree import Function, Type
+from prism.lang.types import Mailbox, Pointer, Scalar, Vector
+from prism.runtime.entry import MAX_THREADS, Entry, EntryParameter
+
+_LAUNCH_BOUNDS = re.compile(r"__launch_bounds__\s*\(\s*(\d+)")
+
+
+def entry_of(program: Program, arch: str) -> Entry:
+    """Return the entry of a kernel's program for one architecture, such as `sm_90a`."""
+    emitted = emit(program)
+    function = program.entry
+    return Entry(
+        name=emitted.name,
+        source=emitted.source,
+        arch=arch,
+        parameters=tuple(entry_parameter(name, type_) for name, type_ in emitted.parameters),
+        shared_bytes=emitted.shared_bytes,
+        thread_multiple=function.bound.thread,
+        block_multiple=function.bound.block,
+        max_threads=max_threads(function),
+    )
+
+
+def entry_parameter(name: str, type_: Type) -> EntryParameter:
+    """Return how a parameter is passed."""
+    if isinstance(type_, Pointer):
+        element = type_.element
+        if isinstance(element, Mailbox):
+            return EntryParameter(name, "pointer", "uint64", type_.const)  # words of 8 bytes, or pairs of them
+        scalar = element.element if isinstance(element, Vector) else element
+        return EntryParameter(name, "pointer", scalar.name, type_.const)
+    if isinstance(type_, Scalar):
+        return EntryParameter(name, "scalar", type_.name)
+    raise TypeError(f"a kernel cannot take {name}: {type_}")
+
+
+def max_threads(function: Function) -> int:
+    """Return the largest block that the kernel's attributes admit."""
+    found = [int(match.group(1)) for text in function.attributes if (match := _LAUNCH_BOUNDS.search(text))]
+    return min([MAX_THREADS, *found])

@@ -1,0 +1,59 @@
+"""Where machine code comes from: the artifacts in the package, the user's cache, the compiler, in this order."""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import threading
+
+from prism.runtime import artifacts
+from prism.runtime.compile import compile_cubin, nvrtc_version, option_list
+from prism.runtime.keys import source_key
+from prism.runtime.store import Store, cache_key
+
+_made: dict[str, bytes] = {}
+_compiling = threading.Lock()
+
+
+@functools.cache
+def store() -> Store:
+    """Return this process's cache; `store.cache_clear()` makes it look at the environment again."""
+    return Store()
+
+
+@functools.cache
+def prism_version() -> str:
+    """Return the installed distribution's version; `source` in a tree that isn't installed."""
+    try:
+        return importlib.metadata.version("prism-gpu")
+    except importlib.metadata.PackageNotFoundError:
+        return "source"
+
+
+def machine_code(source: str, arch: str) -> bytes:
+    """Return the machine code of a text for one architecture; the same text is looked up once a process.
+
+    Raises:
+        ValueError: the compiler is needed, and doesn't know `arch`.
+        MissingCompiler: the compiler is needed, and isn't there.
+        MachineCodeError: the compiler refuses the text: a bug in Prism.
+    """
+    key = source_key(source, arch)
+    found = _made.get(key)
+    if found is not None:
+        return found
+    artifact = artifacts.find(source, arch)
+    cubin = artifact.cubin if artifact is not None else _cached(source, arch)
+    return _made.setdefault(key, cubin)
+
+
+def _cached(source: str, arch: str) -> bytes:
+    key = cache_key(source, option_list(arch), arch, nvrtc_version(), prism_version())
+    with _compiling:  # two threads that want the same kernel compile it once
+        found = store().get(key)
+        if found is not None:
+            return found.payload
+        binary = compile_cubin(source, arch)
+        facts = {"arch": arch, "compiler": binary.compiler, "registers": binary.registers, "spills": binary.spills}
+        store().put(key, binary.cubin, facts)
+        return binary.cubin

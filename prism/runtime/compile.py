@@ -1,0 +1,154 @@
+"""CUDA C++ text to machine code: NVRTC, through cuda.core. Needs no GPU and no CUDA toolkit."""
+
+from __future__ import annotations
+
+import functools
+import io
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from prism.lang.diagnostics import InternalError
+
+STANDARD = "c++17"
+PTXAS_OPTIONS = ("-v",)
+INSTALL = "pip install 'cuda-core>=1.2' 'cuda-bindings==13.*' 'nvidia-cuda-nvrtc==13.*'"
+
+_ARCH = re.compile(r"sm_([1-9][0-9]{1,2})([af]?)")
+_REGISTERS = re.compile(r"Used (\d+) registers")
+_SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
+_WARNING = re.compile(r"^.*\b(?:warning|C75\d\d|C7602)\b.*$", re.MULTILINE | re.IGNORECASE)
+
+
+class MissingCompiler(RuntimeError):
+    """cuda-core or NVRTC is not installed, or doesn't load. The message says what to install."""
+
+
+class MachineCodeError(InternalError):
+    """NVRTC refused text that Prism generated: a bug in Prism. `log` is NVRTC's own text, `source` what it was given.
+
+    Its message never has the compiler's words.
+    """
+
+    log: str
+    source: str
+    arch: str
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """Machine code, and what the assembler said: registers a thread, bytes of stack, bytes spilled and loaded back."""
+
+    cubin: bytes
+    arch: str
+    compiler: str
+    registers: int
+    stack: int
+    spills: int
+    log: str
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The log's lines that warn, serialised wgmma (C75xx) among them."""
+        return tuple(_WARNING.findall(self.log))
+
+
+@functools.cache
+def nvrtc_version() -> tuple[int, int]:
+    """Return the version of NVRTC, as `(13, 5)`.
+
+    Raises:
+        MissingCompiler: it isn't there.
+    """
+    status, major, minor = _nvrtc().nvrtcVersion()
+    _succeed(status)
+    return int(major), int(minor)
+
+
+@functools.cache
+def supported() -> tuple[int, ...]:
+    """Return the architectures that NVRTC compiles for, as `(75, 80, 90, ...)`.
+
+    Raises:
+        MissingCompiler: it isn't there.
+    """
+    status, found = _nvrtc().nvrtcGetSupportedArchs()
+    _succeed(status)
+    return tuple(int(a) for a in found)
+
+
+def option_list(arch: str, extra_options: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Return all that decides what the compiler makes of a text, in order: a part of the cache's key."""
+    return (f"-arch={arch}", f"-std={STANDARD}", *(f"--ptxas-options={o}" for o in (*PTXAS_OPTIONS, *extra_options)))
+
+
+def compile_cubin(source: str, arch: str, *, extra_options: tuple[str, ...] = ()) -> Binary:
+    """Compile text that stands alone. `extra_options` go to the assembler (ptxas), after Prism's own.
+
+    Raises:
+        ValueError: `arch` is not of the form `sm_90a`, or NVRTC doesn't know it.
+        MissingCompiler: cuda-core or NVRTC isn't there.
+        MachineCodeError: NVRTC refuses the text; its `log` has the compiler's own words.
+    """
+    _check_arch(arch)
+    version = "{}.{}".format(*nvrtc_version())
+    try:
+        from cuda.core import Program, ProgramOptions
+    except ImportError as error:
+        raise MissingCompiler(f"compiling kernels needs cuda-core, which doesn't import here: {INSTALL}") from error
+    options = ProgramOptions(
+        name="prism", arch=arch, std=STANDARD, ptxas_options=[*PTXAS_OPTIONS, *extra_options], no_source_include=True
+    )
+    log = io.StringIO()
+    try:
+        cubin = _code(Program(source, "c++", options).compile("cubin", logs=log))
+    except Exception as error:  # cuda.core's own class moves between its releases
+        raise _refused(source, arch, version, f"{log.getvalue()}{error}") from error
+    text = log.getvalue().rstrip("\0\n")
+    stack, spills = _spills(text)
+    registers = max((int(n) for n in _REGISTERS.findall(text)), default=0)
+    return Binary(cubin, arch, version, registers, stack, spills, text)
+
+
+def _check_arch(arch: str) -> None:
+    match = _ARCH.fullmatch(arch)
+    if match is None:
+        raise ValueError(f"an architecture is written as in `sm_90a`, not {arch!r}")
+    if int(match[1]) not in supported():
+        known = ", ".join(f"sm_{a}" for a in supported())
+        raise ValueError(f"NVRTC {'.'.join(map(str, nvrtc_version()))} doesn't compile for {arch}; it knows {known}")
+
+
+def _code(compiled: Any) -> bytes:
+    return bytes(compiled.code)
+
+
+def _spills(log: str) -> tuple[int, int]:
+    """The largest stack, and the largest sum of spilled bytes, of the log's functions."""
+    found = [(int(a), int(b) + int(c)) for a, b, c in _SPILLS.findall(log)]
+    return max((a for a, _ in found), default=0), max((b for _, b in found), default=0)
+
+
+def _refused(source: str, arch: str, version: str, log: str) -> MachineCodeError:
+    error = MachineCodeError(
+        f"NVRTC {version} refused the CUDA text that Prism generated for {arch}. "
+        "The compiler's own words are in `.log` of this error, the text in `.source`."
+    )
+    error.log, error.source, error.arch = log.replace("\0", ""), source, arch
+    return error
+
+
+@functools.cache
+def _nvrtc() -> Any:
+    try:
+        from cuda.bindings import nvrtc
+
+        nvrtc.nvrtcVersion()
+    except (ImportError, RuntimeError, OSError) as error:  # the library is loaded at the first call
+        raise MissingCompiler(f"compiling kernels needs NVRTC, which doesn't load here: {INSTALL}") from error
+    return nvrtc
+
+
+def _succeed(status: Any) -> None:
+    if int(status) != 0:
+        raise MissingCompiler(f"NVRTC doesn't work here ({status.name}): {INSTALL}")

@@ -1,0 +1,46 @@
+"""The CUDA driver, imported at first use, and its errors as exceptions."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+
+class DeviceError(RuntimeError):
+    """The driver refused a call, or there is no usable GPU. `code` is the driver's name of the error, or None."""
+
+    def __init__(self, message: str, code: str | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@functools.cache
+def driver() -> Any:
+    """Return `cuda.bindings.driver`, initialised.
+
+    Raises:
+        DeviceError: cuda-bindings isn't installed, or there is no driver or no GPU here.
+    """
+    try:
+        from cuda.bindings import driver as found
+
+        status = found.cuInit(0)[0]
+    except ImportError as error:
+        raise DeviceError("using a GPU needs cuda-bindings: pip install 'cuda-bindings==13.*'") from error
+    except (RuntimeError, OSError) as error:
+        raise DeviceError("no NVIDIA driver on this machine: pass NumPy arrays to run on the CPU") from error
+    if int(status) != 0:
+        raise DeviceError(f"no usable NVIDIA GPU on this machine: {status.name}", status.name)
+    return found
+
+
+def checked(result: tuple[Any, ...], doing: str) -> Any:
+    """Return what a driver call gave besides its status: nothing, a value, or several.
+
+    Raises:
+        DeviceError: the status is not success; `doing` says what was tried.
+    """
+    status, *values = result
+    if int(status) != 0:
+        raise DeviceError(f"{doing}: {status.name}", status.name)
+    return values[0] if len(values) == 1 else tuple(values) or None

@@ -1,0 +1,123 @@
+"""A kernel as the runtime knows it: text, parameters, and the shapes of launch that it admits; no trees."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from prism.lang.types import SCALARS
+
+MAX_BLOCKS = 2**31 - 1
+MAX_THREADS = 1024
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,255}")
+_ARCH = re.compile(r"sm_[1-9][0-9]{1,2}[af]?")
+
+
+@dataclass(frozen=True, slots=True)
+class EntryParameter:
+    """One parameter: `kind` is `pointer` or `scalar`; `dtype` NumPy's name of the scalar, or of what is pointed to.
+
+    A pointer's `dtype` is its element's scalar, also where elements are vectors or mailboxes.
+
+    Raises:
+        ValueError: the kind or the dtype is none that Prism knows.
+    """
+
+    name: str
+    kind: str
+    dtype: str
+    const: bool = False
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("pointer", "scalar"):
+            raise ValueError(f"parameter `{self.name}`: kind must be 'pointer' or 'scalar', not {self.kind!r}")
+        if self.dtype not in SCALARS:
+            raise ValueError(f"parameter `{self.name}`: unknown dtype {self.dtype!r}")
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """The NumPy dtype of the scalar, or of what is pointed to."""
+        return np.dtype(self.dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A compiled kernel's text and contract.
+
+    `shared_bytes` is dynamic shared memory. `thread_multiple` and `block_multiple` say what the numbers of threads a
+    block and of blocks must be multiples of (None: any); `max_threads` is the largest block.
+
+    Raises:
+        ValueError: the name is no C identifier, the architecture not of the form `sm_90a`, or a number out of range.
+    """
+
+    name: str
+    source: str
+    arch: str
+    parameters: tuple[EntryParameter, ...]
+    shared_bytes: int = 0
+    thread_multiple: int | None = None
+    block_multiple: int | None = None
+    max_threads: int = MAX_THREADS
+
+    def __post_init__(self) -> None:
+        if not _IDENTIFIER.fullmatch(self.name):
+            raise ValueError(f"an entry's name must be a C identifier, not {self.name!r}")
+        if not _ARCH.fullmatch(self.arch):
+            raise ValueError(f"an architecture is written as in `sm_90a`, not {self.arch!r}")
+        if self.shared_bytes < 0:
+            raise ValueError(f"shared_bytes must be >= 0, not {self.shared_bytes}")
+        if not 1 <= self.max_threads <= MAX_THREADS:
+            raise ValueError(f"max_threads must be in 1..{MAX_THREADS}, not {self.max_threads}")
+        for label, multiple in (("thread_multiple", self.thread_multiple), ("block_multiple", self.block_multiple)):
+            if multiple is not None and multiple < 1:
+                raise ValueError(f"{label} must be >= 1 or None, not {multiple}")
+
+    def to_json(self, *, source: bool = True) -> dict[str, Any]:
+        """Return what `json.dumps` takes; without the text where `source` is false."""
+        found: dict[str, Any] = {
+            "name": self.name,
+            "arch": self.arch,
+            "parameters": [[p.name, p.kind, p.dtype, p.const] for p in self.parameters],
+            "shared_bytes": self.shared_bytes,
+            "thread_multiple": self.thread_multiple,
+            "block_multiple": self.block_multiple,
+            "max_threads": self.max_threads,
+        }
+        return {**found, "source": self.source} if source else found
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any], *, source: str | None = None) -> Entry:
+        """Return the entry that `to_json` wrote; `source` stands in where it was left out.
+
+        Raises:
+            ValueError: something is missing, or not of the kind that `to_json` writes.
+        """
+        try:
+            text = found["source"] if source is None else source
+            entry = cls(
+                name=_typed(found["name"], str),
+                source=_typed(text, str),
+                arch=_typed(found["arch"], str),
+                parameters=tuple(
+                    EntryParameter(_typed(n, str), _typed(k, str), _typed(d, str), _typed(c, bool))
+                    for n, k, d, c in found["parameters"]
+                ),
+                shared_bytes=_typed(found["shared_bytes"], int),
+                thread_multiple=_typed(found["thread_multiple"], int, None),
+                block_multiple=_typed(found["block_multiple"], int, None),
+                max_threads=_typed(found["max_threads"], int),
+            )
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"not an entry as Prism writes it: {error}") from error
+        return entry
+
+
+def _typed(value: Any, kind: type, *others: Any) -> Any:
+    if type(value) is kind or (value is None and None in others):
+        return value
+    raise TypeError(f"expected {kind.__name__}, found {value!r}")

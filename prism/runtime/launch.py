@@ -1,0 +1,212 @@
+"""Launching: arguments packed by declared type, shapes checked on the host, one call of the driver."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from prism.lang.types import SCALARS
+from prism.runtime.code import machine_code
+from prism.runtime.device import Loaded, current_device, load, using
+from prism.runtime.driver import checked, driver
+from prism.runtime.entry import MAX_BLOCKS, Entry, EntryParameter
+
+_FORMATS = {
+    ("bool", 8): "?", ("int", 8): "b", ("int", 16): "h", ("int", 32): "i", ("int", 64): "q",
+    ("uint", 8): "B", ("uint", 16): "H", ("uint", 32): "I", ("uint", 64): "Q", ("float", 32): "f", ("float", 64): "d",
+}  # fmt: skip
+
+
+class LaunchError(ValueError):
+    """A launch that the kernel's bound doesn't admit, or too many or too few arguments. Nothing was launched."""
+
+    code = "launch"
+
+
+class Arguments:
+    """How one kernel's arguments are laid out: values in a buffer, beside the pointers to them that the driver wants.
+
+    Buffers are reused, one a launch in flight on the host, so that packing allocates nothing.
+    """
+
+    def __init__(self, name: str, parameters: tuple[EntryParameter, ...]) -> None:
+        self.name = name
+        self.parameters = parameters
+        codes = "".join(_code(p) for p in parameters)
+        self._struct = struct.Struct("@" + codes)
+        self._offsets = _offsets(parameters)
+        self._flags = tuple(i for i, p in enumerate(parameters) if _code(p) == "?")
+        self._free: list[tuple[Any, int]] = []
+
+    def pack(self, values: Sequence[Any]) -> tuple[Any, int]:
+        """Return a buffer with the values, and the address of the driver's array of pointers; `release` it afterwards.
+
+        Floats are rounded as C rounds them: what is too large for a float32 is infinity.
+
+        Raises:
+            LaunchError: too many or too few values.
+            TypeError: a value is not of its parameter's kind; the parameter is named.
+            OverflowError: a number doesn't fit its parameter; the parameter is named.
+        """
+        held = self._free.pop() if self._free else self._new()
+        try:
+            for i in self._flags:
+                _require_bool(self.parameters[i], values[i])
+            self._struct.pack_into(held[0], 0, *values)
+        except (struct.error, OverflowError, TypeError, IndexError):
+            self._free.append(held)
+            self._explain(values)
+            raise
+        return held
+
+    def release(self, held: tuple[Any, int]) -> None:
+        """Give a buffer back, after the launch."""
+        self._free.append(held)
+
+    def _new(self) -> tuple[Any, int]:
+        start = -(-self._struct.size // 8) * 8
+        buffer = ctypes.create_string_buffer(start + 8 * len(self._offsets))
+        base = ctypes.addressof(buffer)
+        struct.pack_into(f"@{len(self._offsets)}Q", buffer, start, *(base + offset for offset in self._offsets))
+        return buffer, base + start
+
+    def _explain(self, values: Sequence[Any]) -> None:
+        """Raise the error of the first value that doesn't fit, naming its parameter."""
+        expected, given = len(self.parameters), len(values)
+        if given != expected:
+            names = ", ".join(p.name for p in self.parameters)
+            raise LaunchError(f"`{self.name}` takes {expected} arguments ({names}), {given} given")
+        for parameter, value in zip(self.parameters, values, strict=True):
+            _check_value(parameter, value)
+
+
+def check_shape(entry: Entry, blocks: int, threads: int) -> None:
+    """Check a launch against the kernel's bound.
+
+    Raises:
+        TypeError: blocks or threads is no integer.
+        LaunchError: out of range, or not the multiple that the kernel's `@requires` states.
+    """
+    limits = (
+        ("blocks", blocks, MAX_BLOCKS, entry.block_multiple),
+        ("threads", threads, entry.max_threads, entry.thread_multiple),
+    )
+    for what, number, most, multiple in limits:
+        if isinstance(number, bool) or not isinstance(number, (int, np.integer)):
+            raise TypeError(f"`{entry.name}`: the number of {what} must be an integer, not {type(number).__qualname__}")
+        if not 1 <= number <= most:
+            raise LaunchError(f"`{entry.name}` takes 1 to {most} {what}{_each(what)}, not {number}")
+        if multiple is not None and number % multiple != 0:
+            wanted = f"a multiple of {multiple} {what}{_each(what)} (its @requires)"
+            raise LaunchError(f"`{entry.name}` needs {wanted}, not {number}")
+
+
+class Launcher:
+    """A kernel on a device, ready: `launcher(blocks, threads, stream, values)`. Safe among threads."""
+
+    def __init__(self, entry: Entry, loaded: Loaded) -> None:
+        self.entry = entry
+        self.loaded = loaded
+        self.arguments = Arguments(entry.name, entry.parameters)
+        self._shapes: set[tuple[int, int]] = set()
+        self._ordinal = loaded.device.ordinal
+
+    def __call__(self, blocks: int, threads: int, stream: int, values: Sequence[Any]) -> None:
+        """Launch on a stream's handle. Values, in the parameters' order: addresses for pointers, numbers for scalars.
+
+        Nothing is allocated or synchronised; may be captured in a CUDA graph.
+
+        Raises:
+            LaunchError: the bound doesn't admit this shape, or too many or too few values; nothing is launched.
+            TypeError, OverflowError: a value doesn't fit its parameter, which is named; nothing is launched.
+            DeviceError: the driver refuses the launch, or an earlier one failed.
+        """
+        if (blocks, threads) not in self._shapes:
+            check_shape(self.entry, blocks, threads)
+            if len(self._shapes) < 1024:
+                self._shapes.add((blocks, threads))
+        if current_device() == self._ordinal:
+            self._launch(blocks, threads, stream, values)
+        else:
+            with using(self._ordinal):
+                self._launch(blocks, threads, stream, values)
+
+    def _launch(self, blocks: int, threads: int, stream: int, values: Sequence[Any]) -> None:
+        held = self.arguments.pack(values)
+        try:
+            function, shared = self.loaded.function, self.entry.shared_bytes
+            result = driver().cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, shared, stream, held[1], 0)
+        finally:
+            self.arguments.release(held)
+        if result[0] != 0:
+            checked(result, f"launching `{self.entry.name}` with {blocks} blocks of {threads} threads")
+
+    def resident_blocks(self, threads: int) -> int:
+        """Return how many blocks of so many threads the whole device holds at once.
+
+        Raises:
+            DeviceError: the driver can't tell.
+        """
+        return self.loaded.occupancy(threads, self.entry.shared_bytes) * self.loaded.device.sm_count
+
+
+@functools.lru_cache(maxsize=4096)
+def prepare(entry: Entry, ordinal: int) -> Launcher:
+    """Return the launcher of an entry on a device: machine code found or made, loaded, allowed its shared memory; once.
+
+    Must not be first called inside a CUDA graph's capture.
+
+    Raises:
+        MissingCompiler: it must be compiled, and the compiler isn't there.
+        MachineCodeError: the compiler refuses the text: a bug in Prism.
+        DeviceError: the device refuses it, or has too little shared memory.
+    """
+    return Launcher(entry, load(machine_code(entry.source, entry.arch), entry.name, ordinal, entry.shared_bytes))
+
+
+def _each(what: str) -> str:
+    return " a block" if what == "threads" else ""
+
+
+def _code(parameter: EntryParameter) -> str:
+    scalar = SCALARS[parameter.dtype]
+    return "Q" if parameter.kind == "pointer" else _FORMATS[scalar.kind, scalar.bits]
+
+
+def _offsets(parameters: tuple[EntryParameter, ...]) -> list[int]:
+    """Where each value lies in the packed struct: native alignment, as `struct` has it."""
+    found = []
+    before = "@"
+    for parameter in parameters:
+        before += _code(parameter)
+        found.append(struct.calcsize(before) - struct.calcsize("@" + _code(parameter)))
+    return found
+
+
+def _require_bool(parameter: EntryParameter, value: Any) -> None:
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"`{parameter.name}` must be a bool, not {type(value).__qualname__}")
+
+
+def _check_value(parameter: EntryParameter, value: Any) -> None:
+    code = _code(parameter)
+    if code == "?":
+        return _require_bool(parameter, value)
+    what = "an address" if parameter.kind == "pointer" else f"a number ({parameter.dtype})"
+    try:
+        struct.pack(code, value)
+        return None
+    except OverflowError:
+        pass
+    except (struct.error, TypeError):
+        if not (isinstance(value, int) or (code not in "fd" and hasattr(value, "__index__"))):
+            raise TypeError(f"`{parameter.name}` must be {what}, not {type(value).__qualname__}") from None
+    raise OverflowError(f"`{parameter.name}` is {parameter.dtype}, which {value} doesn't fit")
+
+
+__all__ = ["Arguments", "LaunchError", "Launcher", "check_shape", "current_device", "prepare"]

@@ -1,0 +1,123 @@
+"""Scratch memory for kernels, by device and stream: zeroed once, when allocated, and never again.
+
+Kernels tag what they leave (KERNELS.md 1.4), so no launch clears it. A captured graph keeps the addresses of the stream
+that it was captured on: replay it there, or not at the same time as other work that uses that stream's scratch.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from prism.runtime.device import using
+from prism.runtime.driver import checked, driver
+
+_SMALLEST = 4096
+_PER_THREAD = 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    pointer: int
+    nbytes: int
+    stream_id: int
+
+
+class Scratch:
+    """All scratch memory of a process. Outgrown blocks are kept: launches in flight and captured graphs may use them.
+
+    Each block is at least twice as large as the one before, so that what is kept is less than what is in use.
+    """
+
+    def __init__(self) -> None:
+        self._blocks: dict[tuple[int, int, str, int], _Block] = {}
+        self._outgrown: list[_Block] = []
+        self._lock = threading.Lock()
+
+    def get(self, device: int, stream: int, nbytes: int, tag: str = "") -> int:
+        """Return the address of at least `nbytes` of memory, its own for each device, stream and tag.
+
+        A fresh block's zeros are written on `stream`, so work on that stream sees them.
+
+        Raises:
+            RuntimeError: memory must be allocated, and the stream is being captured in a CUDA graph.
+            ValueError: `nbytes` is negative.
+            DeviceError: the device has no such stream, or not enough memory.
+        """
+        key = _key(device, stream, tag)
+        block = self._blocks.get(key)
+        if _capturing(stream):  # nothing may be asked of such a stream: it would invalidate the capture
+            if block is None or block.nbytes < nbytes:
+                raise RuntimeError(
+                    "this call needs scratch memory, which can't be allocated while a CUDA graph is captured: "
+                    "make the same call once on this stream before the capture"
+                )
+            return block.pointer
+        identity = _stream_id(stream)
+        if block is not None and block.nbytes >= nbytes and block.stream_id == identity:
+            return block.pointer
+        with self._lock:
+            return self._renew(key, nbytes, identity).pointer
+
+    def reset(self, device: int, stream: int, tag: str = "") -> None:
+        """Write zeros again, on the stream: after a kernel was aborted in the middle.
+
+        Raises:
+            DeviceError: the driver refuses.
+        """
+        block = self._blocks.get(_key(device, stream, tag))
+        if block is not None:
+            with using(device):
+                checked(driver().cuMemsetD8Async(block.pointer, 0, block.nbytes, stream), "clearing scratch memory")
+
+    def _renew(self, key: tuple[int, int, str, int], nbytes: int, identity: int) -> _Block:
+        """Make the block of a key larger, or take it over from a stream that is no more; under the lock."""
+        device, stream, _, _ = key
+        if nbytes < 0:
+            raise ValueError(f"scratch memory must have >= 0 bytes, not {nbytes}")
+        block = self._blocks.get(key)
+        if block is not None and block.nbytes >= nbytes and block.stream_id == identity:
+            return block  # another thread was quicker
+        with using(device):
+            if block is not None and block.stream_id != identity:
+                # The handle belongs to another stream now; the old one's work may still run.
+                checked(driver().cuCtxSynchronize(), "taking over a stream's scratch memory")
+            if block is not None and block.nbytes >= nbytes:
+                renewed = _Block(block.pointer, block.nbytes, identity)
+            else:
+                renewed = _allocate(max(nbytes, _SMALLEST, 2 * block.nbytes if block else 0), stream, identity)
+                if block is not None:
+                    self._outgrown.append(block)
+        self._blocks[key] = renewed
+        return renewed
+
+
+SCRATCH = Scratch()
+
+
+def _key(device: int, stream: int, tag: str) -> tuple[int, int, str, int]:
+    """The per-thread default stream is another one in each thread."""
+    return device, stream, tag, threading.get_ident() if stream == _PER_THREAD else 0
+
+
+def _stream_id(stream: int) -> int:
+    """The driver's name of a stream, never given twice in a process, as handles are."""
+    if stream <= _PER_THREAD:
+        return stream  # the default streams live as long as the process
+    status, identity = driver().cuStreamGetId(stream)
+    return int(identity) if int(status) == 0 else -1
+
+
+def _capturing(stream: int) -> bool:
+    """Whether a graph is being captured on the stream, or on another one that the legacy default stream waits for."""
+    status, capturing = driver().cuStreamIsCapturing(stream)
+    return int(status) != 0 or int(capturing) != 0
+
+
+def _allocate(nbytes: int, stream: int, identity: int) -> _Block:
+    cuda = driver()
+    doing = f"allocating {nbytes} bytes of scratch memory"
+    pointer: Any = checked(cuda.cuMemAlloc(nbytes), doing)
+    checked(cuda.cuMemsetD8Async(pointer, 0, nbytes, stream), doing)
+    return _Block(int(pointer), nbytes, identity)

@@ -1,0 +1,101 @@
+"""What all tests share: the GPU that may not be there, golden texts, and how long Hypothesis looks."""
+
+import ctypes
+import difflib
+import functools
+import os
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+TESTS = Path(__file__).parent
+
+
+# -- Tests that need a GPU: those in tests/gpu, and those marked `gpu` ------------------------------------------------
+
+
+@functools.cache
+def why_no_gpu() -> str | None:
+    """The reason why no test can use an NVIDIA GPU here, or None. Where a GPU is there but CuPy isn't, tests fail."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return "no NVIDIA driver on this machine"
+    count = ctypes.c_int()
+    if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)) or not count.value:
+        return "no NVIDIA GPU on this machine"
+    return None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if (TESTS / "gpu") in item.path.parents:
+            item.add_marker("gpu")
+        if item.get_closest_marker("gpu"):
+            item.add_marker(pytest.mark.xdist_group("gpu"))  # one process: they share the device's memory and its clock
+            if reason := why_no_gpu():
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    skipped = [report for report in terminalreporter.stats.get("skipped", []) if "gpu" in report.keywords]
+    if skipped:
+        terminalreporter.section("GPU", sep="=", yellow=True, bold=True)
+        terminalreporter.write_line(f"{len(skipped)} tests that need a GPU did NOT run: {why_no_gpu() or 'see above'}.")
+
+
+# -- Golden texts -----------------------------------------------------------------------------------------------------
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="write the texts that golden tests compare with")
+
+
+def golden_path(node: pytest.Item, suffix: str) -> Path:
+    """`golden/<module>/<test><suffix>` beside the test's file; `suffix` tells several texts of one test apart."""
+    name = ".".join(node.nodeid.split("::")[1:])
+    return node.path.parent / "golden" / node.path.stem / (quote(name, safe="[]=,+ ") + suffix)
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[..., None]:
+    """Compare a text with the file that is named as the test is: `golden(text)`, `golden(cuda, ".cu")`.
+
+    A missing file is a failure. `pytest --update-golden` writes those that are missing or differ: review the diff.
+    """
+    seen: set[Path] = set()
+
+    def compare(actual: str, suffix: str = ".txt") -> None:
+        path = golden_path(request.node, suffix)
+        assert path not in seen, f"this test compares two texts with {path.name}: give each a suffix of its own"
+        seen.add(path)
+        expected = path.read_text(encoding="utf-8") if path.exists() else None
+        if actual == expected:
+            return
+        if request.config.getoption("update_golden"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(actual, encoding="utf-8", newline="\n")
+            return
+        where = path.relative_to(request.config.rootpath)
+        if expected is None:
+            pytest.fail(f"{where} is missing; if this is right, write it: --update-golden\n{actual}", pytrace=False)
+        diff = difflib.unified_diff(expected.splitlines(), actual.splitlines(), str(where), "this run", lineterm="")
+        pytest.fail("\n".join([*diff, "If this run is right: pytest --update-golden"]), pytrace=False)
+
+    return compare
+
+
+# -- Generated programs: the same ones on every run, except in `make fuzz` --------------------------------------------
+
+try:
+    from hypothesis import settings
+except ImportError:  # a machine with nothing but what is on it: tests that use Hypothesis say so themselves
+    pass
+else:
+    settings.register_profile("repeatable", derandomize=True, deadline=None)
+    settings.register_profile(
+        "fuzz", max_examples=int(os.environ.get("FUZZ_EXAMPLES", "10000")), deadline=None, print_blob=True
+    )
+    settings.load_profile("repeatable")

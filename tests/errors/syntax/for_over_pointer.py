@@ -1,0 +1,10 @@
+from __future__ import annotations
+
+from prism.lang import grid, prism, ptr, requires, thread
+
+
+@prism("device")
+@requires(thread[1])
+def case(x: ptr(int) @ grid[1], n: int @ thread[1]):
+    for value in x:  # error: syntax
+        n += value

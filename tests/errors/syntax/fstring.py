@@ -1,0 +1,15 @@
+from __future__ import annotations
+
+from prism.lang import grid, prism, ptr, requires, thread
+
+
+@prism("device")
+@requires(thread[1])
+def f(n: int @ thread[1]) -> int @ thread[1]:
+    return n
+
+
+@prism("device")
+@requires(thread[1])
+def case(x: ptr(int) @ grid[1], n: int @ thread[1]):
+    y = f(f"{n} items")  # error: syntax

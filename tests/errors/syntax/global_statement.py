@@ -1,0 +1,13 @@
+from __future__ import annotations
+
+from prism.lang import grid, prism, ptr, requires, thread
+
+
+total = 0
+
+
+@prism("device")
+@requires(thread[1])
+def case(x: ptr(int) @ grid[1], n: int @ thread[1]):
+    global total  # error: syntax
+    total = n

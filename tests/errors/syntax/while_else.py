@@ -1,0 +1,12 @@
+from __future__ import annotations
+
+from prism.lang import grid, prism, ptr, requires, thread
+
+
+@prism("device")
+@requires(thread[1])
+def case(x: ptr(int) @ grid[1], n: int @ thread[1]):
+    while n > 0:
+        n -= 1
+    else:
+        x[0] = 0  # error: syntax

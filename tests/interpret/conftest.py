@@ -1,0 +1,65 @@
+"""Programs to run: checked from source, with no barriers, with those given, or with those that the compiler infers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from prism.lang import check as checking
+from prism.lang.perspective import BLOCK, Perspective
+from prism.lang.place import place
+from prism.lang.plan import Access, Barrier, Plan, Program
+from prism.lang.tree import Function, Stmt, Symbol, children
+
+Barriers = Mapping[int, Perspective]
+
+
+def statements(body: Any) -> list[Stmt]:
+    found: list[Stmt] = []
+    for statement in body:
+        found.append(statement)
+        for inner in children(statement):
+            found.extend(statements(inner))
+    return found
+
+
+def _barrier(statement: Stmt, unit: Perspective) -> Barrier:
+    access = Access(Symbol("x", None, BLOCK, statement.span), "write", statement.span, "x", BLOCK)  # type: ignore[arg-type]
+    return Barrier("block" if unit == BLOCK else "warp", unit, statement, access, access)
+
+
+@pytest.fixture
+def program() -> Callable[..., Program]:
+    """Return `program(kernel, barriers, **template)`: barriers stand before the first statement of a line of the kernel.
+
+    Lines count from the kernel's `def`, which is 0; `barriers=None` takes what the compiler infers.
+    """
+
+    def build(kernel: Any, barriers: Barriers | None = (), **template: object) -> Program:  # type: ignore[assignment]
+        functions = checking.check(kernel, template)
+        layouts: dict[Function, Any] = {}
+        for function in functions:
+            layouts[function] = place(function, layouts)
+        if barriers is None:
+            from prism.lang.sync import plan
+
+            return Program(functions[-1], functions, plan(functions), layouts)
+        entry = functions[-1]
+        found = []
+        start = next(n for n, line in enumerate(kernel_lines(kernel), kernel.python.__code__.co_firstlineno) if "def " in line)
+        for line, unit in dict(barriers).items():
+            first = next(s for s in statements(entry.body) if s.span.line == start + line)
+            found.append(_barrier(first, unit))
+        plans = {function: Plan(function, ()) for function in functions}
+        plans[entry] = Plan(entry, tuple(found))
+        return Program(entry, functions, plans, layouts)
+
+    return build
+
+
+def kernel_lines(kernel: Any) -> list[str]:
+    import inspect
+
+    return inspect.getsourcelines(kernel.python)[0]

@@ -1,0 +1,241 @@
+"""Text to machine code, the artifacts in the package, and the order in which they are asked."""
+
+import json
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+from prism.lang.diagnostics import InternalError
+from prism.runtime import artifacts, code
+from prism.runtime.compile import (
+    Binary,
+    MachineCodeError,
+    MissingCompiler,
+    compile_cubin,
+    nvrtc_version,
+    option_list,
+    supported,
+)
+from prism.runtime.entry import Entry, EntryParameter
+from prism.runtime.keys import digest
+
+SOURCE = 'extern "C" __global__ void prism_fill(float *x, int n) { if (threadIdx.x < n) x[threadIdx.x] = n; }'
+PARAMETERS = (EntryParameter("x", "pointer", "float32"), EntryParameter("n", "scalar", "int32"))
+ENTRY = Entry("prism_fill", SOURCE, "sm_90a", PARAMETERS, 16, 32, None, 128)
+
+
+@pytest.fixture
+def clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache and artifacts of the test's own."""
+    monkeypatch.setenv("PRISM_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(code, "_made", {})
+    code.store.cache_clear()
+    artifacts.manifest.cache_clear()
+    return tmp_path
+
+
+# -- Entries ----------------------------------------------------------------------------------------------------------
+
+
+def test_an_entry_survives_json() -> None:
+    assert Entry.from_json(json.loads(json.dumps(ENTRY.to_json()))) == ENTRY
+    assert Entry.from_json(json.loads(json.dumps(ENTRY.to_json(source=False))), source=SOURCE) == ENTRY
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": "k(float*x){} void z"},
+        {"name": "k\n"},
+        {"arch": "sm_90a -G"},
+        {"parameters": [["x", "pointer", "float31", False]]},
+        {"parameters": [["x", "reference", "float32", False]]},
+        {"parameters": [["x", "pointer"]]},
+        {"shared_bytes": -1},
+        {"shared_bytes": "16"},
+        {"max_threads": 2048},
+        {"thread_multiple": 0},
+        {"source": None},
+    ],
+)
+def test_what_is_no_entry_is_refused(change: dict[str, object]) -> None:
+    with pytest.raises(ValueError):
+        Entry.from_json({**ENTRY.to_json(), **change})
+
+
+def test_a_digest_keeps_its_parts_apart() -> None:
+    assert len({digest("ab", "c"), digest("a", "bc"), digest("abc"), digest(b"abc"), digest("1"), digest(1)}) == 6
+
+
+# -- The compiler -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+def test_compiles_without_a_gpu(arch: str) -> None:
+    binary = compile_cubin(SOURCE, arch)
+    assert binary.cubin[:4] == b"\x7fELF"
+    assert b"prism_fill" in binary.cubin
+    assert 0 < binary.registers < 64 and binary.spills == 0 and not binary.warnings
+    assert binary.compiler == "{}.{}".format(*nvrtc_version())
+    assert compile_cubin(SOURCE, arch).cubin == binary.cubin, "the same text gives the same bytes"
+
+
+def test_spills_are_counted() -> None:
+    body = "".join(f"float a{i} = x[{i} * n];" for i in range(100))
+    body += "__syncthreads();" + "".join(f"x[{i} * n + 1] = a{i} * a{99 - i};" for i in range(100))
+    text = f'extern "C" __global__ void k(float *x, int n) {{ {body} }}'
+    assert compile_cubin(text, "sm_90a", extra_options=("-maxrregcount=32",)).spills > 0
+
+
+@pytest.mark.parametrize(
+    "text", ["int x = ;", "#include <cuda_fp16.h>", 'extern "C" __global__ void k() { asm("bad"); }']
+)
+def test_refused_text_is_a_bug_in_prism_and_not_raw_compiler_text(text: str) -> None:
+    with pytest.raises(MachineCodeError) as caught:
+        compile_cubin(text, "sm_90a")
+    assert isinstance(caught.value, InternalError)
+    assert "sm_90a" in str(caught.value) and "bug in Prism" in str(caught.value)
+    assert "error" not in str(caught.value).replace("of this error", "")
+    assert "error" in caught.value.log and caught.value.source == text
+
+
+@pytest.mark.parametrize("arch", ["sm_60", "sm_999", "compute_90", "sm_90a\n", "sm_90a --x", ""])
+def test_an_unknown_architecture(arch: str) -> None:
+    with pytest.raises(ValueError, match="sm_90"):
+        compile_cubin(SOURCE, arch)
+
+
+def test_no_fast_math_and_no_includes() -> None:
+    assert 90 in supported()
+    assert not [o for o in option_list("sm_90a") if "fast" in o or "include" in o or o.startswith("-I")]
+
+
+@pytest.mark.parametrize("missing", ["cuda.core", "cuda.bindings"])
+def test_a_missing_compiler_is_named(missing: str, clean: Path) -> None:
+    script = (
+        f"import sys; sys.modules[{missing!r}] = None\n"
+        "from prism.runtime.compile import compile_cubin, MissingCompiler\n"
+        "try: compile_cubin('', 'sm_90a')\n"
+        "except MissingCompiler as error: print(error)"
+    )
+    root = Path(__file__).parent.parent.parent
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=root)
+    assert "pip install" in done.stdout
+
+
+def test_importing_the_runtime_imports_no_device_library() -> None:
+    root = Path(__file__).parent.parent.parent
+    names = [f"prism.runtime.{p.stem}" for p in (root / "prism" / "runtime").glob("*.py") if p.stem != "__init__"]
+    script = f"import sys, {', '.join(names)}; print([m for m in ('cuda', 'cupy', 'torch') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=root)
+    assert done.stdout.strip() == "[]"
+
+
+# -- Artifacts --------------------------------------------------------------------------------------------------------
+
+BINARY = Binary(b"\x7fELF machine code", "sm_90a", "13.5", 10, 0, 0, "")
+
+
+def test_artifacts_are_found_again(tmp_path: Path) -> None:
+    artifacts.write([(ENTRY, BINARY)], folder=tmp_path)
+    found = artifacts.find(SOURCE, "sm_90a", folder=tmp_path)
+    assert found is not None and found.cubin == BINARY.cubin and found.registers == 10 and found.compiler == "13.5"
+    assert Entry.from_json(found.entry, source=SOURCE) == ENTRY
+    assert artifacts.find(SOURCE, "sm_80", folder=tmp_path) is None
+    assert artifacts.find(SOURCE + " ", "sm_90a", folder=tmp_path) is None
+
+
+def test_artifacts_are_the_same_bytes_whatever_the_order(tmp_path: Path) -> None:
+    other = Entry("prism_other", SOURCE + "\n", "sm_90a", ())
+    artifacts.write([(ENTRY, BINARY), (other, BINARY)], folder=tmp_path / "a")
+    artifacts.write([(other, BINARY), (ENTRY, BINARY)], folder=tmp_path / "b")
+    first, second = ({p.name: p.read_bytes() for p in (tmp_path / d).iterdir()} for d in "ab")
+    assert first == second and len(first) == 3
+    artifacts.write([(ENTRY, BINARY)], folder=tmp_path / "a")
+    assert len(list((tmp_path / "a").iterdir())) == 2, "what is no longer built is removed"
+
+
+def test_artifacts_of_another_architecture_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="sm_80"):
+        artifacts.write([(Entry("k", "", "sm_80", ()), BINARY)], folder=tmp_path)
+
+
+@pytest.mark.parametrize("damage", ["flip", "truncate", "append", "delete", "path", "keys", "types"])
+def test_damaged_artifacts_are_not_used(tmp_path: Path, damage: str) -> None:
+    path = artifacts.write([(ENTRY, BINARY)], folder=tmp_path)
+    cubin = next(tmp_path.glob("*.cubin"))
+    data, listed = cubin.read_bytes(), json.loads(path.read_text())
+    facts = next(iter(listed["entries"].values()))
+    match damage:
+        case "flip":
+            cubin.write_bytes(data[:-1] + b"x")
+        case "truncate":
+            cubin.write_bytes(data[:-1])
+        case "append":
+            cubin.write_bytes(data + b"x")
+        case "delete":
+            cubin.unlink()
+        case "path":
+            facts["file"] = "../../etc/passwd"
+        case "keys":
+            del facts["sha256"]
+        case "types":
+            facts["file"] = 3
+    path.write_text(json.dumps(listed))
+    artifacts.manifest.cache_clear()
+    with pytest.warns(RuntimeWarning, match="damaged"):
+        assert artifacts.find(SOURCE, "sm_90a", folder=tmp_path) is None
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"format": 1}', '{"format": 1, "entries": []}', '{"format": 99}'])
+def test_a_damaged_manifest_lists_nothing(tmp_path: Path, text: str) -> None:
+    (tmp_path / "manifest.json").write_text(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert artifacts.find(SOURCE, "sm_90a", folder=tmp_path) is None
+
+
+def test_no_artifacts_at_all(tmp_path: Path) -> None:
+    assert artifacts.find(SOURCE, "sm_90a", folder=tmp_path / "none") is None
+
+
+# -- The order --------------------------------------------------------------------------------------------------------
+
+
+def test_the_cache_is_asked_before_the_compiler(clean: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = code.machine_code(SOURCE, "sm_90a")
+    assert code.machine_code(SOURCE, "sm_90a") is first
+    monkeypatch.setattr(code, "_made", {})
+    monkeypatch.setattr(code, "compile_cubin", lambda *_: pytest.fail("compiled again"))
+    assert code.machine_code(SOURCE, "sm_90a") == first
+    assert code.store().hits == 1
+
+
+def test_artifacts_are_asked_before_the_cache(clean: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    artifacts.write([(ENTRY, BINARY)], folder=clean / "shipped")
+    monkeypatch.setattr(artifacts, "FOLDER", clean / "shipped")
+    find = artifacts.find
+    monkeypatch.setattr(artifacts, "find", lambda source, arch: find(source, arch, folder=clean / "shipped"))
+
+    def missing() -> tuple[int, int]:
+        raise MissingCompiler("none")
+
+    monkeypatch.setattr(code, "nvrtc_version", missing)
+    assert code.machine_code(SOURCE, "sm_90a") == BINARY.cubin, "artifacts need no compiler"
+    with pytest.raises(MissingCompiler):
+        code.machine_code(SOURCE, "sm_80")
+
+
+def test_a_damaged_entry_is_compiled_again(clean: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = code.machine_code(SOURCE, "sm_90a")
+    (entry,) = (clean / "cache" / "v1").iterdir()
+    entry.write_bytes(entry.read_bytes()[:-1])
+    monkeypatch.setattr(code, "_made", {})
+    with pytest.warns(RuntimeWarning, match="compiled again"):
+        assert code.machine_code(SOURCE, "sm_90a") == first
+    monkeypatch.setattr(code, "_made", {})
+    assert code.machine_code(SOURCE, "sm_90a") == first
+    assert code.store().damaged == 1

@@ -1,0 +1,128 @@
+"""The arrows of the house point one way: who may import whom, and who may know of a device."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+# A layer, and the layers that it may import besides itself. "collectives" are prism/lib/{thread,warp,block}; "prism" is
+# what lies directly in prism/: the public names and the command, which may import everything and which nobody imports.
+MAY_IMPORT = {
+    "lang": set(),
+    "interpret": {"lang"},
+    "bundl": {"lang"},
+    "runtime": {"lang"},
+    "collectives": {"lang"},
+    "kernels": {"lang", "collectives"},
+    "lib": {"lang", "interpret", "runtime", "kernels", "collectives"},
+    "prism": {"lang", "interpret", "bundl", "runtime", "lib", "kernels", "collectives"},
+}
+WITHOUT_DEVICES = {"lang", "interpret", "bundl", "collectives", "kernels"}
+DEVICE_LIBRARIES = {"cuda", "cupy", "torch"}
+
+
+def layer_of(module: str) -> str | None:
+    """The layer of a module named in full, or None if it isn't ours."""
+    match module.split("."):
+        case ["prism", "lib", "thread" | "warp" | "block", *_]:
+            return "collectives"
+        case ["prism", layer, *_] if layer in MAY_IMPORT:
+            return layer
+        case ["prism", *_]:
+            return "prism"
+        case ["kernels", *_]:
+            return "prism"  # as a bare name it would be a second copy of prism.kernels: nobody may import it
+        case _:
+            return None
+
+
+def module_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(("prism", *parts) if parts[0] == "kernels" else parts).removesuffix(".__init__")
+
+
+def is_module(name: str) -> bool:
+    """Whether `prism.a.b` is a module, not something defined in one."""
+    parts = name.split(".")
+    path = ROOT.joinpath(*(parts[1:] if parts[:2] == ["prism", "kernels"] else parts))
+    return path.is_dir() or path.with_suffix(".py").is_file()
+
+
+def imported_modules(path: Path, tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Line and full name of each module imported anywhere in a file: in functions, under TYPE_CHECKING, by name too."""
+    package = module_of(path).split(".")[: None if path.name == "__init__.py" else -1]
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                yield from ((node.lineno, alias.name) for alias in names)
+            case ast.ImportFrom(module=module, names=names, level=level):
+                above = package[: len(package) - level + 1] if level else []
+                source = ".".join([*above, *([module] if module else [])])
+                for alias in names:
+                    name = f"{source}.{alias.name}"
+                    yield node.lineno, name if is_module(name) else source
+            case ast.Call(
+                func=ast.Name("__import__" | "import_module") | ast.Attribute(attr="import_module"),
+                args=[ast.Constant(str() as name), *_],
+            ):
+                yield node.lineno, name
+
+
+def complaints(path: Path) -> Iterator[str]:
+    source = module_of(path)
+    layer = layer_of(source)
+    assert layer is not None
+    for line, module in imported_modules(path, ast.parse(path.read_text(encoding="utf-8"))):
+        target = layer_of(module)
+        where = f"{path.relative_to(ROOT)}:{line}"
+        if target not in {None, layer, *MAY_IMPORT[layer]}:
+            yield f"{where}: {layer} imports {module}; it may import only {sorted(MAY_IMPORT[layer] | {layer})}"
+        if layer in WITHOUT_DEVICES and module.split(".")[0] in DEVICE_LIBRARIES:
+            yield f"{where}: {layer} imports {module}; devices are the runtime's business"
+
+
+def sources() -> list[Path]:
+    return sorted(path for top in ("prism", "kernels") for path in (ROOT / top).rglob("*.py"))
+
+
+def test_every_import_points_down() -> None:
+    assert sources(), "no source found: the test looks in the wrong place"
+    found = [complaint for path in sources() for complaint in complaints(path)]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "refused"),
+    [
+        ("prism/lang/check.py", "from prism.lang import types\nfrom . import syntax", False),
+        ("prism/lang/check.py", "from prism.runtime import launch", True),
+        ("prism/lang/check.py", "from ..runtime import launch", True),
+        ("prism/lang/check.py", "from .. import interpret", True),
+        ("prism/lang/check.py", "def f():\n    import prism", True),
+        ("prism/lang/check.py", "import cuda.core", True),
+        ("prism/lang/check.py", "importlib.import_module('prism.lib')", True),
+        ("prism/lang/intrinsics/__init__.py", "from ..types import Scalar", False),
+        ("prism/runtime/launch.py", "import cupy\nfrom prism.lang import types", False),
+        ("prism/runtime/launch.py", "from prism.interpret import run", True),
+        ("prism/lib/scan.py", "from prism.kernels.scan import scan\nfrom prism.runtime import launch", False),
+        ("prism/lib/block/scan.py", "from prism.lib.warp import scan", False),
+        ("prism/lib/block/scan.py", "from prism.lib import scan", True),
+        ("kernels/scan/scan.py", "from prism.lib import block\nfrom prism.lang import prism", False),
+        ("kernels/scan/scan.py", "from prism.lib import scan", True),
+        ("kernels/scan/scan.py", "import kernels.reduce", True),
+        ("prism/cli.py", "from prism import lang, lib", False),
+    ],
+)
+def test_the_test_sees_what_points_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, text: str, refused: bool
+) -> None:
+    for folder in ("lang/intrinsics", "runtime", "interpret", "lib/block", "lib/warp"):
+        (tmp_path / "prism" / folder).mkdir(parents=True)
+    path = tmp_path / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    monkeypatch.setitem(globals(), "ROOT", tmp_path)
+    assert bool(list(complaints(path))) == refused
