@@ -22,8 +22,21 @@ if TYPE_CHECKING:
     from prism.compiler import Compiled, check, compile, explain
 
 __version__ = "0.1.0"
-__all__ = ["CompileError", "Compiled", "Kernel", "check", "compile", "device", "explain", "interpret", "kernel", "kernels", "lang",
-           "lib", "runtime"]  # fmt: skip
+__all__ = [
+    "CompileError",
+    "Compiled",
+    "Kernel",
+    "check",
+    "compile",
+    "device",
+    "explain",
+    "interpret",
+    "kernel",
+    "kernels",
+    "lang",
+    "lib",
+    "runtime",
+]
 
 # A checkout run without installation: the folder `kernels` stands beside this package, and is `prism.kernels`.
 if not os.path.isdir(os.path.join(os.path.dirname(__file__), "kernels")):

@@ -100,7 +100,7 @@ class _Accesses:
         thread = self.thread[at]
         bad = (thread >= 0) & (thread != by) & (known[by, thread] < self.clock[at])
         if bad.any():
-            index = int(bad.argmax())
+            index = int(np.where(bad, thread ^ by, -1).argmax())  # the two that need the broadest barrier
             return Conflict(index, int(thread[index]), int(self.site[at[index]]))
         rows = self.row[at]
         for index in map(int, np.flatnonzero(rows >= 0)):

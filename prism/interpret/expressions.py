@@ -61,7 +61,7 @@ def compile_expression(scope: Scope, node: Expr) -> Eval:  # noqa: C901
         case Component():
             return compile_component(scope, node)
         case Id():
-            return compile_id(node)
+            return compile_id(scope, node)
         case Count():
             return compile_count(node)
         case Call():
@@ -200,11 +200,19 @@ def compile_cast(scope: Scope, node: Cast) -> Eval:
     return lambda frame: convert(operand(frame))
 
 
-def compile_id(node: Id) -> Eval:
-    """The index of a unit inside the current one."""
-    size, code = node.unit.size, node.code
+def compile_id(scope: Scope, node: Id) -> Eval:
+    """The index of a unit inside the current one; in a view's lambda, inside the one that opened the view."""
+    origin = scope.origin
     if node.unit.level == Level.GRID:
         return lambda frame: 0
+    if origin is not None:
+        inner = _id(node)
+        return lambda frame: inner(frame.values[origin])
+    return _id(node)
+
+
+def _id(node: Id) -> Eval:
+    size, code = node.unit.size, node.code
     if node.unit.level == Level.BLOCK:
         return lambda frame: frame.bid // size
     if code.level == Level.THREAD or (code.level == Level.BLOCK and code.size == 1):

@@ -45,7 +45,9 @@ def _through_views(scope: Scope, symbol: Symbol, indices: list[Eval]) -> tuple[S
     while symbol.view is not None:
         view = symbol.view
         scope.bound.update(zip(view.params, indices, strict=True))
+        outer, scope.origin = scope.origin, scope.origins.get(symbol)
         indices = [compile_expression(scope, index) for index in view.index]
+        scope.origin = outer
         for parameter in view.params:
             del scope.bound[parameter]
         symbol = view.source

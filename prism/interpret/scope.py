@@ -70,6 +70,8 @@ class Scope:
     slots: dict[Symbol, int] = field(default_factory=dict)
     bound: dict[Symbol, Eval] = field(default_factory=dict)
     waits: list[Callable[[Frame], Generator[None, None, None]]] = field(default_factory=list)
+    origins: dict[Symbol, int] = field(default_factory=dict)  # where a view's scope keeps who opened it
+    origin: int | None = None
     count: int = 0
     live: int = 0
     high: int = 0

@@ -28,8 +28,10 @@ from prism.lang.tree import (
     Continue,
     Declare,
     Evaluate,
+    Expr,
     For,
     Group,
+    Id,
     If,
     Partition,
     Return,
@@ -39,6 +41,7 @@ from prism.lang.tree import (
     Stmt,
     Vector,
     While,
+    operands,
 )
 
 
@@ -354,13 +357,25 @@ def _interleaved(frames: Callable[[Frame], list[tuple[Piece, Frame]]]) -> Any:
     return steps
 
 
+def _names_units(node: Expr) -> bool:
+    return isinstance(node, Id) or any(map(_names_units, operands(node)))
+
+
+def _opener(frame: Frame) -> Frame:
+    """Return who opens a view: the indices that its lambda's `id()` speaks of."""
+    return frame.arm(frame.mask, frame.lanes, frame.bid)
+
+
 def compile_view(scope: Scope, statement: Partition | Claim) -> Piece:
     """A view's name costs nothing but its offset, which is evaluated once."""
     view = statement.view.view
-    if view is None or view.offset is None:
+    if view is None or (view.offset is None and not any(map(_names_units, view.index))):
         return compile_body(scope, statement.body)
-    symbol, expression = view.offset
-    slot, offset = scope.slot(symbol), owned(scope, expression)
+    if view.offset is None:
+        slot = scope.origins[statement.view] = scope.fresh()
+        offset: Eval = _opener
+    else:
+        slot, offset = scope.slot(view.offset[0]), owned(scope, view.offset[1])
     waits, scope.waits = scope.waits, []
     body = compile_body(scope, statement.body)
     scope.waits = waits

@@ -1,6 +1,6 @@
 """The language: what a kernel file imports, and the compiler core behind it, from text to CUDA C++.
 
-    from prism.lang import prism, requires, template, block, grid, thread, group, partition, ptr, const, dtype
+from prism.lang import prism, requires, template, block, grid, thread, group, partition, ptr, const, dtype
 """
 
 from __future__ import annotations

@@ -50,9 +50,15 @@ def instantiate(kernel: surface.Kernel, parsed: s.Function, template: Mapping[st
     """Return the function with `template` bound. Raises CompileError: `template`, `name`, `type`."""
     scope = Scope(kernel, template, locals_of(parsed), {})
     body, _ = fold_body(scope, parsed.body)
-    parameters = tuple(replace(p, annotation=fold(scope, p.annotation), place=maybe(scope, p.place)) for p in parsed.parameters)
+    parameters = tuple(
+        replace(p, annotation=fold(scope, p.annotation), place=maybe(scope, p.place)) for p in parsed.parameters
+    )
     return replace(
-        parsed, parameters=parameters, result=maybe(scope, parsed.result), result_place=maybe(scope, parsed.result_place), body=body
+        parsed,
+        parameters=parameters,
+        result=maybe(scope, parsed.result),
+        result_place=maybe(scope, parsed.result_place),
+        body=body,
     )
 
 
@@ -117,10 +123,8 @@ def constant(value: Any, text: str, span: Span) -> s.Expr:
     """Return the tree for a Python object that a kernel may mention, or fail with code `name`."""
     if isinstance(value, bool | int | float | str):
         return s.Literal(value=value, span=span)
-    try:
+    if isinstance(value, type):
         value = PYTHON_TYPES.get(value, value)
-    except TypeError:
-        pass
     known = Scalar | Perspective | surface.LevelName | surface.Construct | surface.Kernel | Intrinsic | ModuleType
     if isinstance(value, known):
         return s.Resolved(value=value, text=text, span=span)
@@ -148,7 +152,7 @@ def maybe(scope: Scope, expression: s.Expr | None) -> s.Expr | None:
     return None if expression is None else fold(scope, expression)
 
 
-def fold(scope: Scope, e: s.Expr) -> s.Expr:
+def fold(scope: Scope, e: s.Expr) -> s.Expr:  # noqa: C901
     """Return the expression with names resolved and constants folded."""
     match e:
         case s.Name():
@@ -163,7 +167,9 @@ def fold(scope: Scope, e: s.Expr) -> s.Expr:
             return fold_conditional(scope, e)
         case s.Call():
             keywords = tuple((k, fold(scope, v)) for k, v in e.keywords)
-            call = replace(e, function=fold(scope, e.function), arguments=fold_all(scope, e.arguments), keywords=keywords)
+            call = replace(
+                e, function=fold(scope, e.function), arguments=fold_all(scope, e.arguments), keywords=keywords
+            )
             return fold_call(call)
         case s.Subscript():
             return fold_subscript(replace(e, base=fold(scope, e.base), indices=fold_all(scope, e.indices)))
@@ -216,7 +222,8 @@ def arithmetic(op: str, a: bool | int | float, b: bool | int | float) -> bool | 
         return a - quotient * b if op == "%" else quotient
     table: Mapping[str, Any] = {
         "+": lambda: a + b, "-": lambda: a - b, "*": lambda: a * b, "/": lambda: a / b, "//": lambda: a // b, "%": lambda: a % b,
-        "<<": lambda: int(a) << int(b), ">>": lambda: int(a) >> int(b), "&": lambda: int(a) & int(b), "|": lambda: int(a) | int(b),
+        "<<": lambda: int(a) << int(b), ">>": lambda: int(a) >> int(b),
+        "&": lambda: int(a) & int(b), "|": lambda: int(a) | int(b),
         "^": lambda: int(a) ^ int(b), "==": lambda: a == b, "!=": lambda: a != b, "<": lambda: a < b, "<=": lambda: a <= b,
         ">": lambda: a > b, ">=": lambda: a >= b, "and": lambda: bool(a and b), "or": lambda: bool(a or b),
     }  # fmt: skip
@@ -304,7 +311,7 @@ def fold_if(scope: Scope, statement: s.If) -> s.Body:
     return (replace(statement, condition=condition, then=then, otherwise=otherwise),)
 
 
-def fold_statement(scope: Scope, st: s.Stmt) -> s.Stmt:
+def fold_statement(scope: Scope, st: s.Stmt) -> s.Stmt:  # noqa: C901
     """Fold the expressions and bodies of one statement."""
 
     def inner(body: s.Body) -> s.Body:
@@ -321,8 +328,8 @@ def fold_statement(scope: Scope, st: s.Stmt) -> s.Stmt:
         case s.While():
             return replace(st, condition=fold(scope, st.condition), body=inner(st.body))
         case s.For():
-            bounds = {name: fold(scope, getattr(st, name)) for name in ("start", "stop", "step")}
-            return replace(st, **bounds, unroll=maybe(scope, st.unroll), body=inner(st.body))
+            start, stop, step = fold(scope, st.start), fold(scope, st.stop), fold(scope, st.step)
+            return replace(st, start=start, stop=stop, step=step, unroll=maybe(scope, st.unroll), body=inner(st.body))
         case s.Return():
             return replace(st, value=maybe(scope, st.value))
         case s.Group():

@@ -90,7 +90,11 @@ class Bound:
         return (self.thread, self.block, self.grid)[level]
 
     def __str__(self) -> str:
-        entries = [f"{n}[{s}]" for n, s in (("grid", self.grid), ("block", self.block), ("thread", self.thread)) if s is not None]
+        entries = [
+            f"{n}[{s}]"
+            for n, s in (("grid", self.grid), ("block", self.block), ("thread", self.thread))
+            if s is not None
+        ]
         return ", ".join(entries)
 
     def allows(self, unit: Perspective) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from prism.lang import surface
 from prism.lang.check import check
 from prism.lang.check.env import fail
+from prism.lang.emit import allocate_named
 from prism.lang.errors import calls as errors
 from prism.lang.place import place
 from prism.lang.plan import Layout, Program
@@ -21,10 +22,19 @@ def build(kernel: surface.Kernel, template: Mapping[str, object] | None = None) 
     for function in functions:
         layouts[function] = place(function, layouts)
         check_shared_limit(function, layouts[function])
-    return Program(functions[-1], functions, plan(functions), layouts)
+    program = Program(functions[-1], functions, plan(functions), layouts)
+    try:
+        allocate_named(program)
+    except ValueError:
+        fail(errors.NamedBarriers(span=program.entry.span, name=program.entry.name))
+    return program
 
 
 def check_shared_limit(function: Function, layout: Layout) -> None:
     """R16 CALL-SMEM: a function and its callees use no more shared memory than its `requires` says."""
     if function.shared_limit is not None and layout.bytes > function.shared_limit:
-        fail(errors.CallSharedMemory(span=function.span, name=function.name, needs=layout.bytes, allows=function.shared_limit))
+        fail(
+            errors.CallSharedMemory(
+                span=function.span, name=function.name, needs=layout.bytes, allows=function.shared_limit
+            )
+        )

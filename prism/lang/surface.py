@@ -141,7 +141,11 @@ def _pending(python: Any) -> dict[str, Any]:
 def _record(target: Any, **facts: Any) -> Any:
     if isinstance(target, Kernel):
         for name, value in facts.items():
-            setattr(target, name, getattr(target, name) + value if isinstance(value, tuple) and name != "requires" else value)
+            setattr(
+                target,
+                name,
+                getattr(target, name) + value if isinstance(value, tuple) and name != "requires" else value,
+            )
     else:
         pending = _pending(target)
         for name, value in facts.items():
@@ -225,9 +229,56 @@ class PrismModule(type(sys)):  # type: ignore[misc]
 
 
 __all__ = [
-    "HOOKS", "Construct", "Intrinsic", "Kernel", "LevelName", "Mailbox", "PrismModule", "Record", "Scalar", "TemplateName", "Vector",
-    "async_", "attr", "block", "bool_", "claim", "const", "constexpr", "count", "device", "double", "dtype", "float32", "float64",
-    "function", "grid", "group", "id", "int8", "int16", "int32", "int64", "kernel", "mailbox", "mark", "may_alias", "partition", "ptr",
-    "requires", "shared", "split", "template", "thread", "uint", "uint8", "uint16", "uint32", "uint64", "unsafe", "vector", "warp",
+    "HOOKS",
+    "Construct",
+    "Intrinsic",
+    "Kernel",
+    "LevelName",
+    "Mailbox",
+    "PrismModule",
+    "Record",
+    "Scalar",
+    "TemplateName",
+    "Vector",
+    "async_",
+    "attr",
+    "block",
+    "bool_",
+    "claim",
+    "const",
+    "constexpr",
+    "count",
+    "device",
+    "double",
+    "dtype",
+    "float32",
+    "float64",
+    "function",
+    "grid",
+    "group",
+    "id",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "kernel",
+    "mailbox",
+    "mark",
+    "may_alias",
+    "partition",
+    "ptr",
+    "requires",
+    "shared",
+    "split",
+    "template",
+    "thread",
+    "uint",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "unsafe",
+    "vector",
+    "warp",
     "warpgroup",
-]  # fmt: skip
+]

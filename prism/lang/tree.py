@@ -322,7 +322,20 @@ class Claim(Statement):
 
 
 Stmt = (
-    Declare | SharedDeclare | Assign | Evaluate | If | While | For | Break | Continue | Return | Group | Split | Partition | Claim
+    Declare
+    | SharedDeclare
+    | Assign
+    | Evaluate
+    | If
+    | While
+    | For
+    | Break
+    | Continue
+    | Return
+    | Group
+    | Split
+    | Partition
+    | Claim
 )
 Body = tuple[Stmt, ...]
 

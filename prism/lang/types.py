@@ -104,7 +104,11 @@ class Pointer:
 
     def __str__(self) -> str:
         if self.space == "shared" and self.shape is not None:
-            return f"shared({Array(self.element, self.shape)})" if not isinstance(self.element, Mailbox) else "shared(mailbox)"
+            return (
+                f"shared({Array(self.element, self.shape)})"
+                if not isinstance(self.element, Mailbox)
+                else "shared(mailbox)"
+            )
         return f"ptr(const({self.element}))" if self.const else f"ptr({self.element})"
 
 

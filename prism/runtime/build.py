@@ -6,8 +6,8 @@ import re
 
 from prism.lang.emit import emit
 from prism.lang.plan import Program
-from prism.lang.tree import Function, Type
-from prism.lang.types import Mailbox, Pointer, Scalar, Vector
+from prism.lang.tree import Function
+from prism.lang.types import Mailbox, Pointer, Scalar, Type, Vector
 from prism.runtime.entry import MAX_THREADS, Entry, EntryParameter
 
 _LAUNCH_BOUNDS = re.compile(r"__launch_bounds__\s*\(\s*(\d+)")

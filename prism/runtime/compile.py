@@ -97,7 +97,12 @@ def compile_cubin(source: str, arch: str, *, extra_options: tuple[str, ...] = ()
     except ImportError as error:
         raise MissingCompiler(f"compiling kernels needs cuda-core, which doesn't import here: {INSTALL}") from error
     options = ProgramOptions(
-        name="prism", arch=arch, std=STANDARD, ptxas_options=[*PTXAS_OPTIONS, *extra_options], no_source_include=True
+        name="prism",
+        arch=arch,
+        std=STANDARD,
+        ptxas_options=[*PTXAS_OPTIONS, *extra_options],
+        no_source_include=True,
+        no_cache=True,  # NVRTC's own cache, where a driver is there: a hit in it has no log, so no registers
     )
     log = io.StringIO()
     try:

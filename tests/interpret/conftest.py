@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,7 +14,7 @@ from prism.lang.place import place
 from prism.lang.plan import Access, Barrier, Plan, Program
 from prism.lang.tree import Function, Stmt, Symbol, children
 
-Barriers = Mapping[int, Perspective]
+Barriers = Mapping[str, Perspective]
 
 
 def statements(body: Any) -> list[Stmt]:
@@ -32,9 +33,9 @@ def _barrier(statement: Stmt, unit: Perspective) -> Barrier:
 
 @pytest.fixture
 def program() -> Callable[..., Program]:
-    """Return `program(kernel, barriers, **template)`: barriers stand before the first statement of a line of the kernel.
+    """Return `program(kernel, barriers, **template)`: barriers stand before the statement of the first line that has a text.
 
-    Lines count from the kernel's `def`, which is 0; `barriers=None` takes what the compiler infers.
+    `barriers=None` takes what the compiler infers.
     """
 
     def build(kernel: Any, barriers: Barriers | None = (), **template: object) -> Program:  # type: ignore[assignment]
@@ -48,18 +49,12 @@ def program() -> Callable[..., Program]:
             return Program(functions[-1], functions, plan(functions), layouts)
         entry = functions[-1]
         found = []
-        start = next(n for n, line in enumerate(kernel_lines(kernel), kernel.python.__code__.co_firstlineno) if "def " in line)
-        for line, unit in dict(barriers).items():
-            first = next(s for s in statements(entry.body) if s.span.line == start + line)
-            found.append(_barrier(first, unit))
+        lines, start = inspect.getsourcelines(kernel.python)
+        for text, unit in dict(barriers).items():
+            line = start + next(n for n, line in enumerate(lines) if text in line)
+            found.append(_barrier(next(s for s in statements(entry.body) if s.span.line == line), unit))
         plans = {function: Plan(function, ()) for function in functions}
         plans[entry] = Plan(entry, tuple(found))
         return Program(entry, functions, plans, layouts)
 
     return build
-
-
-def kernel_lines(kernel: Any) -> list[str]:
-    import inspect
-
-    return inspect.getsourcelines(kernel.python)[0]

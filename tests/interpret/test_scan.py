@@ -76,7 +76,7 @@ def scan(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], boxes: ptr(mai
                             out[i] = running
 
 
-BARRIER = {29: block[1], 41: block[1]}
+BARRIER = {"base: int32": block[1]}
 
 
 def launch(program, n, threads, items, blocks=None, **options):
@@ -92,11 +92,11 @@ def launch(program, n, threads, items, blocks=None, **options):
 @pytest.mark.parametrize("schedule", ["round-robin", "random", "reversed"])
 @pytest.mark.parametrize("check", [False, True])
 def test_scan(program, schedule, check):
-    launch(program(scan, None, ITEMS=3), 700, 64, 3, check=check, schedule=schedule)
+    launch(program(scan, BARRIER, ITEMS=3), 700, 64, 3, check=check, schedule=schedule)
 
 
 def test_scan_is_fast(program):
-    built = program(scan, None, ITEMS=32)
+    built = program(scan, BARRIER, ITEMS=32)
     start = time.perf_counter()
     launch(built, 2**20, 1024, 32)
     elapsed = time.perf_counter() - start
@@ -106,6 +106,6 @@ def test_scan_is_fast(program):
 
 def test_one_resident_block_can_deadlock(program):
     with pytest.raises(DeadlockError) as caught:
-        launch(program(scan, None, ITEMS=1), 128, 64, 1, check=True, schedule="reversed", resident=1)
+        launch(program(scan, BARRIER, ITEMS=1), 128, 64, 1, check=True, schedule="reversed", resident=1)
     assert "receive" in str(caught.value)
     assert caught.value.block == 1

@@ -174,7 +174,7 @@ def squeezed(source):
         ("template", "template_"),
         ("threadIdx", "threadIdx_"),
         ("float4", "float4_"),
-        ("prism_t", "my_prism_t"),
+        ("px_t", "my_px_t"),
         ("_x", "x_"),
         ("_", "x_"),
         ("__a__b", "a_b_"),
@@ -278,10 +278,10 @@ def test_groups_and_splits_erase_to_arithmetic_and_ifs(text):
     arms = (Arm(0, 32, (assign(element(out, const(0)), const(1)),), S), Arm(32, 32, second, S))
     body = [group(PAIR, BLOCK, Split(level=Level.THREAD, code=PAIR, arms=arms, span=S))]
     source = squeezed(text(program(function("w2", [out], body, bound=Bound(None, 1, 64)))))
-    assert "const unsigned int prism_t1 = threadIdx.x % 64u;" in source
-    assert "if (prism_t1 < 32u) { out[0] = 1; } else {" in source
-    assert "const unsigned int prism_t3 = prism_t1 - 32u; int o = (int)(prism_t3 / 8u);" in source
-    assert "const unsigned int prism_t4 = prism_t3 % 8u; int l = (int)prism_t4;" in source
+    assert "const unsigned int px_t1 = threadIdx.x % 64u;" in source
+    assert "if (px_t1 < 32u) { out[0] = 1; } else {" in source
+    assert "const unsigned int px_t3 = px_t1 - 32u; int o = (int)(px_t3 / 8u);" in source
+    assert "const unsigned int px_t4 = px_t3 % 8u; int l = (int)px_t4;" in source
 
 
 def test_device_functions_take_a_position_and_a_frame(text):
@@ -314,9 +314,9 @@ def test_device_functions_take_a_position_and_a_frame(text):
     p_ = program(callee, pure, function("k", [x], body, bound=Bound(None, 1, 64)))
     source = squeezed(text(p_))
     assert emit(p_).shared_bytes == 16 + 128
-    assert "void warp_thing(int* p, int (&values)[3], const unsigned int prism_t, const unsigned int prism_b" in source
+    assert "void warp_thing(int* p, int (&values)[3], const unsigned int px_t, const unsigned int px_b" in source
     assert "warp_thing(x, mine, threadIdx.x % 32u, blockIdx.x, 16u);" in source
-    assert "int* const scratch = reinterpret_cast<int*>(prism_shared + prism_s);" in source
+    assert "int* const scratch = reinterpret_cast<int*>(px_shared + px_s);" in source
     assert "scratch[1 * 8 + 2] = values[1];" in source
     assert "int plus(int a) {" in source and "mine[0] = plus(1);" in source
 
@@ -338,8 +338,8 @@ def test_loops(text):
     source = squeezed(text(program(function("loops", [out, n], body))))
     assert "#pragma unroll for (int i = 0; i < 8; ++i) { a[i] = 0.0f; }" in source
     assert "for (int i_2 = n; i_2 > 0; i_2 += (-1))" in source
-    assert "const int prism_stop1 = n; const int prism_step2 = n; #pragma unroll 4 for (int k = 0; " in source
-    assert "prism_step2 > 0 ? k < prism_stop1 : k > prism_stop1" in source
+    assert "const int px_stop1 = n; const int px_step2 = n; #pragma unroll 4 for (int k = 0; " in source
+    assert "px_step2 > 0 ? k < px_stop1 : k > px_stop1" in source
 
 
 def test_barriers(text):
@@ -402,8 +402,8 @@ def test_intrinsics_in_place(text):
     ]
     source = text(program(function("mail", [boxes, x], body)))
     assert "ulonglong2* __restrict__ boxes" in source
-    assert "prism_receive_float64(&boxes[(int)threadIdx.x], values, 1, 4, 0.0, 3u);" in source
-    assert source.count("struct __align__") == 1 and source.count("void prism_word_store(") == 1
+    assert "px_receive_float64(&boxes[(int)threadIdx.x], values, 1, 4, 0.0, 3u);" in source
+    assert source.count("struct __align__") == 1 and source.count("void px_word_store(") == 1
 
 
 def test_narrow_integers_are_cast_back(text):

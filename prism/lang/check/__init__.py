@@ -25,7 +25,7 @@ from prism.lang.instantiate import PYTHON_TYPES, instantiate
 from prism.lang.intrinsics.base import Intrinsic
 from prism.lang.parse import parse
 from prism.lang.perspective import Bound, Level, Perspective
-from prism.lang.types import SCALARS, VOID, Scalar
+from prism.lang.types import SCALARS, VOID, Mailbox, Scalar, Vector
 
 PARSED: dict[surface.Kernel, s.Function] = {}
 
@@ -188,7 +188,7 @@ def check_function(
     )  # fmt: skip
 
 
-def check_requires(kernel: surface.Kernel, parsed: s.Function, template: Mapping[str, object], span: Span) -> Bound:
+def check_requires(kernel: surface.Kernel, parsed: s.Function, template: Mapping[str, object], span: Span) -> Bound:  # noqa: C901
     """R1 BOUND-WF: at most one entry a level, positive constant sizes, threads below every broader entry."""
     if not kernel.requires:
         example = "grid[1], block[1], thread[32]" if kernel.kind == "global" else "thread[1]"
@@ -225,7 +225,7 @@ def check_parameter(parameter: s.Parameter) -> tree.Symbol:
     meaning = annotation.read(parameter.annotation)
     if parameter.place is None:
         fail(type_errors.MissingPlace(span=parameter.span, name=parameter.name, type=str(meaning.type)))
-    if meaning.shared:
+    if meaning.shared or isinstance(meaning.type, Mailbox):
         fail(type_errors.NotAType(span=parameter.annotation.span))
     place = annotation.place(parameter.place)
     return tree.Symbol(parameter.name, meaning.type, place, parameter.span, parameter=True, const=meaning.const)
@@ -236,12 +236,21 @@ def check_result(context: Context, function: s.Function) -> None:
     if function.result is None:
         return
     context.result_declared = True
-    if isinstance(function.result, s.Literal) or (isinstance(function.result, s.Resolved) and function.result.value is None):
+    if isinstance(function.result, s.Literal) or (
+        isinstance(function.result, s.Resolved) and function.result.value is None
+    ):
         context.result = VOID
         return
-    context.result = annotation.read(function.result).type
+    found = annotation.read(function.result).type
+    if not isinstance(found, Scalar | Vector):
+        fail(type_errors.NotAType(span=function.result.span))
+    context.result = found
     if function.result_place is None:
-        fail(type_errors.MissingPlace(span=function.result.span, name=f"the result of {function.name}", type=str(context.result)))
+        fail(
+            type_errors.MissingPlace(
+                span=function.result.span, name=f"the result of {function.name}", type=str(context.result)
+            )
+        )
     context.result_perspective = annotation.place(function.result_place)
 
 

@@ -16,7 +16,7 @@ from prism.lang.types import Array, Mailbox, Pointer, Scalar, Type, Vector
 class Annotation:
     """A type as written, with its qualifiers: `const(T)` on a local, `shared(T[n], align=k)`."""
 
-    type: Type
+    type: Type | Mailbox
     const: bool = False
     shared: bool = False
     align: int = 0
@@ -43,7 +43,7 @@ def read(e: s.Expr) -> Annotation:
     if construct is surface.shared:
         return shared_object(e)
     if construct in (surface.vector, surface.mailbox):
-        return Annotation(element(e))  # type: ignore[arg-type]
+        return Annotation(element(e))
     fail(errors.NotAType(span=e.span))
 
 
@@ -124,7 +124,7 @@ def place(e: s.Expr) -> Perspective:
 # -- deduction ------------------------------------------------------------------------------------------------------------
 
 
-def deduce(e: s.Expr, actual: Type, found: dict[str, object], wanted: frozenset[str]) -> None:
+def deduce(e: s.Expr, actual: Type, found: dict[str, object], wanted: frozenset[str]) -> None:  # noqa: C901
     """Match an unresolved annotation against an actual type, adding to `found` the template arguments that it implies."""
     match e:
         case s.Name() if e.name in wanted:

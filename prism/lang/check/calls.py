@@ -8,7 +8,15 @@ from prism.lang import surface, tree
 from prism.lang import syntax as s
 from prism.lang.check import annotation
 from prism.lang.check.env import Env, evidence, fail, why_here
-from prism.lang.check.expressions import check_expression, check_id, check_scalar, check_value, coerce, construct_called, visible
+from prism.lang.check.expressions import (
+    check_expression,
+    check_id,
+    check_scalar,
+    check_value,
+    coerce,
+    construct_called,
+    visible,
+)
 from prism.lang.check.intrinsics import check_intrinsic
 from prism.lang.diagnostics import Label
 from prism.lang.errors import calls as errors
@@ -40,7 +48,11 @@ def check_call(env: Env, e: s.Call, target: Perspective, want: Type | None) -> t
 def check_conversion(env: Env, e: s.Call, to: Scalar, target: Perspective) -> tree.Expr:
     """`int64(x)`: as C converts."""
     if len(e.arguments) != 1 or e.keywords:
-        fail(errors.CallArguments(span=e.span, name=str(to), wanted="one value", given=f"{len(e.arguments)} given", parameters="value"))
+        fail(
+            errors.CallArguments(
+                span=e.span, name=str(to), wanted="one value", given=f"{len(e.arguments)} given", parameters="value"
+            )
+        )
     value = check_scalar(env, e.arguments[0], target)
     if isinstance(value, tree.Const) and not isinstance(value.value, bool) and to.kind != "bool":
         number = float(value.value) if to.kind == "float" else int(value.value)
@@ -68,7 +80,12 @@ def check_device_call(env: Env, e: s.Call, kernel: surface.Kernel, target: Persp
         for argument in arguments[1:]:
             perspective = meet(perspective, argument.perspective)
     return tree.Call(
-        function=function, arguments=arguments, code=env.code, type=function.result, perspective=perspective, span=e.span
+        function=function,
+        arguments=arguments,
+        code=env.code,
+        type=function.result,
+        perspective=perspective,
+        span=e.span,
     )
 
 
@@ -90,8 +107,15 @@ def bind_arguments(env: Env, e: s.Call, kernel: surface.Kernel) -> tuple[tuple[s
             fail(name_errors.TemplateUnknown(span=value.span, name=name, function=kernel.__name__, have=have))
     if len(e.arguments) > len(names) or len(slots) < len(names):
         counted = f"{len(e.arguments) + len(slots) - min(len(e.arguments), len(names))} given"
-        fail(errors.CallArguments(span=e.span, name=kernel.__name__, wanted=f"{len(names)} argument(s)", given=counted,
-                                  parameters=", ".join(names) or "none"))
+        fail(
+            errors.CallArguments(
+                span=e.span,
+                name=kernel.__name__,
+                wanted=f"{len(names)} argument(s)",
+                given=counted,
+                parameters=", ".join(names) or "none",
+            )
+        )
     wanted = frozenset(kernel.template) - frozenset(template)
     if wanted:
         deduce_template(env, parsed, slots, template, wanted)
@@ -126,8 +150,16 @@ def check_bound(env: Env, function: tree.Function, e: s.Call) -> None:
         size = function.bound.entry(level)
         if size is not None and not env.bound.allows(Perspective(level, size)):
             labels = (*why_here(env), Label(function.span, f"`{function.name}` requires {function.bound}"))
-            fail(errors.CallBound(span=e.span, name=function.name, needs=str(Perspective(level, size)), bound=str(env.bound),
-                                  code_perspective=env.code, labels=labels))
+            fail(
+                errors.CallBound(
+                    span=e.span,
+                    name=function.name,
+                    needs=str(Perspective(level, size)),
+                    bound=str(env.bound),
+                    code_perspective=env.code,
+                    labels=labels,
+                )
+            )
 
 
 def check_argument(env: Env, function: tree.Function, formal: tree.Symbol, actual: s.Expr) -> tree.Expr:
@@ -145,16 +177,34 @@ def check_argument(env: Env, function: tree.Function, formal: tree.Symbol, actua
     if not formal.perspective <= value.perspective:
         what, labels = evidence(value, formal.perspective)
         labels = (*labels, Label(formal.span, f"declared @ {formal.perspective}"))
-        fail(errors.CallScalar(span=actual.span, parameter=formal.name, name=function.name, needed=formal.perspective, what=what,
-                               has=value.perspective, labels=labels))
+        fail(
+            errors.CallScalar(
+                span=actual.span,
+                parameter=formal.name,
+                name=function.name,
+                needed=formal.perspective,
+                what=what,
+                has=value.perspective,
+                labels=labels,
+            )
+        )
     return value
 
 
 def mismatch(name: str, formal: tree.Symbol, actual: s.Expr, found: str) -> None:
     """Fail: an argument of another type."""
     hint = "pass an array, pointer or value of that type"
-    fail(errors.CallType(span=actual.span, parameter=formal.name, name=name, wanted=str(formal.type), found=found, hint=hint,
-                         labels=(Label(formal.span, "declared here"),)))
+    fail(
+        errors.CallType(
+            span=actual.span,
+            parameter=formal.name,
+            name=name,
+            wanted=str(formal.type),
+            found=found,
+            hint=hint,
+            labels=(Label(formal.span, "declared here"),),
+        )
+    )
 
 
 def check_pointer(env: Env, function: tree.Function, formal: tree.Symbol, wanted: Pointer, actual: s.Expr) -> tree.Expr:
@@ -166,15 +216,56 @@ def check_pointer(env: Env, function: tree.Function, formal: tree.Symbol, wanted
     if not isinstance(symbol.type, Pointer) or symbol.type.element != wanted.element:
         mismatch(function.name, formal, actual, str(symbol.type))
     assert isinstance(symbol.type, Pointer)
-    labels = (Label(formal.span, f"declared @ {formal.perspective}"), Label(symbol.span, f"`{symbol.name}` lives at {symbol.perspective}"))
-    facts = {"span": actual.span, "parameter": formal.name, "name": function.name, "actual": symbol.name, "labels": labels}
+    labels = (
+        Label(formal.span, f"declared @ {formal.perspective}"),
+        Label(symbol.span, f"`{symbol.name}` lives at {symbol.perspective}"),
+    )
+    facts = {
+        "span": actual.span,
+        "parameter": formal.name,
+        "name": function.name,
+        "actual": symbol.name,
+        "labels": labels,
+    }
     if symbol.type.const and not wanted.const:
         fail(errors.CallConst(**facts))  # type: ignore[arg-type]
     if wanted.const and not formal.perspective <= symbol.perspective:
         fail(errors.CallPointerNarrow(**facts, needed=formal.perspective, has=symbol.perspective))  # type: ignore[arg-type]
     if not wanted.const and formal.perspective != symbol.perspective:
         fail(errors.CallPointer(**facts, needed=formal.perspective, has=symbol.perspective))  # type: ignore[arg-type]
+    if not shifts(symbol):
+        fail(errors.CallLambda(span=actual.span, actual=symbol.name, labels=(Label(symbol.span, "made here"),)))
     return tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=actual.span)
+
+
+def shifts(symbol: tree.Symbol) -> bool:
+    """Whether a name's elements lie side by side in memory: every view behind it is `offset + i`."""
+    view = symbol.view
+    if view is None:
+        return symbol.type.shape is None or len(symbol.type.shape) == 1 if isinstance(symbol.type, Pointer) else True
+    return len(view.params) == 1 and shift(view.index[0], view.params[0]) and shifts(view.source)
+
+
+def shift(e: tree.Expr, param: tree.Symbol) -> bool:
+    """Whether an index is its parameter plus something that does not depend on it."""
+    match e:
+        case tree.Var():
+            return e.symbol is param
+        case tree.Cast():
+            return shift(e.operand, param)
+        case tree.Binary() if e.op == "+":
+            return (shift(e.left, param) and not mentions(e.right, param)) or (
+                shift(e.right, param) and not mentions(e.left, param)
+            )
+        case tree.Binary() if e.op == "-":
+            return shift(e.left, param) and not mentions(e.right, param)
+        case _:
+            return False
+
+
+def mentions(e: tree.Expr, symbol: tree.Symbol) -> bool:
+    """Whether an expression uses a symbol."""
+    return (isinstance(e, tree.Var) and e.symbol is symbol) or any(mentions(part, symbol) for part in tree.operands(e))
 
 
 def check_array(env: Env, function: tree.Function, formal: tree.Symbol, actual: s.Expr) -> tree.Expr:
@@ -186,9 +277,19 @@ def check_array(env: Env, function: tree.Function, formal: tree.Symbol, actual: 
     if symbol.type != formal.type:
         mismatch(function.name, formal, actual, str(symbol.type))
     if symbol.perspective != formal.perspective:
-        labels = (Label(formal.span, f"declared @ {formal.perspective}"), Label(symbol.span, f"lives at {symbol.perspective}"))
-        fail(errors.CallPointer(span=actual.span, parameter=formal.name, name=function.name, needed=formal.perspective,
-                                actual=symbol.name, has=symbol.perspective, labels=labels))
+        labels = (
+            Label(formal.span, f"declared @ {formal.perspective}"),
+            Label(symbol.span, f"lives at {symbol.perspective}"),
+        )
+        fail(
+            errors.CallPointer(
+                span=actual.span,
+                parameter=formal.name,
+                name=function.name,
+                needed=formal.perspective,
+                actual=symbol.name,
+                has=symbol.perspective,
+                labels=labels,
+            )
+        )
     return tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=actual.span)
-
-

@@ -23,7 +23,11 @@ def check_group(env: Env, st: s.Group) -> tree.Stmt:
     if have is None or not unit.level <= env.code.level:
         fail(rules.GroupBroadens(span=st.unit.span, unit=unit, code_perspective=env.code, labels=why_here(env)))
     if have % unit.size != 0:
-        fail(rules.GroupDivides(span=st.unit.span, unit=unit, level=str(unit.level), size=unit.size, have=have, labels=why_here(env)))
+        fail(
+            rules.GroupDivides(
+                span=st.unit.span, unit=unit, level=str(unit.level), size=unit.size, have=have, labels=why_here(env)
+            )
+        )
     inner = env.enter(Step("group", head(st.span), unit, f"group({unit})"), env.bound.narrow(unit))
     return tree.Group(unit=unit, code=env.code, body=check_body(inner, st.body), span=st.span)
 
@@ -56,14 +60,22 @@ def check_split(env: Env, st: s.Split) -> tree.Stmt:
         first += size
     if first > have:
         last = st.arms[-1].size.span
-        fail(rules.SplitSum(span=last, level=str(level.level), needed=first, have=have, over=first - have, labels=why_here(env)))
+        fail(
+            rules.SplitSum(
+                span=last, level=str(level.level), needed=first, have=have, over=first - have, labels=why_here(env)
+            )
+        )
     return tree.Split(level=level.level, code=env.code, arms=tuple(arms), span=st.span)
 
 
 def align(env: Env, case: s.Case, level: surface.LevelName, first: int, size: int, have: int) -> None:
     """R4 SPLIT-ALIGN: a case starts at a multiple of its size, within the unit and, through the unit's base, absolutely."""
     if first % size != 0:
-        fail(rules.SplitAlign(span=case.size.span, size=size // level.scale, level=level.name, first=first // level.scale))
+        fail(
+            rules.SplitAlign(
+                span=case.size.span, size=size // level.scale, level=level.name, first=first // level.scale
+            )
+        )
     whole = env.bound.whole and env.code.level > level.level
     if not whole and env.code.level == level.level and have % size != 0 and first + size <= have:
         fail(rules.SplitBase(span=case.size.span, size=size, level=str(level.level), base=have, labels=why_here(env)))
@@ -79,13 +91,32 @@ def check_partition(env: Env, st: s.Partition) -> tree.Stmt:
     source = memory(env, st.source)
     unit = annotation.place(st.unit)
     if not isinstance(source.type, Pointer):
-        fail(rules.PartitionSource(span=st.source.span, name=source.name, type=str(source.type), labels=(declared(source),)))
+        fail(
+            rules.PartitionSource(
+                span=st.source.span, name=source.name, type=str(source.type), labels=(declared(source),)
+            )
+        )
     if not owners_present(env, source):
-        fail(rules.PartitionOwners(span=st.source.span, name=source.name, place=source.perspective, code_perspective=env.code,
-                                   labels=(declared(source), *why_here(env))))
+        fail(
+            rules.PartitionOwners(
+                span=st.source.span,
+                name=source.name,
+                place=source.perspective,
+                code_perspective=env.code,
+                labels=(declared(source), *why_here(env)),
+            )
+        )
     if not (unit <= source.perspective and unit <= env.code and env.bound.allows(unit)):
-        fail(rules.PartitionUnit(span=st.unit.span, name=source.name, place=source.perspective, unit=unit, bound=str(env.bound),
-                                 labels=(declared(source),)))
+        fail(
+            rules.PartitionUnit(
+                span=st.unit.span,
+                name=source.name,
+                place=source.perspective,
+                unit=unit,
+                bound=str(env.bound),
+                labels=(declared(source),),
+            )
+        )
     view = make_view(env, source, unit, st.offset, races_of(st))
     symbol = tree.Symbol(st.name, element_pointer(source), unit, st.name_span, view=view)
     inner = env.enter(Step("partition", head(st.span), unit, f"partition({source.name}, {unit})")).bind(symbol)
@@ -136,7 +167,9 @@ def make_view(env: Env, source: tree.Symbol, unit: Perspective, offset: s.Expr |
         if rank != 1:
             fail(errors.Indices(span=offset.span, name=source.name, wanted=rank, given=1))
         return tree.View(source, unit, params, (body,), None, races)
-    params = tuple(tree.Symbol(f"i{k}" if rank > 1 else "i", INT32, unit, source.span, parameter=True) for k in range(rank))
+    params = tuple(
+        tree.Symbol(f"i{k}" if rank > 1 else "i", INT32, unit, source.span, parameter=True) for k in range(rank)
+    )
     used = tuple(tree.Var(symbol=p, type=INT32, perspective=unit, span=p.span) for p in params)
     if offset is None:
         return tree.View(source, unit, params, used, None, races)
@@ -158,7 +191,9 @@ def agree(value: tree.Expr, unit: Perspective, construct: str) -> None:
     if unit <= value.perspective:
         return
     what, labels = evidence(value, unit)
-    fail(rules.ReadUp(span=value.span, what=what, has=value.perspective, needed=unit, construct=construct, labels=labels))
+    fail(
+        rules.ReadUp(span=value.span, what=what, has=value.perspective, needed=unit, construct=construct, labels=labels)
+    )
 
 
 def check_claim(env: Env, st: s.Claim) -> tree.Stmt:
@@ -168,13 +203,30 @@ def check_claim(env: Env, st: s.Claim) -> tree.Stmt:
     source = memory(env, st.source)
     unit = annotation.place(st.unit)
     if not isinstance(source.type, Pointer):
-        fail(rules.ClaimSource(span=st.source.span, name=source.name, type=str(source.type), labels=(declared(source),)))
+        fail(
+            rules.ClaimSource(span=st.source.span, name=source.name, type=str(source.type), labels=(declared(source),))
+        )
     if not owners_present(env, source):
-        fail(rules.ClaimOwners(span=st.source.span, name=source.name, place=source.perspective, code_perspective=env.code,
-                               labels=(declared(source), *why_here(env))))
+        fail(
+            rules.ClaimOwners(
+                span=st.source.span,
+                name=source.name,
+                place=source.perspective,
+                code_perspective=env.code,
+                labels=(declared(source), *why_here(env)),
+            )
+        )
     if not (unit <= source.perspective and unit <= env.code and env.bound.entry(unit.level) is not None):
-        fail(rules.ClaimUnit(span=st.unit.span, name=source.name, place=source.perspective, unit=unit, bound=str(env.bound),
-                             labels=(declared(source),)))
+        fail(
+            rules.ClaimUnit(
+                span=st.unit.span,
+                name=source.name,
+                place=source.perspective,
+                unit=unit,
+                bound=str(env.bound),
+                labels=(declared(source),),
+            )
+        )
     view = make_view(env, source, unit, st.offset, "check")
     symbol = tree.Symbol(st.name, element_pointer(source), unit, st.name_span, view=view)
     step = Step("claim", symbol.span, unit, f"claim({source.name}, {unit})")
@@ -182,5 +234,3 @@ def check_claim(env: Env, st: s.Claim) -> tree.Stmt:
     if not source.type.const:
         inner = inner.hide(source, symbol)
     return tree.Claim(view=symbol, code=env.code, body=check_body(inner, st.body), span=st.span)
-
-

@@ -8,7 +8,9 @@ from typing import assert_never
 from prism.lang import surface, tree
 from prism.lang import syntax as s
 from prism.lang.check.env import Env, declared, evidence, fail, why_here
+from prism.lang.check.purity import touches_memory
 from prism.lang.diagnostics import Label, Span
+from prism.lang.errors import calls as call_errors
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import types as errors
 from prism.lang.perspective import BLOCK, GRID, THREAD, Level, Perspective, meet
@@ -18,7 +20,7 @@ COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 INTEGER_ONLY = frozenset({"%", "<<", ">>", "&", "|", "^", "//"})
 
 
-def check_expression(env: Env, e: s.Expr, target: Perspective, want: Type | None = None) -> tree.Expr:
+def check_expression(env: Env, e: s.Expr, target: Perspective, want: Type | None = None) -> tree.Expr:  # noqa: C901
     """Return the typed expression. `target` is what a bare `id()` counts; `want` the type that a literal takes."""
     from prism.lang.check.calls import check_call
 
@@ -44,7 +46,11 @@ def check_expression(env: Env, e: s.Expr, target: Perspective, want: Type | None
         case s.Lambda():
             fail(errors.NotAValue(span=e.span, text="lambda", hint="a lambda stands only as the offset of a partition"))
         case s.Braces():
-            fail(errors.NotAValue(span=e.span, text="{...}", hint="braces stand only in an array's declaration, as `= {{0}}`"))
+            fail(
+                errors.NotAValue(
+                    span=e.span, text="{...}", hint="braces stand only in an array's declaration, as `= {{0}}`"
+                )
+            )
         case _:
             assert_never(e)
 
@@ -56,7 +62,13 @@ def check_value(env: Env, e: s.Expr, target: Perspective, want: Type | None = No
         name = value.symbol.name if isinstance(value, tree.Var) else "this"
         fail(errors.WholeArray(span=e.span, name=name, type=str(value.type), use="used as a value"))
     if not isinstance(value.type, Scalar | Vector):
-        name = value.function.name if isinstance(value, tree.Call) else value.intrinsic.name if isinstance(value, tree.Apply) else "it"
+        name = (
+            value.function.name
+            if isinstance(value, tree.Call)
+            else value.intrinsic.name
+            if isinstance(value, tree.Apply)
+            else "it"
+        )
         fail(errors.NoValue(span=e.span, name=name))
     return value
 
@@ -73,9 +85,18 @@ def check_scalar(env: Env, e: s.Expr, target: Perspective, want: Type | None = N
 def check_index(env: Env, e: s.Expr, target: Perspective) -> tree.Expr:
     """Return a typed integer."""
     value = check_scalar(env, e, target, INT32)
+    no_effect(value)
     if not (isinstance(value.type, Scalar) and value.type.integral):
         fail(errors.Mismatch(span=e.span, expected="an integer", found=str(value.type), hint="convert it: `int(x)`"))
     return value
+
+
+def no_effect(e: tree.Expr) -> None:
+    """An index is repeated wherever a view is composed: it calls nothing that touches memory."""
+    if touches_memory(e):
+        fail(call_errors.IndexEffect(span=e.span))
+    for part in tree.operands(e):
+        no_effect(part)
 
 
 # -- leaves ---------------------------------------------------------------------------------------------------------------
@@ -85,7 +106,11 @@ def check_literal(e: s.Literal, want: Type | None) -> tree.Expr:
     """Type a literal: as wanted where it fits, else int (or int64) and float."""
     value = e.value
     if isinstance(value, str):
-        fail(errors.NotAValue(span=e.span, text=repr(value), hint="text stands only where an intrinsic asks for a keyword"))
+        fail(
+            errors.NotAValue(
+                span=e.span, text=repr(value), hint="text stands only where an intrinsic asks for a keyword"
+            )
+        )
     if isinstance(value, bool):
         return tree.Const(value=value, type=BOOL, span=e.span)
     scalar = want.element if isinstance(want, Vector) else want
@@ -127,7 +152,11 @@ def visible(env: Env, name: str, span: Span) -> tree.Symbol:
     symbol = env.lookup(name, span)
     view = env.hidden.get(symbol)
     if view is not None:
-        fail(rules.Hidden(span=span, name=name, view=view.name, labels=(Label(view.span, f"`{name}` goes by this name here"),)))
+        fail(
+            rules.Hidden(
+                span=span, name=name, view=view.name, labels=(Label(view.span, f"`{name}` goes by this name here"),)
+            )
+        )
     if symbol.view is not None:
         check_claimed(env, symbol, span)
     return symbol
@@ -135,14 +164,20 @@ def visible(env: Env, name: str, span: Span) -> tree.Symbol:
 
 def check_claimed(env: Env, symbol: tree.Symbol, span: Span) -> None:
     """R23 CLAIM-ONE: a claimed name is used in one arm only, of exactly the claim's unit, and under no group outside it."""
-    start = max((i for i, step in enumerate(env.path) if step.kind == "claim" and step.span == symbol.span), default=None)
+    start = max(
+        (i for i, step in enumerate(env.path) if step.kind == "claim" and step.span == symbol.span), default=None
+    )
     if start is None:
         return
     unit = symbol.perspective
     arm = None
     for step in env.path[start + 1 :]:
         if step.kind == "group" and arm is None:
-            fail(rules.ClaimGroup(span=span, name=symbol.name, unit=unit, labels=(Label(step.span, "all units run this"),)))
+            fail(
+                rules.ClaimGroup(
+                    span=span, name=symbol.name, unit=unit, labels=(Label(step.span, "all units run this"),)
+                )
+            )
         if step.kind == "arm" and step.unit == unit:
             arm = step
             break
@@ -169,11 +204,12 @@ def check_field(env: Env, e: s.Attribute, target: Perspective) -> tree.Expr:
 def check_unary(env: Env, e: s.Unary, target: Perspective, want: Type | None) -> tree.Expr:
     """`-x`, `~x`, `not x`."""
     operand = check_scalar(env, e.operand, target, want)
-    assert isinstance(operand.type, Scalar)
+    kind = operand.type
+    assert isinstance(kind, Scalar)
     if e.op == "not":
         operand = need_bool(operand)
-    elif operand.type.kind == "bool" or (e.op == "~" and not operand.type.integral):
-        hint = "use `not`" if operand.type.kind == "bool" else "only integers have bits"
+    elif kind.kind == "bool" or (e.op == "~" and not kind.integral):
+        hint = "use `not`" if kind.kind == "bool" else "only integers have bits"
         fail(errors.Operands(span=e.span, op=e.op, left=str(operand.type), right="nothing", hint=hint))
     return tree.Unary(op=e.op, operand=operand, type=operand.type, perspective=operand.perspective, span=e.span)
 
@@ -191,7 +227,14 @@ def check_binary(env: Env, e: s.Binary, target: Perspective, want: Type | None) 
     if e.op in ("and", "or"):
         left, right = need_bool(check_scalar(env, e.left, target)), need_bool(check_scalar(env, e.right, target))
         no_collectives(env, left, (right,))
-        return tree.Binary(op=e.op, left=left, right=right, type=BOOL, perspective=meet(left.perspective, right.perspective), span=e.span)
+        return tree.Binary(
+            op=e.op,
+            left=left,
+            right=right,
+            type=BOOL,
+            perspective=meet(left.perspective, right.perspective),
+            span=e.span,
+        )
     hint = None if e.op in COMPARISONS else want
     if isinstance(e.left, s.Literal):
         right = check_scalar(env, e.right, target, hint)
@@ -256,7 +299,11 @@ def coerce(value: tree.Expr, to: Type, span: Span) -> tree.Expr:
         if to.kind == "bool":
             fail(errors.Mismatch(span=span, expected="bool", found=str(value.type), hint="compare it: `x != 0`"))
         if value.type.kind == "float" and to.integral:
-            fail(errors.Mismatch(span=span, expected=str(to), found=str(value.type), hint=f"convert it: `{short(to)}(x)`"))
+            fail(
+                errors.Mismatch(
+                    span=span, expected=str(to), found=str(value.type), hint=f"convert it: `{short(to)}(x)`"
+                )
+            )
         return convert(value, to)
     fail(errors.Mismatch(span=span, expected=str(to), found=str(value.type), hint="make the two types agree"))
 
@@ -277,7 +324,9 @@ def check_conditional(env: Env, e: s.Conditional, target: Perspective, want: Typ
         then, otherwise = convert(then, common), convert(otherwise, common)
     no_collectives(env, condition, (then, otherwise))
     perspective = meet(condition.perspective, meet(then.perspective, otherwise.perspective))
-    return tree.Select(condition=condition, then=then, otherwise=otherwise, type=then.type, perspective=perspective, span=e.span)
+    return tree.Select(
+        condition=condition, then=then, otherwise=otherwise, type=then.type, perspective=perspective, span=e.span
+    )
 
 
 def no_collectives(env: Env, condition: tree.Expr, sides: tuple[tree.Expr, ...]) -> None:
@@ -288,8 +337,16 @@ def no_collectives(env: Env, condition: tree.Expr, sides: tuple[tree.Expr, ...])
         found = collective(side)
         if found is not None:
             what, labels = evidence(condition, env.code)
-            fail(rules.Condition(span=condition.span, what=what, code_perspective=env.code, has=condition.perspective,
-                                 construct="condition of a collective", labels=(*labels, Label(found.span, "all threads must meet here"))))
+            fail(
+                rules.Condition(
+                    span=condition.span,
+                    what=what,
+                    code_perspective=env.code,
+                    has=condition.perspective,
+                    construct="condition of a collective",
+                    labels=(*labels, Label(found.span, "all threads must meet here")),
+                )
+            )
 
 
 def collective(e: tree.Expr) -> tree.Expr | None:
@@ -365,7 +422,9 @@ def in_range(index: tree.Expr, extent: int, name: str) -> None:
         fail(errors.IndexRange(span=index.span, index=int(index.value), name=name, extent=extent, last=extent - 1))
 
 
-def element(env: Env, symbol: tree.Symbol, indices: tuple[s.Expr, ...], span: Span, target: Perspective) -> tree.Element:
+def element(
+    env: Env, symbol: tree.Symbol, indices: tuple[s.Expr, ...], span: Span, target: Perspective
+) -> tree.Element:
     """The element of memory that `p[i]` names: its perspective is that of the pointer and the indices."""
     assert isinstance(symbol.type, Pointer)
     wanted = len(symbol.view.params) if symbol.view is not None else len(symbol.type.shape or (0,))
@@ -404,9 +463,25 @@ def must_agree(env: Env, value: tree.Expr, needed: Perspective, construct: str) 
         return
     what, labels = evidence(value, needed)
     if construct == "loop bound":
-        fail(rules.LoopBound(span=value.span, what=what, code_perspective=needed, has=value.perspective, labels=(*labels, *why_here(env))))
-    fail(rules.Condition(span=value.span, what=what, code_perspective=needed, has=value.perspective, construct=construct,
-                         labels=(*labels, *why_here(env))))
+        fail(
+            rules.LoopBound(
+                span=value.span,
+                what=what,
+                code_perspective=needed,
+                has=value.perspective,
+                labels=(*labels, *why_here(env)),
+            )
+        )
+    fail(
+        rules.Condition(
+            span=value.span,
+            what=what,
+            code_perspective=needed,
+            has=value.perspective,
+            construct=construct,
+            labels=(*labels, *why_here(env)),
+        )
+    )
 
 
 def check_id(env: Env, e: s.Call, target: Perspective, *, counting: bool) -> tree.Expr:

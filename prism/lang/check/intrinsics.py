@@ -8,8 +8,10 @@ from prism.lang import syntax as s
 from prism.lang import tree
 from prism.lang.check.env import Env, evidence, fail, why_here
 from prism.lang.check.expressions import check_value, coerce, element, flatten, read_element, visible
+from prism.lang.diagnostics import Span
 from prism.lang.errors import calls as errors
 from prism.lang.errors import perspective as rules
+from prism.lang.errors import types as type_errors
 from prism.lang.intrinsics.base import Intrinsic, Parameter
 from prism.lang.perspective import BLOCK, THREAD, Perspective, meet
 from prism.lang.types import VOID, Array, Mailbox, Pointer, Scalar, Type, Vector
@@ -18,8 +20,16 @@ from prism.lang.types import VOID, Array, Mailbox, Pointer, Scalar, Type, Vector
 def check_intrinsic(env: Env, e: s.Call, intrinsic: Intrinsic, target: Perspective, want: Type | None) -> tree.Expr:
     """Type an intrinsic's application."""
     if not env.bound.allows(intrinsic.requires):
-        fail(errors.CallBound(span=e.span, name=intrinsic.name, needs=str(intrinsic.requires), bound=str(env.bound),
-                              code_perspective=env.code, labels=why_here(env)))
+        fail(
+            errors.CallBound(
+                span=e.span,
+                name=intrinsic.name,
+                needs=str(intrinsic.requires),
+                bound=str(env.bound),
+                code_perspective=env.code,
+                labels=why_here(env),
+            )
+        )
     given = bind(e, intrinsic)
     statics = {p.name: static(intrinsic, p, given.get(p.name)) for p in intrinsic.parameters if p.kind == "static"}
     operands = [p for p in intrinsic.parameters if p.kind != "static" and (p.name in given or not p.optional)]
@@ -29,7 +39,7 @@ def check_intrinsic(env: Env, e: s.Call, intrinsic: Intrinsic, target: Perspecti
         fail(errors.IntrinsicType(span=e.span, name=intrinsic.name, allowed=intrinsic.allows_text, found=str(scalar)))
     arguments = tuple(finish(env, intrinsic, p, given[p.name], typed[p.name], scalar) for p in operands)
     return tree.Apply(
-        intrinsic=intrinsic, arguments=arguments, statics=statics, code=env.code, type=result_type(intrinsic, scalar, statics),
+        intrinsic=intrinsic, arguments=arguments, statics=statics, code=env.code, type=result_type(intrinsic, scalar, statics, e.span),
         perspective=result_perspective(intrinsic, arguments), span=e.span,
     )  # fmt: skip
 
@@ -38,14 +48,29 @@ def bind(e: s.Call, intrinsic: Intrinsic) -> Mapping[str, s.Expr]:
     """Return the operands by parameter name."""
     names = [p.name for p in intrinsic.parameters]
     given = dict(zip(names, e.arguments, strict=False))
-    required = [p.name for p in intrinsic.parameters if not (p.optional or (p.kind == "static" and p.default is not None))]
+    required = [
+        p.name for p in intrinsic.parameters if not (p.optional or (p.kind == "static" and p.default is not None))
+    ]
     unknown = [k for k, _ in e.keywords if k not in names or k in given]
     given.update({k: v for k, v in e.keywords if k not in unknown})
     missing = [name for name in required if name not in given]
     if len(e.arguments) > len(names) or unknown or missing:
-        problem = f"unknown: {unknown[0]}" if unknown else f"missing: {missing[0]}" if missing else f"{len(e.arguments)} given"
-        fail(errors.CallArguments(span=e.span, name=intrinsic.name, wanted=f"{len(required)} argument(s)", given=problem,
-                                  parameters=", ".join(names)))
+        problem = (
+            f"unknown: {unknown[0]}"
+            if unknown
+            else f"missing: {missing[0]}"
+            if missing
+            else f"{len(e.arguments)} given"
+        )
+        fail(
+            errors.CallArguments(
+                span=e.span,
+                name=intrinsic.name,
+                wanted=f"{len(required)} argument(s)",
+                given=problem,
+                parameters=", ".join(names),
+            )
+        )
     return given
 
 
@@ -55,11 +80,19 @@ def static(intrinsic: Intrinsic, parameter: Parameter, given: s.Expr | None) -> 
         return parameter.default
     if not isinstance(given, s.Literal):
         fail(errors.StaticArgument(span=given.span, parameter=parameter.name, name=intrinsic.name))
+    if parameter.choices and given.value not in parameter.choices:
+        allowed = ", ".join(map(repr, parameter.choices))
+        fail(errors.StaticChoice(span=given.span, parameter=parameter.name, name=intrinsic.name, allowed=allowed))
     return given.value
 
 
 def check_operands(
-    env: Env, intrinsic: Intrinsic, operands: list[Parameter], given: Mapping[str, s.Expr], target: Perspective, want: Type | None
+    env: Env,
+    intrinsic: Intrinsic,
+    operands: list[Parameter],
+    given: Mapping[str, s.Expr],
+    target: Perspective,
+    want: Type | None,
 ) -> dict[str, tree.Expr]:
     """Type the operands; literals last, as T."""
     typed: dict[str, tree.Expr] = {}
@@ -73,7 +106,9 @@ def check_operands(
             elif p.kind == "array":
                 typed[p.name] = whole_array(env, intrinsic, p, e)
             else:
-                hint: Type | None = p.type if isinstance(p.type, Scalar) else type_variable(intrinsic, operands, typed) or want
+                hint: Type | None = (
+                    p.type if isinstance(p.type, Scalar) else type_variable(intrinsic, operands, typed) or want
+                )
                 typed[p.name] = check_value(env, e, p.unit if p.unit <= env.code else target, hint)
     return typed
 
@@ -123,32 +158,67 @@ def whole_array(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr) -> tree
     symbol = visible(env, e.name, e.span) if isinstance(e, s.Name) else None
     if symbol is None or not isinstance(symbol.type, Array) or symbol.perspective != p.unit:
         found = "this" if symbol is None else f"{symbol.type} @ {symbol.perspective}"
-        fail(errors.CallType(span=e.span, parameter=p.name, name=intrinsic.name, wanted=f"a local array @ {p.unit}", found=found,
-                             hint=f"declare one: `values: T[4] @ {p.unit}`"))
+        fail(
+            errors.CallType(
+                span=e.span,
+                parameter=p.name,
+                name=intrinsic.name,
+                wanted=f"a local array @ {p.unit}",
+                found=found,
+                hint=f"declare one: `values: T[4] @ {p.unit}`",
+            )
+        )
     return tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=e.span)
 
 
-def finish(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, value: tree.Expr, scalar: Scalar | None) -> tree.Expr:
+def finish(
+    env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, value: tree.Expr, scalar: Scalar | None
+) -> tree.Expr:
     """Convert a value operand to the parameter's type, and check that its threads agree."""
     if p.kind == "vector":
         if not isinstance(value.type, Vector):
-            fail(errors.CallType(span=e.span, parameter=p.name, name=intrinsic.name, wanted="a vector", found=str(value.type),
-                                 hint="declare one: `v: vector(T, 4) @ thread[1]`"))
+            fail(
+                errors.CallType(
+                    span=e.span,
+                    parameter=p.name,
+                    name=intrinsic.name,
+                    wanted="a vector",
+                    found=str(value.type),
+                    hint="declare one: `v: vector(T, 4) @ thread[1]`",
+                )
+            )
         return value
     if p.kind != "value":
         return value
     wanted = p.type if isinstance(p.type, Scalar) else scalar
     if isinstance(value.type, Vector) or wanted is None:
-        fail(errors.CallType(span=e.span, parameter=p.name, name=intrinsic.name, wanted=str(wanted or "a number"), found=str(value.type),
-                             hint="take one component, `v[0]`"))
+        fail(
+            errors.CallType(
+                span=e.span,
+                parameter=p.name,
+                name=intrinsic.name,
+                wanted=str(wanted or "a number"),
+                found=str(value.type),
+                hint="take one component, `v[0]`",
+            )
+        )
     if not intrinsic.elementwise and not p.unit <= value.perspective:
         what, labels = evidence(value, p.unit)
-        fail(errors.CallScalar(span=e.span, parameter=p.name, name=intrinsic.name, needed=p.unit, what=what, has=value.perspective,
-                               labels=labels))
+        fail(
+            errors.CallScalar(
+                span=e.span,
+                parameter=p.name,
+                name=intrinsic.name,
+                needed=p.unit,
+                what=what,
+                has=value.perspective,
+                labels=labels,
+            )
+        )
     return coerce(value, wanted, e.span)
 
 
-def result_type(intrinsic: Intrinsic, scalar: Scalar | None, statics: Mapping[str, object]) -> Type:
+def result_type(intrinsic: Intrinsic, scalar: Scalar | None, statics: Mapping[str, object], span: Span) -> Type:
     """Return the application's type."""
     if intrinsic.result is None:
         return VOID
@@ -158,6 +228,8 @@ def result_type(intrinsic: Intrinsic, scalar: Scalar | None, statics: Mapping[st
     if intrinsic.result == "vector":
         width = statics["width"]
         assert isinstance(width, int)
+        if scalar.bytes * width > 16:
+            fail(type_errors.VectorSize(span=span, element=str(scalar), length=width))
         return Vector(scalar, width)
     return scalar
 

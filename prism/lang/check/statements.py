@@ -18,6 +18,7 @@ from prism.lang.check.expressions import (
     need_bool,
     visible,
 )
+from prism.lang.check.purity import effect_conflict
 from prism.lang.diagnostics import CompileError, Label, Span
 from prism.lang.errors import calls as call_errors
 from prism.lang.errors import perspective as rules
@@ -32,6 +33,8 @@ def check_body(env: Env, body: s.Body) -> tree.Body:
     for statement in body:
         try:
             checked, env = check_statement(env, statement)
+            for one in checked:
+                one_effect(one)
             done.extend(checked)
         except CompileError as failure:
             env.context.errors.extend(failure.errors)
@@ -44,6 +47,13 @@ def check_body(env: Env, body: s.Body) -> tree.Body:
         if isinstance(statement, s.Partition | s.Claim):
             check_body(env.poison(statement.name), statement.body)
     return tuple(done)
+
+
+def one_effect(statement: tree.Stmt) -> None:
+    """A call that touches memory is the only access of its statement, so that order and barriers are defined."""
+    found = effect_conflict(statement)
+    if found is not None:
+        fail(call_errors.Effects(span=found.span))
 
 
 def check_statement(env: Env, st: s.Stmt) -> tuple[tuple[tree.Stmt, ...], Env]:  # noqa: C901 - one arm a construct
@@ -98,8 +108,15 @@ def check_declare(env: Env, st: s.Declare) -> tuple[tuple[tree.Stmt, ...], Env]:
     if isinstance(meaning.type, Mailbox):
         fail(errors.NotAType(span=st.annotation.span))
     if not place <= env.code:
-        fail(rules.DeclareBroader(span=st.place.span if st.place else st.span, name=st.name, place=place, code_perspective=env.code,
-                                  labels=why_here(env)))
+        fail(
+            rules.DeclareBroader(
+                span=st.place.span if st.place else st.span,
+                name=st.name,
+                place=place,
+                code_perspective=env.code,
+                labels=why_here(env),
+            )
+        )
     symbol = tree.Symbol(st.name, meaning.type, place, st.name_span, const=meaning.const)
     value = initial(env, symbol, st)
     return (tree.Declare(symbol=symbol, value=value, span=st.span),), env.bind(symbol)
@@ -132,8 +149,9 @@ def loaded(value: tree.Expr) -> str:
     """Return the note for a value that was loaded from memory which may change meanwhile."""
     if isinstance(value, tree.Element) and isinstance(value.symbol.type, Pointer):
         pointer = value.symbol.type
-        if pointer.space == "global" and not pointer.const and THREAD < value.symbol.perspective:
-            return f"`{value.symbol.name}` may be written meanwhile, so each thread may load another value; `ptr(const(...))` says it is not"
+        if pointer.space == "global" and not pointer.const and value.symbol.perspective > THREAD:
+            name = value.symbol.name
+            return f"`{name}` may be written meanwhile: threads may load different values; `ptr(const(...))` says it is not"
     return next((note for part in tree.operands(value) if (note := loaded(part))), "")
 
 
@@ -174,8 +192,16 @@ def check_assign(env: Env, target: s.Expr, value: s.Expr, span: Span) -> tree.St
                 left = check_expression(env, target, symbol.perspective)
                 if not symbol.perspective <= left.perspective:
                     what, labels = evidence(left, symbol.perspective)
-                    fail(rules.ReadUp(span=left.span, what=what, has=left.perspective, needed=symbol.perspective,
-                                      construct="index of an assignment", labels=(*labels, declared(symbol))))
+                    fail(
+                        rules.ReadUp(
+                            span=left.span,
+                            what=what,
+                            has=left.perspective,
+                            needed=symbol.perspective,
+                            construct="index of an assignment",
+                            labels=(*labels, declared(symbol)),
+                        )
+                    )
                 return assign_local(env, symbol, left, value, span)
     fail(errors.NotSubscriptable(span=target.span, found="the target of this assignment"))
 
@@ -187,8 +213,15 @@ def assign_local(env: Env, symbol: tree.Symbol, left: tree.Expr, value: s.Expr, 
     if symbol in env.context.loop_variables:
         fail(rules.LoopVariable(span=span, name=symbol.name, labels=(declared(symbol),)))
     if not symbol.perspective <= env.code:
-        fail(rules.WriteUp(span=span, name=symbol.name, place=symbol.perspective, code_perspective=env.code,
-                           labels=(declared(symbol), *why_here(env))))
+        fail(
+            rules.WriteUp(
+                span=span,
+                name=symbol.name,
+                place=symbol.perspective,
+                code_perspective=env.code,
+                labels=(declared(symbol), *why_here(env)),
+            )
+        )
     right = check_value(env, value, symbol.perspective, left.type)
     fits(symbol, right)
     return tree.Assign(target=left, value=coerce(right, left.type, value.span), span=span)
@@ -234,7 +267,9 @@ def condition_of(env: Env, e: s.Expr, construct: str) -> tree.Expr:
 def check_if(env: Env, st: s.If) -> tree.Stmt:
     """R9 COND."""
     condition = condition_of(env, st.condition, "`if`")
-    return tree.If(condition=condition, then=check_body(env, st.then), otherwise=check_body(env, st.otherwise), span=st.span)
+    return tree.If(
+        condition=condition, then=check_body(env, st.then), otherwise=check_body(env, st.otherwise), span=st.span
+    )
 
 
 def check_while(env: Env, st: s.While) -> tree.Stmt:
@@ -243,7 +278,9 @@ def check_while(env: Env, st: s.While) -> tree.Stmt:
     inner = env.enter(Step("loop", st.span, env.code, "while"))
     body = check_body(inner, st.body)
     if reads_memory(condition):
-        stop = tree.Unary(op="not", operand=condition, type=BOOL, perspective=condition.perspective, span=condition.span)
+        stop = tree.Unary(
+            op="not", operand=condition, type=BOOL, perspective=condition.perspective, span=condition.span
+        )
         leave = tree.If(condition=stop, then=(tree.Break(span=condition.span),), otherwise=(), span=condition.span)
         body = (leave, *body)
         condition = tree.Const(value=True, type=BOOL, span=condition.span)
@@ -284,8 +321,15 @@ def check_jump(env: Env, st: s.Break | s.Continue) -> tree.Stmt:
         if step.kind == "loop":
             return tree.Break(span=st.span) if isinstance(st, s.Break) else tree.Continue(span=st.span)
         if any(outer.kind == "loop" for outer in env.path):
-            fail(rules.Jump(span=st.span, word=word, construct=step.text, target="its loop is",
-                            labels=(Label(step.span, "left by the jump"),)))
+            fail(
+                rules.Jump(
+                    span=st.span,
+                    word=word,
+                    construct=step.text,
+                    target="its loop is",
+                    labels=(Label(step.span, "left by the jump"),),
+                )
+            )
     fail(rules.JumpOutside(span=st.span, word=word))
 
 
@@ -295,8 +339,15 @@ def check_return(env: Env, st: s.Return) -> tree.Stmt:
     name = context.kernel.__name__
     for step in reversed(env.path):
         if step.kind != "loop":
-            fail(rules.Jump(span=st.span, word="return", construct=step.text, target="the function's end is",
-                            labels=(Label(step.span, "left by the return"),)))
+            fail(
+                rules.Jump(
+                    span=st.span,
+                    word="return",
+                    construct=step.text,
+                    target="the function's end is",
+                    labels=(Label(step.span, "left by the return"),),
+                )
+            )
     if st.value is None:
         if context.result not in (None, VOID):
             hint = "write `return value`"
@@ -306,13 +357,21 @@ def check_return(env: Env, st: s.Return) -> tree.Stmt:
     value = check_value(env, st.value, place, context.result)
     if context.kernel.kind == "global" or (context.result_declared and context.result == VOID):
         problem = "is a kernel: it returns nothing" if context.kernel.kind == "global" else "returns nothing"
-        fail(call_errors.ReturnValue(span=st.span, name=name, problem=problem, hint="store the value through a pointer parameter"))
+        fail(
+            call_errors.ReturnValue(
+                span=st.span, name=name, problem=problem, hint="store the value through a pointer parameter"
+            )
+        )
     if context.result is None:
         context.result, context.result_perspective = value.type, value.perspective
         place = value.perspective
     if not place <= value.perspective:
         what, labels = evidence(value, place)
-        fail(call_errors.ReturnVaries(span=st.value.span, name=name, needed=place, what=what, has=value.perspective, labels=labels))
+        fail(
+            call_errors.ReturnVaries(
+                span=st.value.span, name=name, needed=place, what=what, has=value.perspective, labels=labels
+            )
+        )
     return tree.Return(value=coerce(value, result_type(context.result), st.value.span), span=st.span)
 
 

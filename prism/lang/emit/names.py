@@ -1,4 +1,7 @@
-"""Names, types, literals and comments in C++."""
+"""Names, types, literals and comments in C++.
+
+The compiler's own names begin with `px_`; those of the program's functions do not, nor do those of its variables.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +34,8 @@ def identifier(name: str, taken: set[str]) -> str:
     """Return a C++ identifier for a user's name that is not yet `taken`, and take it."""
     plain = re.sub(r"[^A-Za-z0-9_]", lambda m: f"u{ord(m[0]):x}", name)
     plain = re.sub(r"__+", "_", plain)
-    if plain in RESERVED or _VECTORS.fullmatch(plain) or re.match(r"_|prism_", plain):
-        plain = f"{plain.lstrip('_')}_" if plain.lstrip("_")[:6] != "prism_" else f"my_{plain.lstrip('_')}"
+    if plain in RESERVED or _VECTORS.fullmatch(plain) or re.match(r"_|px_", plain):
+        plain = f"{plain.lstrip('_')}_" if not plain.lstrip("_").startswith("px_") else f"my_{plain.lstrip('_')}"
     if re.match(r"[0-9_]|$", plain):
         plain = f"x{plain}"
     found, count = plain, 1

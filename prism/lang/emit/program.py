@@ -32,7 +32,7 @@ from prism.lang.types import Array, Pointer, Type
 HARDWARE_BARRIERS = 16
 MOST_THREADS = 1024
 BASE_ALIGNMENT = 128
-POSITION = ("const unsigned int prism_t", "const unsigned int prism_b", "const unsigned int prism_s")
+POSITION = ("const unsigned int px_t", "const unsigned int px_b", "const unsigned int px_s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def emit(program: Program, *, comments: bool = True) -> Emitted:
     shared = program.layouts[entry].bytes
     if shared:
         align = max(BASE_ALIGNMENT, alignment(entry))
-        functions.insert(0, f"extern __shared__ __align__({align}) unsigned char prism_shared[];")
+        functions.insert(0, f"extern __shared__ __align__({align}) unsigned char px_shared[];")
     parameters = tuple((p.name, p.type) for p in entry.parameters)
     return Emitted("\n\n".join([*pieces, *functions]) + "\n", entry.identifier, shared, parameters)
 
@@ -119,11 +119,11 @@ def _symbols(function: Function) -> list[Symbol]:
 def _position(function: Function) -> Position:
     if function.kind == "global":
         return Position(function.bound.code, "threadIdx.x", "blockIdx.x")
-    return Position(function.bound.code, "prism_t", "prism_b")
+    return Position(function.bound.code, "px_t", "px_b")
 
 
 def _frame(function: Function) -> str:
-    return "" if function.kind == "global" else "prism_s"
+    return "" if function.kind == "global" else "px_s"
 
 
 def _head(function: Function, scope: Scope, comments: bool) -> list[str]:

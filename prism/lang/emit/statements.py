@@ -135,10 +135,10 @@ def declare(context: Context, s: Declare) -> list[str]:
     value = expression(context.scope, s.value)
     if not isinstance(s.symbol.type, Array):
         return [f"{declared} = {value};{note}"]
-    at = "".join(f"[prism_k{k}]" for k in range(len(s.symbol.type.shape)))
+    at = "".join(f"[px_k{k}]" for k in range(len(s.symbol.type.shape)))
     lines = [f"{name}{at} = {value}{at if isinstance(s.value.type, Array) else ''};"]
     for k, extent in reversed(list(enumerate(s.symbol.type.shape))):
-        head = f"for (int prism_k{k} = 0; prism_k{k} < {extent}; ++prism_k{k}) {{"
+        head = f"for (int px_k{k} = 0; px_k{k} < {extent}; ++px_k{k}) {{"
         lines = ["#pragma unroll", head, *indented(lines), "}"]
     return [f"{declared};{note}", *lines]
 
@@ -148,7 +148,7 @@ def shared_declare(context: Context, s: SharedDeclare) -> list[str]:
     assert isinstance(s.symbol.type, Pointer)
     element = element_cuda(s.symbol.type.element)
     start = context.scope.frame(context.scope.layout.offsets[s.symbol])
-    place = f"reinterpret_cast<{element}*>(prism_shared + {start})"
+    place = f"reinterpret_cast<{element}*>(px_shared{'' if start == '0u' else f' + {start}'})"
     return [f"{element}* const {context.scope.names[s.symbol]} = {place};{context.note(s.span)}"]
 
 
@@ -186,7 +186,7 @@ def _bound(context: Context, e: Expr, what: str, before: list[str]) -> str:
     text = expression(context.scope, e)
     if isinstance(e, Const):
         return text
-    name = f"prism_{what}{next(context.fresh)}"
+    name = f"px_{what}{next(context.fresh)}"
     before.append(f"const {type_cuda(e.type)} {name} = {text};")
     return name
 
@@ -242,7 +242,7 @@ def _mentions(e: Expr, symbols: set[Symbol]) -> bool:
 def _positioned(context: Context, code: Perspective, thread: str, block_: str, inner: Body) -> list[str]:
     """Return the lines of a scope at `code`: an index that is an expression gets a name, if it is used."""
     number = next(context.fresh)
-    named = {"thread": f"prism_t{number}", "block": f"prism_b{number}"}
+    named = {"thread": f"px_t{number}", "block": f"px_b{number}"}
     texts = {"thread": thread, "block": block_}
     position = {k: v if re.fullmatch(r"[\w.]+", v) else named[k] for k, v in texts.items()}
     lines = body(context.at(Position(code, position["thread"], position["block"])), inner)

@@ -59,7 +59,9 @@ class CallPointer(Error):
 
     code = "call-ptr"
     rule = "R15"
-    title = "`{parameter}` of `{name}` may be written, so it takes memory of exactly {needed}; `{actual}` belongs to {has}"
+    title = (
+        "`{parameter}` of `{name}` may be written, so it takes memory of exactly {needed}; `{actual}` belongs to {has}"
+    )
     label = "belongs to {has}"
     help_template = "partition or claim `{actual}` for {needed} and pass the new name"
     parameter: str
@@ -148,6 +150,66 @@ class StaticArgument(Error):
     label = "not one"
     help_template = "pass a literal, a constexpr or a template parameter"
     parameter: str
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class StaticChoice(Error):
+    """An intrinsic's compile-time argument that is none of its choices."""
+
+    code = "template"
+    rule = "R26"
+    title = "`{parameter}` of `{name}` is one of {allowed}"
+    label = "none of them"
+    help_template = "pass one of {allowed}"
+    parameter: str
+    name: str
+    allowed: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallLambda(Error):
+    """R15: a view made by a lambda that does more than shift, passed as a pointer."""
+
+    code = "call-ptr"
+    rule = "R15"
+    title = "`{actual}` is a part whose elements do not lie side by side, so it cannot be passed as a pointer"
+    label = "not `offset + i`"
+    help_template = "pass a part made with an offset, or with a lambda of the form `lambda i: offset + i`"
+    actual: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effects(Error):
+    """Several accesses to memory in one statement, of which a call is one."""
+
+    code = "type"
+    title = "the order of these accesses to memory is not defined: a call and another access in one statement"
+    label = "this call reads or writes memory"
+    note_templates = ("a barrier that they need could not stand between them",)
+    help_template = "assign the call's result to a variable first"
+
+
+@dataclass(frozen=True, kw_only=True)
+class IndexEffect(Error):
+    """A call that touches memory inside an index."""
+
+    code = "type"
+    title = "an index cannot call something that reads or writes memory"
+    label = "called in an index"
+    help_template = "assign the result to a variable first, and index with that"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamedBarriers(Error):
+    """More named barriers than the hardware has."""
+
+    code = "group"
+    rule = "R2"
+    title = "`{name}` needs more than the hardware's 15 named barriers"
+    label = "barriers among parts of a block are needed in this kernel"
+    note_templates = ("a barrier of thread[n] takes one id for each n threads that a block can have",)
+    help_template = 'bound the block\'s size, as `@attr("__launch_bounds__(256)")`, or use larger groups'
     name: str
 
 

@@ -135,7 +135,7 @@ class SplitBase(Error):
 
     code = "split-align"
     rule = "R4"
-    title = "`case {size}` may be misaligned: the {level} units here start at a multiple of {base}, and {size} does not divide {base}"
+    title = "`case {size}` may be misaligned: the {level} units here start at a multiple of {base} only"
     label = "{size} does not divide {base}"
     help_template = "use case sizes that divide {base}, or split in the block's own code"
     size: int
@@ -317,7 +317,9 @@ class StoreCode(Error):
     rule = "R18"
     title = "a store to memory needs one thread; this code speaks for {code_perspective}"
     label = "{code_perspective} stores here"
-    help_template = "open `with partition({name}, thread[1], offset) as mine:` and store inside `with group(thread[1]):`"
+    help_template = (
+        "open `with partition({name}, thread[1], offset) as mine:` and store inside `with group(thread[1]):`"
+    )
     name: str
     code_perspective: Perspective
 

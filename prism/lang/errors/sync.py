@@ -28,7 +28,9 @@ class NoPlace(Error):
     """A conflict in code that is narrower than the threads it concerns."""
 
     code = "race"
-    title = "`{name}` is raced for by the threads of a {unit}, and no barrier of theirs can stand between the two accesses"
+    title = (
+        "`{name}` is raced for by the threads of a {unit}, and no barrier of theirs can stand between the two accesses"
+    )
     label = "this {second} conflicts with the {first}"
     note_templates = ("a barrier of {unit} needs code at {unit} or broader between them; this code runs at {code_at}",)
     help_template = "end the narrower code after the first access, and make the second one in a statement of its own"
@@ -75,7 +77,9 @@ class Overlap(Error):
     title = "units 0 and {other} of `{view}` both write the same element of `{source}`"
     label = "through this partition, {unit} units 0 and {other} collide at index {element} of the first"
     note_templates = ("a partition gives each unit a part of its own; these parts overlap",)
-    help_template = 'let the offset depend on `id()`, further apart than the indices reach; `races="allow"` says it is meant'
+    help_template = (
+        'let the offset depend on `id()`, further apart than the indices reach; `races="allow"` says it is meant'
+    )
     view: str
     source: str
     unit: Perspective

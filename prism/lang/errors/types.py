@@ -14,7 +14,9 @@ class NotAType(Error):
     code = "type"
     title = "this is not a type of Prism"
     label = "not a type"
-    note_templates = ("types are int8 ... uint64, float, double, bool, T[n], ptr(T), ptr(const(T)), shared(T[n]), vector(T, n), mailbox(T)",)
+    note_templates = (
+        "types are int8 ... uint64, float, double, bool, T[n], ptr(T), ptr(const(T)), shared(T[n]), vector(T, n), mailbox(T)",
+    )
     help_template = "write the type before the `@`: `x: int @ thread[1]`"
 
 
@@ -36,7 +38,9 @@ class MissingPlace(Error):
     code = "syntax"
     title = "`{name}` has no perspective"
     label = "which threads agree on it?"
-    help_template = "add one after the type: `{name}: {type} @ thread[1]`, or block[1] or grid[1] where all threads of it pass the same"
+    help_template = (
+        "add one: `{name}: {type} @ thread[1]`, or block[1] or grid[1] where all their threads pass the same"
+    )
     name: str
     type: str
 
@@ -122,7 +126,7 @@ class NotCallable(Error):
     code = "type"
     title = "`{text}` cannot be called"
     label = "not a device function, an intrinsic or a type"
-    help_template = "call a function marked `@prism(\"device\")`, an intrinsic, or a type as a conversion: `int64(x)`"
+    help_template = 'call a function marked `@prism("device")`, an intrinsic, or a type as a conversion: `int64(x)`'
     text: str
 
 

@@ -10,7 +10,7 @@ from prism.lang.intrinsics.base import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.memory import scalar_of
 
 _CHOOSE = """\
-template <typename T> static __device__ __forceinline__ T prism_{name}(T a, T b) {{
+template <typename T> static __device__ __forceinline__ T px_{name}(T a, T b) {{
     return (a {op} b || a != a) ? a : b;
 }}
 """
@@ -18,7 +18,7 @@ template <typename T> static __device__ __forceinline__ T prism_{name}(T a, T b)
 
 def _extremum(name: str, doc: str, op: str, meaning: Any) -> Intrinsic:
     def cuda(binding: Binding, a: str, b: str) -> str:
-        return f"prism_{name}<{scalar_of(binding).cuda}>({a}, {b})"
+        return f"px_{name}<{scalar_of(binding).cuda}>({a}, {b})"
 
     return Intrinsic(
         name=name,
@@ -46,7 +46,7 @@ def _absolute_preamble(binding: Binding) -> str:
     else:
         word = "unsigned long long" if scalar.bits == 64 else "unsigned int"
         value = f"a < 0 ? ({scalar.cuda})(0u - ({word})a) : a"
-    return f"static __device__ __forceinline__ {scalar.cuda} prism_absolute({scalar.cuda} a) {{ return {value}; }}\n"
+    return f"static __device__ __forceinline__ {scalar.cuda} px_absolute({scalar.cuda} a) {{ return {value}; }}\n"
 
 
 absolute = Intrinsic(
@@ -54,7 +54,7 @@ absolute = Intrinsic(
     doc="absolute(a): a without its sign; the least integer stays what it is, as numpy.absolute.",
     parameters=(Parameter("a"),),
     result="T",
-    cuda=lambda binding, a: f"prism_absolute(({scalar_of(binding).cuda})({a}))",
+    cuda=lambda binding, a: f"px_absolute(({scalar_of(binding).cuda})({a}))",
     preamble=_absolute_preamble,
     meaning=lambda binding, a: np.absolute(a),
     result_unit=None,

@@ -20,7 +20,7 @@ class Parameter:
     `kind`: `value` (a scalar), `vector` (a vector of T), `element` (an element of memory, passed by address), `array` (a local
     array, by reference), `static` (a compile-time constant). `type`: a Scalar, or `T` (the intrinsic's type variable; an
     element of `mailbox(T)` where `mailbox` is set). `unit`: threads of one such unit must agree on it. `effect` of element and
-    array parameters: `read`, `write` or `update`; `atomic` accesses do not conflict with one another.
+    array parameters: `read`, `write` or `update`; `atomic` accesses do not conflict with one another. `choices` of statics.
     """
 
     name: str
@@ -32,6 +32,7 @@ class Parameter:
     mailbox: bool = False
     default: Any = None
     optional: bool = False
+    choices: tuple[object, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,14 +94,14 @@ def word_of(scalar: Scalar) -> str:
 WORDS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "uint2", 16: "uint4"}
 
 VECTOR = """\
-template <typename T, int N> struct __align__(sizeof(T) * N) prism_vector { T item[N]; };
+template <typename T, int N> struct __align__(sizeof(T) * N) px_vector { T item[N]; };
 """
 
 _LOAD_VECTOR = """\
 template <typename W, typename T, int N>
-static __device__ __forceinline__ prism_vector<T, N> prism_load_vector(const T* p) {
+static __device__ __forceinline__ px_vector<T, N> px_load_vector(const T* p) {
     const W word = *reinterpret_cast<const W*>(p);
-    prism_vector<T, N> v;
+    px_vector<T, N> v;
     memcpy(&v, &word, sizeof(W));
     return v;
 }
@@ -109,7 +109,7 @@ static __device__ __forceinline__ prism_vector<T, N> prism_load_vector(const T* 
 
 _STORE_VECTOR = """\
 template <typename W, typename T, int N>
-static __device__ __forceinline__ void prism_store_vector(T* p, const prism_vector<T, N>& v) {
+static __device__ __forceinline__ void px_store_vector(T* p, const px_vector<T, N>& v) {
     W word;
     memcpy(&word, &v, sizeof(W));
     *reinterpret_cast<W*>(p) = word;
@@ -119,7 +119,7 @@ static __device__ __forceinline__ void prism_store_vector(T* p, const prism_vect
 
 def vector_cuda(scalar: Scalar, length: int) -> str:
     """Return the C++ type of `vector(scalar, length)`; its text is `VECTOR`."""
-    return f"prism_vector<{scalar.cuda}, {length}>"
+    return f"px_vector<{scalar.cuda}, {length}>"
 
 
 def _vector_word(scalar: Scalar, length: int) -> str:
@@ -131,7 +131,7 @@ def _vector_word(scalar: Scalar, length: int) -> str:
 
 def _load_vector_cuda(binding: Binding, element: str) -> str:
     scalar, width = scalar_of(binding), int(binding.statics["width"])
-    return f"prism_load_vector<{_vector_word(scalar, width)}, {scalar.cuda}, {width}>({element})"
+    return f"px_load_vector<{_vector_word(scalar, width)}, {scalar.cuda}, {width}>({element})"
 
 
 def _load_vector_meaning(binding: Binding, memory: Memory, element: Any) -> Values:
@@ -142,7 +142,7 @@ def _load_vector_meaning(binding: Binding, memory: Memory, element: Any) -> Valu
 
 def _store_vector_cuda(binding: Binding, element: str, value: str) -> str:
     scalar, width = scalar_of(binding), binding.lengths["value"]
-    return f"prism_store_vector<{_vector_word(scalar, width)}, {scalar.cuda}, {width}>({element}, {value})"
+    return f"px_store_vector<{_vector_word(scalar, width)}, {scalar.cuda}, {width}>({element}, {value})"
 
 
 def _store_vector_meaning(binding: Binding, memory: Memory, element: Any, value: Any) -> None:
@@ -155,7 +155,7 @@ def _store_vector_meaning(binding: Binding, memory: Memory, element: Any, value:
 load_vector = Intrinsic(
     name="load_vector",
     doc="load_vector(p[i], width): p[i : i + width] as one vector, in one aligned access of at most 16 bytes.",
-    parameters=(Parameter("element", "element"), Parameter("width", "static", INT32)),
+    parameters=(Parameter("element", "element"), Parameter("width", "static", INT32, choices=(1, 2, 4, 8, 16))),
     result="vector",
     cuda=_load_vector_cuda,
     preamble=lambda binding: f"{VECTOR}\n{_LOAD_VECTOR}",
@@ -186,7 +186,7 @@ def _load_relaxed_preamble(binding: Binding) -> str:
     scalar = scalar_of(binding)
     register = "l" if scalar.bits == 64 else "r"
     return f"""\
-static __device__ __forceinline__ {scalar.cuda} prism_load_relaxed_{scalar.name}(const {scalar.cuda}* p) {{
+static __device__ __forceinline__ {scalar.cuda} px_load_relaxed_{scalar.name}(const {scalar.cuda}* p) {{
     {word_of(scalar)} word;
     asm volatile("ld.relaxed.gpu.{_relaxed_width(scalar)} %0, [%1];" : "={register}"(word) : "l"(p) : "memory");
     return {from_bits(scalar, "word")};
@@ -198,7 +198,7 @@ def _store_relaxed_preamble(binding: Binding) -> str:
     scalar = scalar_of(binding)
     register = "l" if scalar.bits == 64 else "r"
     return f"""\
-static __device__ __forceinline__ void prism_store_relaxed_{scalar.name}({scalar.cuda}* p, {scalar.cuda} value) {{
+static __device__ __forceinline__ void px_store_relaxed_{scalar.name}({scalar.cuda}* p, {scalar.cuda} value) {{
     const {word_of(scalar)} word = {to_bits(scalar, "value")};
     asm volatile("st.relaxed.gpu.{_relaxed_width(scalar)} [%0], %1;" :: "l"(p), "{register}"(word) : "memory");
 }}
@@ -210,7 +210,7 @@ load_relaxed = Intrinsic(
     doc="load_relaxed(p[i]): read p[i] past the L1, whole, while others may write it; it orders no other access.",
     parameters=(Parameter("element", "element", atomic=True),),
     result="T",
-    cuda=lambda binding, element: f"prism_load_relaxed_{scalar_of(binding).name}({element})",
+    cuda=lambda binding, element: f"px_load_relaxed_{scalar_of(binding).name}({element})",
     preamble=_load_relaxed_preamble,
     meaning=lambda binding, memory, element: memory.load(element, 0, atomic=True),
     source="PTX ISA 9.7.9.8 ld.relaxed.gpu",
@@ -221,7 +221,7 @@ store_relaxed = Intrinsic(
     doc="store_relaxed(p[i], value): write p[i] whole, while others may read it; it orders no other access.",
     parameters=(Parameter("element", "element", effect="write", atomic=True), Parameter("value")),
     result=None,
-    cuda=lambda binding, element, value: f"prism_store_relaxed_{scalar_of(binding).name}({element}, {value})",
+    cuda=lambda binding, element, value: f"px_store_relaxed_{scalar_of(binding).name}({element}, {value})",
     preamble=_store_relaxed_preamble,
     meaning=lambda binding, memory, element, value: memory.store(element, value, 0, atomic=True),
     source="PTX ISA 9.7.9.12 st.relaxed.gpu",
@@ -251,7 +251,7 @@ def _atomic_add_preamble(binding: Binding) -> str:
         f'                 : "={register}"(old) : "l"(p), "{register}"(({cuda})value) : "memory");\n'
     )
     return (
-        f"static __device__ __forceinline__ {scalar.cuda} prism_atomic_add_{order}_{scalar.name}"
+        f"static __device__ __forceinline__ {scalar.cuda} px_atomic_add_{order}_{scalar.name}"
         f"({scalar.cuda}* p, {scalar.cuda} value) {{\n{body}    return ({scalar.cuda})old;\n}}\n"
     )
 
@@ -262,11 +262,11 @@ atomic_add = Intrinsic(
     parameters=(
         Parameter("element", "element", effect="update", atomic=True),
         Parameter("value"),
-        Parameter("order", "static", default="relaxed", optional=True),
+        Parameter("order", "static", default="relaxed", optional=True, choices=("relaxed", "acquire", "release", "acq_rel")),
     ),
     result="T",
     cuda=lambda binding, element, value: (
-        f"prism_atomic_add_{_order(binding)}_{scalar_of(binding).name}({element}, {value})"
+        f"px_atomic_add_{_order(binding)}_{scalar_of(binding).name}({element}, {value})"
     ),
     preamble=_atomic_add_preamble,
     meaning=lambda binding, memory, element, value: memory.add(element, value, _order(binding)),
@@ -285,44 +285,44 @@ def mailbox_cuda(scalar: Scalar) -> str:
 
 
 _WORD_8 = """\
-static __device__ __forceinline__ void prism_word_store(unsigned long long* p, unsigned int value, unsigned int epoch) {
+static __device__ __forceinline__ void px_word_store(unsigned long long* p, unsigned int value, unsigned int epoch) {
     const unsigned long long word = (unsigned long long)epoch << 32 | value;
     asm volatile("st.relaxed.gpu.global.b64 [%0], %1;" :: "l"(__cvta_generic_to_global(p)), "l"(word));
 }
-static __device__ __forceinline__ unsigned long long prism_word_make(unsigned int value, unsigned int epoch) {
+static __device__ __forceinline__ unsigned long long px_word_make(unsigned int value, unsigned int epoch) {
     return (unsigned long long)epoch << 32 | value;
 }
-static __device__ __forceinline__ void prism_word_load(
+static __device__ __forceinline__ void px_word_load(
     const unsigned long long* p, bool wanted, unsigned long long& word) {
     asm volatile("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p ld.relaxed.gpu.global.b64 %0, [%1]; }"
                  : "+l"(word) : "l"(__cvta_generic_to_global(p)), "r"((int)wanted));
 }
-static __device__ __forceinline__ unsigned int prism_word_tag(unsigned long long word) {
+static __device__ __forceinline__ unsigned int px_word_tag(unsigned long long word) {
     return (unsigned int)(word >> 32);
 }
-static __device__ __forceinline__ unsigned int prism_word_value(unsigned long long word) {
+static __device__ __forceinline__ unsigned int px_word_value(unsigned long long word) {
     return (unsigned int)word;
 }
 """
 
 _WORD_16 = """\
-static __device__ __forceinline__ void prism_word_store(ulonglong2* p, unsigned long long value, unsigned int epoch) {
+static __device__ __forceinline__ void px_word_store(ulonglong2* p, unsigned long long value, unsigned int epoch) {
     asm volatile("{ .reg .b128 w; mov.b128 w, {%1, %2}; st.relaxed.gpu.global.b128 [%0], w; }"
                  :: "l"(__cvta_generic_to_global(p)), "l"(value), "l"((unsigned long long)epoch));
 }
-static __device__ __forceinline__ ulonglong2 prism_word_make(unsigned long long value, unsigned int epoch) {
+static __device__ __forceinline__ ulonglong2 px_word_make(unsigned long long value, unsigned int epoch) {
     return make_ulonglong2(value, (unsigned long long)epoch);
 }
-static __device__ __forceinline__ void prism_word_load(
+static __device__ __forceinline__ void px_word_load(
     const ulonglong2* p, bool wanted, ulonglong2& word) {
     asm volatile("{ .reg .b128 w; .reg .pred p; setp.ne.s32 p, %3, 0; mov.b128 w, {%0, %1};"
                  " @p ld.relaxed.gpu.global.b128 w, [%2]; mov.b128 {%0, %1}, w; }"
                  : "+l"(word.x), "+l"(word.y) : "l"(__cvta_generic_to_global(p)), "r"((int)wanted));
 }
-static __device__ __forceinline__ unsigned int prism_word_tag(const ulonglong2& word) {
+static __device__ __forceinline__ unsigned int px_word_tag(const ulonglong2& word) {
     return (unsigned int)word.y;
 }
-static __device__ __forceinline__ unsigned long long prism_word_value(const ulonglong2& word) {
+static __device__ __forceinline__ unsigned long long px_word_value(const ulonglong2& word) {
     return word.x;
 }
 """
@@ -337,31 +337,31 @@ def _receive_preamble(binding: Binding) -> str:
     word = mailbox_cuda(scalar)
     return f"""\
 template <int N>
-static __device__ __forceinline__ void prism_receive_{scalar.name}(
+static __device__ __forceinline__ void px_receive_{scalar.name}(
     const {word}* p, {scalar.cuda} (&values)[N], int stride, int valid, {scalar.cuda} otherwise, unsigned int epoch) {{
     {word} words[N];
     #pragma unroll
-    for (int k = 0; k < N; ++k) words[k] = prism_word_make({to_bits(scalar, "otherwise")}, epoch);
+    for (int k = 0; k < N; ++k) words[k] = px_word_make({to_bits(scalar, "otherwise")}, epoch);
     bool waiting;
     do {{
         #pragma unroll
-        for (int k = 0; k < N; ++k) prism_word_load(p + (long long)k * stride, k < valid, words[k]);
+        for (int k = 0; k < N; ++k) px_word_load(p + (long long)k * stride, k < valid, words[k]);
         waiting = false;
         #pragma unroll
-        for (int k = 0; k < N; ++k) waiting |= prism_word_tag(words[k]) != epoch;
+        for (int k = 0; k < N; ++k) waiting |= px_word_tag(words[k]) != epoch;
     }} while (waiting);
     #pragma unroll
-    for (int k = 0; k < N; ++k) values[k] = {from_bits(scalar, "prism_word_value(words[k])")};
+    for (int k = 0; k < N; ++k) values[k] = {from_bits(scalar, "px_word_value(words[k])")};
 }}
 """
 
 
 def _publish_cuda(binding: Binding, box: str, value: str, epoch: str) -> str:
-    return f"prism_word_store({box}, {to_bits(scalar_of(binding), value)}, {epoch})"
+    return f"px_word_store({box}, {to_bits(scalar_of(binding), value)}, {epoch})"
 
 
 def _receive_cuda(binding: Binding, boxes: str, values: str, *operands: str) -> str:
-    return f"prism_receive_{scalar_of(binding).name}({boxes}, {values}, {', '.join(operands)})"
+    return f"px_receive_{scalar_of(binding).name}({boxes}, {values}, {', '.join(operands)})"
 
 
 def _receive_meaning(
