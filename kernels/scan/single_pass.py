@@ -25,7 +25,7 @@ from prism.lang import (
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
-@may_alias("x", "y")
+#@may_alias("x", "y")
 def scan(
     x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], n: int64 @ grid[1], identity: T @ grid[1],
     words: ptr(mailbox(T)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint32) @ grid[1],

@@ -76,9 +76,7 @@ def _finish(node: Apply) -> Callable[[Frame, Any], Any]:
 
 
 def _elementwise(scope: Scope, node: Apply, binding: Binding) -> Eval:
-    from prism.interpret.expressions import compile_expression
-
-    operands = [(compile_expression(scope, a), dtype_of(a.type)) for a in node.arguments]
+    operands = [(scope.evaluate(a), dtype_of(a.type)) for a in node.arguments]
     meaning, finish = node.intrinsic.meaning, _finish(node)
     assert meaning is not None
 
@@ -93,10 +91,8 @@ def _typed(value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _collective(scope: Scope, node: Apply, binding: Binding) -> Eval:
-    from prism.interpret.expressions import compile_expression
-
     intrinsic, finish = node.intrinsic, _finish(node)
-    operands = [(compile_expression(scope, a), dtype_of(a.type)) for a in node.arguments]
+    operands = [(scope.evaluate(a), dtype_of(a.type)) for a in node.arguments]
     meaning = intrinsic.meaning
     assert meaning is not None
 
@@ -104,7 +100,8 @@ def _collective(scope: Scope, node: Apply, binding: Binding) -> Eval:
         threads = frame.block.machine.threads
         size = intrinsic.requires.size if intrinsic.requires.level == Level.THREAD else threads
         values = [
-            np.broadcast_to(np.asarray(operand(frame), dtype), (threads,)).reshape(-1, size) for operand, dtype in operands
+            np.broadcast_to(np.asarray(operand(frame), dtype), (threads,)).reshape(-1, size)
+            for operand, dtype in operands
         ]
         if frame.mask is True:
             return finish(frame, np.asarray(meaning(binding, *values)).reshape(threads))
@@ -158,14 +155,10 @@ def _memory(scope: Scope, node: Apply, binding: Binding, pairs: list[tuple[Param
 
         def evaluate(frame: Frame) -> Any:
             lanes, values, found = prepare(frame)
-            return deliver(frame, lanes, [_plain(v) for v in values], found)
+            return deliver(frame, lanes, values, found)
 
         return evaluate
     return _blocking(scope, node, prepare, deliver)
-
-
-def _plain(value: Any) -> Any:
-    return value
 
 
 def _blocking(scope: Scope, node: Apply, prepare: Any, deliver: Any) -> Eval:
@@ -192,8 +185,6 @@ class _Rows(np.ndarray[Any, Any]):
 
 
 def _operand(scope: Scope, parameter: Parameter, argument: Expr) -> Operand:
-    from prism.interpret.expressions import compile_expression
-
     if parameter.kind == "element" and isinstance(argument, Element):
         locate = address_of(scope, argument)
 
@@ -205,7 +196,7 @@ def _operand(scope: Scope, parameter: Parameter, argument: Expr) -> Operand:
         return reference
     if isinstance(argument, Item) and parameter.kind == "element":
         raise TypeError(f"`{parameter.name}` takes an element of memory, not of a local array")
-    value = compile_expression(scope, argument)
+    value = scope.evaluate(argument)
     if parameter.kind == "array":
         return lambda frame, lanes: _rows(value(frame), lanes)
     dtype = dtype_of(argument.type)
@@ -223,7 +214,9 @@ def _operand(scope: Scope, parameter: Parameter, argument: Expr) -> Operand:
 
 def _rows(local: Local, lanes: Any) -> Any:
     data = local.data
-    flat = data.reshape(-1, data.shape[-1]).T[lanes] if local.each else np.repeat(data.reshape(1, -1), len(lanes), axis=0)
+    flat = (
+        data.reshape(-1, data.shape[-1]).T[lanes] if local.each else np.repeat(data.reshape(1, -1), len(lanes), axis=0)
+    )
     rows = np.ascontiguousarray(flat).view(_Rows)
     rows.local, rows.lanes = local, lanes
     return rows

@@ -9,7 +9,7 @@ import numpy as np
 
 from prism.interpret.barriers import agreement
 from prism.interpret.errors import BoundsError
-from prism.interpret.expressions import compile_expression, local_checker, local_of, outside_local, owned
+from prism.interpret.expressions import local_checker, local_of, outside_local
 from prism.interpret.frame import Frame, Local, make_local
 from prism.interpret.lanes import Mask, union
 from prism.interpret.memory import Address, Checker, Region, typed
@@ -17,7 +17,20 @@ from prism.interpret.pointers import address_of
 from prism.interpret.scope import Eval, Run, Scope
 from prism.interpret.values import dtype_of, merge
 from prism.lang.perspective import Level
-from prism.lang.tree import Array, Assign, Component, Declare, Element, Item, Pointer, Scalar, SharedDeclare, Symbol, Var, Vector
+from prism.lang.tree import (
+    Array,
+    Assign,
+    Component,
+    Declare,
+    Element,
+    Item,
+    Pointer,
+    Scalar,
+    SharedDeclare,
+    Symbol,
+    Var,
+    Vector,
+)
 
 
 def per_thread(symbol: Symbol) -> bool:
@@ -31,7 +44,7 @@ def compile_declare(scope: Scope, statement: Declare) -> Run:
     if isinstance(symbol.type, Array):
         return _declare_array(scope, statement, symbol.type)
     if statement.value is not None:
-        return _store_variable(scope, symbol, owned(scope, statement.value), statement, fresh=True)
+        return _store_variable(scope, symbol, scope.keep(statement.value), statement, fresh=True)
     slot, check = scope.slot(symbol), scope.check
     dtype = dtype_of(symbol.type) if isinstance(symbol.type, Scalar | Vector) else None
     each, length = per_thread(symbol), symbol.type.length if isinstance(symbol.type, Vector) else 0
@@ -51,7 +64,7 @@ def compile_declare(scope: Scope, statement: Declare) -> Run:
 
 def _declare_array(scope: Scope, statement: Declare, type_: Array) -> Run:
     slot, each, check = scope.slot(statement.symbol), per_thread(statement.symbol), scope.check
-    value = None if statement.value is None else compile_expression(scope, statement.value)
+    value = None if statement.value is None else scope.evaluate(statement.value)
 
     def run(frame: Frame) -> bool:
         local = make_local(type_, each, frame.block.machine.threads, check)
@@ -109,21 +122,20 @@ def compile_assign(scope: Scope, statement: Assign) -> Run:
     """`target = value`: the value is evaluated first."""
     match statement.target:
         case Var():
-            return _store_variable(scope, statement.target.symbol, owned(scope, statement.value), statement)
+            return _store_variable(scope, statement.target.symbol, scope.keep(statement.value), statement)
         case Item():
-            return _store_item(scope, statement.target, compile_expression(scope, statement.value))
+            return _store_item(scope, statement.target, scope.evaluate(statement.value))
         case Element():
-            return _store_element(scope, statement.target, compile_expression(scope, statement.value))
+            return _store_element(scope, statement.target, scope.evaluate(statement.value))
         case Component():
-            return _store_component(scope, statement.target, compile_expression(scope, statement.value))
+            return _store_component(scope, statement.target, scope.evaluate(statement.value))
         case other:
             raise TypeError(f"{type(other).__name__} is no target")
 
 
 def _store_variable(scope: Scope, symbol: Symbol, value: Eval, node: Assign | Declare, *, fresh: bool = False) -> Run:
     slot, each = scope.slot(symbol), per_thread(symbol)
-    valued = isinstance(symbol.type, Scalar | Vector)
-    dtype = dtype_of(symbol.type) if isinstance(symbol.type, Scalar | Vector) else None
+    type_ = symbol.type if isinstance(symbol.type, Scalar | Vector) else None
     scalar = isinstance(symbol.type, Scalar)
     agree = agreement(scope, symbol.perspective, node.span, f"value of `{symbol.name}`")
 
@@ -134,8 +146,8 @@ def _store_variable(scope: Scope, symbol: Symbol, value: Eval, node: Assign | De
         if not each:
             if scalar and isinstance(found, np.ndarray):
                 found = found[frame.first()].item()
-        elif frame.mask is not True and valued and not fresh and dtype is not None:
-            found = merge(frame.mask, found, frame.values[slot], dtype)
+        elif frame.mask is not True and type_ is not None and not fresh:
+            found = merge(frame.mask, found, frame.values[slot], type_)
         frame.values[slot] = found
         if frame.holes:
             _fill(frame, slot, fresh or not each)
@@ -183,11 +195,12 @@ def write_local(frame: Frame, local: Local, where: tuple[Any, ...], found: Any) 
         return
     lanes = frame.active()
     picked = tuple(k[lanes] if isinstance(k, np.ndarray) else k for k in where)
-    local.data[(*picked, lanes)] = found[lanes] if _varies(found, local, frame) else found
+    local.data[(*picked, lanes)] = found[lanes] if _varies(found, local, where) else found
 
 
-def _varies(found: Any, local: Local, frame: Frame) -> bool:
-    return isinstance(found, np.ndarray) and not (found.ndim == 1 and len(found) != frame.block.machine.threads)
+def _varies(found: Any, local: Local, where: tuple[Any, ...]) -> bool:
+    """Whether a value has one entry a thread; vectors have an axis of components."""
+    return isinstance(found, np.ndarray) and found.ndim == local.data.ndim - len(where)
 
 
 def _store_element(scope: Scope, target: Element, value: Eval) -> Run:
@@ -223,11 +236,13 @@ def _many(found: Any, region: Region) -> bool:
 
 def outside(target: Element, frame: Frame, region: Region, text: str) -> BoundsError:
     """Return the error of an index that NumPy refused."""
-    return BoundsError(f"`{region.name}`: {text}", target.span, perspective=target.perspective, block=frame.block.number)
+    return BoundsError(
+        f"`{region.name}`: {text}", target.span, perspective=target.perspective, block=frame.block.number
+    )
 
 
 def _store_component(scope: Scope, target: Component, value: Eval) -> Run:
-    index = compile_expression(scope, target.index)
+    index = scope.evaluate(target.index)
     if isinstance(target.vector, Item):
         return _store_item_component(scope, target.vector, index, value)
     assert isinstance(target.vector, Var)

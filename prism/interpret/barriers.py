@@ -31,7 +31,9 @@ def _barrier(barrier: Barrier) -> Run:
     def run(frame: Frame) -> bool:
         machine = frame.block.machine
         if unit.level > Level.BLOCK or (unit.level == Level.BLOCK and unit.size != 1):
-            raise BarrierError(f"a barrier of {unit} is beyond the reference machine", barrier.before.span, perspective=unit)
+            raise BarrierError(
+                f"a barrier of {unit} is beyond the reference machine", barrier.before.span, perspective=unit
+            )
         size = machine.threads if unit.level == Level.BLOCK else unit.size
         members = machine.everyone.reshape(-1, size)
         if frame.mask is not True:

@@ -15,11 +15,8 @@ ALIGN = 16
 
 def compile_call(scope: Scope, node: Call) -> Eval:
     """A call: every unit of the callee's perspective inside the current one runs it."""
-    from prism.interpret.compiler import compile_function
-    from prism.interpret.expressions import owned
-
-    code = compile_function(scope.shop, node.function)
-    arguments = [owned(scope, argument) for argument in node.arguments]
+    code = scope.shop.function(scope.shop, node.function)
+    arguments = [scope.keep(argument) for argument in node.arguments]
     base = frame_of(scope, node)
     scope.high = max(scope.high, base + code.bytes)
     unit = node.function.bound.code

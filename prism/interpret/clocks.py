@@ -40,7 +40,9 @@ class Clocks:
 
     def __init__(self, blocks: int, threads: int) -> None:
         if blocks * threads > LIMIT:
-            raise ValueError(f"check=True is for launches of at most {LIMIT} threads, not {blocks} x {threads}; use fewer blocks")
+            raise ValueError(
+                f"check=True is for launches of at most {LIMIT} threads, not {blocks} x {threads}; use fewer blocks"
+            )
         self.threads = threads
         self.known = np.zeros((blocks * threads, blocks * threads), np.int32)
         np.fill_diagonal(self.known, 1)
@@ -85,14 +87,18 @@ class _Accesses:
     """For each location the accesses of one kind that a later write may conflict with: one, or a row of one a thread."""
 
     def __init__(self, locations: int, width: int) -> None:
-        self.thread = np.full(locations, -1, np.int32)
-        self.clock = np.zeros(locations, np.int32)
-        self.site = np.zeros(locations, np.int32)
-        self.row = np.full(locations, -1, np.int32)
-        self.clocks = np.zeros((0, width), np.int32)
-        self.sites = np.zeros((0, width), np.int32)
+        self.locations, self.width = locations, width
         self.free: list[int] = []
         self.used = False
+
+    def start(self) -> None:
+        """Make room, at the first access."""
+        if self.used:
+            return
+        self.used = True
+        self.thread, self.row = np.full((2, self.locations), -1, np.int32)
+        self.clock, self.site = np.zeros((2, self.locations), np.int32)
+        self.clocks, self.sites = np.zeros((2, 0, self.width), np.int32)
 
     def conflict(self, at: Any, by: Any, known: Any) -> Conflict | None:
         if not self.used:
@@ -111,7 +117,7 @@ class _Accesses:
         return None
 
     def record(self, at: Any, by: Any, known: Any, site: int) -> None:
-        self.used = True
+        self.start()
         clock = known[by, by]
         thread, rows = self.thread[at], self.row[at]
         alone = (rows < 0) & ((thread < 0) | (thread == by) | (known[by, thread] >= self.clock[at]))
@@ -189,7 +195,7 @@ class Shadow:
 
     def _overwrite(self, at: Any, by: Any, site: int) -> Conflict | None:
         writes = self._writes
-        writes.used = True
+        writes.start()
         writes.thread[at] = by
         lost = writes.thread[at] != by
         if lost.any():

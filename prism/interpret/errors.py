@@ -58,7 +58,13 @@ class MachineError(Exception):
         place = "" if self.thread is None else f"thread {self.thread} of block {self.block}"
         notes = tuple(note for note in (place, *self.notes) if note)
         fault = type(f"_{self.code}", (_Fault,), {"code": self.code})(
-            span=self.access, labels=labels, kind=self.code, what=self.what, here=self.here, facts=notes, advice=self.barrier
+            span=self.access,
+            labels=labels,
+            kind=self.code,
+            what=self.what,
+            here=self.here,
+            facts=notes,
+            advice=self.barrier,
         )
         return render(fault, colour=colour)
 

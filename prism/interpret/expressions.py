@@ -14,7 +14,7 @@ from prism.interpret.lanes import both, minus
 from prism.interpret.memory import Checker
 from prism.interpret.pointers import address_of, pointer_value
 from prism.interpret.scope import Eval, Scope
-from prism.interpret.values import binary, cast, dtype_of, merge, unary, wrap
+from prism.interpret.values import binary, cast, merge, unary, wrap
 from prism.lang.perspective import Level
 from prism.lang.tree import (
     Apply,
@@ -85,19 +85,6 @@ def is_pure(scope: Scope, node: Expr) -> bool:
     return not isinstance(node, risky) and all(is_pure(scope, part) for part in operands(node))
 
 
-def owned(scope: Scope, node: Expr) -> Eval:
-    """Return the closure of a value that is kept: a copy where it would be a view of an array's row."""
-    value = compile_expression(scope, node)
-    if not isinstance(node, Item | Component | Select | Cast) or not isinstance(node.type, Scalar | Vector):
-        return value
-
-    def copied(frame: Frame) -> Any:
-        result = value(frame)
-        return result.copy() if isinstance(result, np.ndarray) else result
-
-    return copied
-
-
 def compile_const(node: Const) -> Eval:
     """A literal."""
     value = wrap(node.type)(node.value) if isinstance(node.type, Scalar) else node.value
@@ -132,13 +119,13 @@ def compile_var(scope: Scope, node: Var) -> Eval:
 
 def compile_unary(scope: Scope, node: Unary) -> Eval:
     """`-`, `~`, `not`."""
-    operand, apply = compile_expression(scope, node.operand), unary(node.op, scalar_type(node))
+    operand, apply = scope.evaluate(node.operand), unary(node.op, scalar_type(node))
     return lambda frame: apply(operand(frame))
 
 
 def compile_binary(scope: Scope, node: Binary) -> Eval:
     """An operator; `and` and `or` evaluate their right side only where it decides."""
-    left, right = compile_expression(scope, node.left), compile_expression(scope, node.right)
+    left, right = scope.evaluate(node.left), scope.evaluate(node.right)
     if node.op in ("and", "or"):
         return _logical(node.op == "and", left, right, is_pure(scope, node.right))
     apply = binary(node.op, scalar_type(node.left))
@@ -168,17 +155,18 @@ def _logical(conjunction: bool, left: Eval, right: Eval, pure: bool) -> Eval:
 
 def compile_select(scope: Scope, node: Select) -> Eval:
     """`then if condition else otherwise`."""
-    condition = compile_expression(scope, node.condition)
-    then, otherwise = compile_expression(scope, node.then), compile_expression(scope, node.otherwise)
+    condition = scope.evaluate(node.condition)
+    then, otherwise = scope.evaluate(node.then), scope.evaluate(node.otherwise)
     pure = is_pure(scope, node.then) and is_pure(scope, node.otherwise)
-    dtype = dtype_of(node.type)
+    type_ = node.type
+    assert isinstance(type_, Scalar | Vector)
 
     def evaluate(frame: Frame) -> Any:
         chosen = condition(frame)
         if not isinstance(chosen, np.ndarray):
             return then(frame) if chosen else otherwise(frame)
         if pure:
-            return merge(chosen, then(frame), otherwise(frame), dtype)
+            return merge(chosen, then(frame), otherwise(frame), type_)
         mask = frame.mask
         yes = both(mask, chosen)
         no = minus(mask, yes)
@@ -189,14 +177,14 @@ def compile_select(scope: Scope, node: Select) -> Eval:
         frame.mask = no
         second = otherwise(frame)
         frame.mask = mask
-        return merge(chosen, first, second, dtype)
+        return merge(chosen, first, second, type_)
 
     return evaluate
 
 
 def compile_cast(scope: Scope, node: Cast) -> Eval:
     """A conversion."""
-    operand, convert = compile_expression(scope, node.operand), cast(scalar_type(node.operand), scalar_type(node))
+    operand, convert = scope.evaluate(node.operand), cast(scalar_type(node.operand), scalar_type(node))
     return lambda frame: convert(operand(frame))
 
 
@@ -240,7 +228,7 @@ def compile_count(node: Count) -> Eval:
 
 def compile_component(scope: Scope, node: Component) -> Eval:
     """A vector's component."""
-    vector, index = compile_expression(scope, node.vector), compile_expression(scope, node.index)
+    vector, index = scope.evaluate(node.vector), scope.evaluate(node.index)
 
     def component(frame: Frame) -> Any:
         whole, k = vector(frame), index(frame)
@@ -257,7 +245,7 @@ def compile_component(scope: Scope, node: Component) -> Eval:
 
 def local_of(scope: Scope, node: Item) -> tuple[int, list[Eval]]:
     """Return the slot of an item's array and the closures of its indices."""
-    return scope.slot(node.symbol), [compile_expression(scope, index) for index in node.indices]
+    return scope.slot(node.symbol), [scope.evaluate(index) for index in node.indices]
 
 
 def compile_item(scope: Scope, node: Item) -> Eval:
@@ -287,7 +275,9 @@ def compile_item(scope: Scope, node: Item) -> Eval:
 
 def outside_local(node: Item, frame: Frame, local: Local, text: str) -> BoundsError:
     """Return the error of an index that NumPy refused."""
-    return BoundsError(f"`{node.symbol.name}`: {text}", node.span, perspective=node.perspective, block=frame.block.number)
+    return BoundsError(
+        f"`{node.symbol.name}`: {text}", node.span, perspective=node.perspective, block=frame.block.number
+    )
 
 
 def read_local(frame: Frame, local: Local, where: tuple[Any, ...]) -> Any:

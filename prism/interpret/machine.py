@@ -13,6 +13,7 @@ from prism.interpret.calls import narrow
 from prism.interpret.clocks import Clocks, Shadow
 from prism.interpret.compiler import compile_function
 from prism.interpret.errors import DeadlockError
+from prism.interpret.expressions import compile_expression
 from prism.interpret.frame import Block, Frame, Machine
 from prism.interpret.lanes import Lanes
 from prism.interpret.memory import Address, Region, region_of
@@ -73,7 +74,7 @@ def run(
 def _shop(program: Program, check: bool) -> Shop:
     key = (id(program), check)
     if key not in _KEPT:
-        _KEPT[key] = (program, Shop(program, check))
+        _KEPT[key] = (program, Shop(program, check, compile_expression, compile_function))
         while len(_KEPT) > 64:
             _KEPT.popitem(last=False)
     _KEPT.move_to_end(key)

@@ -163,7 +163,9 @@ class Checker:
 
 def _remedy(same_block: bool, one: int, two: int) -> str:
     if not same_block:
-        return "no barrier joins two blocks: let one kernel write and the next read, or pass the value through a mailbox"
+        return (
+            "no barrier joins two blocks: let one kernel write and the next read, or pass the value through a mailbox"
+        )
     size = 32
     while one // size != two // size:
         size *= 2

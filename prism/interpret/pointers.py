@@ -18,9 +18,7 @@ Locate = Callable[[Frame], tuple[Region, Any]]
 
 def address_of(scope: Scope, node: Element) -> Locate:
     """Return the closure that gives an element's region and index: one int, or one a thread."""
-    from prism.interpret.expressions import compile_expression
-
-    return _locate(scope, node.symbol, [compile_expression(scope, index) for index in node.indices], node)
+    return _locate(scope, node.symbol, [scope.evaluate(index) for index in node.indices], node)
 
 
 def _locate(scope: Scope, symbol: Symbol, indices: list[Eval], node: Element | None) -> Locate:
@@ -40,13 +38,11 @@ def _locate(scope: Scope, symbol: Symbol, indices: list[Eval], node: Element | N
 
 def _through_views(scope: Scope, symbol: Symbol, indices: list[Eval]) -> tuple[Symbol, list[Eval]]:
     """Return the object behind a chain of views, and the closures of the indices into it."""
-    from prism.interpret.expressions import compile_expression
-
     while symbol.view is not None:
         view = symbol.view
         scope.bound.update(zip(view.params, indices, strict=True))
         outer, scope.origin = scope.origin, scope.origins.get(symbol)
-        indices = [compile_expression(scope, index) for index in view.index]
+        indices = [scope.evaluate(index) for index in view.index]
         scope.origin = outer
         for parameter in view.params:
             del scope.bound[parameter]

@@ -6,10 +6,31 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from prism.interpret.frame import Frame
 from prism.lang.perspective import Perspective
 from prism.lang.plan import Layout, Program
-from prism.lang.tree import Apply, Body, Call, Expr, Expression, Function, Stmt, Symbol, While, children, expressions, operands
+from prism.lang.tree import (
+    Apply,
+    Body,
+    Call,
+    Cast,
+    Component,
+    Expr,
+    Expression,
+    Function,
+    Item,
+    Scalar,
+    Select,
+    Stmt,
+    Symbol,
+    Vector,
+    While,
+    children,
+    expressions,
+    operands,
+)
 
 Eval = Callable[[Frame], Any]
 Run = Callable[[Frame], bool]  # tells whether no thread goes on after it
@@ -41,6 +62,8 @@ class Shop:
 
     program: Program
     check: bool
+    expression: Callable[[Scope, Expr], Eval]
+    function: Callable[[Shop, Function], Code]
     codes: dict[Function, Code] = field(default_factory=dict)
     waiting: dict[Function, bool] = field(default_factory=dict)
 
@@ -81,6 +104,22 @@ class Scope:
         """Whether the run is checked."""
         return self.shop.check
 
+    def evaluate(self, node: Expr) -> Eval:
+        """Return the closure of an expression."""
+        return self.shop.expression(self, node)
+
+    def keep(self, node: Expr) -> Eval:
+        """Return the closure of a value that is kept: a copy where it would be a view of an array's row."""
+        value = self.evaluate(node)
+        if not isinstance(node, Item | Component | Select | Cast) or not isinstance(node.type, Scalar | Vector):
+            return value
+
+        def copied(frame: Frame) -> Any:
+            result = value(frame)
+            return result.copy() if isinstance(result, np.ndarray) else result
+
+        return copied
+
     def slot(self, symbol: Symbol) -> int:
         """Return the slot of a variable."""
         if symbol not in self.slots:
@@ -109,7 +148,9 @@ def spins(loop: While) -> bool:
 
 
 def _polls(node: Stmt | Expr) -> bool:
-    if isinstance(node, Apply) and any(p.atomic and p.effect == "read" and not p.mailbox for p in node.intrinsic.parameters):
+    if isinstance(node, Apply) and any(
+        p.atomic and p.effect == "read" and not p.mailbox for p in node.intrinsic.parameters
+    ):
         return True
     return any(_polls(part) for part in parts(node))
 

@@ -14,11 +14,10 @@ from prism.interpret import waiting
 from prism.interpret.assign import compile_assign, compile_declare, compile_shared
 from prism.interpret.barriers import agreement, barriers_before
 from prism.interpret.calls import narrow
-from prism.interpret.expressions import compile_expression, owned
 from prism.interpret.frame import Frame
 from prism.interpret.lanes import both, minus, union
 from prism.interpret.scope import Eval, Piece, Run, Scope, uses
-from prism.interpret.values import dtype_of, merge
+from prism.interpret.values import merge
 from prism.lang.perspective import Level
 from prism.lang.tree import (
     Assign,
@@ -107,7 +106,7 @@ def _dispatch(scope: Scope, statement: Stmt) -> Piece:  # noqa: C901
 
 def compile_evaluate(scope: Scope, statement: Evaluate) -> Piece:
     """A call for its effect."""
-    value = compile_expression(scope, statement.value)
+    value = scope.evaluate(statement.value)
 
     def run(frame: Frame) -> bool:
         value(frame)
@@ -121,7 +120,7 @@ def compile_evaluate(scope: Scope, statement: Evaluate) -> Piece:
 
 def condition_of(scope: Scope, statement: If | While) -> Eval:
     """Return the closure of a condition; checked, that the threads of a unit agree."""
-    condition = compile_expression(scope, statement.condition)
+    condition = scope.evaluate(statement.condition)
     check = agreement(scope, scope.code, statement.condition.span, "condition")
     if check is None:
         return condition
@@ -210,7 +209,7 @@ def _loop(condition: Eval, body: Run, advance: Callable[[Frame], None] | None) -
 
 def compile_for(scope: Scope, statement: For) -> Piece:
     """A counted loop; the bounds are evaluated once."""
-    bounds = tuple(compile_expression(scope, bound) for bound in (statement.start, statement.stop, statement.step))
+    bounds = tuple(scope.evaluate(bound) for bound in (statement.start, statement.stop, statement.step))
     slot = scope.slot(statement.symbol)
     outer, scope.waits = scope.waits, []
     body = compile_body(scope, statement.body)
@@ -277,13 +276,12 @@ def compile_return(scope: Scope, statement: Return) -> Piece:
     """`return`, for the threads that reach it."""
     if statement.value is None:
         return Piece(lambda frame: True)
-    value, type_ = owned(scope, statement.value), statement.value.type
-    dtype = dtype_of(type_) if isinstance(type_, Scalar | Vector) else None
+    value, type_ = scope.keep(statement.value), statement.value.type
 
     def run(frame: Frame) -> bool:
         found = value(frame)
-        if frame.mask is not True and frame.result is not None and dtype is not None:
-            found = merge(frame.mask, found, frame.result, dtype)
+        if frame.mask is not True and frame.result is not None and isinstance(type_, Scalar | Vector):
+            found = merge(frame.mask, found, frame.result, type_)
         frame.result = found
         return True
 
@@ -313,30 +311,41 @@ def compile_group(scope: Scope, statement: Group) -> Piece:
     return Piece(run)
 
 
-def compile_split(scope: Scope, statement: Split) -> Piece:
-    """Different units run different arms, interleaved where one may wait."""
-    outer, waits = scope.code, scope.waits
-    arms = []
-    for arm in statement.arms:
-        scope.code, scope.waits = type(outer)(statement.level, arm.size), []
-        arms.append((arm.first, arm.size, compile_body(scope, arm.body)))
-    scope.code, scope.waits = outer, waits
-    blocks = statement.level == Level.BLOCK
+Arms = list[tuple[int, int, Piece]]
 
-    def frames(frame: Frame) -> list[tuple[Piece, Frame]]:
+
+def _arms_of(arms: Arms, level: Level) -> Callable[[Frame], list[tuple[Piece, Frame]]]:
+    """Return the function that gives a frame's arms, and a frame for each that some of its threads run."""
+
+    def block_arms(frame: Frame) -> list[tuple[Piece, Frame]]:
+        return [
+            (body, frame.arm(frame.mask, frame.lanes, frame.bid - first))
+            for first, size, body in arms
+            if first <= frame.bid < first + size
+        ]
+
+    def thread_arms(frame: Frame) -> list[tuple[Piece, Frame]]:
         found = []
         for number in frame.block.machine.order(len(arms)):
             first, size, body = arms[number]
-            if blocks:
-                if first <= frame.bid < first + size:
-                    found.append((body, frame.arm(frame.mask, frame.lanes, frame.bid - first)))
-                continue
             lanes, inside = frame.lanes.arm(first, size)
             mask = both(frame.mask, inside)
             if mask is not False:
                 found.append((body, frame.arm(mask, lanes, frame.bid)))
         return found
 
+    return block_arms if level == Level.BLOCK else thread_arms
+
+
+def compile_split(scope: Scope, statement: Split) -> Piece:
+    """Different units run different arms, interleaved where one may wait."""
+    outer, waits = scope.code, scope.waits
+    arms: Arms = []
+    for arm in statement.arms:
+        scope.code, scope.waits = type(outer)(statement.level, arm.size), []
+        arms.append((arm.first, arm.size, compile_body(scope, arm.body)))
+    scope.code, scope.waits = outer, waits
+    frames = _arms_of(arms, statement.level)
     if any(body.run is None for _, _, body in arms):
         return Piece(None, _interleaved(frames))
 
@@ -375,7 +384,7 @@ def compile_view(scope: Scope, statement: Partition | Claim) -> Piece:
         slot = scope.origins[statement.view] = scope.fresh()
         offset: Eval = _opener
     else:
-        slot, offset = scope.slot(view.offset[0]), owned(scope, view.offset[1])
+        slot, offset = scope.slot(view.offset[0]), scope.keep(view.offset[1])
     waits, scope.waits = scope.waits, []
     body = compile_body(scope, statement.body)
     scope.waits = waits

@@ -172,12 +172,10 @@ def _saturate(values: Any, dtype: np.dtype[Any]) -> Any:
     return np.where(low, dtype.type(info.min), np.where(high, dtype.type(info.max), result))
 
 
-def merge(mask: Any, new: Any, old: Any, dtype: np.dtype[Any]) -> Any:
+def merge(mask: Any, new: Any, old: Any, type_: Scalar | Vector) -> Any:
     """Return `new` where `mask` holds, else `old`; both may be one value for all."""
+    dtype = dtype_of(type_)
     if old is None:
         old = dtype.type(0)
     new, old = np.asarray(new, dtype), np.asarray(old, dtype)
-    wide = max(new.ndim, old.ndim)
-    if wide == 2 or (wide == 1 and (new.ndim == 1 and new.shape[0] != mask.shape[0])):
-        mask = mask[:, None]
-    return np.where(mask, new, old)
+    return np.where(mask[:, None] if isinstance(type_, Vector) else mask, new, old)

@@ -10,7 +10,7 @@ import numpy as np
 from prism.interpret.calls import narrow
 from prism.interpret.frame import Frame, Wait
 from prism.interpret.lanes import both, minus, union
-from prism.interpret.scope import Eval, Piece, Run, Steps
+from prism.interpret.scope import Eval, Piece, Steps
 from prism.lang.diagnostics import Span
 from prism.lang.perspective import Perspective
 
@@ -184,8 +184,3 @@ def preceded(slot: int, offset: Eval, body: Steps) -> Steps:
         return (yield from body(frame))
 
     return steps
-
-
-__all__ = [
-    "Run", "branch", "counted", "interleave", "loop", "narrowed", "preceded", "sequence", "steps_of", "wait",
-]  # fmt: skip

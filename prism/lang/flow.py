@@ -12,11 +12,31 @@ from dataclasses import dataclass, field, replace
 
 from prism.lang import races
 from prism.lang.perspective import BLOCK, THREAD, Level, Perspective
-from prism.lang.plan import Access
+from prism.lang.place import shared_bytes
+from prism.lang.plan import Access, Layout
 from prism.lang.races import Facts, Form, Span
 from prism.lang.tree import (
-    Apply, Assign, Binary, Body, Call, Declare, Element, Expr, For, Function, Partition, Pointer, Select, SharedDeclare, Stmt,
-    Symbol, Var, View, children, expressions, operands,
+    Apply,
+    Assign,
+    Binary,
+    Body,
+    Call,
+    Declare,
+    Element,
+    Expr,
+    For,
+    Function,
+    Partition,
+    Pointer,
+    Select,
+    SharedDeclare,
+    Stmt,
+    Symbol,
+    Var,
+    View,
+    children,
+    expressions,
+    operands,
 )  # fmt: skip
 from prism.lang.types import UINT8
 
@@ -113,17 +133,17 @@ def uses(statement: Stmt) -> Iterator[Use]:
     target = statement.target if isinstance(statement, Assign) else None
     for expression in expressions(statement):
         if expression is target and isinstance(expression, Element):
-            for index in expression.indices:
+            for index in _indices(expression):
                 yield from _uses(index)
             yield Use(expression, "write")
         elif not (expression is target and isinstance(expression, Var)):
             yield from _uses(expression)
 
 
-def _uses(expression: Expr, conditional: bool = False) -> Iterator[Use]:
+def _uses(expression: Expr, conditional: bool = False) -> Iterator[Use]:  # noqa: C901
     match expression:
         case Element():
-            for index in expression.indices:
+            for index in _indices(expression):
                 yield from _uses(index, conditional)
             yield Use(expression, "read", conditional=conditional)
         case Apply():
@@ -131,7 +151,7 @@ def _uses(expression: Expr, conditional: bool = False) -> Iterator[Use]:
         case Call():
             for argument in expression.arguments:
                 if isinstance(argument, Element) and isinstance(argument.type, Pointer):
-                    for index in argument.indices:
+                    for index in _indices(argument):
                         yield from _uses(index, conditional)
                 else:
                     yield from _uses(argument, conditional)
@@ -146,6 +166,15 @@ def _uses(expression: Expr, conditional: bool = False) -> Iterator[Use]:
                 yield from _uses(operand, conditional)
 
 
+def _indices(element: Element) -> Iterator[Expr]:
+    """Its indices, and what its views compute from them at each access: a lambda may read memory or call a function."""
+    yield from element.indices
+    symbol = element.symbol
+    while symbol.view is not None:
+        yield from symbol.view.index
+        symbol = symbol.view.source
+
+
 def _apply(apply: Apply, conditional: bool) -> Iterator[Use]:
     """Its plain operands first, then its memory operands, as their parameters declare."""
     parameters = [p for p in apply.intrinsic.parameters if p.kind != "static"]
@@ -153,7 +182,7 @@ def _apply(apply: Apply, conditional: bool) -> Iterator[Use]:
     memory: list[Use] = []
     for parameter, argument in zip(parameters, apply.arguments, strict=False):
         if parameter.kind == "element" and isinstance(argument, Element):
-            for index in argument.indices:
+            for index in _indices(argument):
                 yield from _uses(index, conditional)
             quiet = parameter.atomic or parameter.mailbox
             kind = "atomic" if quiet else "read" if parameter.effect == "read" else "write"
@@ -173,16 +202,22 @@ class Objects:
     known: Facts
     live: Mapping[Symbol, frozenset[Symbol]]
     frames: Mapping[Call, Symbol]
+    ranges: Mapping[Symbol, Span] = field(default_factory=dict)
 
     def overlap(self, left: Symbol, right: Symbol) -> str | None:
         """Return why two different objects can share bytes: `alias` (pointers), `reuse` (shared memory), or None.
 
         Shared objects that are never live together may be laid out over one another, and a callee's frame over any object
-        that is not in scope at the call.
+        that is not in scope at the call. Where the layout is known (`ranges`: first byte and the one after the last), it decides.
         """
         shared = left in self.live, right in self.live
         if all(shared):
-            return None if left in self.live[right] or right in self.live[left] else "reuse"
+            if left in self.live[right] or right in self.live[left]:
+                return None
+            if left in self.ranges and right in self.ranges:
+                (a, b), (c, d) = self.ranges[left], self.ranges[right]
+                return "reuse" if a < d and c < b else None
+            return "reuse"
         if any(shared):
             return None
         if any(left.name in names and right.name in names for names in self.known.function.may_alias):
@@ -190,8 +225,8 @@ class Objects:
         return None
 
 
-def objects(known: Facts) -> Objects:
-    """Find a function's shared objects and calls, each with what is in scope there."""
+def objects(known: Facts, layouts: Mapping[Function, Layout] | None = None) -> Objects:
+    """Find a function's shared objects and calls, each with what is in scope there; layouts say which bytes are whose."""
     live: dict[Symbol, frozenset[Symbol]] = {}
     frames: dict[Call, Symbol] = {}
 
@@ -209,13 +244,21 @@ def objects(known: Facts) -> Objects:
                 visit(inner, scope)
 
     visit(known.function.body, frozenset())
-    return Objects(known, live, frames)
+    ranges: dict[Symbol, Span] = {}
+    if layouts is not None and known.function in layouts:
+        layout = layouts[known.function]
+        ranges = {symbol: (start, start + shared_bytes(symbol)) for symbol, start in layout.offsets.items()}
+        for call, frame in frames.items():
+            if id(call) in layout.frame and call.function in layouts:
+                start = layout.frame[id(call)]
+                ranges[frame] = (start, start + layouts[call.function].bytes)
+    return Objects(known, live, frames, ranges)
 
 
 def _calls(expression: Expr) -> Iterator[Call]:
     if isinstance(expression, Call):
         yield expression
-    for operand in operands(expression):
+    for operand in _indices(expression) if isinstance(expression, Element) else operands(expression):
         yield from _calls(operand)
 
 
@@ -254,11 +297,20 @@ def related(objects: Objects, first: Pending, second: Touch) -> Relation | None:
         found = _common(objects.known, first, earlier, second)
     if found.unit is None:
         return found
+    if found.unit.level == Level.GRID and (allowed := _allowed(earlier, second)) is not None:
+        found = Relation(allowed)
     if found.unit == THREAD:
         return Relation(None, "the same thread makes both")
     if first.synced is not None and found.unit <= first.synced[0]:
         return Relation(None, f"ordered by {first.synced[1]}")
     return found
+
+
+def _allowed(earlier: Touch, second: Touch) -> Perspective | None:
+    """Where `races="allow"` accepts conflicts between the units of a view of global memory: the unit that is still ordered."""
+    marked = [touch.steps[0] for touch in (earlier, second) if touch.steps and touch.steps[0].meaning.races == "allow"]
+    units = [step.view.perspective for step in marked]
+    return max(units, key=lambda unit: (unit.level, unit.size), default=None)
 
 
 def _common(known: Facts, first: Pending, earlier: Touch, second: Touch) -> Relation:
@@ -314,15 +366,21 @@ def _apart(known: Facts, left: Step, right: Step, source: Perspective, loops: li
 
 def resolve(symbol: Symbol, env: Env) -> tuple[Symbol, tuple[Symbol, ...]]:
     """Return the object behind a name, and the views between, outermost first."""
-    named, views = dict(env), []
+    named, views = dict(env), list[Symbol]()
     while True:
         if symbol.view is not None:
             views.append(symbol)
             symbol = symbol.view.source
-        elif symbol in named and named[symbol] is not symbol:
-            symbol = named.pop(symbol)
-        else:
-            return symbol, tuple(reversed(views))
+            continue
+        now = named.pop(symbol, symbol)
+        if now.view is None:
+            return now, tuple(reversed(views))
+        symbol = now
+
+
+def target(symbol: Symbol, env: Env) -> Symbol:
+    """Return the object or view that a pointer's value names."""
+    return symbol if symbol.view is not None else dict(env).get(symbol, symbol)
 
 
 def steps(
@@ -345,7 +403,7 @@ def _who(path: Path, unit: Perspective) -> Path | None:
     for length, entry in enumerate(path, 1):
         if isinstance(entry, Perspective):
             return None
-        if Perspective(entry[0], entry[1 + 1]) == unit:
+        if Perspective(entry[0], entry[2]) == unit:
             return path[:length]
     return None
 
@@ -396,5 +454,6 @@ def callees(function: Function) -> Iterator[Call]:
 
 __all__ = [
     "Env", "Exposed", "Objects", "Partition", "Path", "Pending", "Relation", "Step", "Summary", "Touch", "Use", "callees",
-    "conflicting", "index_span", "objects", "pointer_change", "related", "resolve", "spelled", "steps", "uses",
+    "conflicting", "index_span", "objects", "pointer_change", "related", "resolve", "spelled",
+    "steps", "target", "uses",
 ]  # fmt: skip

@@ -116,7 +116,7 @@ def lookup(scope: Scope, name: s.Name) -> s.Expr:
         return s.Resolved(value=BUILTINS[name.name], text=name.name, span=name.span)
     if hasattr(builtins, name.name):
         fail(errors.PythonBuiltin(span=name.span, name=name.name))
-    fail(errors.NotDefined(span=name.span, name=name.name))
+    fail(errors.not_defined(name.span, name.name))
 
 
 def constant(value: Any, text: str, span: Span) -> s.Expr:

@@ -12,8 +12,27 @@ from dataclasses import dataclass, field
 
 from prism.lang.perspective import Perspective
 from prism.lang.tree import (
-    Assign, Binary, Body, Cast, Const, Count, Declare, Expr, For, Function, Id, If, Item, Partition, Scalar, Stmt, Symbol,
-    Unary, Var, While, children,
+    Assign,
+    Binary,
+    Body,
+    Cast,
+    Const,
+    Count,
+    Declare,
+    Expr,
+    For,
+    Function,
+    Id,
+    If,
+    Item,
+    Partition,
+    Scalar,
+    Stmt,
+    Symbol,
+    Unary,
+    Var,
+    While,
+    children,
 )  # fmt: skip
 
 Atom = tuple[str, object, object]

@@ -34,9 +34,13 @@ def oracle(op: str, a: int, b: int, scalar: Scalar):
 @given(st.data())
 def test_integers(data):
     scalar = data.draw(st.sampled_from(INTEGERS))
-    low, high = (0, 2**scalar.bits - 1) if scalar.kind == "uint" else (-(2 ** (scalar.bits - 1)), 2 ** (scalar.bits - 1) - 1)
+    low, high = (
+        (0, 2**scalar.bits - 1) if scalar.kind == "uint" else (-(2 ** (scalar.bits - 1)), 2 ** (scalar.bits - 1) - 1)
+    )
     values = st.one_of(st.integers(low, high), st.sampled_from([low, high, 0, 1]))
-    op = data.draw(st.sampled_from(["+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "==", "!=", "<", "<=", ">", ">="]))
+    op = data.draw(
+        st.sampled_from(["+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "==", "!=", "<", "<=", ">", ">="])
+    )
     a, b = data.draw(values), data.draw(values)
     if op in ("<<", ">>"):
         b %= scalar.bits
@@ -60,7 +64,9 @@ def test_unary(scalar):
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.sampled_from(list(SCALARS.values())), st.sampled_from(list(SCALARS.values())), st.integers(-(2**63), 2**64 - 1))
+@given(
+    st.sampled_from(list(SCALARS.values())), st.sampled_from(list(SCALARS.values())), st.integers(-(2**63), 2**64 - 1)
+)
 def test_casts_of_integers(source, target, value):
     value = wrap(source)(value)
     if source.kind == "float" and target.integral:
@@ -76,7 +82,14 @@ def test_casts_of_integers(source, target, value):
 @pytest.mark.parametrize("name", ["float32", "float64"])
 def test_casts_of_floats_saturate(name):
     source = SCALARS[name]
-    for value, expected in ((1.9, 1), (-1.9, -1), (1e30, 2**31 - 1), (-1e30, -(2**31)), (math.nan, 0), (math.inf, 2**31 - 1)):
+    for value, expected in (
+        (1.9, 1),
+        (-1.9, -1),
+        (1e30, 2**31 - 1),
+        (-1e30, -(2**31)),
+        (math.nan, 0),
+        (math.inf, 2**31 - 1),
+    ):
         convert = cast(source, SCALARS["int32"])
         assert convert(value) == expected == convert(np.array([value], name))[0]
     assert cast(source, SCALARS["uint64"])(1e30) == 2**64 - 1

@@ -1,5 +1,6 @@
 """Branches and loops: each thread goes its own way, as the same code would alone."""
 
+# ruff: noqa: F821 -- names that kernels declare
 from __future__ import annotations
 
 import numpy as np
@@ -7,7 +8,17 @@ import pytest
 
 from prism.interpret import run
 from prism.lang import (
-    block, const, constexpr, device, grid, group, id, int32, partition, prism, ptr, requires, shared, split, template, thread,
+    block,
+    device,
+    grid,
+    group,
+    id,
+    int32,
+    partition,
+    prism,
+    ptr,
+    requires,
+    thread,
 )  # fmt: skip
 
 
@@ -148,4 +159,3 @@ def test_views_passed_on(program):
     for b in range(2):
         expected[100 * b + 4 : 100 * b + 68] = [1000 * b, 1000 * b + 1] * 32
     assert np.array_equal(y, expected)
-

@@ -1,5 +1,6 @@
 """Faults other than races, each at its line."""
 
+# ruff: noqa: F821 -- names that kernels declare
 from __future__ import annotations
 
 import numpy as np
@@ -7,8 +8,23 @@ import pytest
 
 from prism.interpret import BoundsError, DeadlockError, MisalignedError, UninitialisedError, run
 from prism.lang import (
-    block, const, grid, group, id, int32, load_relaxed, load_vector, mailbox, partition, prism, ptr, receive, requires,
-    shared, split, thread, vector,
+    block,
+    const,
+    grid,
+    group,
+    id,
+    int32,
+    load_relaxed,
+    load_vector,
+    mailbox,
+    partition,
+    prism,
+    ptr,
+    receive,
+    requires,
+    shared,
+    thread,
+    vector,
 )  # fmt: skip
 
 

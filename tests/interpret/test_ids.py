@@ -67,5 +67,3 @@ def test_arms(program, schedule):
     run(program(arms), 2, 64, [out], check=True, schedule=schedule)
     expected = [*range(100, 132), *range(200, 216), *[0] * 16]
     assert out.tolist() == [expected, expected]
-
-

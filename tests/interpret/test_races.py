@@ -1,5 +1,6 @@
 """Seeded races: each is found without its barrier, on every schedule, and with it there is nothing to report."""
 
+# ruff: noqa: F821, B007 -- names that kernels declare
 from __future__ import annotations
 
 import numpy as np
@@ -7,8 +8,23 @@ import pytest
 
 from prism.interpret import BarrierError, RaceError, run
 from prism.lang import (
-    atomic_add, block, const, constexpr, grid, group, id, int32, load_relaxed, partition, prism, ptr, requires, shared,
-    shuffle_up, split, store_relaxed, template, thread,
+    atomic_add,
+    block,
+    constexpr,
+    grid,
+    group,
+    id,
+    int32,
+    load_relaxed,
+    partition,
+    prism,
+    ptr,
+    requires,
+    shared,
+    shuffle_up,
+    store_relaxed,
+    template,
+    thread,
 )  # fmt: skip
 
 SCHEDULES = ["round-robin", "random", "reversed"]
@@ -38,7 +54,9 @@ def launched(program, barriers, threads, by, schedule="round-robin", blocks=1):
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize(("threads", "by", "unit"), [(64, 32, block[1]), (64, 1, block[1]), (32, 1, thread[32]), (128, 64, block[1])])
+@pytest.mark.parametrize(
+    ("threads", "by", "unit"), [(64, 32, block[1]), (64, 1, block[1]), (32, 1, thread[32]), (128, 64, block[1])]
+)
 def test_both_barriers_are_needed(program, threads, by, unit, schedule):
     launched(program, {"# fill": unit, "# use": unit}, threads, by, schedule, blocks=2)
     with pytest.raises(RaceError) as raw:
@@ -181,7 +199,10 @@ def partly(y: ptr(int32) @ grid[1], cut: int32 @ grid[1]):
                 z = 1
 
 
-@pytest.mark.parametrize(("cut", "unit", "fits"), [(64, block[1], True), (32, thread[32], True), (32, block[1], False), (5, thread[32], False)])
+@pytest.mark.parametrize(
+    ("cut", "unit", "fits"),
+    [(64, block[1], True), (32, thread[32], True), (32, block[1], False), (5, thread[32], False)],
+)
 def test_a_barrier_needs_all_its_threads(program, cut, unit, fits):
     built = program(partly, {"z = 1": unit})
     if fits:

@@ -1,5 +1,6 @@
 """A whole kernel: tiles scanned in registers and shared memory, joined by mailboxes; on every schedule, checked and not."""
 
+# ruff: noqa: F821 -- names that kernels declare
 from __future__ import annotations
 
 import time
@@ -9,8 +10,26 @@ import pytest
 
 from prism.interpret import DeadlockError, run
 from prism.lang import (
-    block, const, constexpr, device, grid, group, id, int32, mailbox, partition, prism, ptr, publish, receive, requires,
-    shared, shuffle_up, template, thread, uint32,
+    block,
+    const,
+    constexpr,
+    device,
+    grid,
+    group,
+    id,
+    int32,
+    mailbox,
+    partition,
+    prism,
+    ptr,
+    publish,
+    receive,
+    requires,
+    shared,
+    shuffle_up,
+    template,
+    thread,
+    uint32,
 )  # fmt: skip
 
 
@@ -30,8 +49,14 @@ def warp_scan(value: int32 @ thread[1]) -> int32 @ thread[1]:
 @prism("global")
 @requires(grid[1], block[1], thread[32])
 @template(ITEMS=constexpr(int))
-def scan(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], boxes: ptr(mailbox(int32)) @ grid[1], n: int32 @ grid[1],
-         threads: int32 @ grid[1], epoch: uint32 @ grid[1]):
+def scan(
+    x: ptr(const(int32)) @ grid[1],
+    y: ptr(int32) @ grid[1],
+    boxes: ptr(mailbox(int32)) @ grid[1],
+    n: int32 @ grid[1],
+    threads: int32 @ grid[1],
+    epoch: uint32 @ grid[1],
+):
     b: int32 @ block[1] = id()
     g: int32 @ thread[1] = id()
     with partition(y, thread[1], offset=g * ITEMS) as out:

@@ -196,7 +196,7 @@ def check_requires(kernel: surface.Kernel, parsed: s.Function, template: Mapping
     entries: dict[Level, int] = {}
     for entry in kernel.requires:
         if not isinstance(entry, Perspective):
-            fail(rules.BoundValue(span=span, text=str(entry)))
+            fail(rules.BoundValue(span=span, text=entry.name if isinstance(entry, surface.LevelName) else str(entry)))
         size: object = entry.size
         if isinstance(size, surface.TemplateName):
             if size.name not in template:
@@ -212,11 +212,9 @@ def check_requires(kernel: surface.Kernel, parsed: s.Function, template: Mapping
         block = 1
     bound = Bound(grid, block, thread, whole=block is not None)
     if thread is None:
-        if block is None:
-            fail(rules.BoundGap(span=span, bound=str(bound)))
         bound = Bound(grid, block, 1)
     if kernel.kind == "global" and grid is None:
-        fail(rules.BoundValue(span=span, text=f"{bound} (a kernel starts with grid[1])"))
+        fail(rules.BoundKernel(span=span, name=parsed.name, bound=str(bound)))
     return bound
 
 

@@ -72,14 +72,14 @@ def element(e: s.Expr) -> Scalar | Vector | Mailbox:
     fail(errors.NotAType(span=e.span))
 
 
-def array(e: s.Subscript) -> Array:
+def array(e: s.Subscript, error: type[errors.ArrayExtent] = errors.ArrayExtent) -> Array:
     """Return the type that `T[n]` or `T[n][m]` names."""
     extents: list[int] = []
     base: s.Expr = e
     while isinstance(base, s.Subscript):
         for index in reversed(base.indices):
             if not (isinstance(index, s.Literal) and type(index.value) is int and index.value > 0):
-                fail(errors.ArrayExtent(span=index.span))
+                fail(error(span=index.span))
             extents.append(index.value)
         base = base.base
     inner = element(base)
@@ -100,8 +100,8 @@ def shared_object(e: s.Call) -> Annotation:
     inner = only(e)
     align = dict(e.keywords).get("align")
     if align is not None and not (isinstance(align, s.Literal) and type(align.value) is int):
-        fail(errors.ArrayExtent(span=align.span))
-    kind = array(inner) if isinstance(inner, s.Subscript) else Array(scalar_or_vector(inner), (1,))
+        fail(errors.SharedExtent(span=align.span))
+    kind = array(inner, errors.SharedExtent) if isinstance(inner, s.Subscript) else Array(scalar_or_vector(inner), (1,))
     size = int(align.value) if isinstance(align, s.Literal) else 0
     return Annotation(Pointer(kind.element, space="shared", shape=kind.shape), shared=True, align=size)
 

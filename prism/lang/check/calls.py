@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from prism.lang import surface, tree
 from prism.lang import syntax as s
 from prism.lang.check import annotation
-from prism.lang.check.env import Env, evidence, fail, why_here
+from prism.lang.check.env import Env, blame, evidence, fail, why_here
 from prism.lang.check.expressions import (
     check_expression,
     check_id,
@@ -179,7 +179,7 @@ def check_argument(env: Env, function: tree.Function, formal: tree.Symbol, actua
         labels = (*labels, Label(formal.span, f"declared @ {formal.perspective}"))
         fail(
             errors.CallScalar(
-                span=actual.span,
+                span=blame(value, formal.perspective),
                 parameter=formal.name,
                 name=function.name,
                 needed=formal.perspective,

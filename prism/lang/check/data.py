@@ -5,7 +5,7 @@ from __future__ import annotations
 from prism.lang import surface, tree
 from prism.lang import syntax as s
 from prism.lang.check import annotation
-from prism.lang.check.env import Env, Step, declared, evidence, fail, why_here
+from prism.lang.check.env import Env, Step, blame, declared, evidence, fail, why_here
 from prism.lang.check.expressions import check_index, visible
 from prism.lang.diagnostics import Span
 from prism.lang.errors import perspective as rules
@@ -117,7 +117,7 @@ def check_partition(env: Env, st: s.Partition) -> tree.Stmt:
                 labels=(declared(source),),
             )
         )
-    view = make_view(env, source, unit, st.offset, races_of(st))
+    view = make_view(env, source, unit, st.offset, races_of(st), rules.PartitionOffset)
     symbol = tree.Symbol(st.name, element_pointer(source), unit, st.name_span, view=view)
     inner = env.enter(Step("partition", head(st.span), unit, f"partition({source.name}, {unit})")).bind(symbol)
     if not source.type.const:
@@ -153,7 +153,9 @@ def races_of(st: s.Partition) -> str:
     return str(st.races.value)
 
 
-def make_view(env: Env, source: tree.Symbol, unit: Perspective, offset: s.Expr | None, races: str) -> tree.View:
+def make_view(
+    env: Env, source: tree.Symbol, unit: Perspective, offset: s.Expr | None, races: str, error: type[rules.OffsetVaries]
+) -> tree.View:
     """Return what the new name means. An offset is evaluated once, for each unit; a lambda at each access."""
     assert isinstance(source.type, Pointer)
     rank = len(source.view.params) if source.view is not None else len(source.type.shape or (0,))
@@ -163,7 +165,7 @@ def make_view(env: Env, source: tree.Symbol, unit: Perspective, offset: s.Expr |
         for param in params:
             inner = inner.bind(param)
         body = check_index(inner, offset.body, unit)
-        agree(body, unit, "lambda of a partition")
+        agree(body, unit, error)
         if rank != 1:
             fail(errors.Indices(span=offset.span, name=source.name, wanted=rank, given=1))
         return tree.View(source, unit, params, (body,), None, races)
@@ -174,7 +176,7 @@ def make_view(env: Env, source: tree.Symbol, unit: Perspective, offset: s.Expr |
     if offset is None:
         return tree.View(source, unit, params, used, None, races)
     value = check_index(env, offset, unit)
-    agree(value, unit, "offset")
+    agree(value, unit, error)
     if rank != 1:
         fail(errors.Indices(span=offset.span, name=source.name, wanted=rank, given=1))
     start = tree.Symbol(f"{source.name}_offset", value.type, unit, offset.span, const=True)
@@ -186,14 +188,12 @@ def make_view(env: Env, source: tree.Symbol, unit: Perspective, offset: s.Expr |
     return tree.View(source, unit, params, (index,), (start, value), races)
 
 
-def agree(value: tree.Expr, unit: Perspective, construct: str) -> None:
-    """R7 READ-UP for offsets: the same for all threads of the unit that the part is for."""
+def agree(value: tree.Expr, unit: Perspective, error: type[rules.OffsetVaries]) -> None:
+    """R7 READ-UP as R20 and R22 use it: an offset is the same for all threads of the unit that the part is for."""
     if unit <= value.perspective:
         return
     what, labels = evidence(value, unit)
-    fail(
-        rules.ReadUp(span=value.span, what=what, has=value.perspective, needed=unit, construct=construct, labels=labels)
-    )
+    fail(error(span=blame(value, unit), what=what, has=value.perspective, needed=unit, labels=labels))
 
 
 def check_claim(env: Env, st: s.Claim) -> tree.Stmt:
@@ -227,7 +227,7 @@ def check_claim(env: Env, st: s.Claim) -> tree.Stmt:
                 labels=(declared(source),),
             )
         )
-    view = make_view(env, source, unit, st.offset, "check")
+    view = make_view(env, source, unit, st.offset, "check", rules.ClaimOffset)
     symbol = tree.Symbol(st.name, element_pointer(source), unit, st.name_span, view=view)
     step = Step("claim", symbol.span, unit, f"claim({source.name}, {unit})")
     inner = env.enter(step).bind(symbol)

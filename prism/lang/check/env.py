@@ -9,8 +9,8 @@ from typing import NoReturn
 from prism.lang import surface, tree
 from prism.lang.diagnostics import CompileError, Error, Label, Span
 from prism.lang.errors import names as name_errors
-from prism.lang.perspective import Bound, Perspective
-from prism.lang.types import Type
+from prism.lang.perspective import THREAD, Bound, Perspective
+from prism.lang.types import Pointer, Type
 
 
 class Poisoned(Exception):
@@ -109,18 +109,20 @@ def declared(symbol: tree.Symbol) -> Label:
 
 
 def culprit(e: tree.Expr, needed: Perspective) -> tree.Expr:
-    """Return the innermost part of an expression that is not as broad as `needed`."""
-    for part in tree.operands(e):
-        if not needed <= part.perspective:
-            return culprit(part, needed)
-    return e
+    """Return the innermost part of an expression that makes it narrower than `needed`."""
+    parts = [part for part in tree.operands(e) if not needed <= part.perspective]
+    if not parts:
+        return e
+    return culprit(next((part for part in parts if part.perspective == e.perspective), parts[0]), needed)
 
 
 def described(e: tree.Expr) -> str:
     """Return how to speak of an expression in a message."""
     match e:
-        case tree.Var() | tree.Item() | tree.Element():
+        case tree.Var():
             return f"`{e.symbol.name}`"
+        case tree.Item() | tree.Element():
+            return f"`{e.symbol.name}[...]`"
         case tree.Id():
             return "`id()`"
         case tree.Call():
@@ -134,7 +136,20 @@ def described(e: tree.Expr) -> str:
 def evidence(e: tree.Expr, needed: Perspective) -> tuple[str, tuple[Label, ...]]:
     """Return the words for what varies in `e`, and labels for where it comes from."""
     found = culprit(e, needed)
-    labels: tuple[Label, ...] = (Label(found.span, f"varies per {found.perspective}"),) if found is not e else ()
     if isinstance(found, tree.Var | tree.Item | tree.Element) and found.symbol.perspective == found.perspective:
-        labels = (*labels, declared(found.symbol))
-    return described(found), labels
+        return described(found), (declared(found.symbol),)
+    return described(found), ()
+
+
+def blame(e: tree.Expr, needed: Perspective) -> Span:
+    """Return where what varies in `e` stands."""
+    return culprit(e, needed).span
+
+
+def changing(e: tree.Expr) -> str:
+    """Return the name of the memory that `e` loads from and that others may write meanwhile, or the empty string."""
+    if isinstance(e, tree.Element) and isinstance(e.symbol.type, Pointer):
+        pointer = e.symbol.type
+        if pointer.space == "global" and not pointer.const and e.symbol.perspective > THREAD:
+            return e.symbol.name
+    return next((name for part in tree.operands(e) if (name := changing(part))), "")

@@ -7,13 +7,13 @@ from typing import assert_never
 
 from prism.lang import surface, tree
 from prism.lang import syntax as s
-from prism.lang.check.env import Env, declared, evidence, fail, why_here
+from prism.lang.check.env import Env, blame, changing, declared, evidence, fail, why_here
 from prism.lang.check.purity import touches_memory
 from prism.lang.diagnostics import Label, Span
 from prism.lang.errors import calls as call_errors
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import types as errors
-from prism.lang.perspective import BLOCK, GRID, THREAD, Level, Perspective, meet
+from prism.lang.perspective import GRID, THREAD, Perspective, meet
 from prism.lang.types import BOOL, FLOAT32, INT32, INT64, UINT64, Array, Mailbox, Pointer, Scalar, Type, Vector
 
 COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
@@ -339,7 +339,7 @@ def no_collectives(env: Env, condition: tree.Expr, sides: tuple[tree.Expr, ...])
             what, labels = evidence(condition, env.code)
             fail(
                 rules.Condition(
-                    span=condition.span,
+                    span=blame(condition, env.code),
                     what=what,
                     code_perspective=env.code,
                     has=condition.perspective,
@@ -443,12 +443,10 @@ def element(
 
 
 def read_element(env: Env, e: tree.Element) -> tree.Element:
-    """R19 PTR-READ: shared memory only from a block's code; global memory that may change meanwhile varies per thread."""
+    """R19 PTR-READ: global memory that may change meanwhile varies per thread. (Only a block's code sees shared memory.)"""
     assert isinstance(e.symbol.type, Pointer)
     if isinstance(e.symbol.type.element, Mailbox):
         fail(rules.MailboxPlain(span=e.span, name=e.symbol.name))
-    if e.symbol.type.space == "shared" and not env.code <= BLOCK:
-        fail(rules.SharedFromGrid(span=e.span, name=e.symbol.name))
     if e.symbol.type.space == "global" and not e.symbol.type.const:
         return replace(e, perspective=meet(e.perspective, THREAD))
     return e
@@ -465,8 +463,9 @@ def must_agree(env: Env, value: tree.Expr, needed: Perspective, construct: str) 
     if construct == "loop bound":
         fail(
             rules.LoopBound(
-                span=value.span,
+                span=blame(value, needed),
                 what=what,
+                memory=changing(value),
                 code_perspective=needed,
                 has=value.perspective,
                 labels=(*labels, *why_here(env)),
@@ -474,8 +473,9 @@ def must_agree(env: Env, value: tree.Expr, needed: Perspective, construct: str) 
         )
     fail(
         rules.Condition(
-            span=value.span,
+            span=blame(value, needed),
             what=what,
+            memory=changing(value),
             code_perspective=needed,
             has=value.perspective,
             construct=construct,
@@ -494,8 +494,9 @@ def check_id(env: Env, e: s.Call, target: Perspective, *, counting: bool) -> tre
     unit = place(e.arguments[0]) if e.arguments else target
     if not unit <= env.code:
         fail(rules.IdBroader(span=e.span, unit=unit, code_perspective=env.code, labels=why_here(env)))
-    if unit.level == Level.THREAD and env.bound.thread is not None and env.bound.thread % unit.size != 0:
-        fail(rules.IdBroader(span=e.span, unit=unit, code_perspective=env.code, labels=why_here(env)))
+    if not env.bound.allows(unit):
+        have = env.bound.entry(unit.level)
+        fail(rules.IdSize(span=e.span, unit=unit, level=str(unit.level), have=have or 0, labels=why_here(env)))
     if counting:
         return tree.Count(unit=unit, code=env.code, type=INT32, perspective=GRID, span=e.span)
     return tree.Id(unit=unit, code=env.code, type=INT32, perspective=unit, span=e.span)

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 
 from prism.lang import syntax as s
 from prism.lang import tree
-from prism.lang.check.env import Env, evidence, fail, why_here
+from prism.lang.check.env import Env, blame, declared, evidence, fail, why_here
 from prism.lang.check.expressions import check_value, coerce, element, flatten, read_element, visible
 from prism.lang.diagnostics import Span
 from prism.lang.errors import calls as errors
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import types as type_errors
 from prism.lang.intrinsics.base import Intrinsic, Parameter
-from prism.lang.perspective import BLOCK, THREAD, Perspective, meet
+from prism.lang.perspective import THREAD, Perspective, meet
 from prism.lang.types import VOID, Array, Mailbox, Pointer, Scalar, Type, Vector
 
 
@@ -140,16 +140,14 @@ def address(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, target: Per
         kind = " that holds mailboxes" if p.mailbox else ""
         fail(errors.ElementArgument(span=e.span, parameter=p.name, name=intrinsic.name, kind=kind))
     found = element(env, symbol, indices, e.span, target)
-    if symbol.type.space == "shared" and not env.code <= BLOCK:
-        fail(rules.SharedFromGrid(span=e.span, name=symbol.name))
     if p.effect == "read":
         return found if p.mailbox or p.atomic else read_element(env, found)
     if symbol.type.const:
-        fail(rules.ConstWrite(span=e.span, name=symbol.name, type=str(symbol.type)))
+        fail(rules.ConstWrite(span=e.span, name=symbol.name, type=str(symbol.type), labels=(declared(symbol),)))
     if env.code != THREAD:
         fail(rules.StoreCode(span=e.span, name=symbol.name, code_perspective=env.code, labels=why_here(env)))
     if not p.atomic and symbol.perspective != THREAD:
-        fail(rules.StoreView(span=e.span, name=symbol.name, place=symbol.perspective))
+        fail(rules.StoreView(span=e.span, name=symbol.name, place=symbol.perspective, labels=(declared(symbol),)))
     return found
 
 
@@ -206,7 +204,7 @@ def finish(
         what, labels = evidence(value, p.unit)
         fail(
             errors.CallScalar(
-                span=e.span,
+                span=blame(value, p.unit),
                 parameter=p.name,
                 name=intrinsic.name,
                 needed=p.unit,

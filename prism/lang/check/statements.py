@@ -5,7 +5,7 @@ from __future__ import annotations
 from prism.lang import syntax as s
 from prism.lang import tree
 from prism.lang.check import annotation, data
-from prism.lang.check.env import Env, Poisoned, Step, declared, evidence, fail, why_here
+from prism.lang.check.env import Env, Poisoned, Step, blame, changing, declared, evidence, fail, why_here
 from prism.lang.check.expressions import (
     check_expression,
     check_index,
@@ -44,9 +44,26 @@ def check_body(env: Env, body: s.Body) -> tree.Body:
             continue
         if isinstance(statement, s.Declare):
             env = env.poison(statement.name)
-        if isinstance(statement, s.Partition | s.Claim):
-            check_body(env.poison(statement.name), statement.body)
+        check_rest(env, statement)
     return tuple(done)
+
+
+def check_rest(env: Env, statement: s.Stmt) -> None:
+    """Report the errors inside a statement whose head failed, where the code's perspective is what it would have been."""
+    match statement:
+        case s.Partition() | s.Claim():
+            step = Step("partition", statement.span, env.code, "this `with`")
+            check_body(env.enter(step).poison(statement.name), statement.body)
+        case s.If():
+            check_body(env, statement.then)
+            check_body(env, statement.otherwise)
+        case s.While():
+            check_body(env.enter(Step("loop", statement.span, env.code, "while")), statement.body)
+        case s.For():
+            inner = env.enter(Step("loop", statement.span, env.code, "for"))
+            check_body(inner.poison(statement.name), statement.body)
+        case _:
+            pass
 
 
 def one_effect(statement: tree.Stmt) -> None:
@@ -89,9 +106,9 @@ def check_statement(env: Env, st: s.Stmt) -> tuple[tuple[tree.Stmt, ...], Env]: 
         case s.Claim():
             return (data.check_claim(env, st),), env
         case s.Async():
-            fail(errors.Unsupported(span=st.span, what="`async_`", hint="load with ordinary accesses"))
+            fail(errors.AsyncUnsupported(span=st.span))
         case s.Unsafe():
-            fail(errors.Unsupported(span=st.span, what="`unsafe`", hint="use an intrinsic of `prism.lang`"))
+            fail(errors.UnsafeUnsupported(span=st.span))
 
 
 # -- declarations ---------------------------------------------------------------------------------------------------------
@@ -141,32 +158,49 @@ def fits(symbol: tree.Symbol, value: tree.Expr) -> None:
     if symbol.perspective <= value.perspective:
         return
     what, labels = evidence(value, symbol.perspective)
-    facts = {"name": symbol.name, "place": symbol.perspective, "what": what, "has": value.perspective}
-    fail(rules.WriteDown(span=value.span, **facts, labels=(*labels, declared(symbol)), note=loaded(value)))  # type: ignore[arg-type]
+    labels = (*labels, declared(symbol))
+    span, has, loaded = blame(value, symbol.perspective), value.perspective, varying_load(value, symbol.perspective)
+    if loaded is None:
+        fail(rules.WriteDown(span=span, name=symbol.name, place=symbol.perspective, what=what, has=has, labels=labels))
+    memory = loaded.symbol
+    if not symbol.perspective <= memory.perspective:
+        error: type[rules.LoadVaries] = rules.LoadPart
+    elif changing(loaded) and all(symbol.perspective <= index.perspective for index in loaded.indices):
+        error = rules.LoadChanging
+    else:
+        error = rules.LoadIndex
+    fail(error(span=span, name=symbol.name, place=symbol.perspective, memory=memory.name, has=has, labels=labels))
 
 
-def loaded(value: tree.Expr) -> str:
-    """Return the note for a value that was loaded from memory which may change meanwhile."""
-    if isinstance(value, tree.Element) and isinstance(value.symbol.type, Pointer):
-        pointer = value.symbol.type
-        if pointer.space == "global" and not pointer.const and value.symbol.perspective > THREAD:
-            name = value.symbol.name
-            return f"`{name}` may be written meanwhile: threads may load different values; `ptr(const(...))` says it is not"
-    return next((note for part in tree.operands(value) if (note := loaded(part))), "")
+def varying_load(value: tree.Expr, needed: Perspective) -> tree.Element | None:
+    """R19 PTR-READ: return the load from memory that makes a value narrower than `needed`, if it is one that does."""
+    if isinstance(value, tree.Element):
+        return value
+    parts = [part for part in tree.operands(value) if not needed <= part.perspective]
+    found = next((part for part in parts if part.perspective == value.perspective), None)
+    return varying_load(found, needed) if found is not None else None
 
 
 def check_shared(
     env: Env, st: s.Declare, meaning: annotation.Annotation, place: Perspective
 ) -> tuple[tuple[tree.Stmt, ...], Env]:
     """R25 SHARED-ALLOC."""
-    if env.code != BLOCK or place != BLOCK:
-        fail(rules.SharedPlace(span=st.span, name=st.name, code_perspective=env.code, labels=why_here(env)))
+    if env.code != BLOCK:
+        error = rules.SharedInArm if innermost(env) == "arm" else rules.SharedPlace
+        fail(error(span=st.span, name=st.name, code_perspective=env.code, labels=why_here(env)))
+    if st.place is not None and place != BLOCK:
+        fail(rules.SharedNotBlock(span=st.place.span, name=st.name, place=place))
     if st.value is not None:
         fail(rules.SharedValue(span=st.value.span, name=st.name))
     assert isinstance(meaning.type, Pointer)
     symbol = tree.Symbol(st.name, meaning.type, BLOCK, st.name_span)
     align = max(meaning.align, meaning.type.element.bytes)
     return (tree.SharedDeclare(symbol=symbol, align=align, span=st.span),), env.bind(symbol)
+
+
+def innermost(env: Env) -> str:
+    """Return what narrowed the code last: `group`, `arm` or nothing."""
+    return next((step.kind for step in reversed(env.path) if step.kind in ("group", "arm")), "")
 
 
 # -- assignments ----------------------------------------------------------------------------------------------------------
@@ -194,7 +228,7 @@ def check_assign(env: Env, target: s.Expr, value: s.Expr, span: Span) -> tree.St
                     what, labels = evidence(left, symbol.perspective)
                     fail(
                         rules.ReadUp(
-                            span=left.span,
+                            span=blame(left, symbol.perspective),
                             what=what,
                             has=left.perspective,
                             needed=symbol.perspective,
@@ -330,7 +364,7 @@ def check_jump(env: Env, st: s.Break | s.Continue) -> tree.Stmt:
                     labels=(Label(step.span, "left by the jump"),),
                 )
             )
-    fail(rules.JumpOutside(span=st.span, word=word))
+    raise AssertionError("Python itself refuses a jump outside a loop")
 
 
 def check_return(env: Env, st: s.Return) -> tree.Stmt:
@@ -369,7 +403,7 @@ def check_return(env: Env, st: s.Return) -> tree.Stmt:
         what, labels = evidence(value, place)
         fail(
             call_errors.ReturnVaries(
-                span=st.value.span, name=name, needed=place, what=what, has=value.perspective, labels=labels
+                span=blame(value, place), name=name, needed=place, what=what, has=value.perspective, labels=labels
             )
         )
     return tree.Return(value=coerce(value, result_type(context.result), st.value.span), span=st.span)

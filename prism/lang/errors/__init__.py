@@ -18,6 +18,6 @@ def catalogue() -> tuple[type[Error], ...]:
 
 def _below(error: type[Error]) -> Iterator[type[Error]]:
     for below in error.__subclasses__():
-        if below.title and below.__module__.startswith(f"{__name__}."):
+        if below.code and below.title and below.__module__.startswith(f"{__name__}."):
             yield below
         yield from _below(below)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from prism.lang.diagnostics import Error
+from prism.lang.diagnostics import Error, Span
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,6 +16,49 @@ class NotDefined(Error):
     label = "no local, parameter, constant or function of this name is in scope here"
     help_template = "declare it before its use, as `{name}: int @ thread[1] = 0`, or import it at the top of the file"
     name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CudaName(Error):
+    """A name of CUDA C++ that Prism writes otherwise, or not at all."""
+
+    code = "name"
+    title = "CUDA's `{name}` does not exist in Prism"
+    label = "a name of CUDA C++"
+    help_template = "{change}"
+    name: str
+    change: str
+
+
+BARRIER = "remove the line: Prism infers the barriers from the accesses to memory; `prism explain` shows where they are"
+INDEX = "write `t: int @ thread[1] = id()` in code that speaks for the block: `id()` is the index of a unit in its parent"
+SHUFFLE = "use `{}`, in code that speaks for the warp: `with group(warp[1]):`"
+CUDA = {
+    "__syncthreads": BARRIER,
+    "__syncwarp": BARRIER,
+    "syncthreads": BARRIER,
+    "threadIdx": INDEX,
+    "blockIdx": "write `b: int @ block[1] = id()` in code that speaks for the grid",
+    "blockDim": "write `count(thread[1])` in code that speaks for the block",
+    "gridDim": "write `count(block[1])` in code that speaks for the grid",
+    "warpSize": "write `32`",
+    "laneId": INDEX,
+    "__shfl_sync": SHUFFLE.format("shuffle(value, lane)"),
+    "__shfl_up_sync": SHUFFLE.format("shuffle_up(value, delta)"),
+    "__shfl_down_sync": SHUFFLE.format("shuffle_down(value, delta)"),
+    "__shfl_xor_sync": SHUFFLE.format("shuffle_xor(value, mask)"),
+    "__ballot_sync": SHUFFLE.format("ballot(predicate)"),
+    "__any_sync": SHUFFLE.format("warp_any(predicate)"),
+    "__all_sync": SHUFFLE.format("warp_all(predicate)"),
+    "atomicAdd": "use `atomic_add(p[i], value)`",
+    "__ldg": "declare the pointer `ptr(const(T))`, and load with `p[i]`",
+    "__threadfence": "use `publish` and `receive` on a `mailbox`, or `order=` of `atomic_add`",
+}
+
+
+def not_defined(span: Span, name: str) -> Error:
+    """Return the error for a name that nothing binds."""
+    return CudaName(span=span, name=name, change=CUDA[name]) if name in CUDA else NotDefined(span=span, name=name)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,9 @@ from prism.lang.diagnostics import Error
 from prism.lang.perspective import Perspective
 
 
+CHANGES = "`{memory}` may be written meanwhile: threads may load different values; `ptr(const(...))` says that it is not"
+
+
 @dataclass(frozen=True, kw_only=True)
 class BoundTwice(Error):
     """R1: two entries of one level."""
@@ -48,14 +51,15 @@ class BoundValue(Error):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BoundGap(Error):
-    """R1: a grid or block entry with no thread entry below."""
+class BoundKernel(Error):
+    """R1: a kernel without an entry for the grid."""
 
     code = "bound-wf"
     rule = "R1"
-    title = "the bound {bound} guarantees no threads"
-    label = "this bound"
-    help_template = "add the threads that a block has a multiple of: `thread[1]` at least"
+    title = "the kernel `{name}` starts with the whole grid, and its bound has no `grid[1]`"
+    label = "only {bound}"
+    help_template = "write `@requires(grid[1], {bound})`, and `with group(block[1]):` around what each block does"
+    name: str
     bound: str
 
 
@@ -65,7 +69,7 @@ class GroupDivides(Error):
 
     code = "group"
     rule = "R2"
-    title = "`group({unit})` does not fit: {have} {level} units are guaranteed here, and {size} does not divide {have}"
+    title = "`group({unit})` does not fit the {have} {level}s that are guaranteed here"
     label = "{size} does not divide {have}"
     help_template = "use a divisor of {have}, or raise the bound to a multiple of {size}"
     unit: Perspective
@@ -106,7 +110,7 @@ class SplitSum(Error):
 
     code = "split-sum"
     rule = "R3"
-    title = "the cases need {needed} {level} units, and {have} are guaranteed"
+    title = "the cases need {needed} {level}s, and {have} are guaranteed here"
     label = "{over} too many"
     help_template = "shrink the cases by {over}, or raise the bound to {needed}"
     level: str
@@ -176,13 +180,53 @@ class WriteDown(Error):
     rule = "R8"
     title = "`{name}` is one value for each {place}, but {what} varies per {has}"
     label = "varies per {has}"
-    note_templates = ("all threads of a {place} must agree on `{name}`", "{note}")
-    help_template = "combine the values with a collective (a reduce or a shuffle), or declare `{name}` @ {has}"
+    note_templates = ("all threads of a {place} must agree on `{name}`",)
+    help_template = "combine the values with a collective (a reduce or a broadcast), or declare `{name}` @ {has}"
     name: str
     place: Perspective
     what: str
     has: Perspective
-    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadVaries(Error):
+    """R19: a load that varies within the target's unit."""
+
+    code = "ptr-read"
+    rule = "R19"
+    name: str
+    place: Perspective
+    memory: str
+    has: Perspective
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadIndex(LoadVaries):
+    """R19: a load whose index varies."""
+
+    title = "`{name}` is one value for each {place}, but the index into `{memory}` varies per {has}"
+    label = "each {has} loads another element"
+    help_template = "index with a value @ {place} or broader, or declare `{name}` @ {has}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadPart(LoadVaries):
+    """R19: a load from a part that belongs to something narrower."""
+
+    title = "`{name}` is one value for each {place}, but `{memory}` is each {has}'s own part"
+    label = "one element for each {has}"
+    help_template = "declare `{name}` @ {has}, or combine the values with a collective (a reduce or a broadcast)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadChanging(LoadVaries):
+    """R19: a load from global memory that somebody may write."""
+
+    title = "`{name}` is one value for each {place}, but `{memory}` may be written while its threads load it"
+    label = "threads may load different values"
+    help_template = (
+        "declare `{memory}` as `ptr(const(...))` if nobody writes it; else let one thread load it into shared memory"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,7 +246,7 @@ class WriteUp(Error):
 
 @dataclass(frozen=True, kw_only=True)
 class ReadUp(Error):
-    """R7: an offset or index that varies within the unit that needs to agree on it."""
+    """R7: an index that varies within the unit that needs to agree on it."""
 
     code = "read-up"
     rule = "R7"
@@ -223,12 +267,18 @@ class Condition(Error):
     rule = "R9"
     title = "{what} varies per {has}, but this {construct} decides for a whole {code_perspective}"
     label = "varies per {has}"
-    note_templates = ("threads of one {code_perspective} could disagree and part ways",)
+    note_templates = ("threads of one {code_perspective} could disagree and part ways", "{changes}")
     help_template = "put it inside `with group({has}):`, or let the {code_perspective} agree on one value first"
     what: str
     has: Perspective
     code_perspective: Perspective
     construct: str
+    memory: str = ""
+
+    @property
+    def changes(self) -> str:
+        """Why a load from a broad pointer varies."""
+        return CHANGES.format(memory=self.memory) if self.memory else ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,11 +289,17 @@ class LoopBound(Error):
     rule = "R10"
     title = "{what} varies per {has}, but this loop runs for a whole {code_perspective}"
     label = "varies per {has}"
-    note_templates = ("threads of one {code_perspective} would make different numbers of trips",)
+    note_templates = ("threads of one {code_perspective} would make different numbers of trips", "{changes}")
     help_template = "put the loop inside `with group({has}):`, or use a bound @ {code_perspective} and test inside"
     what: str
     has: Perspective
     code_perspective: Perspective
+    memory: str = ""
+
+    @property
+    def changes(self) -> str:
+        """Why a load from a broad pointer varies."""
+        return CHANGES.format(memory=self.memory) if self.memory else ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -285,18 +341,6 @@ class Jump(Error):
 
 
 @dataclass(frozen=True, kw_only=True)
-class JumpOutside(Error):
-    """R11: break or continue outside a loop."""
-
-    code = "jump"
-    rule = "R11"
-    title = "`{word}` stands outside a loop"
-    label = "no loop around it"
-    help_template = "remove it, or use `return`"
-    word: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class IdBroader(Error):
     """R12: an index of units that the code does not have."""
 
@@ -304,9 +348,23 @@ class IdBroader(Error):
     rule = "R12"
     title = "there are no {unit} units to count inside {code_perspective}"
     label = "counts {unit}"
-    help_template = "assign `id()` to a variable no broader than {code_perspective}, of a size that divides the bound"
+    help_template = "count a unit no broader than {code_perspective}; for its own index, take `id()` in the code around it"
     unit: Perspective
     code_perspective: Perspective
+
+
+@dataclass(frozen=True, kw_only=True)
+class IdSize(Error):
+    """R12: an index of units that the bound does not guarantee."""
+
+    code = "id"
+    rule = "R12"
+    title = "{unit} units cannot be counted here: {have} {level}s are guaranteed"
+    label = "counts {unit}"
+    help_template = "count units of a size that divides {have}, or raise the bound to a multiple of {unit}"
+    unit: Perspective
+    level: str
+    have: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -359,18 +417,6 @@ class MailboxPlain(Error):
     title = "`{name}` holds mailboxes, which plain loads and stores do not touch"
     label = "plain access"
     help_template = "use `publish({name}[i], value, epoch)` and `receive({name}[i], values, ...)`"
-    name: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class SharedFromGrid(Error):
-    """R19: shared memory read by the grid's code."""
-
-    code = "ptr-read"
-    rule = "R19"
-    title = "`{name}` is shared memory of one block; this code speaks for the grid"
-    label = "read by the grid"
-    help_template = "read it inside `with group(block[1]):`"
     name: str
 
 
@@ -428,6 +474,35 @@ class PartitionUnit(Error):
     place: Perspective
     unit: Perspective
     bound: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class OffsetVaries(Error):
+    """R7 for offsets: one that varies within the unit that the part is for."""
+
+    title = "{what} varies per {has}, and an offset is one value for each {needed}"
+    label = "varies per {has}"
+    note_templates = ("each {needed} gets a part of its own, and its threads must agree on where that starts",)
+    help_template = "use a value @ {needed} or broader, as `w: int @ {needed} = id()`"
+    what: str
+    has: Perspective
+    needed: Perspective
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartitionOffset(OffsetVaries):
+    """R20: a partition's offset or lambda that varies within the unit."""
+
+    code = "partition"
+    rule = "R20"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimOffset(OffsetVaries):
+    """R22: a claim's offset or lambda that varies within the unit."""
+
+    code = "claim"
+    rule = "R22"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -521,9 +596,36 @@ class SharedPlace(Error):
     title = "`{name}` is shared memory, declared in code that speaks for {code_perspective}"
     label = "not a block's code"
     note_templates = ("shared memory belongs to a block: it is declared @ block[1], in code that speaks for block[1]",)
-    help_template = "move the declaration to block[1] code, and partition it for {code_perspective}"
+    help_template = "move the declaration to code at block[1]"
     name: str
     code_perspective: Perspective
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedInArm(Error):
+    """R5: shared memory declared in an arm of a split."""
+
+    code = "split-body"
+    rule = "R5"
+    title = "`{name}` is shared memory of the block, declared in an arm that speaks only for {code_perspective}"
+    label = "block[1] is not available in an arm"
+    note_templates = ("the other arms run at the same time, and know nothing of this declaration",)
+    help_template = "declare it before the `match`, and let the arm use it through `with claim({name}, ...)`"
+    name: str
+    code_perspective: Perspective
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedNotBlock(Error):
+    """R25: shared memory declared at another perspective than the block's."""
+
+    code = "shared-alloc"
+    rule = "R25"
+    title = "shared memory lives at block[1], and `{name}` is declared at {place}"
+    label = "not block[1]"
+    help_template = "declare it @ block[1], and give each {place} its part with `partition`"
+    name: str
+    place: Perspective
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -68,6 +68,17 @@ class ArrayExtent(Error):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SharedExtent(ArrayExtent):
+    """R25: a size of shared memory that isn't a positive constant."""
+
+    code = "shared-alloc"
+    rule = "R25"
+    title = "the size and alignment of shared memory are positive compile-time constants"
+    label = "not one"
+    help_template = "use a number, a constexpr or a template parameter: as large as it ever needs to be"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Mismatch(Error):
     """A value of one type where another is needed."""
 
@@ -194,15 +205,25 @@ class WholeArray(Error):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Unsupported(Error):
-    """A construct of the language that this version does not compile."""
+class AsyncUnsupported(Error):
+    """R24: an asynchronous copy, which this version does not compile."""
 
-    code = "syntax"
-    title = "{what} is not supported by this version of Prism"
-    label = "here"
-    help_template = "{hint}"
-    what: str
-    hint: str
+    code = "async"
+    rule = "R24"
+    title = "`async_` is not supported by this version of Prism"
+    label = "an asynchronous copy"
+    help_template = "copy with ordinary loads and stores, through a partition of the destination"
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnsafeUnsupported(Error):
+    """R27: raw text, which this version does not compile."""
+
+    code = "unsafe"
+    rule = "R27"
+    title = "`unsafe` is not supported by this version of Prism"
+    label = "text that Prism cannot check"
+    help_template = "use an intrinsic of `prism.lang`; for `#pragma unroll`, write `range(n, unroll=4)`"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,8 +15,8 @@ from prism.lang import surface
 from prism.lang import syntax as s
 from prism.lang.diagnostics import CompileError, Error, Span
 from prism.lang.errors import syntax as errors
-from prism.lang.expressions import OPERATORS, SCOPES, UNKNOWN, Context, arguments, expression
-from prism.lang.source import find
+from prism.lang.parse.expressions import OPERATORS, SCOPES, UNKNOWN, Context, arguments, expression
+from prism.lang.parse.source import find
 
 N = TypeVar("N", bound=ast.AST)
 R = TypeVar("R")

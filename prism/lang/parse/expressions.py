@@ -11,7 +11,7 @@ from prism.lang import surface
 from prism.lang import syntax as s
 from prism.lang.diagnostics import CompileError, Error, Span
 from prism.lang.errors import syntax as errors
-from prism.lang.source import Source
+from prism.lang.parse.source import Source
 
 OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.LShift: "<<",

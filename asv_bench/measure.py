@@ -1,0 +1,186 @@
+"""Prism's scan beside CUB's and a device copy: one process, alternating rounds, medians, random data.
+
+    python asv_bench/measure.py [--dtypes int32,int64] [--sizes 20,24,28] [--rounds 9] [--json FILE]
+
+Needs a GPU, CuPy and nvcc. Buffers are rotated past the L2. Kernels are timed as CUDA graphs of launches, so that the host's
+time a call does not count; the copy as plain launches, since in a graph it would run on a copy engine. Every result is
+compared with NumPy's (floats: with a bound) before anything is timed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import cupy
+import numpy as np
+
+import prism
+
+HERE = Path(__file__).parent
+L2 = 60 << 20
+Call = Callable[[int], Any]
+
+
+def peer() -> ctypes.CDLL:
+    """Build CUB's entry points with the toolkit's headers, and load them."""
+    folder = Path(tempfile.mkdtemp())
+    options = ["-O3", "-std=c++17", "-arch=native", "-shared", "-Xcompiler", "-fPIC"]
+    subprocess.run(["nvcc", *options, "-o", folder / "cub.so", HERE / "cub_peer.cu"], check=True)
+    return ctypes.CDLL(str(folder / "cub.so"))
+
+
+def cub_scan(library: ctypes.CDLL, kind: str, x: Any, y: Any) -> Call:
+    """Return a call of CUB's inclusive sum on the rows of `x`, in turn."""
+    size = getattr(library, f"cub_bytes_{kind}")
+    size.restype = ctypes.c_size_t
+    bytes_ = size(ctypes.c_int64(x.shape[1]))
+    scratch = cupy.empty(bytes_ + 16, cupy.uint8)
+    function = getattr(library, f"cub_scan_{kind}")
+
+    def call(i: int) -> None:
+        k, stream = i % len(x), cupy.cuda.get_current_stream().ptr
+        pointers = [ctypes.c_void_p(array.data.ptr + k * array.strides[0]) for array in (x, y)]
+        status = function(
+            ctypes.c_void_p(scratch.data.ptr), ctypes.c_size_t(bytes_), *pointers, ctypes.c_int64(x.shape[1]), ctypes.c_void_p(stream)
+        )
+        assert status == 0, status
+
+    return call
+
+
+def graph_of(call: Call, launches: int) -> Any:
+    """Return a CUDA graph of so many calls, and the stream that it was captured on."""
+    stream = cupy.cuda.Stream(non_blocking=True)
+    with stream:
+        for i in range(3):
+            call(i)  # compiles, loads, allocates: outside the capture
+        stream.synchronize()
+        stream.begin_capture()
+        for i in range(launches):
+            call(i)
+        graph = stream.end_capture()
+    return graph, stream
+
+
+def compare(graphs: Mapping[str, Call], plain: Mapping[str, Call], launches: int, rounds: int) -> dict[str, float]:
+    """Return the median seconds of a call, by name. The order alternates: the second of two runs hotter."""
+    captured = {name: graph_of(call, launches) for name, call in graphs.items()}
+    times: dict[str, list[float]] = {name: [] for name in [*graphs, *plain]}
+    names = list(times)
+    for number in range(rounds + 1):
+        for name in names[:: 1 if number % 2 else -1]:
+            begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+            if name in captured:
+                graph, stream = captured[name]
+                graph.launch(stream)
+                begin.record(stream)
+                graph.launch(stream)
+            else:
+                stream = cupy.cuda.get_current_stream()
+                plain[name](0)
+                begin.record(stream)
+                for i in range(launches):
+                    plain[name](i)
+            end.record(stream)
+            end.synchronize()
+            if number:
+                times[name].append(cupy.cuda.get_elapsed_time(begin, end) / launches / 1e3)
+    return {name: statistics.median(found) for name, found in times.items()}
+
+
+def data(kind: str, rows: int, size: int) -> Any:
+    """Random elements over the dtype's whole range."""
+    random = cupy.random.default_rng(0)
+    if np.dtype(kind).kind == "f":
+        return random.standard_normal((rows, size), dtype=cupy.float32).astype(kind)
+    return random.integers(0, 256, (rows, size * np.dtype(kind).itemsize), dtype=cupy.uint8).view(kind)
+
+
+def check(kind: str, x: Any, y: Any, what: str) -> None:
+    """Compare a result with NumPy's."""
+    given, found = cupy.asnumpy(x), cupy.asnumpy(y)
+    if np.dtype(kind).kind == "f":
+        exact = np.cumsum(given, dtype=np.longdouble)
+        bound = 4 * np.finfo(kind).eps * np.log2(given.size + 2) * np.cumsum(np.abs(given), dtype=np.longdouble)
+        assert (np.abs(found - exact) <= bound).all(), what
+    else:
+        assert np.array_equal(found, np.cumsum(given, dtype=kind)), what
+
+
+def measure(library: ctypes.CDLL, kind: str, size: int, rounds: int) -> dict[str, float]:
+    """Return the seconds of one call of `prism`, `cub` and `copy`."""
+    bytes_ = size * np.dtype(kind).itemsize
+    rows = max(1, min(1 + 2 * L2 // bytes_, (2 << 30) // bytes_))
+    x = data(kind, rows, size)
+    y = cupy.empty_like(x)
+    calls = {
+        "prism": lambda i: prism.lib.scan(x[i % rows], out=y[i % rows]),
+        "cub": cub_scan(library, kind, x, y),
+    }
+    for name, call in calls.items():
+        y[...] = 0
+        call(0)
+        check(kind, x[0], y[0], f"{name} {kind} {size}")
+
+    def copy(i: int) -> None:
+        target, source = y[i % rows].data, x[i % rows].data
+        target.copy_from_device_async(source, bytes_, cupy.cuda.get_current_stream())
+
+    return compare(calls, {"copy": copy}, 40 if bytes_ < 1 << 26 else 20 if bytes_ < 1 << 29 else 8, rounds)
+
+
+def host_time(calls: int = 2000) -> float:
+    """Return the seconds that the host takes for one warm call, on an array too small for the GPU to fall behind."""
+    x = cupy.ones(1000, cupy.int32)
+    y = cupy.empty_like(x)
+    prism.lib.scan(x, out=y)
+    cupy.cuda.get_current_stream().synchronize()
+    start = time.perf_counter()
+    for _ in range(calls):
+        prism.lib.scan(x, out=y)
+    return (time.perf_counter() - start) / calls
+
+
+def main() -> int:
+    """Measure, print a table, and write what was found."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--dtypes", default="int32,int64,float32,float64,int16,int8")
+    parser.add_argument("--sizes", default="16,20,22,24,26,28", help="logarithms to base 2")
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    library = peer()
+    found = []
+    name = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode()
+    print(f"{name}; GB/s count bytes read and written; a ratio above 1 means that Prism is faster")
+    print(f"{'dtype':8} {'size':>6} {'prism us':>9} {'prism':>7} {'cub':>7} {'copy':>7} GB/s {'cub/prism':>10} {'copy/prism':>11}")
+    for kind in options.dtypes.split(","):
+        for log in map(int, options.sizes.split(",")):
+            size = 1 << log
+            seconds = measure(library, kind, size, options.rounds)
+            found.append({"dtype": kind, "size": size, **seconds})
+            rate = {name: 2 * size * np.dtype(kind).itemsize / value / 1e9 for name, value in seconds.items()}
+            print(
+                f"{kind:8} {f'2^{log}':>6} {seconds['prism'] * 1e6:9.1f} {rate['prism']:7.0f} {rate['cub']:7.0f} {rate['copy']:7.0f}"
+                f"      {seconds['cub'] / seconds['prism']:10.3f} {seconds['copy'] / seconds['prism']:11.3f}",
+                flush=True,
+            )
+            cupy.get_default_memory_pool().free_all_blocks()
+    print(f"host time of a warm call: {host_time() * 1e6:.1f} us")
+    if options.json is not None:
+        options.json.write_text(json.dumps({"device": name, "scan": found}, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

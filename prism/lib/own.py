@@ -1,0 +1,58 @@
+"""Arrays in the caller's own library: a result is what the argument was, made on the stream that the work goes to."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from typing import Any
+
+import numpy as np
+
+from prism.runtime.arrays import ArrayInfo
+
+
+def flat(info: ArrayInfo, dtype: np.dtype[Any]) -> Any:
+    """Return the elements in C order as a contiguous array of one dimension, copied only where they aren't one already."""
+    if info.library == "torch":
+        return info.owner.to(_torch_dtype(dtype)).contiguous().reshape(-1)
+    return info.owner.astype(dtype, order="C", copy=False).ravel()
+
+
+def empty(info: ArrayInfo, size: int, dtype: np.dtype[Any]) -> Any:
+    """Return a new array of one dimension in the library, and on the device, of `info`."""
+    if info.library == "numpy":
+        return np.empty(size, dtype)
+    if info.library == "torch":
+        return sys.modules["torch"].empty(size, dtype=_torch_dtype(dtype), device=info.owner.device)
+    return sys.modules["cupy"].empty(size, dtype)
+
+
+def working(info: ArrayInfo, stream: int | None) -> contextlib.AbstractContextManager[Any]:
+    """Return the context in which the library allocates and copies on `stream`; None: its current one, on the device."""
+    found = contextlib.ExitStack()
+    if info.library == "cupy":
+        cuda = sys.modules["cupy"].cuda
+        if cuda.runtime.getDevice() != info.device:
+            found.enter_context(cuda.Device(info.device))
+        if stream is not None:
+            found.enter_context(cuda.ExternalStream(stream, info.device))
+    elif info.library == "torch":
+        cuda = sys.modules["torch"].cuda
+        found.enter_context(cuda.device(info.device))
+        if stream is not None:
+            found.enter_context(cuda.stream(cuda.ExternalStream(stream, info.device)))
+    return found
+
+
+def require_known(info: ArrayInfo, name: str) -> None:
+    """Check that results can be made in the array's library.
+
+    Raises:
+        TypeError: it is none of NumPy, CuPy and torch.
+    """
+    if info.library not in ("numpy", "cupy", "torch"):
+        raise TypeError(f"`{name}` must be an array of NumPy, CuPy or torch: wrap it, as by cupy.asarray({name})")
+
+
+def _torch_dtype(dtype: np.dtype[Any]) -> Any:
+    return getattr(sys.modules["torch"], dtype.name)

@@ -1,0 +1,9 @@
+from __future__ import annotations
+
+from prism.lang import prism, requires, thread
+
+
+@prism("device")
+@requires(256)  # error: bound-wf
+def case(n: int @ thread[1]):
+    m: int @ thread[1] = n

@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from prism.lang import block, prism, requires, split, thread, warp
+
+
+@prism("device")
+@requires(thread[1])
+def add(a: int @ thread[1], b: int @ thread[1]) -> int @ thread[1]:
+    return a + b
+
+
+@prism("device")
+@requires(block[1], thread[64])
+def case(value: int @ thread[1]):
+    match split(warp):
+        case 1:
+            sum: int @ thread[32] = block.reduce(value, OP=add)  # error: call-bound

@@ -1,0 +1,9 @@
+from __future__ import annotations
+
+from prism.lang import block, prism, requires, shared, thread
+
+
+@prism("device")
+@requires(block[1], thread[32], smem=512)
+def case(n: int @ block[1]):  # error: call-smem
+    s: shared(float[129]) @ block[1]

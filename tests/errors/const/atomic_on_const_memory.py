@@ -1,0 +1,9 @@
+from __future__ import annotations
+
+from prism.lang import atomic_add, const, prism, ptr, requires, thread
+
+
+@prism("device")
+@requires(thread[1])
+def case(p: ptr(const(int)) @ thread[1]):
+    atomic_add(p[0], 1)  # error: const

@@ -1,0 +1,11 @@
+from __future__ import annotations
+
+from prism.lang import block, group, prism, requires, thread
+
+
+@prism("device")
+@requires(block[1], thread[32])
+def case(n: int @ block[1]):
+    with group(thread[2]):
+        with group(block[1]):  # error: group
+            m: int @ thread[1] = n

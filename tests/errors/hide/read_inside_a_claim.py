@@ -1,0 +1,14 @@
+from __future__ import annotations
+
+from prism.lang import block, claim, prism, requires, shared, split, thread
+
+
+@prism("device")
+@requires(block[1], thread[32])
+def case(n: int @ block[1]):
+    total: shared(int[1]) @ block[1]
+    with claim(total, thread[1]) as own:
+        match split(thread):
+            case 1:
+                own[0] = n
+        sum: int @ block[1] = total[0]  # error: hide

@@ -1,0 +1,11 @@
+from __future__ import annotations
+
+from prism.lang import block, id, prism, requires, thread
+
+
+@prism("device")
+@requires(block[1], thread[1])
+def case(n: int @ block[1]):
+    t: int @ thread[1] = id()
+    for i in range(0, t, 1):  # error: loop
+        m: int @ thread[1] = i

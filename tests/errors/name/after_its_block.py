@@ -1,0 +1,11 @@
+from __future__ import annotations
+
+from prism.lang import prism, requires, thread
+
+
+@prism("device")
+@requires(thread[1])
+def case(n: int @ thread[1]):
+    if n > 0:
+        m: int @ thread[1] = 1
+    k: int @ thread[1] = m  # error: name

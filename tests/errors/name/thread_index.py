@@ -1,0 +1,9 @@
+from __future__ import annotations
+
+from prism.lang import block, prism, requires, thread
+
+
+@prism("device")
+@requires(block[1], thread[32])
+def case(n: int @ block[1]):
+    t: int @ thread[1] = threadIdx.x  # error: name

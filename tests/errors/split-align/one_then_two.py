@@ -1,0 +1,13 @@
+from __future__ import annotations
+
+from prism.lang import prism, requires, split, thread
+
+
+@prism("device")
+@requires(thread[4])
+def case(n: int @ thread[4]):
+    match split(thread):
+        case 1:
+            m: int @ thread[1] = n
+        case 2:  # error: split-align
+            k: int @ thread[1] = n

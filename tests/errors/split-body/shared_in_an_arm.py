@@ -1,0 +1,11 @@
+from __future__ import annotations
+
+from prism.lang import block, prism, requires, shared, split, thread
+
+
+@prism("device")
+@requires(block[1], thread[32])
+def case(n: int @ block[1]):
+    match split(thread):
+        case 32:
+            s: shared(int[4]) @ block[1]  # error: split-body

@@ -1,0 +1,11 @@
+from __future__ import annotations
+
+from prism.lang import prism, requires, thread, unsafe
+
+
+@prism("device")
+@requires(thread[1])
+def case(n: int @ thread[1]):
+    unsafe("#pragma unroll")  # error: unsafe
+    for i in range(n):
+        m: int @ thread[1] = i

@@ -1,0 +1,177 @@
+"""The single-pass scan on the reference machine, with all its checks: every schedule, any number of resident blocks."""
+
+import functools
+
+import numpy as np
+import pytest
+
+import prism
+from prism.interpret import RaceError, run
+from prism.kernels.scan import DEVICE, Configuration, scan
+from tests.lib.oracles import CASES, SCHEDULES, Case
+
+SMALL = Configuration(threads=64, items=4, width=2, blocks=1)
+WIDE = Configuration(threads=96, items=2, width=1, blocks=1, words=2)
+ADD = CASES[0]
+
+
+@functools.cache
+def program(kind, function, exclusive, configuration, vectorized=False):
+    template = {"T": kind, "OP": function, "EXCLUSIVE": exclusive, "VECTORIZED": vectorized}
+    return prism.check(scan, {**template, **configuration.template()})
+
+
+class Scratch:
+    """What launches leave to one another: the words and the control block, zero at first."""
+
+    def __init__(self, kind: str, capacity: int = 64) -> None:
+        self.words = np.zeros(capacity * (1 if np.dtype(kind).itemsize <= 4 else 2), np.uint64)
+        self.control = np.zeros(2, np.uint32)
+        self.capacity = capacity
+
+
+def launch(case: Case, x, blocks, *, exclusive=False, configuration=SMALL, scratch=None, mutant=None, vectorized=False, **options):
+    """The scan of `x` by so many blocks, checked."""
+    scratch = scratch or Scratch(str(case.dtype))
+    y = np.zeros_like(x)
+    code = mutant or program(str(case.dtype), case.function, exclusive, configuration, vectorized)
+    arguments = (x, y, len(x), case.identity, scratch.words, scratch.capacity, scratch.control)
+    run(code, blocks, configuration.threads, arguments, check=True, **options)
+    return y
+
+
+def expected(case: Case, x, exclusive=False):
+    return case.exclusive(x) if exclusive else case.inclusive(x)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("exclusive", [False, True])
+@pytest.mark.parametrize("configuration", [SMALL, WIDE], ids=["small", "wide"])
+def test_operators(case: Case, exclusive: bool, configuration: Configuration) -> None:
+    x = case.data(5 * configuration.tile - 3)
+    y = launch(case, x, 3, exclusive=exclusive, configuration=configuration)
+    assert np.array_equal(y, expected(case, x, exclusive))
+
+
+@pytest.mark.parametrize("edge", [0, 1, 2, 4, 9])
+@pytest.mark.parametrize("beside", [-1, 0, 1])
+def test_tile_edges(edge: int, beside: int) -> None:
+    size = edge * SMALL.tile + beside
+    if size < 0:
+        pytest.skip("no array is that small")
+    x = ADD.data(size)
+    for blocks in (1, 2, 4):
+        assert np.array_equal(launch(ADD, x, blocks), np.cumsum(x, dtype=np.int32))
+
+
+@pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
+@pytest.mark.parametrize("blocks", [1, 2, 3, 8])
+def test_schedules(schedule: str, seed: int, blocks: int) -> None:
+    x = ADD.data(7 * SMALL.tile + 5)
+    assert np.array_equal(launch(ADD, x, blocks, schedule=schedule, seed=seed), np.cumsum(x, dtype=np.int32))
+
+
+@pytest.mark.parametrize("resident", [1, 2])
+def test_any_number_of_resident_blocks_makes_progress(resident: int) -> None:
+    x = ADD.data(6 * SMALL.tile)
+    for schedule in ("round-robin", "reversed", "random"):
+        y = launch(ADD, x, 4, resident=resident, schedule=schedule)
+        assert np.array_equal(y, np.cumsum(x, dtype=np.int32))
+
+
+def test_more_tiles_to_look_back_at_than_one_round_asks_for() -> None:
+    x = ADD.data(200 * SMALL.tile)
+    scratch = Scratch("int32", 256)
+    y = launch(ADD, x, 70, scratch=scratch, schedule="reversed")
+    assert np.array_equal(y, np.cumsum(x, dtype=np.int32))
+
+
+def test_in_place() -> None:
+    x = ADD.data(5 * SMALL.tile + 7)
+    wanted = np.cumsum(x, dtype=np.int32)
+    scratch = Scratch("int32")
+    arguments = (x, x, len(x), 0, scratch.words, scratch.capacity, scratch.control)
+    run(program("int32", ADD.function, False, SMALL), 3, SMALL.threads, arguments, check=True)
+    assert np.array_equal(x, wanted)
+
+
+def test_vectors() -> None:
+    room = np.zeros(3000, np.int32)
+    start = -(room.__array_interface__["data"][0] // 4) % 4
+    x = room[start : start + 2001]
+    x[:] = ADD.data(2001)
+    y = np.zeros(3000, np.int32)
+    out = y[-(y.__array_interface__["data"][0] // 4) % 4 :][:2001]
+    scratch = Scratch("int32")
+    arguments = (x, out, len(x), 0, scratch.words, scratch.capacity, scratch.control)
+    run(program("int32", ADD.function, False, SMALL, True), 3, SMALL.threads, arguments, check=True)
+    assert np.array_equal(out, np.cumsum(x, dtype=np.int32))
+
+
+def test_nothing_is_cleared_between_launches() -> None:
+    scratch = Scratch("int32")
+    random = np.random.default_rng(0)
+    for number in range(1, 12):
+        x = ADD.data(int(random.integers(1, 12 * SMALL.tile)), seed=number)
+        assert np.array_equal(launch(ADD, x, int(random.integers(1, 6)), scratch=scratch), np.cumsum(x, dtype=np.int32))
+        assert scratch.control.tolist() == [0, number]
+
+
+def test_the_epoch_wraps_around() -> None:
+    scratch = Scratch("int32")
+    scratch.control[1] = 2**32 - 3
+    for number in range(6):
+        x = ADD.data(3 * SMALL.tile, seed=number)
+        assert np.array_equal(launch(ADD, x, 2, scratch=scratch), np.cumsum(x, dtype=np.int32))
+    assert scratch.control.tolist() == [0, 3]
+
+
+def test_words_that_are_not_used_are_marked_in_turn() -> None:
+    scratch = Scratch("int32", 8)
+    for number in range(1, 10):
+        launch(ADD, ADD.data(2 * SMALL.tile, seed=number), 2, scratch=scratch)
+    tags = scratch.words.view(np.uint32).reshape(8, 2)[:, 1]
+    assert tags.tolist() == [9, 9, 2, 3, 4, 5, 6, 7]
+
+
+def test_words_of_other_launches_are_not_taken() -> None:
+    scratch = Scratch("int32")
+    scratch.words.view(np.uint32)[:] = np.random.default_rng(0).integers(2, 2**32, 2 * scratch.capacity, dtype=np.uint32)
+    x = ADD.data(9 * SMALL.tile)
+    assert np.array_equal(launch(ADD, x, 4, scratch=scratch), np.cumsum(x, dtype=np.int32))
+
+
+def mutants():
+    found = program("int32", ADD.function, False, SMALL)
+    return [
+        pytest.param(found.with_plan(plan.without(barrier)), id=f"{plan.function.name}:{barrier.before.span.line}")
+        for plan in found.plans.values()
+        for barrier in plan.barriers
+    ]
+
+
+@pytest.mark.parametrize("mutant", mutants())
+def test_each_inferred_barrier_is_needed(mutant) -> None:
+    x = ADD.data(9 * SMALL.tile)
+    with pytest.raises(RaceError) as caught:
+        for schedule, seed in SCHEDULES:
+            launch(ADD, x, 2, mutant=mutant, schedule=schedule, seed=seed)
+    assert "barrier" in str(caught.value)
+
+
+def test_two_barriers_a_tile() -> None:
+    found = program("int32", ADD.function, False, SMALL)
+    by_name = {plan.function.name: plan.barriers for plan in found.plans.values()}
+    kinds = [barrier.kind for barriers in by_name.values() for barrier in barriers]
+    assert kinds.count("block") == 3  # one in block.scan, one in block.reduce, one for the first ticket
+
+
+@pytest.mark.parametrize("size", DEVICE)
+@pytest.mark.parametrize("exclusive", [False, True])
+@pytest.mark.parametrize("vectorized", [False, True])
+def test_the_kernels_for_the_device_compile(size: int, exclusive: bool, vectorized: bool) -> None:
+    pytest.importorskip("cuda.bindings.nvrtc")
+    template = {"T": f"uint{8 * size}", "OP": ADD.function, "EXCLUSIVE": exclusive, "VECTORIZED": vectorized}
+    compiled = prism.compile(scan, {**template, **DEVICE[size].template()})
+    assert compiled.spills == 0
+    assert compiled.registers * DEVICE[size].threads * DEVICE[size].blocks <= 65536

@@ -1,0 +1,44 @@
+"""thread.reduce and thread.scan, against their definition."""
+
+import numpy as np
+import pytest
+
+from prism.lang import const, constexpr, dtype, function, grid, group, id, int32, partition, prism, ptr, requires, template, thread
+from tests.lib.oracles import CASES, Case
+
+
+@prism("global")
+@requires(grid[1], thread[1])
+@template(T=dtype, OP=function, ITEMS=constexpr(int), EXCLUSIVE=constexpr(bool))
+def each(
+    x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], sums: ptr(T) @ grid[1], totals: ptr(T) @ grid[1], before: T @ grid[1]
+):
+    t: int32 @ thread[1] = id()
+    with partition(y, thread[1], offset=t * ITEMS) as out:
+        with partition(sums, thread[1], offset=t) as sum:
+            with partition(totals, thread[1], offset=t) as total:
+                with group(thread[1]):
+                    items: T[ITEMS]
+                    for k in range(ITEMS):
+                        items[k] = x[t * ITEMS + k]
+                    sum[0] = thread.reduce(items, OP=OP)
+                    total[0] = thread.scan(items, before, OP=OP, EXCLUSIVE=EXCLUSIVE)
+                    for k in range(ITEMS):
+                        out[k] = items[k]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("exclusive", [False, True])
+@pytest.mark.parametrize("items", [1, 2, 7])
+def test_against_the_definition(case: Case, items: int, exclusive: bool) -> None:
+    x = case.data(5 * items)
+    before = case.data(20, seed=1)[-1]
+    y, sums, totals = np.zeros_like(x), np.zeros(5, case.dtype), np.zeros(5, case.dtype)
+    template = {"OP": case.function, "ITEMS": items, "EXCLUSIVE": exclusive}
+    each[1, 5](x, y, sums, totals, before, template=template, check=True)
+    for t in range(5):
+        own = x[t * items : (t + 1) * items]
+        seeded = case.inclusive(np.concatenate([[before], own]).astype(case.dtype))
+        assert np.array_equal(y[t * items : (t + 1) * items], seeded[:-1] if exclusive else seeded[1:])
+        assert totals[t] == seeded[-1]
+        assert sums[t] == case.inclusive(own)[-1]
