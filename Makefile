@@ -51,7 +51,7 @@ bench: env ## run the benchmarks, record them under BENCH_MACHINE's name, and ma
 	    --set-commit-hash "$$(git rev-parse HEAD)" $(ARGS)
 	@cd asv_bench && $(PY) -m asv publish && echo "open asv_bench/.asv/html/index.html"
 
-wheel: env ## build the wheel into dist/
+wheel: build ## build the wheel into dist/, with the library's kernels compiled
 	@rm -rf build && $(PY) -m pip wheel --no-deps --no-build-isolation --wheel-dir dist . && rm -rf build
 
 build: env ## compile the library's kernels ahead of time, into prism/artifacts

@@ -295,15 +295,16 @@ def related(objects: Objects, first: Pending, second: Touch) -> Relation | None:
         if not conflicting(earlier.kind, second.kind):
             return None
         found = _common(objects.known, first, earlier, second)
-    if found.unit is None:
+    unit = found.unit
+    if unit is None:
         return found
-    if found.unit.level == Level.GRID and (allowed := _allowed(earlier, second)) is not None:
-        found = Relation(allowed)
-    if found.unit == THREAD:
+    if unit.level == Level.GRID:
+        unit = _allowed(earlier, second) or unit
+    if unit == THREAD:
         return Relation(None, "the same thread makes both")
-    if first.synced is not None and found.unit <= first.synced[0]:
+    if first.synced is not None and unit <= first.synced[0]:
         return Relation(None, f"ordered by {first.synced[1]}")
-    return found
+    return Relation(unit)
 
 
 def _allowed(earlier: Touch, second: Touch) -> Perspective | None:

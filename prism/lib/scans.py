@@ -22,7 +22,7 @@ from prism.runtime.launch import Launcher, prepare
 from prism.runtime.scratch import SCRATCH
 from prism.runtime.streams import choose_stream, order
 
-_NATIVE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
+NATIVE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 _VECTOR = 16  # bytes: what a vectorised kernel's arrays must be aligned to
 _FEWEST_WORDS = 4096
 _CONTROL = 64  # bytes before the words: the ticket counter and the epoch, in cache lines of their own
@@ -110,7 +110,7 @@ def _dtype(given: np.dtype[Any], asked: Any, operator: Operator) -> np.dtype[Any
             wanted, what = np.dtype(asked), "`dtype` is"
         except TypeError as error:
             raise TypeError(f"`dtype`: {error}") from None
-    if wanted.name not in _NATIVE:
+    if wanted.name not in NATIVE:
         hint = "" if asked is not None or given.kind not in "bf" else "; pass dtype= to convert, as dtype=numpy.float32"
         raise TypeError(f"{what} dtype {wanted}, which scan does not support{hint}")
     if given.kind not in "biuf":
@@ -158,7 +158,7 @@ def _words(tiles: int) -> int:
 
 
 @functools.lru_cache(maxsize=1024)
-def _program(
+def program_for(
     operator: Operator, exclusive: bool, dtype: np.dtype[Any], vectorized: bool, configuration: Configuration
 ) -> tuple[Program, np.dtype[Any], Any]:
     """Return the kernel for an operator and dtype, the dtype that it runs in, and the identity."""
@@ -183,7 +183,7 @@ def _on_host(given: ArrayInfo, operator: Operator, exclusive: bool, wanted: np.d
         return y
     source = _source(given, wanted, result)
     configuration = HOST_SMALL if given.size <= 4 * HOST_SMALL.tile else HOST_LARGE
-    program, runs_in, identity = _program(operator, exclusive, wanted, False, configuration)
+    program, runs_in, identity = program_for(operator, exclusive, wanted, False, configuration)
     words = _words(-(-given.size // configuration.tile))
     boxes = np.zeros(words * _word_bytes(wanted) // 8, np.uint64)
     x = source.owner.reshape(-1).view(runs_in)
@@ -209,7 +209,7 @@ class _Plan:
 @functools.lru_cache(maxsize=1024)
 def _plan(operator: Operator, exclusive: bool, dtype: np.dtype[Any], vectorized: bool, ordinal: int) -> _Plan:
     configuration = DEVICE[dtype.itemsize]
-    program, _, identity = _program(operator, exclusive, dtype, vectorized, configuration)
+    program, _, identity = program_for(operator, exclusive, dtype, vectorized, configuration)
     launch = prepare(entry_of(program, device(ordinal).arch), ordinal)
     blocks = launch.resident_blocks(configuration.threads)
     return _Plan(launch, configuration.threads, configuration.tile, blocks, identity.item(), _word_bytes(dtype))

@@ -135,7 +135,7 @@ def template_argument(kernel: surface.Kernel, name: str, kind: object, value: ob
             return value.item()
         wanted = "a number"
     where = value.span if isinstance(value, s.Node) else span
-    given = "a run-time value" if isinstance(value, s.Node) else f"a {type(value).__name__}"
+    given = "a run-time value" if isinstance(value, s.Node) else f"`{show(value)}`"
     fail(name_errors.TemplateKind(span=where, name=name, function=kernel.__name__, wanted=wanted, given=given))
 
 
@@ -223,7 +223,9 @@ def check_parameter(parameter: s.Parameter) -> tree.Symbol:
     meaning = annotation.read(parameter.annotation)
     if parameter.place is None:
         fail(type_errors.MissingPlace(span=parameter.span, name=parameter.name, type=str(meaning.type)))
-    if meaning.shared or isinstance(meaning.type, Mailbox):
+    if meaning.shared:
+        fail(type_errors.SharedParameter(span=parameter.annotation.span, name=parameter.name))
+    if isinstance(meaning.type, Mailbox):
         fail(type_errors.NotAType(span=parameter.annotation.span))
     place = annotation.place(parameter.place)
     return tree.Symbol(parameter.name, meaning.type, place, parameter.span, parameter=True, const=meaning.const)

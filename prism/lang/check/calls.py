@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from prism.lang import surface, tree
 from prism.lang import syntax as s
 from prism.lang.check import annotation
-from prism.lang.check.env import Env, blame, evidence, fail, why_here
+from prism.lang.check.env import Env, blame, evidence, fail, narrowed, why_here
 from prism.lang.check.expressions import (
     check_expression,
     check_id,
@@ -157,6 +157,7 @@ def check_bound(env: Env, function: tree.Function, e: s.Call) -> None:
                     needs=str(Perspective(level, size)),
                     bound=str(env.bound),
                     code_perspective=env.code,
+                    narrowed=narrowed(env),
                     labels=labels,
                 )
             )
@@ -279,10 +280,10 @@ def check_array(env: Env, function: tree.Function, formal: tree.Symbol, actual: 
     if symbol.perspective != formal.perspective:
         labels = (
             Label(formal.span, f"declared @ {formal.perspective}"),
-            Label(symbol.span, f"lives at {symbol.perspective}"),
+            Label(symbol.span, f"`{symbol.name}` lives at {symbol.perspective}"),
         )
         fail(
-            errors.CallPointer(
+            errors.CallArray(
                 span=actual.span,
                 parameter=formal.name,
                 name=function.name,

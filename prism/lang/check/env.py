@@ -103,6 +103,11 @@ def why_here(env: Env) -> tuple[Label, ...]:
     return ()
 
 
+def narrowed(env: Env) -> bool:
+    """Whether a group or arm stands between the function's entry and here."""
+    return any(step.kind in ("group", "arm") for step in env.path)
+
+
 def declared(symbol: tree.Symbol) -> Label:
     """Return a label for where a symbol comes from."""
     return Label(symbol.span, f"`{symbol.name}` lives at {symbol.perspective}")
@@ -110,10 +115,17 @@ def declared(symbol: tree.Symbol) -> Label:
 
 def culprit(e: tree.Expr, needed: Perspective) -> tree.Expr:
     """Return the innermost part of an expression that makes it narrower than `needed`."""
-    parts = [part for part in tree.operands(e) if not needed <= part.perspective]
+    parts = [] if opaque(e) else [part for part in tree.operands(e) if not needed <= part.perspective]
     if not parts:
         return e
     return culprit(next((part for part in parts if part.perspective == e.perspective), parts[0]), needed)
+
+
+def opaque(e: tree.Expr) -> bool:
+    """Whether an expression's perspective is declared by a function, not made of its operands'."""
+    return (isinstance(e, tree.Call) and not e.function.pure) or (
+        isinstance(e, tree.Apply) and e.intrinsic.result_unit is not None
+    )
 
 
 def described(e: tree.Expr) -> str:

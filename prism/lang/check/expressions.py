@@ -7,7 +7,7 @@ from typing import assert_never
 
 from prism.lang import surface, tree
 from prism.lang import syntax as s
-from prism.lang.check.env import Env, blame, changing, declared, evidence, fail, why_here
+from prism.lang.check.env import Env, blame, changing, declared, described, evidence, fail, why_here
 from prism.lang.check.purity import touches_memory
 from prism.lang.diagnostics import Label, Span
 from prism.lang.errors import calls as call_errors
@@ -60,7 +60,7 @@ def check_value(env: Env, e: s.Expr, target: Perspective, want: Type | None = No
     value = check_expression(env, e, target, want)
     if isinstance(value.type, Array | Pointer):
         name = value.symbol.name if isinstance(value, tree.Var) else "this"
-        fail(errors.WholeArray(span=e.span, name=name, type=str(value.type), use="used as a value"))
+        fail(errors.WholeArray(span=e.span, name=name, type=str(value.type), use="used"))
     if not isinstance(value.type, Scalar | Vector):
         name = (
             value.function.name
@@ -338,12 +338,12 @@ def no_collectives(env: Env, condition: tree.Expr, sides: tuple[tree.Expr, ...])
         if found is not None:
             what, labels = evidence(condition, env.code)
             fail(
-                rules.Condition(
+                rules.ConditionCollective(
                     span=blame(condition, env.code),
                     what=what,
                     code_perspective=env.code,
                     has=condition.perspective,
-                    construct="condition of a collective",
+                    collective=described(found),
                     labels=(*labels, Label(found.span, "all threads must meet here")),
                 )
             )
@@ -496,7 +496,7 @@ def check_id(env: Env, e: s.Call, target: Perspective, *, counting: bool) -> tre
         fail(rules.IdBroader(span=e.span, unit=unit, code_perspective=env.code, labels=why_here(env)))
     if not env.bound.allows(unit):
         have = env.bound.entry(unit.level)
-        fail(rules.IdSize(span=e.span, unit=unit, level=str(unit.level), have=have or 0, labels=why_here(env)))
+        fail(rules.IdSize(span=e.span, unit=unit, size=unit.size, level=str(unit.level), have=have or 0, labels=why_here(env)))
     if counting:
         return tree.Count(unit=unit, code=env.code, type=INT32, perspective=GRID, span=e.span)
     return tree.Id(unit=unit, code=env.code, type=INT32, perspective=unit, span=e.span)

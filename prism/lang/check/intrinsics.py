@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from prism.lang import syntax as s
 from prism.lang import tree
-from prism.lang.check.env import Env, blame, declared, evidence, fail, why_here
+from prism.lang.check.env import Env, blame, declared, evidence, fail, narrowed, why_here
 from prism.lang.check.expressions import check_value, coerce, element, flatten, read_element, visible
 from prism.lang.diagnostics import Span
 from prism.lang.errors import calls as errors
@@ -27,6 +27,7 @@ def check_intrinsic(env: Env, e: s.Call, intrinsic: Intrinsic, target: Perspecti
                 needs=str(intrinsic.requires),
                 bound=str(env.bound),
                 code_perspective=env.code,
+                narrowed=narrowed(env),
                 labels=why_here(env),
             )
         )
@@ -203,7 +204,7 @@ def finish(
     if not intrinsic.elementwise and not p.unit <= value.perspective:
         what, labels = evidence(value, p.unit)
         fail(
-            errors.CallScalar(
+            errors.IntrinsicScalar(
                 span=blame(value, p.unit),
                 parameter=p.name,
                 name=intrinsic.name,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from prism.lang import syntax as s
 from prism.lang import tree
 from prism.lang.check import annotation, data
-from prism.lang.check.env import Env, Poisoned, Step, blame, changing, declared, evidence, fail, why_here
+from prism.lang.check.env import Env, Poisoned, Step, blame, changing, declared, evidence, fail, opaque, why_here
 from prism.lang.check.expressions import (
     check_expression,
     check_index,
@@ -176,7 +176,7 @@ def varying_load(value: tree.Expr, needed: Perspective) -> tree.Element | None:
     """R19 PTR-READ: return the load from memory that makes a value narrower than `needed`, if it is one that does."""
     if isinstance(value, tree.Element):
         return value
-    parts = [part for part in tree.operands(value) if not needed <= part.perspective]
+    parts = [] if opaque(value) else [part for part in tree.operands(value) if not needed <= part.perspective]
     found = next((part for part in parts if part.perspective == value.perspective), None)
     return varying_load(found, needed) if found is not None else None
 
@@ -232,7 +232,7 @@ def check_assign(env: Env, target: s.Expr, value: s.Expr, span: Span) -> tree.St
                             what=what,
                             has=left.perspective,
                             needed=symbol.perspective,
-                            construct="index of an assignment",
+                            name=symbol.name,
                             labels=(*labels, declared(symbol)),
                         )
                     )

@@ -16,11 +16,19 @@ class CallBound(Error):
     rule = "R13"
     title = "`{name}` must be run by {needs} together, and the code here has only {bound}"
     label = "called by code that speaks for {code_perspective}"
-    help_template = "call it where the bound includes {needs}: before the group, arm or branch that narrows it"
+    help_template = "{change}"
     name: str
     needs: str
     bound: str
     code_perspective: Perspective
+    narrowed: bool
+
+    @property
+    def change(self) -> str:
+        """Where the call can go, or what the function must require."""
+        if self.narrowed:
+            return f"move the call out of the group or arm that narrows the code, to where {self.needs} runs together"
+        return f"require it of this function's callers too: put {self.needs}, or a multiple, into its `@requires(...)`"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +58,29 @@ class CallScalar(Error):
     name: str
     needed: Perspective
     what: str
+    has: Perspective
+
+
+@dataclass(frozen=True, kw_only=True)
+class IntrinsicScalar(CallScalar):
+    """R14: an intrinsic's operand that varies where its threads must agree."""
+
+    help_template = "pass a value @ {needed} or broader"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallArray(Error):
+    """R15: a local array whose owners are not the callee's."""
+
+    code = "call-ptr"
+    rule = "R15"
+    title = "`{parameter}` of `{name}` is an array of each {needed}; `{actual}` is one of each {has}"
+    label = "one array for each {has}"
+    help_template = "declare `{actual}` @ {needed}, or the parameter @ {has}"
+    parameter: str
+    name: str
+    needed: Perspective
+    actual: str
     has: Perspective
 
 

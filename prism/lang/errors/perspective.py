@@ -71,7 +71,7 @@ class GroupDivides(Error):
     rule = "R2"
     title = "`group({unit})` does not fit the {have} {level}s that are guaranteed here"
     label = "{size} does not divide {have}"
-    help_template = "use a divisor of {have}, or raise the bound to a multiple of {size}"
+    help_template = "use a divisor of {have}, or a multiple of {size} in the bound, group or arm around it"
     unit: Perspective
     level: str
     size: int
@@ -111,8 +111,8 @@ class SplitSum(Error):
     code = "split-sum"
     rule = "R3"
     title = "the cases need {needed} {level}s, and {have} are guaranteed here"
-    label = "{over} too many"
-    help_template = "shrink the cases by {over}, or raise the bound to {needed}"
+    label = "{over} {level}s too many"
+    help_template = "shrink the cases by {over} {level}s, or raise the bound to {needed}"
     level: str
     needed: int
     have: int
@@ -139,7 +139,7 @@ class SplitBase(Error):
 
     code = "split-align"
     rule = "R4"
-    title = "`case {size}` may be misaligned: the {level} units here start at a multiple of {base} only"
+    title = "`case {size}` may be misaligned: the {level}s here start at a multiple of {base} only"
     label = "{size} does not divide {base}"
     help_template = "use case sizes that divide {base}, or split in the block's own code"
     size: int
@@ -250,13 +250,14 @@ class ReadUp(Error):
 
     code = "read-up"
     rule = "R7"
-    title = "{what} varies per {has}, and the {construct} must be the same for each {needed}"
+    title = "{what} varies per {has}, and `{name}` is one array for each {needed}"
     label = "varies per {has}"
-    help_template = "use a value @ {needed} or broader, as `id()` assigned to a variable @ {needed}"
+    note_templates = ("all threads of a {needed} must assign the same element",)
+    help_template = "index with a value @ {needed} or broader, or declare `{name}` @ {has}"
     what: str
     has: Perspective
     needed: Perspective
-    construct: str
+    name: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -279,6 +280,22 @@ class Condition(Error):
     def changes(self) -> str:
         """Why a load from a broad pointer varies."""
         return CHANGES.format(memory=self.memory) if self.memory else ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConditionCollective(Error):
+    """R9: a collective that only some threads would reach."""
+
+    code = "cond"
+    rule = "R9"
+    title = "{what} varies per {has}, but decides whether {collective} is computed, which a whole {code_perspective} runs"
+    label = "varies per {has}"
+    note_templates = ("threads that go the other way would be missing where the others wait for them",)
+    help_template = "assign {collective} to a variable on a line of its own, and choose between the values after it"
+    what: str
+    has: Perspective
+    collective: str
+    code_perspective: Perspective
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -334,7 +351,7 @@ class Jump(Error):
     title = "`{word}` leaves `{construct}`, but {target} outside it"
     label = "some threads would skip ahead"
     note_templates = ("threads that jump would miss what the others still meet together",)
-    help_template = "test a condition in the outer code and `{word}` there"
+    help_template = "put what follows under an `if` instead; or test a condition in the outer code and `{word}` there"
     word: str
     construct: str
     target: str
@@ -361,8 +378,9 @@ class IdSize(Error):
     rule = "R12"
     title = "{unit} units cannot be counted here: {have} {level}s are guaranteed"
     label = "counts {unit}"
-    help_template = "count units of a size that divides {have}, or raise the bound to a multiple of {unit}"
+    help_template = "count units of a size that divides {have}, or raise the bound to a multiple of {size}"
     unit: Perspective
+    size: int
     level: str
     have: int
 

@@ -21,6 +21,17 @@ class NotAType(Error):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SharedParameter(Error):
+    """A parameter declared as a shared object."""
+
+    code = "type"
+    title = "the parameter `{name}` is declared as a shared object"
+    label = "declares new memory"
+    help_template = "a shared object is passed as a pointer: declare `{name}: ptr(T) @ block[1]`, T its element"
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class NotAPerspective(Error):
     """Something else where a perspective belongs."""
 
