@@ -13,9 +13,10 @@ anything. A published word carries the launch's number, `epoch`: words of launch
 
 from prism.lang import (
     atomic_add, attr, block, claim, const, constexpr, count, dtype, function, grid, group, id, int32, int64, load_relaxed,
-    mailbox, may_alias, partition, prism, ptr, publish, receive, requires, shared, split, store_relaxed, template, thread,
+    mailbox, may_alias, partition, prefetch, prism, ptr, publish, receive, requires, shared, split, store_relaxed, template, thread,
     uint32,
 )
+from prism.lib.thread import operators
 
 
 @prism("global")
@@ -25,7 +26,7 @@ from prism.lang import (
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
-#@may_alias("x", "y")
+@may_alias("x", "y")
 def scan(
     x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], n: int64 @ grid[1], identity: T @ grid[1],
     words: ptr(mailbox(T)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint32) @ grid[1],
@@ -63,6 +64,10 @@ def scan(
                 # The following tile comes first: its total is out before this block waits for anybody's.
                 with partition(x, block[1], offset=int64(following) * TILE) as source:
                     block.load(source, ahead, extent(following, n, TILE=TILE), identity, WIDTH=WIDTH, VECTORIZED=VECTORIZED)
+                match split(thread):
+                    case 1:
+                        soon: int32 = following + blocks  # about the number that this block will draw next
+                        prefetch(x[int64(soon) * TILE], extent(soon, n, TILE=TILE))
                 total: T @ block[1] = block.scan(ahead, identity, WIDTH=WIDTH, OP=OP, EXCLUSIVE=EXCLUSIVE)
                 drawn: uint32 @ thread[1] = following
                 match split(thread):
@@ -133,3 +138,11 @@ def look_back(
             receive(words[start + k], got, 1, last - start - k, identity, epoch)
             sum = OP(sum, thread.reduce(got, OP=OP))
     return sum
+
+
+EXAMPLES = {
+    "scan": {
+        "T": "int32", "OP": operators.add, "THREADS": 256, "ITEMS": 32, "WIDTH": 4, "BLOCKS": 2, "WORDS": 2, "EXCLUSIVE": False,
+        "VECTORIZED": True,
+    },
+}

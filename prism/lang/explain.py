@@ -31,9 +31,11 @@ def _function(function: Function, plan: Plan, layout: Layout | None) -> Iterator
     yield from _source(function, plan)
     yield ""
     yield _counted(plan)
-    if plan.elided:
-        yield "  no barrier for:"
-        yield from (f"    {_pair(e.first, e.second, False)}: {e.reason}" for e in plan.elided)
+    forced = {(b.first, b.second) for b in plan.barriers}
+    elided = [e for e in plan.elided if (e.first, e.second) not in forced]
+    if elided:
+        yield "  no further barrier for:" if plan.barriers else "  no barrier for:"
+        yield from (f"    {_pair(e.first, e.second, False)}: {e.reason}" for e in elided)
     unknown = [v for _, v in overlap.verdicts(function, races.facts(function)) if v.status == "unknown"]
     if unknown:
         yield "  not proved:"
@@ -48,7 +50,7 @@ def _source(function: Function, plan: Plan) -> Iterator[str]:
     above: dict[int, list[Barrier]] = {}
     for barrier in plan.barriers:
         above.setdefault(barrier.before.span.line, []).append(barrier)
-    last = max([function.span.end_line, *above], default=function.span.line)
+    last = max([function.span.end_line, *(s.span.end_line for s in races.statements(function.body))])
     width = len(str(last))
     for number in range(function.span.line, last + 1):
         text = lines[number - 1] if number <= len(lines) else ""

@@ -88,6 +88,12 @@ class Pending:
     aged: frozenset[Stmt] = frozenset()
     loop: bool = False
 
+    def settled(self, unit: Perspective) -> bool:
+        """Whether a barrier of `unit` orders it before all that can ever conflict with it: the block's, for shared memory."""
+        if self.touch is None or not isinstance(self.touch.root.type, Pointer):
+            return False
+        return self.touch.root.type.space == "shared" and self.touch.root.perspective <= unit
+
     def after(self, unit: Perspective, label: str) -> Pending:
         """Return it as it is after a barrier of `unit`."""
         if self.synced is not None and not self.synced[0] < unit:
@@ -298,8 +304,8 @@ def related(objects: Objects, first: Pending, second: Touch) -> Relation | None:
     unit = found.unit
     if unit is None:
         return found
-    if unit.level == Level.GRID:
-        unit = _allowed(earlier, second) or unit
+    if unit.level == Level.GRID and (view := _allowed(earlier, second)) is not None:
+        return Relation(None, f'`{view.name}` says races="allow"')
     if unit == THREAD:
         return Relation(None, "the same thread makes both")
     if first.synced is not None and unit <= first.synced[0]:
@@ -307,11 +313,12 @@ def related(objects: Objects, first: Pending, second: Touch) -> Relation | None:
     return Relation(unit)
 
 
-def _allowed(earlier: Touch, second: Touch) -> Perspective | None:
-    """Where `races="allow"` accepts conflicts between the units of a view of global memory: the unit that is still ordered."""
-    marked = [touch.steps[0] for touch in (earlier, second) if touch.steps and touch.steps[0].meaning.races == "allow"]
-    units = [step.view.perspective for step in marked]
-    return max(units, key=lambda unit: (unit.level, unit.size), default=None)
+def _allowed(earlier: Touch, second: Touch) -> Symbol | None:
+    """The view of global memory whose `races="allow"` accepts conflicts with what its other units, or other views, touch."""
+    for touch in (earlier, second):
+        if touch.steps and touch.steps[0].meaning.races == "allow":
+            return touch.steps[0].view
+    return None
 
 
 def _common(known: Facts, first: Pending, earlier: Touch, second: Touch) -> Relation:
@@ -414,7 +421,7 @@ def index_span(known: Facts, use: Use) -> Span | None:
     expression = use.expression
     if not use.exact or not isinstance(expression, Element) or len(expression.indices) != 1:
         return None
-    return races.span_of(known, races.affine(known, expression.indices[0]))
+    return races.reach(known, expression.indices[0])
 
 
 def pointer_change(statement: Stmt) -> tuple[Symbol, tuple[Symbol, ...]] | None:

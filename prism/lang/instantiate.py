@@ -196,7 +196,10 @@ def fold_unary(e: s.Unary) -> s.Expr:
         return s.Literal(value=not value, span=e.span)
     if e.op == "-":
         return s.Literal(value=-value, span=e.span)
-    return s.Literal(value=~int(value), span=e.span)
+    try:
+        return s.Literal(value=~int(value), span=e.span)
+    except (OverflowError, ValueError):
+        fail(errors.NotFinite(span=e.span))
 
 
 def fold_binary(e: s.Binary) -> s.Expr:
@@ -212,7 +215,12 @@ def fold_binary(e: s.Binary) -> s.Expr:
         return s.Literal(value=(a == b) == (e.op == "=="), span=e.span) if e.op in ("==", "!=") else e
     if e.op in ("/", "//", "%") and b == 0:
         fail(errors.DivisionByZero(span=e.span))
-    return s.Literal(value=arithmetic(e.op, a, b), span=e.span)
+    try:
+        if e.op in ("<<", ">>") and not 0 <= int(b) < 64:
+            fail(errors.ShiftCount(span=e.right.span, count=int(b)))
+        return s.Literal(value=arithmetic(e.op, a, b), span=e.span)
+    except (OverflowError, ValueError):
+        fail(errors.NotFinite(span=e.span))
 
 
 def arithmetic(op: str, a: bool | int | float, b: bool | int | float) -> bool | int | float:

@@ -215,6 +215,22 @@ def span_of(known: Facts, form: Form | None) -> Span | None:
     return (low, high)
 
 
+def reach(known: Facts, expression: Expr) -> Span | None:
+    """Return the least and greatest value of an integer expression, where they are known; `%` by a constant bounds it."""
+    span = span_of(known, affine(known, expression))
+    if span is not None:
+        return span
+    match expression:
+        case Binary(op="%", left=left, right=Const(value=value)) if int(value) > 0:
+            inner = reach(known, left)
+            return (0 if inner is not None and inner[0] >= 0 else 1 - int(value), int(value) - 1)
+        case Binary(op="+", left=left, right=right):
+            one, two = reach(known, left), reach(known, right)
+            return None if one is None or two is None else (one[0] + two[0], one[1] + two[1])
+        case _:
+            return None
+
+
 def _bounds(known: Facts, atom: Atom) -> Span | None:
     kind, what, code = atom
     if kind == "name" and isinstance(what, Symbol):
@@ -355,5 +371,5 @@ def judge(known: Facts, view: Symbol, used: Span | None, surely: frozenset[int],
 
 __all__ = [
     "Facts", "Form", "If", "Span", "Verdict", "add", "affine", "apart", "facts", "injective", "judge", "names",
-    "offset_form", "span_of", "statements", "surely_entered", "uniform", "units_of",
+    "offset_form", "reach", "span_of", "statements", "surely_entered", "uniform", "units_of",
 ]  # fmt: skip

@@ -18,11 +18,14 @@ from prism.lang.plan import Barrier, Layout, Plan
 from prism.lang.tree import Body, For, Function, Stmt, While, children
 from prism.lang.walk import Concurrent, Conflict, Context, summarise, walked
 
+NOTED = 64
+"""Conflicts without a barrier of their own that a plan remembers at most."""
+
 
 def failing(context: Context, placed: dict[Stmt, tuple[Perspective, ...]]) -> Conflict | None:
     """Return the first conflict that these barriers leave, or None."""
     try:
-        walked(context, placed, grow=False)
+        walked(context, placed)
     except Conflict as conflict:
         return conflict
     return None
@@ -107,7 +110,7 @@ def plan_function(
     try:
         first = walked(context, {}, grow=True)
         needed = minimal(context, first.placed)
-        last = walked(context, grouped(needed), grow=False)
+        last = walked(context, grouped(needed), notes=True)
     except Conflict as conflict:
         raise refused(conflict) from None
     except Concurrent as concurrent:
@@ -120,7 +123,7 @@ def plan_function(
         assert witness.first.touch is not None
         pair = witness.first.touch.access, witness.second.access
         found.append(Barrier(kind_of(unit), unit, statement, *pair, witness.first.loop))
-    return Plan(function, tuple(found), tuple(last.elided.values())), summarise(context, last)
+    return Plan(function, tuple(found), tuple(last.elided[key] for key in sorted(last.elided)[:NOTED])), summarise(context, last)
 
 
 def check_partitions(function: Function, known: races.Facts) -> None:

@@ -42,8 +42,6 @@ from prism.lang.tree import (
 )
 
 State = dict[Env, frozenset[Pending]]
-NOTED = 64
-"""Conflicts without a barrier of their own that a plan remembers at most."""
 
 
 @dataclass(eq=False)
@@ -101,12 +99,13 @@ class Context:
 
 @dataclass(eq=False, slots=True)
 class Walk:
-    """One walk: the barriers in place (`grow`: more may be placed), and what is found on the way."""
+    """One walk: the barriers in place (`grow`: more may be placed), and what is found on the way (`notes`: elided too)."""
 
     context: Context
     placed: dict[Stmt, tuple[Perspective, ...]]
     grow: bool
-    elided: dict[tuple[int, int, str], Elided] = field(default_factory=dict)
+    notes: bool = False
+    elided: dict[tuple[int, int], Elided] = field(default_factory=dict)
     entry: dict[tuple[Symbol | None, str, Perspective | None], Exposed] = field(default_factory=dict)
     returns: list[State] = field(default_factory=list)
 
@@ -123,11 +122,20 @@ def union(*states: State) -> State:
     return found
 
 
-def barriers(state: State, units: Iterable[Perspective], label: str) -> State:
-    """Return the state after barriers."""
+def barriers(walk: Walk, state: State, units: Iterable[Perspective | None], label: str) -> State:
+    """Return the state after barriers, one after the other."""
     for unit in units:
-        state = {env: frozenset(p.after(unit, label) for p in pending) for env, pending in state.items()}
+        state = {env: synced(walk, pending, unit, label) for env, pending in state.items()}
     return state
+
+
+def synced(walk: Walk, pending: frozenset[Pending], unit: Perspective | None, label: str) -> frozenset[Pending]:
+    """Return pending accesses after a barrier; what it settles for good is kept only where notes are taken."""
+    if unit is None:
+        return pending
+    if walk.notes:
+        return frozenset(p.after(unit, label) for p in pending)
+    return frozenset(p.after(unit, "") for p in pending if not p.settled(unit))
 
 
 def closed(state: State, view: Symbol) -> State:
@@ -181,7 +189,7 @@ def walk_statement(walk: Walk, place: Place, statement: Stmt, state: State) -> S
         units = walk.placed.get(statement, ())
         try:
             label = f"the barrier before line {statement.span.line}"
-            return transfer(walk, place, statement, barriers(state, units, label))
+            return transfer(walk, place, statement, barriers(walk, state, units, label))
         except Conflict as conflict:
             unit = realise(conflict.unit, place.code)
             if not walk.grow or unit is None or any(unit <= other for other in units):
@@ -272,6 +280,8 @@ def _check_arms(
             for second in fresh[1]:
                 if first.touch is None or second.touch is None or {first.touch, second.touch} & known:
                     continue
+                if not flow.conflicting(first.touch.kind, second.touch.kind):
+                    continue
                 relation = flow.related(walk.context.objects, replace(first, synced=None), second.touch)
                 unit = None if relation is None else relation.unit
                 if unit is not None and not (unit <= one[0] and unit <= two[0]):
@@ -317,20 +327,24 @@ def touch_all(walk: Walk, place: Place, statement: Stmt, state: State) -> State:
 
 
 def check(walk: Walk, touch: Touch, pending: frozenset[Pending], guard: Perspective | None) -> None:
-    """Raise the first conflict of an access with the pending ones; remember those that need no barrier, and why."""
-    context = walk.context
-    for earlier in sorted(pending, key=order):
+    """Raise the first conflict of an access with the pending ones; note those that need no barrier, and why."""
+    left: list[tuple[Pending, Perspective]] = []
+    for earlier in pending:
         if earlier.touch is None:
             _expose(walk, touch, earlier)
             continue
-        relation = flow.related(context.objects, earlier, touch)
+        relation = flow.related(walk.context.objects, earlier, touch)
         if relation is None or (relation.unit is not None and guard is not None and relation.unit <= guard):
             continue
         if relation.unit is not None:
-            raise Conflict(earlier, touch, relation.unit)
-        key = (earlier.touch.access.span.line, touch.access.span.line, touch.root.name)
-        if len(walk.elided) < NOTED:
-            walk.elided.setdefault(key, Elided(earlier.touch.access, touch.access, relation.reason))
+            left.append((earlier, relation.unit))
+        elif walk.notes:
+            key = (earlier.touch.serial, touch.serial)
+            reason = min(relation.reason, walk.elided[key].reason) if key in walk.elided else relation.reason
+            walk.elided[key] = Elided(earlier.touch.access, touch.access, reason)
+    if left:
+        first, unit = min(left, key=lambda pair: order(pair[0]))
+        raise Conflict(first, touch, unit)
 
 
 def _expose(walk: Walk, touch: Touch, token: Pending, guard: Perspective | None = None) -> None:
@@ -372,14 +386,12 @@ def _call(
             check(walk, touch, frozenset(p for p in before | fresh if p.touch is not None), exposed.guard)
     clears = (None, *summary.clears) if use.conditional else summary.clears or (None,)
     label = f"the barriers inside `{call.function.name}`, called on line {call.span.line}"
-    before, fresh = (
-        frozenset(p if unit is None else p.after(unit, label) for p in group for unit in clears) for group in (before, fresh)
-    )
+    before, fresh = (frozenset().union(*(synced(walk, group, unit, label) for unit in clears)) for group in (before, fresh))
     for place_in_summary, exposed in enumerate(summary.exit):
         touch = call_touch(walk.context, place, env, call, exposed, ("exit", place_in_summary))
         if touch is not None:
-            synced = None if exposed.guard is None else (exposed.guard, label)
-            fresh |= {Pending(touch, len(touch.steps), synced)}
+            since = None if exposed.guard is None else (exposed.guard, label)
+            fresh |= {Pending(touch, len(touch.steps), since)}
     return before, fresh
 
 
@@ -435,9 +447,11 @@ START: State = {(): frozenset({Pending(None)})}
 """At a function's entry: whatever its caller did."""
 
 
-def walked(context: Context, placed: dict[Stmt, tuple[Perspective, ...]], grow: bool) -> Walk:
+def walked(
+    context: Context, placed: dict[Stmt, tuple[Perspective, ...]], *, grow: bool = False, notes: bool = False
+) -> Walk:
     """Walk a function once, with these barriers in place. Raises the first conflict left."""
-    walk = Walk(context, placed, grow)
+    walk = Walk(context, placed, grow, notes)
     end = walk_body(walk, Place(context.function.bound.code), context.function.body, START)
     walk.returns.append(end)
     return walk

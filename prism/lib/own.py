@@ -35,13 +35,31 @@ def working(info: ArrayInfo, stream: int | None) -> contextlib.AbstractContextMa
         if cuda.runtime.getDevice() != info.device:
             found.enter_context(cuda.Device(info.device))
         if stream is not None:
-            found.enter_context(cuda.ExternalStream(stream, info.device))
+            found.enter_context(_cupy_stream(stream, info.device))
     elif info.library == "torch":
         cuda = sys.modules["torch"].cuda
         found.enter_context(cuda.device(info.device))
         if stream is not None:
             found.enter_context(cuda.stream(cuda.ExternalStream(stream, info.device)))
     return found
+
+
+def _cupy_stream(stream: int, device: int | None) -> Any:
+    """Return CuPy's object for a stream's handle, by the protocol where CuPy has it (14 and later)."""
+    cuda = sys.modules["cupy"].cuda
+    if hasattr(cuda.Stream, "from_external"):
+        return cuda.Stream.from_external(_Handle(stream))
+    return cuda.ExternalStream(stream, device)
+
+
+class _Handle:
+    """A stream's handle, as CUDA's stream protocol has it."""
+
+    def __init__(self, handle: int) -> None:
+        self.handle = handle
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return (0, self.handle)
 
 
 def require_known(info: ArrayInfo, name: str) -> None:

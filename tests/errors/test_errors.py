@@ -65,11 +65,36 @@ def test_every_snapshot_has_its_case() -> None:
     assert [path for path in HERE.glob("*/*.txt") if not path.with_suffix(".py").exists()] == []
 
 
-def test_every_error_of_parsing_has_a_case() -> None:
-    """Those that no file of Python 3.11 can show are in tests/lang/test_parse.py."""
-    elsewhere = {"NoSource", "SourceChanged", "NotAFunction", "TooDeep", "TypeParameters"}
-    seen = {
-        type(fault).__name__ for path in CASES if path.parent.name == "syntax" for fault in refuse(load(path)).errors
-    }
-    declared = {error.__name__ for error in catalogue() if error.__module__.endswith(".syntax")}
-    assert declared - seen - elsewhere == set()
+# Errors that no file of Python 3.11 can show, or that other tests show.
+ELSEWHERE = {
+    "NoSource": "tests/lang/test_parse.py: a function without a text",
+    "SourceChanged": "tests/lang/test_parse.py: a file edited after its import",
+    "NotAFunction": "tests/lang/test_parse.py: no `def`",
+    "TooDeep": "tests/lang/test_parse.py: deeper than Python's stack",
+    "TypeParameters": "tests/lang/test_parse.py: Python 3.12",
+    "NamedBarriers": "tests/lang: found where barriers are placed",
+}
+CODES = """
+    bound-wf group split-sum split-align split-body decl read-up write-down cond loop jump id call-bound call-scalar call-ptr
+    call-smem const ptr-write ptr-read partition hide claim claim-one async shared-alloc template unsafe ptr-rebind extern
+    recursion syntax type name
+""".split()
+
+
+def test_every_error_of_parsing_and_checking_has_a_case() -> None:
+    """Errors of synchronisation and of a launch are not the checker's."""
+    seen = {type(fault).__name__ for path in CASES for fault in refuse(load(path)).errors}
+    declared = {error.__name__ for error in catalogue() if not error.__module__.endswith((".sync", ".launch"))}
+    assert declared - seen - set(ELSEWHERE) == set()
+    assert set(ELSEWHERE) <= declared
+    assert set(ELSEWHERE) & seen == set()
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_every_code_has_two_cases(code: str) -> None:
+    assert sum(path.parent.name == code for path in CASES) >= 2
+
+
+def test_every_code_of_a_rule_is_known() -> None:
+    """Tools rely on the codes: a new one belongs in LANGUAGE.md's list first."""
+    assert {error.code for error in catalogue()} <= {*CODES, "race", "grid-sync", "launch"}

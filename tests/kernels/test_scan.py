@@ -159,11 +159,20 @@ def test_each_inferred_barrier_is_needed(mutant) -> None:
     assert "barrier" in str(caught.value)
 
 
-def test_two_barriers_a_tile() -> None:
+def test_which_barriers_there_are() -> None:
     found = program("int32", ADD.function, False, SMALL)
-    by_name = {plan.function.name: plan.barriers for plan in found.plans.values()}
-    kinds = [barrier.kind for barriers in by_name.values() for barrier in barriers]
-    assert kinds.count("block") == 3  # one in block.scan, one in block.reduce, one for the first ticket
+    places = [
+        (plan.function.bound.code.level.name, barrier.kind, barrier.first.kind, barrier.second.kind, barrier.loop)
+        for plan in found.plans.values()
+        for barrier in plan.barriers
+    ]
+    assert sorted(places) == [
+        ("BLOCK", "block", "write", "read", False),  # block.reduce: the warps' results
+        ("BLOCK", "block", "write", "read", False),  # block.scan: likewise
+        ("GRID", "block", "read", "write", False),  # block.reduce takes over block.scan's shared memory
+        ("GRID", "block", "write", "read", False),  # the first ticket
+        ("GRID", "block", "write", "read", True),  # the tile stored, where `y` is `x`, and the next one loaded
+    ]
 
 
 @pytest.mark.parametrize("size", DEVICE)

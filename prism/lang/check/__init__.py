@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from prism.lang import surface, tree
 from prism.lang import syntax as s
 from prism.lang.check import annotation
-from prism.lang.check.env import Context, Env, Poison, fail
+from prism.lang.check.env import Context, Env, Poison, Poisoned, fail
 from prism.lang.check.purity import is_pure
 from prism.lang.check.statements import check_body
 from prism.lang.diagnostics import CompileError, Error, Label, Span
@@ -49,6 +49,7 @@ class Session:
     """The functions checked so far, by kernel and template arguments; callable as `resolve` from inside the rules."""
 
     done: dict[tuple[object, ...], tree.Function] = field(default_factory=dict)
+    failed: set[tuple[object, ...]] = field(default_factory=set)
     open: list[surface.Kernel] = field(default_factory=list)
 
     def parsed(self, kernel: surface.Kernel) -> s.Function:
@@ -56,12 +57,14 @@ class Session:
         return parsed_of(kernel)
 
     def __call__(self, kernel: surface.Kernel, template: Mapping[str, object], call: Span | None) -> tree.Function:
-        """Return the checked instance; errors inside it carry the call that asked for it (R30: no recursion)."""
+        """Return the checked instance; errors inside it carry the first call that asked for it (R30: no recursion)."""
         parsed = parsed_of(kernel)
         bound_template = bind_template(kernel, parsed, template, call)
         key = (kernel, *sorted(bound_template.items(), key=lambda item: item[0]))
         if key in self.done:
             return self.done[key]
+        if key in self.failed:
+            raise Poisoned
         if kernel in self.open:
             through = [k.__name__ for k in self.open[self.open.index(kernel) + 1 :]]
             text = " through " + ", ".join(f"`{name}`" for name in through) if through else ""
@@ -69,8 +72,9 @@ class Session:
         self.open.append(kernel)
         try:
             function = check_function(self, kernel, parsed, bound_template)
-        except CompileError as failure:
-            if call is None:
+        except (CompileError, Poisoned) as failure:
+            self.failed.add(key)
+            if call is None or isinstance(failure, Poisoned):
                 raise
             raise CompileError(*(traced(error, kernel, bound_template, call) for error in failure.errors)) from None
         finally:
@@ -174,6 +178,8 @@ def check_function(
             env = replace(env, names={**env.names, parameter.name: Poison()})
     check_result(context, function)
     body = check_body(env, function.body)
+    if context.silent and not context.errors:
+        raise Poisoned
     if context.result not in (None, VOID) and not context.errors and not always_returns(body):
         text = f"{context.result} @ {context.result_perspective}"
         context.errors.append(call_errors.ReturnMissing(span=parsed.span, name=parsed.name, result=text))

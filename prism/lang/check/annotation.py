@@ -82,6 +82,8 @@ def array(e: s.Subscript, error: type[errors.ArrayExtent] = errors.ArrayExtent) 
                 fail(error(span=index.span))
             extents.append(index.value)
         base = base.base
+    if not extents:
+        fail(error(span=e.span))
     inner = element(base)
     if isinstance(inner, Mailbox):
         fail(errors.NotAType(span=e.span))

@@ -55,7 +55,10 @@ def check_conversion(env: Env, e: s.Call, to: Scalar, target: Perspective) -> tr
         )
     value = check_scalar(env, e.arguments[0], target)
     if isinstance(value, tree.Const) and not isinstance(value.value, bool) and to.kind != "bool":
-        number = float(value.value) if to.kind == "float" else int(value.value)
+        try:
+            number = float(value.value) if to.kind == "float" else int(value.value)
+        except (OverflowError, ValueError):
+            fail(name_errors.NotFinite(span=value.span))
         literal = s.Literal(value=number, span=e.span)
         return check_expression(env, literal, target, to)
     return tree.Cast(operand=value, type=to, perspective=value.perspective, span=e.span)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from prism.lang import surface, tree
 from prism.lang import syntax as s
 from prism.lang.check import annotation
-from prism.lang.check.env import Env, Step, blame, declared, evidence, fail, why_here
+from prism.lang.check.env import Env, Step, blame, declared, evidence, fail, narrowed, why_here
 from prism.lang.check.expressions import check_index, visible
 from prism.lang.diagnostics import Span
 from prism.lang.errors import perspective as rules
@@ -103,6 +103,7 @@ def check_partition(env: Env, st: s.Partition) -> tree.Stmt:
                 name=source.name,
                 place=source.perspective,
                 code_perspective=env.code,
+                narrowed=narrowed(env),
                 labels=(declared(source), *why_here(env)),
             )
         )
@@ -213,6 +214,7 @@ def check_claim(env: Env, st: s.Claim) -> tree.Stmt:
                 name=source.name,
                 place=source.perspective,
                 code_perspective=env.code,
+                narrowed=narrowed(env),
                 labels=(declared(source), *why_here(env)),
             )
         )

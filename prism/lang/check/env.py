@@ -14,7 +14,7 @@ from prism.lang.types import Pointer, Type
 
 
 class Poisoned(Exception):
-    """A name whose declaration was already reported: its uses say nothing more."""
+    """A name or callee whose fault was already reported: its uses say nothing more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,7 @@ class Context:
     result_perspective: Perspective | None = None
     result_declared: bool = False
     bound_span: Span | None = None
+    silent: bool = False
 
 
 @dataclass(frozen=True, slots=True)

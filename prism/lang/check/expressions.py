@@ -496,7 +496,11 @@ def check_id(env: Env, e: s.Call, target: Perspective, *, counting: bool) -> tre
         fail(rules.IdBroader(span=e.span, unit=unit, code_perspective=env.code, labels=why_here(env)))
     if not env.bound.allows(unit):
         have = env.bound.entry(unit.level)
-        fail(rules.IdSize(span=e.span, unit=unit, size=unit.size, level=str(unit.level), have=have or 0, labels=why_here(env)))
+        fail(
+            rules.IdSize(
+                span=e.span, unit=unit, size=unit.size, level=str(unit.level), have=have or 0, labels=why_here(env)
+            )
+        )
     if counting:
         return tree.Count(unit=unit, code=env.code, type=INT32, perspective=GRID, span=e.span)
     return tree.Id(unit=unit, code=env.code, type=INT32, perspective=unit, span=e.span)

@@ -40,8 +40,8 @@ def check_intrinsic(env: Env, e: s.Call, intrinsic: Intrinsic, target: Perspecti
         fail(errors.IntrinsicType(span=e.span, name=intrinsic.name, allowed=intrinsic.allows_text, found=str(scalar)))
     arguments = tuple(finish(env, intrinsic, p, given[p.name], typed[p.name], scalar) for p in operands)
     return tree.Apply(
-        intrinsic=intrinsic, arguments=arguments, statics=statics, code=env.code, type=result_type(intrinsic, scalar, statics, e.span),
-        perspective=result_perspective(intrinsic, arguments), span=e.span,
+        intrinsic=intrinsic, arguments=arguments, statics=statics, code=env.code,
+        type=result_type(intrinsic, scalar, statics, e.span), perspective=result_perspective(intrinsic, arguments), span=e.span,
     )  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from prism.lang.check.expressions import (
 from prism.lang.check.purity import effect_conflict
 from prism.lang.diagnostics import CompileError, Label, Span
 from prism.lang.errors import calls as call_errors
+from prism.lang.errors import names as name_errors
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import types as errors
 from prism.lang.perspective import BLOCK, THREAD, Perspective
@@ -39,7 +40,7 @@ def check_body(env: Env, body: s.Body) -> tree.Body:
         except CompileError as failure:
             env.context.errors.extend(failure.errors)
         except Poisoned:
-            pass
+            env.context.silent = True
         else:
             continue
         if isinstance(statement, s.Declare):
@@ -209,6 +210,8 @@ def innermost(env: Env) -> str:
 def check_assign(env: Env, target: s.Expr, value: s.Expr, span: Span) -> tree.Stmt:
     """R8 for locals, R17 for const, R18 for memory, R28 for pointers."""
     if isinstance(target, s.Name):
+        if target.name not in env.names:
+            fail(name_errors.Undeclared(span=target.span, name=target.name))
         symbol = visible(env, target.name, target.span)
         if isinstance(symbol.type, Pointer):
             fail(call_errors.PointerRebind(span=span, name=symbol.name))

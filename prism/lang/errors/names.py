@@ -31,7 +31,9 @@ class CudaName(Error):
 
 
 BARRIER = "remove the line: Prism infers the barriers from the accesses to memory; `prism explain` shows where they are"
-INDEX = "write `t: int @ thread[1] = id()` in code that speaks for the block: `id()` is the index of a unit in its parent"
+INDEX = (
+    "write `t: int @ thread[1] = id()` in code that speaks for the block: `id()` is the index of a unit in its parent"
+)
 SHUFFLE = "use `{}`, in code that speaks for the warp: `with group(warp[1]):`"
 CUDA = {
     "__syncthreads": BARRIER,
@@ -70,6 +72,18 @@ class OutOfScope(Error):
     label = "its block has ended, or it is declared later"
     note_templates = ("a name lives from its declaration to the end of the block that declares it, as in C",)
     help_template = "declare `{name}` in the block that encloses both uses"
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Undeclared(Error):
+    """An assignment to a name without a declaration in scope."""
+
+    code = "name"
+    title = "`{name}` is assigned, but not declared"
+    label = "no declaration of it is in scope here"
+    note_templates = ("a declaration gives the type and perspective; it lasts to the end of its block, as in C",)
+    help_template = "declare it here, or in the block around: `{name}: int @ thread[1] = ...`"
     name: str
 
 
@@ -198,6 +212,27 @@ class PerspectiveSize(Error):
     label = "not one"
     help_template = "write `{level}[1]`, or a number, constexpr or template parameter in the brackets"
     level: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShiftCount(Error):
+    """A constant shift by a count that no type has."""
+
+    code = "type"
+    title = "a shift by {count} in a constant expression"
+    label = "not between 0 and 63"
+    help_template = "shift by less than the type's bits, or check the constants that make the count"
+    count: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotFinite(Error):
+    """A constant expression whose value is no finite number, where one is needed."""
+
+    code = "type"
+    title = "this constant expression has no value that a number of its type can hold"
+    label = "infinite, not a number, or too large"
+    help_template = "check the constants or template arguments that it is made of"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from prism.lang.diagnostics import Error
 from prism.lang.perspective import Perspective
 
-
-CHANGES = "`{memory}` may be written meanwhile: threads may load different values; `ptr(const(...))` says that it is not"
+CHANGES = (
+    "`{memory}` may be written meanwhile: threads may load different values; `ptr(const(...))` says that it is not"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -288,7 +289,9 @@ class ConditionCollective(Error):
 
     code = "cond"
     rule = "R9"
-    title = "{what} varies per {has}, but decides whether {collective} is computed, which a whole {code_perspective} runs"
+    title = (
+        "{what} varies per {has}, but decides whether {collective} is computed, which a whole {code_perspective} runs"
+    )
     label = "varies per {has}"
     note_templates = ("threads that go the other way would be missing where the others wait for them",)
     help_template = "assign {collective} to a variable on a line of its own, and choose between the values after it"
@@ -365,7 +368,9 @@ class IdBroader(Error):
     rule = "R12"
     title = "there are no {unit} units to count inside {code_perspective}"
     label = "counts {unit}"
-    help_template = "count a unit no broader than {code_perspective}; for its own index, take `id()` in the code around it"
+    help_template = (
+        "count a unit no broader than {code_perspective}; for its own index, take `id()` in the code around it"
+    )
     unit: Perspective
     code_perspective: Perspective
 
@@ -473,10 +478,18 @@ class PartitionOwners(Error):
     title = "`{name}` belongs to {place}, but this code speaks for {code_perspective}"
     label = "partitioned by {code_perspective}"
     note_templates = ("a partition stands where the owners are all present: in code at exactly {place}",)
-    help_template = "open the partition in code at {place}, before the group or arm that narrows it"
+    help_template = "{change}"
     name: str
     place: Perspective
     code_perspective: Perspective
+    narrowed: bool
+
+    @property
+    def change(self) -> str:
+        """Where the partition can go, or what the function should take."""
+        if self.narrowed:
+            return f"open the partition in code at {self.place}, before the group or arm that narrows it"
+        return f"declare `{self.name}` @ {self.code_perspective}, and pass a part that belongs to it"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -545,10 +558,18 @@ class ClaimOwners(Error):
     title = "`{name}` belongs to {place}, but this code speaks for {code_perspective}"
     label = "claimed by {code_perspective}"
     note_templates = ("a claim stands where the owners are all present: in code at exactly {place}",)
-    help_template = "open the claim in code at {place}, and put the split inside it"
+    help_template = "{change}"
     name: str
     place: Perspective
     code_perspective: Perspective
+    narrowed: bool
+
+    @property
+    def change(self) -> str:
+        """Where the claim can go, or what the function should take."""
+        if self.narrowed:
+            return f"open the claim in code at {self.place}, and put the split inside it"
+        return f"declare `{self.name}` @ {self.code_perspective}, and pass a part that belongs to it"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,6 +13,7 @@ from prism.lang.intrinsics.memory import (
     atomic_add,
     load_relaxed,
     load_vector,
+    prefetch,
     publish,
     receive,
     store_relaxed,
@@ -35,6 +36,6 @@ TABLE: Mapping[str, Intrinsic] = MappingProxyType({i.name: i for i in (*ARITHMET
 
 __all__ = [
     "TABLE", "Binding", "Intrinsic", "Memory", "Parameter", "absolute", "atomic_add", "ballot", "broadcast",
-    "load_relaxed", "load_vector", "maximum", "minimum", "publish", "receive", "shuffle", "shuffle_down", "shuffle_up",
-    "shuffle_xor", "store_relaxed", "store_vector", "warp_all", "warp_any", "warp_sum",
+    "load_relaxed", "load_vector", "maximum", "minimum", "prefetch", "publish", "receive", "shuffle", "shuffle_down",
+    "shuffle_up", "shuffle_xor", "store_relaxed", "store_vector", "warp_all", "warp_any", "warp_sum",
 ]  # fmt: skip

@@ -175,6 +175,32 @@ store_vector = Intrinsic(
 )
 
 
+_PREFETCH = """\
+template <typename T>
+static __device__ __forceinline__ void px_prefetch(const T* p, int count) {
+#if __CUDA_ARCH__ >= 900
+    const unsigned long long first = __cvta_generic_to_global(p) & ~15ull;
+    const int bytes = (int)(count * (int)sizeof(T)) & ~15;
+    if (bytes > 0 && __isGlobal(p)) asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" :: "l"(first), "r"(bytes));
+#endif
+}
+"""
+
+prefetch = Intrinsic(
+    name="prefetch",
+    doc=(
+        "prefetch(p[i], count): ask for p[i : i + count] to be brought into the L2, and go on at once; nothing where count "
+        "<= 0. A hint: it gives no value, and orders no other access."
+    ),
+    parameters=(Parameter("element", "element"), Parameter("count", "value", INT32)),
+    result=None,
+    cuda=lambda binding, element, count: f"px_prefetch({element}, {count})",
+    preamble=lambda binding: _PREFETCH,
+    meaning=lambda binding, memory, element, count: None,
+    source="PTX ISA 9.7.9.25.5.4 cp.async.bulk.prefetch (sm_90; before, nothing)",
+)
+
+
 # -- relaxed and atomic accesses --------------------------------------------------------------------------------------
 
 
@@ -420,4 +446,4 @@ receive = Intrinsic(
     source="PTX ISA 9.7.9.8 ld.relaxed.gpu (.b64, .b128)",
 )
 
-MEMORY = (load_vector, store_vector, load_relaxed, store_relaxed, atomic_add, publish, receive)
+MEMORY = (load_vector, store_vector, prefetch, load_relaxed, store_relaxed, atomic_add, publish, receive)

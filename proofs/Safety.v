@@ -1,0 +1,356 @@
+(** Type-and-perspective safety: a well-typed program never reaches a stuck state of the machine. *)
+From Coq Require Import Arith ZArith List Bool Lia.
+From Bundl Require Import Syntax Typing Step.
+Import ListNotations.
+
+Section Safety.
+Context {M : Machine}.
+Variable D : site -> kind * bty * nat.
+
+Notation vty := (vty D).
+Notation sty := (sty D).
+Notation env_ok := (env_ok D).
+Notation mem_ok := (mem_ok D).
+
+(** * Positions stay well formed and aligned *)
+
+Lemma pos0_ok th : pos_ok th pos0.
+Proof. repeat split; simpl; auto. exists 0; auto. Qed.
+
+Lemma sub_left_ok th k n1 :
+  pos_ok th k -> idx k < n1 -> Nat.divide n1 (base k) -> pos_ok th (sub_left k n1).
+Proof. intros (H1 & H2 & H3) ? ?. repeat split; simpl; auto. Qed.
+
+Lemma sub_right_ok th k n1 n2 :
+  pos_ok th k -> n1 <= idx k -> idx k < n1 + n2 -> Nat.divide n2 (base k + n1) -> pos_ok th (sub_right k n1 n2).
+Proof. intros (H1 & H2 & H3) ? ? ?. repeat split; simpl; auto; lia. Qed.
+
+Lemma sub_group_ok th k n :
+  pos_ok th k -> 0 < n -> Nat.divide n (base k) -> pos_ok th (sub_group k n).
+Proof.
+  intros (H1 & H2 & H3) ? ?. repeat split; simpl.
+  - apply Nat.mod_upper_bound; lia.
+  - apply Nat.divide_add_r; auto. apply Nat.divide_factor_r.
+  - rewrite <- H3. pose proof (Nat.div_mod_eq (idx k) n). lia.
+Qed.
+
+Lemma sub_arm_ok th k n a :
+  pos_ok th k -> a * n <= idx k -> idx k < a * n + n -> Nat.divide n (base k) -> pos_ok th (sub_arm k n a).
+Proof.
+  intros (H1 & H2 & H3) ? ? ?. repeat split; simpl; try lia.
+  apply Nat.divide_add_r; auto. apply Nat.divide_factor_r.
+Qed.
+
+Lemma sub_down_ok th k k' : tid_ok th -> sub_down th k = Some k' -> pos_ok th k'.
+Proof.
+  intros [Hb Ht] H. unfold sub_down, down in H.
+  destruct (pp k) as [[| |] [|[|n]]]; simpl in H; try discriminate;
+    injection H as <-; repeat split; simpl; auto; exists 0; auto.
+Qed.
+
+Lemma sub_down_pp th k h n : down (pp k) = Some (h, n) -> sub_down th k = Some (mkpos h n 0 (coord th h)).
+Proof. unfold sub_down. now intros ->. Qed.
+
+(** * Environments *)
+
+Lemma env_ok_ups G n x q v t : env_ok G n -> vty v t -> env_ok (ups G x (Some (q, t))) (ups n x (Some (q, v))).
+Proof.
+  intros H Hv y q' t'. unfold ups. destruct (y =? x); auto. intros [= <- <-]. eauto.
+Qed.
+
+Lemma env_ok_hide hid G n : env_ok G n -> env_ok (hide hid G) (hide hid n).
+Proof.
+  intros H y q t. destruct hid as [z|]; simpl; auto. unfold ups. destruct (y =? z); [discriminate | auto].
+Qed.
+
+Lemma env_ok_set G n x q v t : env_ok G n -> G x = Some (q, t) -> vty v t -> env_ok G (ups n x (Some (q, v))).
+Proof.
+  intros H Hx Hv y q' t' Hy. unfold ups. destruct (Nat.eqb_spec y x) as [->|]; auto.
+  rewrite Hx in Hy. injection Hy as <- <-. eauto.
+Qed.
+
+Lemma env_ok_restore hid G n n' x e :
+  env_ok G n -> env_ok (ups (hide hid G) x e) n' -> env_ok G (restore hid x n n').
+Proof.
+  intros H H' y q t Hy. specialize (H' y q t). unfold restore, ups in *.
+  destruct hid as [z|]; simpl in *; unfold ups in *.
+  - destruct (Nat.eqb_spec y z) as [->|]; auto. destruct (Nat.eqb_spec y x) as [->|]; auto.
+  - destruct (Nat.eqb_spec y x) as [->|]; auto.
+Qed.
+
+(** * Memories: any thread's store keeps them typed for all *)
+
+Lemma mem_ok_read m th st l b len i :
+  mem_ok m -> l <> Local -> D st = (l, b, len) -> tyof (mread m th l st i) = b.
+Proof. intros [Hg Hs] Hl Hd. destruct l; simpl; eauto. congruence. Qed.
+
+Lemma mem_ok_write m th l st b len i v :
+  mem_ok m -> l <> Local -> D st = (l, b, len) -> tyof v = b -> mem_ok (mwrite m th l st i v).
+Proof.
+  intros [Hg Hs] Hl Hd Hv.
+  destruct l; simpl; [congruence| |]; split; simpl; eauto; unfold ups, upz.
+  - intros blk st' j b' len' Hd'. destruct (blk =? fst th); eauto.
+    destruct (Nat.eqb_spec st' st) as [->|]; eauto. destruct (j =? i)%Z; eauto. congruence.
+  - intros st' j b' len' Hd'.
+    destruct (Nat.eqb_spec st' st) as [->|]; eauto. destruct (j =? i)%Z; eauto. congruence.
+Qed.
+
+(** * Expressions: a well-typed one has a value of its type, or an index is out of bounds *)
+
+Lemma may_touch_ok l p : (l = Shared -> ple p (Block, 1)) -> may_touch l p = true.
+Proof. intros H. destruct l; auto. unfold may_touch; simpl. now apply pleb_spec, H. Qed.
+
+Lemma kind_eqb_refl l : kind_eqb l l = true.
+Proof. now destruct l. Qed.
+
+Lemma tyof_int v : tyof v = TInt -> exists z, v = VInt z.
+Proof. destruct v; [eauto | discriminate]. Qed.
+Lemma tyof_bool v : tyof v = TBool -> exists z, v = VBool z.
+Proof. destruct v; [discriminate | eauto]. Qed.
+
+Lemma eval_safe th k d G n m e b :
+  ety G (pp k) d e b -> env_ok G n -> mem_ok m ->
+  eval th k d n m e = EOob \/ exists v, eval th k d n m e = EVal v /\ tyof v = b.
+Proof.
+  intros He Hn Hm. induction He; simpl; eauto.
+  - destruct (Hn _ _ _ H) as (v & -> & Hv). inversion Hv; subst.
+    rewrite (proj2 (pleb_spec _ _) H0). eauto.
+  - rewrite (proj2 (id_okb_spec _ _) H). eauto.
+  - destruct IHHe as [->|(v & -> & Hv)]; auto.
+    apply tyof_int in Hv as [z ->]. destruct (Hn _ _ _ H) as (w & -> & Hw).
+    rewrite (proj2 (pleb_spec _ _) H0). inversion Hw; subst; simpl.
+    + destruct (inb z len); eauto.
+    + rewrite kind_eqb_refl, may_touch_ok by auto. simpl.
+      destruct (inb (off + z) len); eauto. right. eexists; split; eauto. eapply mem_ok_read; eauto.
+  - destruct IHHe1 as [->|(v1 & -> & Hv1)]; auto. apply tyof_int in Hv1 as [z1 ->].
+    destruct IHHe2 as [->|(v2 & -> & Hv2)]; auto. apply tyof_int in Hv2 as [z2 ->]. eauto.
+  - destruct IHHe1 as [->|(v1 & -> & Hv1)]; auto. apply tyof_int in Hv1 as [z1 ->].
+    destruct IHHe2 as [->|(v2 & -> & Hv2)]; auto. apply tyof_int in Hv2 as [z2 ->]. eauto.
+Qed.
+
+(** * Statements: progress and preservation of one thread, together *)
+
+(** What a step of a well-typed statement may give. *)
+Definition good (G : ctx) (h : level) (n al m : nat) (s : stmt) (r : res) : Prop :=
+  match r with
+  | Done => s = SSkip
+  | Next s' n' m' _ => sty G h n al m s' /\ env_ok G n' /\ mem_ok m'
+  | Oob => True
+  | Stuck => False
+  end.
+
+Lemma good_inside G h n al m s f h' n' al' m' s' eta mu r :
+  good G h' n' al' m' s r -> (forall s, sty G h' n' al' m' s -> sty G h n al m (f s)) ->
+  env_ok G eta -> mem_ok mu -> good G h n al m s' (inside f eta mu r).
+Proof.
+  intros H Hf He Hmu. destruct r; simpl in *; auto.
+  - repeat split; auto; try apply Hmu. constructor.
+  - destruct H as (H1 & H2 & H3). auto.
+Qed.
+
+Lemma div_base a b c : Nat.divide a b -> Nat.divide b c -> Nat.divide a c.
+Proof. apply Nat.divide_trans. Qed.
+
+(** The value of an expression that the typing hypotheses speak of. *)
+Ltac value e :=
+  match goal with
+  | H : ety ?G (pp ?k) ?d e _, He : env_ok ?G ?n, Hm : mem_ok ?m |- context [eval ?th ?k ?d ?n ?m e] =>
+      let v := fresh "v" in let Hv := fresh "Hv" in let E := fresh "E" in
+      destruct (eval_safe th k d G n m e _ H He Hm) as [E|(v & E & Hv)]; rewrite E; simpl; auto;
+      try (apply tyof_int in Hv as [? ->]; simpl); try (apply tyof_bool in Hv as [? ->]; simpl)
+  end.
+(** The value of a variable. *)
+Ltac lookup x :=
+  match goal with
+  | H : ?G x = Some _, He : env_ok ?G ?n |- _ =>
+      let v := fresh "v" in let Hv := fresh "Hv" in
+      destruct (He _ _ _ H) as (v & -> & Hv); inversion Hv; subst; try congruence
+  end.
+
+Ltac bools :=
+  repeat match goal with
+  | H : _ <= _ |- context [_ <=? _] => rewrite (proj2 (Nat.leb_le _ _) H)
+  | |- context [pleb _ _] => rewrite (proj2 (pleb_spec _ _)) by assumption
+  | |- context [dvdb _ _] => rewrite (proj2 (dvdb_spec _ _)) by assumption
+  end; simpl.
+
+Local Arguments down : simpl never.
+
+Theorem step_safe th : tid_ok th ->
+  forall s G h n al m k u eta mu,
+  sty G h n al m s -> pp k = (h, n) -> pos_ok th k -> Nat.divide al (base k) -> u + m <= SMEM ->
+  env_ok G eta -> mem_ok mu ->
+  good G h n al m s (step th k u eta mu s).
+Proof.
+  intros Hth. induction s; intros G h N al m k u eta mu Hs Hk Hpos Hal Hu He Hmu;
+    inversion Hs; subst; simpl.
+  - (* skip *) reflexivity.
+  - (* seq *)
+    assert (IH : good G h N al m s1 (step th k u eta mu s1)) by eauto.
+    destruct (step th k u eta mu s1); simpl in *; auto.
+    destruct IH as (I1 & I2 & I3). repeat split; auto; try apply I3. constructor; auto.
+  - (* split *)
+    unfold pp in Hk; injection Hk as Hh Hn; subst.
+    assert (Nat.divide n1 (base k)) by (eapply div_base; eauto).
+    assert (Nat.divide n2 (base k + n1)) by (apply Nat.divide_add_r; auto; eapply div_base; eauto).
+    bools. destruct (Nat.ltb_spec (idx k) n1).
+    + eapply good_inside; eauto.
+      * eapply IHs1; eauto. now apply sub_left_ok.
+      * intros; constructor; auto.
+    + destruct (Nat.ltb_spec (idx k) (n1 + n2)).
+      * eapply good_inside; eauto.
+        -- eapply IHs2; eauto; [now apply sub_right_ok|]. simpl.
+           apply Nat.divide_add_r; [eapply div_base; [apply Nat.gcd_divide_l|auto] | apply Nat.gcd_divide_r].
+        -- intros; constructor; auto.
+      * simpl. repeat split; auto; try apply Hmu. constructor.
+  - (* destruct *)
+    match goal with H : down _ = Some _ |- _ => pose proof H as Hd' end. rewrite <- Hk in Hd'. apply (sub_down_pp th) in Hd'. rewrite Hd'.
+    eapply good_inside; eauto.
+    + eapply IHs; eauto; simpl; [|exists 0; auto]. eapply sub_down_ok; eauto.
+    + intros; econstructor; eauto.
+  - (* group *)
+    unfold pp in Hk; injection Hk as Hh Hn; subst.
+    assert (q <> 0) by (destruct Hpos; intros ->; lia).
+    assert (n <> 0) by (destruct Hpos; intros ->; lia).
+    rewrite Hn. rewrite (Nat.mul_comm q n), Nat.div_mul by auto.
+    assert (Nat.divide q (n * q)) by apply Nat.divide_factor_r.
+    assert (Nat.divide n (base k)) by (eapply div_base; eauto).
+    bools. rewrite (Nat.mul_comm n q).
+    eapply good_inside; eauto.
+    + eapply IHs; eauto.
+      * apply sub_group_ok; auto. lia.
+      * simpl. apply Nat.divide_add_r; auto. apply Nat.divide_factor_r.
+    + intros; constructor; auto.
+  - (* assign *)
+    lookup x. rewrite <- Hk in *. bools. value e.
+    repeat split; try apply Hmu; [constructor|]. eapply env_ok_set; eauto. rewrite <- Hv0. constructor.
+  - (* store *)
+    rewrite <- Hk in *. lookup x; bools.
+    + value e1. value e2. destruct (inb _ len); simpl; auto.
+      repeat split; try apply Hmu; [constructor|]. eapply env_ok_set; eauto. constructor.
+      intros j. unfold upz. destruct (j =? _)%Z; auto.
+    + rewrite kind_eqb_refl, may_touch_ok by auto. simpl. value e1. value e2.
+      destruct (inb _ len); simpl; auto.
+      split; [constructor|]. split; auto. eapply mem_ok_write; eauto.
+  - (* decl *)
+    rewrite <- Hk in *. bools. value e.
+    repeat split; auto; try apply Hmu. rewrite <- (Nat.add_0_r m).
+    econstructor; eauto. rewrite <- Hv. constructor.
+  - (* local array *)
+    rewrite <- Hk in *. bools. repeat split; auto; try apply Hmu. rewrite <- (Nat.add_0_r m).
+    econstructor; eauto. constructor. intros; destruct b; auto.
+  - (* alloc global *)
+    repeat split; auto; try apply Hmu. rewrite Hk. rewrite <- (Nat.add_0_r m).
+    econstructor; eauto. constructor; auto. discriminate.
+  - (* alloc shared *)
+    rewrite Hk. assert (u + len <= SMEM) by lia. bools.
+    repeat split; auto; try apply Hmu. econstructor; eauto. constructor; auto. discriminate.
+  - (* if *)
+    rewrite <- Hk in *. value e.
+    repeat split; auto; try apply Hmu. match goal with |- context [if ?z then _ else _] => destruct z end; auto.
+  - (* while *)
+    repeat split; auto; try apply Hmu. constructor; auto; constructor; auto.
+  - (* partition *)
+    unfold pp in Hk; injection Hk as Hh Hn; subst. lookup x.
+    rewrite (proj2 (peqb_spec _ _) eq_refl). bools. fold (pp k) in *. value e.
+    repeat split; auto; try apply Hmu.
+    rewrite <- (Nat.add_0_r m). econstructor; [|eassumption]. constructor; auto.
+  - (* lower *)
+    rewrite <- Hk in *. lookup x.
+    match goal with H : down _ = Some _ |- _ => rewrite H end.
+    rewrite (proj2 (peqb_spec _ _) eq_refl). value e.
+    repeat split; auto; try apply Hmu.
+    rewrite <- (Nat.add_0_r m). econstructor; [|eassumption]. constructor; auto.
+  - (* claim *)
+    unfold pp in Hk; injection Hk as Hh Hn; subst. lookup x.
+    rewrite (proj2 (peqb_spec _ _) eq_refl).
+    assert (Nat.divide n (base k)) by (eapply div_base; eauto). bools.
+    repeat split; auto; try apply Hmu.
+    rewrite <- (Nat.add_0_r m). econstructor; [|constructor; eauto]. constructor; auto.
+  - (* arm *)
+    unfold pp in Hk; injection Hk as Hh Hn; subst.
+    assert (Nat.divide n (base k)) by (eapply div_base; eauto). bools.
+    destruct (Nat.leb_spec (a * n) (idx k)); simpl.
+    + destruct (Nat.ltb_spec (idx k) (a * n + n)).
+      * eapply good_inside; eauto.
+        -- eapply IHs; eauto; [now apply sub_arm_ok|]. simpl.
+           apply Nat.divide_add_r; [eapply div_base; [apply Nat.gcd_divide_l|auto] | apply Nat.gcd_divide_r].
+        -- intros; constructor; auto.
+      * simpl. repeat split; auto; try apply Hmu. constructor.
+    + repeat split; auto; try apply Hmu. constructor.
+  - (* scope *)
+    assert (He' : env_ok (ups (hide hid G) x (Some (q, t))) (ups (hide hid eta) x (Some (q, v))))
+      by (apply env_ok_ups; auto; now apply env_ok_hide).
+    assert (Hu' : u + cost + m0 <= SMEM) by lia.
+    match type of He' with env_ok ?G' ?eta' =>
+      assert (IH : good G' h N al m0 s (step th k (u + cost) eta' mu s)) by (eapply IHs; eauto) end.
+    destruct (step th k (u + cost) _ mu s); simpl in *; auto.
+    + repeat split; auto; try apply Hmu. constructor.
+    + destruct IH as (I1 & I2 & I3).
+      destruct (I2 x q t) as (v' & -> & Hv'); [unfold ups; now rewrite Nat.eqb_refl|].
+      repeat split; try apply I3; [econstructor; eauto | eapply env_ok_restore; eauto].
+Qed.
+
+(** * The machine *)
+
+(** Well-typed states: the memories are typed, and each thread that was not trapped has typed code and variables. *)
+Definition thread_ok (G : ctx) (t : tstate) : Prop :=
+  match t with Run s n _ => sty G Grid 1 0 SMEM s /\ env_ok G n | Trap _ => True end.
+Definition state_ok (G : ctx) (S : state) : Prop :=
+  mem_ok (memory S) /\ forall th, thread_ok G (pool S th).
+
+Lemma thread_step G th s n m :
+  tid_ok th -> sty G Grid 1 0 SMEM s -> env_ok G n -> mem_ok m ->
+  good G Grid 1 0 SMEM s (step th pos0 0 n m s).
+Proof.
+  intros. eapply step_safe; eauto; try reflexivity. apply pos0_ok.
+Qed.
+
+Theorem progress G S th :
+  state_ok G S -> tid_ok th ->
+  ~ stuck (memory S) th (pool S th) /\
+  (finished (pool S th) \/ trapped (pool S th) \/ exists S', mstep th S S').
+Proof.
+  intros [Hm HP] Hth. specialize (HP th). destruct S as [P m]; simpl in *.
+  destruct (P th) as [s n h|h] eqn:E; simpl in *; auto.
+  destruct HP as [Hs Hn]. pose proof (thread_step G th s n m Hth Hs Hn Hm) as HG.
+  destruct (step th pos0 0 n m s) eqn:Est; simpl in HG.
+  - subst s. split; [discriminate | auto].
+  - split; [discriminate|]. right; right. eexists. eapply M_Step; eauto.
+  - split; [discriminate|]. right; right. eexists. eapply M_Oob; eauto.
+  - contradiction.
+Qed.
+
+Theorem preservation G S S' th : state_ok G S -> mstep th S S' -> state_ok G S'.
+Proof.
+  intros [Hm HP] Hst. inversion Hst; subst; simpl in *.
+  - pose proof (HP th) as Ht. rewrite H0 in Ht. destruct Ht as [Hs Hn].
+    pose proof (thread_step G th s n m H Hs Hn Hm) as HG. rewrite H1 in HG. destruct HG as (G1 & G2 & G3).
+    split; auto. intros th'. simpl. unfold upt. destruct (tid_eqb th' th); simpl; auto. 
+  - split; auto. intros th'. simpl. unfold upt. destruct (tid_eqb th' th); simpl; auto.
+Qed.
+
+(** Type-and-perspective safety, of every state that the machine can reach, for every thread of it. *)
+Theorem safety G s n m S :
+  sty G Grid 1 0 SMEM s -> env_ok G n -> mem_ok m -> reach (init s n m) S ->
+  state_ok G S /\
+  forall th, tid_ok th ->
+    ~ stuck (memory S) th (pool S th) /\
+    (finished (pool S th) \/ trapped (pool S th) \/ exists S', mstep th S S').
+Proof.
+  intros Hs Hn Hm HR.
+  assert (HS : state_ok G S).
+  { induction HR; [split; simpl; auto | eapply preservation; eauto]. }
+  split; auto. intros; now apply (progress G).
+Qed.
+
+(** No thread ever holds more shared memory than the machine has. *)
+Theorem shared_memory G s n m S th :
+  sty G Grid 1 0 SMEM s -> env_ok G n -> mem_ok m -> reach (init s n m) S ->
+  match pool S th with Run s' _ _ => live s' <= SMEM | Trap _ => True end.
+Proof.
+  intros Hs Hn Hm HR. destruct (safety G s n m S Hs Hn Hm HR) as [[_ HP] _].
+  specialize (HP th). destruct (pool S th); simpl in *; auto. destruct HP. eapply live_le; eauto.
+Qed.
+
+End Safety.

@@ -1,0 +1,105 @@
+(** The corrected typing rules. Names in comments are those of the rules (a prime: corrected). *)
+From Coq Require Import Arith ZArith List Bool Lia.
+From Bundl Require Import Syntax.
+
+Section Typing.
+Context {M : Machine}.
+
+(** What is known of each allocation: kind, type and number of elements. *)
+Variable D : site -> kind * bty * nat.
+
+Definition ctx : Type := name -> option (persp * ty).
+
+(** [G |-^p_d e : t]: in code at [p], [e] has type [t] and is equal over each unit of [d], the demanded perspective. *)
+Inductive ety (G : ctx) (p d : persp) : expr -> bty -> Prop :=
+| T_Int z : ety G p d (EInt z) TInt
+| T_Bool b : ety G p d (EBool b) TBool
+| T_Var' x q b : (* T-Var' *)
+    G x = Some (q, TBase b) -> ple d q -> ety G p d (EVar x) b
+| T_Id' : (* T-Id' *)
+    id_ok d p -> ety G p d EId TInt
+| T_Read' l x q b e : (* T-Read', T-Arr-Access-Shared *)
+    G x = Some (q, TArr l b) -> ple d q -> (l = Shared -> ple p (Block, 1)) ->
+    ety G p d e TInt -> ety G p d (ERead l x e) b
+| T_Bop o e1 e2 : ety G p d e1 TInt -> ety G p d e2 TInt -> ety G p d (EBop o e1 e2) TInt
+| T_Cmp o e1 e2 : ety G p d e1 TInt -> ety G p d e2 TInt -> ety G p d (ECmp o e1 e2) TBool.
+
+(** Typing of values; arrays of kinds other than Local refer to the table of allocations. *)
+Inductive vty : val -> ty -> Prop :=
+| V_Base v : vty (VB v) (TBase (tyof v))
+| V_Local len f b : (forall i, tyof (f i) = b) -> vty (VLoc len f) (TArr Local b)
+| V_Array l st off len b : l <> Local -> D st = (l, b, len) -> vty (VArr l st off len) (TArr l b).
+
+(** [G |-^(h,n)_m s], where [al] is the known alignment of the unit's start: it is a multiple of [al]; 0 stands for a unit
+    that starts at 0. [m]: words of shared memory that [s] may still allocate. *)
+Inductive sty : ctx -> level -> nat -> nat -> nat -> stmt -> Prop :=
+| T_Skip G h n al m : sty G h n al m SSkip
+| T_Seq G h n al m s1 s2 : sty G h n al m s1 -> sty G h n al m s2 -> sty G h n al m (SSeq s1 s2)
+| T_Split' G h n al m n1 n2 s1 s2 : (* T-Split' *)
+    n1 + n2 <= n -> Nat.divide n1 al -> Nat.divide n2 al -> Nat.divide n2 n1 ->
+    sty G h n1 al m s1 -> sty G h n2 (Nat.gcd al n1) m s2 ->
+    sty G h n al m (SSplit n1 n2 s1 s2)
+| T_Destruct G h n al m h' n' s :
+    down (h, n) = Some (h', n') -> sty G h' n' 0 m s -> sty G h n al m (SDestruct s)
+| T_Group G h n al m q s :
+    Nat.divide n al -> sty G h n n m s -> sty G h (q * n) al m (SGroup q s)
+| T_Assn' G h n al m x q b e : (* T-Assn' *)
+    G x = Some (q, TBase b) -> ple q (h, n) -> ety G (h, n) q e b -> sty G h n al m (SAssign x e)
+| T_Write' G h n al m l x q b e1 e2 : (* T-Write' *)
+    G x = Some (q, TArr l b) -> ple q (h, n) -> (l = Shared -> ple (h, n) (Block, 1)) ->
+    ety G (h, n) q e1 TInt -> ety G (h, n) q e2 b -> sty G h n al m (SStore l x e1 e2)
+| T_Decl' G h n al m x q b e s : (* T-Decl' *)
+    ple q (h, n) -> ety G (h, n) q e b -> sty (ups G x (Some (q, TBase b))) h n al m s ->
+    sty G h n al m (SDecl x q e s)
+| T_Alloc_Local G h n al m x q b len s : (* T-Alloc, Local: not charged *)
+    ple q (h, n) -> sty (ups G x (Some (q, TArr Local b))) h n al m s -> sty G h n al m (SLocal x q b len s)
+| T_Alloc_Global G h n al m x b len st s : (* T-Alloc, Global: not charged *)
+    D st = (Global, b, len) -> sty (ups G x (Some ((h, n), TArr Global b))) h n al m s ->
+    sty G h n al m (SAlloc Global x b len st s)
+| T_Alloc_Shared G al m x b len st s : (* T-Alloc-Shared *)
+    D st = (Shared, b, len) -> sty (ups G x (Some ((Block, 1), TArr Shared b))) Block 1 al m s ->
+    sty G Block 1 al (m + len) (SAlloc Shared x b len st s)
+| T_If' G h n al m e s1 s2 : (* T-If' *)
+    ety G (h, n) (h, n) e TBool -> sty G h n al m s1 -> sty G h n al m s2 -> sty G h n al m (SIf e s1 s2)
+| T_While' G h n al m e s : (* T-While' *)
+    ety G (h, n) (h, n) e TBool -> sty G h n al m s -> sty G h n al m (SWhile e s)
+| T_Partition' G h n al m x y c l b e s : (* T-Partition' *)
+    G x = Some ((h, n), TArr l b) -> l <> Local -> Nat.divide c n -> ety G (h, n) (h, n / c) e TInt ->
+    sty (ups (ups G x None) y (Some ((h, n / c), TArr l b))) h n al m s ->
+    sty G h n al m (SPartition x y c e s)
+| T_Lower' G h n al m x y q l b e s : (* T-Lower' *)
+    G x = Some ((h, n), TArr l b) -> l <> Local -> down (h, n) = Some q -> ety G (h, n) q e TInt ->
+    sty (ups (ups G x None) y (Some (q, TArr l b))) h n al m s ->
+    sty G h n al m (SLower x y e s)
+| T_Claim' G h n al m x y n' a l b s : (* T-Claim' *)
+    G x = Some ((h, n), TArr l b) -> l <> Local -> Nat.divide n' n -> Nat.divide n' al -> a * n' + n' <= n ->
+    sty (ups (ups G x None) y (Some ((h, n'), TArr l b))) h n' (Nat.gcd al (a * n')) m s ->
+    sty G h n al m (SClaim x y n' a s)
+| T_Arm G h n al m n' a s : (* run time: the arm of a claim *)
+    Nat.divide n' al -> a * n' + n' <= n -> sty G h n' (Nat.gcd al (a * n')) m s ->
+    sty G h n al m (SArm n' a s)
+| T_Scope G h n al m hid x q v t cost s : (* run time: a scope that has been entered *)
+    vty v t -> sty (ups (hide hid G) x (Some (q, t))) h n al m s ->
+    sty G h n al (m + cost) (SScope hid x q v cost s).
+
+(** * Environments and memories agree with their typing (G-Int ... G-Global, V-Array) *)
+
+Definition env_ok (G : ctx) (n : env) : Prop :=
+  forall x q t, G x = Some (q, t) -> exists v, n x = Some (q, v) /\ vty v t.
+
+Definition mem_ok (m : mem) : Prop :=
+  (forall st i b len, D st = (Global, b, len) -> tyof (gl m st i) = b) /\
+  (forall blk st i b len, D st = (Shared, b, len) -> tyof (sh m blk st i) = b).
+
+(** Less need of shared memory is never worse. *)
+Lemma sty_more G h n al m s : sty G h n al m s -> forall m', m <= m' -> sty G h n al m' s.
+Proof.
+  induction 1; intros m' Hm; try (econstructor; eauto; fail).
+  - replace m' with ((m' - len) + len) by lia. econstructor; eauto. apply IHsty; lia.
+  - replace m' with ((m' - cost) + cost) by lia. econstructor; eauto. apply IHsty; lia.
+Qed.
+
+Lemma live_le G h n al m s : sty G h n al m s -> live s <= m.
+Proof. induction 1; simpl; lia. Qed.
+
+End Typing.
