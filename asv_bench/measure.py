@@ -51,7 +51,11 @@ def cub_scan(library: ctypes.CDLL, kind: str, x: Any, y: Any) -> Call:
         k, stream = i % len(x), cupy.cuda.get_current_stream().ptr
         pointers = [ctypes.c_void_p(array.data.ptr + k * array.strides[0]) for array in (x, y)]
         status = function(
-            ctypes.c_void_p(scratch.data.ptr), ctypes.c_size_t(bytes_), *pointers, ctypes.c_int64(x.shape[1]), ctypes.c_void_p(stream)
+            ctypes.c_void_p(scratch.data.ptr),
+            ctypes.c_size_t(bytes_),
+            *pointers,
+            ctypes.c_int64(x.shape[1]),
+            ctypes.c_void_p(stream),
         )
         assert status == 0, status
 
@@ -163,18 +167,19 @@ def main() -> int:
     found = []
     name = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode()
     print(f"{name}; GB/s count bytes read and written; a ratio above 1 means that Prism is faster")
-    print(f"{'dtype':8} {'size':>6} {'prism us':>9} {'prism':>7} {'cub':>7} {'copy':>7} GB/s {'cub/prism':>10} {'copy/prism':>11}")
+    print(
+        f"{'dtype':8} {'size':>6} {'prism us':>9} {'prism':>7} {'cub':>7} {'copy':>7} GB/s {'cub/prism':>10} {'copy/prism':>11}"
+    )
     for kind in options.dtypes.split(","):
         for log in map(int, options.sizes.split(",")):
             size = 1 << log
             seconds = measure(library, kind, size, options.rounds)
             found.append({"dtype": kind, "size": size, **seconds})
             rate = {name: 2 * size * np.dtype(kind).itemsize / value / 1e9 for name, value in seconds.items()}
-            print(
-                f"{kind:8} {f'2^{log}':>6} {seconds['prism'] * 1e6:9.1f} {rate['prism']:7.0f} {rate['cub']:7.0f} {rate['copy']:7.0f}"
-                f"      {seconds['cub'] / seconds['prism']:10.3f} {seconds['copy'] / seconds['prism']:11.3f}",
-                flush=True,
-            )
+            rates = " ".join(f"{rate[name]:7.0f}" for name in ("prism", "cub", "copy"))
+            ratios = [seconds[name] / seconds["prism"] for name in ("cub", "copy")]
+            line = f"{kind:8} {f'2^{log}':>6} {seconds['prism'] * 1e6:9.1f} {rates}      {ratios[0]:10.3f} {ratios[1]:11.3f}"
+            print(line, flush=True)
             cupy.get_default_memory_pool().free_all_blocks()
     print(f"host time of a warm call: {host_time() * 1e6:.1f} us")
     if options.json is not None:

@@ -1,6 +1,6 @@
 """`make demo`: a scan written in Prism, run on this machine, with the barriers that the compiler inferred, and why.
 
-    python examples/demo.py [--size 1048576]
+python examples/demo.py [--size 1048576]
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ def on_real_input() -> None:
     lines = text.splitlines(keepends=True)
     starts = prism.lib.scan(np.array([len(line) for line in lines]), exclusive=True)
     assert all(text.startswith(line, start) for line, start in zip(lines, starts, strict=True))
-    print(f"LICENSE has {len(lines)} lines; each starts where the scan of their lengths says, as line {len(lines)} at {starts[-1]}.")
+    print(
+        f"LICENSE has {len(lines)} lines; each starts where the scan of their lengths says, as line {len(lines)} at {starts[-1]}."
+    )
 
 
 def on_random_input(size: int) -> None:
@@ -47,7 +49,9 @@ def on_random_input(size: int) -> None:
     y = prism.lib.scan(x)
     warm = time.perf_counter() - start
     assert np.array_equal(y, np.cumsum(x, dtype=np.int32))
-    print(f"{size} random int32 on the reference machine: as NumPy's, in {first:.2f} s with compilation, {warm:.2f} s warm.")
+    print(
+        f"{size} random int32 on the reference machine: as NumPy's, in {first:.2f} s with compilation, {warm:.2f} s warm."
+    )
     try:
         import cupy
 
@@ -75,7 +79,7 @@ def without(program: Program, barrier: Barrier) -> str:
     mutant = next(program.with_plan(p.without(barrier)) for p in program.plans.values() if barrier in p.barriers)
     x = np.arange(2000, dtype=np.int32)
     for schedule in ("round-robin", "reversed", "random"):
-        scratch = (np.zeros(64, np.uint64), 64, np.zeros(2, np.uint32))
+        scratch = (np.zeros(64, np.uint64), 64, np.zeros(1, np.uint64))
         try:
             run(mutant, 2, 64, (x, np.zeros_like(x), x.size, 0, *scratch), check=True, schedule=schedule)
         except MachineError as error:

@@ -147,12 +147,14 @@ Record mem := mkmem { gl : site -> Z -> bval; sh : nat -> site -> Z -> bval }.
 Definition ups {A} (f : nat -> A) (x : nat) (a : A) : nat -> A := fun y => if y =? x then a else f y.
 Definition upz {A} (f : Z -> A) (x : Z) (a : A) : Z -> A := fun y => if (y =? x)%Z then a else f y.
 
+(** Shared memory is that of the thread's block; nothing of kind Local is in these memories. *)
 Definition mread (m : mem) (th : tid) (l : kind) (st : site) (i : Z) : bval :=
-  match l with Shared => sh m (fst th) st i | _ => gl m st i end.
+  match l with Global => gl m st i | Shared => sh m (fst th) st i | Local => VInt 0 end.
 Definition mwrite (m : mem) (th : tid) (l : kind) (st : site) (i : Z) (v : bval) : mem :=
   match l with
+  | Global => mkmem (ups (gl m) st (upz (gl m st) i v)) (sh m)
   | Shared => mkmem (gl m) (ups (sh m) (fst th) (ups (sh m (fst th)) st (upz (sh m (fst th) st) i v)))
-  | _ => mkmem (ups (gl m) st (upz (gl m st) i v)) (sh m)
+  | Local => m
   end.
 
 (** The local memory of a thread: variables, each with its perspective. *)

@@ -28,8 +28,8 @@ class Configuration:
 # One H200, int32 and int64 at 2^28 elements. What counts is the bytes under way on a multiprocessor: two blocks of
 # 32 KiB and more, one tile ahead. More words than blocks on the device, so that one round trip asks for all.
 DEVICE = {
-    1: Configuration(threads=256, items=32, width=16, blocks=2, words=2),
-    2: Configuration(threads=256, items=32, width=8, blocks=2, words=2),
+    1: Configuration(threads=256, items=48, width=16, blocks=2, words=2),
+    2: Configuration(threads=256, items=24, width=8, blocks=3, words=2),
     4: Configuration(threads=256, items=32, width=4, blocks=2, words=2),
     8: Configuration(threads=256, items=16, width=2, blocks=2, words=2),
 }

@@ -12,9 +12,9 @@ anything. A published word carries the launch's number, `epoch`: words of launch
 """
 
 from prism.lang import (
-    atomic_add, attr, block, claim, const, constexpr, count, dtype, function, grid, group, id, int32, int64, load_relaxed,
-    mailbox, may_alias, partition, prefetch, prism, ptr, publish, receive, requires, shared, split, store_relaxed, template, thread,
-    uint32,
+    atomic_add, attr, block, claim, const, constexpr, count, dtype, function, grid, group, id, int32, int64, mailbox,
+    may_alias, partition, prefetch, prism, ptr, publish, receive, requires, shared, split, store_relaxed, template, thread,
+    uint32, uint64,
 )
 from prism.lib.thread import operators
 
@@ -29,14 +29,14 @@ from prism.lib.thread import operators
 @may_alias("x", "y")
 def scan(
     x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], n: int64 @ grid[1], identity: T @ grid[1],
-    words: ptr(mailbox(T)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint32) @ grid[1],
+    words: ptr(mailbox(T)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
 ):
     """`y[i] = OP(x[0], ..., x[i])`, without `x[i]` itself where `EXCLUSIVE`.
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
     Shapes:      `x`, `y`: `n` elements; they may be the same memory. `words`: `capacity` of them, at least one a tile of
-                 `THREADS * ITEMS` elements. `control`: the counter and the number of launches so far. `words` and
-                 `control` are zero at first, and of no other use at the same time.
+                 `THREADS * ITEMS` elements. `control`: one word, the number of launches so far above the counter. Both
+                 are zero at first, and of no other use at the same time.
     Numerics:    reassociates `OP`, differently from run to run; `OP` need not be commutative. `identity` is `OP`'s.
     Errors:      with `VECTORIZED`, `x` and `y` must be aligned to `WIDTH` elements.
     Source:      Merrill and Garland, "Single-pass parallel prefix scan with decoupled look-back".
@@ -48,31 +48,30 @@ def scan(
     tile: int32 @ block[1] = -1  # the tile that `items` holds: none as yet
     with partition(y, block[1], offset=lambda i: int64(tile) * TILE + i, races="allow") as target:
         with group(block[1]):
-            desk: shared(uint32[2]) @ block[1]  # what one thread finds out for all: the next number, the epoch
+            desk: shared(uint64[1]) @ block[1]  # what one thread draws, for all
             with claim(desk, thread[1]) as own:
                 match split(thread):
                     case 1:
-                        own[1] = load_relaxed(control[1]) + 1
-                        own[0] = atomic_add(control[0], 1, order="acq_rel")  # not before the epoch is read
-            following: int32 @ block[1] = desk[0]
-            epoch: uint32 @ block[1] = desk[1]
+                        own[0] = atomic_add(control[0], 1)
+            epoch: uint32 @ block[1] = uint32(desk[0] >> 32) + 1
+            following: int32 @ block[1] = int32(desk[0])
             prefix: T @ block[1] = identity
             done: int32 @ block[1] = 0  # how many tiles' totals are in the prefix
             items: T[ITEMS] @ thread[1]
             ahead: T[ITEMS] @ thread[1]
             while tile < tiles:
                 # The following tile comes first: its total is out before this block waits for anybody's.
-                with partition(x, block[1], offset=int64(following) * TILE) as source:
-                    block.load(source, ahead, extent(following, n, TILE=TILE), identity, WIDTH=WIDTH, VECTORIZED=VECTORIZED)
-                match split(thread):
-                    case 1:
-                        soon: int32 = following + blocks  # about the number that this block will draw next
-                        prefetch(x[int64(soon) * TILE], extent(soon, n, TILE=TILE))
-                total: T @ block[1] = block.scan(ahead, identity, WIDTH=WIDTH, OP=OP, EXCLUSIVE=EXCLUSIVE)
-                drawn: uint32 @ thread[1] = following
-                match split(thread):
-                    case 1:
-                        if following < tiles:
+                drawn: uint64 @ thread[1] = 0
+                if following < tiles:
+                    with partition(x, block[1], offset=int64(following) * TILE) as source:
+                        block.load(source, ahead, extent(following, n, TILE=TILE), identity, WIDTH=WIDTH, VECTORIZED=VECTORIZED)
+                    match split(thread):
+                        case 1:
+                            soon: int32 = following + blocks  # about the number that this block will draw next
+                            prefetch(x[int64(soon) * TILE], extent(soon, n, TILE=TILE))
+                    total: T @ block[1] = block.scan(ahead, identity, WIDTH=WIDTH, OP=OP, EXCLUSIVE=EXCLUSIVE)
+                    match split(thread):
+                        case 1:
                             publish(words[following], total, epoch)
                             drawn = atomic_add(control[0], 1)
 
@@ -81,7 +80,8 @@ def scan(
                 with claim(desk, thread[1]) as own:
                     match split(thread):
                         case 1:
-                            own[0] = drawn  # here, not above: the look-back's words are asked for while it is under way
+                            if following < tiles:
+                                own[0] = drawn  # here, not above: words are asked for while the draw is under way
                 prefix = OP(prefix, block.reduce(between, OP=OP))
                 if tile >= 0:
                     with group(thread[1]):
@@ -89,23 +89,22 @@ def scan(
                             items[k] = OP(prefix, items[k])
                     block.store(target, items, extent(tile, n, TILE=TILE), WIDTH=WIDTH, VECTORIZED=VECTORIZED)
                     done = tile
-                with group(thread[1]):
-                    for k in range(ITEMS):
-                        items[k] = ahead[k]
+                if following < tiles:
+                    with group(thread[1]):
+                        for k in range(ITEMS):
+                            items[k] = ahead[k]
                 tile = following
-                following = desk[0]
+                following = int32(desk[0])
 
-            if tile == tiles + blocks - 1:  # every block has drawn its last number: nobody reads `control` any more
+            if tile == tiles + blocks - 1:  # every block has drawn its last number
                 match split(thread):
                     case 1:
-                        atomic_add(control[0], 0, order="acq_rel")
+                        store_relaxed(control[0], uint64(epoch) << 32)
                         # Each launch marks one of the words that it doesn't use, so that after 2^32 launches no word is
                         # as old as to carry this very epoch.
                         stale: int64 = epoch % capacity
                         if stale >= tiles:
                             publish(words[stale], identity, epoch)
-                        store_relaxed(control[0], 0)
-                        store_relaxed(control[1], epoch)
 
 
 @prism("device")

@@ -74,16 +74,6 @@ def t_frame(c: Checker, g: Context, code: Code, s: Frame) -> int:
     return s.budget
 
 
-def t_split_printed(c: Checker, g: Context, code: Code, s: Split) -> int:
-    """G |-^(h,n1)_m s1, G |-^(h,n2)_m s2, n1, n2 align to n  =>  G |-^(h,n)_m split(n1,n2){s1}{s2}"""
-    level, whole = code.pi.level, code.pi.size
-    premise(s.left > 0 and s.right > 0, "T-Split", "an arm without members", s)
-    premise(c.align(s.left, s.right, whole, whole), "T-Split", f"{s.left}, {s.right} do not align to {whole}", s)
-    return max(
-        c.stmt(g, Code(at(level, s.left), s.left), s.first), c.stmt(g, Code(at(level, s.right), s.right), s.second)
-    )
-
-
 def t_split(c: Checker, g: Context, code: Code, s: Split) -> int:
     """G |-^(h,n1)_m s1, G |-^(h,n2)_m s2, n1, n2 align to n at A  =>  G |-^(h,n)_m split(n1,n2){s1}{s2} at base A
 
@@ -101,7 +91,7 @@ def t_split(c: Checker, g: Context, code: Code, s: Split) -> int:
 def t_arm(c: Checker, g: Context, code: Code, s: Arm) -> int:
     """n' | n, (a+1) * n' <= n, G |-^(h,n')_m s  =>  G |-^(h,n)_m arm a of n' {s}"""
     whole = code.pi.size
-    inside = 0 <= s.index and (s.index + 1) * s.size <= whole
+    inside = s.index >= 0 and (s.index + 1) * s.size <= whole
     premise(s.size > 0 and whole % s.size == 0 and inside, "T-Arm", f"no arm {s.index} of {s.size} in {whole}", s)
     return c.stmt(g, Code(at(code.pi.level, s.size), gcd(code.base, s.index * s.size)), s.body)
 
@@ -165,6 +155,7 @@ def t_leave(c: Checker, g: Context, code: Code, s: Leave) -> int:
 
 
 SHARED_CODE: dict[str, StmtRule] = {
+    "T-Split": t_split,
     "T-Destruct": t_destruct,
     "T-Group": t_group,
     "T-If": t_if,
@@ -182,6 +173,5 @@ SHARED_CODE: dict[str, StmtRule] = {
 PRINTED_CODE: dict[str, StmtRule] = {
     **SHARED_CODE,
     "T-Function-Call": t_function_call_printed,
-    "T-Split": t_split_printed,
 }
-CORRECTED_CODE: dict[str, StmtRule] = {**SHARED_CODE, "T-Function-Call": t_function_call, "T-Split": t_split}
+CORRECTED_CODE: dict[str, StmtRule] = {**SHARED_CODE, "T-Function-Call": t_function_call}

@@ -47,13 +47,16 @@ class Clocks:
         self.known = np.zeros((blocks * threads, blocks * threads), np.int32)
         np.fill_diagonal(self.known, 1)
         self.sites: list[Site] = []
+        self._numbers: dict[Site, int] = {}
         self._foreign = np.zeros(blocks, bool)
         self._released: dict[tuple[int, int], Any] = {}
 
     def site(self, site: Site) -> int:
         """Return a number for a place in the program."""
-        self.sites.append(site)
-        return len(self.sites) - 1
+        number = self._numbers.setdefault(site, len(self.sites))
+        if number == len(self.sites):
+            self.sites.append(site)
+        return number
 
     def join(self, block: int, members: Any) -> None:
         """Order what each row of `members` (threads of the block) did before what it does next."""

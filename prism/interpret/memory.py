@@ -83,7 +83,7 @@ class Checker:
 
     def __init__(self, span: Span, perspective: object) -> None:
         self.span, self.perspective = span, perspective
-        self._sites: dict[tuple[int, str], int] = {}
+        self._sites: dict[tuple[str, bool], Site] = {}
 
     def access(self, frame: Frame, region: Region, index: Any, lanes: Any, kind: str, atomic: bool = False) -> None:
         """Check an access of `lanes`: bounds, initialisation, races."""
@@ -108,12 +108,11 @@ class Checker:
             self._race(shadow, found, int(by[found.index]), machine.threads, f"{region.name}[{element}]", kind)
 
     def _site(self, shadow: Shadow, kind: str, atomic: bool) -> int:
-        key = (id(shadow.clocks), kind)
-        number = self._sites.get(key)
-        if number is None:
+        site = self._sites.get((kind, atomic))
+        if site is None:
             name = f"atomic {kind}" if atomic else kind
-            number = self._sites[key] = shadow.clocks.site(Site(self.span, name, self.perspective))
-        return number
+            site = self._sites[kind, atomic] = Site(self.span, name, self.perspective)
+        return shadow.clocks.site(site)
 
     def bounds(self, frame: Frame, region: Region, index: Any, lanes: Any) -> None:
         """Report an index outside the region."""

@@ -22,7 +22,7 @@ def build(kernel: surface.Kernel, template: Mapping[str, object] | None = None) 
     for function in functions:
         layouts[function] = place(function, layouts)
         check_shared_limit(function, layouts[function])
-    program = Program(functions[-1], functions, plan(functions), layouts)
+    program = Program(functions[-1], functions, plan(functions, layouts), layouts)
     try:
         allocate_named(program)
     except ValueError:

@@ -1,7 +1,8 @@
 """Shared memory: where each object of a function stands in the function's frame.
 
-A frame is a stack. An object lives from its declaration to the end of the statement list that it stands in; its bytes
-are used again after that. A callee's frame starts above what lives at the call. Limits are the driver's to check.
+A frame is a stack: an object lives from its declaration to the end of the statement list that it stands in, and a callee's
+frame stands above what lives at the call. Bytes that are used again cost barriers between their users, so dead space is
+reused only where the frame would otherwise be large. Limits are the driver's to check.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from prism.lang.tree import Body, Call, Expr, Function, SharedDeclare, Stmt, Sym
 from prism.lang.types import Array, Pointer
 
 _Layouts = Mapping[Function, Layout]
+SPREAD = 16 * 1024
+"""Bytes that a frame may have before dead space in it is used again."""
 
 
 def place(function: Function, layouts_of_callees: _Layouts) -> Layout:
@@ -20,9 +23,13 @@ def place(function: Function, layouts_of_callees: _Layouts) -> Layout:
 
     `frame` is keyed by `id(call)`: the byte offset, in this function's frame, at which the callee's frame starts.
     """
-    offsets: dict[Symbol, int] = {}
-    frames: dict[int, int] = {}
-    high = _place_body(function.body, 0, layouts_of_callees, offsets, frames)
+    most = SPREAD if function.shared_limit is None else min(SPREAD, function.shared_limit)
+    for reuse in (False, True):
+        offsets: dict[Symbol, int] = {}
+        frames: dict[int, int] = {}
+        high = _place_body(function.body, 0, layouts_of_callees, offsets, frames, reuse=reuse)
+        if high <= most:
+            break
     return Layout(offsets, high, frames)
 
 
@@ -89,19 +96,23 @@ def _up(offset: int, align: int) -> int:
     return -(-offset // align) * align
 
 
-def _place_body(body: Body, live: int, layouts: _Layouts, offsets: dict[Symbol, int], frames: dict[int, int]) -> int:
-    """Place a statement list above `live` bytes; return its high-water mark."""
+def _place_body(
+    body: Body, live: int, layouts: _Layouts, offsets: dict[Symbol, int], frames: dict[int, int], *, reuse: bool
+) -> int:
+    """Place a statement list above `live` bytes; return its high-water mark. Without `reuse` nothing is laid over another."""
     high = live
     for statement in body:
         for call in calls(statement):
-            start = _up(live, alignment(call.function))
-            frames[id(call)] = start
-            high = max(high, start + layouts[call.function].bytes)
+            if layouts[call.function].bytes:
+                frames[id(call)] = _up(live if reuse else high, alignment(call.function))
+                high = max(high, frames[id(call)] + layouts[call.function].bytes)
+            else:
+                frames[id(call)] = live
         if isinstance(statement, SharedDeclare):
-            start = _up(live, _align(statement))
+            start = _up(live if reuse else high, _align(statement))
             offsets[statement.symbol] = start
             live = start + shared_bytes(statement.symbol)
             high = max(high, live)
         for inner in children(statement):
-            high = max(high, _place_body(inner, live, layouts, offsets, frames))
+            high = max(high, _place_body(inner, live if reuse else high, layouts, offsets, frames, reuse=reuse))
     return high

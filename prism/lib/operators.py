@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -57,9 +57,11 @@ class Operator:
 
     def __post_init__(self) -> None:
         if not isinstance(self.function, Kernel) or self.function.kind != "device":
-            raise TypeError("an operator's function is a Prism device function: @prism(\"device\") @requires(thread[1])")
+            raise TypeError('an operator\'s function is a Prism device function: @prism("device") @requires(thread[1])')
         if self.identity is None:
-            raise TypeError(f"the operator `{self.function.__name__}` needs an identity: Operator(function, identity=...)")
+            raise TypeError(
+                f"the operator `{self.function.__name__}` needs an identity: Operator(function, identity=...)"
+            )
         if not self.name:
             object.__setattr__(self, "name", self.function.__name__)
 
@@ -97,17 +99,13 @@ def _smallest(dtype: np.dtype[Any]) -> Any:
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 
-def _builtin(function: Kernel, identity: Callable[[np.dtype[Any]], Any] | int, **facts: bool) -> Operator:
-    return Operator(function, identity, **facts)
-
-
-add = _builtin(functions.add, _zero, modular=True)
-multiply = _builtin(functions.multiply, 1, modular=True)
-minimum = _builtin(functions.minimum, _largest)
-maximum = _builtin(functions.maximum, _smallest)
-bitwise_and = _builtin(functions.bitwise_and, _ones, integral=True, modular=True)
-bitwise_or = _builtin(functions.bitwise_or, 0, integral=True, modular=True)
-bitwise_xor = _builtin(functions.bitwise_xor, 0, integral=True, modular=True)
+add = Operator(functions.add, _zero, modular=True)
+multiply = Operator(functions.multiply, 1, modular=True)
+minimum = Operator(functions.minimum, _largest)
+maximum = Operator(functions.maximum, _smallest)
+bitwise_and = Operator(functions.bitwise_and, _ones, integral=True, modular=True)
+bitwise_or = Operator(functions.bitwise_or, 0, integral=True, modular=True)
+bitwise_xor = Operator(functions.bitwise_xor, 0, integral=True, modular=True)
 
 BY_NAME: Mapping[str, Operator] = MappingProxyType(
     {o.name: o for o in (add, multiply, minimum, maximum, bitwise_and, bitwise_or, bitwise_xor)}
@@ -131,7 +129,9 @@ def operator_of(op: object, name: str = "op") -> Operator:
             raise ValueError(f"`{name}` must be one of {', '.join(BY_NAME)}, or a prism.lib.Operator; not {op!r}")
         return BY_NAME[op]
     if isinstance(op, Kernel):
-        raise TypeError(f"`{name}`: `{op.__name__}` has no identity; pass prism.lib.Operator({op.__name__}, identity=...)")
+        raise TypeError(
+            f"`{name}`: `{op.__name__}` has no identity; pass prism.lib.Operator({op.__name__}, identity=...)"
+        )
     raise TypeError(f"`{name}` must be an operator's name or a prism.lib.Operator, not {type(op).__qualname__}")
 
 

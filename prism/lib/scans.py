@@ -25,11 +25,17 @@ from prism.runtime.streams import choose_stream, order
 NATIVE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 _VECTOR = 16  # bytes: what a vectorised kernel's arrays must be aligned to
 _FEWEST_WORDS = 4096
-_CONTROL = 64  # bytes before the words: the ticket counter and the epoch, in cache lines of their own
+_CONTROL = 64  # bytes before the words: the counter and the epoch, in a sector of their own
 
 
 def scan(
-    x: Any, op: str | Operator = "add", *, exclusive: bool = False, dtype: Any = None, out: Any = None, stream: Any = None
+    x: Any,
+    op: str | Operator = "add",
+    *,
+    exclusive: bool = False,
+    dtype: Any = None,
+    out: Any = None,
+    stream: Any = None,
 ) -> Any:
     """Return the running combination of an array's elements: by default their cumulative sum.
 
@@ -86,19 +92,37 @@ def scan(
     >>> prism.lib.scan(np.array([3.0, 1.0, 4.0]), "maximum")
     array([3., 3., 4.])
     """
-    operator = operator_of(op)
     given = describe(x, "x")
     own.require_known(given, "x")
-    wanted = _dtype(given.dtype, dtype, operator)
+    operator, wanted = _kind(op, given.dtype, dtype)
     result = None if out is None else _result(out, given, wanted)
-    if given.kind == "numpy":
-        if stream is not None:
-            raise ValueError("`stream` is for arrays on a GPU, and `x` is on the host")
-        return _on_host(given, operator, bool(exclusive), wanted, result)
-    return _on_device(given, operator, bool(exclusive), wanted, result, stream)
+    if given.device is not None:
+        return _on_device(given, operator, bool(exclusive), wanted, result, stream)
+    if stream is not None:
+        raise ValueError("`stream` is for arrays on a GPU, and `x` is on the host")
+    return _on_host(given, operator, bool(exclusive), wanted, result)
 
 
 # -- Arguments ------------------------------------------------------------------------------------------------------------
+
+
+_kinds: dict[Any, tuple[Operator, np.dtype[Any]]] = {}
+
+
+def _kind(op: Any, given: np.dtype[Any], asked: Any) -> tuple[Operator, np.dtype[Any]]:
+    """Return the operator and the dtype to compute in; worked out once for arguments that can be looked up."""
+    key = (op, given, asked)
+    try:
+        found = _kinds.get(key)
+    except TypeError:  # what can't be looked up is no operator and no dtype, or a rare spelling of one
+        operator = operator_of(op)
+        return operator, _dtype(given, asked, operator)
+    if found is None:
+        operator = operator_of(op)
+        found = operator, _dtype(given, asked, operator)
+        if len(_kinds) < 1024:
+            _kinds[key] = found
+    return found
 
 
 def _dtype(given: np.dtype[Any], asked: Any, operator: Operator) -> np.dtype[Any]:
@@ -135,17 +159,28 @@ def _result(out: Any, given: ArrayInfo, wanted: np.dtype[Any]) -> ArrayInfo:
     return result
 
 
+def _must_copy(given: ArrayInfo, wanted: np.dtype[Any], result: ArrayInfo | None) -> bool:
+    """Whether the kernel can't take the elements as they are: of another dtype or layout, or partly under the result."""
+    return given.dtype != wanted or not given.contiguous or _overlap(given, result)
+
+
+def _overlap(source: ArrayInfo, result: ArrayInfo | None) -> bool:
+    """Whether the result overwrites elements before they are read: it overlaps them, but is not the same memory."""
+    if result is None or result.pointer == source.pointer:
+        return False
+    size = source.size * source.dtype.itemsize
+    return source.pointer < result.pointer + size and result.pointer < source.pointer + size
+
+
 def _source(given: ArrayInfo, wanted: np.dtype[Any], result: ArrayInfo | None) -> ArrayInfo:
-    """Return the elements as the kernel takes them: contiguous, of the dtype, and not partly under the result."""
+    """Return the elements as the kernel takes them, copied where it must be."""
     source = given
     if given.dtype != wanted or not given.contiguous:
         source = describe(own.flat(given, wanted), "x")
-    if result is not None and result.pointer != source.pointer:
-        size = source.size * wanted.itemsize
-        if source.pointer < result.pointer + size and result.pointer < source.pointer + size:
-            copy = own.empty(given, source.size, wanted)
-            copy[:] = own.flat(source, wanted)
-            source = describe(copy, "x")
+    if _overlap(source, result):
+        copy = own.empty(given, source.size, wanted)
+        copy[:] = own.flat(source, wanted)
+        source = describe(copy, "x")
     return source
 
 
@@ -177,7 +212,9 @@ def _word_bytes(dtype: np.dtype[Any]) -> int:
 # -- NumPy: the reference machine -----------------------------------------------------------------------------------------
 
 
-def _on_host(given: ArrayInfo, operator: Operator, exclusive: bool, wanted: np.dtype[Any], result: ArrayInfo | None) -> Any:
+def _on_host(
+    given: ArrayInfo, operator: Operator, exclusive: bool, wanted: np.dtype[Any], result: ArrayInfo | None
+) -> Any:
     y = own.empty(given, given.size, wanted) if result is None else result.owner
     if not given.size:
         return y
@@ -187,7 +224,12 @@ def _on_host(given: ArrayInfo, operator: Operator, exclusive: bool, wanted: np.d
     words = _words(-(-given.size // configuration.tile))
     boxes = np.zeros(words * _word_bytes(wanted) // 8, np.uint64)
     x = source.owner.reshape(-1).view(runs_in)
-    run(program, 1, configuration.threads, (x, y.view(runs_in), given.size, identity, boxes, words, np.zeros(2, np.uint32)))
+    run(
+        program,
+        1,
+        configuration.threads,
+        (x, y.view(runs_in), given.size, identity, boxes, words, np.zeros(1, np.uint64)),
+    )
     return y
 
 
@@ -220,14 +262,17 @@ def _on_device(
 ) -> Any:
     handle = choose_stream(stream, (given,))
     order((given,) if result is None else (given, result), handle)
-    with own.working(given, None if stream is None else handle):
-        y = own.empty(given, given.size, wanted) if result is None else result.owner
-        if not given.size:
-            return y
-        source = _source(given, wanted, result)
-    target = result or describe(y, "out")
+    if result is None or not given.size or _must_copy(given, wanted, result):
+        with own.working(given, None if stream is None else handle):
+            y = own.empty(given, given.size, wanted) if result is None else result.owner
+            if not given.size:
+                return y
+            source = _source(given, wanted, result)
+        target = result or describe(y, "out")
+    else:
+        y, source, target = result.owner, given, result
     assert given.device is not None
-    vectorized = source.pointer % _VECTOR == 0 and target.pointer % _VECTOR == 0
+    vectorized = (source.pointer | target.pointer) % _VECTOR == 0
     plan = _plan(operator, exclusive, wanted, vectorized, given.device)
     tiles = -(-given.size // plan.tile)
     words = _words(tiles)

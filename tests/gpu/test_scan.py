@@ -17,7 +17,9 @@ def numbers(size: int, kind: str, seed: int = 0):
     random = cupy.random.default_rng(seed)
     if np.dtype(kind).kind == "f":
         return random.standard_normal(size, dtype=cupy.float32).astype(kind)
-    return random.integers(0, 256, max(1, size * np.dtype(kind).itemsize), dtype=cupy.uint8)[: size * np.dtype(kind).itemsize].view(kind)
+    return random.integers(0, 256, max(1, size * np.dtype(kind).itemsize), dtype=cupy.uint8)[
+        : size * np.dtype(kind).itemsize
+    ].view(kind)
 
 
 def is_sum(x, y, chunk: int = 1 << 28) -> bool:
@@ -26,7 +28,9 @@ def is_sum(x, y, chunk: int = 1 << 28) -> bool:
         return not y.size
     steps = range(1, x.size, chunk)
     good = bool(y[0] == x[0])
-    return good and all(bool((y[i : i + chunk] - y[i - 1 : -1][: y[i : i + chunk].size] == x[i : i + chunk]).all()) for i in steps)
+    return good and all(
+        bool((y[i : i + chunk] - y[i - 1 : -1][: y[i : i + chunk].size] == x[i : i + chunk]).all()) for i in steps
+    )
 
 
 def near(x, y) -> bool:

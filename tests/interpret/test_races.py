@@ -214,7 +214,7 @@ def test_a_barrier_needs_all_its_threads(program, cut, unit, fits):
 
 
 @prism("global")
-@requires(grid[1], block[1], thread[32])
+@requires(grid[1], block[1], thread[32], smem=256)  # room for one of the two objects: the other takes its bytes
 def reuse(y: ptr(int32) @ grid[1]):
     g: int32 @ thread[1] = id()
     with partition(y, thread[1], offset=g) as out:

@@ -4,6 +4,7 @@ import dataclasses
 import math
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -482,5 +483,8 @@ def test_callees_start_above_what_lives_at_the_call():
 
     first, second = call(), call()
     body = [Evaluate(value=first, span=S), da, Evaluate(value=second, span=S)]
-    layout = place(function("f", [], body), {callee: place(callee, {})})
+    caller = function("f", [], body)
+    layout = place(caller, {callee: place(callee, {})})
+    assert layout.frame == {id(first): 0, id(second): 48} and layout.bytes == 80  # nothing over anything else
+    layout = place(replace(caller, shared_limit=48), {callee: place(callee, {})})
     assert layout.frame == {id(first): 0, id(second): 16} and layout.bytes == 48

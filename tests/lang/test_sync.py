@@ -368,7 +368,7 @@ def rotate(value: int32 @ thread[1]) -> int32 @ thread[1]:
 
 
 @prism("global")
-@requires(grid[1], block[1], thread[64])
+@requires(grid[1], block[1], thread[64], smem=256)  # room for one frame: the calls and `s` take each other's bytes
 def twice(y: ptr(int32) @ grid[1]):
     with partition(y, block[1], offset=0) as out:
         with group(block[1]):

@@ -59,7 +59,7 @@ def emit(program: Program, *, comments: bool = True) -> Emitted:
         scope = Scope(symbol_names(f, taken), (_position(f),), program.layouts[f], _frame(f), positioned, pieces)
         context = Context(scope, program.plans[f].before(), named, comments, itertools.count(1))
         head = _head(f, scope, comments)
-        functions.append("\n".join([*head, *indented(body(context, f.body)), "}"]))
+        functions.append("\n".join([*head, *indented([*_known_size(f), *body(context, f.body)]), "}"]))
     shared = program.layouts[entry].bytes
     if shared:
         align = max(BASE_ALIGNMENT, alignment(entry))
@@ -95,6 +95,13 @@ def most_threads(entry: Function) -> int:
         if found := re.search(r"__launch_bounds__\(\s*(\d+)", text):
             return int(found[1])
     return MOST_THREADS
+
+
+def _known_size(function: Function) -> list[str]:
+    """Return the line that tells the compiler a kernel's number of threads, where its bounds leave only one."""
+    if function.kind != "global" or function.bound.thread != most_threads(function):
+        return []
+    return [f"__builtin_assume(blockDim.x == {function.bound.thread}u);"]
 
 
 def needs_position(function: Function) -> bool:

@@ -1,16 +1,38 @@
 """block.load and block.store: tiles over several warps, whole and partial."""
 
+# ruff: noqa: F821 - kernels declare registers without a value
+
 import numpy as np
 import pytest
 
-from prism.lang import block, const, constexpr, dtype, grid, group, int32, partition, prism, ptr, requires, template, thread
+from prism.lang import (
+    block,
+    const,
+    constexpr,
+    dtype,
+    grid,
+    group,
+    int32,
+    partition,
+    prism,
+    ptr,
+    requires,
+    template,
+    thread,
+)
 from tests.lib.oracles import SCHEDULES
 
 
 @prism("global")
 @requires(grid[1], block[1], thread[32])
 @template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), VECTORIZED=constexpr(bool))
-def copy(x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], valid: int32 @ grid[1], stored: int32 @ grid[1], otherwise: T @ grid[1]):
+def copy(
+    x: ptr(const(T)) @ grid[1],
+    y: ptr(T) @ grid[1],
+    valid: int32 @ grid[1],
+    stored: int32 @ grid[1],
+    otherwise: T @ grid[1],
+):
     with partition(y, block[1]) as target:
         with group(block[1]):
             items: T[ITEMS] @ thread[1]
@@ -25,7 +47,9 @@ def aligned(size: int, kind: str):
 
 
 @pytest.mark.parametrize("vectorized", [False, True])
-@pytest.mark.parametrize(("kind", "width", "items"), [("int32", 4, 8), ("uint8", 16, 16), ("int16", 1, 3), ("float64", 2, 6)])
+@pytest.mark.parametrize(
+    ("kind", "width", "items"), [("int32", 4, 8), ("uint8", 16, 16), ("int16", 1, 3), ("float64", 2, 6)]
+)
 @pytest.mark.parametrize("threads", [32, 96, 128])
 @pytest.mark.parametrize("part", [0.0, 0.4, 1.0])
 def test_tiles(kind: str, width: int, items: int, threads: int, part: float, vectorized: bool) -> None:

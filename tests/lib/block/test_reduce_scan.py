@@ -1,5 +1,7 @@
 """block.reduce and block.scan, against their definition; called again and again, each with its own barrier."""
 
+# ruff: noqa: F821 - kernels declare registers without a value
+
 import numpy as np
 import pytest
 
@@ -45,7 +47,9 @@ def sums(x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], rounds: int32 @ grid[1
 @prism("global")
 @requires(grid[1], block[1], thread[32])
 @template(T=dtype, OP=function, ITEMS=constexpr(int), WIDTH=constexpr(int), EXCLUSIVE=constexpr(bool))
-def tiles(x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], totals: ptr(T) @ grid[1], n: int32 @ grid[1], identity: T @ grid[1]):
+def tiles(
+    x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], totals: ptr(T) @ grid[1], n: int32 @ grid[1], identity: T @ grid[1]
+):
     with partition(y, block[1]) as target:
         with partition(totals, block[1]) as results:
             with group(block[1]):
@@ -89,7 +93,9 @@ def mutants(kernel, template):
     """The program, and one program for each inferred barrier, without it."""
     program = package.check(kernel, template)
     found = [
-        (barrier, program.with_plan(plan.without(barrier))) for plan in program.plans.values() for barrier in plan.barriers
+        (barrier, program.with_plan(plan.without(barrier)))
+        for plan in program.plans.values()
+        for barrier in plan.barriers
     ]
     return program, found
 

@@ -1,10 +1,26 @@
 """thread.load and thread.store: what they touch, and nothing beside it."""
 
+# ruff: noqa: F821 - kernels declare registers without a value
+
 import numpy as np
 import pytest
 
 from prism.interpret import BoundsError, MisalignedError
-from prism.lang import const, constexpr, dtype, grid, group, id, int32, partition, prism, ptr, requires, template, thread
+from prism.lang import (
+    const,
+    constexpr,
+    dtype,
+    grid,
+    group,
+    id,
+    int32,
+    partition,
+    prism,
+    ptr,
+    requires,
+    template,
+    thread,
+)
 
 
 @prism("global")
@@ -49,7 +65,9 @@ def test_it_copies_what_is_valid(kind: str, items: int, missing: int, vectorized
     size = 8 * items - missing
     x = aligned(np.arange(1, size + 1).astype(kind))
     y = aligned(np.zeros(8 * items, kind))
-    copy[1, 8](x, y, np.int32(size), np.array(7, kind)[()], template={"ITEMS": items, "VECTORIZED": vectorized}, check=True)
+    copy[1, 8](
+        x, y, np.int32(size), np.array(7, kind)[()], template={"ITEMS": items, "VECTORIZED": vectorized}, check=True
+    )
     assert np.array_equal(y[:size], x)
     assert not y[size:].any()
 

@@ -1,9 +1,26 @@
 """thread.reduce and thread.scan, against their definition."""
 
+# ruff: noqa: F821 - kernels declare registers without a value
+
 import numpy as np
 import pytest
 
-from prism.lang import const, constexpr, dtype, function, grid, group, id, int32, partition, prism, ptr, requires, template, thread
+from prism.lang import (
+    const,
+    constexpr,
+    dtype,
+    function,
+    grid,
+    group,
+    id,
+    int32,
+    partition,
+    prism,
+    ptr,
+    requires,
+    template,
+    thread,
+)
 from tests.lib.oracles import CASES, Case
 
 
@@ -11,7 +28,11 @@ from tests.lib.oracles import CASES, Case
 @requires(grid[1], thread[1])
 @template(T=dtype, OP=function, ITEMS=constexpr(int), EXCLUSIVE=constexpr(bool))
 def each(
-    x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], sums: ptr(T) @ grid[1], totals: ptr(T) @ grid[1], before: T @ grid[1]
+    x: ptr(const(T)) @ grid[1],
+    y: ptr(T) @ grid[1],
+    sums: ptr(T) @ grid[1],
+    totals: ptr(T) @ grid[1],
+    before: T @ grid[1],
 ):
     t: int32 @ thread[1] = id()
     with partition(y, thread[1], offset=t * ITEMS) as out:

@@ -1,9 +1,26 @@
 """warp.load and warp.store: the layout of striped vectors, and partial runs."""
 
+# ruff: noqa: F821 - kernels declare registers without a value
+
 import numpy as np
 import pytest
 
-from prism.lang import const, constexpr, dtype, grid, group, id, int32, partition, prism, ptr, requires, template, thread, warp
+from prism.lang import (
+    const,
+    constexpr,
+    dtype,
+    grid,
+    group,
+    id,
+    int32,
+    partition,
+    prism,
+    ptr,
+    requires,
+    template,
+    thread,
+    warp,
+)
 
 
 @prism("global")

@@ -1,9 +1,27 @@
 """warp.reduce and warp.scan, against their definition: order kept, all lanes given the result."""
 
+# ruff: noqa: F821 - kernels declare registers without a value
+
 import numpy as np
 import pytest
 
-from prism.lang import const, constexpr, dtype, function, grid, group, id, int32, partition, prism, ptr, requires, template, thread, warp
+from prism.lang import (
+    const,
+    constexpr,
+    dtype,
+    function,
+    grid,
+    group,
+    id,
+    int32,
+    partition,
+    prism,
+    ptr,
+    requires,
+    template,
+    thread,
+    warp,
+)
 from tests.lib.oracles import CASES, Case
 
 
