@@ -47,8 +47,8 @@ Ltac unstep H := simpl in H; unfold inside, with_int, with_bool, with_val in H; 
 Section Uniform.
 Context {M : Machine}.
 
-Lemma step_done th k u n m s : step th k u n m s = Done -> s = SSkip.
-Proof. intros H. destruct s; auto; unstep H. Qed.
+Lemma step_done th k u n m s : step th k u n m s = Done <-> s = SSkip.
+Proof. split; [intros H; destruct s; auto; unstep H | intros ->; auto]. Qed.
 
 Lemma step_frag th s : forall k u n m s' n' m' ev,
   sfrag s = true -> step th k u n m s = Next s' n' m' ev -> sfrag s' = true /\ gl m' = gl m.
@@ -372,6 +372,21 @@ Proof.
     now rewrite !Nat.div_small by auto.
 Qed.
 
+(** A variable that both have: one perspective, and one value where that is shared. *)
+Ltac both Hn :=
+  match type of Hn with agree ?n1 ?n2 =>
+    match goal with A : n1 ?x = Some _, C : n2 ?x = Some _ |- _ =>
+      let Hv := fresh "Hv" in destruct (agree_get _ _ _ _ _ _ _ Hn A C) as [? Hv]; subst;
+      match type of Hv with same_unit ?q _ _ -> _ =>
+        assert (Hq : same_unit q a b) by (eauto using same_unit_up); specialize (Hv Hq) end
+    end
+  end.
+Ltac same e IH :=
+  match goal with
+  | A : eval a _ _ _ _ e = EVal ?i, C : eval b _ _ _ _ e = EVal ?j |- _ =>
+      let Hi := fresh "Hi" in assert (Hi : i = j) by (eapply IH; eauto); try injection Hi as ->; try subst
+  end.
+
 Theorem eval_uniform e : forall d k1 k2 n1 n2 m1 m2 v1 v2,
   efrag e = true -> pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> agree n1 n2 -> gl m1 = gl m2 ->
   same_unit d a b ->
@@ -380,43 +395,278 @@ Proof.
   induction e; intros d k1 k2 n1 n2 m1 m2 v1 v2 Hf P1 P2 Hs Hn Hm Hd E1 E2; simpl in *.
   - congruence.
   - congruence.
-  - cases E1; cases E2; try discriminate. spec.
-    subst. match goal with
-    | A : n1 x = Some _, C : n2 x = Some _ |- _ => destruct (agree_get _ _ _ _ _ _ _ Hn A C) as [<- Hv] end.
-    match type of Hv with same_unit ?q _ _ -> _ =>
-      assert (Hq : same_unit q a b) by (eapply same_unit_up; eauto); specialize (Hv Hq) end.
-    congruence.
+  - cases E1; cases E2; try discriminate. spec. subst. both Hn. congruence.
   - cases E1; cases E2; try discriminate. injection E1 as <-; injection E2 as <-.
     apply id_okb_spec in E. do 2 f_equal. apply id_uniform; auto.
-  - ands. cases E1; cases E2; try discriminate; spec; subst.
-    all: match goal with
-         | A : n1 x = Some _, C : n2 x = Some _ |- _ =>
-             destruct (agree_get _ _ _ _ _ _ _ Hn A C) as [<- Hv] end.
-    all: match goal with
-         | A : eval a _ _ _ _ e = EVal (VInt ?i), C : eval b _ _ _ _ e = EVal (VInt ?j) |- _ =>
-             assert (Hi : VInt i = VInt j) by (eapply IHe; eauto); injection Hi as -> end.
-    all: match type of Hv with same_unit ?q _ _ -> _ => 
-           assert (Hq : same_unit q a b) by (eapply same_unit_up; eauto); specialize (Hv Hq) end.
-    all: try discriminate Hv; injection Hv as <-; subst; try congruence.
-    injection E1 as <-. injection E2 as <-. Show.
-    destruct l; simpl in *; auto; try discriminate. now rewrite Hm.
-  - ands. cases E1; cases E2; try discriminate.
-    match goal with
-    | A : eval a _ _ _ _ e1 = EVal ?i, C : eval b _ _ _ _ e1 = EVal ?j |- _ =>
-        assert (Hi : i = j) by (eapply IHe1; eauto); injection Hi as -> end.
-    match goal with
-    | A : eval a _ _ _ _ e2 = EVal ?i, C : eval b _ _ _ _ e2 = EVal ?j |- _ =>
-        assert (Hi : i = j) by (eapply IHe2; eauto); injection Hi as -> end.
-    congruence.
-  - ands. cases E1; cases E2; try discriminate.
-    match goal with
-    | A : eval a _ _ _ _ e1 = EVal ?i, C : eval b _ _ _ _ e1 = EVal ?j |- _ =>
-        assert (Hi : i = j) by (eapply IHe1; eauto); injection Hi as -> end.
-    match goal with
-    | A : eval a _ _ _ _ e2 = EVal ?i, C : eval b _ _ _ _ e2 = EVal ?j |- _ =>
-        assert (Hi : i = j) by (eapply IHe2; eauto); injection Hi as -> end.
-    congruence.
+  - ands. cases E1; cases E2; try discriminate; spec; subst; same e IHe; both Hn; try discriminate Hv.
+    + congruence.
+    + injection Hv as -> -> -> ->. injection E1 as <-. injection E2 as <-.
+      destruct l; simpl in *; auto; try discriminate. now rewrite Hm.
+  - ands. cases E1; cases E2; try discriminate. same e1 IHe1. same e2 IHe2. congruence.
+  - ands. cases E1; cases E2; try discriminate. same e1 IHe1. same e2 IHe2. congruence.
 Qed.
+
+(** ** Statements: the two threads in step, except inside units that only one of them belongs to *)
+
+Definition atomic (s : stmt) : bool :=
+  match s with
+  | SSeq _ _ | SSplit _ _ _ _ | SDestruct _ | SGroup _ _ | SArm _ _ _ | SScope _ _ _ _ _ _ => false
+  | _ => true
+  end.
+
+Definition in_arm (k : pos) (n i : nat) : bool := (i * n <=? idx k) && (idx k <? i * n + n).
+
+(** What the two threads still have to do, at positions of one unit: the same, up to values that they need not share and
+    up to the insides of narrower units that they aren't both in. *)
+Inductive rel : pos -> pos -> stmt -> stmt -> Prop :=
+| r_atomic k1 k2 s : atomic s = true -> rel k1 k2 s s
+| r_seq k1 k2 s1 s2 s : rel k1 k2 s1 s2 -> rel k1 k2 (SSeq s1 s) (SSeq s2 s)
+| r_split k1 k2 n1 n2 s1 s2 t1 t2 :
+    (idx k1 < n1 -> idx k2 < n1 -> rel (sub_left k1 n1) (sub_left k2 n1) s1 s2) ->
+    (n1 <= idx k1 < n1 + n2 -> n1 <= idx k2 < n1 + n2 -> rel (sub_right k1 n1 n2) (sub_right k2 n1 n2) t1 t2) ->
+    rel k1 k2 (SSplit n1 n2 s1 t1) (SSplit n1 n2 s2 t2)
+| r_destruct k1 k2 s1 s2 :
+    (forall k1' k2', sub_down a k1 = Some k1' -> sub_down b k2 = Some k2' -> rel k1' k2' s1 s2) ->
+    rel k1 k2 (SDestruct s1) (SDestruct s2)
+| r_group k1 k2 q s1 s2 :
+    (sync (sub_group k1 (sz k1 / q)) (sub_group k2 (sz k2 / q)) ->
+     rel (sub_group k1 (sz k1 / q)) (sub_group k2 (sz k2 / q)) s1 s2) ->
+    rel k1 k2 (SGroup q s1) (SGroup q s2)
+| r_arm k1 k2 n i s1 s2 :
+    (in_arm k1 n i = true -> in_arm k2 n i = true -> rel (sub_arm k1 n i) (sub_arm k2 n i) s1 s2) ->
+    rel k1 k2 (SArm n i s1) (SArm n i s2)
+| r_scope k1 k2 hid x q v1 v2 c s1 s2 :
+    rel k1 k2 s1 s2 -> (same_unit q a b -> v1 = v2) ->
+    rel k1 k2 (SScope hid x q v1 c s1) (SScope hid x q v2 c s2).
+
+Lemma rel_refl s : forall k1 k2, rel k1 k2 s s.
+Proof.
+  induction s; intros; first [ apply r_atomic; reflexivity | apply r_seq; auto | apply r_split; auto
+    | apply r_destruct; auto | apply r_group; auto | apply r_arm; auto | apply r_scope; auto ].
+Qed.
+
+Lemma rel_skip k1 k2 s1 s2 : rel k1 k2 s1 s2 -> (s1 = SSkip <-> s2 = SSkip).
+Proof. intros H; inversion H; subst; try tauto; split; discriminate. Qed.
+
+(** The events of perspectives whose unit has both threads. *)
+Definition shared (ev : list event) : list event := filter (fun e => same_unitb (ev_persp e) a b) ev.
+
+Lemma shared_app e f : shared (e ++ f) = shared e ++ shared f.
+Proof. apply filter_app. Qed.
+
+Lemma shared_none ev : (forall e, In e ev -> ~ same_unit (ev_persp e) a b) -> shared ev = [].
+Proof.
+  induction ev as [|e ev IH]; intros H; auto. simpl.
+  destruct (same_unitb (ev_persp e) a b) eqn:E.
+  - apply same_unitb_spec in E. destruct (H e); simpl; auto.
+  - apply IH. intros; apply H; simpl; auto.
+Qed.
+
+Lemma mine_none1 k ev : mine a b k ev -> ~ inu a k b -> shared ev = [].
+Proof. intros H Hk. apply shared_none. intros e He Hs. eauto. Qed.
+Lemma mine_none2 k ev : mine b a k ev -> ~ inu b k a -> shared ev = [].
+Proof. intros H Hk. apply shared_none. intros e He Hs. apply same_unit_sym in Hs. eauto. Qed.
+
+(** Given a next step of each thread: both take it and remain related, with the same shared events; or one of them can
+    take it alone, without a shared event. *)
+Definition keeps k1 k2 s1 (n1 : env) s2 n2 s1' n1' ev1 s2' n2' ev2 : Prop :=
+  (rel k1 k2 s1' s2' /\ agree n1' n2' /\ shared ev1 = shared ev2) \/
+  (rel k1 k2 s1' s2 /\ agree n1' n2 /\ shared ev1 = []) \/
+  (rel k1 k2 s1 s2' /\ agree n1 n2' /\ shared ev2 = []).
+
+(** A statement that narrows, both threads in the narrower unit. *)
+Lemma keeps_joint k1 k2 k1' k2' f1 f2 s1 s2 n1 n2 m1 m2 r1 r2 t1 n1' m1' ev1 t2 n2' m2' ev2 :
+  agree n1 n2 -> (r1 = Done <-> s1 = SSkip) -> (r2 = Done <-> s2 = SSkip) ->
+  rel k1' k2' s1 s2 ->
+  (forall u v, rel k1' k2' u v -> rel k1 k2 (f1 u) (f2 v)) ->
+  (forall u1 l1 p1 e1 u2 l2 p2 e2, r1 = Next u1 l1 p1 e1 -> r2 = Next u2 l2 p2 e2 ->
+     keeps k1' k2' s1 n1 s2 n2 u1 l1 e1 u2 l2 e2) ->
+  inside f1 n1 m1 r1 = Next t1 n1' m1' ev1 -> inside f2 n2 m2 r2 = Next t2 n2' m2' ev2 ->
+  keeps k1 k2 (f1 s1) n1 (f2 s2) n2 t1 n1' ev1 t2 n2' ev2.
+Proof.
+  intros Hn D1 D2 R Hf Hk H1 H2. apply rel_skip in R as R'.
+  destruct r1 as [|u1 l1 p1 e1| |], r2 as [|u2 l2 p2 e2| |]; try discriminate; simpl in *;
+    try (destruct D1 as [D1 D1'], D2 as [D2 D2'], R' as [R1 R2]; exfalso;
+         (discriminate D1' + discriminate D2'); auto; fail);
+    injection H1 as <- <- <- <-; injection H2 as <- <- <- <-.
+  - left. repeat split; auto. apply rel_refl.
+  - destruct (Hk _ _ _ _ _ _ _ _ eq_refl eq_refl) as [(?&?&?)|[(?&?&?)|(?&?&?)]];
+      [left | right; left | right; right]; auto.
+Qed.
+
+(** A statement that narrows, the threads in different units or one of them in none. *)
+Lemma keeps_apart k1 k2 f1 f2 s1 s2 n1 n2 m1 m2 r1 r2 t1 n1' m1' ev1 t2 n2' m2' ev2 :
+  agree n1 n2 ->
+  (forall u v, rel k1 k2 (f1 u) (f2 v)) ->
+  (forall u1 l1 p1 e1, r1 = Next u1 l1 p1 e1 -> agree l1 n2 /\ shared e1 = []) ->
+  (forall u2 l2 p2 e2, r2 = Next u2 l2 p2 e2 -> agree n1 l2 /\ shared e2 = []) ->
+  inside f1 n1 m1 r1 = Next t1 n1' m1' ev1 -> inside f2 n2 m2 r2 = Next t2 n2' m2' ev2 ->
+  keeps k1 k2 (f1 s1) n1 (f2 s2) n2 t1 n1' ev1 t2 n2' ev2.
+Proof.
+  intros Hn Hf O1 O2 H1 H2.
+  destruct r1 as [|u1 l1 p1 e1| |], r2 as [|u2 l2 p2 e2| |]; try discriminate; simpl in *;
+    injection H1 as <- <- <- <-; injection H2 as <- <- <- <-.
+  - left. repeat split; auto. apply rel_refl.
+  - right; right. destruct (O2 _ _ _ _ eq_refl). auto.
+  - right; left. destruct (O1 _ _ _ _ eq_refl). auto.
+  - right; left. destruct (O1 _ _ _ _ eq_refl). auto.
+Qed.
+
+Lemma alone1 k k' u n m s s' n' m' ev n2 :
+  pos_ok a k' -> ~ inu a k' b -> agree n n2 -> step a k' u n m s = Next s' n' m' ev ->
+  (k = k' -> True) -> agree n' n2 /\ shared ev = [].
+Proof.
+  intros Hp Hk Hn H _. destruct (frame a b Ha s k' u n m s' n' m' ev Hp H) as [F1 F2].
+  split; [eapply agree_only1; eauto | eapply mine_none1; eauto].
+Qed.
+Lemma alone2 k' u n m s s' n' m' ev n1 :
+  pos_ok b k' -> ~ inu b k' a -> agree n1 n -> step b k' u n m s = Next s' n' m' ev ->
+  agree n1 n' /\ shared ev = [].
+Proof.
+  intros Hp Hk Hn H. destruct (frame b a Hb s k' u n m s' n' m' ev Hp H) as [F1 F2].
+  split; [eapply agree_only2; eauto | eapply mine_none2; eauto].
+Qed.
+
+(** ** Steps of the statements that don't narrow *)
+Ltac vars Hx n1 n2 :=
+  match goal with A : n1 _ = Some _, C : n2 _ = Some _ |- _ =>
+    let Hv := fresh "Hv" in destruct (Hx _ _ _ _ _ A C) as [<- Hv] end.
+
+Lemma atomic_keeps s k1 k2 u1 u2 n1 n2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2 :
+  atomic s = true -> sfrag s = true -> pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> agree n1 n2 ->
+  gl m1 = gl m2 ->
+  step a k1 u1 n1 m1 s = Next s1' n1' m1' ev1 -> step b k2 u2 n2 m2 s = Next s2' n2' m2' ev2 ->
+  rel k1 k2 s1' s2' /\ agree n1' n2' /\ shared ev1 = shared ev2.
+Proof.
+  intros Hat Hf P1 P2 Hs Hn Hg H1 H2.
+  assert (Hpp : pp k2 = pp k1) by (destruct Hs as (A & B & _); unfold pp; congruence).
+  assert (Hl : lv k2 = lv k1) by (destruct Hs as (A & B & _); congruence).
+  assert (Hz : sz k2 = sz k1) by (destruct Hs as (A & B & _); congruence).
+  assert (Hin : same_unit (pp k1) a b) by (apply inu_same; auto; eapply sync_inu; eauto).
+  assert (Hx : forall x q1 v1 q2 v2, n1 x = Some (q1, v1) -> n2 x = Some (q2, v2) ->
+                 q1 = q2 /\ (same_unit q1 a b -> v1 = v2)) by (intros; eapply agree_get; eauto).
+  assert (He : forall e d v1 v2, efrag e = true -> same_unit d a b ->
+                 eval a k1 d n1 m1 e = EVal v1 -> eval b k2 d n2 m2 e = EVal v2 -> v1 = v2)
+    by (intros; eapply eval_uniform; eauto).
+  assert (Hev : forall q e1 e2, ev_persp e1 = q -> ev_persp e2 = q -> (same_unit q a b -> e1 = e2) ->
+                  shared [e1] = shared [e2]).
+  { intros q e1 e2 Q1 Q2 Q. unfold shared; simpl. rewrite Q1, Q2.
+    destruct (same_unitb q a b) eqn:E; auto. apply same_unitb_spec in E. now rewrite Q. }
+  destruct s; try discriminate Hat; simpl in Hf; ands; simpl in H1, H2;
+    unfold with_int, with_bool, with_val in H1, H2; rewrite ?Hpp, ?Hl, ?Hz in H2;
+    cases H1; try discriminate H1; cases H2; try discriminate H2;
+    injection H1 as <- <- <- <-; injection H2 as <- <- <- <-; subst.
+  (* assignment *)
+  - vars Hx n1 n2. assert (Q : same_unit p0 a b -> VB v1 = VB v4) by (intros; f_equal; eauto).
+    repeat split; [apply rel_refl | apply agree_ups; auto | apply (Hev p0); auto; intros; now rewrite Q].
+  (* store: both to local arrays; one local, one not; both not *)
+  - vars Hx n1 n2.
+    assert (Q : same_unit p0 a b -> VLoc len (upz f z v1) = VLoc len0 (upz f0 z0 v4)).
+    { intros Q. specialize (Hv Q). injection Hv as -> ->. assert (VInt z = VInt z0) as [= ->] by eauto.
+      assert (v1 = v4) as -> by eauto. reflexivity. }
+    repeat split; [apply rel_refl | apply agree_ups; auto | apply (Hev p0); auto; intros; now rewrite Q].
+  - vars Hx n1 n2. assert (Q : ~ same_unit p0 a b) by (intros Q; discriminate (Hv Q)).
+    repeat split; [apply rel_refl | eapply agree_ups1; eauto | apply (Hev p0); auto; tauto].
+  - vars Hx n1 n2. assert (Q : ~ same_unit p0 a b) by (intros Q; discriminate (Hv Q)).
+    repeat split; [apply rel_refl | eapply agree_ups2; eauto | apply (Hev p0); auto; tauto].
+  - vars Hx n1 n2. repeat split; [apply rel_refl | auto | apply (Hev p0); auto; intros Q].
+    specialize (Hv Q). injection Hv as -> -> -> ->. assert (VInt z = VInt z0) as [= ->] by eauto.
+    assert (v1 = v4) as -> by eauto. reflexivity.
+  (* declarations *)
+  - assert (Q : same_unit q a b -> VB v = VB v0) by (intros; f_equal; eauto).
+    repeat split; [apply r_scope; auto using rel_refl | auto | apply (Hev q); auto; intros; now rewrite Q].
+  - repeat split; auto using rel_refl.
+  - repeat split; auto using rel_refl.
+  - repeat split; auto using rel_refl.
+  (* if *)
+  - repeat split; auto using rel_refl.
+  - exfalso. assert (VBool true = VBool false) by eauto. discriminate.
+  - exfalso. assert (VBool false = VBool true) by eauto. discriminate.
+  - repeat split; auto using rel_refl.
+  - repeat split; auto using rel_refl.
+  (* partition, lower, claim *)
+  - vars Hx n1 n2. spec. subst.
+    assert (Q : same_unit (lv k1, sz k1 / c) a b -> VArr l st (off + z) len = VArr l0 st0 (off0 + z0) len0).
+    { intros Q. specialize (Hv Hin). injection Hv as -> -> -> ->. assert (VInt z = VInt z0) as [= ->] by eauto. auto. }
+    repeat split; [apply r_scope; auto using rel_refl | auto |].
+    rewrite !(shared_app [_] [_]). f_equal. apply (Hev (lv k1, sz k1 / c)); auto; intros; now rewrite Q.
+  - vars Hx n1 n2. spec. subst.
+    match goal with |- context [EvSet ?q _ _] =>
+      assert (Q : same_unit q a b -> VArr l st (off + z) len = VArr l0 st0 (off0 + z0) len0);
+      [ intros Q; specialize (Hv Hin); injection Hv as -> -> -> ->; assert (VInt z = VInt z0) as [= ->] by eauto; auto
+      | repeat split; [apply r_scope; auto using rel_refl | auto |];
+        rewrite !(shared_app [_] [_]); f_equal; apply (Hev q); auto; intros; now rewrite Q ]
+    end.
+  - vars Hx n1 n2. spec. subst. specialize (Hv Hin). injection Hv as -> -> -> ->.
+    repeat split; auto using rel_refl.
+Qed.
+
+(** ** Steps of any statement *)
+Theorem step_keeps s1 : forall s2 k1 k2 u1 u2 n1 n2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2,
+  rel k1 k2 s1 s2 -> sfrag s1 = true -> sfrag s2 = true ->
+  pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> agree n1 n2 -> gl m1 = gl m2 ->
+  step a k1 u1 n1 m1 s1 = Next s1' n1' m1' ev1 -> step b k2 u2 n2 m2 s2 = Next s2' n2' m2' ev2 ->
+  keeps k1 k2 s1 n1 s2 n2 s1' n1' ev1 s2' n2' ev2.
+Proof.
+  intros s2 k1 k2 u1 u2 n1 n2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2 R. 
+  revert u1 u2 n1 n2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2.
+  induction R; intros u1 u2 l1 l2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2 F1 F2 P1 P2 Hs Hn Hg H1 H2.
+  - left. eapply atomic_keeps; eauto.
+  - (* seq *)
+    simpl in *. ands. apply rel_skip in R as R'.
+    destruct (step a k1 u1 l1 m1 s1) as [|t1 o1 p1 e1| |] eqn:E1; try discriminate;
+    destruct (step b k2 u2 l2 m2 s2) as [|t2 o2 p2 e2| |] eqn:E2; try discriminate;
+    injection H1 as <- <- <- <-; injection H2 as <- <- <- <-.
+    + left. repeat split; auto. apply rel_refl.
+    + apply step_done in E1. subst. destruct R' as [R1 _]. rewrite R1 in E2 by auto. discriminate.
+    + apply step_done in E2. subst. destruct R' as [_ R1]. rewrite R1 in E1 by auto. discriminate.
+    + destruct (IHR _ _ _ _ _ _ _ _ _ _ _ _ _ _ ltac:(eassumption) ltac:(eassumption) P1 P2 Hs Hn Hg E1 E2)
+        as [(?&?&?)|[(?&?&?)|(?&?&?)]]; [left | right; left | right; right]; auto using r_seq.
+  - (* split *)
+    admit.
+  - (* destruct *)
+    admit.
+  - (* group *)
+    admit.
+  - (* arm *)
+    admit.
+  - (* scope *)
+    simpl in *.
+    set (i1 := ups (hide hid l1) x (Some (q, v1))) in *. set (i2 := ups (hide hid l2) x (Some (q, v2))) in *.
+    assert (Hi : agree i1 i2) by (apply agree_ups; auto; now apply agree_hide).
+    apply rel_skip in R as R'.
+    destruct (step a k1 (u1 + c) i1 m1 s1) as [|t1 o1 p1 e1| |] eqn:E1; try discriminate;
+    destruct (step b k2 (u2 + c) i2 m2 s2) as [|t2 o2 p2 e2| |] eqn:E2; try discriminate.
+    + injection H1 as <- <- <- <-; injection H2 as <- <- <- <-. left. repeat split; auto. apply rel_refl.
+    + apply step_done in E1. subst. destruct R' as [R1 _]. rewrite R1 in E2 by auto. discriminate.
+    + apply step_done in E2. subst. destruct R' as [_ R1]. rewrite R1 in E1 by auto. discriminate.
+    + pose proof (IHR _ _ _ _ _ _ _ _ _ _ _ _ _ _ F1 F2 P1 P2 Hs Hi Hg E1 E2) as HK.
+      destruct (frame a b Ha _ _ _ _ _ _ _ _ _ P1 E1) as [O1 _].
+      destruct (frame b a Hb _ _ _ _ _ _ _ _ _ P2 E2) as [O2 _].
+      assert (X1 : exists w1, o1 x = Some (q, w1)).
+      { destruct (O1 x) as [->|(q' & w & w' & A & -> & _)].
+        - exists v1. unfold i1, ups. now rewrite Nat.eqb_refl.
+        - unfold i1, ups in A. rewrite Nat.eqb_refl in A. injection A as <- <-. eauto. }
+      assert (X2 : exists w2, o2 x = Some (q, w2)).
+      { destruct (O2 x) as [->|(q' & w & w' & A & -> & _)].
+        - exists v2. unfold i2, ups. now rewrite Nat.eqb_refl.
+        - unfold i2, ups in A. rewrite Nat.eqb_refl in A. injection A as <- <-. eauto. }
+      destruct X1 as [w1 X1], X2 as [w2 X2]. rewrite X1 in H1. rewrite X2 in H2.
+      injection H1 as <- <- <- <-; injection H2 as <- <- <- <-.
+      assert (Y1 : i1 x = Some (q, v1)) by (unfold i1, ups; now rewrite Nat.eqb_refl).
+      assert (Y2 : i2 x = Some (q, v2)) by (unfold i2, ups; now rewrite Nat.eqb_refl).
+      destruct HK as [(K1 & K2 & K3)|[(K1 & K2 & K3)|(K1 & K2 & K3)]].
+      * left. split; [|split]; auto using agree_restore.
+        apply r_scope; auto. now apply (agree_get _ _ _ _ _ _ _ K2 X1 X2).
+      * right; left. split; [|split]; auto.
+        -- apply r_scope; auto. now apply (agree_get _ _ _ _ _ _ _ K2 X1 Y2).
+        -- eapply agree_ext; [reflexivity | apply (restore_id hid x l2 (Some (q, v2))) |].
+           apply agree_restore; auto.
+      * right; right. split; [|split]; auto.
+        -- apply r_scope; auto. now apply (agree_get _ _ _ _ _ _ _ K2 Y1 X2).
+        -- eapply agree_ext; [apply (restore_id hid x l1 (Some (q, v1))) | reflexivity |].
+           apply agree_restore; auto.
+Admitted.
 
 End Pair.
 End Uniform.

@@ -17,9 +17,10 @@ SIZES = [1 << 16, 1 << 20, 1 << 24, 1 << 28]
 def _peer() -> Any:
     try:
         import measure
-    except ImportError:
-        raise NotImplementedError("needs CuPy") from None
-    return measure.peer()
+
+        return measure.peer()
+    except (ImportError, OSError) as missing:
+        raise NotImplementedError(f"needs a GPU, CuPy and nvcc: {missing}") from None
 
 
 @functools.cache

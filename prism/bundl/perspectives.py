@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from math import gcd
 
 from prism.lang.perspective import Level, Perspective
@@ -37,10 +36,16 @@ class Shape:
             raise ValueError("a grid has at least one block of at least one thread")
 
 
-@cache
+_INTERNED: dict[int, Perspective] = {}
+
+
 def at(level: Level, size: int = 1) -> Perspective:
     """Return the one object for `(level, size)`; comparing perspectives is then mostly comparing identities."""
-    return Perspective(level, size)
+    key = 4 * size + level
+    found = _INTERNED.get(key)
+    if found is None:
+        found = _INTERNED[key] = Perspective(level, size)
+    return found
 
 
 ONE_THREAD, ONE_BLOCK, ONE_GRID = at(THREAD), at(BLOCK), at(GRID)

@@ -130,7 +130,7 @@ def s_alloc_printed(w: Work, s: Alloc, pi: Perspective, p: int) -> Stmt:
 
     Cells x, x+1 .. are kept apart from the name x, or the descriptor would be its own first element.
     """
-    if s.kind is Kind.SHARED and pi is not ONE_BLOCK:
+    if s.kind is Kind.SHARED and pi != ONE_BLOCK:
         raise Stuck("S-Alloc-Shared", f"{pi} is not one block")
     bound = Bound(pi, Array((s.name, 0, None), 0, 1, s.count, s.element, s.kind))
     w.set_memory(s.kind, w.memory(s.kind).put(s.name, bound))
@@ -153,7 +153,7 @@ def s_alloc(w: Work, s: Alloc, pi: Perspective, p: int) -> Stmt:
     """u the unit of (pi, p), l the place (x, depth of calls, u)  =>  x := alloc .. in s ~> scope x : t[]^l @ pi {s; leave x}
     -| eta[x ->^pi <l,n>], cells of l zero unless a member of u made them. Shared: pi = (Block,1), n*size(t) bytes are held,
     and s is followed by free too. Local: each thread has cells of its own."""
-    if s.kind is Kind.SHARED and pi is not ONE_BLOCK:
+    if s.kind is Kind.SHARED and pi != ONE_BLOCK:
         raise Stuck("S-Alloc-Shared", f"{pi} is not one block")
     local = s.kind is Kind.LOCAL
     place = (s.name, len(w.frames), None if local else w.unit(pi, p))
@@ -307,7 +307,7 @@ def _owned(w: Work, rule: str, name: str, pi: Perspective) -> Array:
 
 
 def _one_thread(rule: str, pi: Perspective) -> None:
-    if pi is not ONE_THREAD:
+    if pi != ONE_THREAD:
         raise Stuck(rule, f"{pi} is not one thread")
 
 
@@ -327,14 +327,15 @@ def s_async_partition_printed(w: Work, s: AsyncPartition, pi: Perspective, p: in
 
 def s_async_partition(w: Work, s: AsyncPartition, pi: Perspective, p: int) -> Stmt:
     """S-Async-Partition-Congr: y ->^(Thread,1) the array in flight (phi, x), s ~> s'  =>  .. in s ~> .. in s'
-    S-Async-Partition-Unwind: Phi(phi,t) = {d} + D  =>  .. in skip ~> d; .. in skip -| Phi[phi,t -> D]
-    S-Async-Partition-Done: Phi(phi,t) = {}  =>  .. in skip ~> skip -| eta - y"""
+    S-Async-Partition-Unwind: Phi(phi,t,k) = {d} + D  =>  .. in skip ~> d; .. in skip -| Phi[phi,t,k -> D]
+    S-Async-Partition-Done: Phi(phi,t,k) = {}  =>  .. in skip ~> skip -| eta - y
+    with t the thread and k how deep in calls it is"""
     _one_thread("S-Async-Partition", pi)
     if type(s.body) is not Skip:
         if s.name not in w.eta:
             w.eta = w.eta.put(s.name, Bound(ONE_THREAD, InFlight(s.phi, s.source)))
         return _inside(w, s, pi, p)
-    d = _pop(w, (s.phi, w.t))
+    d = _pop(w, (s.phi, w.t, len(w.frames)))
     if d is None:
         w.eta = w.eta.drop(s.name)
         return SKIP
@@ -376,12 +377,12 @@ def s_async_memcpy_printed(w: Work, s: AsyncMemcpy, pi: Perspective, p: int) -> 
 
 
 def s_async_memcpy(w: Work, s: AsyncMemcpy, pi: Perspective, p: int) -> Stmt:
-    """x -> in flight (phi, z)  =>  async_memcpy_phi(x, y) ~> skip -| Phi[phi,t -> Phi(phi,t) + {memcpy(z, y)}]"""
+    """x -> in flight (phi, z)  =>  async_memcpy_phi(x, y) ~> skip -| Phi[phi,t,k -> Phi(phi,t,k) + {memcpy(z, y)}]"""
     _one_thread("S-Async-Memcpy", pi)
     value: Value = w.get("S-Async-Memcpy", s.target).value
     if type(value) is not InFlight or value.phi != s.phi:
         raise Stuck("S-Async-Memcpy", f"{s.target} is not in flight under {s.phi}")
-    return _defer(w, (s.phi, w.t), Memcpy(value.source, s.source))
+    return _defer(w, (s.phi, w.t, len(w.frames)), Memcpy(value.source, s.source))
 
 
 def s_memcpy_printed(w: Work, s: Memcpy, pi: Perspective, p: int) -> Stmt:

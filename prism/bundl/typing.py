@@ -60,6 +60,8 @@ def t_program(rules: Rules, program: Program, shape: Shape, used: set[str] | Non
     premise(is_source(program), "Program", "a run-time form in the source", program)
     for index, function in enumerate(program.functions):
         g = root_context(program, index)
+        for later in program.functions[index:]:
+            g = g.hide(later.name)
         for param in function.params:
             premise(not g.taken(param.name), "Program", f"{param.name} is taken", function)
             g = g.bind(param.name, param.at, param.type)

@@ -103,7 +103,7 @@ def t_arr_assn(c: Checker, g: Context, code: Code, s: Store) -> int:
     """e1 :^q t[]^l, q <= pi, l != Local implies q = pi = (Thread,1), G |-^pi_q e2 : int, G |-^pi_q e3 : t
     =>  G |-^pi_m e1[e2] = e3"""
     q, array = c.array("T-Arr-Assn", g, s.array)
-    alone = q is ONE_THREAD and code.pi is ONE_THREAD
+    alone = q == ONE_THREAD and code.pi == ONE_THREAD
     premise(array.kind is Kind.LOCAL or alone, "T-Arr-Assn", "memory that threads share is stored to by one thread", s)
     return t_arr_assn_down(c, g, code, s)
 
@@ -116,7 +116,7 @@ def t_alloc_printed(c: Checker, g: Context, code: Code, s: Alloc) -> int:
 
 def t_alloc_shared_printed(c: Checker, g: Context, code: Code, s: Alloc) -> int:
     """G, x :^(Block,1) t[]^Shared |-^(Block,1)_m s  =>  G |-^(Block,1)_(m + n*size(t)) x := alloc Shared t n in s"""
-    premise(code.pi is ONE_BLOCK, "T-Alloc-Shared", f"{code.pi} is not one block", s)
+    premise(code.pi == ONE_BLOCK, "T-Alloc-Shared", f"{code.pi} is not one block", s)
     return t_alloc_printed(c, g, code, s)
 
 
@@ -129,7 +129,7 @@ def t_alloc(c: Checker, g: Context, code: Code, s: Alloc) -> int:
 def t_alloc_shared(c: Checker, g: Context, code: Code, s: Alloc) -> int:
     """x not in G, G, x :^(Block,1) t[]^Shared |-^(Block,1)_m s
     =>  G |-^(Block,1)_(m + n*size(t)) x := alloc Shared t n in s"""
-    premise(code.pi is ONE_BLOCK, "T-Alloc-Shared", f"{code.pi} is not one block", s)
+    premise(code.pi == ONE_BLOCK, "T-Alloc-Shared", f"{code.pi} is not one block", s)
     return t_alloc(c, g, code, s) + s.count * s.element.bytes
 
 
@@ -224,23 +224,25 @@ def t_async_partition_printed(c: Checker, g: Context, code: Code, s: AsyncPartit
     """G, y :^(Thread,1) async t[]^l |-^(Thread,1)_m s
     =>  G, x :^(Thread,1) t[]^l |-^(Thread,1)_m async_partition_phi x into y in s"""
     q, array = c.array("T-Async-Partition", g, s.source)
-    premise(q is ONE_THREAD and code.pi is ONE_THREAD, "T-Async-Partition", f"{q} in {code.pi}: not one thread", s)
+    premise(q == ONE_THREAD and code.pi == ONE_THREAD, "T-Async-Partition", f"{q} in {code.pi}: not one thread", s)
     outer = frozenset(name for name, _ in g.names() if name != s.source)
     inner = g.hide(s.source).bind(s.name, ONE_THREAD, Async(array, s.phi), outer)
     return c.stmt(inner, code, s.body)
 
 
 def t_async_partition(c: Checker, g: Context, code: Code, s: AsyncPartition) -> int:
-    """x :^(Thread,1) t[]^l, y not in G, G - x, y :^(Thread,1) async_phi t[]^l |-^(Thread,1)_m s
+    """x :^(Thread,1) t[]^l, y not in G, phi of no type in G, G - x, y :^(Thread,1) async_phi t[]^l |-^(Thread,1)_m s
     =>  G |-^(Thread,1)_m async_partition_phi x into y in s"""
     premise(not g.taken(s.name), "T-Async-Partition", f"{s.name} is taken", s)
+    open_ = any(isinstance(entry.type, Async) and entry.type.phi == s.phi for _, entry in g.names())
+    premise(not open_, "T-Async-Partition", f"{s.phi} is open already", s)
     return t_async_partition_printed(c, g, code, s)
 
 
 def t_async_memcpy_printed(c: Checker, g: Context, code: Code, s: AsyncMemcpy) -> int:
     """G, x :^(Thread,1) async t[]^l, y :^(Thread,1) t[]^l' |-^(Thread,1)_m async_memcpy(x, y)"""
     q, _ = _in_flight(c, g, code, s)
-    premise(q is ONE_THREAD, "T-Async-Memcpy", f"{s.source} is at {q}", s)
+    premise(q == ONE_THREAD, "T-Async-Memcpy", f"{s.source} is at {q}", s)
     return 0
 
 
@@ -255,7 +257,7 @@ def t_async_memcpy(c: Checker, g: Context, code: Code, s: AsyncMemcpy) -> int:
 
 def _in_flight(c: Checker, g: Context, code: Code, s: AsyncMemcpy) -> tuple[Perspective, frozenset[str]]:
     rule = "T-Async-Memcpy"
-    premise(code.pi is ONE_THREAD, rule, f"{code.pi} is not one thread", s)
+    premise(code.pi == ONE_THREAD, rule, f"{code.pi} is not one thread", s)
     entry = g.get(s.target)
     if entry is None or not isinstance(entry.type, Async):
         raise IllTyped(rule, f"{s.target} is not an array in flight", s)
@@ -280,7 +282,7 @@ def t_memcpy(c: Checker, g: Context, code: Code, s: Memcpy) -> int:
     rule = "T-Memcpy"
     q, to = c.array(rule, g, s.target)
     r, source = c.array(rule, g, s.source)
-    alone = q is ONE_THREAD and code.pi is ONE_THREAD
+    alone = q == ONE_THREAD and code.pi == ONE_THREAD
     premise(to.kind is Kind.LOCAL or alone, rule, "memory that threads share is stored to by one thread", s)
     premise(c.leq(q, code.pi) and c.leq(q, r), rule, f"{s.source} at {r} into {q} by {code.pi}", s)
     premise(source.kind is not Kind.SHARED or c.leq(code.pi, ONE_BLOCK), rule, "shared memory is one block's", s)

@@ -86,7 +86,7 @@ def scan(
     --------
     >>> import numpy as np, prism
     >>> prism.lib.scan(np.array([3, 1, 4, 1, 5]))
-    array([3, 4, 8, 9, 14])
+    array([ 3,  4,  8,  9, 14])
     >>> prism.lib.scan(np.array([3, 1, 4, 1, 5]), exclusive=True)
     array([0, 3, 4, 8, 9])
     >>> prism.lib.scan(np.array([3.0, 1.0, 4.0]), "maximum")

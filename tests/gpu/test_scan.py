@@ -242,3 +242,25 @@ def test_every_operator_compiles_for_every_dtype(name: str) -> None:
         wanted = getattr(np, name).accumulate(cupy.asnumpy(x), dtype=kind)
         found = cupy.asnumpy(scan(x, name))
         assert near(x, found) if name == "add" and kind.startswith("float") else np.array_equal(found, wanted)
+
+
+def test_torch() -> None:
+    torch = pytest.importorskip("torch")
+    x = torch.randint(-1000, 1000, (300, 1001), device="cuda", dtype=torch.int32)
+    for given in (x, x.t(), x[:, ::2]):
+        y = scan(given)
+        assert isinstance(y, torch.Tensor) and y.device == x.device and y.dtype == torch.int32
+        assert torch.equal(y, torch.cumsum(given.reshape(-1), 0, dtype=torch.int32))
+    assert torch.equal(scan(x, dtype="float64"), torch.cumsum(x.reshape(-1).double(), 0))
+    out = torch.empty(x.numel(), device="cuda", dtype=torch.int32)
+    assert scan(x, out=out) is out and torch.equal(out, scan(x))
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        y = scan(x)
+    stream.synchronize()
+    assert torch.equal(y, out)
+    with pytest.raises(TypeError, match="`out` must be an array of torch"):
+        scan(x, out=cupy.empty(x.numel(), cupy.int32))
+    with pytest.raises(TypeError, match="torch tensor on cpu"):
+        scan(x.cpu())

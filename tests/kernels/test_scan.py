@@ -8,6 +8,8 @@ import pytest
 import prism
 from prism.interpret import RaceError, run
 from prism.kernels.scan import DEVICE, Configuration, scan
+from prism.lib.operators import BY_NAME
+from prism.lib.scans import NATIVE
 from tests.lib.oracles import CASES, SCHEDULES, Case
 
 SMALL = Configuration(threads=64, items=4, width=2, blocks=1)
@@ -183,17 +185,16 @@ def test_which_barriers_there_are() -> None:
         ("BLOCK", "block", "write", "read", False),  # block.reduce: the warps' results
         ("BLOCK", "block", "write", "read", False),  # block.scan: likewise
         ("GRID", "block", "read", "write", False),  # the desk is cleared for the next number
-        ("GRID", "block", "read", "write", True),  # block.scan takes over block.reduce's shared memory
         ("GRID", "block", "write", "read", False),  # the first number
     ]
 
 
-@pytest.mark.parametrize("size", DEVICE)
-@pytest.mark.parametrize("exclusive", [False, True])
-@pytest.mark.parametrize("vectorized", [False, True])
-def test_the_kernels_for_the_device_compile(size: int, exclusive: bool, vectorized: bool) -> None:
+@pytest.mark.parametrize("name", ["add", "minimum"])
+@pytest.mark.parametrize("kind", NATIVE)
+def test_the_kernels_for_the_device_do_not_spill(kind: str, name: str) -> None:
     pytest.importorskip("cuda.bindings.nvrtc")
-    template = {"T": f"uint{8 * size}", "OP": ADD.function, "EXCLUSIVE": exclusive, "VECTORIZED": vectorized}
-    compiled = prism.compile(scan, {**template, **DEVICE[size].template()})
+    configuration = DEVICE[np.dtype(kind).itemsize]
+    template = {"T": kind, "OP": BY_NAME[name].function, "EXCLUSIVE": False, "VECTORIZED": True}
+    compiled = prism.compile(scan, {**template, **configuration.template()})
     assert compiled.spills == 0
-    assert compiled.registers * DEVICE[size].threads * DEVICE[size].blocks <= 65536
+    assert compiled.registers * configuration.threads * configuration.blocks <= 65536

@@ -1,5 +1,8 @@
 """prism.lib.scan on NumPy arrays: against NumPy, and the errors that CuPy would raise."""
 
+import doctest
+import importlib
+
 import numpy as np
 import pytest
 
@@ -60,6 +63,13 @@ def test_the_sign_of_zero() -> None:
     assert np.signbit(scan(np.array([-0.0, -0.0]))).all()
     assert not np.signbit(scan(np.array([-0.0, 0.0])))[1]
     assert not np.signbit(scan(np.array([-0.0]), exclusive=True))[0]
+
+
+@pytest.mark.parametrize("name", ["scans", "operators"])
+def test_the_examples_in_the_docstrings(name: str) -> None:
+    module = importlib.import_module(f"prism.lib.{name}")
+    found = doctest.testmod(module, globs={**vars(module), "prism": prism, "np": np})
+    assert found.attempted and not found.failed
 
 
 # -- Shapes, layouts, dtypes ----------------------------------------------------------------------------------------------
