@@ -18,7 +18,7 @@ from prism.lang.diagnostics import CompileError
 from prism.lang.surface import HOOKS, Kernel, PrismModule, device, kernel
 
 if TYPE_CHECKING:
-    from prism import interpret, kernels, lang, lib, runtime
+    from prism import interpret, lang, lib, runtime
     from prism.compiler import Compiled, check, compile, explain
 
 __version__ = "0.1.0"

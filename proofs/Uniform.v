@@ -454,6 +454,9 @@ Definition shared (ev : list event) : list event := filter (fun e => same_unitb 
 Lemma shared_app e f : shared (e ++ f) = shared e ++ shared f.
 Proof. apply filter_app. Qed.
 
+Lemma shared_two e f : shared [e; f] = shared [e] ++ shared [f].
+Proof. apply (shared_app [e] [f]). Qed.
+
 Lemma shared_none ev : (forall e, In e ev -> ~ same_unit (ev_persp e) a b) -> shared ev = [].
 Proof.
   induction ev as [|e ev IH]; intros H; auto. simpl.
@@ -512,11 +515,11 @@ Proof.
   - right; left. destruct (O1 _ _ _ _ eq_refl). auto.
 Qed.
 
-Lemma alone1 k k' u n m s s' n' m' ev n2 :
+Lemma alone1 k' u n m s s' n' m' ev n2 :
   pos_ok a k' -> ~ inu a k' b -> agree n n2 -> step a k' u n m s = Next s' n' m' ev ->
-  (k = k' -> True) -> agree n' n2 /\ shared ev = [].
+  agree n' n2 /\ shared ev = [].
 Proof.
-  intros Hp Hk Hn H _. destruct (frame a b Ha s k' u n m s' n' m' ev Hp H) as [F1 F2].
+  intros Hp Hk Hn H. destruct (frame a b Ha s k' u n m s' n' m' ev Hp H) as [F1 F2].
   split; [eapply agree_only1; eauto | eapply mine_none1; eauto].
 Qed.
 Lemma alone2 k' u n m s s' n' m' ev n1 :
@@ -589,19 +592,68 @@ Proof.
     assert (Q : same_unit (lv k1, sz k1 / c) a b -> VArr l st (off + z) len = VArr l0 st0 (off0 + z0) len0).
     { intros Q. specialize (Hv Hin). injection Hv as -> -> -> ->. assert (VInt z = VInt z0) as [= ->] by eauto. auto. }
     repeat split; [apply r_scope; auto using rel_refl | auto |].
-    rewrite !(shared_app [_] [_]). f_equal. apply (Hev (lv k1, sz k1 / c)); auto; intros; now rewrite Q.
+    rewrite !shared_two. f_equal. apply (Hev (lv k1, sz k1 / c)); auto; intros; now rewrite Q.
   - vars Hx n1 n2. spec. subst.
     match goal with |- context [EvSet ?q _ _] =>
       assert (Q : same_unit q a b -> VArr l st (off + z) len = VArr l0 st0 (off0 + z0) len0);
       [ intros Q; specialize (Hv Hin); injection Hv as -> -> -> ->; assert (VInt z = VInt z0) as [= ->] by eauto; auto
       | repeat split; [apply r_scope; auto using rel_refl | auto |];
-        rewrite !(shared_app [_] [_]); f_equal; apply (Hev q); auto; intros; now rewrite Q ]
+        rewrite !shared_two; f_equal; apply (Hev q); auto; intros; now rewrite Q ]
     end.
   - vars Hx n1 n2. spec. subst. specialize (Hv Hin). injection Hv as -> -> -> ->.
     repeat split; auto using rel_refl.
 Qed.
 
 (** ** Steps of any statement *)
+Lemma inu_coord c k d : pos_ok c k -> inu c k d -> base k <= coord d (lv k) < base k + sz k.
+Proof. intros (H1 & H2 & H3). unfold inu, coord in *. destruct (lv k); lia. Qed.
+
+Ltac guards H1 H2 :=
+  match type of H1 with (if ?g then _ else _) = _ => let G := fresh "G" in destruct g eqn:G; [|discriminate H1] end;
+  match type of H2 with (if ?g then _ else _) = _ => let G := fresh "G" in destruct g eqn:G; [|discriminate H2] end;
+  spec.
+
+Lemma sync_down k1 k2 k1' k2' :
+  pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> sub_down a k1 = Some k1' -> sub_down b k2 = Some k2' -> sync k1' k2'.
+Proof.
+  intros (A1 & A2 & A3) (B1 & B2 & B3) (S1 & S2 & S3 & S4). unfold sub_down, down, pp, sync, coord in *.
+  rewrite <- S1, <- S2, <- S3 in *.
+  destruct (lv k1); try discriminate; destruct (sz k1) as [|[|n]]; try discriminate;
+    intros [= <-] [= <-]; repeat split; simpl in *; auto; try lia; discriminate.
+Qed.
+
+Lemma group_apart k1 k2 q :
+  let d1 := sub_group k1 (sz k1 / q) in let d2 := sub_group k2 (sz k2 / q) in
+  pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> pos_ok a d1 -> pos_ok b d2 -> ~ sync d1 d2 ->
+  ~ inu a d1 b /\ ~ inu b d2 a.
+Proof.
+  intros d1 d2 P1 P2 (S1 & S2 & S3 & S4) Q1 Q2 Hn.
+  assert (C1 : base k1 + idx k1 = coord a (lv k1)) by apply P1.
+  assert (C2 : base k2 + idx k2 = coord b (lv k1)) by (rewrite S1; apply P2).
+  assert (Hj : idx k1 / (sz k1 / q) <> idx k2 / (sz k1 / q)).
+  { intros E. apply Hn. unfold d1, d2. rewrite <- S2. repeat split; simpl; auto; try (now rewrite E, S3). }
+  assert (R : sz k1 / q <> 0) by (destruct Q1 as [Q1 _]; simpl in Q1; lia).
+  pose proof (Nat.div_mod_eq (idx k1) (sz k1 / q)) as M1. pose proof (Nat.div_mod_eq (idx k2) (sz k1 / q)) as M2.
+  pose proof (Nat.mod_upper_bound (idx k1) _ R). pose proof (Nat.mod_upper_bound (idx k2) _ R).
+  split; intros I; apply inu_coord in I; auto; unfold d1, d2 in I; simpl in I.
+  - rewrite <- C2, <- S3 in I. nia.
+  - rewrite <- S1, <- C1, <- S2, <- S3 in I. nia.
+Qed.
+
+Ltac one1 :=
+  match goal with E : step a ?k _ _ _ _ = Next _ _ _ _ |- _ => eapply (alone1 k); [| | |exact E]; auto end.
+Ltac one2 :=
+  match goal with E : step b ?k _ _ _ _ = Next _ _ _ _ |- _ => eapply (alone2 k); [| | |exact E]; auto end.
+Ltac joint k1' k2' f1 f2 s1 s2 Hn Z1 Z2 :=
+  refine (keeps_joint _ _ k1' k2' f1 f2 s1 s2 _ _ _ _ _ _ _ _ _ _ _ _ _ _ Hn
+            (step_done _ _ _ _ _ _) (step_done _ _ _ _ _ _) _ _ _ Z1 Z2).
+Ltac apart f1 f2 s1 s2 Hn Z1 Z2 :=
+  refine (keeps_apart _ _ f1 f2 s1 s2 _ _ _ _ _ _ _ _ _ _ _ _ _ _ Hn _ _ _ Z1 Z2).
+Ltac apart_r f1 f2 s1 s2 Hn Z1 Z2 := (* the second thread is in no unit *)
+  refine (keeps_apart _ _ f1 f2 s1 s2 _ _ _ _ _ Done _ _ _ _ _ _ _ _ Hn _ _ _ Z1 Z2); [| |discriminate].
+Ltac apart_l f1 f2 s1 s2 Hn Z1 Z2 :=
+  refine (keeps_apart _ _ f1 f2 s1 s2 _ _ _ _ Done _ _ _ _ _ _ _ _ _ Hn _ _ _ Z1 Z2); [|discriminate|].
+
 Theorem step_keeps s1 : forall s2 k1 k2 u1 u2 n1 n2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2,
   rel k1 k2 s1 s2 -> sfrag s1 = true -> sfrag s2 = true ->
   pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> agree n1 n2 -> gl m1 = gl m2 ->
@@ -610,26 +662,95 @@ Theorem step_keeps s1 : forall s2 k1 k2 u1 u2 n1 n2 m1 m2 s1' n1' m1' ev1 s2' n2
 Proof.
   intros s2 k1 k2 u1 u2 n1 n2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2 R. 
   revert u1 u2 n1 n2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2.
-  induction R; intros u1 u2 l1 l2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2 F1 F2 P1 P2 Hs Hn Hg H1 H2.
+  induction R; intros u1 u2 l1 l2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2 F1 F2 P1 P2 Hs Hn Hg Z1 Z2.
   - left. eapply atomic_keeps; eauto.
   - (* seq *)
     simpl in *. ands. apply rel_skip in R as R'.
     destruct (step a k1 u1 l1 m1 s1) as [|t1 o1 p1 e1| |] eqn:E1; try discriminate;
     destruct (step b k2 u2 l2 m2 s2) as [|t2 o2 p2 e2| |] eqn:E2; try discriminate;
-    injection H1 as <- <- <- <-; injection H2 as <- <- <- <-.
+    injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-.
     + left. repeat split; auto. apply rel_refl.
     + apply step_done in E1. subst. destruct R' as [R1 _]. rewrite R1 in E2 by auto. discriminate.
     + apply step_done in E2. subst. destruct R' as [_ R1]. rewrite R1 in E1 by auto. discriminate.
     + destruct (IHR _ _ _ _ _ _ _ _ _ _ _ _ _ _ ltac:(eassumption) ltac:(eassumption) P1 P2 Hs Hn Hg E1 E2)
         as [(?&?&?)|[(?&?&?)|(?&?&?)]]; [left | right; left | right; right]; auto using r_seq.
   - (* split *)
-    admit.
+    simpl in F1, F2, Z1, Z2. ands. guards Z1 Z2. destruct Hs as (S1 & S2 & S3 & S4).
+    assert (C1 : base k1 + idx k1 = coord a (lv k1)) by apply P1.
+    assert (C2 : base k2 + idx k2 = coord b (lv k1)) by (rewrite S1; apply P2).
+    assert (PL1 : idx k1 < n1 -> pos_ok a (sub_left k1 n1)) by auto using sub_left_ok.
+    assert (PL2 : idx k2 < n1 -> pos_ok b (sub_left k2 n1)) by auto using sub_left_ok.
+    assert (PR1 : n1 <= idx k1 -> idx k1 < n1 + n2 -> pos_ok a (sub_right k1 n1 n2)) by auto using sub_right_ok.
+    assert (PR2 : n1 <= idx k2 -> idx k2 < n1 + n2 -> pos_ok b (sub_right k2 n1 n2)) by auto using sub_right_ok.
+    assert (NL1 : idx k1 < n1 -> n1 <= idx k2 -> ~ inu a (sub_left k1 n1) b).
+    { intros I1 I2 I. apply inu_coord in I; auto. simpl in I. lia. }
+    assert (NL2 : idx k2 < n1 -> n1 <= idx k1 -> ~ inu b (sub_left k2 n1) a).
+    { intros I1 I2 I. apply inu_coord in I; auto. simpl in I. rewrite <- S1 in I. lia. }
+    assert (NR1 : n1 <= idx k1 -> idx k1 < n1 + n2 -> idx k2 < n1 \/ n1 + n2 <= idx k2 -> ~ inu a (sub_right k1 n1 n2) b).
+    { intros I1 I2 I3 I. apply inu_coord in I; auto. simpl in I. lia. }
+    assert (NR2 : n1 <= idx k2 -> idx k2 < n1 + n2 -> idx k1 < n1 \/ n1 + n2 <= idx k1 -> ~ inu b (sub_right k2 n1 n2) a).
+    { intros I1 I2 I3 I. apply inu_coord in I; auto. simpl in I. rewrite <- S1 in I. lia. }
+    set (fl1 := fun s => SSplit n1 n2 s t1) in *. set (fl2 := fun s => SSplit n1 n2 s t2) in *.
+    set (fr1 := fun s => SSplit n1 n2 s1 s) in *. set (fr2 := fun s => SSplit n1 n2 s2 s) in *.
+    destruct (idx k1 <? n1) eqn:I1, (idx k2 <? n1) eqn:I2; spec.
+    + joint (sub_left k1 n1) (sub_left k2 n1) fl1 fl2 s1 s2 Hn Z1 Z2; auto.
+      * intros. apply r_split; auto; lia.
+      * intros. eapply H0; eauto. repeat split; auto.
+    + destruct (idx k2 <? n1 + n2) eqn:J2; spec.
+      * apart fl1 fr2 s1 t2 Hn Z1 Z2; [intros; apply r_split; lia | |]; intros; [one1 | one2].
+      * apart_r fl1 fr2 s1 t2 Hn Z1 Z2; [intros; apply r_split; lia |]; intros; one1.
+    + destruct (idx k1 <? n1 + n2) eqn:J1; spec.
+      * apart fr1 fl2 t1 s2 Hn Z1 Z2; [intros; apply r_split; lia | |]; intros; [one1 | one2].
+      * apart_l fr1 fl2 t1 s2 Hn Z1 Z2; [intros; apply r_split; lia |]; intros; one2.
+    + destruct (idx k1 <? n1 + n2) eqn:J1, (idx k2 <? n1 + n2) eqn:J2; spec.
+      * joint (sub_right k1 n1 n2) (sub_right k2 n1 n2) fr1 fr2 t1 t2 Hn Z1 Z2; auto.
+        -- intros. apply r_split; auto; lia.
+        -- intros. eapply H2; eauto. repeat split; simpl; auto; lia.
+      * apart_r fr1 fr2 t1 t2 Hn Z1 Z2; [intros; apply r_split; lia |]; intros; one1.
+      * apart_l fr1 fr2 t1 t2 Hn Z1 Z2; [intros; apply r_split; lia |]; intros; one2.
+      * injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-. left. repeat split; auto. apply rel_refl.
   - (* destruct *)
-    admit.
+    simpl in F1, F2, Z1, Z2.
+    destruct (sub_down a k1) as [k1'|] eqn:D1; [|discriminate].
+    destruct (sub_down b k2) as [k2'|] eqn:D2; [|discriminate].
+    joint k1' k2' SDestruct SDestruct s1 s2 Hn Z1 Z2; auto.
+    + intros. apply r_destruct. intros j1 j2 X X'. assert (j1 = k1') as -> by congruence. now assert (j2 = k2') as -> by congruence.
+    + intros. eapply H0; eauto using sub_down_ok. eapply sync_down; eauto.
   - (* group *)
-    admit.
+    simpl in F1, F2, Z1, Z2. guards Z1 Z2.
+    set (d1 := sub_group k1 (sz k1 / q)) in *. set (d2 := sub_group k2 (sz k2 / q)) in *.
+    destruct (group_pos a k1 q P1) as [Q1 _]; auto. destruct (group_pos b k2 q P2) as [Q2 _]; auto.
+    destruct (sync_dec d1 d2) as [Y|Y].
+    + joint d1 d2 (SGroup q) (SGroup q) s1 s2 Hn Z1 Z2; auto.
+      * intros. apply r_group. auto.
+      * intros. eapply H0; eauto.
+    + assert (~ inu a d1 b /\ ~ inu b d2 a) as [N1 N2] by (apply group_apart; auto).
+      apart (SGroup q) (SGroup q) s1 s2 Hn Z1 Z2; [intros; apply r_group; tauto | |];
+        intros; [one1 | one2].
   - (* arm *)
-    admit.
+    simpl in F1, F2, Z1, Z2. guards Z1 Z2. fold (in_arm k1 n i) in Z1. fold (in_arm k2 n i) in Z2.
+    destruct Hs as (S1 & S2 & S3 & S4).
+    assert (C1 : base k1 + idx k1 = coord a (lv k1)) by apply P1.
+    assert (C2 : base k2 + idx k2 = coord b (lv k1)) by (rewrite S1; apply P2).
+    assert (Q1 : in_arm k1 n i = true -> pos_ok a (sub_arm k1 n i)).
+    { unfold in_arm. intros. spec. auto using sub_arm_ok. }
+    assert (Q2 : in_arm k2 n i = true -> pos_ok b (sub_arm k2 n i)).
+    { unfold in_arm. intros. spec. auto using sub_arm_ok. }
+    assert (N1 : in_arm k1 n i = true -> in_arm k2 n i = false -> ~ inu a (sub_arm k1 n i) b).
+    { intros A1 A2 I. apply inu_coord in I; auto. unfold in_arm in *. simpl in I.
+      apply andb_false_iff in A2 as [A2|A2]; [apply Nat.leb_gt in A2 | apply Nat.ltb_ge in A2]; spec; lia. }
+    assert (N2 : in_arm k2 n i = true -> in_arm k1 n i = false -> ~ inu b (sub_arm k2 n i) a).
+    { intros A1 A2 I. apply inu_coord in I; auto. unfold in_arm in *. simpl in I. rewrite <- S1 in I.
+      apply andb_false_iff in A2 as [A2|A2]; [apply Nat.leb_gt in A2 | apply Nat.ltb_ge in A2]; spec; lia. }
+    destruct (in_arm k1 n i) eqn:A1, (in_arm k2 n i) eqn:A2.
+    + joint (sub_arm k1 n i) (sub_arm k2 n i) (SArm n i) (SArm n i) s1 s2 Hn Z1 Z2; auto.
+      * intros. apply r_arm; auto.
+      * intros. eapply H0; eauto. repeat split; simpl; auto; lia.
+    + apart_r (SArm n i) (SArm n i) s1 s2 Hn Z1 Z2; [intros; apply r_arm; congruence |].
+      intros; one1.
+    + apart_l (SArm n i) (SArm n i) s1 s2 Hn Z1 Z2; [intros; apply r_arm; congruence |].
+      intros; one2.
+    + injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-. left. repeat split; auto. apply rel_refl.
   - (* scope *)
     simpl in *.
     set (i1 := ups (hide hid l1) x (Some (q, v1))) in *. set (i2 := ups (hide hid l2) x (Some (q, v2))) in *.
@@ -637,7 +758,7 @@ Proof.
     apply rel_skip in R as R'.
     destruct (step a k1 (u1 + c) i1 m1 s1) as [|t1 o1 p1 e1| |] eqn:E1; try discriminate;
     destruct (step b k2 (u2 + c) i2 m2 s2) as [|t2 o2 p2 e2| |] eqn:E2; try discriminate.
-    + injection H1 as <- <- <- <-; injection H2 as <- <- <- <-. left. repeat split; auto. apply rel_refl.
+    + injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-. left. repeat split; auto. apply rel_refl.
     + apply step_done in E1. subst. destruct R' as [R1 _]. rewrite R1 in E2 by auto. discriminate.
     + apply step_done in E2. subst. destruct R' as [_ R1]. rewrite R1 in E1 by auto. discriminate.
     + pose proof (IHR _ _ _ _ _ _ _ _ _ _ _ _ _ _ F1 F2 P1 P2 Hs Hi Hg E1 E2) as HK.
@@ -651,8 +772,8 @@ Proof.
       { destruct (O2 x) as [->|(q' & w & w' & A & -> & _)].
         - exists v2. unfold i2, ups. now rewrite Nat.eqb_refl.
         - unfold i2, ups in A. rewrite Nat.eqb_refl in A. injection A as <- <-. eauto. }
-      destruct X1 as [w1 X1], X2 as [w2 X2]. rewrite X1 in H1. rewrite X2 in H2.
-      injection H1 as <- <- <- <-; injection H2 as <- <- <- <-.
+      destruct X1 as [w1 X1], X2 as [w2 X2]. rewrite X1 in Z1. rewrite X2 in Z2.
+      injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-.
       assert (Y1 : i1 x = Some (q, v1)) by (unfold i1, ups; now rewrite Nat.eqb_refl).
       assert (Y2 : i2 x = Some (q, v2)) by (unfold i2, ups; now rewrite Nat.eqb_refl).
       destruct HK as [(K1 & K2 & K3)|[(K1 & K2 & K3)|(K1 & K2 & K3)]].
@@ -666,7 +787,170 @@ Proof.
         -- apply r_scope; auto. now apply (agree_get _ _ _ _ _ _ _ K2 Y1 X2).
         -- eapply agree_ext; [apply (restore_id hid x l1 (Some (q, v1))) | reflexivity |].
            apply agree_restore; auto.
-Admitted.
+Qed.
+
+(** * Runs of one thread *)
+
+(** [run th g c s n h s' n']: [c] steps of [th] from [s], [n] to [s'], [n'] with events [h]; other threads may have changed
+    shared memory between the steps, and global memory holds [g]. *)
+Inductive run (th : tid) (g : site -> Z -> bval) : nat -> stmt -> env -> list event -> stmt -> env -> Prop :=
+| run_nil s n : run th g 0 s n [] s n
+| run_cons c s n s1 n1 m m1 ev h s2 n2 :
+    gl m = g -> step th pos0 0 n m s = Next s1 n1 m1 ev -> run th g c s1 n1 h s2 n2 ->
+    run th g (S c) s n (ev ++ h) s2 n2.
+
+Definition prefix {A} (l l' : list A) : Prop := exists w, l' = l ++ w.
+
+Lemma prefix_nil {A} (l : list A) : prefix [] l.
+Proof. exists l; auto. Qed.
+Lemma prefix_refl {A} (l : list A) : prefix l l.
+Proof. exists []. now rewrite app_nil_r. Qed.
+Lemma prefix_app {A} (l l1 l2 : list A) : prefix l1 l2 -> prefix (l ++ l1) (l ++ l2).
+Proof. intros [w ->]. exists w. now rewrite app_assoc. Qed.
+
+Lemma run_skip th g c n h s n' : run th g c SSkip n h s n' -> c = 0 /\ h = [] /\ s = SSkip /\ n' = n.
+Proof. intros H. inversion H; subst; auto. discriminate. Qed.
+
+(** What two runs from related states share: one shared history is a prefix of the other; it's the longer one if the run has
+    finished; and if both have, the variables agree. *)
+Lemma runs_agree N : forall c1 c2 g s1 s2 n1 n2 h1 h2 t1 t2 l1 l2, c1 + c2 <= N ->
+  rel pos0 pos0 s1 s2 -> agree n1 n2 -> sfrag s1 = true -> sfrag s2 = true ->
+  run a g c1 s1 n1 h1 t1 l1 -> run b g c2 s2 n2 h2 t2 l2 ->
+  (prefix (shared h1) (shared h2) \/ prefix (shared h2) (shared h1)) /\
+  (t1 = SSkip -> prefix (shared h2) (shared h1)) /\
+  (t2 = SSkip -> prefix (shared h1) (shared h2)) /\
+  (t1 = SSkip -> t2 = SSkip -> agree l1 l2).
+Proof.
+  induction N; intros c1 c2 g s1 s2 n1 n2 h1 h2 t1 t2 l1 l2 Hc R Hn F1 F2 H1 H2;
+    apply rel_skip in R as R'; pose proof H1 as H1'; pose proof H2 as H2'.
+  - assert (c1 = 0) by lia; assert (c2 = 0) by lia; subst. inversion H1; inversion H2; subst.
+    repeat split; simpl; auto using prefix_nil.
+  - inversion H1; subst.
+    + (* the first thread has not moved *)
+      repeat split; simpl; auto using prefix_nil.
+      * intros ->. assert (s2 = SSkip) as -> by tauto. apply run_skip in H2 as (_ & -> & _). apply prefix_nil.
+      * intros -> ->. assert (s2 = SSkip) as -> by tauto. now apply run_skip in H2 as (_ & _ & _ & ->).
+    + inversion H2; subst.
+      * (* the second has not *)
+        repeat split; simpl; auto using prefix_nil.
+        -- intros ->. assert (s1 = SSkip) as -> by tauto. apply run_skip in H1 as (? & _). discriminate.
+        -- intros -> ->. assert (s1 = SSkip) as -> by tauto. apply run_skip in H1 as (? & _). discriminate.
+      * match goal with
+        | A : step a _ _ _ _ s1 = Next ?u1 ?o1 _ ?e1, B : step b _ _ _ _ s2 = Next ?u2 ?o2 _ ?e2,
+          A' : run a _ c _ _ _ _ _, B' : run b _ c0 _ _ _ _ _ |- _ =>
+            destruct (step_frag _ _ _ _ _ _ _ _ _ _ F1 A) as [F1' _];
+            destruct (step_frag _ _ _ _ _ _ _ _ _ _ F2 B) as [F2' _];
+            assert (K : keeps pos0 pos0 s1 n1 s2 n2 u1 o1 e1 u2 o2 e2);
+            [ eapply step_keeps; eauto using pos0_ok; repeat split; auto; discriminate |];
+            rename A' into R1; rename B' into R2
+        end.
+        destruct K as [(K1 & K2 & K3)|[(K1 & K2 & K3)|(K1 & K2 & K3)]].
+        -- destruct (IHN _ _ _ _ _ _ _ _ _ _ _ _ _ ltac:(shelve) K1 K2 F1' F2' R1 R2) as (I1 & I2 & I3 & I4).
+           rewrite !shared_app, K3. repeat split; auto using prefix_app. destruct I1; auto using prefix_app.
+           Unshelve. lia.
+        -- destruct (IHN _ _ _ _ _ _ _ _ _ _ _ _ _ ltac:(shelve) K1 K2 F1' F2 R1 H2') as (I1 & I2 & I3 & I4).
+           match type of K3 with shared ?e = [] => rewrite (shared_app e) end. rewrite K3. auto. Unshelve. lia.
+        -- destruct (IHN _ _ _ _ _ _ _ _ _ _ _ _ _ ltac:(shelve) K1 K2 F1 F2' H1' R2) as (I1 & I2 & I3 & I4).
+           match type of K3 with shared ?e = [] => rewrite (shared_app e) end. rewrite K3. auto. Unshelve. lia.
+Qed.
 
 End Pair.
+
+(** * The machine *)
+
+Lemma run_snoc th g c s n h s1 n1 m m1 ev s2 n2 :
+  run th g c s n h s1 n1 -> gl m = g -> step th pos0 0 n1 m s1 = Next s2 n2 m1 ev ->
+  run th g (S c) s n (h ++ ev) s2 n2.
+Proof.
+  induction 1; intros Hm Hst.
+  - rewrite <- (app_nil_r ([] ++ ev)). eapply run_cons; eauto. constructor.
+  - rewrite <- app_assoc. eapply run_cons; eauto.
+Qed.
+
+Definition hist (t : tstate) : list event := match t with Run _ _ h => h | Trap h => h end.
+
+(** Every thread of a reachable state has run from the start on its own, stores to shared memory apart. *)
+Lemma reach_run s n m S : sfrag s = true -> reach (init s n m) S ->
+  gl (memory S) = gl m /\
+  forall th, exists c s' n', run th (gl m) c s n (hist (pool S th)) s' n' /\ sfrag s' = true /\
+    match pool S th with Run s1 n1 _ => s1 = s' /\ n1 = n' | Trap _ => True end.
+Proof.
+  intros Hf HR. induction HR as [|th S S' HR [IHg IH] Hst].
+  - split; auto. intros th. exists 0, s, n. repeat split; auto. constructor.
+  - inversion Hst; subst; simpl in *.
+    + destruct (IH th) as (c & s'' & n'' & R & F & E). rewrite H0 in *. destruct E as [<- <-].
+      destruct (step_frag _ _ _ _ _ _ _ _ _ _ F H1) as [F' Hg]. split; [congruence|].
+      intros th'. unfold upt. destruct (tid_eqb th' th) eqn:E; [|apply IH].
+      apply tid_eqb_spec in E as ->. exists (Datatypes.S c), s', n'. repeat split; auto.
+      simpl in *. eapply run_snoc; eauto.
+    + split; auto. intros th'. unfold upt. destruct (tid_eqb th' th) eqn:E; [|apply IH].
+      apply tid_eqb_spec in E as ->. destruct (IH th) as (c & s'' & n'' & R & F & E). rewrite H0 in *.
+      exists c, s'', n''. auto.
+Qed.
+
+(** The events of a thread at one perspective. *)
+Definition at_persp (q : persp) (h : list event) : list event := filter (fun e => peqb q (ev_persp e)) h.
+
+Lemma at_persp_shared a b q h : same_unit q a b -> at_persp q (shared a b h) = at_persp q h.
+Proof.
+  intros Hq. induction h as [|e h IH]; auto. simpl.
+  destruct (same_unitb (ev_persp e) a b) eqn:E; simpl; [now rewrite IH|].
+  destruct (peqb q (ev_persp e)) eqn:Q; auto. apply peqb_spec in Q. subst q.
+  apply same_unitb_spec in Hq. congruence.
+Qed.
+
+Lemma prefix_filter {A} (f : A -> bool) l l' : prefix l l' -> prefix (filter f l) (filter f l').
+Proof. intros [w ->]. exists (filter f w). apply filter_app. Qed.
+
+Lemma agree_refl a b n : agree a b n n.
+Proof. intros x. destruct (n x) as [[q v]|]; auto. Qed.
+
+(** Uniformity: in every reachable state, of two threads of one unit of [q], one's history at [q] (variables set, branches
+    taken, collectives entered, cells stored) is a prefix of the other's. *)
+Theorem uniformity s n m S a b q :
+  sfrag s = true -> reach (init s n m) S -> tid_ok a -> tid_ok b -> same_unit q a b ->
+  prefix (at_persp q (hist (pool S a))) (at_persp q (hist (pool S b))) \/
+  prefix (at_persp q (hist (pool S b))) (at_persp q (hist (pool S a))).
+Proof.
+  intros Hf HR Ha Hb Hq. destruct (reach_run _ _ _ _ Hf HR) as [_ H].
+  destruct (H a) as (c1 & s1 & n1 & R1 & _). destruct (H b) as (c2 & s2 & n2 & R2 & _).
+  destruct (runs_agree a b Ha Hb (c1 + c2) c1 c2 _ _ _ _ _ _ _ _ _ _ _ (le_n _) (rel_refl a b s pos0 pos0)
+              (agree_refl a b n) Hf Hf R1 R2) as [[P|P] _];
+    apply (prefix_filter (fun e => peqb q (ev_persp e))) in P;
+    [left|right]; now rewrite <- (at_persp_shared a b q (hist (pool S a))),
+      <- (at_persp_shared a b q (hist (pool S b))) by auto.
+Qed.
+
+(** The i-th event at [q], of any two threads of a unit of [q], is one event: same variable, same value. *)
+Corollary uniform_event s n m S a b q i e e' :
+  sfrag s = true -> reach (init s n m) S -> tid_ok a -> tid_ok b -> same_unit q a b ->
+  nth_error (at_persp q (hist (pool S a))) i = Some e ->
+  nth_error (at_persp q (hist (pool S b))) i = Some e' -> e = e'.
+Proof.
+  intros Hf HR Ha Hb Hq He He'.
+  assert (X : forall l l' : list event, prefix l l' -> nth_error l i <> None -> nth_error l' i = nth_error l i).
+  { intros l l' [w ->] Hi. apply nth_error_app1. now apply nth_error_Some. }
+  destruct (uniformity s n m S a b q Hf HR Ha Hb Hq) as [P|P]; apply X in P; congruence.
+Qed.
+
+(** Once both have finished, their histories at [q] are equal, and so are their arguments held at [q]. *)
+Theorem uniform_end s n m S a b q :
+  sfrag s = true -> reach (init s n m) S -> tid_ok a -> tid_ok b -> same_unit q a b ->
+  forall na ha nb hb, pool S a = Run SSkip na ha -> pool S b = Run SSkip nb hb ->
+  at_persp q ha = at_persp q hb /\
+  forall x va vb, na x = Some (q, va) -> nb x = Some (q, vb) -> va = vb.
+Proof.
+  intros Hf HR Ha Hb Hq na ha nb hb Ea Eb. destruct (reach_run _ _ _ _ Hf HR) as [_ H].
+  destruct (H a) as (c1 & s1 & n1 & R1 & _ & E1). destruct (H b) as (c2 & s2 & n2 & R2 & _ & E2).
+  rewrite Ea in *; rewrite Eb in *. destruct E1 as [<- <-], E2 as [<- <-]. simpl in *.
+  destruct (runs_agree a b Ha Hb (c1 + c2) c1 c2 _ _ _ _ _ _ _ _ _ _ _ (le_n _) (rel_refl a b s pos0 pos0)
+              (agree_refl a b n) Hf Hf R1 R2) as (_ & P1 & P2 & P3).
+  split.
+  - destruct (P1 eq_refl) as [w W], (P2 eq_refl) as [w' W']. rewrite W in W'.
+    rewrite <- app_assoc in W'. rewrite <- (app_nil_r (shared a b hb)) in W' at 1.
+    apply app_inv_head in W'. symmetry in W'. apply app_eq_nil in W' as [-> _]. rewrite app_nil_r in W.
+    now rewrite <- (at_persp_shared a b q ha), <- (at_persp_shared a b q hb), W by auto.
+  - intros x va vb A1 A2. now apply (agree_get _ _ _ _ _ _ _ _ _ (P3 eq_refl eq_refl) A1 A2).
+Qed.
+
 End Uniform.

@@ -131,8 +131,8 @@ def _runtime(s: Stmt, block: Callable[[Stmt], str]) -> str:
             return f"{type(s).__name__.lower()} {psi}"
         case x.Free(count):
             return f"free {count}"
-        case x.Leave(name):
-            return f"leave {name}"
+        case x.Leave(name, kind, count):
+            return f"leave {name}[{count}] {kind.value}"
         case x.Arm(size, index, body):
             return f"arm {index} of {size} {block(body)}"
         case x.Scope(name, type_, pi, body, hides, held):

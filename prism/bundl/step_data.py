@@ -150,9 +150,10 @@ def s_alloc_cells(w: Work, s: Alloc, pi: Perspective, p: int) -> Stmt:
 
 
 def s_alloc(w: Work, s: Alloc, pi: Perspective, p: int) -> Stmt:
-    """u the unit of (pi, p), l the place (x, depth of calls, u)  =>  x := alloc .. in s ~> scope x : t[]^l @ pi {s; leave x}
-    -| eta[x ->^pi <l,n>], cells of l zero unless a member of u made them. Shared: pi = (Block,1), n*size(t) bytes are held,
-    and s is followed by free too. Local: each thread has cells of its own."""
+    """u the unit of (pi, p), l the place (x, depth of calls, u)
+    =>  x := alloc .. in s ~> scope x : t[]^l @ pi {s}; leave x[n] l; wait_x -| eta[x ->^pi <l,n>], cells of l zero unless a
+    member of u made them. Shared: pi = (Block,1), n*size(t) bytes are held, and s is followed by free. Local: each thread
+    has cells of its own, and there is nothing to wait for."""
     if s.kind is Kind.SHARED and pi != ONE_BLOCK:
         raise Stuck("S-Alloc-Shared", f"{pi} is not one block")
     local = s.kind is Kind.LOCAL
@@ -165,18 +166,19 @@ def s_alloc(w: Work, s: Alloc, pi: Perspective, p: int) -> Stmt:
     w.rule = f"S-Alloc-{s.kind.name.title()}"
     held = s.count * s.element.bytes if s.kind is Kind.SHARED else 0
     w.used += held
-    end: tuple[Stmt, ...] = (Leave(s.name),) if local else (Leave(s.name), Wait(s.name))
-    body = seq(s.body, Free(held), *end) if held else seq(s.body, *end)
-    return Scope(s.name, ArrayOf(s.element, s.kind), pi, body, None, held)
+    body = seq(s.body, Free(held)) if held else s.body
+    scope = Scope(s.name, ArrayOf(s.element, s.kind), pi, body, None, held)
+    leave = Leave(s.name, s.kind, s.count)
+    return seq(scope, leave) if local else seq(scope, leave, Wait(s.name))
 
 
 def s_leave(w: Work, s: Leave, pi: Perspective, p: int) -> Stmt:
     """As dec_x at pi, for Shared and Global; the last to arrive, and for Local each, takes the cells of x away"""
-    value = array("S-Leave", w.get("S-Leave", s.name).value)
+    local = s.kind is Kind.LOCAL
     w.rule = "S-Leave"
-    if value.kind is Kind.LOCAL or arrive(w, s.name, pi, p):
-        memory = w.memory(value.kind)
-        w.set_memory(value.kind, memory.drop(*[(value.place, i) for i in range(value.length)]))
+    if local or arrive(w, s.name, pi, p):
+        place = (s.name, len(w.frames), None if local else w.unit(pi, p))
+        w.set_memory(s.kind, w.memory(s.kind).drop(*[(place, i) for i in range(s.count)]))
     return SKIP
 
 

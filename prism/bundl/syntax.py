@@ -22,7 +22,7 @@
     run time only, below (print lets all but the last five be written too):
         | init_psi | dec_psi | wait_psi    Init Dec Wait     in the corrected calculus `dec` arrives and init is unused
         | free n                           Free
-        | leave x                          Leave        give the cells of x back, once each of their owners has arrived
+        | leave x[n] l                     Leave        give the cells of x back, once each of their owners has arrived
         | arm a of n {s}                   Arm          a claim under way: a split of one arm
         | scope x : t @ pi [hides z] [holds m] {s}   Scope        x is bound while s runs, and m bytes of shared memory are used
         | frame (x : t @ q ..) @ pi uses m {s}       Frame        a call under way
@@ -354,6 +354,8 @@ class Free(Node):
 @node
 class Leave(Node):
     name: str
+    kind: Kind
+    count: int
 
 
 @node

@@ -11,7 +11,7 @@ A statement is one of
     let x : int @ thread[1] = e { s }   alloc x : int[4] shared { s }
     partition psi: x as y by 2 at (e, e, e) { s }   claim psi: x as y at 2 arm 1 { s }   lower psi: x as y { s }
     async phi: x as y { s }   async_memcpy phi: x from y   memcpy x from y
-    init psi   dec psi   wait psi   free 4   leave x   arm 1 of 2 { s }
+    init psi   dec psi   wait psi   free 4   leave x[4] shared   arm 1 of 2 { s }
     scope x : int[]shared @ block[1] hides z holds 4 { s }   frame (x : int @ thread[1]) @ thread[4] uses 0 { s }
 `id` is partition_id; operators bind as in Python; `#` starts a comment.
 """
@@ -201,7 +201,7 @@ class Parser:
         if rule is not None:
             self.take()
             return rule(self)
-        if self.next not in WORDS and self.tokens[self.place + 1 : self.place + 2] == ["("]:
+        if self.next not in WORDS and self.next != "(" and self.tokens[self.place + 1 : self.place + 2] == ["("]:
             function = self.name()
             self.take("(")
             return x.Call(function, self.listed(self.expr, ")"))
@@ -223,12 +223,13 @@ class Parser:
 
     def program(self) -> x.Program:
         budget, inputs, functions = 0, [], []
-        if self.given("budget"):
-            budget = self.number()
-        while self.next == "input":
-            inputs.append(self.input())
-        while self.next == "fun":
-            functions.append(self.function())
+        while self.next in ("budget", "input", "fun"):
+            if self.given("budget"):
+                budget = self.number()
+            elif self.next == "input":
+                inputs.append(self.input())
+            else:
+                functions.append(self.function())
         body = self.sequence()
         return x.Program(body, tuple(functions), tuple(inputs), budget)
 
@@ -322,6 +323,14 @@ def _memcpy(p: Parser) -> Stmt:
     return x.Memcpy(target, p.name())
 
 
+def _leave(p: Parser) -> Stmt:
+    name = p.name()
+    p.take("[")
+    count = p.number()
+    p.take("]")
+    return x.Leave(name, p.kind(), count)
+
+
 def _arm(p: Parser) -> Stmt:
     index = p.number()
     p.take("of")
@@ -364,7 +373,7 @@ STATEMENTS: dict[str, Callable[[Parser], Stmt]] = {
     "dec": lambda p: x.Dec(p.name()),
     "wait": lambda p: x.Wait(p.name()),
     "free": lambda p: x.Free(p.number()),
-    "leave": lambda p: x.Leave(p.name()),
+    "leave": _leave,
     "arm": _arm,
     "scope": _scope,
     "frame": _frame,

@@ -11,14 +11,17 @@ def binding_of(apply: Apply) -> Binding:
     """Return the binding of one application; `lengths` has the sizes of its array and vector operands by name."""
     scalar: Scalar | None = None
     lengths: dict[str, int] = {}
+    const: set[str] = set()
     for parameter, argument in operands_of(apply):
         if isinstance(argument.type, Array):
             lengths[parameter.name] = argument.type.size
         elif isinstance(argument.type, Vector):
             lengths[parameter.name] = argument.type.length
+        if isinstance(argument, Element) and isinstance(argument.symbol.type, Pointer) and argument.symbol.type.const:
+            const.add(parameter.name)
         if parameter.type == "T" and scalar is None:
             scalar = _scalar(argument)
-    return Binding(scalar, apply.statics, lengths)
+    return Binding(scalar, apply.statics, lengths, frozenset(const))
 
 
 def operands_of(apply: Apply) -> list[tuple[Parameter, Expr]]:

@@ -102,7 +102,8 @@ class Store:
         try:
             with self._open_directory(make=True) as directory:
                 _publish(directory, key + _SUFFIX, data)
-                self._evict(directory, keep=key + _SUFFIX)
+                with contextlib.suppress(OSError):  # the entry is there: cleaning up must not fail it
+                    self._evict(directory, keep=key + _SUFFIX)
         except (OSError, _Damaged) as error:
             self.unwritten += 1
             self._memory[key] = Stored(payload, {**metadata, "key": key})

@@ -60,7 +60,9 @@ def test_cuda_array_interface() -> None:
         describe(Shared(mask=Shared()), "y")
 
 
-@pytest.mark.parametrize("bad", [[1, 2], 3, "text", None, np.float32(1), object(), (1,), {"a": 1}], ids=lambda bad: type(bad).__name__)
+@pytest.mark.parametrize(
+    "bad", [[1, 2], 3, "text", None, np.float32(1), object(), (1,), {"a": 1}], ids=lambda bad: type(bad).__name__
+)
 def test_what_is_no_array(bad: object) -> None:
     with pytest.raises(TypeError, match=r"`out` must be an array of NumPy, CuPy.*, not "):
         describe(bad, "out")

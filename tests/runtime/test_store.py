@@ -58,7 +58,7 @@ def test_nobody_else_can_read_or_write(store: Store) -> None:
 
 
 def test_every_truncation_and_bit_flip_is_a_miss(store: Store) -> None:
-    store.put(KEYS[0], b"some code", {"a": 1})
+    assert store.put(KEYS[0], b"some code", {"a": 1})
     path = path_of(store, KEYS[0])
     good = path.read_bytes()
     bad = [good[:n] for n in range(len(good))] + [good + b"x"]

@@ -10,7 +10,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from prism.lang.perspective import THREAD, Perspective
-from prism.lang.types import Scalar
+from prism.lang.types import Scalar, Vector
+
+OLDEST_ARCH = "sm_75"
+
+
+def supports(arch: str, least: str) -> bool:
+    """Whether an architecture has what came with `least`; what an `a` marks is of that architecture alone."""
+    have, need = (int("".join(c for c in name if c.isdigit()) or 0) for name in (arch, least))
+    return arch == least if least.endswith("a") else have >= need
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +27,10 @@ class Parameter:
 
     `kind`: `value` (a scalar), `vector` (a vector of T), `element` (an element of memory, passed by address), `array` (a local
     array, by reference), `static` (a compile-time constant). `type`: a Scalar, or `T` (the intrinsic's type variable; an
-    element of `mailbox(T)` where `mailbox` is set). `unit`: threads of one such unit must agree on it. `effect` of element and
-    array parameters: `read`, `write` or `update`; `atomic` accesses do not conflict with one another. `choices` of statics.
+    element of `mailbox(T)` where `mailbox` is set); of a static, `dtype` says that it is a scalar type. `unit`: threads of one
+    such unit must agree on it; of an element, the unit that accesses it together. `effect` of element and array parameters:
+    `read`, `write` or `update`; `atomic` accesses do not conflict with one another. `exact`: an element parameter's access is
+    that element and no other. `length` of arrays: the lengths allowed (none: any). `choices` of statics.
     """
 
     name: str
@@ -33,37 +43,52 @@ class Parameter:
     default: Any = None
     optional: bool = False
     choices: tuple[object, ...] = ()
+    exact: bool = True
+    length: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """An application's types: the Scalar that T stands for, the statics by name, the lengths of array operands by name."""
+    """An application's types: the Scalar that T stands for, the statics by name, the lengths of array operands by name.
+
+    `const`: the element operands that are read through a pointer to const.
+    """
 
     scalar: Scalar | None
     statics: Mapping[str, Any] = field(default_factory=dict)
     lengths: Mapping[str, int] = field(default_factory=dict)
+    const: frozenset[str] = frozenset()
+
+    def static(self, intrinsic: Intrinsic, name: str) -> Any:
+        """Return a static's value, its default where the application gives none."""
+        default = next(p.default for p in intrinsic.parameters if p.name == name)
+        return self.statics.get(name, default)
 
 
 @dataclass(frozen=True, slots=True)
 class Intrinsic:
     """One intrinsic.
 
-    `requires`: the unit that must run it together (thread[32] for a shuffle). `result`: a Scalar, `T`, `vector` (of T, its
-    length the static `width`) or None. `result_unit`: threads of one such unit get the same value; None = as the operands'
-    meet (an elementwise function). `allows`: which scalars T may be, `allows_text` says it in words.
+    `requires`: the unit that must run it together (thread[32] for a shuffle). `result`: a Scalar or Vector, `T`, `vector` (of
+    T, its length the static `width`), the name of a `dtype` static, or None. `result_unit`: threads of one such unit get the
+    same value; None = as the operands' meet (an elementwise function). `allows`: which scalars T may be, `allows_text` says it
+    in words. `problem(binding)`: what else is wrong with an application, in words, or the empty string. `min_arch`: the first
+    architecture that has it. `orders`: it orders accesses, or waits, without an element operand (a fence).
 
     `cuda(binding, *operands)` gives the C++ expression, element operands being addresses; `preamble(binding)` the C++ helper
     text that it calls, emitted once. `meaning(binding, ...)` on the reference machine:
       elementwise (`result_unit is None`): NumPy arrays or scalars in, out;
-      collective (`requires` broader than thread[1]): arrays of shape (units, requires.size) in, the same out;
-      memory (an element parameter): `meaning(binding, memory, *operands)`, one entry an active thread, see interpret.memory;
+      collective (`requires` broader than thread[1]): arrays of shape (units, requires.size) in, the same out, or one that
+        broadcasts to it (vectors: one more axis); array operands have shape (units, requires.size, length), written in place;
+      memory (an element parameter, or `orders`): `meaning(binding, memory, *operands)`, one entry an active thread (whole
+        units of `requires`, in order), see memory.py;
       `blocking`: such a meaning is a generator that yields while it waits.
     """
 
     name: str
     doc: str
     parameters: tuple[Parameter, ...]
-    result: Scalar | str | None
+    result: Scalar | Vector | str | None
     cuda: Callable[..., str]
     meaning: Callable[..., Any] | None
     requires: Perspective = THREAD
@@ -73,6 +98,9 @@ class Intrinsic:
     preamble: Callable[[Binding], str] | None = None
     blocking: bool = False
     source: str = ""
+    min_arch: str = OLDEST_ARCH
+    orders: bool = False
+    problem: Callable[[Binding], str] | None = None
 
     @property
     def elementwise(self) -> bool:
@@ -81,8 +109,18 @@ class Intrinsic:
 
     @property
     def touches_memory(self) -> bool:
-        """Whether an operand is an element of memory."""
-        return any(p.kind == "element" for p in self.parameters)
+        """Whether an operand is an element of memory, or it orders accesses to memory."""
+        return self.orders or any(p.kind == "element" for p in self.parameters)
+
+    @property
+    def effect(self) -> str:
+        """What it does to memory, in words: what synchronisation has to know of it."""
+        found = [
+            f"{'atomic ' if p.atomic and not p.mailbox else ''}{p.effect} of `{p.name}`"
+            for p in self.parameters
+            if p.kind in ("element", "array") and not (p.kind == "array" and p.effect == "read")
+        ]
+        return ", ".join([*found, "orders"] if self.orders else found)
 
     def __call__(self, *_: object, **__: object) -> Any:
         """Python never runs an intrinsic: kernels are compiled from their source."""

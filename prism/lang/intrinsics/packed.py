@@ -1,0 +1,154 @@
+"""Two 16-bit numbers in one 32-bit word, in one instruction; and the conversions between such words and float32."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from prism.lang.intrinsics.base import Binding, Intrinsic, Parameter
+from prism.lang.intrinsics.bits import lanes
+from prism.lang.types import FLOAT32, INT32, UINT32
+
+Values = np.ndarray[Any, Any]
+
+
+def joined(parts: Any) -> Values:
+    """Return 16-bit parts, lowest first along the last axis, as 32-bit words."""
+    parts = np.asarray(parts).astype(np.int64) & 0xFFFF
+    return np.asarray(parts[..., 0] | parts[..., 1] << 16).astype(np.uint32)
+
+
+def to_float(bits: Any, kind: str) -> Values:
+    """Return 16-bit patterns of `f16` or `bf16` as float32."""
+    bits = np.ascontiguousarray(np.asarray(bits).astype(np.uint16))
+    if kind == "f16":
+        return bits.view(np.float16).astype(np.float32)
+    return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
+
+
+def from_float(value: Any, kind: str) -> Values:
+    """Return floats rounded to the nearest `f16` or `bf16` (halves to even), as 16-bit patterns."""
+    with np.errstate(all="ignore"):
+        if kind == "f16":
+            return np.ascontiguousarray(np.asarray(value).astype(np.float16)).view(np.uint16)
+        narrow = np.ascontiguousarray(np.asarray(value).astype(np.float32))
+    bits = narrow.view(np.uint32).astype(np.uint64)
+    rounded = (bits + np.uint64(0x7FFF) + ((bits >> np.uint64(16)) & np.uint64(1))) >> np.uint64(16)
+    return np.where(np.isnan(narrow), 0x7FFF, rounded).astype(np.uint16)
+
+
+def _packed(name: str, doc: str, instruction: str, operands: int, meaning: Callable[..., Any], arch: str) -> Intrinsic:
+    names = ("a", "b", "c")[:operands]
+    formals = ", ".join(f"unsigned int {operand}" for operand in names)
+    given = ", ".join(f"%{k}" for k in range(1, operands + 1))
+    inputs = ", ".join(f'"r"({operand})' for operand in names)
+    text = (
+        f"static __device__ __forceinline__ unsigned int px_{name}({formals}) {{\n    unsigned int d;\n"
+        f'    asm("{instruction} %0, {given};" : "=r"(d) : {inputs});\n    return d;\n}}\n'
+    )
+    return Intrinsic(
+        name=name, doc=doc, parameters=tuple(Parameter(operand, "value", UINT32) for operand in names), result=UINT32,
+        cuda=lambda binding, *texts: f"px_{name}({', '.join(texts)})", preamble=lambda binding: text,
+        meaning=lambda binding, *values: meaning(*values), result_unit=None, min_arch=arch,
+        source=f"PTX ISA, {instruction}",
+    )  # fmt: skip
+
+
+def _integers(function: Callable[..., Any], signed: bool) -> Callable[..., Any]:
+    return lambda *words: joined(function(*(lanes(word, 16, signed) for word in words)))
+
+
+def _floats(function: Callable[..., Any], kind: str) -> Callable[..., Any]:
+    def meaning(*words: Any) -> Values:
+        with np.errstate(all="ignore"):
+            values = [to_float(lanes(word, 16, False), kind).astype(np.float64) for word in words]
+            return joined(from_float(function(*values), kind))
+
+    return meaning
+
+
+add_u16x2 = _packed(
+    "add_u16x2", "add_u16x2(a, b): the sums of both 16-bit halves, each modulo 2^16.", "add.u16x2", 2,
+    _integers(np.add, False), "sm_90",
+)  # fmt: skip
+min_s16x2, max_s16x2, min_u16x2, max_u16x2 = (
+    _packed(
+        f"{which}_{kind}16x2", f"{which}_{kind}16x2(a, b): the {word} of both 16-bit halves, {sign}.",
+        f"{which}.{kind}16x2", 2, _integers(function, kind == "s"), "sm_90",
+    )
+    for kind, sign in (("s", "signed"), ("u", "unsigned"))
+    for which, word, function in (("min", "smaller", np.minimum), ("max", "larger", np.maximum))
+)  # fmt: skip
+
+_FLOAT: list[Intrinsic] = []
+for _kind, _add_arch in (("f16", "sm_75"), ("bf16", "sm_90")):
+    _long = "float16" if _kind == "f16" else "bfloat16"
+    _rn = ".rn" if _kind == "bf16" else ""
+    _least = "sm_75" if _kind == "f16" else "sm_80"
+    _FLOAT += [
+        _packed(f"add_{_kind}x2", f"add_{_kind}x2(a, b): the sums of both {_long} halves, each rounded.",
+                f"add{_rn}.{_kind}x2", 2, _floats(np.add, _kind), _add_arch),
+        _packed(f"mul_{_kind}x2", f"mul_{_kind}x2(a, b): the products of both {_long} halves, each rounded.",
+                f"mul{_rn}.{_kind}x2", 2, _floats(np.multiply, _kind), _add_arch),
+        _packed(f"fma_{_kind}x2", f"fma_{_kind}x2(a, b, c): a * b + c of both {_long} halves, rounded once.",
+                f"fma.rn.{_kind}x2", 3, _floats(lambda a, b, c: a * b + c, _kind), _least),
+        _packed(f"min_{_kind}x2", f"min_{_kind}x2(a, b): the smaller of both {_long} halves; NaN loses.",
+                f"min.{_kind}x2", 2, _floats(np.fmin, _kind), "sm_80"),
+        _packed(f"max_{_kind}x2", f"max_{_kind}x2(a, b): the larger of both {_long} halves; NaN loses.",
+                f"max.{_kind}x2", 2, _floats(np.fmax, _kind), "sm_80"),
+    ]  # fmt: skip
+(
+    add_f16x2, mul_f16x2, fma_f16x2, min_f16x2, max_f16x2, add_bf16x2, mul_bf16x2, fma_bf16x2, min_bf16x2, max_bf16x2,
+) = _FLOAT  # fmt: skip
+
+
+# -- conversions ------------------------------------------------------------------------------------------------------
+
+
+def _pack(kind: str) -> Intrinsic:
+    name = f"pack_{kind}x2"
+    text = (
+        f"static __device__ __forceinline__ unsigned int px_{name}(float low, float high) {{\n    unsigned int d;\n"
+        f'    asm("cvt.rn.{kind}x2.f32 %0, %1, %2;" : "=r"(d) : "f"(high), "f"(low));\n    return d;\n}}\n'
+    )
+
+    def meaning(binding: Binding, low: Any, high: Any) -> Values:
+        return joined(np.stack(np.broadcast_arrays(from_float(low, kind), from_float(high, kind)), axis=-1))
+
+    long = "float16" if kind == "f16" else "bfloat16"
+    return Intrinsic(
+        name=name, doc=f"{name}(low, high): two floats rounded to {long}, in one word.",
+        parameters=(Parameter("low", "value", FLOAT32), Parameter("high", "value", FLOAT32)), result=UINT32,
+        cuda=lambda binding, low, high: f"px_{name}({low}, {high})", preamble=lambda binding: text, meaning=meaning,
+        result_unit=None, min_arch="sm_80", source=f"PTX ISA, cvt.rn.{kind}x2.f32",
+    )  # fmt: skip
+
+
+def _unpack(kind: str) -> Intrinsic:
+    name = f"unpack_{kind}x2"
+    convert = (
+        'float f; asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(half)); return f;'
+        if kind == "f16"
+        else "return __uint_as_float((unsigned int)half << 16);"
+    )
+    text = (
+        f"static __device__ __forceinline__ float px_{name}(unsigned int word, int part) {{\n"
+        f"    const unsigned short half = (unsigned short)(word >> (16 * part));\n    {convert}\n}}\n"
+    )
+    long = "float16" if kind == "f16" else "bfloat16"
+    return Intrinsic(
+        name=name, doc=f"{name}(word, part): the low (0) or high (1) {long} of a word, as a float.",
+        parameters=(Parameter("word", "value", UINT32), Parameter("part", "static", INT32, choices=(0, 1))),
+        result=FLOAT32, cuda=lambda binding, word: f"px_{name}({word}, {binding.statics['part']})",
+        preamble=lambda binding: text, result_unit=None,
+        meaning=lambda binding, word: to_float(lanes(word, 16, False)[..., binding.statics["part"]], kind),
+    )  # fmt: skip
+
+
+pack_f16x2, pack_bf16x2, unpack_f16x2, unpack_bf16x2 = _pack("f16"), _pack("bf16"), _unpack("f16"), _unpack("bf16")
+
+PACKED = (
+    add_u16x2, min_s16x2, max_s16x2, min_u16x2, max_u16x2, *_FLOAT, pack_f16x2, pack_bf16x2, unpack_f16x2, unpack_bf16x2,
+)  # fmt: skip

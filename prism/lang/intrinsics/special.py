@@ -1,0 +1,210 @@
+"""Special functions, thread by thread. None is fast-math unless its name says so; the doc lines give the accuracy on the GPU.
+
+The reference machine computes with NumPy, so it may differ from the GPU within that accuracy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from prism.lang.intrinsics.base import Binding, Intrinsic, Parameter
+from prism.lang.intrinsics.memory import scalar_of
+from prism.lang.types import BOOL, FLOAT32, Scalar
+
+Values = np.ndarray[Any, Any]
+GUIDE = "CUDA C++ Programming Guide, mathematical functions"
+
+
+def wide_float(scalar: Scalar) -> bool:
+    """Whether it is float32 or float64."""
+    return scalar.kind == "float" and scalar.bits in (32, 64)
+
+
+def _quiet(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a meaning that says nothing of overflow and invalid values: the GPU does not either."""
+
+    def meaning(binding: Binding, *operands: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return function(*operands)
+
+    return meaning
+
+
+def _function(
+    name: str,
+    doc: str,
+    numpy: Callable[..., Any],
+    body: Callable[[Scalar], str],
+    *,
+    operands: tuple[str, ...] = ("x",),
+    result: Scalar | str = "T",
+    only32: bool = False,
+    source: str = GUIDE,
+    **facts: Any,
+) -> Intrinsic:
+    """Return an elementwise function of floats; `body(scalar)` is its C++ expression in terms of the operands' names."""
+
+    def preamble(binding: Binding) -> str:
+        scalar = scalar_of(binding)
+        formals = ", ".join(f"{scalar.cuda} {operand}" for operand in operands)
+        returns = result.cuda if isinstance(result, Scalar) else scalar.cuda
+        return f"static __device__ __forceinline__ {returns} px_{name}({formals}) {{ {body(scalar)} }}\n"
+
+    def cuda(binding: Binding, *texts: str) -> str:
+        scalar = scalar_of(binding)
+        return f"px_{name}({', '.join(f'({scalar.cuda})({text})' for text in texts)})"
+
+    return Intrinsic(
+        name=name, doc=doc, parameters=tuple(Parameter(operand) for operand in operands), result=result, cuda=cuda,
+        preamble=preamble, meaning=_quiet(numpy), result_unit=None, source=source,
+        allows=(lambda scalar: scalar == FLOAT32) if only32 else wide_float,
+        allows_text="float32" if only32 else "float32 or float64", **facts,
+    )  # fmt: skip
+
+
+def _call(name: str, *operands: str) -> Callable[[Scalar], str]:
+    """Return the body that calls a function of C: `expf` for float, `exp` for double."""
+    given = ", ".join(operands or ("x",))
+    return lambda scalar: f"return {name}{'f' if scalar.bits == 32 else ''}({given});"
+
+
+def _exactly(body: str) -> Callable[[Scalar], str]:
+    return lambda scalar: body
+
+
+exp = _function("exp", "exp(x): e to the x, within 1 ulp.", np.exp, _call("exp"))
+exp2 = _function("exp2", "exp2(x): 2 to the x, within 2 ulp (float64: 1).", np.exp2, _call("exp2"))
+log = _function("log", "log(x): the natural logarithm, within 1 ulp.", np.log, _call("log"))
+log2 = _function("log2", "log2(x): the logarithm to base 2, within 1 ulp.", np.log2, _call("log2"))
+sqrt = _function("sqrt", "sqrt(x): the square root, correctly rounded.", np.sqrt, _call("sqrt"))
+rsqrt = _function(
+    "rsqrt", "rsqrt(x): 1 / sqrt(x), within 2 ulp (float64: 1).",
+    lambda x: (1 / np.sqrt(np.asarray(x).astype(np.longdouble))).astype(np.asarray(x).dtype), _call("rsqrt"),
+)  # fmt: skip
+sin = _function("sin", "sin(x): the sine of x radians, within 2 ulp.", np.sin, _call("sin"))
+cos = _function("cos", "cos(x): the cosine of x radians, within 2 ulp.", np.cos, _call("cos"))
+tanh = _function("tanh", "tanh(x): the hyperbolic tangent, within 2 ulp.", np.tanh, _call("tanh"))
+pow_ = _function(
+    "pow", "pow(x, y): x to the y, within 4 ulp (float64: 2).", np.power, _call("pow", "x", "y"), operands=("x", "y"),
+)  # fmt: skip
+floor = _function("floor", "floor(x): the largest whole number <= x.", np.floor, _call("floor"))
+ceil = _function("ceil", "ceil(x): the least whole number >= x.", np.ceil, _call("ceil"))
+round_ = _function("round_", "round_(x): the nearest whole number; halves to the even one.", np.rint, _call("rint"))
+trunc = _function("trunc", "trunc(x): x without its fraction.", np.trunc, _call("trunc"))
+reciprocal = _function(
+    "reciprocal", "reciprocal(x): 1 / x, correctly rounded.", lambda x: np.asarray(x).dtype.type(1) / x,
+    lambda scalar: f"return __{'f' if scalar.bits == 32 else 'd'}rcp_rn(x);",
+)  # fmt: skip
+is_nan = _function("is_nan", "is_nan(x): whether x is NaN.", np.isnan, _exactly("return x != x;"), result=BOOL)
+is_finite = _function(
+    "is_finite", "is_finite(x): whether x is neither infinite nor NaN.", np.isfinite,
+    _exactly("return x - x == 0;"), result=BOOL,
+)  # fmt: skip
+sign_bit = _function(
+    "sign_bit", "sign_bit(x): whether x is negative, -0 and negative NaNs included.", np.signbit,
+    lambda scalar: f"return {'__float_as_int' if scalar.bits == 32 else '__double_as_longlong'}(x) < 0;", result=BOOL,
+)  # fmt: skip
+
+
+# -- fused multiply-add -----------------------------------------------------------------------------------------------
+
+
+def _two_sum(a: Values, b: Values) -> tuple[Values, Values]:
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+def _two_product(a: Values, b: Values) -> tuple[Values, Values]:
+    def halves(x: Values) -> tuple[Values, Values]:
+        big = 134217729.0 * x
+        high = big - (big - x)
+        return high, x - high
+
+    product = a * b
+    (ah, al), (bh, bl) = halves(a), halves(b)
+    return product, al * bl - (((product - ah * bh) - al * bh) - ah * bl)
+
+
+def _odd_sum(a: Values, b: Values) -> Values:
+    """Return a + b in float64, rounded to odd: rounding it once more to fewer bits is then right."""
+    total, error = _two_sum(a, b)
+    bits = total.view(np.int64)
+    away = (error > 0) == (total > 0)
+    inexact = (error != 0) & (bits & 1 == 0) & np.isfinite(total)
+    return np.where(inexact, np.where(away, bits + 1, bits - 1), bits).view(np.float64)
+
+
+def fused(a: Any, b: Any, c: Any) -> Any:
+    """Return a * b + c with one rounding (float64: barring overflow and underflow of the product's halves)."""
+    kind = np.result_type(a, b, c)
+    a, b, c = (np.atleast_1d(np.asarray(x, np.float64)) for x in np.broadcast_arrays(a, b, c))
+    plain = a * b + c
+    if kind == np.float32:
+        found = _odd_sum(a * b, c)
+    else:
+        product, low = _two_product(a, b)
+        rest, lost = _two_sum(c, low)
+        total, error = _two_sum(product, rest)
+        found = total + _odd_sum(lost, error)
+    found = np.where(np.isfinite(plain) & np.isfinite(found), found, plain).astype(kind)
+    return found
+
+
+fma = _function(
+    "fma", "fma(a, b, c): a * b + c with one rounding.",
+    lambda a, b, c: fused(a, b, c).reshape(np.broadcast_shapes(*(np.shape(x) for x in (a, b, c)))),
+    _call("fma", "a", "b", "c"), operands=("a", "b", "c"), source="PTX ISA, fma.rn",
+)  # fmt: skip
+
+
+# -- fast-math --------------------------------------------------------------------------------------------------------
+
+
+def _approximate(instruction: str) -> Callable[[Scalar], str]:
+    return _exactly(f'float y; asm("{instruction}.f32 %0, %1;" : "=f"(y) : "f"(x)); return y;')
+
+
+def _fast(name: str, doc: str, numpy: Callable[..., Any], body: Callable[[Scalar], str], **facts: Any) -> Intrinsic:
+    return _function(f"fast_{name}", doc, numpy, body, only32=True, source="PTX ISA, *.approx.f32", **facts)
+
+
+fast_exp = _fast("exp", "fast_exp(x): e to the x, within 2 + |1.16 x| ulp.", np.exp, _exactly("return __expf(x);"))
+fast_exp2 = _fast("exp2", "fast_exp2(x): 2 to the x, within 2 ulp.", np.exp2, _approximate("ex2.approx"))
+fast_log = _fast(
+    "log", "fast_log(x): the natural logarithm; off by at most 2^-21.4 for x in [0.5, 2], 3 ulp elsewhere.", np.log,
+    _exactly("return __logf(x);"),
+)  # fmt: skip
+fast_log2 = _fast(
+    "log2", "fast_log2(x): the logarithm to base 2; off by at most 2^-22 for x in [0.5, 2], 2 ulp elsewhere.", np.log2,
+    _exactly("return __log2f(x);"),
+)  # fmt: skip
+fast_sin = _fast(
+    "sin", "fast_sin(x): the sine; off by at most 2^-21.4 for x in [-pi, pi], more elsewhere.", np.sin,
+    _exactly("return __sinf(x);"),
+)  # fmt: skip
+fast_cos = _fast(
+    "cos", "fast_cos(x): the cosine; off by at most 2^-21.2 for x in [-pi, pi], more elsewhere.", np.cos,
+    _exactly("return __cosf(x);"),
+)  # fmt: skip
+fast_tanh = _fast(
+    "tanh", "fast_tanh(x): the hyperbolic tangent, with a relative error of at most 2^-11.", np.tanh,
+    _approximate("tanh.approx"), min_arch="sm_75",
+)  # fmt: skip
+fast_sqrt = _fast("sqrt", "fast_sqrt(x): the square root, within 2^-23 relative.", np.sqrt, _approximate("sqrt.approx"))
+fast_reciprocal = _fast(
+    "reciprocal", "fast_reciprocal(x): 1 / x, within 1 ulp.", lambda x: np.float32(1) / x, _approximate("rcp.approx"),
+)  # fmt: skip
+fast_divide = _fast(
+    "divide", "fast_divide(x, y): x / y, within 2 ulp; 0 where |y| > 2^126.", np.divide,
+    _exactly("return __fdividef(x, y);"), operands=("x", "y"),
+)  # fmt: skip
+
+SPECIAL = (
+    exp, exp2, log, log2, sqrt, rsqrt, sin, cos, tanh, pow_, floor, ceil, round_, trunc, reciprocal, fma, is_nan, is_finite,
+    sign_bit, fast_exp, fast_exp2, fast_log, fast_log2, fast_sin, fast_cos, fast_tanh, fast_sqrt, fast_reciprocal,
+    fast_divide,
+)  # fmt: skip
