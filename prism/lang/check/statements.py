@@ -135,6 +135,18 @@ def check_declare(env: Env, st: s.Declare) -> tuple[tuple[tree.Stmt, ...], Env]:
                 labels=why_here(env),
             )
         )
+    if not env.bound.allows(place):
+        fail(
+            rules.DeclareUnits(
+                span=st.place.span if st.place else st.span,
+                name=st.name,
+                place=place,
+                bound=str(env.bound),
+                size=place.size,
+                level=str(place.level),
+                labels=why_here(env),
+            )
+        )
     symbol = tree.Symbol(st.name, meaning.type, place, st.name_span, const=meaning.const)
     value = initial(env, symbol, st)
     return (tree.Declare(symbol=symbol, value=value, span=st.span),), env.bind(symbol)

@@ -174,6 +174,23 @@ class DeclareBroader(Error):
 
 
 @dataclass(frozen=True, kw_only=True)
+class DeclareUnits(Error):
+    """R6: a declaration at units that the bound does not guarantee: they could straddle two broader ones."""
+
+    code = "decl"
+    rule = "R6"
+    title = "`{name}` is declared at {place}, and the bound here, {bound}, does not guarantee whole units of {place}"
+    label = "no such units are guaranteed"
+    note_templates = ("a block whose size is no multiple of {size} would share one {place} with its neighbour",)
+    help_template = "raise the bound to a multiple of {size} {level} units in `@requires`, or declare `{name}` at another size"
+    name: str
+    place: Perspective
+    bound: str
+    size: int
+    level: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class WriteDown(Error):
     """R8: a value that varies within the target's unit."""
 
