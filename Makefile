@@ -22,7 +22,7 @@ endif
 PARALLEL = $$($(PY) -c 'import xdist' 2>/dev/null && printf '%s' '-n auto --dist loadgroup')
 PYTEST = $(PY) -m pytest
 
-.PHONY: help env demo test check fuzz bench wheel build format clean
+.PHONY: help env demo test check fuzz bench wheel build format clean proofs
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,10 +57,14 @@ wheel: build ## build the wheel into dist/, with the library's kernels compiled
 build: env ## compile the library's kernels ahead of time, into prism/artifacts
 	@$(PY) -c 'import sys; from prism.cli import main; sys.exit(main())' build $(ARGS)
 
+proofs: ## check the mechanised proofs about Bundl (installs Coq with apt when it is missing and you are root)
+	@$(MAKE) --no-print-directory -j2 -C proofs
+
 format: env ## put the source in the house's form
 	@$(PY) -m ruff check --fix . ; $(PY) -m ruff format .
 
 clean: ## remove what the others made, except .venv
+	@$(MAKE) --no-print-directory -C proofs clean
 	@rm -rf build dist *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache asv_bench/.asv
 	@find . -path ./.venv -prune -o -type d -name __pycache__ -exec rm -rf {} +
 

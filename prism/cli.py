@@ -56,6 +56,8 @@ def parser() -> argparse.ArgumentParser:
             help="a template argument: a number, true or false, a dtype (int32), or a function as MODULE:NAME; may be repeated. "
             "Without any, the file's `EXAMPLES[kernel name]` is used where there is one",
         )  # fmt: skip
+        if name == "check":
+            command.add_argument("--unsafe", action="store_true", help="list every `unsafe` and `extern` that it relies on")
         command.add_argument("-o", "--output", type=Path, help="write to this file instead of the terminal")
         command.set_defaults(run=run)
     build = commands.add_parser("build", help="compile the library's kernels into the package, ahead of time",
@@ -73,9 +75,30 @@ def run_check(options: argparse.Namespace) -> int:
     program = program_of(options)
     barriers = sum(len(plan.barriers) for plan in program.plans.values())
     shared = program.layouts[program.entry].bytes
+    listed = "".join(f"{line}\n" for line in trusted(program)) if options.unsafe else ""
     write(options, f"{program.entry.name}: {len(program.functions)} functions checked, {barriers} barriers inferred, "
-                   f"{shared} bytes of shared memory\n")  # fmt: skip
+                   f"{shared} bytes of shared memory\n{listed}")  # fmt: skip
     return 0
+
+
+def trusted(program: Any) -> list[str]:
+    """Return a line for each text that the program takes at its word."""
+    from prism.lang.place import statements
+    from prism.lang.tree import Unsafe
+
+    found = [
+        (function, st) for function in program.functions for st in statements(function.body) if isinstance(st, Unsafe)
+    ]
+    lines = []
+    for function, st in found:
+        kind = "extern" if st.span == function.span else "unsafe"
+        effects = [f"{k} {e.symbol.name}" for e, k in st.accesses] + [f"write {s.name}" for s in st.writes]
+        how = "declared" if st.listed else "from its text"
+        meaning = "has a meaning on the CPU" if st.meaning is not None else "no meaning on the CPU"
+        text = " ".join(st.text.split())
+        lines.append(f"{st.span.file}:{st.span.line}: {kind} in {function.name}: {text if len(text) < 60 else text[:57] + '...'}")
+        lines.append(f"    {', '.join(effects) or 'touches nothing'} ({how}); {meaning}")
+    return lines or ["no unsafe text, no extern functions"]
 
 
 def run_explain(options: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from prism.lang.pipeline import build
+from prism.lang.pipeline import build, check_architecture
 from prism.lang.plan import Program
 from prism.lang.surface import Kernel
 
@@ -86,13 +86,15 @@ def check(kernel: Kernel, template: Mapping[str, object] | None = None) -> Progr
 def compile(kernel: Kernel, template: Mapping[str, object] | None = None, arch: str = DEFAULT_ARCH) -> Compiled:
     """Compile a kernel for an architecture such as `sm_90a`; needs no GPU.
 
-    Raises CompileError for a program that breaks a rule, ValueError for an unknown architecture, TypeError for anything but
-    a kernel.
+    Raises CompileError for a program that breaks a rule, or that needs a later architecture (code `arch`), ValueError for an
+    unknown architecture, TypeError for anything but a kernel.
     """
     require_kernel(kernel)
     if kernel.kind != "global":
         raise TypeError(f"`{kernel.__name__}` is a device function; compile a kernel that calls it")
-    return Compiled(build(kernel, template), arch)
+    program = build(kernel, template)
+    check_architecture(program, arch)
+    return Compiled(program, arch)
 
 
 def explain(kernel: Kernel, template: Mapping[str, object] | None = None) -> str:

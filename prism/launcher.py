@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from prism.lang.check import annotation, parsed_of
-from prism.lang.pipeline import build
+from prism.lang.pipeline import build, check_architecture
 from prism.lang.plan import Program
 from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS, Pointer, Type
@@ -57,7 +57,7 @@ def launch(
 
     handle = choose_stream(stream, bound.arrays.values())
     order(bound.arrays.values(), handle)
-    prepare(entry_for(program, device(bound.device).arch), bound.device)(blocks, threads, handle, bound.values)
+    prepare(device_entry(program, device(bound.device).arch), bound.device)(blocks, threads, handle, bound.values)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -70,6 +70,13 @@ def instance(kernel: Kernel, template: tuple[tuple[str, object], ...]) -> Progra
 def entry_for(program: Program, arch: str) -> Any:
     """Return the entry of a program for one architecture."""
     return entry_of(program, arch)
+
+
+@functools.lru_cache(maxsize=1024)
+def device_entry(program: Program, arch: str) -> Any:
+    """Return the entry of a program for a device, which must have all that it uses."""
+    check_architecture(program, arch)
+    return entry_for(program, arch)
 
 
 def host_entry(program: Program) -> Any:

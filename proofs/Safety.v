@@ -210,11 +210,11 @@ Proof.
     + intros; econstructor; eauto.
   - (* group *)
     unfold pp in Hk; injection Hk as Hh Hn; subst.
-    assert (q <> 0) by (destruct Hpos; intros ->; lia).
     assert (n <> 0) by (destruct Hpos; intros ->; lia).
     rewrite Hn. rewrite (Nat.mul_comm q n), Nat.div_mul by auto.
     assert (Nat.divide q (n * q)) by apply Nat.divide_factor_r.
-    assert (Nat.divide n (base k)) by (eapply div_base; eauto).
+    assert (Nat.divide n (base k)).
+    { apply (div_base _ (sz k)); [rewrite Hn; apply Nat.divide_factor_r | apply Hpos]. }
     bools. rewrite (Nat.mul_comm n q).
     eapply good_inside; eauto.
     + eapply IHs; eauto.
@@ -264,12 +264,12 @@ Proof.
   - (* claim *)
     unfold pp in Hk; injection Hk as Hh Hn; subst. lookup x.
     rewrite (proj2 (peqb_spec _ _) eq_refl).
-    assert (Nat.divide n (base k)) by (eapply div_base; eauto). bools.
+    assert (Nat.divide n (base k)) by (eapply div_base; [eassumption | apply Hpos]). bools.
     repeat split; auto; try apply Hmu.
     rewrite <- (Nat.add_0_r m). econstructor; [|constructor; eauto]. constructor; auto.
   - (* arm *)
     unfold pp in Hk; injection Hk as Hh Hn; subst.
-    assert (Nat.divide n (base k)) by (eapply div_base; eauto). bools.
+    assert (Nat.divide n (base k)) by (eapply div_base; [eassumption | apply Hpos]). bools.
     destruct (Nat.leb_spec (a * n) (idx k)); simpl.
     + destruct (Nat.ltb_spec (idx k) (a * n + n)).
       * eapply good_inside; eauto.

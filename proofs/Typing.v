@@ -42,7 +42,7 @@ Inductive sty : ctx -> level -> nat -> nat -> nat -> stmt -> Prop :=
 | T_Destruct G h n al m h' n' s :
     down (h, n) = Some (h', n') -> sty G h' n' 0 m s -> sty G h n al m (SDestruct s)
 | T_Group G h n al m q s :
-    Nat.divide n al -> sty G h n n m s -> sty G h (q * n) al m (SGroup q s)
+    q <> 0 -> sty G h n n m s -> sty G h (q * n) al m (SGroup q s)
 | T_Assn' G h n al m x q b e : (* T-Assn' *)
     G x = Some (q, TBase b) -> ple q (h, n) -> ety G (h, n) q e b -> sty G h n al m (SAssign x e)
 | T_Write' G h n al m l x q b e1 e2 : (* T-Write' *)
@@ -72,11 +72,11 @@ Inductive sty : ctx -> level -> nat -> nat -> nat -> stmt -> Prop :=
     sty (ups (ups G x None) y (Some (q, TArr l b))) h n al m s ->
     sty G h n al m (SLower x y e s)
 | T_Claim' G h n al m x y n' a l b s : (* T-Claim' *)
-    G x = Some ((h, n), TArr l b) -> l <> Local -> Nat.divide n' n -> Nat.divide n' al -> a * n' + n' <= n ->
+    G x = Some ((h, n), TArr l b) -> l <> Local -> Nat.divide n' n -> a * n' + n' <= n ->
     sty (ups (ups G x None) y (Some ((h, n'), TArr l b))) h n' (Nat.gcd al (a * n')) m s ->
     sty G h n al m (SClaim x y n' a s)
 | T_Arm G h n al m n' a s : (* run time: the arm of a claim *)
-    Nat.divide n' al -> a * n' + n' <= n -> sty G h n' (Nat.gcd al (a * n')) m s ->
+    Nat.divide n' n -> a * n' + n' <= n -> sty G h n' (Nat.gcd al (a * n')) m s ->
     sty G h n al m (SArm n' a s)
 | T_Scope G h n al m hid x q v t cost s : (* run time: a scope that has been entered *)
     vty v t -> sty (ups (hide hid G) x (Some (q, t))) h n al m s ->

@@ -1,12 +1,20 @@
 """Bundl, the calculus under Prism: it runs, as printed and as corrected.
 
-    syntax        the terms: types, expressions, statements, run-time forms, programs
-    perspectives  the algebra: Shape(blocks, threads), at, size, dn, shrink, orders, alignments, units
-    typing        Rules; `printed`, `corrected`; check_program(rules, program, shape); check(rules, context, code, s) -> m
-    step          Steps; `printed`, `corrected`: tables of step rules; Machine(steps, program, shape): start, steps, status
-    environments  environment typing: state_faults(machine, typing rules, state)
-    text          show(term) -> str, parse(text) -> Program, parse_statement, parse_expression
+    syntax        the terms: types, expressions, statements, run-time forms, Program(body, functions, inputs, budget)
+    text          show(term) -> str; parse(text) -> Program; parse_statement, parse_expression
+    perspectives  Shape(blocks, threads); at(level, n), size, dn, shrink, scale, count; order_*, align_*; unit, offset, base
+    judgement     Context (G), Code (pi and where its units start), Checker (dispatch), Rules (a table), IllTyped
+    typing        printed, corrected: Rules; mix(corrected, printed, "T-Claim", "Order", ..);
+                  check_program(rules, program, shape, used=None) -> m; well_typed(..) -> bool; why_not(..);
+                  check(rules, context, code, statement, shape) -> m
+    values        Memory, Bound, Array, Thread, State: immutable, usable as keys
+    work          Work (one step under way), Steps (a table), Stuck, OutOfBounds
+    step          printed, corrected: Steps; mix(..); Machine(steps, program, shape):
+                  start() -> State; steps(state) -> [Step(thread, rule, state, private, via)]; successors(state) -> steps, stuck;
+                  stuck(state); status(state) -> "done" | "running" | "deadlock" | "stuck" | "bounds"; outcome(state)
+    spine         spine(body, t, shape) -> [Spot(statement, pi, p)]: where a thread stands, its redex last
+    environments  printed, corrected: V-* and G-*; state_faults(machine, rules, state) -> [str]: preservation, memory, Phi
 
-A table of rules maps the paper's name of a rule to one function, whose docstring is the judgement. `mix(corrected,
-printed, "T-Claim")` puts single printed rules back, to try each fault alone.
+A table of rules maps the paper's name of a rule, or of a family of step rules, to one function, whose docstring is the
+judgement. What the two versions share is one function in both; a rule at fault is a printed one put back alone with `mix`.
 """

@@ -14,7 +14,7 @@ from prism.bundl.judgement import GRID_CODE, Checker, Code, Context, IllTyped, R
 from prism.bundl.perspectives import ONE_THREAD, Shape
 from prism.bundl.spine import spine
 from prism.bundl.step import Machine
-from prism.bundl.syntax import ArrayOf, Async, AsyncPartition, Base, Frame, Fun, Kind, Scope, Seq, Skip, Type
+from prism.bundl.syntax import ArrayOf, Async, AsyncPartition, Base, Frame, Fun, Kind, Scope, Seq, Skip, Stmt, Type
 from prism.bundl.typing import root_context
 from prism.bundl.values import Array, Bound, Closure, InFlight, Memory, State, Value
 
@@ -71,11 +71,10 @@ def v_array(env: Env, value: Value, type_: Type) -> bool:
     if value.kind is not type_.kind or value.element is not type_.element:
         return False
     cells, rule = env.cells(value.kind), BASES[type_.element]
-    whole = value.base == 0 and value.step == 1
     for i in range(value.length):
         cell = cells.get((value.place, value.base + value.step * i))
         if cell is None:
-            if whole:
+            if not value.view:
                 return False
         elif not rule(env, cell, type_.element):
             return False
@@ -156,7 +155,13 @@ def state_faults(machine: Machine, rules: Rules, state: State, tables: Environme
     found = []
     checker = Checker(rules, machine.shape)
     for t in range(len(state.threads)):
-        found += [f"thread {t}: {fault}" for fault in _thread_faults(machine, checker, state, t, tables)]
+        found += [f"thread {t}: {fault}" for fault in thread_faults(machine, checker, state, t, tables)]
+    return found + memory_faults(machine, state)
+
+
+def memory_faults(machine: Machine, state: State) -> list[str]:
+    """Return which blocks hold more shared memory than the program may use."""
+    found = []
     for block, sigma in enumerate(state.shared):
         held = sum(1 if type(v) is bool else 4 for key, v in sigma.items() if type(key) is tuple)
         if held > machine.program.budget:
@@ -164,13 +169,25 @@ def state_faults(machine: Machine, rules: Rules, state: State, tables: Environme
     return found
 
 
-def _thread_faults(machine: Machine, checker: Checker, state: State, t: int, tables: Environments) -> list[str]:
+def thread_faults(
+    machine: Machine,
+    checker: Checker,
+    state: State,
+    t: int,
+    tables: Environments = corrected,
+    needs: dict[Stmt, int] | None = None,
+) -> list[str]:
+    """Return what is wrong with one thread; `needs` remembers what terms of this program need, for many calls."""
     thread, shape = state.threads[t], machine.shape
     root = root_context(machine.program)
-    try:
-        need = checker.stmt(root, GRID_CODE, thread.body)
-    except IllTyped as error:
-        return [str(error)]
+    need = needs.get(thread.body) if needs is not None else None
+    if need is None:
+        try:
+            need = checker.stmt(root, GRID_CODE, thread.body)
+        except IllTyped as error:
+            return [str(error)]
+        if needs is not None:
+            needs[thread.body] = need
     found = []
     if not thread.used <= need <= machine.program.budget:
         found.append(f"holds {thread.used} bytes, needs {need}, may use {machine.program.budget}")

@@ -87,7 +87,11 @@ class Step(NamedTuple):
 
 
 class Machine:
-    """A version of the semantics, at one shape, with one program. It keeps no state of its own."""
+    """A version of the semantics, at one shape, with one program.
+
+    It remembers what a thread's private steps lead to, which depends on that thread alone, and keeps one object for equal
+    threads, so that states compare fast; make another machine for another program.
+    """
 
     def __init__(self, steps: Steps, program: Program, shape: Shape) -> None:
         self.table, self.program, self.shape = steps, program, shape
@@ -98,6 +102,8 @@ class Machine:
             constant |= {given.name for given in program.inputs}
         self.constant = frozenset(constant)
         self._work = Work(steps, shape, self.rules, self.evals, self.constant)
+        self._private: dict[tuple[int, Thread], tuple[Thread, str, tuple[str, ...]]] = {}
+        self._threads: dict[Thread, Thread] = {}
 
     def start(self) -> State:
         """Return the state before the first step: every thread of the grid has the program's body."""
@@ -123,6 +129,12 @@ class Machine:
 
     def _step(self, state: State, thread: Thread, index: int, choice: int) -> tuple[Step, int]:
         """S-Program: L(t), S(b), Sigma, t, b, 0, Psi, Phi |-^(Grid,1)_m s ~> s' -|_m' ..  =>  P(t,b) steps"""
+        known = self._private.get((index, thread))
+        if known is not None:
+            after, rule, via = known
+            threads = (*state.threads[:index], after, *state.threads[index + 1 :])
+            made = State(threads, state.shared, state.world, state.sync, state.deferred)
+            return Step(index, rule, made, True, via), 1
         w = self._work
         block = index // self.shape.threads
         w.t, w.b = index, block
@@ -133,6 +145,9 @@ class Machine:
         if w.rule == SPIN:
             return Step(index, SPIN, state, False, tuple(w.via)), 1
         after = Thread(body, w.eta, w.used, w.frames)
+        after = self._threads.setdefault(after, after)
+        if not w.touched:
+            self._private[index, thread] = after, w.rule, tuple(w.via)
         shared = state.shared
         if w.sigma is not shared[block]:
             shared = (*shared[:block], w.sigma, *shared[block + 1 :])

@@ -237,6 +237,7 @@ def s_partition(w: Work, s: Partition, pi: Perspective, p: int) -> Stmt:
         view = (length * (p // part.size), 1, length)
     else:
         view = _view(w, s.view, pi, p, part)
+        whole = whole._replace(view=True)
     value = whole._replace(base=whole.base + whole.step * view[0], step=whole.step * view[1], length=view[2])
     w.eta = w.eta.put(s.name, Bound(part, value))
     w.rule = "S-Partition"

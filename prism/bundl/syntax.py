@@ -33,7 +33,7 @@ their hash, so that a state of the machine can be a key.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Any, TypeVar, dataclass_transform
@@ -54,22 +54,22 @@ class Node:
 def node(cls: type[C]) -> type[C]:
     """Make a frozen dataclass with slots whose hash is kept and whose equality tries identity and hash first."""
     made = dataclass(frozen=True, slots=True)(cls)
-    names = tuple(field.name for field in fields(made))  # type: ignore[arg-type]
+    same: Callable[[Any, Any], bool] = made.__eq__  # compares tuples of fields, and those by identity first
+    code: Callable[[Any], int] = made.__hash__
+    salt = hash(made.__name__)
 
     def __hash__(self: Any) -> int:
         try:
-            return int(self._hash)
+            return self._hash  # type: ignore[no-any-return]
         except AttributeError:
-            value = hash((made.__name__, *[getattr(self, name) for name in names]))
+            value = code(self) ^ salt
             object.__setattr__(self, "_hash", value)
             return value
 
     def __eq__(self: Any, other: object) -> bool:
         if self is other:
             return True
-        if other.__class__ is not made or hash(self) != hash(other):
-            return False
-        return all(getattr(self, name) == getattr(other, name) for name in names)
+        return other.__class__ is made and hash(self) == hash(other) and same(self, other)
 
     made.__hash__ = __hash__  # type: ignore[method-assign]
     made.__eq__ = __eq__  # type: ignore[method-assign]

@@ -16,7 +16,10 @@ Place = tuple[str, int, Unit | None]  # an array's name, how deep in calls it wa
 
 
 class Array(NamedTuple):
-    """A descriptor <l, n>: its element i is cell `base + step*i` of `place`, for 0 <= i < length."""
+    """A descriptor <l, n>: its element i is cell `base + step*i` of `place`, for 0 <= i < length.
+
+    `view`: a partition said where its elements are, so some may be outside of what was allocated.
+    """
 
     place: Place
     base: int
@@ -24,6 +27,7 @@ class Array(NamedTuple):
     length: int
     element: Base
     kind: Kind
+    view: bool = False
 
 
 class InFlight(NamedTuple):

@@ -180,7 +180,7 @@ class Work:
             raise OutOfBounds(rule, f"{index} of {array.length}")
         key = (array.place, array.base + array.step * index)
         if key not in self.memory(array.kind):
-            if array.base or array.step != 1:
+            if array.view:
                 raise OutOfBounds(rule, f"a view reaches cell {key[1]}")
             raise Stuck(rule, f"{array.place[0]} has no cell {key[1]}")
         return key

@@ -6,6 +6,7 @@ can wait the closures are generators (`waiting`) under a scheduler (`machine`). 
 """
 
 from prism.interpret.errors import (
+    AssertError,
     BarrierError,
     BoundsError,
     DeadlockError,
@@ -18,6 +19,7 @@ from prism.interpret.errors import (
 from prism.interpret.machine import run
 
 __all__ = [
+    "AssertError",
     "BarrierError",
     "BoundsError",
     "DeadlockError",

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from prism.interpret.errors import DivergenceError
+from prism.interpret.errors import BoundsError, DivergenceError, MachineError, NoMeaningError, UninitialisedError
 from prism.interpret.frame import Frame, Local, Wait
 from prism.interpret.memory import Checker, IntrinsicMemory, Reference
 from prism.interpret.pointers import address_of
 from prism.interpret.scope import Eval, Scope
 from prism.interpret.values import dtype_of
 from prism.lang.intrinsics.base import Binding, Parameter
-from prism.lang.perspective import Level
-from prism.lang.tree import Apply, Array, Element, Expr, Item, Pointer, Scalar, Vector
+from prism.lang.perspective import THREAD, Level
+from prism.lang.tree import Apply, Array, Element, Expr, Item, Pointer, Scalar, Var, Vector
 from prism.lang.types import Mailbox
 
 Operand = Callable[[Frame, Any], Any]
@@ -24,12 +24,14 @@ Operand = Callable[[Frame, Any], Any]
 def compile_apply(scope: Scope, node: Apply) -> Eval:
     """An intrinsic: thread by thread, a collective of a warp, or memory."""
     if node.intrinsic.meaning is None:
-        raise TypeError(f"`{node.intrinsic.name}` has no meaning on the CPU")
+        raise no_meaning(node)
     pairs = list(zip((p for p in node.intrinsic.parameters if p.kind != "static"), node.arguments, strict=False))
     binding = _binding(node, pairs)
     if node.intrinsic.touches_memory:
         return _memory(scope, node, binding, pairs)
-    if node.intrinsic.elementwise or node.intrinsic.requires.size == 1:
+    if any(parameter.kind == "array" for parameter, _ in pairs):
+        return _fragments(scope, node, binding, pairs)
+    if node.intrinsic.elementwise or node.intrinsic.requires == THREAD:
         return _elementwise(scope, node, binding)
     return _collective(scope, node, binding)
 
@@ -104,15 +106,65 @@ def _collective(scope: Scope, node: Apply, binding: Binding) -> Eval:
             for operand, dtype in operands
         ]
         if frame.mask is True:
-            return finish(frame, np.asarray(meaning(binding, *values)).reshape(threads))
+            found = np.asarray(meaning(binding, *values))
+            found = np.broadcast_to(found, (threads // size, size, *found.shape[2:]))
+            return finish(frame, found.reshape(threads, *found.shape[2:]))
         rows = frame.mask.reshape(-1, size)
         units = rows.any(axis=1)
         if (units != rows.all(axis=1)).any():
             raise _divergence(frame, node, rows)
         found = np.asarray(meaning(binding, *[value[units] for value in values]))
-        result = np.zeros(rows.shape, found.dtype)
+        result = np.zeros((*rows.shape, *found.shape[2:]), found.dtype)
         result[units] = found
-        return finish(frame, result.reshape(threads))
+        return finish(frame, result.reshape(threads, *found.shape[2:]))
+
+    return evaluate
+
+
+def no_meaning(node: Apply) -> MachineError:
+    """Return the error of an intrinsic that only the GPU knows."""
+    name = node.intrinsic.name
+    return NoMeaningError(
+        f"`{name}` has no meaning on the reference machine: it was declared without one",
+        node.span,
+        here="applied here",
+        perspective=node.code,
+        barrier="give it one, `@intrinsic(..., meaning=...)`, or run the kernel on a GPU",
+    )
+
+
+def _whole(frame: Frame, node: Apply) -> None:
+    """Report a unit of which only a part runs a collective."""
+    if frame.mask is True or node.intrinsic.requires.level != Level.THREAD:
+        return
+    rows = frame.mask.reshape(-1, node.intrinsic.requires.size)
+    if (rows.any(axis=1) != rows.all(axis=1)).any():
+        raise _divergence(frame, node, rows)
+
+
+def _fragments(scope: Scope, node: Apply, binding: Binding, pairs: list[tuple[Parameter, Expr]]) -> Eval:
+    """A collective, or a function of each thread, on local arrays: rows of whole units, some written in place."""
+    operands = [_operand(scope, parameter, argument) for parameter, argument in pairs]
+    written = [k for k, (parameter, _) in enumerate(pairs) if parameter.kind == "array" and parameter.effect != "read"]
+    size, meaning = node.intrinsic.requires.size, node.intrinsic.meaning
+    assert meaning is not None
+
+    def evaluate(frame: Frame) -> Any:
+        _whole(frame, node)
+        lanes = frame.active()
+        values = [operand(frame, lanes) for operand in operands]
+        units = []
+        for (parameter, _), value in zip(pairs, values, strict=True):
+            if parameter.kind == "array" or (isinstance(value, np.ndarray) and value.ndim):
+                units.append(value.reshape(-1, size, *value.shape[1:]))
+            else:
+                units.append(np.broadcast_to(value, (len(lanes) // size, size)))
+        found = meaning(binding, *units)
+        for k in written:
+            _write_back(scope, frame, values[k])
+        return _spread(
+            frame, lanes, None if found is None else np.asarray(found).reshape(len(lanes), *found.shape[2:]), node
+        )
 
     return evaluate
 
@@ -136,12 +188,13 @@ def _divergence(frame: Frame, node: Apply, rows: Any) -> DivergenceError:
 def _memory(scope: Scope, node: Apply, binding: Binding, pairs: list[tuple[Parameter, Expr]]) -> Eval:
     operands = [_operand(scope, parameter, argument) for parameter, argument in pairs]
     checker = Checker(node.span, node.code) if scope.check else None
-    dtype = np.dtype(binding.scalar.numpy if binding.scalar is not None else "int32")
+    dtype = np.dtype("int32") if binding.scalar is None else dtype_of(binding.scalar)
     meaning = node.intrinsic.meaning
     assert meaning is not None
-    arrays = [k for k, (parameter, _) in enumerate(pairs) if parameter.kind == "array"]
+    arrays = [k for k, (parameter, _) in enumerate(pairs) if parameter.kind == "array" and parameter.effect != "read"]
 
     def prepare(frame: Frame) -> tuple[Any, list[Any], Any]:
+        _whole(frame, node)
         lanes = frame.active()
         values = [operand(frame, lanes) for operand in operands]
         return lanes, values, meaning(binding, IntrinsicMemory(frame, lanes, checker, dtype), *values)
@@ -182,6 +235,7 @@ class _Rows(np.ndarray[Any, Any]):
 
     local: Local
     lanes: Any
+    where: tuple[Any, ...]
 
 
 def _operand(scope: Scope, parameter: Parameter, argument: Expr) -> Operand:
@@ -194,11 +248,11 @@ def _operand(scope: Scope, parameter: Parameter, argument: Expr) -> Operand:
             return Reference(region, picked.astype(np.int64))
 
         return reference
+    if parameter.kind == "array":
+        return _array_operand(scope, parameter, argument)
     if isinstance(argument, Item) and parameter.kind == "element":
         raise TypeError(f"`{parameter.name}` takes an element of memory, not of a local array")
     value = scope.evaluate(argument)
-    if parameter.kind == "array":
-        return lambda frame, lanes: _rows(value(frame), lanes)
     dtype = dtype_of(argument.type)
 
     def picked(frame: Frame, lanes: Any) -> Any:
@@ -212,25 +266,80 @@ def _operand(scope: Scope, parameter: Parameter, argument: Expr) -> Operand:
     return picked
 
 
-def _rows(local: Local, lanes: Any) -> Any:
-    data = local.data
-    flat = (
-        data.reshape(-1, data.shape[-1]).T[lanes] if local.each else np.repeat(data.reshape(1, -1), len(lanes), axis=0)
-    )
-    rows = np.ascontiguousarray(flat).view(_Rows)
-    rows.local, rows.lanes = local, lanes
+def _array_operand(scope: Scope, parameter: Parameter, argument: Expr) -> Operand:
+    """A local array, or a row of one."""
+    assert isinstance(argument, Item | Var)
+    slot = scope.slot(argument.symbol)
+    indices = [scope.evaluate(index) for index in argument.indices] if isinstance(argument, Item) else []
+    reads = scope.check and parameter.effect != "write"
+
+    def rows(frame: Frame, lanes: Any) -> Any:
+        picked = (index(frame) for index in indices)
+        where = tuple(k[lanes] if isinstance(k, np.ndarray) else k for k in picked)
+        local: Local = frame.values[slot]
+        _check_rows(frame, argument, local, where, lanes, reads)
+        return _rows(local, where, lanes)
+
+    return rows
+
+
+def _check_rows(
+    frame: Frame, argument: Var | Item, local: Local, where: tuple[Any, ...], lanes: Any, reads: bool
+) -> None:
+    name, extents = argument.symbol.name, local.data.shape
+    perspective, block = argument.perspective, frame.block.number
+    for k, extent in zip(where, extents, strict=False):
+        values = np.broadcast_to(np.asarray(k), lanes.shape)
+        bad = (values < 0) | (values >= extent)
+        if bad.any():
+            at = int(bad.argmax())
+            text = f"index {int(values[at])} is outside `{name}`, which has {extent} rows there"
+            raise BoundsError(
+                text, argument.span, here="this row", thread=int(lanes[at]), perspective=perspective, block=block
+            )
+    if reads and local.initialised is not None:
+        known = _gather(local, local.initialised, where, lanes)
+        if not known.all():
+            lane = int(lanes[int(np.argmin(known.all(axis=1)))])
+            text = f"`{name}` is read where nothing was written"
+            raise UninitialisedError(
+                text, argument.span, here="read here", thread=lane, perspective=perspective, block=block
+            )
+
+
+def _gather(local: Local, data: Any, where: tuple[Any, ...], lanes: Any) -> Any:
+    """Return a row of an array for each of these threads, flat."""
+    if not local.each:
+        found = data[where]
+        varies = any(isinstance(k, np.ndarray) for k in where)
+        return found.reshape(len(lanes), -1) if varies else np.repeat(found.reshape(1, -1), len(lanes), axis=0)
+    if any(isinstance(k, np.ndarray) for k in where):
+        rest = (slice(None),) * (data.ndim - 1 - len(where))
+        return np.moveaxis(data, -1, len(where))[(*where, lanes, *rest)].reshape(len(lanes), -1)
+    found = data[where]
+    return found.reshape(-1, found.shape[-1]).T[lanes]
+
+
+def _rows(local: Local, where: tuple[Any, ...], lanes: Any) -> Any:
+    rows = np.array(_gather(local, local.data, where, lanes), order="C").view(_Rows)
+    rows.local, rows.lanes, rows.where = local, lanes, where
     return rows
 
 
 def _write_back(scope: Scope, frame: Frame, rows: Any) -> None:
-    local, lanes = rows.local, rows.lanes
+    local, lanes, where = rows.local, rows.lanes, rows.where
     values = np.asarray(rows)
-    if not local.each:
-        local.data[...] = values[0].reshape(local.data.shape)
-    else:
-        local.data.reshape(-1, local.data.shape[-1])[:, lanes] = values.T
+    if local.each:
+        moved = np.moveaxis(local.data, -1, len(where))
+        rest = (slice(None),) * (moved.ndim - 1 - len(where))
+        moved[(*where, lanes, *rest)] = values.reshape(len(lanes), *moved.shape[len(where) + 1 :])
+        if local.initialised is not None:
+            np.moveaxis(local.initialised, -1, len(where))[(*where, lanes, *rest)] = True
+        return
+    first = tuple(k[0] if isinstance(k, np.ndarray) else k for k in where)
+    local.data[first] = values[0].reshape(local.data[first].shape)
     if local.initialised is not None:
-        local.initialised[..., lanes if local.each else slice(None)] = True
+        local.initialised[first] = True
 
 
 def _spread(frame: Frame, lanes: Any, found: Any, node: Apply) -> Any:

@@ -11,9 +11,9 @@ from prism.interpret.barriers import agreement
 from prism.interpret.errors import BoundsError
 from prism.interpret.expressions import local_checker, local_of, outside_local
 from prism.interpret.frame import Frame, Local, make_local
-from prism.interpret.lanes import Mask, union
-from prism.interpret.memory import Address, Checker, Region, typed
-from prism.interpret.pointers import address_of
+from prism.interpret.lanes import Mask, minus, union
+from prism.interpret.memory import Address, Checker, Region, mixed, typed
+from prism.interpret.pointers import address_of, apart
 from prism.interpret.scope import Eval, Run, Scope
 from prism.interpret.values import dtype_of, merge
 from prism.lang.perspective import Level
@@ -27,6 +27,7 @@ from prism.lang.tree import (
     Pointer,
     Scalar,
     SharedDeclare,
+    Stmt,
     Symbol,
     Var,
     Vector,
@@ -44,7 +45,7 @@ def compile_declare(scope: Scope, statement: Declare) -> Run:
     if isinstance(symbol.type, Array):
         return _declare_array(scope, statement, symbol.type)
     if statement.value is not None:
-        return _store_variable(scope, symbol, scope.keep(statement.value), statement, fresh=True)
+        return store_value(scope, symbol, scope.keep(statement.value), statement, fresh=True)
     slot, check = scope.slot(symbol), scope.check
     dtype = dtype_of(symbol.type) if isinstance(symbol.type, Scalar | Vector) else None
     each, length = per_thread(symbol), symbol.type.length if isinstance(symbol.type, Vector) else 0
@@ -122,7 +123,7 @@ def compile_assign(scope: Scope, statement: Assign) -> Run:
     """`target = value`: the value is evaluated first."""
     match statement.target:
         case Var():
-            return _store_variable(scope, statement.target.symbol, scope.keep(statement.value), statement)
+            return store_value(scope, statement.target.symbol, scope.keep(statement.value), statement)
         case Item():
             return _store_item(scope, statement.target, scope.evaluate(statement.value))
         case Element():
@@ -133,10 +134,11 @@ def compile_assign(scope: Scope, statement: Assign) -> Run:
             raise TypeError(f"{type(other).__name__} is no target")
 
 
-def _store_variable(scope: Scope, symbol: Symbol, value: Eval, node: Assign | Declare, *, fresh: bool = False) -> Run:
+def store_value(scope: Scope, symbol: Symbol, value: Eval, node: Stmt, *, fresh: bool = False) -> Run:
+    """Return the closure that gives a variable a value, for the threads that run now."""
     slot, each = scope.slot(symbol), per_thread(symbol)
     type_ = symbol.type if isinstance(symbol.type, Scalar | Vector) else None
-    scalar = isinstance(symbol.type, Scalar)
+    scalar, pointer = isinstance(symbol.type, Scalar), isinstance(symbol.type, Pointer)
     agree = agreement(scope, symbol.perspective, node.span, f"value of `{symbol.name}`")
 
     def run(frame: Frame) -> bool:
@@ -146,8 +148,12 @@ def _store_variable(scope: Scope, symbol: Symbol, value: Eval, node: Assign | De
         if not each:
             if scalar and isinstance(found, np.ndarray):
                 found = found[frame.first()].item()
-        elif frame.mask is not True and type_ is not None and not fresh:
-            found = merge(frame.mask, found, frame.values[slot], type_)
+        elif frame.mask is not True and not fresh:
+            old = frame.values[slot]
+            if type_ is not None:
+                found = merge(frame.mask, found, old, type_)
+            elif pointer:
+                found = mixed((frame.mask, found), (minus(True, frame.mask), old))
         frame.values[slot] = found
         if frame.holes:
             _fill(frame, slot, fresh or not each)
@@ -226,7 +232,7 @@ def _store_element(scope: Scope, target: Element, value: Eval) -> Run:
             raise outside(target, frame, region, str(error)) from None
         return False
 
-    return run
+    return apart(scope, target, run)
 
 
 def _many(found: Any, region: Region) -> bool:

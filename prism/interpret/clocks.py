@@ -50,6 +50,8 @@ class Clocks:
         self._numbers: dict[Site, int] = {}
         self._foreign = np.zeros(blocks, bool)
         self._released: dict[tuple[int, int], Any] = {}
+        self._shown: dict[int, Any] = {}  # what a thread had done when it last met a release fence
+        self._seen: dict[int, Any] = {}  # what its relaxed reads since have seen released
 
     def site(self, site: Site) -> int:
         """Return a number for a place in the program."""
@@ -81,6 +83,33 @@ class Clocks:
         if row is not None:
             np.maximum(self.known[thread], row, out=self.known[thread])
             self._foreign[thread // self.threads] = True
+
+    def fence(self, thread: int, order: str) -> None:
+        """Order by the relaxed accesses before an acquire fence, and after a release fence."""
+        if order != "release" and thread in self._seen:
+            np.maximum(self.known[thread], self._seen[thread], out=self.known[thread])
+            self._foreign[thread // self.threads] = True
+        if order != "acquire":
+            self._shown[thread] = self.known[thread].copy()
+            self._step(np.array([thread]))
+
+    def fences(self, how: str) -> bool:
+        """Whether there is anything that `saw` or `show` would note."""
+        return bool(self._released if how == "saw" else self._shown)
+
+    def saw(self, shadow: int, location: int, thread: int) -> None:
+        """Note a relaxed read: what was released at the location is ordered before the next acquire fence."""
+        row = self._released.get((shadow, location))
+        if row is not None:
+            before = self._seen.get(thread)
+            self._seen[thread] = row.copy() if before is None else np.maximum(before, row)
+
+    def show(self, shadow: int, location: int, thread: int) -> None:
+        """Note a relaxed write: it releases what the thread had done at its last release fence."""
+        row = self._shown.get(thread)
+        if row is not None:
+            before = self._released.get((shadow, location))
+            self._released[shadow, location] = row.copy() if before is None else np.maximum(row, before)
 
     def _step(self, numbers: Any) -> None:
         self.known[numbers, numbers] += 1

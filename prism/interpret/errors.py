@@ -112,3 +112,21 @@ class BarrierError(MachineError):
     """A barrier that not all threads of its unit meet."""
 
     code = "machine-barrier"
+
+
+class AssertError(MachineError):
+    """An `assert_` that does not hold."""
+
+    code = "machine-assert"
+
+
+class NoMeaningError(MachineError):
+    """An intrinsic that says nothing of what it means on the CPU."""
+
+    code = "machine-meaning"
+
+
+class SpaceError(MachineError):
+    """An access that needs global or shared memory, to the other."""
+
+    code = "machine-space"

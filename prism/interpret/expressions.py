@@ -11,8 +11,8 @@ from prism.interpret.calls import compile_call
 from prism.interpret.errors import BoundsError, UninitialisedError
 from prism.interpret.frame import Frame, Local
 from prism.interpret.lanes import both, minus
-from prism.interpret.memory import Checker
-from prism.interpret.pointers import address_of, pointer_value
+from prism.interpret.memory import Checker, mixed
+from prism.interpret.pointers import address_of, apart, pointer_value
 from prism.interpret.scope import Eval, Scope
 from prism.interpret.values import binary, cast, merge, unary, wrap
 from prism.lang.perspective import Level
@@ -159,6 +159,8 @@ def compile_select(scope: Scope, node: Select) -> Eval:
     then, otherwise = scope.evaluate(node.then), scope.evaluate(node.otherwise)
     pure = is_pure(scope, node.then) and is_pure(scope, node.otherwise)
     type_ = node.type
+    if isinstance(type_, Pointer):
+        return _select_pointer(condition, then, otherwise)
     assert isinstance(type_, Scalar | Vector)
 
     def evaluate(frame: Frame) -> Any:
@@ -180,6 +182,16 @@ def compile_select(scope: Scope, node: Select) -> Eval:
         return merge(chosen, first, second, type_)
 
     return evaluate
+
+
+def _select_pointer(condition: Eval, then: Eval, otherwise: Eval) -> Eval:
+    def chosen(frame: Frame) -> Any:
+        which = condition(frame)
+        if not isinstance(which, np.ndarray):
+            return then(frame) if which else otherwise(frame)
+        return mixed((which, then(frame)), (~which, otherwise(frame)))
+
+    return chosen
 
 
 def compile_cast(scope: Scope, node: Cast) -> Eval:
@@ -352,4 +364,4 @@ def compile_element(scope: Scope, node: Element) -> Eval:
                 f"`{region.name}`: {error}", node.span, perspective=node.perspective, block=frame.block.number
             ) from None
 
-    return load
+    return apart(scope, node, load)

@@ -9,6 +9,7 @@ import numpy as np
 
 from prism.interpret.clocks import Clocks, Shadow
 from prism.interpret.lanes import Lanes, Mask
+from prism.interpret.values import dtype_of
 from prism.lang.diagnostics import Span
 from prism.lang.types import Array, Vector
 
@@ -69,8 +70,8 @@ def make_local(type_: Array, each: bool, threads: int, check: bool) -> Local:
     shape = (*type_.shape, threads) if each else type_.shape
     initialised = np.zeros(shape, bool) if check else None
     if isinstance(element, Vector):
-        return Local(np.zeros((*shape, element.length), element.element.numpy), each, initialised)
-    return Local(np.zeros(shape, element.numpy), each, initialised)
+        return Local(np.zeros((*shape, element.length), dtype_of(element)), each, initialised)
+    return Local(np.zeros(shape, dtype_of(element)), each, initialised)
 
 
 class Frame:

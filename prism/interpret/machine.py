@@ -141,7 +141,7 @@ def _shadow_regions(clocks: Clocks, regions: list[tuple[Symbol, Region]]) -> Non
             continue
         first = cluster[0][1].address
         last = max(region.address + region.data.nbytes for _, region in cluster)
-        granule = math.gcd(*(g for _, r in cluster for g in (r.address - first, r.data.dtype.itemsize)))
+        granule = math.gcd(*(g for _, r in cluster for g in (r.address - first, r.data.itemsize)))
         shadow = Shadow(clocks, max(1, (last - first) // granule), granule, initialised=True)
         for _, region in cluster:
             region.shadow, region.first = shadow, (region.address - first) // granule

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from prism.interpret.clocks import Conflict, Shadow, Site
-from prism.interpret.errors import BoundsError, MisalignedError, RaceError, UninitialisedError
+from prism.interpret.errors import BoundsError, MisalignedError, RaceError, SpaceError, UninitialisedError
 from prism.interpret.frame import Frame
+from prism.interpret.lanes import both
 from prism.lang.diagnostics import Span
-from prism.lang.types import Mailbox, Pointer, Scalar, Vector
+from prism.lang.shorts import bf16_bits, bf16_values
+from prism.lang.types import BFLOAT16, Mailbox, Pointer, Scalar, Vector
 
 
 @dataclass(slots=True)
@@ -42,6 +44,24 @@ class Address:
 
 
 @dataclass(slots=True)
+class Mixed:
+    """A pointer's value where threads that run in step hold different ones: each part's mask, and its address."""
+
+    parts: list[tuple[Any, Address]]
+
+
+def mixed(*parts: tuple[Any, Any]) -> Any:
+    """Return the pointer that each mask's threads hold."""
+    flat: list[tuple[Any, Address]] = []
+    for mask, value in parts:
+        if isinstance(value, Mixed):
+            flat.extend((inside, address) for m, address in value.parts if (inside := both(mask, m)) is not False)
+        elif value is not None and mask is not False:
+            flat.append((mask, value))
+    return flat[0][1] if len(flat) == 1 else Mixed(flat)
+
+
+@dataclass(slots=True)
 class Reference:
     """An element operand of an intrinsic: for each active thread an address."""
 
@@ -53,13 +73,44 @@ def typed(data: Any, element: Scalar | Vector | Mailbox) -> Any:
     """Return bytes as elements."""
     match element:
         case Vector():
-            return data.view(element.element.numpy).reshape(-1, element.length)
+            return stored(data.view(element.element.numpy).reshape(-1, element.length), element.element)
         case Mailbox():
             if element.bytes == 8:
                 return data.view(np.dtype([("value", "u4"), ("tag", "u4")]))
             return data.view(np.dtype([("value", "u8"), ("tag", "u8")]))
         case _:
-            return data.view(element.numpy)
+            return stored(data.view(element.numpy), element)
+
+
+def stored(data: Any, scalar: Scalar) -> Any:
+    """Return stored elements as what they mean: bfloat16 is kept as bits."""
+    return BrainArray(data) if scalar == BFLOAT16 else data
+
+
+class BrainArray:
+    """Memory that holds the bits of bfloat16 numbers: elements are read and written as float32."""
+
+    __slots__ = ("bits", "ndim", "shape")
+    dtype = np.dtype(np.float32)
+    itemsize = 2
+
+    def __init__(self, bits: Any) -> None:
+        self.bits, self.ndim, self.shape = bits, bits.ndim, bits.shape
+
+    def __len__(self) -> int:
+        return len(self.bits)
+
+    def __getitem__(self, index: Any) -> Any:
+        found = bf16_values(self.bits[index])
+        return found if found.ndim else found[()]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.bits[index] = bf16_bits(value)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return int(self.bits.nbytes)
 
 
 def region_of(name: str, array: Any, pointer: Pointer) -> Region:
@@ -72,6 +123,8 @@ def region_of(name: str, array: Any, pointer: Pointer) -> Region:
     if not pointer.const and not array.flags.writeable:
         raise ValueError(f"`{name}` is written, but its array is read-only")
     scalar = None if isinstance(element, Mailbox) else element.element if isinstance(element, Vector) else element
+    if scalar == BFLOAT16 and array.dtype.name == "bfloat16":
+        array = array.view(np.uint16)
     if scalar is not None and array.dtype != np.dtype(scalar.numpy):
         raise TypeError(f"`{name}` takes an array of {scalar}, not {array.dtype}")
     data = typed(array.reshape(-1), element)
@@ -156,11 +209,13 @@ class Checker:
             perspective=self.perspective,
             thread=lane,
             block=block,
-            barrier=_remedy(block == other_block, lane, other),
+            barrier=_remedy(block == other_block, lane, other, before.span == self.span),
         )
 
 
-def _remedy(same_block: bool, one: int, two: int) -> str:
+def _remedy(same_block: bool, one: int, two: int, same_line: bool) -> str:
+    if same_line:
+        return "one access by two threads, which no barrier can part: give each thread elements of its own"
     if not same_block:
         return (
             "no barrier joins two blocks: let one kernel write and the next read, or pass the value through a mailbox"
@@ -179,54 +234,105 @@ class IntrinsicMemory:
     def __init__(self, frame: Frame, lanes: Any, checker: Checker | None, dtype: np.dtype[Any]) -> None:
         self.frame, self.lanes, self.checker, self.dtype = frame, lanes, checker, dtype
 
-    def _at(self, reference: Reference, offset: Any, kind: str, atomic: bool) -> Any:
-        index = reference.index + np.asarray(offset, np.int64)
+    def _at(self, reference: Reference, offset: Any, kind: str, atomic: bool, where: Any = None) -> Any:
+        index, lanes = reference.index + np.asarray(offset, np.int64), self.lanes
+        if where is not None:
+            index, lanes = index[where], lanes[where]
         if self.checker is not None:
-            self.checker.access(self.frame, reference.region, index, self.lanes, kind, atomic)
+            self.checker.access(self.frame, reference.region, index, lanes, kind, atomic)
         return index
 
-    def load(self, reference: Reference, offset: Any = 0, atomic: bool = False) -> Any:
+    def load(self, reference: Reference, offset: Any = 0, atomic: bool = False, where: Any = None) -> Any:
         """Read one element a thread."""
-        return reference.region.data[self._at(reference, offset, "read", atomic)]
-
-    def store(self, reference: Reference, value: Any, offset: Any = 0, atomic: bool = False) -> None:
-        """Write one element a thread."""
-        reference.region.data[self._at(reference, offset, "write", atomic)] = value
+        index = self._at(reference, offset, "read", atomic, where)
         if atomic:
-            self.frame.block.machine.progress += 1
+            self._meet(reference.region, index, "saw")
+        found = reference.region.data[index]
+        if where is None:
+            return found
+        result = np.zeros(len(where), found.dtype)
+        result[where] = found
+        return result
 
-    def add(self, reference: Reference, value: Any, order: str) -> Any:
-        """Add atomically, thread after thread, and return the values before."""
-        index = self._at(reference, 0, "update", True)
-        data = reference.region.data
-        values = np.broadcast_to(np.asarray(value, data.dtype), index.shape)
+    def store(self, reference: Reference, value: Any, offset: Any = 0, atomic: bool = False, where: Any = None) -> None:
+        """Write one element a thread."""
+        index = self._at(reference, offset, "write", atomic, where)
+        if atomic:
+            self._meet(reference.region, index, "show")
+            self.frame.block.machine.progress += 1
+        reference.region.data[index] = value if where is None or np.ndim(value) == 0 else np.asarray(value)[where]
+
+    def update(self, reference: Reference, step: Callable[[Any, int], Any], order: str) -> Any:
+        """Replace each thread's element by `step(element, k)`, thread after thread, and return the values before."""
+        index, data = self._at(reference, 0, "update", True), reference.region.data
         before = np.empty(index.shape, data.dtype)
+        self._meet(reference.region, index, "saw")
+        self._meet(reference.region, index, "show")
         self._order(reference.region, index, order)
+        changed = False
         for k, at in enumerate(index):
             before[k] = data[at]
-            data[at] += values[k]
-        self.frame.block.machine.progress += 1
+            data[at] = step(before[k], k)
+            changed = changed or data[at] != before[k]
+        self.frame.block.machine.progress += bool(changed)
         return before
+
+    def order(self, reference: Reference, order: str) -> None:
+        """Order what these threads did before (release), or do next (acquire), by their elements."""
+        self._order(reference.region, reference.index, order)
+
+    def fence(self, order: str) -> None:
+        """Order by the atomic accesses that stand before it (acquire) or come after it (release)."""
+        clocks = self.frame.block.machine.clocks
+        if clocks is None:
+            return
+        for lane in self.lanes:
+            clocks.fence(self._thread(lane), order)
+
+    def _thread(self, lane: Any) -> int:
+        return self.frame.block.number * self.frame.block.machine.threads + int(lane)
+
+    def _meet(self, region: Region, index: Any, how: str) -> None:
+        """Note what relaxed accesses saw or showed, which fences of their threads make an order."""
+        if region.shadow is None or not region.shadow.clocks.fences(how):
+            return
+        meet = getattr(region.shadow.clocks, how)
+        for lane, at in zip(self.lanes, index, strict=False):
+            meet(region.shadow.number, region.first + int(at) * region.width, self._thread(lane))
 
     def _order(self, region: Region, index: Any, order: str) -> None:
         if region.shadow is None or order == "relaxed":
             return
-        first = self.frame.block.number * self.frame.block.machine.threads
         clocks, number = region.shadow.clocks, region.shadow.number
         for lane, at in zip(self.lanes, index, strict=True):
-            location, thread = region.first + int(at) * region.width, first + int(lane)
+            location, thread = region.first + int(at) * region.width, self._thread(lane)
             if order in ("acquire", "acq_rel"):
                 clocks.acquire(number, location, thread)
             if order in ("release", "acq_rel"):
                 clocks.release(number, location, thread)
 
-    def align(self, reference: Reference, elements: int) -> None:
+    def require(self, reference: Reference, space: str) -> None:
+        """Report memory of another space."""
+        region = reference.region
+        if self.checker is not None and region.shared != (space == "shared"):
+            raise SpaceError(
+                f"`{region.name}` is {'shared' if region.shared else 'global'} memory, and this access needs {space} memory",
+                self.checker.span,
+                here="accessed here",
+                perspective=self.checker.perspective,
+                thread=int(self.lanes[0]),
+                block=self.frame.block.number,
+            )
+
+    def align(self, reference: Reference, elements: int, where: Any = None) -> None:
         """Report an address that is no multiple of `elements` elements."""
         if self.checker is None:
             return
         region = reference.region
-        size = region.data.dtype.itemsize
+        size = region.data.itemsize
         bad = (region.address + reference.index * size) % (elements * size) != 0
+        if where is not None:
+            bad &= where
         if bad.any():
             at = int(bad.argmax())
             raise MisalignedError(

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from prism.interpret.errors import BoundsError
+from prism.interpret.errors import BoundsError, UninitialisedError
 from prism.interpret.frame import Frame
-from prism.interpret.memory import Address, Region
+from prism.interpret.lanes import both
+from prism.interpret.memory import Address, Mixed, Region
 from prism.interpret.scope import Eval, Scope
-from prism.lang.tree import Element, Pointer, Symbol
+from prism.interpret.values import merge
+from prism.lang.tree import Element, Pointer, Scalar, Symbol, Vector
 
 Locate = Callable[[Frame], tuple[Region, Any]]
 
@@ -27,13 +29,56 @@ def _locate(scope: Scope, symbol: Symbol, indices: list[Eval], node: Element | N
     index = indices[0] if len(indices) == 1 else _flatten(scope, root, indices, node)
 
     def locate(frame: Frame) -> tuple[Region, Any]:
-        address: Address = frame.values[slot]
+        address: Any = frame.values[slot]
+        if type(address) is not Address:
+            address = _one(frame, address, root, node)
         at = index(frame)
         if address.map is not None:
             at = address.map(frame, (at,))
         return address.region, at
 
     return locate
+
+
+def _one(frame: Frame, address: Mixed | None, root: Symbol, node: Element | None) -> Address:
+    """Return the one address that the threads that run now hold."""
+    span = node.span if node is not None else root.span
+    held = [] if address is None else [a for mask, a in address.parts if both(frame.mask, mask) is not False]
+    if len(held) == 1:
+        return held[0]
+    what = "is used before it points to anything" if not held else "points to different objects in threads that run together"
+    raise UninitialisedError(
+        f"`{root.name}` {what}", span, here="used here", perspective=root.perspective, thread=frame.first(),
+        block=frame.block.number,
+    )  # fmt: skip
+
+
+def apart(scope: Scope, node: Element, one: Eval) -> Eval:
+    """Return an access that is made for each part of the threads that hold one pointer, where they hold several."""
+    root = node.symbol.root()
+    if root.parameter and not scope.assigns(root):
+        return one
+    slot, type_ = scope.slot(root), node.type
+
+    def every(frame: Frame) -> Any:
+        address = frame.values[slot]
+        if type(address) is not Mixed:
+            return one(frame)
+        mask, result = frame.mask, None
+        for part, held in address.parts:
+            here = both(mask, part)
+            if here is False:
+                continue
+            frame.mask, frame.values[slot] = here, held
+            found = one(frame)
+            if result is None or not isinstance(type_, Scalar | Vector) or isinstance(found, bool):
+                result = found
+            else:
+                result = merge(here, found, result, type_)
+        frame.mask, frame.values[slot] = mask, address
+        return result
+
+    return every
 
 
 def _through_views(scope: Scope, symbol: Symbol, indices: list[Eval]) -> tuple[Symbol, list[Eval]]:

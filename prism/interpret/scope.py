@@ -13,6 +13,7 @@ from prism.lang.perspective import Perspective
 from prism.lang.plan import Layout, Program
 from prism.lang.tree import (
     Apply,
+    Assign,
     Body,
     Call,
     Cast,
@@ -25,6 +26,7 @@ from prism.lang.tree import (
     Select,
     Stmt,
     Symbol,
+    Var,
     Vector,
     While,
     children,
@@ -95,6 +97,7 @@ class Scope:
     waits: list[Callable[[Frame], Generator[None, None, None]]] = field(default_factory=list)
     origins: dict[Symbol, int] = field(default_factory=dict)  # where a view's scope keeps who opened it
     origin: int | None = None
+    assigned: frozenset[Symbol] | None = None
     count: int = 0
     live: int = 0
     high: int = 0
@@ -120,6 +123,12 @@ class Scope:
 
         return copied
 
+    def assigns(self, symbol: Symbol) -> bool:
+        """Whether the function assigns a variable."""
+        if self.assigned is None:
+            self.assigned = frozenset(_assigned(self.function.body))
+        return symbol in self.assigned
+
     def slot(self, symbol: Symbol) -> int:
         """Return the slot of a variable."""
         if symbol not in self.slots:
@@ -130,6 +139,14 @@ class Scope:
         """Return a slot that no variable has."""
         self.count += 1
         return self.count - 1
+
+
+def _assigned(body: Body) -> Iterator[Symbol]:
+    for statement in body:
+        if isinstance(statement, Assign) and isinstance(statement.target, Var):
+            yield statement.target.symbol
+        for inner in children(statement):
+            yield from _assigned(inner)
 
 
 def parts(node: Stmt | Expr) -> Iterator[Stmt | Expr]:
@@ -149,7 +166,7 @@ def spins(loop: While) -> bool:
 
 def _polls(node: Stmt | Expr) -> bool:
     if isinstance(node, Apply) and any(
-        p.atomic and p.effect == "read" and not p.mailbox for p in node.intrinsic.parameters
+        p.atomic and p.effect in ("read", "update") and not p.mailbox for p in node.intrinsic.parameters
     ):
         return True
     return any(_polls(part) for part in parts(node))

@@ -16,10 +16,14 @@ from prism.interpret.barriers import agreement, barriers_before
 from prism.interpret.calls import narrow
 from prism.interpret.frame import Frame
 from prism.interpret.lanes import both, minus, union
+from prism.interpret.memory import mixed
+from prism.interpret.raw import compile_unsafe
 from prism.interpret.scope import Eval, Piece, Run, Scope, uses
+from prism.interpret.speak import compile_assert, compile_print
 from prism.interpret.values import merge
 from prism.lang.perspective import Level
 from prism.lang.tree import (
+    Assert,
     Assign,
     Body,
     Break,
@@ -33,11 +37,13 @@ from prism.lang.tree import (
     Id,
     If,
     Partition,
+    Print,
     Return,
     Scalar,
     SharedDeclare,
     Split,
     Stmt,
+    Unsafe,
     Vector,
     While,
     operands,
@@ -102,6 +108,12 @@ def _dispatch(scope: Scope, statement: Stmt) -> Piece:  # noqa: C901
             return compile_split(scope, statement)
         case Partition() | Claim():
             return compile_view(scope, statement)
+        case Assert():
+            return Piece(compile_assert(scope, statement))
+        case Print():
+            return Piece(compile_print(scope, statement))
+        case Unsafe():
+            return Piece(compile_unsafe(scope, statement))
 
 
 def compile_evaluate(scope: Scope, statement: Evaluate) -> Piece:
@@ -282,6 +294,8 @@ def compile_return(scope: Scope, statement: Return) -> Piece:
         found = value(frame)
         if frame.mask is not True and frame.result is not None and isinstance(type_, Scalar | Vector):
             found = merge(frame.mask, found, frame.result, type_)
+        elif frame.mask is not True and frame.result is not None:
+            found = mixed((frame.mask, found), (minus(True, frame.mask), frame.result))
         frame.result = found
         return True
 

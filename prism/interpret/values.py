@@ -12,18 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from prism.lang.types import Scalar, Type, Vector
+from prism.lang.shorts import round_bf16, round_short
+from prism.lang.types import BFLOAT16, Scalar, Type, Vector
 
 Value = Any
 Operation = Callable[[Any, Any], Any]
 
 
 def dtype_of(type_: Type) -> np.dtype[Any]:
-    """Return NumPy's dtype of a scalar, or of a vector's components."""
+    """Return NumPy's dtype of a scalar's values, or of a vector's components: of bfloat16 they are held as float32."""
     if isinstance(type_, Vector):
-        return np.dtype(type_.element.numpy)
+        return dtype_of(type_.element)
     if isinstance(type_, Scalar):
-        return np.dtype(type_.numpy)
+        return np.dtype(np.float32 if type_ == BFLOAT16 else type_.numpy)
     raise TypeError(f"{type_} has no values")
 
 
@@ -38,7 +39,14 @@ def wrap(scalar: Scalar) -> Callable[[Any], Any]:
         case "uint":
             return lambda x: x & mask
         case _:
+            if scalar.short:
+                return lambda x: round_short(x, scalar)
             return (lambda x: float(np.float32(x))) if scalar.bits == 32 else float
+
+
+def fitted(scalar: Scalar, many: Operation) -> Operation:
+    """Return an operation on arrays with its results rounded to the type, where NumPy's own type is wider."""
+    return (lambda a, b: round_bf16(many(a, b))) if scalar == BFLOAT16 else many
 
 
 # -- division -------------------------------------------------------------------------------------------------------------
@@ -97,7 +105,7 @@ def binary(op: str, scalar: Scalar) -> Operation:
         return _division(op, scalar)
     one, many = _ARITHMETIC[op]
     narrow = wrap(scalar)
-    return _either(lambda a, b: narrow(one(a, b)), many)
+    return _either(lambda a, b: narrow(one(a, b)), fitted(scalar, many))
 
 
 def _either(one: Operation, many: Operation) -> Operation:
@@ -115,14 +123,14 @@ def _division(op: str, scalar: Scalar) -> Operation:
     narrow = wrap(scalar)
     if scalar.kind == "float":
         one, many = (_divide_float, np.divide) if op == "/" else (_remain_float, np.fmod)
-        return _either(lambda a, b: narrow(one(a, b)), many)
+        return _either(lambda a, b: narrow(one(a, b)), fitted(scalar, many))
     if op == "%":
         return _either(_remain_int, np.fmod)
     return _either(lambda a, b: narrow(_divide_int(a, b)), np.floor_divide if scalar.kind == "uint" else _divide_ints)
 
 
 def _shift(op: str, scalar: Scalar) -> Operation:
-    narrow, bits, dtype = wrap(scalar), scalar.bits, np.dtype(scalar.numpy)
+    narrow, bits, dtype = wrap(scalar), scalar.bits, dtype_of(scalar)
     step, many = (operator.lshift, np.left_shift) if op == "<<" else (operator.rshift, np.right_shift)
 
     def apply(a: Any, b: Any) -> Any:
@@ -150,18 +158,28 @@ def unary(op: str, scalar: Scalar) -> Callable[[Any], Any]:
 
 def cast(source: Scalar, target: Scalar) -> Callable[[Any], Any]:
     """Return C's conversion; a float out of an integer's range saturates and NaN gives 0, as on the GPU."""
-    dtype = np.dtype(target.numpy)
+    dtype = dtype_of(target)
     if source == target:
         return lambda a: a
     if source.kind == "float" and target.integral:
         return lambda a: _saturate(a, dtype) if isinstance(a, np.ndarray) else int(_saturate(np.asarray(a), dtype))
     if target.kind == "bool":
         return lambda a: a != 0
+    if target == BFLOAT16:
+        exact = np.float32 if source.kind == "float" and source.bits < 64 else np.float64
+        return lambda a: round_bf16(a.astype(exact)) if isinstance(a, np.ndarray) else float(round_bf16(exact(a)))
     if target.kind == "float":
-        here = np.dtype(source.numpy)
-        return lambda a: a.astype(dtype) if isinstance(a, np.ndarray) else float(np.asarray(a, here).astype(dtype))
+        here = dtype_of(source)
+        return lambda a: _to_float(a, here, dtype)
     narrow = wrap(target)
     return lambda a: a.astype(dtype) if isinstance(a, np.ndarray) else narrow(int(a))
+
+
+def _to_float(value: Any, source: np.dtype[Any], target: np.dtype[Any]) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.astype(target)
+    with np.errstate(all="ignore"):
+        return float(np.asarray(value, source).astype(target))
 
 
 def _saturate(values: Any, dtype: np.dtype[Any]) -> Any:

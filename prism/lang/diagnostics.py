@@ -139,6 +139,14 @@ def source_lines(file: str) -> list[str]:
     return _SOURCES.get(file) or [line.rstrip("\r\n") for line in linecache.getlines(file)]
 
 
+def source_text(span: Span, otherwise: str = "...") -> str:
+    """Return the text that lies on a span of one line; `otherwise` of several lines, or where the source is unknown."""
+    lines = source_lines(span.file)
+    if span.end_line != span.line or span.line > len(lines):
+        return otherwise
+    return lines[span.line - 1][span.column : span.end_column] or otherwise
+
+
 # -- Printing ---------------------------------------------------------------------------------------------------------
 
 _COLOURS = {"error": "1;31", "bold": "1", "frame": "1;34", "primary": "1;31", "secondary": "1;34"}

@@ -7,6 +7,7 @@ concerns are one unit of the deepest level that the two chains share (`related`)
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -28,10 +29,12 @@ from prism.lang.tree import (
     Function,
     Partition,
     Pointer,
+    Return,
     Select,
     SharedDeclare,
     Stmt,
     Symbol,
+    Unsafe,
     Var,
     View,
     children,
@@ -136,6 +139,11 @@ class Use:
 
 def uses(statement: Stmt) -> Iterator[Use]:
     """Yield what a statement itself touches, in evaluation order (not what statements inside it do)."""
+    if isinstance(statement, Unsafe):
+        for element, kind in statement.accesses:
+            yield from (use for index in _indices(element) for use in _uses(index))
+            yield Use(element, kind, exact=False)
+        return
     target = statement.target if isinstance(statement, Assign) else None
     for expression in expressions(statement):
         if expression is target and isinstance(expression, Element):
@@ -184,7 +192,6 @@ def _indices(element: Element) -> Iterator[Expr]:
 def _apply(apply: Apply, conditional: bool) -> Iterator[Use]:
     """Its plain operands first, then its memory operands, as their parameters declare."""
     parameters = [p for p in apply.intrinsic.parameters if p.kind != "static"]
-    exact = not apply.statics and all(p.kind not in ("static", "vector") for p in apply.intrinsic.parameters)
     memory: list[Use] = []
     for parameter, argument in zip(parameters, apply.arguments, strict=False):
         if parameter.kind == "element" and isinstance(argument, Element):
@@ -192,7 +199,7 @@ def _apply(apply: Apply, conditional: bool) -> Iterator[Use]:
                 yield from _uses(index, conditional)
             quiet = parameter.atomic or parameter.mailbox
             kind = "atomic" if quiet else "read" if parameter.effect == "read" else "write"
-            memory.append(Use(argument, kind, exact, conditional))
+            memory.append(Use(argument, kind, parameter.exact, conditional))
         else:
             yield from _uses(argument, conditional)
     yield from memory
@@ -442,8 +449,29 @@ def _pointers(expression: Expr) -> Iterator[Symbol]:
         case Select(then=then, otherwise=otherwise):
             yield from _pointers(then)
             yield from _pointers(otherwise)
+        case Call(function=function, arguments=arguments):
+            returned = _returned(function)
+            for parameter, argument in zip(function.parameters, arguments, strict=False):
+                if parameter in returned:
+                    yield from _pointers(argument)
         case _:
             pass
+
+
+@functools.cache
+def _returned(function: Function) -> frozenset[Symbol]:
+    """Return the parameters that a function's result may be, whatever the order of its assignments."""
+    sources: dict[Symbol, set[Symbol]] = {}
+    found: set[Symbol] = set()
+    for statement in races.statements(function.body):
+        change = pointer_change(statement)
+        if change is not None:
+            sources.setdefault(change[0], set()).update(change[1])
+        if isinstance(statement, Return) and statement.value is not None and isinstance(statement.value.type, Pointer):
+            found.update(_pointers(statement.value))
+    while more := {root for symbol in found for root in (symbol.root(), *sources.get(symbol, ()))} - found:
+        found |= more
+    return frozenset(symbol for symbol in found if symbol.parameter)
 
 
 def spelled(expression: Expr) -> str:

@@ -18,8 +18,9 @@ from prism.lang.diagnostics import CompileError, Span
 from prism.lang.errors import names as errors
 from prism.lang.intrinsics import TABLE
 from prism.lang.intrinsics.base import Intrinsic
+from prism.lang.intrinsics.namespace import Namespace
 from prism.lang.perspective import Perspective
-from prism.lang.types import SCALARS, Scalar
+from prism.lang.types import SCALARS, Scalar, Vector
 
 BUILTINS: Mapping[str, object] = {
     "int": SCALARS["int32"],
@@ -34,15 +35,15 @@ PYTHON_TYPES: Mapping[object, Scalar] = {int: SCALARS["int32"], float: SCALARS["
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What names mean while folding: constants in force, the function's locals, and where free names come from."""
+    """What names mean while folding: constants and index functions in force, locals, and where free names come from."""
 
     kernel: surface.Kernel
     template: Mapping[str, object]
     locals: frozenset[str]
-    constants: Mapping[str, s.Literal]
+    constants: Mapping[str, s.Literal | s.Lambda]
 
-    def bind(self, name: str, value: s.Literal) -> Scope:
-        """Return the scope with one more constexpr local."""
+    def bind(self, name: str, value: s.Literal | s.Lambda) -> Scope:
+        """Return the scope with one more constexpr local, or index function."""
         return replace(self, constants={**self.constants, name: value})
 
 
@@ -119,13 +120,35 @@ def lookup(scope: Scope, name: s.Name) -> s.Expr:
     fail(errors.not_defined(name.span, name.name))
 
 
+def python_function(scope: Scope, e: s.Expr) -> s.Expr:
+    """Return a function of Python's that a name stands for, as an object; anything else as it is."""
+    python = scope.kernel.python
+    cells = dict(zip(python.__code__.co_freevars, python.__closure__ or (), strict=False))
+    name = e.name if isinstance(e, s.Name) else ""
+    try:
+        found = cells[name].cell_contents if name in cells else python.__globals__.get(name)
+    except ValueError:
+        found = None
+    return s.Resolved(value=found, text=name, span=e.span) if callable(found) else e
+
+
 def constant(value: Any, text: str, span: Span) -> s.Expr:
     """Return the tree for a Python object that a kernel may mention, or fail with code `name`."""
     if isinstance(value, bool | int | float | str):
         return s.Literal(value=value, span=span)
     if isinstance(value, type):
         value = PYTHON_TYPES.get(value, value)
-    known = Scalar | Perspective | surface.LevelName | surface.Construct | surface.Kernel | Intrinsic | ModuleType
+    types = Scalar | Vector | surface.VectorCast
+    known = (
+        types
+        | Perspective
+        | surface.LevelName
+        | surface.Construct
+        | surface.Kernel
+        | Intrinsic
+        | Namespace
+        | ModuleType
+    )
     if isinstance(value, known):
         return s.Resolved(value=value, text=text, span=span)
     if isinstance(value, surface.PrismModule):
@@ -282,16 +305,29 @@ def fold_attribute(e: s.Attribute) -> s.Expr:
 
 
 def fold_body(scope: Scope, body: s.Body) -> tuple[s.Body, Scope]:
-    """Fold a statement list; a constexpr local is in force from its declaration to the list's end."""
+    """Fold a statement list; a constexpr local, or `f = lambda i: ...`, is in force from there to the list's end."""
     done: list[s.Stmt] = []
     for statement in body:
         if isinstance(statement, s.Declare) and is_constexpr(scope, statement.annotation):
             scope = bind_constexpr(scope, statement)
+        elif (
+            isinstance(statement, s.Assign)
+            and isinstance(statement.value, s.Lambda)
+            and isinstance(statement.target, s.Name)
+        ):
+            scope = scope.bind(statement.target.name, named_lambda(scope, statement.value))
         elif isinstance(statement, s.If):
             done.extend(fold_if(scope, statement))
         else:
             done.append(fold_statement(scope, statement))
     return tuple(done), scope
+
+
+def named_lambda(scope: Scope, value: s.Lambda) -> s.Lambda:
+    """Fold an index function: it stands for its text, and reads the names in it where it is applied."""
+    found = fold(scope, value)
+    assert isinstance(found, s.Lambda)
+    return found
 
 
 def is_constexpr(scope: Scope, annotation: s.Expr) -> bool:
@@ -353,5 +389,8 @@ def fold_statement(scope: Scope, st: s.Stmt) -> s.Stmt:  # noqa: C901
             return replace(st, **facts, body=inner(st.body))  # type: ignore[arg-type]
         case s.Async():
             return replace(st, source=fold(scope, st.source), body=inner(st.body))
+        case s.Unsafe():
+            given = tuple((k, python_function(scope, v) if k == "meaning" else fold(scope, v)) for k, v in st.keywords)
+            return replace(st, text=fold(scope, st.text), keywords=given)
         case _:
             return st

@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from prism.lang import surface
+from prism.lang.align import check_alignment
 from prism.lang.check import check
 from prism.lang.check.env import fail
+from prism.lang.diagnostics import CompileError
 from prism.lang.emit import allocate_named
 from prism.lang.errors import calls as errors
-from prism.lang.place import place
+from prism.lang.errors import launch
+from prism.lang.intrinsics.base import supports
+from prism.lang.place import place, statements, subexpressions
 from prism.lang.plan import Layout, Program
 from prism.lang.sync import plan
-from prism.lang.tree import Function
+from prism.lang.tree import Apply, Expr, Function, expressions
+
+CLUSTERS = "sm_90"
 
 
 def build(kernel: surface.Kernel, template: Mapping[str, object] | None = None) -> Program:
@@ -20,6 +26,7 @@ def build(kernel: surface.Kernel, template: Mapping[str, object] | None = None) 
     functions = check(kernel, template)
     layouts: dict[Function, Layout] = {}
     for function in functions:
+        check_alignment(function)
         layouts[function] = place(function, layouts)
         check_shared_limit(function, layouts[function])
     program = Program(functions[-1], functions, plan(functions, layouts), layouts)
@@ -38,3 +45,20 @@ def check_shared_limit(function: Function, layout: Layout) -> None:
                 span=function.span, name=function.name, needs=layout.bytes, allows=function.shared_limit
             )
         )
+
+
+def check_architecture(program: Program, arch: str) -> None:
+    """Refuse intrinsics, and clusters, that an architecture does not have, each where it stands."""
+    size = program.entry.bound.block
+    if size is not None and size > 1 and not supports(arch, CLUSTERS):
+        error = launch.Architecture(span=program.entry.span, name=f"a cluster of {size} blocks", needs=CLUSTERS, arch=arch)
+        raise CompileError(error)
+    found: dict[Expr, launch.Architecture] = {}
+    for function in program.functions:
+        for statement in statements(function.body):
+            for part in (part for e in expressions(statement) for part in subexpressions(e)):
+                if isinstance(part, Apply) and not supports(arch, part.intrinsic.min_arch):
+                    name, needs = part.intrinsic.name, part.intrinsic.min_arch
+                    found[part] = launch.Architecture(span=part.span, name=name, needs=needs, arch=arch)
+    if found:
+        raise CompileError(*found.values())

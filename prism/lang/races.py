@@ -26,10 +26,12 @@ from prism.lang.tree import (
     If,
     Item,
     Partition,
+    Pointer,
     Scalar,
     Stmt,
     Symbol,
     Unary,
+    Unsafe,
     Var,
     While,
     children,
@@ -76,6 +78,8 @@ def facts(function: Function) -> Facts:
                 definitions[symbol] = value
             case Declare(symbol=symbol):
                 changed.add(symbol)
+            case Unsafe(writes=writes):
+                changed.update(writes)
             case Assign(target=Var(symbol=symbol) | Item(symbol=symbol)):
                 changed.add(symbol)
             case Partition(view=view) if view.view is not None and view.view.offset is not None:
@@ -333,16 +337,40 @@ class Verdict:
     element: str = ""
 
 
+def flat(forms: list[Form | None], shape: tuple[int, ...] | None) -> Form | None:
+    """Return the place, row by row, of an element of an object with this shape, or None."""
+    if any(form is None for form in forms) or (len(forms) != 1 and len(forms) != len(shape or ())):
+        return None
+    total: Form = {}
+    for form, extent in zip(forms, shape or (1,), strict=len(forms) != 1):
+        assert form is not None
+        total = add(_product(total, {(): extent}), form)
+    return total
+
+
 def offset_form(known: Facts, view: Symbol) -> Form | None:
     """Return what a view adds to its index, or None where it does more than add."""
     meaning = view.view
-    if meaning is None or len(meaning.params) != 1 or len(meaning.index) != 1:
+    if meaning is None or len(meaning.params) != 1:
         return None
-    form = affine(known, meaning.index[0])
+    shape = meaning.source.type.shape if isinstance(meaning.source.type, Pointer) and meaning.source.view is None else None
+    form = flat([affine(known, index) for index in meaning.index], shape)
     index: Atom = ("name", meaning.params[0], None)
     if form is None or form.get((index,)) != 1 or any(index in m and m != (index,) for m in form):
         return None
     return {m: f for m, f in form.items() if m != (index,)}
+
+
+def _same_for_all(known: Facts, view: Symbol) -> bool:
+    """Whether an index means the same element to every unit."""
+    meaning = view.view
+    assert meaning is not None
+    forms = [affine(known, index) for index in meaning.index]
+    return all(
+        form is not None
+        and all(atom[1] in meaning.params or uniform(atom, meaning.source.perspective) for m in form for atom in m)
+        for form in forms
+    )
 
 
 def judge(known: Facts, view: Symbol, used: Span | None, surely: frozenset[int], written: bool, units: int) -> Verdict:
@@ -358,6 +386,8 @@ def judge(known: Facts, view: Symbol, used: Span | None, surely: frozenset[int],
         return Verdict(view, "disjoint", "nothing is written through it")
     if injective(form, meaning.unit, source, used):
         return Verdict(view, "disjoint", "each unit's offset is further from the next than the indices reach")
+    if surely and units > 1 and _same_for_all(known, view):
+        return Verdict(view, "overlap", "the index does not depend on the unit", 1, str(min(surely)))
     digits = None if form is None else _digits(form, source)
     if form is not None and digits is not None and len(digits) <= 1 and surely:
         stride = digits[0][2] if digits else 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
@@ -80,6 +80,8 @@ claim = Construct("claim", "with claim(x, unit) as y: y is x for the one unit wh
 async_ = Construct("async_", "with async_(x) as y: y is the destination of asynchronous copies")
 id = Construct("id", "id(): the index of the target's unit inside the current one; id(unit) names the unit")
 count = Construct("count", "count(unit): how many such units the current one has")
+assert_ = Construct("assert_", 'assert_(condition, "text"): ends the kernel with the text where it does not hold')
+print_ = Construct("print_", 'print_("x = {}", x): prints a line for each unit that the code speaks for')
 unsafe = Construct("unsafe", 'unsafe("text"): text for the emitted code')
 ptr = Construct("ptr", "ptr(T): memory that several threads reach; ptr(const(T)) is read only")
 const = Construct("const", "const(T): never assigned")
@@ -90,8 +92,35 @@ mailbox = Construct("mailbox", "mailbox(T): a word between blocks, written by pu
 dtype = Construct("dtype", "a template parameter that stands for a scalar type")
 function = Construct("function", "a template parameter that stands for a device function")
 
-bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64 = SCALARS.values()
-uint, double = uint32, float64
+
+@dataclass(frozen=True, slots=True)
+class VectorCast:
+    """`float4_cast(p[i])` loads a vector from p[i] on, `float4_cast[p[i]] = v` stores one: 16 bytes at once, aligned."""
+
+    name: str
+    vector: Vector
+
+    def __call__(self, *_: Any) -> Any:
+        raise TypeError(f"`{self.name}` belongs in a kernel: call it inside a function marked @prism(...)")
+
+    def __getitem__(self, _: object) -> Any:
+        return self()
+
+
+bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64 = SCALARS.values()
+uint, half, bf16, double = uint32, float16, bfloat16, float64
+c_int, c_float = int32, float32
+int8_t, int16_t, int32_t, int64_t = int8, int16, int32, int64
+uint8_t, uint16_t, uint32_t, uint64_t = uint8, uint16, uint32, uint64
+float2, float4, double2 = Vector(float32, 2), Vector(float32, 4), Vector(float64, 2)
+int2, int4, uint2, uint4 = Vector(int32, 2), Vector(int32, 4), Vector(uint32, 2), Vector(uint32, 4)
+half2, half8 = Vector(float16, 2), Vector(float16, 8)
+float2_cast, float4_cast = VectorCast("float2_cast", float2), VectorCast("float4_cast", float4)
+int2_cast, int4_cast = VectorCast("int2_cast", int2), VectorCast("int4_cast", int4)
+uint2_cast, uint4_cast = VectorCast("uint2_cast", uint2), VectorCast("uint4_cast", uint4)
+double2_cast, half2_cast, half8_cast = (
+    VectorCast(name, kind) for name, kind in (("double2_cast", double2), ("half2_cast", half2), ("half8_cast", half8))
+)
 
 
 @dataclass(eq=False)
@@ -108,6 +137,7 @@ class Kernel:
     template: Mapping[str, Any] = field(default_factory=dict)
     attributes: tuple[str, ...] = ()
     may_alias: tuple[frozenset[str], ...] = ()
+    external: External | None = None
 
     def __post_init__(self) -> None:
         self.__name__ = self.python.__name__
@@ -190,6 +220,33 @@ def attr(text: str) -> Callable[[Any], Any]:
     return lambda target: _record(target, attributes=(text,))
 
 
+@dataclass(frozen=True, slots=True)
+class External:
+    """What `@extern` says of a function whose body is just `pass`."""
+
+    text: str
+    reads: tuple[str, ...] | None = None
+    writes: tuple[str, ...] | None = None
+    meaning: Callable[..., Any] | None = None
+
+
+def extern(
+    text: str,
+    *,
+    reads: Sequence[str] | None = None,
+    writes: Sequence[str] | None = None,
+    meaning: Callable[..., Any] | None = None,
+) -> Callable[[Any], Any]:
+    """Give the body of a function in CUDA C++; its own body is `pass`. The signature and the effects are taken at their word.
+
+    `text` names the parameters as the signature does, and returns a result with `return`. `reads` and `writes` list the pointer
+    parameters that it touches (left out: all are read, and those not const written). `meaning`, a Python function of the
+    same parameters, is what the reference machine runs.
+    """
+    read, written = (None if names is None else tuple(names) for names in (reads, writes))
+    return lambda target: _record(target, external=External(text, read, written, meaning))
+
+
 def may_alias(*names: str) -> Callable[[Any], Any]:
     """Say that these pointer parameters may overlap; others are taken not to."""
     return lambda target: _record(target, may_alias=(frozenset(names),))
@@ -240,8 +297,12 @@ __all__ = [
     "Scalar",
     "TemplateName",
     "Vector",
+    "VectorCast",
+    "assert_",
     "async_",
     "attr",
+    "bf16",
+    "bfloat16",
     "block",
     "bool_",
     "claim",
@@ -250,22 +311,40 @@ __all__ = [
     "count",
     "device",
     "double",
+    "double2",
+    "double2_cast",
     "dtype",
+    "extern",
+    "float16",
+    "float2",
+    "float2_cast",
     "float32",
+    "float4",
+    "float4_cast",
     "float64",
     "function",
     "grid",
     "group",
+    "half",
+    "half2",
+    "half2_cast",
+    "half8",
+    "half8_cast",
     "id",
-    "int8",
     "int16",
+    "int2",
+    "int2_cast",
     "int32",
+    "int4",
+    "int4_cast",
     "int64",
+    "int8",
     "kernel",
     "mailbox",
     "mark",
     "may_alias",
     "partition",
+    "print_",
     "ptr",
     "requires",
     "shared",
@@ -273,12 +352,26 @@ __all__ = [
     "template",
     "thread",
     "uint",
-    "uint8",
     "uint16",
+    "uint2",
+    "uint2_cast",
     "uint32",
+    "uint4",
+    "uint4_cast",
     "uint64",
+    "uint8",
     "unsafe",
     "vector",
     "warp",
     "warpgroup",
+    "c_float",
+    "c_int",
+    "int8_t",
+    "int16_t",
+    "int32_t",
+    "int64_t",
+    "uint8_t",
+    "uint16_t",
+    "uint32_t",
+    "uint64_t",
 ]

@@ -15,6 +15,7 @@ from prism.lang.errors.sync import Arms, GridSync, NoPlace, Overlap
 from prism.lang.flow import Summary
 from prism.lang.perspective import BLOCK, WARP, Level, Perspective
 from prism.lang.plan import Barrier, Layout, Plan
+from prism.lang.trail import Trail
 from prism.lang.tree import Body, For, Function, Stmt, While, children
 from prism.lang.walk import Concurrent, Conflict, Context, summarise, walked
 
@@ -22,33 +23,44 @@ NOTED = 64
 """Conflicts without a barrier of their own that a plan remembers at most."""
 
 
-def failing(context: Context, placed: dict[Stmt, tuple[Perspective, ...]]) -> Conflict | None:
-    """Return the first conflict that these barriers leave, or None."""
+Placed = dict[Stmt, tuple[Perspective, ...]]
+
+
+def failing(context: Context, placed: Placed, trail: Trail, changed: Iterable[Stmt]) -> Conflict | None:
+    """Return the first conflict that these barriers leave, or None. They differ from what the trail holds at `changed`."""
+    trail.change(changed)
     try:
-        walked(context, placed)
+        walked(context, placed, trail=trail)
     except Conflict as conflict:
         return conflict
     return None
 
 
-def minimal(context: Context, placed: dict[Stmt, tuple[Perspective, ...]]) -> dict[tuple[Stmt, Perspective], Conflict]:
+def minimal(context: Context, placed: Placed) -> dict[tuple[Stmt, Perspective], Conflict]:
     """Drop each barrier that is not needed, move it out of loops where that does; return the rest, with what forces each."""
     order_of = {s: n for n, s in enumerate(races.statements(context.function.body))}
     loops = enclosing(context.function.body)
-    current = {(s, unit) for s, units in placed.items() for unit in units}
+    trail = Trail()
+    trail.add(context.function.body)
+    current = dict(placed)
+    failing(context, current, trail, ())
     changed = True
     needed: dict[tuple[Stmt, Perspective], Conflict] = {}
     while changed:
         changed, needed = False, {}
-        for barrier in sorted(current, key=lambda b: (order_of[b[0]], b[1].level, b[1].size)):
-            rest = current - {barrier}
-            conflict = failing(context, grouped(rest))
+        barriers = [(s, unit) for s, units in current.items() for unit in units]
+        for barrier in sorted(barriers, key=lambda b: (order_of[b[0]], b[1].level, b[1].size)):
+            statement, unit = barrier
+            rest = {**current, statement: tuple(u for u in current[statement] if u != unit)}
+            conflict = failing(context, rest, trail, (statement,))
             if conflict is None:
+                trail.keep()
                 current, changed = rest, True
                 continue
-            for loop in loops[barrier[0]]:
-                moved = rest | {(loop, barrier[1])}
-                if failing(context, grouped(moved)) is None:
+            for loop in loops[statement]:
+                moved = {**rest, loop: (*(u for u in rest.get(loop, ()) if u != unit), unit)}
+                if failing(context, moved, trail, (statement, loop)) is None:
+                    trail.keep()
                     current, changed = moved, True
                     break
             needed[barrier] = conflict

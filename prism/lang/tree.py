@@ -10,6 +10,8 @@
               | Group(unit, body)                  -- all units run the body, each for itself
               | Split(unit_level, arms)            -- Arm(first, size, body): sizes and offsets in threads or blocks
               | Partition(view, body) | Claim(view, body)   -- view.view tells what the new name means
+              | Assert(condition, text) | Print(texts, values)
+              | Unsafe(text, ...)                  -- text for the emitted code, with its effects as declared
     expression = Const | Var | Unary | Binary | Select | Cast | Item | Element | Component | Id | Count | Call | Apply
 
 Nodes are compared by identity: a statement is its own key in a plan. Each expression has `.type` and `.perspective`: the
@@ -321,6 +323,44 @@ class Claim(Statement):
     body: Body
 
 
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Unsafe(Statement):
+    """Text spliced into the emitted code; nothing in it is checked.
+
+    `names`: what the words of the text stand for. `uses`: all that it touches, in order, as `meaning` takes them; `writes`: the
+    local variables among those that it writes; `accesses`: the memory, each with `read` or `write`. `listed`: whether the
+    source says so, or it is what the text mentions. `returns`: it is the body of an extern function with a result.
+    """
+
+    text: str
+    names: Mapping[str, Symbol]
+    uses: tuple[Symbol, ...]
+    writes: tuple[Symbol, ...]
+    accesses: tuple[tuple[Element, str], ...]
+    listed: bool
+    meaning: object
+    code: Perspective
+    returns: bool = False
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Assert(Statement):
+    """`assert_(condition, text)`: the condition is uniform at the code's perspective."""
+
+    condition: Expr
+    text: str
+    code: Perspective
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Print(Statement):
+    """`print_`: once for each unit of `code`; `texts` has None where the next value stands."""
+
+    texts: tuple[str | None, ...]
+    values: tuple[Expr, ...]
+    code: Perspective
+
+
 Stmt = (
     Declare
     | SharedDeclare
@@ -336,6 +376,9 @@ Stmt = (
     | Split
     | Partition
     | Claim
+    | Unsafe
+    | Assert
+    | Print
 )
 Body = tuple[Stmt, ...]
 
@@ -402,8 +445,10 @@ def expressions(statement: Stmt) -> tuple[Expr, ...]:
             return (statement.value, statement.target)
         case Evaluate():
             return (statement.value,)
-        case If() | While():
+        case If() | While() | Assert():
             return (statement.condition,)
+        case Print():
+            return statement.values
         case For():
             return (statement.start, statement.stop, statement.step)
         case Return():
@@ -416,8 +461,9 @@ def expressions(statement: Stmt) -> tuple[Expr, ...]:
 
 
 __all__ = [
-    "Apply", "Arm", "Array", "Assign", "Binary", "Body", "Break", "Call", "Cast", "Claim", "Component", "Const", "Continue",
-    "Count", "Declare", "Element", "Evaluate", "Expr", "Expression", "For", "Function", "Group", "Id", "If", "Item", "Partition",
-    "Pointer", "Return", "Scalar", "Select", "SharedDeclare", "Split", "Statement", "Stmt", "Symbol", "Unary", "Var", "Vector",
-    "View", "While", "children", "expressions", "operands",
+    "Apply", "Arm", "Array", "Assert", "Assign", "Binary", "Body", "Break", "Call", "Cast", "Claim", "Component",
+    "Const", "Continue", "Count", "Declare", "Element", "Evaluate", "Expr", "Expression", "For", "Function", "Group",
+    "Id", "If", "Item", "Partition", "Pointer", "Print", "Return", "Scalar", "Select", "SharedDeclare", "Split",
+    "Statement", "Stmt", "Symbol", "Unary", "Unsafe", "Var", "Vector", "View", "While", "children", "expressions",
+    "operands",
 ]  # fmt: skip

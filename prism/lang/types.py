@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A number: `kind` is `bool`, `int`, `uint` or `float`; `cuda` its C++ name; `numpy` NumPy's."""
+    """A number: `kind` is `bool`, `int`, `uint` or `float`; `cuda` its C++ name; `numpy` NumPy's, of how it is stored.
+
+    NumPy has no bfloat16: an array of it on the host holds its bits, as uint16.
+    """
 
     name: str
     kind: str
@@ -25,8 +28,19 @@ class Scalar:
         """Whether it is a signed or unsigned integer (not bool)."""
         return self.kind in ("int", "uint")
 
+    @property
+    def short(self) -> bool:
+        """Whether it is a float of 16 bits: `float16` or `bfloat16`."""
+        return self.kind == "float" and self.bits == 16
+
     def __str__(self) -> str:
         return self.name
+
+    def __getitem__(self, _: object) -> Scalar:
+        """`float32[4] @ thread[1]`, as Python evaluates an annotation; the compiler reads the source instead."""
+        return self
+
+    __iter__ = None  # not a sequence, for all its subscript
 
 
 BOOL = Scalar("bool", "bool", 8, "bool", "bool")
@@ -38,9 +52,17 @@ UINT8 = Scalar("uint8", "uint", 8, "unsigned char", "uint8")
 UINT16 = Scalar("uint16", "uint", 16, "unsigned short", "uint16")
 UINT32 = Scalar("uint32", "uint", 32, "unsigned int", "uint32")
 UINT64 = Scalar("uint64", "uint", 64, "unsigned long long", "uint64")
+FLOAT16 = Scalar("float16", "float", 16, "px_half", "float16")
+BFLOAT16 = Scalar("bfloat16", "float", 16, "px_bf16", "uint16")
 FLOAT32 = Scalar("float32", "float", 32, "float", "float32")
 FLOAT64 = Scalar("float64", "float", 64, "double", "float64")
-SCALARS = {s.name: s for s in (BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT32, FLOAT64)}
+SCALARS = {
+    s.name: s
+    for s in (
+        BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT16, BFLOAT16, FLOAT32, FLOAT64,
+    )
+}  # fmt: skip
+ALIASES = {"half": FLOAT16, "bf16": BFLOAT16}
 
 
 @dataclass(frozen=True, slots=True)

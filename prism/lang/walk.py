@@ -17,6 +17,7 @@ from prism.lang.errors.sync import SameArgument
 from prism.lang.flow import Env, Exposed, Path, Pending, Summary, Touch, Use
 from prism.lang.perspective import BLOCK, WARP, Level, Perspective
 from prism.lang.plan import Access, Elided
+from prism.lang.trail import Trail
 from prism.lang.tree import (
     Body,
     Break,
@@ -42,6 +43,8 @@ from prism.lang.tree import (
 )
 
 State = dict[Env, frozenset[Pending]]
+NOTED = 64
+"""Settled accesses that are kept to note why they need no barrier of their own."""
 
 
 @dataclass(eq=False)
@@ -108,6 +111,7 @@ class Walk:
     elided: dict[tuple[int, int], Elided] = field(default_factory=dict)
     entry: dict[tuple[Symbol | None, str, Perspective | None], Exposed] = field(default_factory=dict)
     returns: list[State] = field(default_factory=list)
+    trail: Trail | None = None
 
 
 # -- states ---------------------------------------------------------------------------------------------------------------
@@ -133,7 +137,7 @@ def synced(walk: Walk, pending: frozenset[Pending], unit: Perspective | None, la
     """Return pending accesses after a barrier; what it settles for good is kept only where notes are taken."""
     if unit is None:
         return pending
-    if walk.notes:
+    if walk.notes and len(pending) < NOTED:
         return frozenset(p.after(unit, label) for p in pending)
     return frozenset(p.after(unit, "") for p in pending if not p.settled(unit))
 
@@ -171,16 +175,49 @@ def order(pending: Pending) -> tuple[int, int, bool, int, str]:
     return (serial, pending.open, pending.loop, len(pending.aged), str(pending.synced))
 
 
+def left(state: State, entered: State) -> State:
+    """Return the state after a loop's end: what went round it did so inside, and is not in another trip of what follows."""
+
+    def leave(pending: Pending, before: frozenset[Touch | None]) -> Pending:
+        return replace(pending, loop=False) if pending.loop and pending.touch not in before else pending
+
+    found: State = {}
+    for env, pending in state.items():
+        before = frozenset(p.touch for p in entered.get(env, ()) if p.loop)
+        found[env] = frozenset(leave(p, before) for p in pending)
+    return found
+
+
 # -- the walk -------------------------------------------------------------------------------------------------------------
 
 
 def walk_body(walk: Walk, place: Place, body: Body, state: State) -> State:
     """Walk a statement list; an empty state means that its end is not reached."""
+    if walk.trail is not None and len(body) > 1 and id(body) not in walk.trail.escaping:
+        return walk_along(walk, walk.trail, place, body, state)
     for statement in body:
         if not state:
             break
         state = walk_statement(walk, place, statement, state)
     return state
+
+
+def walk_along(walk: Walk, trail: Trail, place: Place, body: Body, state: State) -> State:
+    """Walk a statement list where it may differ from an earlier walk."""
+    known, changed = trail.find(body, state), trail.dirty.get(id(body), [])
+    at, states = 0, [state]
+    while at < len(body):
+        if known is not None and (at == 0 or states[-1] == known[at]):
+            ahead = next((index for index in changed if index >= at), len(body))
+            states += known[at + 1 : ahead + 1]
+            at = ahead
+            if at == len(body):
+                break
+        states.append(walk_statement(walk, place, body[at], states[-1]) if states[-1] else {})
+        at += 1
+    if known is None or changed:
+        trail.note(body, states)
+    return states[-1]
 
 
 def walk_statement(walk: Walk, place: Place, statement: Stmt, state: State) -> State:
@@ -249,11 +286,12 @@ def walk_loop(walk: Walk, place: Place, loop: While | For, state: State) -> Stat
         head = merged
     match loop:
         case While(condition=Const(value=value)) if value:
-            return union(*exits.breaks)
+            after = union(*exits.breaks)
         case For() if races.surely_entered(loop):
-            return union(out, *exits.breaks)
+            after = union(out, *exits.breaks)
         case _:
-            return union(head, *exits.breaks)
+            after = union(head, *exits.breaks)
+    return left(after, state)
 
 
 def walk_split(walk: Walk, place: Place, split: Split, state: State) -> State:
@@ -448,10 +486,11 @@ START: State = {(): frozenset({Pending(None)})}
 
 
 def walked(
-    context: Context, placed: dict[Stmt, tuple[Perspective, ...]], *, grow: bool = False, notes: bool = False
-) -> Walk:
+    context: Context, placed: dict[Stmt, tuple[Perspective, ...]], *, grow: bool = False, notes: bool = False,
+    trail: Trail | None = None,
+) -> Walk:  # fmt: skip
     """Walk a function once, with these barriers in place. Raises the first conflict left."""
-    walk = Walk(context, placed, grow, notes)
+    walk = Walk(context, placed, grow, notes, trail=trail)
     end = walk_body(walk, Place(context.function.bound.code), context.function.body, START)
     walk.returns.append(end)
     return walk

@@ -46,19 +46,19 @@ def build(archs: Sequence[str], *, folder: Path | None = None, jobs: int | None 
     """
     where = artifacts.FOLDER if folder is None else folder
     built: list[tuple[Entry, Binary]] = []
-    todo: list[Entry] = []
+    missing: list[Entry] = []
     for entry in itertools.chain.from_iterable(entries(arch) for arch in archs):
         kept = artifacts.find(entry.source, entry.arch, folder=where)
         if kept is None:
-            todo.append(entry)
+            missing.append(entry)
         else:
             built.append((entry, Binary(kept.cubin, entry.arch, kept.compiler, kept.registers, 0, kept.spills, "")))
-    yield f"{len(built)} kernels are up to date, {len(todo)} to compile for {', '.join(archs)}"
-    if todo:
+    yield f"{len(built)} kernels are up to date, {len(missing)} to compile for {', '.join(archs)}"
+    if missing:
         with ProcessPoolExecutor(jobs or os.cpu_count()) as pool:
-            for number, (entry, binary) in enumerate(zip(todo, pool.map(_compile, todo), strict=True), 1):
+            for number, (entry, binary) in enumerate(zip(missing, pool.map(_compile, missing), strict=True), 1):
                 spilled = f", {binary.spills} bytes spilled" if binary.spills else ""
-                yield f"[{number}/{len(todo)}] {entry.name} {entry.arch}: {binary.registers} registers{spilled}"
+                yield f"[{number}/{len(missing)}] {entry.name} {entry.arch}: {binary.registers} registers{spilled}"
                 built.append((entry, binary))
     built.sort(key=lambda pair: (pair[0].arch, pair[0].source))
     size = sum(len(binary.cubin) for _, binary in built)

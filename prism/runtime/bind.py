@@ -38,7 +38,7 @@ def bind(name: str, parameters: tuple[EntryParameter, ...], arguments: Sequence[
             values.append(argument)
             continue
         info = describe(argument, parameter.name)
-        if info.dtype != parameter.numpy:
+        if info.dtype != parameter.numpy and info.dtype.name != parameter.dtype:
             raise TypeError(f"`{parameter.name}` must be an array of {parameter.dtype}, not of {info.dtype}")
         require_contiguous(info, parameter.name)
         if not parameter.const:

@@ -40,8 +40,8 @@ class EntryParameter:
 
     @property
     def numpy(self) -> np.dtype[Any]:
-        """The NumPy dtype of the scalar, or of what is pointed to."""
-        return np.dtype(self.dtype)
+        """The NumPy dtype of the scalar, or of what is pointed to: uint16 for the bits of bfloat16."""
+        return np.dtype(SCALARS[self.dtype].numpy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,11 @@ class Entry:
     thread_multiple: int | None = None
     block_multiple: int | None = None
     max_threads: int = MAX_THREADS
+
+    @property
+    def title(self) -> str:
+        """The kernel's name in messages: as its author wrote it."""
+        return self.name.removeprefix("prism_")
 
     def __post_init__(self) -> None:
         if not _IDENTIFIER.fullmatch(self.name):

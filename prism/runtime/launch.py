@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from prism.lang.shorts import short_bits
 from prism.lang.types import SCALARS
 from prism.runtime.code import machine_code
 from prism.runtime.device import Loaded, current_device, load, using
@@ -18,7 +19,8 @@ from prism.runtime.entry import MAX_BLOCKS, Entry, EntryParameter
 
 _FORMATS = {
     ("bool", 8): "?", ("int", 8): "b", ("int", 16): "h", ("int", 32): "i", ("int", 64): "q",
-    ("uint", 8): "B", ("uint", 16): "H", ("uint", 32): "I", ("uint", 64): "Q", ("float", 32): "f", ("float", 64): "d",
+    ("uint", 8): "B", ("uint", 16): "H", ("uint", 32): "I", ("uint", 64): "Q",
+    ("float", 16): "H", ("float", 32): "f", ("float", 64): "d",
 }  # fmt: skip
 
 
@@ -40,6 +42,7 @@ class Arguments:
         codes = "".join(_code(p) for p in parameters)
         self._struct = struct.Struct("@" + codes)
         self._offsets = _offsets(parameters)
+        self._shorts = tuple(i for i, p in enumerate(parameters) if p.kind == "scalar" and SCALARS[p.dtype].short)
         self._flags = tuple(i for i, p in enumerate(parameters) if _code(p) == "?")
         self._free: list[tuple[Any, int]] = []
 
@@ -55,6 +58,8 @@ class Arguments:
         """
         held = self._free.pop() if self._free else self._new()
         try:
+            if self._shorts:
+                values = _short_values(self.parameters, self._shorts, values)
             for i in self._flags:
                 _require_bool(self.parameters[i], values[i])
             self._struct.pack_into(held[0], 0, *values)
@@ -98,12 +103,14 @@ def check_shape(entry: Entry, blocks: int, threads: int) -> None:
     )
     for what, number, most, multiple in limits:
         if isinstance(number, bool) or not isinstance(number, (int, np.integer)):
-            raise TypeError(f"`{entry.name}`: the number of {what} must be an integer, not {type(number).__qualname__}")
+            raise TypeError(
+                f"`{entry.title}`: the number of {what} must be an integer, not {type(number).__qualname__}"
+            )
         if not 1 <= number <= most:
-            raise LaunchError(f"`{entry.name}` takes 1 to {most} {what}{_each(what)}, not {number}")
+            raise LaunchError(f"`{entry.title}` takes 1 to {most} {what}{_each(what)}, not {number}")
         if multiple is not None and number % multiple != 0:
             wanted = f"a multiple of {multiple} {what}{_each(what)} (its @requires)"
-            raise LaunchError(f"`{entry.name}` needs {wanted}, not {number}")
+            raise LaunchError(f"`{entry.title}` needs {wanted}, not {number}")
 
 
 class Launcher:
@@ -112,7 +119,7 @@ class Launcher:
     def __init__(self, entry: Entry, loaded: Loaded) -> None:
         self.entry = entry
         self.loaded = loaded
-        self.arguments = Arguments(entry.name, entry.parameters)
+        self.arguments = Arguments(entry.title, entry.parameters)
         self._shapes: set[tuple[int, int]] = set()
         self._ordinal = loaded.device.ordinal
 
@@ -185,6 +192,19 @@ def _offsets(parameters: tuple[EntryParameter, ...]) -> list[int]:
     for parameter in parameters:
         before += _code(parameter)
         found.append(struct.calcsize(before) - struct.calcsize("@" + _code(parameter)))
+    return found
+
+
+def _short_values(parameters: tuple[EntryParameter, ...], shorts: tuple[int, ...], values: Sequence[Any]) -> list[Any]:
+    """Return the values with the bits of floats of 16 bits in place of the numbers."""
+    found = list(values)
+    for i in shorts:
+        parameter = parameters[i]
+        if not isinstance(found[i], (int, float, np.floating, np.integer)) or isinstance(found[i], bool):
+            raise TypeError(
+                f"`{parameter.name}` must be a number ({parameter.dtype}), not {type(found[i]).__qualname__}"
+            )
+        found[i] = short_bits(float(found[i]), SCALARS[parameter.dtype])
     return found
 
 

@@ -240,6 +240,18 @@ class TestUniformity:
         unchecked = step.mix(step.corrected, step.printed, "E-Var")
         assert explore(program, ONE_BLOCK_2, unchecked).ends == {"deadlock"}
 
+    def test_views_may_overlap(self) -> None:
+        # Well typed with the corrected rules too: parts that overlap race, and then nothing that is read from them is
+        # uniform. Uniformity, and with it the absence of deadlock, is a promise to programs without races only.
+        program = threads(
+            "partition p: c as d by 2 at (0, 1, 2) { split(2, 2) {"
+            " partition q: d as e by 2 { group 2 { e[0] = 1 } } } {"
+            " let v : int @ thread[2] = d[0] { if v == 0 { partition r: d as e by 2 { skip } } else { skip } } } }"
+        )
+        assert typing.well_typed(typing.corrected, parse(program), ONE_BLOCK_4)
+        result = explore(program, ONE_BLOCK_4, limit=200_000)
+        assert result.stuck == set() and result.ends == {"done", "deadlock"}
+
 
 class TestCalls:
     CLOBBER = """

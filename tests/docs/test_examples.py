@@ -1,11 +1,17 @@
 """The README's and the documentation's Python examples run as they stand.
 
-Blocks of one page share a namespace, top to bottom. A block marked ```` ```python gpu ```` runs only where there is a GPU; a
-block marked ```` ```python error: code ```` must raise a CompileError of that code.
+Blocks of one page share a namespace, top to bottom. After ```` ```python ````:
+  `gpu`          the block runs only where there is a GPU;
+  `error: code`  it must raise the error of that code: a CompileError's on the lines that carry the mark `# error: code`.
+A block ```` ```text printed ```` is what the block before it printed, or the message that it raised; the block's own name is
+`example.py` there. `--update-golden` rewrites it: the diff is reviewed as code is.
 """
 
 from __future__ import annotations
 
+import contextlib
+import difflib
+import io
 import linecache
 import re
 from pathlib import Path
@@ -13,10 +19,13 @@ from pathlib import Path
 import pytest
 
 import prism
+from prism.interpret import MachineError
+from prism.runtime.launch import LaunchError
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
-BLOCK = re.compile(r"^```python([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(?P<fence>python|text printed)(?P<kind>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+MARK = re.compile(r"# error: ([a-z-]+)")
 
 
 def has_gpu() -> bool:
@@ -30,33 +39,80 @@ def has_gpu() -> bool:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every block of the page does what the page says."""
+def test_examples_run(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    """Every block of the page does what the page says, and prints what it shows."""
     monkeypatch.chdir(tmp_path)
-    text = page.read_text()
+    text = page.read_text(encoding="utf-8")
     names: dict[str, object] = {"__name__": page.stem}
+    printed: str | None = None
+    rewritten, end = [], 0
     for match in BLOCK.finditer(text):
-        kind, code = match.group(1).strip(), match.group(2)
-        if kind == "gpu" and not has_gpu():
-            compile(code, str(page), "exec")
-            continue
-        run(page, text[: match.start(2)].count("\n"), kind, code, names)
+        where = f"{page.name}:{text[: match.start()].count(chr(10)) + 1}"
+        if match["fence"] == "python":
+            printed = run(where, match["kind"].strip(), match["text"], names)
+        elif printed is not None and printed != match["text"]:
+            shown = "\n".join(difflib.unified_diff(match["text"].splitlines(), printed.splitlines(), where, "this run"))
+            assert request.config.getoption("--update-golden"), f"--update-golden, if this run is right:\n{shown}"
+            rewritten += [text[end : match.start("text")], printed]
+            end = match.end("text")
+    if rewritten:
+        page.write_text("".join([*rewritten, text[end:]]), encoding="utf-8")
 
 
-def run(page: Path, line: int, kind: str, code: str, names: dict[str, object]) -> None:
-    """Run one block, with the page's line numbers; kernels find their source through linecache."""
-    file = f"<{page.name}:{line}>"
-    padded = "\n" * line + code
-    linecache.cache[file] = (len(padded), None, padded.splitlines(keepends=True), file)
-    compiled = compile(padded, file, "exec", dont_inherit=True)
-    if not kind.startswith("error:"):
-        exec(compiled, names)
-        return
-    with pytest.raises(prism.CompileError) as caught:
-        exec(compiled, names)
-    assert caught.value.code == kind.removeprefix("error:").strip()
+def run(where: str, kind: str, code: str, names: dict[str, object]) -> str | None:
+    """Run one block and return what it printed or raised, None where it was not run; kernels' source is in linecache."""
+    file = f"<{where}>"
+    linecache.cache[file] = (len(code), None, code.splitlines(keepends=True), file)
+    compiled = compile(code, file, "exec", dont_inherit=True)
+    if kind == "gpu" and not has_gpu():
+        return None
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        if not kind.startswith("error:"):
+            exec(compiled, names)
+            return shortened(output.getvalue())
+        with pytest.raises((prism.CompileError, LaunchError, MachineError)) as caught:
+            exec(compiled, names)
+    error, wanted = caught.value, kind.removeprefix("error:").strip()
+    assert error.code == wanted, f"{where}: {error}"
+    if isinstance(error, prism.CompileError):
+        found = sorted((fault.span.line, fault.code) for fault in error.errors)
+        lines = enumerate(code.splitlines(), 1)
+        assert found == [(number, mark[1]) for number, line in lines if (mark := MARK.search(line))], (
+            f"{where}: {error}"
+        )
+    return shortened(f"{error}\n")
+
+
+def shortened(text: str) -> str:
+    """Return what a page shows: its blocks as a file of the reader's own, the library's files without their root."""
+    return re.sub(r"<[\w.-]+\.md:\d+>", "example.py", text).replace(f"{ROOT}/", "")
 
 
 def test_pages_have_examples() -> None:
     """The pattern finds the blocks: the README has some."""
     assert len(BLOCK.findall((ROOT / "README.md").read_text())) >= 2
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    """A relative link names a file that exists, and a heading in it."""
+    prose = re.sub(r"^```.*?^```$|`[^`\n]+`", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose):
+        if "://" in target:
+            continue
+        name, _, anchor = target.partition("#")
+        file = page.parent / name if name else page
+        assert file.exists(), f"{page.name}: {target}"
+        headings = re.findall(r"^#+ (.+)$", file.read_text(encoding="utf-8"), re.MULTILINE) if anchor else []
+        slugs = {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+        assert not anchor or anchor in slugs, f"{page.name}: {target}"
+
+
+def test_the_index_has_every_page() -> None:
+    """docs/index.md links each page of docs/."""
+    index = ROOT / "docs" / "index.md"
+    linked = {(index.parent / target).resolve() for target in re.findall(r"\]\(([^)#\s]+)", index.read_text())}
+    assert set((ROOT / "docs").rglob("*.md")) - linked == {index}

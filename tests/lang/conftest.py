@@ -26,7 +26,8 @@ def nvrtc():
         return values[0] if values else None
 
     def text_of(program, size, read):
-        buffer = b" " * got(size(program))
+        # NVRTC writes into the object itself: one byte would be Python's own shared b" ", so never fewer than two.
+        buffer = b" " * max(2, got(size(program)))
         got(read(program, buffer))
         return buffer
 
@@ -35,7 +36,7 @@ def nvrtc():
         program = got(bindings.nvrtcCreateProgram(text.encode(), b"prism.cu", 0, [], []))
         options = [f"--gpu-architecture={arch}".encode(), b"--std=c++17"]
         (code,) = bindings.nvrtcCompileProgram(program, len(options), options)
-        log = text_of(program, bindings.nvrtcGetProgramLogSize, bindings.nvrtcGetProgramLog).decode().rstrip("\0")
+        log = text_of(program, bindings.nvrtcGetProgramLogSize, bindings.nvrtcGetProgramLog).decode().split("\0", 1)[0]
         assert code == bindings.nvrtcResult.NVRTC_SUCCESS, f"{log}\n{text}"
         ptx = text_of(program, bindings.nvrtcGetPTXSize, bindings.nvrtcGetPTX).decode()
         cubin = text_of(program, bindings.nvrtcGetCUBINSize, bindings.nvrtcGetCUBIN)

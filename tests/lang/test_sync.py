@@ -528,6 +528,28 @@ def test_races_that_are_meant_are_accepted():
     assert found(meant) == []
 
 
+@prism("global")
+@requires(grid[1], block[1], thread[32])
+def filled(y: ptr(int32) @ grid[1]):
+    with partition(y, block[1], offset=0) as out:
+        with group(block[1]):
+            s: shared(int32[64]) @ block[1]
+            u: int32 @ thread[1] = id()
+            with partition(s, thread[1], offset=0) as mine:
+                with group(thread[1]):
+                    for i in range(u, 64, 32):
+                        mine[i] = i
+            with partition(out, thread[1], offset=u) as o:
+                with group(thread[1]):
+                    o[0] = s[63 - u]
+
+
+def test_what_follows_a_loop_is_not_in_another_trip_of_it():
+    assert [(kind, loop) for kind, _, loop in found(filled)] == [("block", False)]
+    assert "in the next trip" not in explain(build(filled)).partition("no further barrier")[0]
+    holds(filled, zeros(64), threads=32)
+
+
 # -- explain ----------------------------------------------------------------------------------------------------------------
 
 

@@ -65,9 +65,9 @@ def test_every_truncation_and_bit_flip_is_a_miss(store: Store) -> None:
     bad += [good[:i] + bytes([good[i] ^ 1 << bit]) + good[i + 1 :] for i in range(len(good)) for bit in range(8)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for data in bad:
+        for number, data in enumerate(bad):
             path.write_bytes(data)
-            assert store.get(KEYS[0]) is None
+            assert store.get(KEYS[0]) is None, f"variant {number} of {len(bad)}, {data!r} for {good!r}"
     path.write_bytes(good)
     assert store.get(KEYS[0]) is not None
 

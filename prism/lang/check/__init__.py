@@ -15,17 +15,19 @@ from prism.lang import syntax as s
 from prism.lang.check import annotation
 from prism.lang.check.env import Context, Env, Poison, Poisoned, fail
 from prism.lang.check.purity import is_pure
+from prism.lang.check.raw import extern_body
 from prism.lang.check.statements import check_body
 from prism.lang.diagnostics import CompileError, Error, Label, Span
 from prism.lang.errors import calls as call_errors
 from prism.lang.errors import names as name_errors
 from prism.lang.errors import perspective as rules
+from prism.lang.errors import raw as raw_errors
 from prism.lang.errors import types as type_errors
 from prism.lang.instantiate import PYTHON_TYPES, instantiate
 from prism.lang.intrinsics.base import Intrinsic
 from prism.lang.parse import parse
 from prism.lang.perspective import Bound, Level, Perspective
-from prism.lang.types import SCALARS, VOID, Mailbox, Scalar, Vector
+from prism.lang.types import ALIASES, SCALARS, VOID, Mailbox, Pointer, Scalar, Vector
 
 PARSED: dict[surface.Kernel, s.Function] = {}
 
@@ -150,7 +152,8 @@ def as_scalar(value: object) -> Scalar | None:
     if isinstance(value, type) and value in PYTHON_TYPES:
         return PYTHON_TYPES[value]
     name = value if isinstance(value, str) else getattr(value, "name", None) or getattr(value, "__name__", "")
-    return SCALARS.get(str(name).rstrip("_"))
+    plain = str(name).rstrip("_")
+    return SCALARS.get(plain, ALIASES.get(plain))
 
 
 # -- one function ---------------------------------------------------------------------------------------------------------
@@ -160,7 +163,7 @@ def check_function(
     session: Session, kernel: surface.Kernel, parsed: s.Function, template: Mapping[str, object]
 ) -> tree.Function:
     """Check one instance: its bound (R1), its parameters, its result, its body."""
-    if parsed.extern:
+    if parsed.extern and kernel.external is None:
         fail(call_errors.Extern(span=parsed.span, name=parsed.name))
     spans = dict(parsed.decorators)
     bound = check_requires(kernel, parsed, template, spans.get("requires", parsed.span))
@@ -177,7 +180,13 @@ def check_function(
             context.errors.extend(failure.errors)
             env = replace(env, names={**env.names, parameter.name: Poison()})
     check_result(context, function)
-    body = check_body(env, function.body)
+    if kernel.external is not None:
+        if not parsed.extern:
+            fail(raw_errors.ExternBody(span=parsed.span, name=parsed.name))
+        returns = context.result not in (None, VOID)
+        body = extern_body(env, parsed, kernel.external, tuple(parameters), returns=returns)
+    else:
+        body = check_body(env, function.body)
     if context.silent and not context.errors:
         raise Poisoned
     if context.result not in (None, VOID) and not context.errors and not always_returns(body):
@@ -248,7 +257,7 @@ def check_result(context: Context, function: s.Function) -> None:
         context.result = VOID
         return
     found = annotation.read(function.result).type
-    if not isinstance(found, Scalar | Vector):
+    if not isinstance(found, Scalar | Vector | Pointer):
         fail(type_errors.NotAType(span=function.result.span))
     context.result = found
     if function.result_place is None:
@@ -263,7 +272,7 @@ def check_result(context: Context, function: s.Function) -> None:
 def always_returns(body: tree.Body) -> bool:
     """Whether every path through a statement list ends in a return (or never ends)."""
     for statement in body:
-        if isinstance(statement, tree.Return):
+        if isinstance(statement, tree.Return) or (isinstance(statement, tree.Unsafe) and statement.returns):
             return True
         if isinstance(statement, tree.If) and always_returns(statement.then) and always_returns(statement.otherwise):
             return True

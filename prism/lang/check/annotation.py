@@ -58,6 +58,8 @@ def element(e: s.Expr) -> Scalar | Vector | Mailbox:
     """Return a scalar, vector or mailbox type."""
     if isinstance(e, s.Resolved) and isinstance(e.value, Scalar):
         return e.value
+    if isinstance(e, s.Resolved) and isinstance(e.value, Vector):
+        return e.value
     construct = construct_of(e)
     if construct is surface.mailbox and isinstance(e, s.Call):
         inner = element(only(e))
@@ -120,6 +122,12 @@ def place(e: s.Expr) -> Perspective:
     """Return the perspective that an expression names; fails with code `bound-wf`."""
     if isinstance(e, s.Resolved) and isinstance(e.value, Perspective):
         return e.value
+    if isinstance(e, s.Subscript) and isinstance(e.base, s.Resolved) and isinstance(e.base.value, surface.Construct):
+        level = "block" if e.base.value is surface.group else "thread"
+        change = f"`{e.base.text}` is no level: write `{level}[k]`, or another level with a size"
+        fail(errors.NotAPerspective(span=e.span, change=change))
+    if isinstance(e, s.Braces):
+        fail(errors.NotAPerspective(span=e.span, change="write one perspective, without the brackets around it"))
     fail(errors.NotAPerspective(span=e.span))
 
 

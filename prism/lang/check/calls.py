@@ -18,6 +18,7 @@ from prism.lang.check.expressions import (
     visible,
 )
 from prism.lang.check.intrinsics import check_intrinsic
+from prism.lang.check.vectors import make_vector, vector_load
 from prism.lang.diagnostics import Label
 from prism.lang.errors import calls as errors
 from prism.lang.errors import names as name_errors
@@ -38,6 +39,10 @@ def check_call(env: Env, e: s.Call, target: Perspective, want: Type | None) -> t
     callee = e.function.value
     if isinstance(callee, Scalar):
         return check_conversion(env, e, callee, target)
+    if isinstance(callee, Vector):
+        return make_vector(env, e, callee, target)
+    if isinstance(callee, surface.VectorCast):
+        return vector_load(env, e.function, e.arguments, e.span, target)
     if isinstance(callee, Intrinsic):
         return check_intrinsic(env, e, callee, target, want)
     if isinstance(callee, surface.Kernel):
@@ -246,8 +251,8 @@ def shifts(symbol: tree.Symbol) -> bool:
     """Whether a name's elements lie side by side in memory: every view behind it is `offset + i`."""
     view = symbol.view
     if view is None:
-        return symbol.type.shape is None or len(symbol.type.shape) == 1 if isinstance(symbol.type, Pointer) else True
-    return len(view.params) == 1 and shift(view.index[0], view.params[0]) and shifts(view.source)
+        return True
+    return len(view.params) == 1 and len(view.index) == 1 and shift(view.index[0], view.params[0]) and shifts(view.source)
 
 
 def shift(e: tree.Expr, param: tree.Symbol) -> bool:

@@ -121,6 +121,7 @@ def check_partition(env: Env, st: s.Partition) -> tree.Stmt:
     view = make_view(env, source, unit, st.offset, races_of(st), rules.PartitionOffset)
     symbol = tree.Symbol(st.name, element_pointer(source), unit, st.name_span, view=view)
     inner = env.enter(Step("partition", head(st.span), unit, f"partition({source.name}, {unit})")).bind(symbol)
+    env.context.lives[symbol] = (*env.scope, env.context.scopes + 1)  # that of the body, checked next
     if not source.type.const:
         inner = inner.hide(source, symbol)
     return tree.Partition(view=symbol, code=env.code, body=check_body(inner, st.body), span=st.span)
@@ -165,11 +166,13 @@ def make_view(
         inner = env
         for param in params:
             inner = inner.bind(param)
-        body = check_index(inner, offset.body, unit)
-        agree(body, unit, error)
-        if rank != 1:
-            fail(errors.Indices(span=offset.span, name=source.name, wanted=rank, given=1))
-        return tree.View(source, unit, params, (body,), None, races)
+        given = offset.body.items if isinstance(offset.body, s.Braces) else (offset.body,)
+        if len(given) != rank:
+            fail(errors.Indices(span=offset.span, name=source.name, wanted=rank, given=len(given)))
+        indices = tuple(check_index(inner, part, unit) for part in given)
+        for part in indices:
+            agree(part, unit, error)
+        return tree.View(source, unit, params, indices, None, races)
     params = tuple(
         tree.Symbol(f"i{k}" if rank > 1 else "i", INT32, unit, source.span, parameter=True) for k in range(rank)
     )
@@ -233,6 +236,7 @@ def check_claim(env: Env, st: s.Claim) -> tree.Stmt:
     symbol = tree.Symbol(st.name, element_pointer(source), unit, st.name_span, view=view)
     step = Step("claim", symbol.span, unit, f"claim({source.name}, {unit})")
     inner = env.enter(step).bind(symbol)
+    env.context.lives[symbol] = (*env.scope, env.context.scopes + 1)  # that of the body, checked next
     if not source.type.const:
         inner = inner.hide(source, symbol)
     return tree.Claim(view=symbol, code=env.code, body=check_body(inner, st.body), span=st.span)

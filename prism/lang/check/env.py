@@ -46,6 +46,8 @@ class Context:
     result_declared: bool = False
     bound_span: Span | None = None
     silent: bool = False
+    lives: dict[tree.Symbol, tuple[int, ...]] = field(default_factory=dict)
+    scopes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ class Env:
     names: Mapping[str, tree.Symbol | Poison]
     hidden: Mapping[tree.Symbol, tree.Symbol]
     path: tuple[Step, ...] = ()
+    scope: tuple[int, ...] = ()
 
     @property
     def code(self) -> Perspective:
@@ -78,6 +81,11 @@ class Env:
     def enter(self, step: Step, bound: Bound | None = None) -> Env:
         """Return the environment after a change of perspective."""
         return replace(self, path=(*self.path, step), bound=bound if bound is not None else self.bound)
+
+    def nested(self) -> Env:
+        """Return the environment of a statement list of its own."""
+        self.context.scopes += 1
+        return replace(self, scope=(*self.scope, self.context.scopes))
 
     def lookup(self, name: str, span: Span) -> tree.Symbol:
         """Return the symbol that a name stands for; raises Poisoned or fails with code `name`."""

@@ -9,7 +9,7 @@ from prism.lang import surface, tree
 from prism.lang import syntax as s
 from prism.lang.check.env import Env, blame, changing, declared, described, evidence, fail, why_here
 from prism.lang.check.purity import touches_memory
-from prism.lang.diagnostics import Label, Span
+from prism.lang.diagnostics import Label, Span, source_text
 from prism.lang.errors import calls as call_errors
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import types as errors
@@ -87,7 +87,8 @@ def check_index(env: Env, e: s.Expr, target: Perspective) -> tree.Expr:
     value = check_scalar(env, e, target, INT32)
     no_effect(value)
     if not (isinstance(value.type, Scalar) and value.type.integral):
-        fail(errors.Mismatch(span=e.span, expected="an integer", found=str(value.type), hint="convert it: `int(x)`"))
+        hint = f"convert it: `int({source_text(e.span)})`"
+        fail(errors.Mismatch(span=e.span, expected="an integer", found=str(value.type), hint=hint))
     return value
 
 
@@ -150,13 +151,13 @@ def check_name(env: Env, e: s.Name) -> tree.Expr:
 def visible(env: Env, name: str, span: Span) -> tree.Symbol:
     """Return the symbol of a name that may be used here (R21, R23)."""
     symbol = env.lookup(name, span)
-    view = env.hidden.get(symbol)
-    if view is not None:
-        fail(
-            rules.Hidden(
-                span=span, name=name, view=view.name, labels=(Label(view.span, f"`{name}` goes by this name here"),)
-            )
-        )
+    labels: list[Label] = []
+    now = symbol
+    while (view := env.hidden.get(now)) is not None:
+        labels.append(Label(view.span, f"`{now.name}` goes by this name here"))
+        now = view
+    if now is not symbol:
+        fail(rules.Hidden(span=span, name=name, view=now.name, labels=tuple(labels)))
     if symbol.view is not None:
         check_claimed(env, symbol, span)
     return symbol
@@ -217,8 +218,7 @@ def check_unary(env: Env, e: s.Unary, target: Perspective, want: Type | None) ->
 def need_bool(value: tree.Expr) -> tree.Expr:
     """Return the value where it is a bool, else fail with code `cond`."""
     if value.type != BOOL:
-        text = value.symbol.name if isinstance(value, tree.Var) else "x"
-        fail(errors.ConditionType(span=value.span, found=str(value.type), text=text))
+        fail(errors.ConditionType(span=value.span, found=str(value.type), text=source_text(value.span)))
     return value
 
 
@@ -274,6 +274,9 @@ def common_type(e: s.Binary, left: tree.Expr, right: tree.Expr) -> Scalar:
     if e.op in INTEGER_ONLY and not (a.integral and b.integral):
         hint = "divide floats with `/`" if e.op == "//" else "convert to an integer first: `int(x)`"
         fail(errors.Operands(span=e.span, op=e.op, left=str(a), right=str(b), hint=hint))
+    if a.short and b.short and a != b:
+        hint = "convert one, or both to float: `float(x)`"
+        fail(errors.Operands(span=e.span, op=e.op, left=str(a), right=str(b), hint=hint))
     if a.kind == "float" or b.kind == "float":
         return max((t for t in (a, b) if t.kind == "float"), key=lambda t: t.bits)
     if a.bits != b.bits:
@@ -301,7 +304,10 @@ def coerce(value: tree.Expr, to: Type, span: Span) -> tree.Expr:
         if value.type.kind == "float" and to.integral:
             fail(
                 errors.Mismatch(
-                    span=span, expected=str(to), found=str(value.type), hint=f"convert it: `{short(to)}(x)`"
+                    span=span,
+                    expected=str(to),
+                    found=str(value.type),
+                    hint=f"convert it: `{short(to)}({source_text(span)})`",
                 )
             )
         return convert(value, to)
@@ -310,7 +316,9 @@ def coerce(value: tree.Expr, to: Type, span: Span) -> tree.Expr:
 
 def short(scalar: Scalar) -> str:
     """Return how a kernel would usually write a scalar type."""
-    return {"int32": "int", "float32": "float", "float64": "double"}.get(scalar.name, scalar.name)
+    return {"int32": "int", "float32": "float", "float64": "double", "float16": "half", "bfloat16": "bf16"}.get(
+        scalar.name, scalar.name
+    )
 
 
 def check_conditional(env: Env, e: s.Conditional, target: Perspective, want: Type | None) -> tree.Expr:
@@ -318,6 +326,9 @@ def check_conditional(env: Env, e: s.Conditional, target: Perspective, want: Typ
     condition = need_bool(check_scalar(env, e.condition, target))
     then, otherwise = check_value(env, e.then, target, want), check_value(env, e.otherwise, target, want)
     if then.type != otherwise.type:
+        if not (isinstance(then.type, Scalar) and isinstance(otherwise.type, Scalar)):
+            hint = "make the two sides' types agree"
+            fail(errors.Mismatch(span=e.otherwise.span, expected=str(then.type), found=str(otherwise.type), hint=hint))
         if isinstance(e.then, s.Literal):
             then = check_value(env, e.then, target, otherwise.type)
         common = common_type(s.Binary(op="+", left=e.then, right=e.otherwise, span=e.span), then, otherwise)
@@ -367,6 +378,10 @@ def collective(e: tree.Expr) -> tree.Expr | None:
 
 def check_subscript(env: Env, e: s.Subscript, target: Perspective) -> tree.Expr:
     """`a[i]` of a local array, of memory through a pointer or view (R19), of a vector."""
+    from prism.lang.check.vectors import is_vector_cast, vector_load
+
+    if is_vector_cast(e.base):
+        return vector_load(env, e.base, e.indices, e.span, target)
     base, indices = flatten(e)
     if isinstance(base, s.Name):
         symbol = visible(env, base.name, base.span)
@@ -488,8 +503,8 @@ def check_id(env: Env, e: s.Call, target: Perspective, *, counting: bool) -> tre
     """R12 ID: `id()` counts the target's units, `id(unit)` and `count(unit)` the unit's; no broader than the code."""
     from prism.lang.check.annotation import place
 
-    if len(e.arguments) > 1 or e.keywords or (counting and not e.arguments):
-        usage = "`count(unit)`" if counting else "`id()` or `id(unit)`"
+    if len(e.arguments) > 1 or e.keywords:
+        usage = "`count()` or `count(unit)`" if counting else "`id()` or `id(unit)`"
         fail(errors.NotAValue(span=e.span, text="count" if counting else "id", hint=f"write {usage}"))
     unit = place(e.arguments[0]) if e.arguments else target
     if not unit <= env.code:

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from prism.lang import syntax as s
 from prism.lang import tree
+from prism.lang.bind import binding_of
 from prism.lang.check.env import Env, blame, declared, evidence, fail, narrowed, why_here
-from prism.lang.check.expressions import check_value, coerce, element, flatten, read_element, visible
+from prism.lang.check.expressions import (
+    check_index,
+    check_value,
+    coerce,
+    element,
+    flatten,
+    in_range,
+    must_agree,
+    read_element,
+    visible,
+)
 from prism.lang.diagnostics import Span
 from prism.lang.errors import calls as errors
 from prism.lang.errors import perspective as rules
@@ -39,10 +51,14 @@ def check_intrinsic(env: Env, e: s.Call, intrinsic: Intrinsic, target: Perspecti
     if scalar is not None and not intrinsic.allows(scalar):
         fail(errors.IntrinsicType(span=e.span, name=intrinsic.name, allowed=intrinsic.allows_text, found=str(scalar)))
     arguments = tuple(finish(env, intrinsic, p, given[p.name], typed[p.name], scalar) for p in operands)
-    return tree.Apply(
+    found = tree.Apply(
         intrinsic=intrinsic, arguments=arguments, statics=statics, code=env.code,
         type=result_type(intrinsic, scalar, statics, e.span), perspective=result_perspective(intrinsic, arguments), span=e.span,
     )  # fmt: skip
+    problem = intrinsic.problem(binding_of(found)) if intrinsic.problem is not None else ""
+    if problem:
+        fail(errors.IntrinsicProblem(span=e.span, name=intrinsic.name, problem=problem))
+    return found
 
 
 def bind(e: s.Call, intrinsic: Intrinsic) -> Mapping[str, s.Expr]:
@@ -79,6 +95,8 @@ def static(intrinsic: Intrinsic, parameter: Parameter, given: s.Expr | None) -> 
     """Return a compile-time argument's value."""
     if given is None:
         return parameter.default
+    if parameter.type == "dtype" and isinstance(given, s.Resolved) and isinstance(given.value, Scalar):
+        return given.value
     if not isinstance(given, s.Literal):
         fail(errors.StaticArgument(span=given.span, parameter=parameter.name, name=intrinsic.name))
     if parameter.choices and given.value not in parameter.choices:
@@ -103,7 +121,8 @@ def check_operands(
             if isinstance(e, s.Literal) is not literals:
                 continue
             if p.kind == "element":
-                typed[p.name] = address(env, intrinsic, p, e, target)
+                own = target if intrinsic.requires == THREAD else THREAD  # each thread of the unit gives an address
+                typed[p.name] = address(env, intrinsic, p, e, own)
             elif p.kind == "array":
                 typed[p.name] = whole_array(env, intrinsic, p, e)
             else:
@@ -141,6 +160,8 @@ def address(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, target: Per
         kind = " that holds mailboxes" if p.mailbox else ""
         fail(errors.ElementArgument(span=e.span, parameter=p.name, name=intrinsic.name, kind=kind))
     found = element(env, symbol, indices, e.span, target)
+    if p.unit != THREAD:
+        return together(env, intrinsic, p, e, found)
     if p.effect == "read":
         return found if p.mailbox or p.atomic else read_element(env, found)
     if symbol.type.const:
@@ -152,22 +173,72 @@ def address(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, target: Per
     return found
 
 
+def together(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, found: tree.Element) -> tree.Element:
+    """R15, R18 of memory that a unit accesses together: it reads what is its own or broader, and writes what is its own."""
+    symbol = found.symbol
+    facts = {
+        "span": e.span,
+        "name": intrinsic.name,
+        "actual": symbol.name,
+        "needed": p.unit,
+        "has": symbol.perspective,
+        "labels": (declared(symbol),),
+    }
+    if p.effect == "read":
+        if not p.unit <= symbol.perspective:
+            change = f"read it through memory of {p.unit} or broader, before it is partitioned"
+            fail(errors.MatrixNarrow(**facts, change=change))  # type: ignore[arg-type]
+        return found
+    assert isinstance(symbol.type, Pointer)
+    if symbol.type.const:
+        fail(rules.ConstWrite(span=e.span, name=symbol.name, type=str(symbol.type), labels=(declared(symbol),)))
+    if symbol.perspective != p.unit or env.code != p.unit:
+        change = f"partition it for {p.unit}, and write in a group of {p.unit}"
+        fail(errors.MatrixNarrow(**facts, change=change))  # type: ignore[arg-type]
+    return found
+
+
+def array_operand(env: Env, intrinsic: Intrinsic, e: s.Expr) -> tree.Expr | None:
+    """A local array, or a row of one of several dimensions: `c` or `c[i]`."""
+    base, indices = flatten(e) if isinstance(e, s.Subscript) else (e, ())
+    symbol = visible(env, base.name, base.span) if isinstance(base, s.Name) else None
+    if symbol is None or not isinstance(symbol.type, Array) or len(indices) >= len(symbol.type.shape):
+        return None
+    if not indices:
+        return tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=e.span)
+    typed = tuple(check_index(env, index, env.code) for index in indices)
+    for index, extent in zip(typed, symbol.type.shape, strict=False):
+        in_range(index, extent, symbol.name)
+        if not intrinsic.requires <= index.perspective:
+            must_agree(env, index, intrinsic.requires, f"index of `{symbol.name}`")
+    rest = Array(symbol.type.element, symbol.type.shape[len(typed) :])
+    return tree.Item(symbol=symbol, indices=typed, type=rest, perspective=symbol.perspective, span=e.span)
+
+
 def whole_array(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr) -> tree.Expr:
-    """An array operand: a local array at the parameter's perspective."""
-    symbol = visible(env, e.name, e.span) if isinstance(e, s.Name) else None
-    if symbol is None or not isinstance(symbol.type, Array) or symbol.perspective != p.unit:
-        found = "this" if symbol is None else f"{symbol.type} @ {symbol.perspective}"
+    """An array operand: a local array at the parameter's perspective, of its type and one of its lengths."""
+    value = array_operand(env, intrinsic, e)
+    symbol = value.symbol if isinstance(value, tree.Var | tree.Item) else None
+    kind = value.type if value is not None else None
+    fits = isinstance(kind, Array) and (not isinstance(p.type, Scalar) or kind.element == p.type)
+    fits = fits and isinstance(kind, Array) and (not p.length or kind.shape in [(n,) for n in p.length])
+    if symbol is None or not fits or symbol.perspective != p.unit:
+        found = "this" if symbol is None else f"{kind} @ {symbol.perspective}"
+        lengths = " or ".join(f"{p.type}[{n}]" for n in p.length)
         fail(
             errors.CallType(
                 span=e.span,
                 parameter=p.name,
                 name=intrinsic.name,
-                wanted=f"a local array @ {p.unit}",
+                wanted=f"a local array {lengths + ' ' if lengths else ''}@ {p.unit}",
                 found=found,
-                hint=f"declare one: `values: T[4] @ {p.unit}`",
+                hint=f"declare one: `values: {f'{p.type}[{p.length[0]}]' if p.length else 'T[4]'} @ {p.unit}`",
             )
         )
-    return tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=e.span)
+    if p.effect != "read" and symbol.const:
+        fail(rules.ConstWrite(span=e.span, name=symbol.name, type=f"const({symbol.type})", labels=(declared(symbol),)))
+    assert value is not None
+    return value
 
 
 def finish(
@@ -221,8 +292,11 @@ def result_type(intrinsic: Intrinsic, scalar: Scalar | None, statics: Mapping[st
     """Return the application's type."""
     if intrinsic.result is None:
         return VOID
-    if isinstance(intrinsic.result, Scalar):
+    if isinstance(intrinsic.result, Scalar | Vector):
         return intrinsic.result
+    named = statics.get(intrinsic.result)
+    if isinstance(named, Scalar):
+        return named
     assert scalar is not None
     if intrinsic.result == "vector":
         width = statics["width"]
@@ -237,7 +311,45 @@ def result_perspective(intrinsic: Intrinsic, arguments: tuple[tree.Expr, ...]) -
     """An elementwise function's result is as broad as its operands; another's as declared."""
     if intrinsic.result_unit is not None:
         return intrinsic.result_unit
+    if not arguments:
+        return THREAD
     perspective = arguments[0].perspective
     for argument in arguments[1:]:
         perspective = meet(perspective, argument.perspective)
     return perspective
+
+
+# -- results --------------------------------------------------------------------------------------------------------------
+
+
+def results_of(e: s.Call) -> s.Expr | None:
+    """Return what `out=` names, where the call is of an intrinsic that has no operand of that name."""
+    intrinsic = e.function.value if isinstance(e.function, s.Resolved) else None
+    if not isinstance(intrinsic, Intrinsic) or any(p.name == "out" for p in intrinsic.parameters):
+        return None
+    return dict(e.keywords).get("out")
+
+
+def check_results(
+    env: Env, e: s.Call, out: s.Expr, assign: Callable[[Env, s.Expr, s.Expr, Span], tree.Stmt]
+) -> tuple[tree.Stmt, ...]:
+    """`intrinsic.mma(..., out=[d[0], d[1], d[2], d[3]])`: its result in a name of its own, then an assignment for each target."""
+    call = replace(e, keywords=tuple((k, v) for k, v in e.keywords if k != "out"))
+    assert isinstance(e.function, s.Resolved) and isinstance(e.function.value, Intrinsic)
+    intrinsic = e.function.value
+    value = check_intrinsic(env, call, intrinsic, THREAD if intrinsic.requires != THREAD else env.code, None)
+    targets = out.items if isinstance(out, s.Braces) else (out,)
+    count = value.type.length if isinstance(value.type, Vector) else 1 if isinstance(value.type, Scalar) else 0
+    if len(targets) != count:
+        gives = f"{count} results" if count > 1 else "one result" if count else "no result"
+        fail(errors.IntrinsicResults(span=out.span, name=intrinsic.name, gives=gives, given=len(targets)))
+    result = tree.Symbol(
+        f"{intrinsic.name} result", value.type, value.perspective, e.span
+    )  # no name of the user's has a space
+    inner = env.bind(result)
+    name = s.Name(name=result.name, span=e.span)
+    parts: list[s.Expr] = [name]
+    if isinstance(value.type, Vector):
+        parts = [s.Subscript(base=name, indices=(s.Literal(value=k, span=e.span),), span=e.span) for k in range(count)]
+    assigned = (assign(inner, target, part, e.span) for target, part in zip(targets, parts, strict=True))
+    return (tree.Declare(symbol=result, value=value, span=e.span), *assigned)

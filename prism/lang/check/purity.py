@@ -19,7 +19,8 @@ def is_pure(parameters: tuple[tree.Symbol, ...], result: Type, body: tree.Body) 
 
 def pure_statement(statement: tree.Stmt) -> bool:
     """Whether a statement only computes."""
-    if isinstance(statement, tree.Group | tree.Split | tree.Partition | tree.Claim | tree.SharedDeclare):
+    scopes = tree.Group | tree.Split | tree.Partition | tree.Claim | tree.SharedDeclare
+    if isinstance(statement, scopes | tree.Unsafe | tree.Assert | tree.Print):
         return False
     if not all(pure_expression(e) for e in tree.expressions(statement)):
         return False
@@ -42,7 +43,8 @@ def function_touches(function: tree.Function) -> bool:
 
     def body(statements: tree.Body) -> bool:
         return any(
-            any(inside(e) for e in tree.expressions(st)) or any(body(inner) for inner in tree.children(st))
+            (isinstance(st, tree.Unsafe) and bool(st.accesses))
+            or any(inside(e) for e in tree.expressions(st)) or any(body(inner) for inner in tree.children(st))
             for st in statements
         )
 
@@ -75,7 +77,7 @@ def effect_conflict(statement: tree.Stmt) -> tree.Expr | None:
 
 def reads_only(e: tree.Apply) -> bool:
     """Whether an intrinsic only reads memory."""
-    return all(p.effect == "read" for p in e.intrinsic.parameters if p.kind == "element")
+    return not e.intrinsic.orders and all(p.effect == "read" for p in e.intrinsic.parameters if p.kind == "element")
 
 
 def pure_expression(e: tree.Expr) -> bool:

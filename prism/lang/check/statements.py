@@ -8,6 +8,7 @@ from prism.lang.check import annotation, data
 from prism.lang.check.env import Env, Poisoned, Step, blame, changing, declared, evidence, fail, opaque, why_here
 from prism.lang.check.expressions import (
     check_expression,
+    check_field,
     check_index,
     check_scalar,
     check_value,
@@ -18,7 +19,12 @@ from prism.lang.check.expressions import (
     need_bool,
     visible,
 )
+from prism.lang.check.intrinsics import check_results, results_of
+from prism.lang.check.pointers import assign_pointer, declare_pointer, return_pointer
 from prism.lang.check.purity import effect_conflict
+from prism.lang.check.raw import check_unsafe
+from prism.lang.check.speak import check_speech, speaks
+from prism.lang.check.vectors import is_vector_cast, vector_store
 from prism.lang.diagnostics import CompileError, Label, Span
 from prism.lang.errors import calls as call_errors
 from prism.lang.errors import names as name_errors
@@ -31,6 +37,7 @@ from prism.lang.types import BOOL, INT32, VOID, Array, Mailbox, Pointer, Scalar,
 def check_body(env: Env, body: s.Body) -> tree.Body:
     """Check a statement list; a statement that fails is reported, its name poisoned, and the rest goes on."""
     done: list[tree.Stmt] = []
+    env = env.nested()
     for statement in body:
         try:
             checked, env = check_statement(env, statement)
@@ -84,6 +91,8 @@ def check_statement(env: Env, st: s.Stmt) -> tuple[tuple[tree.Stmt, ...], Env]: 
         case s.Augment():
             value = s.Binary(op=st.op, left=st.target, right=st.value, span=st.span)
             return (check_assign(env, st.target, value, st.span),), env
+        case s.Evaluate(value=s.Call() as call) if speaks(call):
+            return (check_speech(env, call),), env
         case s.Evaluate():
             return check_evaluate(env, st), env
         case s.If():
@@ -109,7 +118,7 @@ def check_statement(env: Env, st: s.Stmt) -> tuple[tuple[tree.Stmt, ...], Env]: 
         case s.Async():
             fail(errors.AsyncUnsupported(span=st.span))
         case s.Unsafe():
-            fail(errors.UnsafeUnsupported(span=st.span))
+            return (check_unsafe(env, st),), env
 
 
 # -- declarations ---------------------------------------------------------------------------------------------------------
@@ -121,8 +130,6 @@ def check_declare(env: Env, st: s.Declare) -> tuple[tuple[tree.Stmt, ...], Env]:
     place = annotation.place(st.place) if st.place is not None else env.code
     if meaning.shared:
         return check_shared(env, st, meaning, place)
-    if isinstance(meaning.type, Pointer):
-        fail(call_errors.PointerRebind(span=st.span, name=st.name))
     if isinstance(meaning.type, Mailbox):
         fail(errors.NotAType(span=st.annotation.span))
     if not place <= env.code:
@@ -147,6 +154,8 @@ def check_declare(env: Env, st: s.Declare) -> tuple[tuple[tree.Stmt, ...], Env]:
                 labels=why_here(env),
             )
         )
+    if isinstance(meaning.type, Pointer):
+        return declare_pointer(env, st, meaning, place)
     symbol = tree.Symbol(st.name, meaning.type, place, st.name_span, const=meaning.const)
     value = initial(env, symbol, st)
     return (tree.Declare(symbol=symbol, value=value, span=st.span),), env.bind(symbol)
@@ -158,12 +167,23 @@ def initial(env: Env, symbol: tree.Symbol, st: s.Declare) -> tree.Expr | None:
         return None
     if isinstance(symbol.type, Array):
         zero = st.value.items[0] if isinstance(st.value, s.Braces) and len(st.value.items) == 1 else None
-        if not isinstance(zero, s.Literal) or zero.value != 0 or not isinstance(symbol.type.element, Scalar):
+        if not isinstance(zero, s.Literal) or zero.value != 0:
             fail(errors.WholeArray(span=st.value.span, name=st.name, type=str(symbol.type), use="assigned"))
-        return check_scalar(env, zero, symbol.perspective, symbol.type.element)
+        return zeros(env, symbol, symbol.type.element, zero)
+    if isinstance(symbol.type, Vector) and isinstance(st.value, s.Braces) and len(st.value.items) == 1:
+        return zeros(env, symbol, symbol.type, st.value.items[0])
     value = check_value(env, st.value, symbol.perspective, symbol.type)
     fits(symbol, value)
     return coerce(value, symbol.type, st.value.span)
+
+
+def zeros(env: Env, symbol: tree.Symbol, element: Scalar | Vector, zero: s.Expr) -> tree.Expr:
+    """`{0}`: what every element of an array starts as."""
+    if isinstance(element, Scalar):
+        return check_scalar(env, zero, symbol.perspective, element)
+    made = s.Resolved(value=element, text=str(element), span=zero.span)
+    call = s.Call(function=made, arguments=(zero,), keywords=(), span=zero.span)
+    return check_value(env, call, symbol.perspective, element)
 
 
 def fits(symbol: tree.Symbol, value: tree.Expr) -> None:
@@ -207,6 +227,7 @@ def check_shared(
         fail(rules.SharedValue(span=st.value.span, name=st.name))
     assert isinstance(meaning.type, Pointer)
     symbol = tree.Symbol(st.name, meaning.type, BLOCK, st.name_span)
+    env.context.lives[symbol] = env.scope
     align = max(meaning.align, meaning.type.element.bytes)
     return (tree.SharedDeclare(symbol=symbol, align=align, span=st.span),), env.bind(symbol)
 
@@ -226,32 +247,50 @@ def check_assign(env: Env, target: s.Expr, value: s.Expr, span: Span) -> tree.St
             fail(name_errors.Undeclared(span=target.span, name=target.name))
         symbol = visible(env, target.name, target.span)
         if isinstance(symbol.type, Pointer):
-            fail(call_errors.PointerRebind(span=span, name=symbol.name))
+            return assign_pointer(env, symbol, target, value, span)
         if isinstance(symbol.type, Array):
             fail(errors.WholeArray(span=span, name=symbol.name, type=str(symbol.type), use="assigned"))
         left: tree.Expr = tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=target.span)
         return assign_local(env, symbol, left, value, span)
+    if isinstance(target, s.Attribute):
+        target = by_number(env, target)
     if isinstance(target, s.Subscript):
-        base, indices = flatten(target)
-        if isinstance(base, s.Name):
-            symbol = visible(env, base.name, base.span)
-            if isinstance(symbol.type, Pointer):
-                return assign_memory(env, symbol, indices, target, value, span)
-            if isinstance(symbol.type, Array | Vector):
-                left = check_expression(env, target, symbol.perspective)
-                if not symbol.perspective <= left.perspective:
-                    what, labels = evidence(left, symbol.perspective)
-                    fail(
-                        rules.ReadUp(
-                            span=blame(left, symbol.perspective),
-                            what=what,
-                            has=left.perspective,
-                            needed=symbol.perspective,
-                            name=symbol.name,
-                            labels=(*labels, declared(symbol)),
-                        )
+        return assign_element(env, target, value, span)
+    fail(errors.NotSubscriptable(span=target.span, found="the target of this assignment"))
+
+
+def by_number(env: Env, target: s.Attribute) -> s.Subscript:
+    """Return `v.y` as `v[1]`."""
+    field = check_field(env, target, env.code)
+    assert isinstance(field, tree.Component) and isinstance(field.index, tree.Const)
+    which = s.Literal(value=field.index.value, span=target.span)
+    return s.Subscript(base=target.base, indices=(which,), span=target.span)
+
+
+def assign_element(env: Env, target: s.Subscript, value: s.Expr, span: Span) -> tree.Stmt:
+    """An element of a local array, of memory, a component of a vector, or a vector's worth of memory."""
+    if is_vector_cast(target.base):
+        return tree.Evaluate(value=vector_store(env, target, value, span), span=span)
+    base, indices = flatten(target)
+    if isinstance(base, s.Name):
+        symbol = visible(env, base.name, base.span)
+        if isinstance(symbol.type, Pointer):
+            return assign_memory(env, symbol, indices, target, value, span)
+        if isinstance(symbol.type, Array | Vector):
+            left = check_expression(env, target, symbol.perspective)
+            if not symbol.perspective <= left.perspective:
+                what, labels = evidence(left, symbol.perspective)
+                fail(
+                    rules.ReadUp(
+                        span=blame(left, symbol.perspective),
+                        what=what,
+                        has=left.perspective,
+                        needed=symbol.perspective,
+                        name=symbol.name,
+                        labels=(*labels, declared(symbol)),
                     )
-                return assign_local(env, symbol, left, value, span)
+                )
+            return assign_local(env, symbol, left, value, span)
     fail(errors.NotSubscriptable(span=target.span, found="the target of this assignment"))
 
 
@@ -295,7 +334,9 @@ def assign_memory(
 
 
 def check_evaluate(env: Env, st: s.Evaluate) -> tuple[tree.Stmt, ...]:
-    """A call as a statement."""
+    """A call as a statement; `out=[...]` of an intrinsic assigns its results."""
+    if isinstance(st.value, s.Call) and (targets := results_of(st.value)) is not None:
+        return check_results(env, st.value, targets, check_assign)
     value = check_expression(env, st.value, env.code)
     if not isinstance(value, tree.Call | tree.Apply):
         hint = "assign it, or remove the line"
@@ -358,9 +399,19 @@ def check_for(env: Env, st: s.For) -> tree.Stmt:
     symbol = tree.Symbol(st.name, kind, env.code, st.name_span)
     env.context.loop_variables.add(symbol)
     inner = env.enter(Step("loop", st.span, env.code, "for")).bind(symbol)
-    unroll = st.unroll.value if isinstance(st.unroll, s.Literal) and isinstance(st.unroll.value, int) else None
+    unroll = unroll_of(st)
     body = check_body(inner, st.body)
     return tree.For(symbol=symbol, start=start, stop=stop, step=step, body=body, unroll=unroll, span=st.span)
+
+
+def unroll_of(st: s.For) -> bool | int | None:
+    """`range(n, unroll=4)`: a constant."""
+    if st.unroll is None:
+        return None
+    value = st.unroll.value if isinstance(st.unroll, s.Literal) else None
+    if not isinstance(value, int) or (value < 1 and not isinstance(value, bool)):
+        fail(errors.Unroll(span=st.unroll.span))
+    return value
 
 
 def check_jump(env: Env, st: s.Break | s.Continue) -> tree.Stmt:
@@ -403,6 +454,8 @@ def check_return(env: Env, st: s.Return) -> tree.Stmt:
             fail(call_errors.ReturnValue(span=st.span, name=name, problem=f"returns {context.result}", hint=hint))
         return tree.Return(value=None, span=st.span)
     place = context.result_perspective or env.code
+    if isinstance(context.result, Pointer):
+        return tree.Return(value=return_pointer(env, st.value, context.result, place), span=st.span)
     value = check_value(env, st.value, place, context.result)
     if context.kernel.kind == "global" or (context.result_declared and context.result == VOID):
         problem = "is a kernel: it returns nothing" if context.kernel.kind == "global" else "returns nothing"

@@ -29,7 +29,7 @@ from prism.lang.tree import (
     Unary,
     Var,
 )
-from prism.lang.types import SCALARS, Array, Pointer, Scalar, Vector
+from prism.lang.types import FLOAT32, SCALARS, Array, Pointer, Scalar, Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +182,11 @@ def select(scope: Scope, e: Select) -> str:
 
 
 def cast(scope: Scope, e: Cast) -> str:
-    """`(T)x`."""
-    return f"({type_cuda(e.type)}){factor(expression(scope, e.operand))}"
+    """`(T)x`; out of a float of 16 bits by way of float, which holds it exactly."""
+    operand = factor(expression(scope, e.operand))
+    if isinstance(e.operand.type, Scalar) and e.operand.type.short and e.type != FLOAT32:
+        operand = f"(float){operand}"
+    return f"({type_cuda(e.type)}){operand}"
 
 
 def item(scope: Scope, e: Item) -> str:

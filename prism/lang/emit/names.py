@@ -10,8 +10,10 @@ import re
 import struct
 from collections.abc import Iterator, Mapping
 
-from prism.lang.intrinsics.memory import mailbox_cuda, vector_cuda
+from prism.lang.intrinsics.mailboxes import mailbox_cuda
+from prism.lang.intrinsics.memory import vector_cuda
 from prism.lang.place import statements
+from prism.lang.shorts import short_bits
 from prism.lang.tree import Claim, Declare, For, Function, Partition, SharedDeclare, Stmt, Symbol
 from prism.lang.types import Array, Mailbox, Pointer, Scalar, Type, Vector
 
@@ -32,7 +34,7 @@ _VECTORS = re.compile(r"(u?(char|short|int|long|longlong)|float|double)[1-4]|dim
 
 def identifier(name: str, taken: set[str]) -> str:
     """Return a C++ identifier for a user's name that is not yet `taken`, and take it."""
-    plain = re.sub(r"[^A-Za-z0-9_]", lambda m: f"u{ord(m[0]):x}", name)
+    plain = re.sub(r"[^A-Za-z0-9_]", lambda m: f"u{ord(m[0]):x}", name.replace(" ", "_"))
     plain = re.sub(r"__+", "_", plain)
     if plain in RESERVED or _VECTORS.fullmatch(plain) or re.match(r"_|px_", plain):
         plain = f"{plain.lstrip('_')}_" if not plain.lstrip("_").startswith("px_") else f"my_{plain.lstrip('_')}"
@@ -128,6 +130,8 @@ def _int_literal(value: int, type_: Scalar) -> str:
 
 
 def _float_literal(value: float, type_: Scalar) -> str:
+    if type_.short:
+        return f"{type_.cuda}_of({short_bits(value, type_):#06x}u)"
     code, bits, suffix = ("f", "I", "f") if type_.bits == 32 else ("d", "Q", "")
     try:
         packed = struct.pack(f"<{code}", value)

@@ -8,12 +8,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from prism.lang.emit.expressions import Position, Scope, collect, uses_vectors
+from prism.lang.emit.halves import short_pieces
 from prism.lang.emit.names import comment, declarator, element_cuda, symbol_names, type_cuda
 from prism.lang.emit.statements import Context, body, indented
+from prism.lang.flow import pointer_change
 from prism.lang.intrinsics.memory import VECTOR
+from prism.lang.perspective import THREAD
 from prism.lang.place import alignment, calls, statements, subexpressions
 from prism.lang.plan import Program
 from prism.lang.tree import (
+    Assert,
     Body,
     Count,
     Declare,
@@ -21,6 +25,7 @@ from prism.lang.tree import (
     Function,
     Group,
     Id,
+    Print,
     SharedDeclare,
     Split,
     Stmt,
@@ -57,7 +62,7 @@ def emit(program: Program, *, comments: bool = True) -> Emitted:
     functions: list[str] = []
     for f in program.functions:
         scope = Scope(symbol_names(f, taken), (_position(f),), program.layouts[f], _frame(f), positioned, pieces)
-        context = Context(scope, program.plans[f].before(), named, comments, itertools.count(1))
+        context = Context(scope, program.plans[f].before(), named, comments, itertools.count(1), f.name)
         head = _head(f, scope, comments)
         functions.append("\n".join([*head, *indented([*_known_size(f), *body(context, f.body)]), "}"]))
     shared = program.layouts[entry].bytes
@@ -65,6 +70,7 @@ def emit(program: Program, *, comments: bool = True) -> Emitted:
         align = max(BASE_ALIGNMENT, alignment(entry))
         functions.insert(0, f"extern __shared__ __align__({align}) unsigned char px_shared[];")
     parameters = tuple((p.name, p.type) for p in entry.parameters)
+    pieces = {**dict.fromkeys(short_pieces("".join([*pieces, *functions]))), **pieces}
     return Emitted("\n\n".join([*pieces, *functions]) + "\n", entry.identifier, shared, parameters)
 
 
@@ -112,6 +118,8 @@ def needs_position(function: Function) -> bool:
 def _asks(statement: Stmt) -> bool:
     if isinstance(statement, (Group, Split, SharedDeclare)):
         return True
+    if isinstance(statement, (Assert, Print)) and statement.code != THREAD:
+        return True
     if any(needs_position(call.function) for call in calls(statement)):
         return True
     return any(isinstance(part, (Id, Count)) for e in expressions(statement) for part in subexpressions(e))
@@ -140,7 +148,7 @@ def _head(function: Function, scope: Scope, comments: bool) -> list[str]:
     if not kernel and function in scope.positioned:
         parameters += POSITION
     result = type_cuda(function.result)
-    attributes = " ".join(function.attributes)
+    attributes = " ".join((*function.attributes, *_cluster(function)))
     before = 'extern "C" __global__ void' if kernel else f"static __device__ __forceinline__ {result}"
     head = " ".join(filter(None, (before, attributes if kernel else "", function.identifier)))
     given = ", ".join(f"{name} = {value}" for name, value in function.template.items() if _plain(value))
@@ -148,9 +156,21 @@ def _head(function: Function, scope: Scope, comments: bool) -> list[str]:
     return [*([title] if comments else []), f"{head}({', '.join(parameters)}) {{"]
 
 
+def _cluster(function: Function) -> tuple[str, ...]:
+    """Return the attribute that makes clusters of a kernel's blocks, where its bound asks for them."""
+    size = function.bound.block
+    return (f"__cluster_dims__({size}, 1, 1)",) if size is not None and size > 1 else ()
+
+
 def _plain(value: object) -> bool:
     """Whether a template's value prints the same in every process."""
     return isinstance(value, (bool, int, float, str)) or type(value).__module__ == "prism.lang.types"
+
+
+def _repoints(function: Function) -> bool:
+    """Whether a function assigns a pointer that it was given: then C++'s promise that none overlap cannot be made."""
+    changes = (pointer_change(s) for s in statements(function.body))
+    return any(change is not None and change[0].parameter for change in changes)
 
 
 def _parameter(function: Function, symbol: Symbol, name: str) -> str:
@@ -158,6 +178,6 @@ def _parameter(function: Function, symbol: Symbol, name: str) -> str:
         shape = "".join(f"[{n}]" for n in symbol.type.shape)
         return f"{'const ' if symbol.const else ''}{element_cuda(symbol.type.element)} (&{name}){shape}"
     aliased = any(symbol.name in names for names in function.may_alias)
-    if isinstance(symbol.type, Pointer) and function.kind == "global" and not aliased:
+    if isinstance(symbol.type, Pointer) and function.kind == "global" and not aliased and not _repoints(function):
         return f"{type_cuda(symbol.type)} __restrict__ {name}"
     return declarator(symbol.type, name)

@@ -10,11 +10,14 @@ from typing import assert_never
 from prism.lang.diagnostics import Span, source_lines
 from prism.lang.emit.expressions import Position, Scope, expression, remainder, thread_in, tight
 from prism.lang.emit.names import comment, declarator, element_cuda, type_cuda
+from prism.lang.emit.raw import spliced
+from prism.lang.emit.speak import assert_lines, print_lines
 from prism.lang.perspective import WARP, Level, Perspective
 from prism.lang.place import statements, subexpressions
 from prism.lang.plan import Access, Barrier
 from prism.lang.tree import (
     Arm,
+    Assert,
     Assign,
     Body,
     Break,
@@ -30,11 +33,13 @@ from prism.lang.tree import (
     If,
     Item,
     Partition,
+    Print,
     Return,
     SharedDeclare,
     Split,
     Stmt,
     Symbol,
+    Unsafe,
     Var,
     While,
     expressions,
@@ -54,6 +59,7 @@ class Context:
     named: Mapping[int, int]
     comments: bool
     fresh: Iterator[int]
+    function: str = ""
 
     def at(self, position: Position) -> Context:
         """Return the context inside a group or an arm."""
@@ -69,10 +75,21 @@ class Context:
 def body(context: Context, statements: Body) -> list[str]:
     """Return the lines of a statement list, barriers included, not indented."""
     lines: list[str] = []
+    pragma: list[str] = []
     for s in statements:
         lines += [line for b in context.barriers.get(s, ()) for line in barrier(context, b)]
-        lines += statement(context, s)
-    return lines
+        if isinstance(s, Unsafe) and s.text.startswith("#pragma"):
+            pragma += statement(context, s)
+            continue
+        lines += before_loop(pragma, statement(context, s))
+        pragma = []
+    return [*lines, *pragma]
+
+
+def before_loop(pragma: list[str], lines: list[str]) -> list[str]:
+    """Return a statement's lines with a pragma before its loop, where it is one: bounds are evaluated before that."""
+    at = next((k for k, line in enumerate(lines) if line.startswith(("for (", "while ("))), 0) if pragma else 0
+    return [*lines[:at], *pragma, *lines[at:]]
 
 
 def statement(context: Context, s: Stmt) -> list[str]:  # noqa: C901
@@ -106,8 +123,19 @@ def statement(context: Context, s: Stmt) -> list[str]:  # noqa: C901
             return split(context, s)
         case Partition() | Claim():
             return view(context, s)
+        case Assert():
+            return noted(context, s.span, assert_lines(context.scope, s, context.function))
+        case Print():
+            return noted(context, s.span, print_lines(context.scope, s))
+        case Unsafe():
+            return [*([context.note(s.span).strip()] if context.comments else []), *spliced(context.scope, s).split("\n")]
         case _:
             assert_never(s)
+
+
+def noted(context: Context, span: Span, lines: list[str]) -> list[str]:
+    """Return lines with the statement's line beside the first."""
+    return [lines[0] + context.note(span), *lines[1:]]
 
 
 def indented(lines: list[str]) -> list[str]:

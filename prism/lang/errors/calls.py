@@ -172,6 +172,47 @@ class IntrinsicType(Error):
 
 
 @dataclass(frozen=True, kw_only=True)
+class IntrinsicProblem(Error):
+    """An intrinsic applied to what it has the types for, but not together."""
+
+    code = "type"
+    title = "`{name}` cannot be applied so: {problem}"
+    label = "this application"
+    help_template = "see `{name}` in docs/intrinsics.md"
+    name: str
+    problem: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class IntrinsicResults(Error):
+    """`out=[...]` of a number of targets that is not the number of results."""
+
+    code = "type"
+    title = "`{name}` gives {gives}, and `out=` names {given}"
+    label = "this list"
+    help_template = "name one element or variable for each result: `out=[d[0], d[1], d[2], d[3]]`"
+    name: str
+    gives: str
+    given: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatrixNarrow(Error):
+    """R15: memory that several threads access together, through a name that belongs to fewer."""
+
+    code = "call-ptr"
+    rule = "R15"
+    title = "`{name}` accesses `{actual}` by {needed} together, but it belongs to {has}"
+    label = "belongs to {has}"
+    help_template = "{change}"
+    name: str
+    actual: str
+    needed: Perspective
+    has: Perspective
+    change: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class StaticArgument(Error):
     """An intrinsic's compile-time argument that is none."""
 
@@ -287,14 +328,97 @@ class Recursion(Error):
 
 @dataclass(frozen=True, kw_only=True)
 class PointerRebind(Error):
-    """R28: pointers declared or assigned, which this version does not compile."""
+    """R28: something that is no pointer given to one."""
 
     code = "ptr-rebind"
     rule = "R28"
-    title = "`{name}` is a pointer: pointers are not declared or assigned"
-    label = "here"
-    help_template = "name a part of memory with `partition` or `claim`"
+    title = "`{name}` is a pointer: it can only be given another pointer"
+    label = "not the name of a pointer, a shared object or a view"
+    note_templates = ("addresses are not computed with: a part of memory is named by `partition` or `claim`",)
+    help_template = "write `{name} = p`, or name the part: `with partition({name}, thread[1], offset) as part:`"
     name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PointerFixed(Error):
+    """R28: a shared object or a view given another meaning."""
+
+    code = "ptr-rebind"
+    rule = "R28"
+    title = "`{name}` names one object for good: it is not assigned"
+    label = "assigned here"
+    help_template = "declare a pointer, `p: ptr(T) @ block[1] = {name}`, and assign that"
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PointerOpen(Error):
+    """R28: a pointer assigned while a part of it is named."""
+
+    code = "ptr-rebind"
+    rule = "R28"
+    title = "`{name}` is assigned while `{view}` names a part of what it points to"
+    label = "assigned here"
+    help_template = "assign it before the `with` that opens `{view}`, or after its end"
+    name: str
+    view: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PointerLife(Error):
+    """R28: a pointer to what ends sooner than the pointer."""
+
+    code = "ptr-rebind"
+    rule = "R28"
+    title = "{name} would point to what ends sooner than it"
+    label = "ends with the scope that it was made in"
+    note_templates = ("a view ends with its `with`, a shared object with the statements it is declared among",)
+    help_template = "declare the pointer in the scope of what it points to, or the object outside"
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PointerElement(Error):
+    """R28: pointers to different elements."""
+
+    code = "ptr-rebind"
+    rule = "R28"
+    title = "`{name}` points to {wanted}, and `{given}` to {found}"
+    label = "holds {found}"
+    help_template = "declare the pointer with the elements that it points to: `ptr({found})`"
+    name: str
+    wanted: str
+    given: str
+    found: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PointerConst(Error):
+    """R28: a pointer to const given to one that may be written through."""
+
+    code = "ptr-rebind"
+    rule = "R28"
+    title = "`{given}` is read only, and `{name}` could be written through"
+    label = "points to const"
+    help_template = "declare `{name}` as `ptr(const(T))`"
+    name: str
+    given: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PointerPlace(Error):
+    """R28: pointers of different owners."""
+
+    code = "ptr-rebind"
+    rule = "R28"
+    title = "`{name}` belongs to {place}, and `{given}` to {has}"
+    label = "belongs to {has}"
+    note_templates = ("a pointer that may be written through keeps its owners; they are narrowed by `partition` or `claim`",)
+    help_template = "declare `{name}` @ {has}, or narrow first: `with partition({given}, {place}, offset) as part:`"
+    name: str
+    place: Perspective
+    given: str
+    has: Perspective
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -303,9 +427,9 @@ class Extern(Error):
 
     code = "extern"
     rule = "R29"
-    title = "`{name}` has no body; extern functions are not supported by this version of Prism"
+    title = "`{name}` has no body"
     label = "just `pass`"
-    help_template = "write the body in Prism"
+    help_template = 'write the body in Prism, or give it in CUDA C++: `@extern("return ...;")`'
     name: str
 
 

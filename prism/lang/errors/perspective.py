@@ -386,7 +386,7 @@ class IdBroader(Error):
     title = "there are no {unit} units to count inside {code_perspective}"
     label = "counts {unit}"
     help_template = (
-        "count a unit no broader than {code_perspective}; for its own index, take `id()` in the code around it"
+        "count a unit no broader than {code_perspective}, or take the number in broader code, and keep it in a variable"
     )
     unit: Perspective
     code_perspective: Perspective

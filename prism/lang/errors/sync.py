@@ -75,8 +75,8 @@ class Overlap(Error):
 
     code = "race"
     title = "units 0 and {other} of `{view}` both write the same element of `{source}`"
-    label = "through this partition, {unit} units 0 and {other} collide at index {element} of the first"
-    note_templates = ("a partition gives each unit a part of its own; these parts overlap",)
+    label = "unit 0's `{view}[{element}]` is an element of unit {other}'s too"
+    note_templates = ("a partition gives each {unit} a part of its own; these parts overlap",)
     help_template = (
         'let the offset depend on `id()`, further apart than the indices reach; `races="allow"` says it is meant'
     )

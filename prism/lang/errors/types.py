@@ -39,7 +39,8 @@ class NotAPerspective(Error):
     rule = "R1"
     title = "this is not a perspective"
     label = "expected a level with a size"
-    help_template = "write `grid[1]`, `block[1]`, `warp[k]` or `thread[n]`"
+    help_template = "{change}"
+    change: str = "write `grid[1]`, `block[1]`, `warp[k]` or `thread[n]`"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,6 +217,82 @@ class WholeArray(Error):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Misaligned(Error):
+    """A vector access that is surely not aligned."""
+
+    code = "type"
+    title = "a vector of {width} elements of `{name}` is read or written {rest} element(s) past a multiple of {width}"
+    label = "not aligned"
+    note_templates = ("the hardware moves a vector only from an address that is a multiple of its size",)
+    help_template = "start at a multiple of {width} elements, use a shorter vector, or access the elements one by one"
+    name: str
+    width: int
+    rest: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorItems(Error):
+    """A vector made of the wrong number of components."""
+
+    code = "type"
+    title = "`{name}` is made of {length} components, or of one that all take; {given} given"
+    label = "here"
+    help_template = "write `{name}({items})`, or `{name}(x)`"
+    name: str
+    length: int
+    given: int
+    items: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorCast(Error):
+    """`float4_cast` of something else than an element of memory of its scalar."""
+
+    code = "type"
+    title = "`{cast}` takes an element of memory that holds {element}"
+    label = "{found}"
+    help_template = "write `{cast}(p[i])` to load, `{cast}[p[i]] = v` to store, with `p` a pointer or shared object of {element}"
+    cast: str
+    element: str
+    found: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Speech(Error):
+    """`assert_` or `print_` with other arguments than theirs."""
+
+    code = "type"
+    title = "`{name}` does not take these arguments"
+    label = "here"
+    help_template = "write `{usage}`; the text is a literal"
+    name: str
+    usage: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrintFields(Error):
+    """A format that does not fit its values."""
+
+    code = "type"
+    title = "the text has {fields} field(s) `{{}}`, and {given} value(s) follow it"
+    label = "here"
+    help_template = "write one `{{}}` for each value; `{{{{` and `}}}}` stand for braces"
+    fields: int
+    given: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unroll(Error):
+    """An unroll factor that isn't a positive constant."""
+
+    code = "loop"
+    rule = "R10"
+    title = "`unroll` is True, False or a positive compile-time number"
+    label = "not one"
+    help_template = "write `unroll=True` to unroll the whole loop, `unroll=4` for four trips at a time"
+
+
+@dataclass(frozen=True, kw_only=True)
 class AsyncUnsupported(Error):
     """R24: an asynchronous copy, which this version does not compile."""
 
@@ -224,17 +301,6 @@ class AsyncUnsupported(Error):
     title = "`async_` is not supported by this version of Prism"
     label = "an asynchronous copy"
     help_template = "copy with ordinary loads and stores, through a partition of the destination"
-
-
-@dataclass(frozen=True, kw_only=True)
-class UnsafeUnsupported(Error):
-    """R27: raw text, which this version does not compile."""
-
-    code = "unsafe"
-    rule = "R27"
-    title = "`unsafe` is not supported by this version of Prism"
-    label = "text that Prism cannot check"
-    help_template = "use an intrinsic of `prism.lang`; for `#pragma unroll`, write `range(n, unroll=4)`"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,41 +1,58 @@
-"""The intrinsics: what kernels call that no language construct or device function can say."""
+"""The intrinsics: what kernels call that no language construct or device function can say. docs/intrinsics.md lists them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from prism.lang.intrinsics.arithmetic import ARITHMETIC, absolute, maximum, minimum
+from prism.lang.intrinsics.arithmetic import ARITHMETIC
+from prism.lang.intrinsics.atomics import ATOMICS
 from prism.lang.intrinsics.base import Binding, Intrinsic, Parameter
-from prism.lang.intrinsics.memory import (
-    MEMORY,
-    Memory,
-    atomic_add,
-    load_relaxed,
-    load_vector,
-    prefetch,
-    publish,
-    receive,
-    store_relaxed,
-    store_vector,
-)
-from prism.lang.intrinsics.warp import (
-    COLLECTIVES,
-    ballot,
-    broadcast,
-    shuffle,
-    shuffle_down,
-    shuffle_up,
-    shuffle_xor,
-    warp_all,
-    warp_any,
-    warp_sum,
-)
+from prism.lang.intrinsics.bits import BITS, float_as_int, float_as_uint, int_as_float, uint_as_float
+from prism.lang.intrinsics.mailboxes import MAILBOXES
+from prism.lang.intrinsics.matrix import MATRIX
+from prism.lang.intrinsics.memory import MEMORY, Memory
+from prism.lang.intrinsics.namespace import Namespace
+from prism.lang.intrinsics.packed import PACKED
+from prism.lang.intrinsics.special import SPECIAL, fma
+from prism.lang.intrinsics.warp import COLLECTIVES
 
-TABLE: Mapping[str, Intrinsic] = MappingProxyType({i.name: i for i in (*ARITHMETIC, *COLLECTIVES, *MEMORY)})
+FAMILIES: Mapping[str, tuple[Intrinsic, ...]] = MappingProxyType(
+    {
+        "Arithmetic": ARITHMETIC,
+        "Special functions": SPECIAL,
+        "Bits and bytes": BITS,
+        "Packed 16-bit numbers": PACKED,
+        "Warps": COLLECTIVES,
+        "Vectors and prefetching": MEMORY,
+        "Atomic accesses and fences": ATOMICS,
+        "Mailboxes": MAILBOXES,
+        "Matrix fragments": MATRIX,
+    }
+)
+TABLE: Mapping[str, Intrinsic] = MappingProxyType({i.name: i for family in FAMILIES.values() for i in family})
+ALIASES: Mapping[str, Intrinsic] = MappingProxyType(
+    {
+        "multiply_add": fma,
+        "__float_as_uint": float_as_uint,
+        "__uint_as_float": uint_as_float,
+        "__float_as_int": float_as_int,
+        "__int_as_float": int_as_float,
+    }
+)
+NAMES: Mapping[str, Intrinsic] = MappingProxyType({**TABLE, **ALIASES})
+
+intrinsic = Namespace(NAMES)
+"""`intrinsic.mma(...)`, as the paper writes them; `@intrinsic("text")` declares one of the user's own."""
+
+globals().update(NAMES)
+
+
+def __getattr__(name: str) -> Intrinsic:
+    """Tell type checkers that the table's names are this module's."""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
-    "TABLE", "Binding", "Intrinsic", "Memory", "Parameter", "absolute", "atomic_add", "ballot", "broadcast",
-    "load_relaxed", "load_vector", "maximum", "minimum", "prefetch", "publish", "receive", "shuffle", "shuffle_down",
-    "shuffle_up", "shuffle_xor", "store_relaxed", "store_vector", "warp_all", "warp_any", "warp_sum",
+    "ALIASES", "FAMILIES", "NAMES", "TABLE", "Binding", "Intrinsic", "Memory", "Namespace", "Parameter", "intrinsic", *NAMES,
 ]  # fmt: skip

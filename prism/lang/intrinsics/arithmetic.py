@@ -39,7 +39,9 @@ maximum = _extremum("maximum", "maximum(a, b): the larger; NaN if either is NaN,
 
 def _absolute_preamble(binding: Binding) -> str:
     scalar = scalar_of(binding)
-    if scalar.kind == "float":
+    if scalar.short:
+        value = f"{scalar.cuda}_of(a.bits & 0x7fff)"
+    elif scalar.kind == "float":
         value = f"{'fabsf' if scalar.bits == 32 else 'fabs'}(a)"
     elif scalar.kind == "uint":
         value = "a"

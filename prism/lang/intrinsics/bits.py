@@ -9,7 +9,8 @@ import numpy as np
 
 from prism.lang.intrinsics.base import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.memory import scalar_of
-from prism.lang.types import FLOAT32, INT32, UINT32, Scalar
+from prism.lang.shorts import bf16_bits, bf16_values
+from prism.lang.types import BFLOAT16, FLOAT32, INT32, UINT32, Scalar
 
 Values = np.ndarray[Any, Any]
 
@@ -58,7 +59,7 @@ def _simple(
 def unsigned(value: Any) -> Values:
     """Return integers as uint64, without the sign's copies."""
     value = np.asarray(value)
-    return value.view(f"u{value.dtype.itemsize}").astype(np.uint64)
+    return np.asarray(value.view(f"u{value.dtype.itemsize}").astype(np.uint64))
 
 
 def _popcount(value: Any) -> Values:
@@ -182,6 +183,14 @@ def _bitcast_problem(binding: Binding) -> str:
     return "" if source.bits == to.bits else f"{source} has {source.bits} bits, and {to} {to.bits}"
 
 
+def _bitcast_meaning(binding: Binding, x: Any) -> Values:
+    source, to = scalar_of(binding), binding.statics["to"]
+    bits = bf16_bits(np.asarray(x)) if source == BFLOAT16 else np.ascontiguousarray(x)
+    if to == BFLOAT16:
+        return np.asarray(bf16_values(bits.view(np.uint16))).reshape(np.shape(x))
+    return np.asarray(np.asarray(bits).view(to.numpy).reshape(np.shape(x)))
+
+
 bitcast = Intrinsic(
     name="bitcast",
     doc="bitcast(x, T): the bits of x, taken for a T of the same size: `bitcast(x, uint32)`.",
@@ -189,7 +198,7 @@ bitcast = Intrinsic(
     result="to",
     cuda=lambda binding, x: f"px_bitcast<{binding.statics['to'].cuda}>(({scalar_of(binding).cuda})({x}))",
     preamble=lambda binding: _BITCAST,
-    meaning=lambda binding, x: np.ascontiguousarray(x).view(binding.statics["to"].numpy).reshape(np.shape(x)),
+    meaning=_bitcast_meaning,
     result_unit=None,
     allows=lambda scalar: scalar.kind != "bool",
     allows_text="a number",
@@ -216,7 +225,7 @@ int_as_float = _reinterpret("int_as_float", INT32, FLOAT32)
 def lanes(word: Any, bits: int, signed: bool) -> Values:
     """Return the parts of 32-bit words, lowest first, as one more axis of int64."""
     parts = np.ascontiguousarray(np.asarray(word).astype(np.uint32, copy=False)).reshape(*np.shape(word), 1)
-    return parts.view(f"{'i' if signed else 'u'}{bits // 8}").astype(np.int64)
+    return np.asarray(parts.view(f"{'i' if signed else 'u'}{bits // 8}").astype(np.int64))
 
 
 def _dot(bytes_of: Callable[[Values], Values], bits: int) -> Callable[..., Values]:

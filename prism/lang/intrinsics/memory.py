@@ -1,4 +1,4 @@
-"""Memory intrinsics: vector accesses, relaxed and atomic accesses, and mailboxes, the words between blocks.
+"""Memory intrinsics: vector accesses here; atomics.py has the atomic accesses, mailboxes.py the words between blocks.
 
 On the reference machine their meanings speak to `Memory`, below, which `prism.interpret` implements. A preamble is made
 of pieces separated by blank lines; the emitter emits each different piece once.
@@ -6,13 +6,14 @@ of pieces separated by blank lines; the emitter emits each different piece once.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 
 from prism.lang.intrinsics.base import Binding, Intrinsic, Parameter
-from prism.lang.types import INT32, UINT32, Scalar
+from prism.lang.intrinsics.cache import LOADS, STORES, load_words, store_words
+from prism.lang.types import INT32, Scalar
 
 Values = np.ndarray[Any, Any]
 _ULL = "unsigned long long"
@@ -28,23 +29,39 @@ class Memory(Protocol):
     one element.
     """
 
-    def load(self, reference: Any, offset: int | Values = 0, atomic: bool = False) -> Values:
-        """Read one element a thread."""
+    def load(
+        self, reference: Any, offset: int | Values = 0, atomic: bool = False, where: Values | None = None
+    ) -> Values:
+        """Read one element a thread; of the threads `where` only, others get anything and nothing is read."""
         ...
 
-    def store(self, reference: Any, value: Any, offset: int | Values = 0, atomic: bool = False) -> None:
-        """Write one element a thread."""
+    def store(
+        self, reference: Any, value: Any, offset: int | Values = 0, atomic: bool = False, where: Values | None = None
+    ) -> None:
+        """Write one element a thread, of the threads `where` only."""
         ...
 
-    def add(self, reference: Any, value: Any, order: str) -> Values:
-        """Add atomically, thread after thread (equal addresses accumulate), and return the values before.
+    def update(self, reference: Any, step: Callable[[Any, int], Any], order: str) -> Values:
+        """Replace each thread's element by `step(element, k)`, thread k after thread k - 1; return the values before.
 
         `order` is `relaxed`, `acquire`, `release` or `acq_rel`, as of `order` in happens-before.
         """
         ...
 
-    def align(self, reference: Any, elements: int) -> None:
+    def order(self, reference: Any, order: str) -> None:
+        """Order what these threads did before, or do next, by their elements: after an acquire load, before a release store."""
+        ...
+
+    def fence(self, order: str) -> None:
+        """Order by the atomic accesses that stand before it (acquire) or come after it (release)."""
+        ...
+
+    def align(self, reference: Any, elements: int, where: Values | None = None) -> None:
         """Report an address that is no multiple of `elements` elements: a vector access there faults on the GPU."""
+        ...
+
+    def require(self, reference: Any, space: str) -> None:
+        """Report memory of another space than `global` or `shared`."""
         ...
 
     def publish(self, reference: Any, value: Any, epoch: Any) -> None:
@@ -72,6 +89,8 @@ def scalar_of(binding: Binding) -> Scalar:
 
 def to_bits(scalar: Scalar, value: str) -> str:
     """Return `value` as an unsigned 32-bit (64-bit for wide scalars) word in C++."""
+    if scalar.short:
+        return f"(unsigned int)({value}).bits"
     if scalar.kind == "float":
         return f"__float_as_uint({value})" if scalar.bits == 32 else f"({_ULL})__double_as_longlong({value})"
     return f"({word_of(scalar)})({value})"
@@ -79,6 +98,8 @@ def to_bits(scalar: Scalar, value: str) -> str:
 
 def from_bits(scalar: Scalar, word: str) -> str:
     """Return the scalar whose `to_bits` is `word` in C++."""
+    if scalar.short:
+        return f"{scalar.cuda}_of((unsigned short)({word}))"
     if scalar.kind == "float":
         return f"__uint_as_float({word})" if scalar.bits == 32 else f"__longlong_as_double((long long)({word}))"
     return f"({scalar.cuda})({word})"
@@ -130,23 +151,52 @@ def _vector_word(scalar: Scalar, length: int) -> str:
 
 
 def _load_vector_cuda(binding: Binding, element: str) -> str:
-    scalar, width = scalar_of(binding), int(binding.statics["width"])
-    return f"px_load_vector<{_vector_word(scalar, width)}, {scalar.cuda}, {width}>({element})"
+    scalar, width, cache = scalar_of(binding), int(binding.statics["width"]), binding.static(load_vector, "cache")
+    name = f"px_load_vector_{cache}" if cache else "px_load_vector"
+    return f"{name}<{_vector_word(scalar, width)}, {scalar.cuda}, {width}>({element})"
+
+
+def _load_vector_preamble(binding: Binding) -> str:
+    cache = binding.static(load_vector, "cache")
+    if not cache:
+        return f"{VECTOR}\n{_LOAD_VECTOR}"
+    hinted = f"W word;\n    px_load_{cache}(p, word);"
+    text = _LOAD_VECTOR.replace("const W word = *reinterpret_cast<const W*>(p);", hinted)
+    return f"{VECTOR}\n{load_words(cache)}\n{text.replace('px_load_vector(', f'px_load_vector_{cache}(')}"
+
+
+def _load_vector_problem(binding: Binding) -> str:
+    if binding.static(load_vector, "cache") == "no_allocate" and "element" not in binding.const:
+        return '`cache="no_allocate"` reads through the read-only path: the pointer must be `ptr(const(T))`'
+    return ""
 
 
 def _load_vector_meaning(binding: Binding, memory: Memory, element: Any) -> Values:
     width = int(binding.statics["width"])
+    if binding.static(load_vector, "cache") == "no_allocate":
+        memory.require(element, "global")
     memory.align(element, width)
     return np.stack([memory.load(element, k) for k in range(width)], axis=-1)
 
 
 def _store_vector_cuda(binding: Binding, element: str, value: str) -> str:
-    scalar, width = scalar_of(binding), binding.lengths["value"]
-    return f"px_store_vector<{_vector_word(scalar, width)}, {scalar.cuda}, {width}>({element}, {value})"
+    scalar, width, cache = scalar_of(binding), binding.lengths["value"], binding.static(store_vector, "cache")
+    name = f"px_store_vector_{cache}" if cache else "px_store_vector"
+    return f"{name}<{_vector_word(scalar, width)}, {scalar.cuda}, {width}>({element}, {value})"
+
+
+def _store_vector_preamble(binding: Binding) -> str:
+    cache = binding.static(store_vector, "cache")
+    if not cache:
+        return f"{VECTOR}\n{_STORE_VECTOR}"
+    text = _STORE_VECTOR.replace("*reinterpret_cast<W*>(p) = word;", f"px_store_{cache}(p, word);")
+    return f"{VECTOR}\n{store_words(cache)}\n{text.replace('px_store_vector(', f'px_store_vector_{cache}(')}"
 
 
 def _store_vector_meaning(binding: Binding, memory: Memory, element: Any, value: Any) -> None:
     width = binding.lengths["value"]
+    if binding.static(store_vector, "cache") == "no_allocate":
+        memory.require(element, "global")
     memory.align(element, width)
     for k in range(width):
         memory.store(element, value[..., k], k)
@@ -154,24 +204,40 @@ def _store_vector_meaning(binding: Binding, memory: Memory, element: Any, value:
 
 load_vector = Intrinsic(
     name="load_vector",
-    doc="load_vector(p[i], width): p[i : i + width] as one vector, in one aligned access of at most 16 bytes.",
-    parameters=(Parameter("element", "element"), Parameter("width", "static", INT32, choices=(1, 2, 4, 8, 16))),
+    doc=(
+        'load_vector(p[i], width, cache=""): p[i : i + width] as one vector, in one aligned access of at most 16 bytes. '
+        '`cache`: "streaming" (read once: leave first), "last_use" (not read again), "no_allocate" (global const memory: '
+        "past the L1)."
+    ),
+    parameters=(
+        Parameter("element", "element", exact=False),
+        Parameter("width", "static", INT32, choices=(1, 2, 4, 8, 16)),
+        Parameter("cache", "static", default="", choices=("", *LOADS)),
+    ),
     result="vector",
     cuda=_load_vector_cuda,
-    preamble=lambda binding: f"{VECTOR}\n{_LOAD_VECTOR}",
+    preamble=_load_vector_preamble,
     meaning=_load_vector_meaning,
-    source="PTX ISA 9.7.9.8 ld (.v2, .v4)",
+    problem=_load_vector_problem,
+    source="PTX ISA 9.7.9.8 ld (.v2, .v4; .cs, .lu, .L1::no_allocate)",
 )
 
 store_vector = Intrinsic(
     name="store_vector",
-    doc="store_vector(p[i], v): write the vector v to p[i : i + width], in one aligned access of at most 16 bytes.",
-    parameters=(Parameter("element", "element", effect="write"), Parameter("value", "vector")),
+    doc=(
+        'store_vector(p[i], v, cache=""): write the vector v to p[i : i + width], in one aligned access of at most 16 bytes. '
+        '`cache`: "streaming" (leave first), "no_allocate" (global memory: past the L1).'
+    ),
+    parameters=(
+        Parameter("element", "element", effect="write", exact=False),
+        Parameter("value", "vector"),
+        Parameter("cache", "static", default="", choices=("", *STORES)),
+    ),
     result=None,
     cuda=_store_vector_cuda,
-    preamble=lambda binding: f"{VECTOR}\n{_STORE_VECTOR}",
+    preamble=_store_vector_preamble,
     meaning=_store_vector_meaning,
-    source="PTX ISA 9.7.9.12 st (.v2, .v4)",
+    source="PTX ISA 9.7.9.12 st (.v2, .v4; .cs, .L1::no_allocate)",
 )
 
 
@@ -201,249 +267,4 @@ prefetch = Intrinsic(
 )
 
 
-# -- relaxed and atomic accesses --------------------------------------------------------------------------------------
-
-
-def _relaxed_width(scalar: Scalar) -> str:
-    return f"u{scalar.bits}"
-
-
-def _load_relaxed_preamble(binding: Binding) -> str:
-    scalar = scalar_of(binding)
-    register = "l" if scalar.bits == 64 else "r"
-    return f"""\
-static __device__ __forceinline__ {scalar.cuda} px_load_relaxed_{scalar.name}(const {scalar.cuda}* p) {{
-    {word_of(scalar)} word;
-    asm volatile("ld.relaxed.gpu.{_relaxed_width(scalar)} %0, [%1];" : "={register}"(word) : "l"(p) : "memory");
-    return {from_bits(scalar, "word")};
-}}
-"""
-
-
-def _store_relaxed_preamble(binding: Binding) -> str:
-    scalar = scalar_of(binding)
-    register = "l" if scalar.bits == 64 else "r"
-    return f"""\
-static __device__ __forceinline__ void px_store_relaxed_{scalar.name}({scalar.cuda}* p, {scalar.cuda} value) {{
-    const {word_of(scalar)} word = {to_bits(scalar, "value")};
-    asm volatile("st.relaxed.gpu.{_relaxed_width(scalar)} [%0], %1;" :: "l"(p), "{register}"(word) : "memory");
-}}
-"""
-
-
-load_relaxed = Intrinsic(
-    name="load_relaxed",
-    doc="load_relaxed(p[i]): read p[i] past the L1, whole, while others may write it; it orders no other access.",
-    parameters=(Parameter("element", "element", atomic=True),),
-    result="T",
-    cuda=lambda binding, element: f"px_load_relaxed_{scalar_of(binding).name}({element})",
-    preamble=_load_relaxed_preamble,
-    meaning=lambda binding, memory, element: memory.load(element, 0, atomic=True),
-    source="PTX ISA 9.7.9.8 ld.relaxed.gpu",
-)
-
-store_relaxed = Intrinsic(
-    name="store_relaxed",
-    doc="store_relaxed(p[i], value): write p[i] whole, while others may read it; it orders no other access.",
-    parameters=(Parameter("element", "element", effect="write", atomic=True), Parameter("value")),
-    result=None,
-    cuda=lambda binding, element, value: f"px_store_relaxed_{scalar_of(binding).name}({element}, {value})",
-    preamble=_store_relaxed_preamble,
-    meaning=lambda binding, memory, element, value: memory.store(element, value, 0, atomic=True),
-    source="PTX ISA 9.7.9.12 st.relaxed.gpu",
-)
-
-ORDERS = ("relaxed", "acquire", "release", "acq_rel")
-
-
-def _order(binding: Binding) -> str:
-    order = str(binding.statics.get("order", "relaxed"))
-    if order not in ORDERS:
-        raise ValueError(f"atomic_add's order is one of {', '.join(ORDERS)}, not {order!r}")
-    return order
-
-
-def _atomic_add_preamble(binding: Binding) -> str:
-    scalar, order = scalar_of(binding), _order(binding)
-    if scalar.kind == "float":
-        kind, cuda, register = f"f{scalar.bits}", scalar.cuda, "f" if scalar.bits == 32 else "d"
-    else:
-        kind, cuda, register = f"u{scalar.bits}", word_of(scalar), "r" if scalar.bits == 32 else "l"
-    body = (
-        f"    const {cuda} old = atomicAdd(reinterpret_cast<{cuda}*>(p), ({cuda})value);\n"
-        if order == "relaxed"
-        else f"    {cuda} old;\n"
-        f'    asm volatile("atom.{order}.gpu.add.{kind} %0, [%1], %2;"\n'
-        f'                 : "={register}"(old) : "l"(p), "{register}"(({cuda})value) : "memory");\n'
-    )
-    return (
-        f"static __device__ __forceinline__ {scalar.cuda} px_atomic_add_{order}_{scalar.name}"
-        f"({scalar.cuda}* p, {scalar.cuda} value) {{\n{body}    return ({scalar.cuda})old;\n}}\n"
-    )
-
-
-atomic_add = Intrinsic(
-    name="atomic_add",
-    doc='atomic_add(p[i], value, order="relaxed"): add to p[i] in one step, device-wide; gives the value before.',
-    parameters=(
-        Parameter("element", "element", effect="update", atomic=True),
-        Parameter("value"),
-        Parameter("order", "static", default="relaxed", optional=True, choices=("relaxed", "acquire", "release", "acq_rel")),
-    ),
-    result="T",
-    cuda=lambda binding, element, value: (
-        f"px_atomic_add_{_order(binding)}_{scalar_of(binding).name}({element}, {value})"
-    ),
-    preamble=_atomic_add_preamble,
-    meaning=lambda binding, memory, element, value: memory.add(element, value, _order(binding)),
-    allows=lambda scalar: scalar.kind != "bool" and scalar.bits >= 32,
-    allows_text="a 32- or 64-bit number",
-    source="PTX ISA 9.7.13.5 atom.add",
-)
-
-
-# -- mailboxes --------------------------------------------------------------------------------------------------------
-
-
-def mailbox_cuda(scalar: Scalar) -> str:
-    """Return the C++ type of a word of `mailbox(scalar)`."""
-    return _ULL if scalar.bytes <= 4 else "ulonglong2"
-
-
-_WORD_8 = """\
-static __device__ __forceinline__ void px_word_store(unsigned long long* p, unsigned int value, unsigned int epoch) {
-    const unsigned long long word = (unsigned long long)epoch << 32 | value;
-    asm volatile("st.relaxed.gpu.global.b64 [%0], %1;" :: "l"(__cvta_generic_to_global(p)), "l"(word));
-}
-static __device__ __forceinline__ unsigned long long px_word_make(unsigned int value, unsigned int epoch) {
-    return (unsigned long long)epoch << 32 | value;
-}
-static __device__ __forceinline__ void px_word_load(
-    const unsigned long long* p, bool wanted, unsigned long long& word) {
-    asm volatile("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p ld.relaxed.gpu.global.b64 %0, [%1]; }"
-                 : "+l"(word) : "l"(__cvta_generic_to_global(p)), "r"((int)wanted));
-}
-static __device__ __forceinline__ unsigned int px_word_tag(unsigned long long word) {
-    return (unsigned int)(word >> 32);
-}
-static __device__ __forceinline__ unsigned int px_word_value(unsigned long long word) {
-    return (unsigned int)word;
-}
-"""
-
-_WORD_16 = """\
-static __device__ __forceinline__ void px_word_store(ulonglong2* p, unsigned long long value, unsigned int epoch) {
-    asm volatile("{ .reg .b128 w; mov.b128 w, {%1, %2}; st.relaxed.gpu.global.b128 [%0], w; }"
-                 :: "l"(__cvta_generic_to_global(p)), "l"(value), "l"((unsigned long long)epoch));
-}
-static __device__ __forceinline__ ulonglong2 px_word_make(unsigned long long value, unsigned int epoch) {
-    return make_ulonglong2(value, (unsigned long long)epoch);
-}
-static __device__ __forceinline__ void px_word_load(
-    const ulonglong2* p, bool wanted, ulonglong2& word) {
-    asm volatile("{ .reg .b128 w; .reg .pred p; setp.ne.s32 p, %3, 0; mov.b128 w, {%0, %1};"
-                 " @p ld.relaxed.gpu.global.b128 w, [%2]; mov.b128 {%0, %1}, w; }"
-                 : "+l"(word.x), "+l"(word.y) : "l"(__cvta_generic_to_global(p)), "r"((int)wanted));
-}
-static __device__ __forceinline__ unsigned int px_word_tag(const ulonglong2& word) {
-    return (unsigned int)word.y;
-}
-static __device__ __forceinline__ unsigned long long px_word_value(const ulonglong2& word) {
-    return word.x;
-}
-"""
-
-
-def _word_preamble(scalar: Scalar) -> str:
-    return _WORD_8 if scalar.bytes <= 4 else _WORD_16
-
-
-def _receive_preamble(binding: Binding) -> str:
-    scalar = scalar_of(binding)
-    word = mailbox_cuda(scalar)
-    return f"""\
-template <int N>
-static __device__ __forceinline__ void px_receive_{scalar.name}(
-    const {word}* p, {scalar.cuda} (&values)[N], int stride, int valid, {scalar.cuda} otherwise, unsigned int epoch) {{
-    {word} words[N];
-    #pragma unroll
-    for (int k = 0; k < N; ++k) words[k] = px_word_make({to_bits(scalar, "otherwise")}, epoch);
-    bool waiting;
-    do {{
-        #pragma unroll
-        for (int k = 0; k < N; ++k) px_word_load(p + (long long)k * stride, k < valid, words[k]);
-        waiting = false;
-        #pragma unroll
-        for (int k = 0; k < N; ++k) waiting |= px_word_tag(words[k]) != epoch;
-    }} while (waiting);
-    #pragma unroll
-    for (int k = 0; k < N; ++k) values[k] = {from_bits(scalar, "px_word_value(words[k])")};
-}}
-"""
-
-
-def _publish_cuda(binding: Binding, box: str, value: str, epoch: str) -> str:
-    return f"px_word_store({box}, {to_bits(scalar_of(binding), value)}, {epoch})"
-
-
-def _receive_cuda(binding: Binding, boxes: str, values: str, *operands: str) -> str:
-    return f"px_receive_{scalar_of(binding).name}({boxes}, {values}, {', '.join(operands)})"
-
-
-def _receive_meaning(
-    binding: Binding, memory: Memory, boxes: Any, values: Values, stride: Any, valid: Any, default: Any, epoch: Any
-) -> Generator[None, None, None]:
-    active, length = values.shape
-    valid = np.broadcast_to(valid, (active,))
-    stride = np.broadcast_to(stride, (active,)).astype(np.int64)
-    while True:
-        arrived = [memory.ready(boxes, k * stride, epoch, k < valid) for k in range(length)]
-        if np.all(arrived):
-            break
-        yield
-    for k in range(length):
-        values[:, k] = np.where(k < valid, memory.take(boxes, k * stride, k < valid), default)
-
-
-publish = Intrinsic(
-    name="publish",
-    doc=(
-        "publish(box[i], value, epoch): write value and epoch as one word, that receive takes for this epoch. The word "
-        "is the whole message: it orders no other access."
-    ),
-    parameters=(
-        Parameter("box", "element", effect="write", atomic=True, mailbox=True),
-        Parameter("value"),
-        Parameter("epoch", "value", UINT32),
-    ),
-    result=None,
-    cuda=_publish_cuda,
-    preamble=lambda binding: _word_preamble(scalar_of(binding)),
-    meaning=lambda binding, memory, box, value, epoch: memory.publish(box, value, epoch),
-    source="PTX ISA 9.7.9.12 st.relaxed.gpu (.b64, .b128); 8.2.2 for 128-bit scalars",
-)
-
-receive = Intrinsic(
-    name="receive",
-    doc=(
-        "receive(boxes[i], values, stride, valid, default, epoch): wait for boxes[i + k * stride], k < valid, and put "
-        "them in values[k], default in the rest. All are asked for at once, then asked again until every one has come. "
-        "It orders no other access."
-    ),
-    parameters=(
-        Parameter("boxes", "element", atomic=True, mailbox=True),
-        Parameter("values", "array", effect="write"),
-        Parameter("stride", "value", INT32),
-        Parameter("valid", "value", INT32),
-        Parameter("default"),
-        Parameter("epoch", "value", UINT32),
-    ),
-    result=None,
-    cuda=_receive_cuda,
-    preamble=lambda binding: f"{_word_preamble(scalar_of(binding))}\n{_receive_preamble(binding)}",
-    meaning=_receive_meaning,
-    blocking=True,
-    source="PTX ISA 9.7.9.8 ld.relaxed.gpu (.b64, .b128)",
-)
-
-MEMORY = (load_vector, store_vector, prefetch, load_relaxed, store_relaxed, atomic_add, publish, receive)
+MEMORY = (load_vector, store_vector, prefetch)

@@ -9,6 +9,8 @@ import numpy as np
 
 from prism.lang.intrinsics.base import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.bits import lanes
+from prism.lang.intrinsics.special import odd_sum
+from prism.lang.shorts import bf16_bits, bf16_values
 from prism.lang.types import FLOAT32, INT32, UINT32
 
 Values = np.ndarray[Any, Any]
@@ -22,21 +24,17 @@ def joined(parts: Any) -> Values:
 
 def to_float(bits: Any, kind: str) -> Values:
     """Return 16-bit patterns of `f16` or `bf16` as float32."""
-    bits = np.ascontiguousarray(np.asarray(bits).astype(np.uint16))
-    if kind == "f16":
-        return bits.view(np.float16).astype(np.float32)
-    return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
+    if kind == "bf16":
+        return np.asarray(bf16_values(bits))
+    return np.ascontiguousarray(np.asarray(bits).astype(np.uint16)).view(np.float16).astype(np.float32)
 
 
 def from_float(value: Any, kind: str) -> Values:
     """Return floats rounded to the nearest `f16` or `bf16` (halves to even), as 16-bit patterns."""
+    if kind == "bf16":
+        return np.asarray(bf16_bits(value))
     with np.errstate(all="ignore"):
-        if kind == "f16":
-            return np.ascontiguousarray(np.asarray(value).astype(np.float16)).view(np.uint16)
-        narrow = np.ascontiguousarray(np.asarray(value).astype(np.float32))
-    bits = narrow.view(np.uint32).astype(np.uint64)
-    rounded = (bits + np.uint64(0x7FFF) + ((bits >> np.uint64(16)) & np.uint64(1))) >> np.uint64(16)
-    return np.where(np.isnan(narrow), 0x7FFF, rounded).astype(np.uint16)
+        return np.ascontiguousarray(np.asarray(value).astype(np.float16)).view(np.uint16)
 
 
 def _packed(name: str, doc: str, instruction: str, operands: int, meaning: Callable[..., Any], arch: str) -> Intrinsic:
@@ -82,26 +80,26 @@ min_s16x2, max_s16x2, min_u16x2, max_u16x2 = (
     for which, word, function in (("min", "smaller", np.minimum), ("max", "larger", np.maximum))
 )  # fmt: skip
 
-_FLOAT: list[Intrinsic] = []
-for _kind, _add_arch in (("f16", "sm_75"), ("bf16", "sm_90")):
-    _long = "float16" if _kind == "f16" else "bfloat16"
-    _rn = ".rn" if _kind == "bf16" else ""
-    _least = "sm_75" if _kind == "f16" else "sm_80"
-    _FLOAT += [
-        _packed(f"add_{_kind}x2", f"add_{_kind}x2(a, b): the sums of both {_long} halves, each rounded.",
-                f"add{_rn}.{_kind}x2", 2, _floats(np.add, _kind), _add_arch),
-        _packed(f"mul_{_kind}x2", f"mul_{_kind}x2(a, b): the products of both {_long} halves, each rounded.",
-                f"mul{_rn}.{_kind}x2", 2, _floats(np.multiply, _kind), _add_arch),
-        _packed(f"fma_{_kind}x2", f"fma_{_kind}x2(a, b, c): a * b + c of both {_long} halves, rounded once.",
-                f"fma.rn.{_kind}x2", 3, _floats(lambda a, b, c: a * b + c, _kind), _least),
-        _packed(f"min_{_kind}x2", f"min_{_kind}x2(a, b): the smaller of both {_long} halves; NaN loses.",
-                f"min.{_kind}x2", 2, _floats(np.fmin, _kind), "sm_80"),
-        _packed(f"max_{_kind}x2", f"max_{_kind}x2(a, b): the larger of both {_long} halves; NaN loses.",
-                f"max.{_kind}x2", 2, _floats(np.fmax, _kind), "sm_80"),
-    ]  # fmt: skip
-(
-    add_f16x2, mul_f16x2, fma_f16x2, min_f16x2, max_f16x2, add_bf16x2, mul_bf16x2, fma_bf16x2, min_bf16x2, max_bf16x2,
-) = _FLOAT  # fmt: skip
+
+def _float_functions(kind: str, add_arch: str, fma_arch: str) -> tuple[Intrinsic, ...]:
+    """Return add, mul, fma, min and max of one type."""
+    long, rn = ("float16", "") if kind == "f16" else ("bfloat16", ".rn")
+    return (
+        _packed(f"add_{kind}x2", f"add_{kind}x2(a, b): the sums of both {long} halves, each rounded.",
+                f"add{rn}.{kind}x2", 2, _floats(np.add, kind), add_arch),
+        _packed(f"mul_{kind}x2", f"mul_{kind}x2(a, b): the products of both {long} halves, each rounded.",
+                f"mul{rn}.{kind}x2", 2, _floats(np.multiply, kind), add_arch),
+        _packed(f"fma_{kind}x2", f"fma_{kind}x2(a, b, c): a * b + c of both {long} halves, rounded once.",
+                f"fma.rn.{kind}x2", 3, _floats(lambda a, b, c: odd_sum(a * b, c), kind), fma_arch),
+        _packed(f"min_{kind}x2", f"min_{kind}x2(a, b): the smaller of both {long} halves; NaN loses.",
+                f"min.{kind}x2", 2, _floats(np.fmin, kind), "sm_80"),
+        _packed(f"max_{kind}x2", f"max_{kind}x2(a, b): the larger of both {long} halves; NaN loses.",
+                f"max.{kind}x2", 2, _floats(np.fmax, kind), "sm_80"),
+    )  # fmt: skip
+
+
+add_f16x2, mul_f16x2, fma_f16x2, min_f16x2, max_f16x2 = _float_functions("f16", "sm_75", "sm_75")
+add_bf16x2, mul_bf16x2, fma_bf16x2, min_bf16x2, max_bf16x2 = _float_functions("bf16", "sm_90", "sm_80")
 
 
 # -- conversions ------------------------------------------------------------------------------------------------------
@@ -150,5 +148,6 @@ def _unpack(kind: str) -> Intrinsic:
 pack_f16x2, pack_bf16x2, unpack_f16x2, unpack_bf16x2 = _pack("f16"), _pack("bf16"), _unpack("f16"), _unpack("bf16")
 
 PACKED = (
-    add_u16x2, min_s16x2, max_s16x2, min_u16x2, max_u16x2, *_FLOAT, pack_f16x2, pack_bf16x2, unpack_f16x2, unpack_bf16x2,
+    add_u16x2, min_s16x2, max_s16x2, min_u16x2, max_u16x2, add_f16x2, mul_f16x2, fma_f16x2, min_f16x2, max_f16x2, add_bf16x2,
+    mul_bf16x2, fma_bf16x2, min_bf16x2, max_bf16x2, pack_f16x2, pack_bf16x2, unpack_f16x2, unpack_bf16x2,
 )  # fmt: skip

@@ -1,5 +1,7 @@
 """Special functions, thread by thread. None is fast-math unless its name says so; the doc lines give the accuracy on the GPU.
 
+Floats of 16 bits are computed as float32 and rounded once.
+
 The reference machine computes with NumPy, so it may differ from the GPU within that accuracy.
 """
 
@@ -12,23 +14,29 @@ import numpy as np
 
 from prism.lang.intrinsics.base import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.memory import scalar_of
-from prism.lang.types import BOOL, FLOAT32, Scalar
+from prism.lang.shorts import round_bf16
+from prism.lang.types import BFLOAT16, BOOL, FLOAT32, Scalar
 
 Values = np.ndarray[Any, Any]
 GUIDE = "CUDA C++ Programming Guide, mathematical functions"
 
 
-def wide_float(scalar: Scalar) -> bool:
-    """Whether it is float32 or float64."""
-    return scalar.kind == "float" and scalar.bits in (32, 64)
+def _floating(scalar: Scalar) -> bool:
+    return scalar.kind == "float"
 
 
-def _quiet(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a meaning that says nothing of overflow and invalid values: the GPU does not either."""
+def _quiet(function: Callable[..., Any], rounds: bool) -> Callable[..., Any]:
+    """Return a meaning that says nothing of overflow and invalid values, as the GPU; floats of 16 bits by way of float32."""
 
     def meaning(binding: Binding, *operands: Any) -> Any:
+        scalar = scalar_of(binding)
         with np.errstate(all="ignore"):
-            return function(*operands)
+            if not scalar.short:
+                return function(*operands)
+            found = function(*(np.asarray(x, np.float32) for x in operands))
+            if not rounds:
+                return found
+            return round_bf16(found) if scalar == BFLOAT16 else found.astype(np.float16)
 
     return meaning
 
@@ -48,20 +56,23 @@ def _function(
     """Return an elementwise function of floats; `body(scalar)` is its C++ expression in terms of the operands' names."""
 
     def preamble(binding: Binding) -> str:
-        scalar = scalar_of(binding)
+        scalar = FLOAT32 if scalar_of(binding).short else scalar_of(binding)
         formals = ", ".join(f"{scalar.cuda} {operand}" for operand in operands)
         returns = result.cuda if isinstance(result, Scalar) else scalar.cuda
         return f"static __device__ __forceinline__ {returns} px_{name}({formals}) {{ {body(scalar)} }}\n"
 
     def cuda(binding: Binding, *texts: str) -> str:
         scalar = scalar_of(binding)
+        if scalar.short:
+            call = f"px_{name}({', '.join(f'(float)({text})' for text in texts)})"
+            return call if isinstance(result, Scalar) else f"({scalar.cuda})({call})"
         return f"px_{name}({', '.join(f'({scalar.cuda})({text})' for text in texts)})"
 
     return Intrinsic(
         name=name, doc=doc, parameters=tuple(Parameter(operand) for operand in operands), result=result, cuda=cuda,
-        preamble=preamble, meaning=_quiet(numpy), result_unit=None, source=source,
-        allows=(lambda scalar: scalar == FLOAT32) if only32 else wide_float,
-        allows_text="float32" if only32 else "float32 or float64", **facts,
+        preamble=preamble, meaning=_quiet(numpy, result == "T"), result_unit=None, source=source,
+        allows=(lambda scalar: scalar == FLOAT32) if only32 else _floating,
+        allows_text="float32" if only32 else "a float", **facts,
     )  # fmt: skip
 
 
@@ -129,7 +140,7 @@ def _two_product(a: Values, b: Values) -> tuple[Values, Values]:
     return product, al * bl - (((product - ah * bh) - al * bh) - ah * bl)
 
 
-def _odd_sum(a: Values, b: Values) -> Values:
+def odd_sum(a: Any, b: Any) -> Values:
     """Return a + b in float64, rounded to odd: rounding it once more to fewer bits is then right."""
     total, error = _two_sum(a, b)
     bits = total.view(np.int64)
@@ -144,12 +155,12 @@ def fused(a: Any, b: Any, c: Any) -> Any:
     a, b, c = (np.atleast_1d(np.asarray(x, np.float64)) for x in np.broadcast_arrays(a, b, c))
     plain = a * b + c
     if kind == np.float32:
-        found = _odd_sum(a * b, c)
+        found = odd_sum(a * b, c)
     else:
         product, low = _two_product(a, b)
         rest, lost = _two_sum(c, low)
         total, error = _two_sum(product, rest)
-        found = total + _odd_sum(lost, error)
+        found = total + odd_sum(lost, error)
     found = np.where(np.isfinite(plain) & np.isfinite(found), found, plain).astype(kind)
     return found
 

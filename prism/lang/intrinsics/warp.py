@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from prism.lang.intrinsics.base import Binding, Intrinsic, Parameter
-from prism.lang.intrinsics.memory import scalar_of
+from prism.lang.intrinsics.memory import from_bits, scalar_of, to_bits
 from prism.lang.perspective import THREAD, WARP1, Perspective
 from prism.lang.types import BOOL, INT32, UINT32, Scalar
 
@@ -22,6 +22,8 @@ def _shuffle_cuda(instruction: str) -> Callable[[Binding, str, str], str]:
         scalar = scalar_of(binding)
         if scalar.bits >= 32:
             return f"{instruction}({ALL}, {value}, {by})"
+        if scalar.short:
+            return from_bits(scalar, f"{instruction}({ALL}, {to_bits(scalar, value)}, {by})")
         return f"({scalar.cuda}){instruction}({ALL}, (int)({value}), {by})"
 
     return cuda
@@ -118,23 +120,135 @@ ballot = _vote(
 )  # fmt: skip
 
 
-def _warp_sum_meaning(binding: Binding, value: Values) -> Values:
-    value = np.asarray(value)
-    return np.repeat(value.sum(axis=-1, dtype=value.dtype)[..., None], 32, axis=-1)
+# -- reductions in one instruction --------------------------------------------------------------------------------------
 
 
-warp_sum = Intrinsic(
-    name="warp_sum",
-    doc="warp_sum(value): the sum over the warp, modulo 2^32, in one instruction (redux.sync); it lives at thread[32].",
+def _reduction(name: str, doc: str, instruction: str, numpy: Callable[..., Values], *, bits: bool = False) -> Intrinsic:
+    """Return the intrinsic of one redux.sync: sums and bitwise ones are the same for both signs, min and max are not."""
+
+    def cuda(binding: Binding, value: str) -> str:
+        scalar = scalar_of(binding)
+        if bits:
+            return f"({scalar.cuda}){instruction}({ALL}, (unsigned int)({value}))"
+        return f"{instruction}({ALL}, ({scalar.cuda})({value}))"
+
+    def meaning(binding: Binding, value: Values) -> Values:
+        value = np.asarray(value)
+        return np.repeat(np.asarray(numpy(value)).astype(value.dtype)[..., None], 32, axis=-1)
+
+    return Intrinsic(
+        name=name,
+        doc=doc,
+        parameters=(Parameter("value"),),
+        result="T",
+        cuda=cuda,
+        meaning=meaning,
+        requires=WARP1,
+        result_unit=WARP1,
+        allows=lambda scalar: scalar.integral and scalar.bits == 32,
+        allows_text="int32 or uint32",
+        min_arch="sm_80",
+        source="PTX ISA 9.7.13.13 redux.sync",
+    )
+
+
+warp_sum = _reduction(
+    "warp_sum",
+    "warp_sum(value): the sum over the warp, modulo 2^32, in one instruction (redux.sync); it lives at thread[32].",
+    "__reduce_add_sync", lambda value: value.sum(axis=-1, dtype=value.dtype),
+)  # fmt: skip
+warp_min = _reduction(
+    "warp_min", "warp_min(value): the least over the warp, in one instruction; it lives at thread[32].",
+    "__reduce_min_sync", lambda value: value.min(axis=-1),
+)  # fmt: skip
+warp_max = _reduction(
+    "warp_max", "warp_max(value): the greatest over the warp, in one instruction; it lives at thread[32].",
+    "__reduce_max_sync", lambda value: value.max(axis=-1),
+)  # fmt: skip
+warp_and = _reduction(
+    "warp_and", "warp_and(value): the bits set in every lane, in one instruction; it lives at thread[32].",
+    "__reduce_and_sync", lambda value: np.bitwise_and.reduce(value, axis=-1), bits=True,
+)  # fmt: skip
+warp_or = _reduction(
+    "warp_or", "warp_or(value): the bits set in any lane, in one instruction; it lives at thread[32].",
+    "__reduce_or_sync", lambda value: np.bitwise_or.reduce(value, axis=-1), bits=True,
+)  # fmt: skip
+warp_xor = _reduction(
+    "warp_xor", "warp_xor(value): the bits set in an odd number of lanes, in one instruction; it lives at thread[32].",
+    "__reduce_xor_sync", lambda value: np.bitwise_xor.reduce(value, axis=-1), bits=True,
+)  # fmt: skip
+
+
+# -- equal lanes, one lane ----------------------------------------------------------------------------------------------
+
+
+def _patterns(value: Values) -> Values:
+    """Return values as bit patterns: lanes match where these are equal, so NaN matches itself, and -0 not 0."""
+    value = np.ascontiguousarray(value)
+    return value.view(f"u{value.dtype.itemsize}")
+
+
+def _match_any(binding: Binding, value: Values) -> Values:
+    bits = _patterns(value)
+    equal = bits[..., :, None] == bits[..., None, :]
+    return _mask(equal)
+
+
+def _match_all(binding: Binding, value: Values) -> Values:
+    bits = _patterns(value)
+    return np.repeat((bits == bits[..., :1]).all(axis=-1)[..., None], 32, axis=-1)
+
+
+match_any = Intrinsic(
+    name="match_any",
+    doc="match_any(value): bit k tells whether lane k has the same bits as this one.",
     parameters=(Parameter("value"),),
-    result="T",
-    cuda=lambda binding, value: f"__reduce_add_sync({ALL}, {value})",
-    meaning=_warp_sum_meaning,
+    result=UINT32,
+    cuda=lambda binding, value: f"__match_any_sync({ALL}, {to_bits(scalar_of(binding), value)})",
+    meaning=_match_any,
+    requires=WARP1,
+    source="PTX ISA, match.any.sync",
+)
+_MATCH_ALL = f"""\
+template <typename T> static __device__ __forceinline__ bool px_match_all(T value) {{
+    int same;
+    __match_all_sync({ALL}, value, &same);
+    return same != 0;
+}}
+"""
+match_all = Intrinsic(
+    name="match_all",
+    doc="match_all(value): whether all lanes have the same bits; it lives at thread[32].",
+    parameters=(Parameter("value"),),
+    result=BOOL,
+    cuda=lambda binding, value: f"px_match_all({to_bits(scalar_of(binding), value)})",
+    preamble=lambda binding: _MATCH_ALL,
+    meaning=_match_all,
     requires=WARP1,
     result_unit=WARP1,
-    allows=lambda scalar: scalar.integral and scalar.bits == 32,
-    allows_text="int32 or uint32",
-    source="PTX ISA 9.7.13.13 redux.sync (sm_80)",
+    source="PTX ISA, match.all.sync",
+)
+_ELECT = """\
+static __device__ __forceinline__ bool px_elect() {
+    int chosen;
+    asm volatile("{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.s32 %0, 1, 0, p; }" : "=r"(chosen));
+    return chosen != 0;
+}
+"""
+elect = Intrinsic(
+    name="elect",
+    doc="elect(): True in one lane of the warp, which the hardware chooses, False in the others.",
+    parameters=(),
+    result=BOOL,
+    cuda=lambda binding: "px_elect()",
+    preamble=lambda binding: _ELECT,
+    meaning=lambda binding: (LANES == 0)[None, :],
+    requires=WARP1,
+    min_arch="sm_90",
+    source="PTX ISA, elect.sync",
 )
 
-COLLECTIVES = (shuffle_up, shuffle_down, shuffle_xor, shuffle, broadcast, warp_any, warp_all, ballot, warp_sum)
+COLLECTIVES = (
+    shuffle_up, shuffle_down, shuffle_xor, shuffle, broadcast, warp_any, warp_all, ballot, warp_sum, warp_min, warp_max,
+    warp_and, warp_or, warp_xor, match_any, match_all, elect,
+)  # fmt: skip

@@ -224,7 +224,7 @@ def _augment(c: Context, node: ast.AugAssign) -> s.Augment:
 
 def _target(c: Context, node: ast.expr) -> s.Expr:
     match node:
-        case ast.Name() | ast.Subscript():
+        case ast.Name() | ast.Subscript() | ast.Attribute(attr="x" | "y" | "z" | "w"):
             return expression(c, node)
         case ast.Tuple() | ast.List():
             raise CompileError(errors.Unpacking(span=c.span(node)))

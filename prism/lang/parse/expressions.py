@@ -184,4 +184,11 @@ def _lambda(c: Context, node: ast.Lambda) -> s.Lambda:
     a = node.args
     if a.posonlyargs or a.kwonlyargs or a.vararg or a.kwarg or a.defaults:
         raise CompileError(errors.LambdaParameters(span=c.span(node)))
-    return s.Lambda(span=c.span(node), parameters=tuple(arg.arg for arg in a.args), body=expression(c, node.body))
+    return s.Lambda(span=c.span(node), parameters=tuple(arg.arg for arg in a.args), body=_indices(c, node.body))
+
+
+def _indices(c: Context, node: ast.expr) -> s.Expr:
+    """What a lambda gives: one index, or several, one a dimension of what is partitioned."""
+    if isinstance(node, ast.Tuple):
+        return s.Braces(span=c.span(node), items=tuple(expression(c, item) for item in node.elts))
+    return expression(c, node)

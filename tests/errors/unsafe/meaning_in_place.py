@@ -6,6 +6,4 @@ from prism.lang import prism, requires, thread, unsafe
 @prism("device")
 @requires(thread[1])
 def case(n: int @ thread[1]):
-    unsafe("#pragma unroll")  # error: unsafe
-    for i in range(n):
-        m: int @ thread[1] = i
+    unsafe("n += 1;", writes=[n], meaning=lambda n: n + 1)  # error: unsafe

@@ -1,0 +1,119 @@
+"""`unsafe` and `extern` on the reference machine: what their `meaning` says, or nothing: refused by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from prism.interpret.assign import store_value
+from prism.interpret.errors import NoMeaningError
+from prism.interpret.frame import Frame
+from prism.interpret.memory import Address, Checker, Region
+from prism.interpret.pointers import pointer_value
+from prism.interpret.scope import Eval, Run, Scope
+from prism.interpret.values import dtype_of
+from prism.lang.tree import Array, Pointer, Scalar, Symbol, Unsafe, Vector
+
+
+class Memory:
+    """Memory as a meaning sees it: `p[k]` is one element a thread, `p[k] = v` stores one; `k` one index, or one a thread."""
+
+    def __init__(self, frame: Frame, address: Address, checker: Checker | None) -> None:
+        self._frame, self._address, self._checker = frame, address, checker
+        self._lanes = frame.active()
+
+    def _at(self, index: Any, kind: str) -> tuple[Region, Any]:
+        region, threads = self._address.region, self._frame.block.machine.threads
+        at = np.zeros(threads, np.int64)
+        at[self._lanes] = index
+        if self._address.map is not None:
+            at = np.broadcast_to(self._address.map(self._frame, (at,)), (threads,))
+        at = at[self._lanes]
+        if self._checker is not None:
+            self._checker.access(self._frame, region, at, self._lanes, kind)
+        return region, at
+
+    def __getitem__(self, index: Any) -> Any:
+        region, at = self._at(index, "read")
+        return region.data[at]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        region, at = self._at(index, "write")
+        region.data[at] = value
+
+
+def compile_unsafe(scope: Scope, statement: Unsafe) -> Run:
+    """A meaning is called with all that the text uses, by name; it gives what it writes, in order, or the result."""
+    meaning = statement.meaning
+    if not callable(meaning):
+        if statement.text.startswith("#pragma"):
+            return lambda frame: False
+        return _refused(scope, statement)
+    checker = Checker(statement.span, statement.code) if scope.check else None
+    values = [(symbol.name, _value(scope, symbol, checker)) for symbol in statement.uses]
+    slots = [(scope.fresh(), symbol) for symbol in statement.writes]
+    stores = [store_value(scope, symbol, _from(slot), statement) for slot, symbol in slots]
+    result = scope.function.result if statement.returns else None
+
+    def run(frame: Frame) -> bool:
+        with np.errstate(all="ignore"):
+            found = meaning(**{name: value(frame) for name, value in values})
+        if result is not None:
+            frame.result = _spread(frame, found, result)
+            return True
+        given = found if isinstance(found, tuple) else (found,)
+        for (slot, symbol), value in zip(slots, given, strict=False):
+            frame.values[slot] = _spread(frame, value, symbol.type)
+        for store in stores:
+            store(frame)
+        return False
+
+    return run
+
+
+def _refused(scope: Scope, statement: Unsafe) -> Run:
+    what = f"the extern function `{scope.function.name}`" if scope.function.span == statement.span else "this `unsafe` text"
+
+    def run(frame: Frame) -> bool:
+        raise NoMeaningError(
+            f"{what} has no meaning on the reference machine", statement.span, here="only CUDA knows what it does",
+            perspective=statement.code, thread=frame.first(), block=frame.block.number,
+            barrier="give it a Python `meaning=`, or run the kernel on a GPU",
+        )  # fmt: skip
+
+    return run
+
+
+def _from(slot: int) -> Eval:
+    return lambda frame: frame.values[slot]
+
+
+def _value(scope: Scope, symbol: Symbol, checker: Checker | None) -> Eval:
+    if isinstance(symbol.type, Pointer):
+        pointer = pointer_value(scope, symbol)
+        return lambda frame: Memory(frame, pointer(frame), checker)
+    slot = scope.slot(symbol)
+    if isinstance(symbol.type, Array):
+        return lambda frame: frame.values[slot].data
+    dtype = dtype_of(symbol.type)
+
+    def value(frame: Frame) -> Any:
+        found = frame.values[slot]
+        if not isinstance(found, np.ndarray):
+            return dtype.type(found)
+        return found if frame.mask is True else found[frame.active()]
+
+    return value
+
+
+def _spread(frame: Frame, found: Any, type_: Any) -> Any:
+    if not isinstance(type_, Scalar | Vector):
+        return found
+    found = np.asarray(found).astype(dtype_of(type_), copy=False)
+    lanes = frame.active()
+    if found.ndim == (1 if isinstance(type_, Vector) else 0):
+        return found if found.ndim else found.item()
+    result = np.zeros((frame.block.machine.threads, *found.shape[1:]), found.dtype)
+    result[lanes] = found
+    return result

@@ -1,0 +1,72 @@
+"""`assert_` and `print_` on the reference machine: once for each unit, in the order of their numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from prism.interpret.errors import AssertError
+from prism.interpret.frame import Frame
+from prism.interpret.scope import Run, Scope
+from prism.lang.perspective import Level, Perspective
+from prism.lang.tree import Assert, Print, Scalar
+
+
+def speakers(frame: Frame, code: Perspective) -> Any:
+    """Return the first thread of each unit that runs now."""
+    lanes = frame.active()
+    if code.level == Level.THREAD:
+        return lanes if code.size == 1 else lanes[frame.lanes.index[lanes] == 0]
+    blocks = 1 if code.level == Level.BLOCK and code.size == 1 else 0
+    return lanes[:1] if blocks or frame.bid == 0 else lanes[:0]
+
+
+def unit_of(frame: Frame, code: Perspective, lane: int) -> str:
+    """Return which unit speaks, as the GPU prints it."""
+    number = frame.block.number
+    if code.level == Level.THREAD:
+        name = "thread" if code.size == 1 else str(code)
+        return f"{name} {lane // code.size} of block {number}: "
+    if code.level == Level.BLOCK:
+        return f"{'block' if code.size == 1 else code} {number // code.size}: "
+    return ""
+
+
+def compile_print(scope: Scope, statement: Print) -> Run:
+    """A line a unit, on standard output."""
+    values = [(scope.evaluate(value), value.type) for value in statement.values]
+
+    def run(frame: Frame) -> bool:
+        found = [(value(frame), type_) for value, type_ in values]
+        for lane in speakers(frame, statement.code):
+            given = iter(found)
+            line = "".join(_shown(next(given), int(lane)) if text is None else text for text in statement.texts)
+            print(unit_of(frame, statement.code, int(lane)) + line)
+        return False
+
+    return run
+
+
+def _shown(value: tuple[Any, Any], lane: int) -> str:
+    found, type_ = value
+    one = found[lane].item() if isinstance(found, np.ndarray) else found
+    return f"{one:g}" if isinstance(type_, Scalar) and type_.kind == "float" else str(one)
+
+
+def compile_assert(scope: Scope, statement: Assert) -> Run:
+    """The first thread for which it does not hold ends the run."""
+    condition = scope.evaluate(statement.condition)
+
+    def run(frame: Frame) -> bool:
+        found = np.broadcast_to(condition(frame), (frame.block.machine.threads,))
+        lanes = frame.active()
+        bad = lanes[~found[lanes]]
+        if len(bad):
+            raise AssertError(
+                statement.text or "an assertion does not hold", statement.span, here=f"does not hold at {statement.code}",
+                perspective=statement.code, thread=int(bad[0]), block=frame.block.number,
+            )  # fmt: skip
+        return False
+
+    return run

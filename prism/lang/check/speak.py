@@ -1,0 +1,62 @@
+"""`assert_(condition, "text")` and `print_("format", values...)`: once for each unit that the code speaks for."""
+
+from __future__ import annotations
+
+import re
+
+from prism.lang import surface, tree
+from prism.lang import syntax as s
+from prism.lang.check.env import Env, fail
+from prism.lang.check.expressions import check_scalar, construct_called, must_agree, need_bool
+from prism.lang.errors import types as errors
+
+_FIELDS = re.compile(r"\{\{|\}\}|\{\}|[{}]")
+
+
+def speaks(e: s.Expr) -> bool:
+    """Whether an expression is `assert_(...)` or `print_(...)`."""
+    return isinstance(e, s.Call) and construct_called(e) in (surface.assert_, surface.print_)
+
+
+def check_speech(env: Env, e: s.Call) -> tree.Stmt:
+    """Type either statement."""
+    return check_assert(env, e) if construct_called(e) is surface.assert_ else check_print(env, e)
+
+
+def literal(e: s.Expr | None) -> str | None:
+    """Return a literal text, or None."""
+    return e.value if isinstance(e, s.Literal) and isinstance(e.value, str) else None
+
+
+def check_assert(env: Env, e: s.Call) -> tree.Stmt:
+    """R9 COND: the threads of the code's unit agree on the condition."""
+    text = literal(e.arguments[1]) if len(e.arguments) == 2 else "" if len(e.arguments) == 1 else None
+    if text is None or e.keywords:
+        fail(errors.Speech(span=e.span, name="assert_", usage='assert_(condition, "what must hold")'))
+    condition = need_bool(check_scalar(env, e.arguments[0], env.code))
+    must_agree(env, condition, env.code, "`assert_`")
+    return tree.Assert(condition=condition, text=text, code=env.code, span=e.span)
+
+
+def check_print(env: Env, e: s.Call) -> tree.Stmt:
+    """Each `{}` of the format is one value, on which the threads of the code's unit agree."""
+    form = literal(e.arguments[0]) if e.arguments else None
+    if form is None or e.keywords:
+        fail(errors.Speech(span=e.span, name="print_", usage='print_("x = {}", x)'))
+    pieces = tuple(_pieces(form))
+    if any(piece in ("{", "}") for piece in pieces) or pieces.count("{}") != len(e.arguments) - 1:
+        fail(errors.PrintFields(span=e.span, fields=pieces.count("{}"), given=len(e.arguments) - 1))
+    values = tuple(check_scalar(env, value, env.code) for value in e.arguments[1:])
+    for value in values:
+        must_agree(env, value, env.code, "`print_`")
+    texts = tuple({"{{": "{", "}}": "}"}.get(piece, piece) if piece != "{}" else None for piece in pieces)
+    return tree.Print(texts=texts, values=values, code=env.code, span=e.span)
+
+
+def _pieces(form: str) -> list[str]:
+    """Return a format's texts and fields, in order."""
+    found, at = [], 0
+    for field in _FIELDS.finditer(form):
+        found += [form[at : field.start()], field[0]]
+        at = field.end()
+    return [piece for piece in (*found, form[at:]) if piece]

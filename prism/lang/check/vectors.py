@@ -1,0 +1,70 @@
+"""Vectors: made of components, loaded and stored whole: `float4(x, y, z, w)`, `float4_cast(p[i])`, `float4_cast[p[i]] = v`."""
+
+from __future__ import annotations
+
+from prism.lang import surface, tree
+from prism.lang import syntax as s
+from prism.lang.check.env import Env, fail
+from prism.lang.check.expressions import check_value, flatten, visible
+from prism.lang.check.intrinsics import check_intrinsic
+from prism.lang.diagnostics import Span
+from prism.lang.errors import types as errors
+from prism.lang.intrinsics import load_vector, store_vector
+from prism.lang.intrinsics.vectors import MAKE
+from prism.lang.perspective import THREAD, Perspective
+from prism.lang.types import Pointer, Vector
+
+
+def is_vector_cast(e: s.Expr) -> bool:
+    """Whether an expression is `float4_cast` or one like it."""
+    return isinstance(e, s.Resolved) and isinstance(e.value, surface.VectorCast)
+
+
+def make_vector(env: Env, e: s.Call, vector: Vector, target: Perspective) -> tree.Expr:
+    """`float4(x, y, z, w)`: each component converted; `float4(x)` gives all the same."""
+    if len(e.arguments) not in (1, vector.length) or e.keywords:
+        assert isinstance(e.function, s.Resolved)
+        items = ", ".join("xyzw"[: vector.length] if vector.length <= 4 else (f"x{k}" for k in range(vector.length)))
+        given = len(e.arguments) + len(e.keywords)
+        fail(errors.VectorItems(span=e.span, name=e.function.text, length=vector.length, given=given, items=items))
+    to = s.Resolved(value=vector.element, text=str(vector.element), span=e.span)
+    items_ = e.arguments if len(e.arguments) == vector.length else e.arguments * vector.length
+    converted = tuple(s.Call(function=to, arguments=(item,), keywords=(), span=item.span) for item in items_)
+    call = s.Call(function=e.function, arguments=converted, keywords=(), span=e.span)
+    return check_intrinsic(env, call, MAKE[vector.length], target, vector.element)
+
+
+def cast_element(env: Env, cast: s.Expr, operands: tuple[s.Expr, ...], span: Span) -> tuple[Vector, s.Expr]:
+    """Return the vector type of a cast and the element of memory that it starts at; the types must agree."""
+    assert isinstance(cast, s.Resolved) and isinstance(cast.value, surface.VectorCast)
+    vector, name = cast.value.vector, cast.value.name
+    element = operands[0] if len(operands) == 1 else None
+    if not isinstance(element, s.Subscript):
+        fail(errors.VectorCast(span=span, cast=name, element=str(vector.element), found="not an element of memory"))
+    base, _ = flatten(element)
+    symbol = visible(env, base.name, base.span) if isinstance(base, s.Name) else None
+    if symbol is None or not isinstance(symbol.type, Pointer):
+        fail(errors.VectorCast(span=span, cast=name, element=str(vector.element), found="not an element of memory"))
+    if symbol.type.element != vector.element:
+        found = f"`{symbol.name}` holds {symbol.type.element}"
+        fail(errors.VectorCast(span=element.span, cast=name, element=str(vector.element), found=found))
+    return vector, element
+
+
+def vector_load(env: Env, cast: s.Expr, operands: tuple[s.Expr, ...], span: Span, target: Perspective) -> tree.Expr:
+    """`float4_cast(p[i])`: the same as `load_vector(p[i], 4)`, and its rules."""
+    vector, element = cast_element(env, cast, operands, span)
+    width = s.Literal(value=vector.length, span=span)
+    call = s.Call(function=cast, arguments=(element, width), keywords=(), span=span)
+    return check_intrinsic(env, call, load_vector, target, None)
+
+
+def vector_store(env: Env, target: s.Subscript, value: s.Expr, span: Span) -> tree.Expr:
+    """`float4_cast[p[i]] = v`: the same as `store_vector(p[i], v)`, and its rules."""
+    vector, element = cast_element(env, target.base, target.indices, target.span)
+    found = check_value(env, value, THREAD)
+    if found.type != vector:
+        hint = "make one: `float4(x, y, z, w)`" if not isinstance(found.type, Vector) else "make the two types agree"
+        fail(errors.Mismatch(span=value.span, expected=str(vector), found=str(found.type), hint=hint))
+    call = s.Call(function=target.base, arguments=(element, value), keywords=(), span=span)
+    return check_intrinsic(env, call, store_vector, env.code, None)

@@ -1,0 +1,362 @@
+"""Atomic accesses with an order and a scope, fences, and the order between one kernel and the next.
+
+Atomic accesses do not conflict with one another, and the compiler puts no barrier between them. `order` says what else they
+order: `acquire` what comes after, `release` what came before, `acq_rel` both, `relaxed` neither. `scope` is who must see it:
+the threads of the `block`, of the `gpu`, or of the whole `system`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from prism.lang.intrinsics.base import Binding, Intrinsic, Parameter
+from prism.lang.intrinsics.memory import Memory, Values, from_bits, scalar_of, to_bits, word_of
+from prism.lang.types import Scalar
+
+ORDERS = ("relaxed", "acquire", "release", "acq_rel")
+SCOPES = {"gpu": "gpu", "block": "cta", "system": "sys"}
+SCOPE = Parameter("scope", "static", default="gpu", optional=True, choices=tuple(SCOPES))
+ORDER = Parameter("order", "static", default="relaxed", optional=True, choices=ORDERS)
+
+
+def order_of(binding: Binding) -> str:
+    """Return the order that an application asks for."""
+    order = str(binding.statics.get("order") or "relaxed")
+    if order not in (*ORDERS, "sc"):
+        raise ValueError(f"an order is one of {', '.join(ORDERS)}, not {order!r}")
+    return order
+
+
+def scope_of(binding: Binding) -> str:
+    """Return the scope that an application asks for, as PTX spells it."""
+    return SCOPES[str(binding.statics.get("scope") or "gpu")]
+
+
+# -- loads and stores -------------------------------------------------------------------------------------------------
+
+
+def _register(scalar: Scalar) -> str:
+    return "l" if scalar.bits == 64 else "r"
+
+
+def _load_name(binding: Binding, order: str) -> str:
+    return f"px_load_{order}_{scope_of(binding)}_{scalar_of(binding).name}"
+
+
+def _load_preamble(binding: Binding, order: str) -> str:
+    scalar = scalar_of(binding)
+    return f"""\
+static __device__ __forceinline__ {scalar.cuda} {_load_name(binding, order)}(const {scalar.cuda}* p) {{
+    {word_of(scalar)} word;
+    asm volatile("ld.{order}.{scope_of(binding)}.u{scalar.bits} %0, [%1];" : "={_register(scalar)}"(word) : "l"(p) : "memory");
+    return {from_bits(scalar, "word")};
+}}
+"""
+
+
+def _store_name(binding: Binding, order: str) -> str:
+    return f"px_store_{order}_{scope_of(binding)}_{scalar_of(binding).name}"
+
+
+def _store_preamble(binding: Binding, order: str) -> str:
+    scalar = scalar_of(binding)
+    asm = f'"st.{order}.{scope_of(binding)}.u{scalar.bits} [%0], %1;" :: "l"(p), "{_register(scalar)}"(word) : "memory"'
+    return f"""\
+static __device__ __forceinline__ void {_store_name(binding, order)}({scalar.cuda}* p, {scalar.cuda} value) {{
+    const {word_of(scalar)} word = {to_bits(scalar, "value")};
+    asm volatile({asm});
+}}
+"""
+
+
+def _load_acquire_meaning(binding: Binding, memory: Memory, element: Any) -> Values:
+    found = memory.load(element, 0, atomic=True)
+    memory.order(element, "acquire")
+    return found
+
+
+def _store_release_meaning(binding: Binding, memory: Memory, element: Any, value: Any) -> None:
+    memory.order(element, "release")
+    memory.store(element, value, 0, atomic=True)
+
+
+load_relaxed = Intrinsic(
+    name="load_relaxed",
+    doc='load_relaxed(p[i], scope="gpu"): read p[i] past the L1, whole, while others may write it; it orders no other access.',
+    parameters=(Parameter("element", "element", atomic=True), SCOPE),
+    result="T",
+    cuda=lambda binding, element: f"{_load_name(binding, 'relaxed')}({element})",
+    preamble=lambda binding: _load_preamble(binding, "relaxed"),
+    meaning=lambda binding, memory, element: memory.load(element, 0, atomic=True),
+    source="PTX ISA 9.7.9.8 ld.relaxed",
+)
+load_acquire = Intrinsic(
+    name="load_acquire",
+    doc=(
+        'load_acquire(p[i], scope="gpu"): read p[i] whole, while others may write it; what was written before the release that '
+        "it reads from is seen by what comes after it."
+    ),
+    parameters=(Parameter("element", "element", atomic=True), SCOPE),
+    result="T",
+    cuda=lambda binding, element: f"{_load_name(binding, 'acquire')}({element})",
+    preamble=lambda binding: _load_preamble(binding, "acquire"),
+    meaning=_load_acquire_meaning,
+    source="PTX ISA 9.7.9.8 ld.acquire",
+)
+store_relaxed = Intrinsic(
+    name="store_relaxed",
+    doc='store_relaxed(p[i], value, scope="gpu"): write p[i] whole, while others may read it; it orders no other access.',
+    parameters=(Parameter("element", "element", effect="write", atomic=True), Parameter("value"), SCOPE),
+    result=None,
+    cuda=lambda binding, element, value: f"{_store_name(binding, 'relaxed')}({element}, {value})",
+    preamble=lambda binding: _store_preamble(binding, "relaxed"),
+    meaning=lambda binding, memory, element, value: memory.store(element, value, 0, atomic=True),
+    source="PTX ISA 9.7.9.12 st.relaxed",
+)
+store_release = Intrinsic(
+    name="store_release",
+    doc=(
+        'store_release(p[i], value, scope="gpu"): write p[i] whole, while others may read it; who acquires the value sees what '
+        "this thread did before."
+    ),
+    parameters=(Parameter("element", "element", effect="write", atomic=True), Parameter("value"), SCOPE),
+    result=None,
+    cuda=lambda binding, element, value: f"{_store_name(binding, 'release')}({element}, {value})",
+    preamble=lambda binding: _store_preamble(binding, "release"),
+    meaning=_store_release_meaning,
+    source="PTX ISA 9.7.9.12 st.release",
+)
+
+
+# -- read, change, write in one step ------------------------------------------------------------------------------------
+
+
+def _name(binding: Binding, name: str) -> str:
+    return f"px_{name}_{order_of(binding)}_{scope_of(binding)}_{scalar_of(binding).name}"
+
+
+def _as_is(scalar: Scalar) -> tuple[str, str, str, str]:
+    """Return PTX's type, C++'s, the register class and how `value` gets there: numbers as they are."""
+    if scalar.kind == "float":
+        return f"f{scalar.bits}", scalar.cuda, "f" if scalar.bits == 32 else "d", "value"
+    return f"{'s' if scalar.kind == 'int' else 'u'}{scalar.bits}", scalar.cuda, _register(scalar), "value"
+
+
+def _modular(scalar: Scalar) -> tuple[str, str, str, str]:
+    """The same for sums, which do not depend on the sign."""
+    if scalar.kind == "float":
+        return _as_is(scalar)
+    return f"u{scalar.bits}", word_of(scalar), _register(scalar), f"({word_of(scalar)})value"
+
+
+def _patterns(scalar: Scalar) -> tuple[str, str, str, str]:
+    """The same for operations on bits."""
+    return f"b{scalar.bits}", word_of(scalar), _register(scalar), to_bits(scalar, "value")
+
+
+def _negative(scalar: Scalar) -> tuple[str, str, str, str]:
+    kind, cuda, register, value = _modular(scalar)
+    return kind, cuda, register, f"-({value})" if scalar.kind == "float" else f"({cuda})0 - {value}"
+
+
+def _atomic(
+    name: str,
+    doc: str,
+    instruction: str,
+    step: Callable[[Any, Any], Any],
+    form: Callable[[Scalar], tuple[str, str, str, str]],
+    allows: Callable[[Scalar], bool],
+    allows_text: str,
+) -> Intrinsic:
+    """Return an atomic update; `step(before, value)` is what is written."""
+
+    def preamble(binding: Binding) -> str:
+        scalar = scalar_of(binding)
+        kind, cuda, register, value = form(scalar)
+        order, scope = order_of(binding), scope_of(binding)
+        old = from_bits(scalar, "old") if kind[0] == "b" else f"({scalar.cuda})old"
+        body = (
+            f"    const {cuda} old = atomicAdd(reinterpret_cast<{cuda}*>(p), {value});\n"
+            if (instruction, order, scope) == ("add", "relaxed", "gpu")
+            else f"    {cuda} old;\n"
+            f'    asm volatile("atom.{order}.{scope}.{instruction}.{kind} %0, [%1], %2;"\n'
+            f'                 : "={register}"(old) : "l"(p), "{register}"({value}) : "memory");\n'
+        )
+        return (
+            f"static __device__ __forceinline__ {scalar.cuda} {_name(binding, name)}"
+            f"({scalar.cuda}* p, {scalar.cuda} value) {{\n{body}    return {old};\n}}\n"
+        )
+
+    def meaning(binding: Binding, memory: Memory, element: Any, value: Any) -> Values:
+        def change(before: Any, k: int) -> Any:
+            with np.errstate(all="ignore"):
+                return step(before, value if np.ndim(value) == 0 else value[k])
+
+        return memory.update(element, change, order_of(binding))
+
+    return Intrinsic(
+        name=name,
+        doc=doc,
+        parameters=(Parameter("element", "element", effect="update", atomic=True), Parameter("value"), ORDER, SCOPE),
+        result="T",
+        cuda=lambda binding, element, value: f"{_name(binding, name)}({element}, {value})",
+        preamble=preamble,
+        meaning=meaning,
+        allows=allows,
+        allows_text=allows_text,
+        source=f"PTX ISA 9.7.13.5 atom.{instruction}",
+    )
+
+
+def _number(scalar: Scalar) -> bool:
+    return scalar.kind != "bool" and scalar.bits in (32, 64)
+
+
+def _integer(scalar: Scalar) -> bool:
+    return scalar.integral and scalar.bits in (32, 64)
+
+
+_ANY = (_number, "a 32- or 64-bit number")
+_WHOLE = (_integer, "a 32- or 64-bit integer")
+_GIVES = 'in one step; gives the value before. `order="relaxed"`, `scope="gpu"`.'
+
+
+def _add(before: Any, value: Any) -> Any:
+    return before + value
+
+
+def _subtract(before: Any, value: Any) -> Any:
+    return before - value
+
+
+atomic_add = _atomic("atomic_add", f"atomic_add(p[i], value): add to p[i] {_GIVES}", "add", _add, _modular, *_ANY)
+atomic_sub = _atomic(
+    "atomic_sub", f"atomic_sub(p[i], value): subtract from p[i] {_GIVES}", "add", _subtract, _negative, *_ANY
+)
+atomic_min = _atomic(
+    "atomic_min", f"atomic_min(p[i], value): lower p[i] to value {_GIVES}", "min", min, _as_is, *_WHOLE
+)
+atomic_max = _atomic(
+    "atomic_max", f"atomic_max(p[i], value): raise p[i] to value {_GIVES}", "max", max, _as_is, *_WHOLE
+)
+atomic_and = _atomic(
+    "atomic_and", f"atomic_and(p[i], value): keep the bits of p[i] that value has {_GIVES}", "and",
+    lambda before, value: before & value, _patterns, *_WHOLE,
+)  # fmt: skip
+atomic_or = _atomic(
+    "atomic_or", f"atomic_or(p[i], value): set the bits of p[i] that value has {_GIVES}", "or",
+    lambda before, value: before | value, _patterns, *_WHOLE,
+)  # fmt: skip
+atomic_xor = _atomic(
+    "atomic_xor", f"atomic_xor(p[i], value): flip the bits of p[i] that value has {_GIVES}", "xor",
+    lambda before, value: before ^ value, _patterns, *_WHOLE,
+)  # fmt: skip
+atomic_exchange = _atomic(
+    "atomic_exchange", f"atomic_exchange(p[i], value): replace p[i] by value {_GIVES}", "exch",
+    lambda before, value: value, _patterns, *_ANY,
+)  # fmt: skip
+
+
+def _compare_preamble(binding: Binding) -> str:
+    scalar = scalar_of(binding)
+    word, register = word_of(scalar), _register(scalar)
+    return f"""\
+static __device__ __forceinline__ {scalar.cuda} {_name(binding, "atomic_compare_exchange")}(
+    {scalar.cuda}* p, {scalar.cuda} expected, {scalar.cuda} value) {{
+    {word} old;
+    asm volatile("atom.{order_of(binding)}.{scope_of(binding)}.cas.b{scalar.bits} %0, [%1], %2, %3;"
+                 : "={register}"(old)
+                 : "l"(p), "{register}"({to_bits(scalar, "expected")}), "{register}"({to_bits(scalar, "value")}) : "memory");
+    return {from_bits(scalar, "old")};
+}}
+"""
+
+
+def _compare_meaning(binding: Binding, memory: Memory, element: Any, expected: Any, value: Any) -> Values:
+    kind = np.dtype(scalar_of(binding).numpy)
+
+    def at(operand: Any, k: int) -> Any:
+        return kind.type(operand if np.ndim(operand) == 0 else operand[k])
+
+    def change(before: Any, k: int) -> Any:
+        same = kind.type(before).tobytes() == at(expected, k).tobytes()  # bits, as the hardware compares
+        return at(value, k) if same else before
+
+    return memory.update(element, change, order_of(binding))
+
+
+atomic_compare_exchange = Intrinsic(
+    name="atomic_compare_exchange",
+    doc=f"atomic_compare_exchange(p[i], expected, value): replace p[i] by value if it has the bits of expected, {_GIVES}",
+    parameters=(
+        Parameter("element", "element", effect="update", atomic=True),
+        Parameter("expected"),
+        Parameter("value"),
+        ORDER,
+        SCOPE,
+    ),
+    result="T",
+    cuda=lambda binding, *texts: f"{_name(binding, 'atomic_compare_exchange')}({', '.join(texts)})",
+    preamble=_compare_preamble,
+    meaning=_compare_meaning,
+    allows=_number,
+    allows_text="a 32- or 64-bit number",
+    source="PTX ISA 9.7.13.5 atom.cas",
+)
+
+
+# -- fences, kernels ----------------------------------------------------------------------------------------------------
+
+
+def _fence_cuda(binding: Binding) -> str:
+    order = str(binding.statics.get("order") or "acq_rel")
+    kind = "sc" if order == "sc" else "acq_rel"  # acquire and release alone are sm_90's; this one is both
+    return f'asm volatile("fence.{kind}.{scope_of(binding)};" ::: "memory")'
+
+
+fence = Intrinsic(
+    name="fence",
+    doc=(
+        'fence(order="acq_rel", scope="gpu"): what this thread did before it is seen by who reads what it then writes with a '
+        'relaxed atomic (release); after it, this thread sees what such a write was ordered after (acquire). "sc": fences so '
+        "marked have one order."
+    ),
+    parameters=(
+        Parameter("order", "static", default="acq_rel", optional=True, choices=("acquire", "release", "acq_rel", "sc")),
+        SCOPE,
+    ),
+    result=None,
+    cuda=_fence_cuda,
+    meaning=lambda binding, memory: memory.fence(str(binding.statics.get("order") or "acq_rel")),
+    orders=True,
+    source="PTX ISA, fence",
+)
+
+
+def _dependency(name: str, doc: str, instruction: str) -> Intrinsic:
+    return Intrinsic(
+        name=name, doc=doc, parameters=(), result=None,
+        cuda=lambda binding: f'asm volatile("griddepcontrol.{instruction};" ::: "memory")',
+        meaning=lambda binding, memory: None, orders=True, min_arch="sm_90", source="PTX ISA, griddepcontrol",
+    )  # fmt: skip
+
+
+grid_dependency_wait = _dependency(
+    "grid_dependency_wait",
+    "grid_dependency_wait(): wait until the kernels that this one was launched to follow are complete and their writes seen; "
+    "at once where there are none (so on the reference machine).",
+    "wait",
+)
+grid_dependency_launch = _dependency(
+    "grid_dependency_launch",
+    "grid_dependency_launch(): this block allows the kernel that follows to start; a hint (nothing on the reference machine).",
+    "launch_dependents",
+)
+
+ATOMICS = (
+    load_relaxed, load_acquire, store_relaxed, store_release, atomic_add, atomic_sub, atomic_min, atomic_max, atomic_and,
+    atomic_or, atomic_xor, atomic_exchange, atomic_compare_exchange, fence, grid_dependency_wait, grid_dependency_launch,
+)  # fmt: skip

@@ -1,0 +1,19 @@
+(** What the theorems rest on: [check] wants the answer to each to be that it is closed under the global context. *)
+From Bundl Require Import Syntax Typing Step Safety Erase Units Pair Uniform Check Examples.
+
+Print Assumptions step_safe.
+Print Assumptions progress.
+Print Assumptions preservation.
+Print Assumptions safety.
+Print Assumptions shared_memory.
+Print Assumptions erasure.
+Print Assumptions eval_uniform.
+Print Assumptions step_keeps.
+Print Assumptions uniformity.
+Print Assumptions uniform_event.
+Print Assumptions uniform_end.
+Print Assumptions check_sound.
+Print Assumptions check_complete.
+Print Assumptions good_safe.
+Print Assumptions good_runs.
+Print Assumptions good_uniform.

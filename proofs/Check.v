@@ -1,0 +1,225 @@
+(** A type checker for programs, that decides the rules of Typing. *)
+From Coq Require Import Arith ZArith List Bool Lia.
+From Bundl Require Import Syntax Typing Step.
+
+Section Check.
+Context {M : Machine}.
+Variable D : site -> kind * bty * nat.
+
+Definition bty_eqb (a b : bty) : bool :=
+  match a, b with TInt, TInt | TBool, TBool => true | _, _ => false end.
+Lemma bty_eqb_spec a b : bty_eqb a b = true <-> a = b.
+Proof. destruct a, b; simpl; split; congruence. Qed.
+Lemma kind_eqb_spec a b : kind_eqb a b = true <-> a = b.
+Proof. destruct a, b; simpl; split; congruence. Qed.
+
+Definition is_ty (o : option bty) (b : bty) : bool := match o with Some b' => bty_eqb b' b | None => false end.
+
+Fixpoint echeck (G : ctx) (p d : persp) (e : expr) : option bty :=
+  match e with
+  | EInt _ => Some TInt
+  | EBool _ => Some TBool
+  | EVar x => match G x with Some (q, TBase b) => if pleb d q then Some b else None | _ => None end
+  | EId => if id_okb d p then Some TInt else None
+  | ERead l x e =>
+      match G x with
+      | Some (q, TArr l' b) =>
+          if kind_eqb l l' && pleb d q && may_touch l p && is_ty (echeck G p d e) TInt then Some b else None
+      | _ => None
+      end
+  | EBop _ e1 e2 => if is_ty (echeck G p d e1) TInt && is_ty (echeck G p d e2) TInt then Some TInt else None
+  | ECmp _ e1 e2 => if is_ty (echeck G p d e1) TInt && is_ty (echeck G p d e2) TInt then Some TBool else None
+  end.
+
+Definition site_is (st : site) (l : kind) (b : bty) (len : nat) : bool :=
+  let '(l', b', len') := D st in kind_eqb l' l && bty_eqb b' b && (len' =? len).
+
+(** The run-time forms are not programs, hence refused. *)
+Fixpoint check (G : ctx) (h : level) (n al m : nat) (s : stmt) : bool :=
+  match s with
+  | SSkip => true
+  | SSeq s1 s2 => check G h n al m s1 && check G h n al m s2
+  | SSplit n1 n2 s1 s2 =>
+      (n1 + n2 <=? n) && dvdb n1 al && dvdb n2 al && dvdb n2 n1 &&
+      check G h n1 al m s1 && check G h n2 (Nat.gcd al n1) m s2
+  | SDestruct s => match down (h, n) with Some (h', n') => check G h' n' 0 m s | None => false end
+  | SGroup q s => negb (q =? 0) && dvdb q n && check G h (n / q) (n / q) m s
+  | SAssign x e =>
+      match G x with
+      | Some (q, TBase b) => pleb q (h, n) && is_ty (echeck G (h, n) q e) b
+      | _ => false
+      end
+  | SStore l x e1 e2 =>
+      match G x with
+      | Some (q, TArr l' b) =>
+          kind_eqb l l' && pleb q (h, n) && may_touch l (h, n) &&
+          is_ty (echeck G (h, n) q e1) TInt && is_ty (echeck G (h, n) q e2) b
+      | _ => false
+      end
+  | SDecl x q e s =>
+      match echeck G (h, n) q e with
+      | Some b => pleb q (h, n) && check (ups G x (Some (q, TBase b))) h n al m s
+      | None => false
+      end
+  | SLocal x q b len s => pleb q (h, n) && check (ups G x (Some (q, TArr Local b))) h n al m s
+  | SAlloc Local _ _ _ _ _ => false
+  | SAlloc Global x b len st s =>
+      site_is st Global b len && check (ups G x (Some ((h, n), TArr Global b))) h n al m s
+  | SAlloc Shared x b len st s =>
+      site_is st Shared b len && peqb (h, n) (Block, 1) && (len <=? m) &&
+      check (ups G x (Some ((Block, 1), TArr Shared b))) h n al (m - len) s
+  | SIf e s1 s2 => is_ty (echeck G (h, n) (h, n) e) TBool && check G h n al m s1 && check G h n al m s2
+  | SWhile e s => is_ty (echeck G (h, n) (h, n) e) TBool && check G h n al m s
+  | SPartition x y c e s =>
+      match G x with
+      | Some (q, TArr l b) =>
+          peqb q (h, n) && negb (kind_eqb l Local) && dvdb c n && is_ty (echeck G (h, n) (h, n / c) e) TInt &&
+          check (ups (ups G x None) y (Some ((h, n / c), TArr l b))) h n al m s
+      | _ => false
+      end
+  | SLower x y e s =>
+      match G x, down (h, n) with
+      | Some (q, TArr l b), Some q' =>
+          peqb q (h, n) && negb (kind_eqb l Local) && is_ty (echeck G (h, n) q' e) TInt &&
+          check (ups (ups G x None) y (Some (q', TArr l b))) h n al m s
+      | _, _ => false
+      end
+  | SClaim x y n' a s =>
+      match G x with
+      | Some (q, TArr l b) =>
+          peqb q (h, n) && negb (kind_eqb l Local) && dvdb n' n && (a * n' + n' <=? n) &&
+          check (ups (ups G x None) y (Some ((h, n'), TArr l b))) h n' (Nat.gcd al (a * n')) m s
+      | _ => false
+      end
+  | SArm _ _ _ | SScope _ _ _ _ _ _ => false
+  end.
+
+Lemma may_touch_spec l p : may_touch l p = true <-> (l = Shared -> ple p (Block, 1)).
+Proof. unfold may_touch. destruct l; simpl; rewrite ?pleb_spec; intuition discriminate. Qed.
+
+Ltac split_all :=
+  repeat match goal with
+  | H : _ && _ = true |- _ => apply andb_true_iff in H as [? ?]
+  | H : negb _ = true |- _ => apply negb_true_iff in H
+  | H : dvdb _ _ = true |- _ => apply dvdb_spec in H
+  | H : pleb _ _ = true |- _ => apply pleb_spec in H
+  | H : peqb _ _ = true |- _ => apply peqb_spec in H
+  | H : (_ <=? _) = true |- _ => apply Nat.leb_le in H
+  | H : (_ =? _) = true |- _ => apply Nat.eqb_eq in H
+  | H : (_ =? _) = false |- _ => apply Nat.eqb_neq in H
+  | H : kind_eqb _ _ = true |- _ => apply kind_eqb_spec in H
+  | H : bty_eqb _ _ = true |- _ => apply bty_eqb_spec in H
+  | H : may_touch _ _ = true |- _ => pose proof (proj1 (may_touch_spec _ _) H); clear H
+  | H : id_okb _ _ = true |- _ => apply id_okb_spec in H
+  | H : (if ?c then Some _ else None) = Some _ |- _ => destruct c eqn:?; [injection H as <-|discriminate H]
+  end.
+
+Lemma echeck_sound G p d e : forall b, echeck G p d e = Some b -> ety G p d e b.
+Proof.
+  assert (Is : forall e b, (forall b, echeck G p d e = Some b -> ety G p d e b) ->
+                 is_ty (echeck G p d e) b = true -> ety G p d e b).
+  { unfold is_ty. intros e' b' H H'. destruct (echeck G p d e'); [|discriminate]. split_all. subst. auto. }
+  induction e; simpl; intros b' H.
+  - injection H as <-. constructor.
+  - injection H as <-. constructor.
+  - destruct (G x) as [[q [b|l b]]|] eqn:E; try discriminate. split_all. econstructor; eauto.
+  - split_all. constructor; auto.
+  - destruct (G x) as [[q [b|l' b]]|] eqn:E; try discriminate. split_all. subst. econstructor; [exact E | assumption | assumption |]. now apply Is.
+  - split_all. constructor; apply Is; auto.
+  - split_all. constructor; apply Is; auto.
+Qed.
+
+Lemma is_ty_sound G p d e b : is_ty (echeck G p d e) b = true -> ety G p d e b.
+Proof.
+  unfold is_ty. destruct (echeck G p d e) eqn:E; [|discriminate]. intros. split_all. subst. now apply echeck_sound.
+Qed.
+
+Lemma site_is_spec st l b len : site_is st l b len = true <-> D st = (l, b, len).
+Proof.
+  unfold site_is. destruct (D st) as [[l' b'] len']. split; intros H.
+  - split_all. now subst.
+  - injection H as -> -> ->. now rewrite (proj2 (kind_eqb_spec _ _) eq_refl), (proj2 (bty_eqb_spec _ _) eq_refl), Nat.eqb_refl.
+Qed.
+
+Lemma not_local l : kind_eqb l Local = false -> l <> Local.
+Proof. destruct l; simpl; congruence. Qed.
+
+Theorem check_sound s : forall G h n al m, check G h n al m s = true -> sty D G h n al m s.
+Proof.
+  Local Arguments down : simpl never.
+  induction s; simpl; intros G h N al m H; try discriminate.
+  - constructor.
+  - split_all. constructor; auto.
+  - split_all. constructor; auto.
+  - destruct (down (h, N)) as [[h' n']|] eqn:E; [|discriminate]. econstructor; eauto.
+  - split_all. match goal with H : Nat.divide q N |- _ => destruct H as [c ->] end.
+    rewrite Nat.div_mul in * by auto. rewrite (Nat.mul_comm c q). constructor; auto.
+  - destruct (G x) as [[q [b|l b]]|] eqn:E; try discriminate. split_all. econstructor; eauto using is_ty_sound.
+  - destruct (G x) as [[q [b|l' b]]|] eqn:E; try discriminate. split_all. subst.
+    econstructor; eauto using is_ty_sound.
+  - destruct (echeck G (h, N) q e) eqn:E; [|discriminate]. split_all. econstructor; eauto using echeck_sound.
+  - split_all. constructor; auto.
+  - destruct l; [discriminate| |].
+    + split_all. match goal with H : (h, N) = _ |- _ => injection H as -> -> end.
+      replace m with ((m - len) + len) by lia. constructor; auto. now apply site_is_spec.
+    + split_all. constructor; auto. now apply site_is_spec.
+  - split_all. constructor; auto using is_ty_sound.
+  - split_all. constructor; auto using is_ty_sound.
+  - destruct (G x) as [[q [b|l b]]|] eqn:E; try discriminate. split_all. subst.
+    econstructor; eauto using is_ty_sound, not_local.
+  - destruct (G x) as [[q [b|l b]]|] eqn:E; try discriminate.
+    destruct (down (h, N)) as [q'|] eqn:E'; [|discriminate]. split_all. subst.
+    econstructor; eauto using is_ty_sound, not_local.
+  - destruct (G x) as [[q [b|l b]]|] eqn:E; try discriminate. split_all. subst.
+    econstructor; eauto using is_ty_sound, not_local.
+Qed.
+
+(** Programs: statements without the run-time forms. *)
+Fixpoint source (s : stmt) : bool :=
+  match s with
+  | SSkip | SAssign _ _ | SStore _ _ _ _ => true
+  | SSeq s1 s2 | SSplit _ _ s1 s2 | SIf _ s1 s2 => source s1 && source s2
+  | SDestruct s | SGroup _ s | SDecl _ _ _ s | SLocal _ _ _ _ s | SAlloc _ _ _ _ _ s | SWhile _ s
+  | SPartition _ _ _ _ s | SLower _ _ _ s | SClaim _ _ _ _ s => source s
+  | SArm _ _ _ | SScope _ _ _ _ _ _ => false
+  end.
+
+Lemma echeck_complete G p d e b : ety G p d e b -> echeck G p d e = Some b.
+Proof.
+  induction 1; simpl; auto.
+  - now rewrite H, (proj2 (pleb_spec _ _) H0).
+  - now rewrite (proj2 (id_okb_spec _ _) H).
+  - rewrite H, (proj2 (pleb_spec _ _) H0), (proj2 (may_touch_spec _ _) H1), (proj2 (kind_eqb_spec _ _) eq_refl).
+    now rewrite IHety.
+  - now rewrite IHety1, IHety2.
+  - now rewrite IHety1, IHety2.
+Qed.
+
+Lemma is_ty_complete G p d e b : ety G p d e b -> is_ty (echeck G p d e) b = true.
+Proof. intros H. rewrite (echeck_complete _ _ _ _ _ H). now apply bty_eqb_spec. Qed.
+
+Theorem check_complete G h n al m s : sty D G h n al m s -> source s = true -> check G h n al m s = true.
+Proof.
+  assert (P : forall q, peqb q q = true) by (intros; now apply peqb_spec).
+  assert (L : forall l, l <> Local -> kind_eqb l Local = false) by (intros [| |]; simpl; congruence).
+  induction 1; simpl; intros Hs; try discriminate;
+    repeat match goal with
+    | H : _ && _ = true |- _ => apply andb_true_iff in H as [? ?]
+    | H : G _ = Some _ |- _ => rewrite H; clear H
+    | H : down _ = Some _ |- _ => rewrite H; clear H
+    | H : ety _ _ _ _ _ |- _ => first [ rewrite (is_ty_complete _ _ _ _ _ H) | rewrite (echeck_complete _ _ _ _ _ H) ]; clear H
+    | H : Nat.divide _ _ |- _ => rewrite (proj2 (dvdb_spec _ _) H); clear H
+    | H : ple _ _ |- _ => rewrite (proj2 (pleb_spec _ _) H); clear H
+    | H : D _ = _ |- _ => rewrite (proj2 (site_is_spec _ _ _ _) H); clear H
+    | H : _ <= _ |- _ => rewrite (proj2 (Nat.leb_le _ _) H); clear H
+    | H : _ = Shared -> _ |- _ => rewrite (proj2 (may_touch_spec _ _) H); clear H
+    | H : ?l <> Local |- _ => rewrite (L _ H); clear H
+    end;
+    rewrite ?P, ?(proj2 (kind_eqb_spec _ _) eq_refl); simpl; rewrite ?IHsty, ?IHsty1, ?IHsty2 by auto; auto.
+  - rewrite (proj2 (Nat.eqb_neq _ _) H), (Nat.mul_comm q n), Nat.div_mul by auto.
+    rewrite (proj2 (dvdb_spec q (n * q))) by apply Nat.divide_factor_r. simpl.
+    now rewrite IHsty by auto.
+  - replace (m + len - len) with m by lia. apply andb_true_iff; split; [apply Nat.leb_le; lia | apply IHsty; auto].
+Qed.
+
+End Check.

@@ -1,0 +1,152 @@
+(** The theorems are not empty: programs that check and run, and programs that the enforced semantics stops. *)
+From Coq Require Import Arith ZArith List Bool Lia.
+From Bundl Require Import Syntax Typing Step Safety Units Pair Uniform Check.
+Import ListNotations.
+
+(** Two blocks of four threads, eight words of shared memory; site 0: eight global integers; site 1: four shared ones. *)
+Local Instance machine : Machine := {| T := 4; B := 2; SMEM := 8 |}.
+Definition D (st : site) : kind * bty * nat := match st with 0 => (Global, TInt, 8) | _ => (Shared, TInt, 4) end.
+
+(** Arguments: 0, a global array, and 1, an integer; both at the grid. *)
+Definition G0 : ctx := fun x =>
+  match x with 0 => Some ((Grid, 1), TArr Global TInt) | 1 => Some ((Grid, 1), TBase TInt) | _ => None end.
+Definition n0 : env := fun x =>
+  match x with 0 => Some ((Grid, 1), VArr Global 0 0 8) | 1 => Some ((Grid, 1), VB (VInt 100)) | _ => None end.
+Definition m0 : mem := mkmem (fun _ _ => VInt 0) (fun _ _ _ => VInt 0).
+
+Lemma n0_ok : env_ok D G0 n0.
+Proof.
+  intros [|[|x]] q t; simpl; intros [= <- <-]; eexists; split; eauto; constructor; auto; discriminate.
+Qed.
+Lemma m0_ok : mem_ok D m0.
+Proof. split; [intros [|st] * | intros blk [|st] *]; simpl; intros; congruence. Qed.
+
+(** One thread after the other, each to its end: one of the schedules. *)
+Fixpoint alone (fuel : nat) (th : tid) (n : env) (m : mem) (s : stmt) : option mem :=
+  match fuel with
+  | 0 => None
+  | S f => match step th pos0 0 n m s with
+           | Done => Some m | Next s' n' m' _ => alone f th n' m' s' | Oob | Stuck => None end
+  end.
+Definition all_threads : list tid := list_prod [0; 1] [0; 1; 2; 3].
+Definition run_all (n : env) (s : stmt) : option mem :=
+  fold_left (fun m th => match m with Some m => alone 1000 th n m s | None => None end) all_threads (Some m0).
+Definition cells (m : option mem) : list bval :=
+  match m with Some m => map (fun i => gl m 0 (Z.of_nat i)) (seq 0 8) | None => [] end.
+
+Definition int (z : nat) : expr := EInt (Z.of_nat z).
+
+(** Every construct. Each thread stores into its own cell: 100 + 10 * (number of its pair) + 3 passes of a loop of the
+    block, + 1 in the first pair; the second pair writes a claimed shared array. *)
+Definition store (e : expr) : stmt := SGroup 2 (SStore Global 14 (int 0) e).
+Definition good_program : stmt :=
+  SLower 0 10 (int 0)
+  (SDestruct
+  (SPartition 10 11 2 (EBop Mul EId (int 4))
+  (SGroup 2
+  (SAlloc Shared 12 TInt 4 1
+  (SDecl 16 (Block, 1) (int 0)
+  (SSeq (SWhile (ECmp Lt (EVar 16) (int 3)) (SAssign 16 (EBop Add (EVar 16) (int 1))))
+  (SLower 11 13 (int 0)
+  (SLower 12 17 (int 0)
+  (SDestruct
+  (SPartition 13 14 4 EId
+  (SDecl 15 (Thread, 2) (EBop Add (EVar 1) (EBop Mul EId (int 10)))
+  (SLocal 19 (Thread, 2) TInt 2
+  (SSeq (SIf (ECmp Eq (EVar 16) (int 3)) (SAssign 15 (EBop Add (EVar 15) (EVar 16))) SSkip)
+  (SSeq (SStore Local 19 (int 1) (EVar 15))
+  (SSeq (SSplit 2 2 (SSeq (SAssign 15 (EBop Add (EVar 15) (int 1))) (store (EVar 15))) (store (ERead Local 19 (int 1))))
+        (SClaim 17 18 2 1 (SStore Shared 18 (int 0) (EVar 1)))))))))))))))))).
+
+Example good_checks : check D G0 Grid 1 0 SMEM good_program = true.
+Proof. reflexivity. Qed.
+
+Example good_typed : sty D G0 Grid 1 0 SMEM good_program.
+Proof. apply check_sound, good_checks. Qed.
+
+Example good_safe S : reach (init good_program n0 m0) S -> forall th, tid_ok th ->
+  ~ stuck (memory S) th (pool S th) /\ (finished (pool S th) \/ trapped (pool S th) \/ exists S', mstep th S S').
+Proof. intros HR. now apply (safety D G0 good_program n0 m0 S good_typed n0_ok m0_ok). Qed.
+
+Example good_runs : cells (run_all n0 good_program) = map VInt [104; 104; 113; 113; 104; 104; 113; 113]%Z.
+Proof. reflexivity. Qed.
+
+(** It stores to global memory and reads none of it, so uniformity speaks of it too: at the block, say, whose threads thus
+    take the loop equally often. *)
+Example good_uniform S t t' : reach (init good_program n0 m0) S -> t < 4 -> t' < 4 ->
+  prefix (at_persp (Block, 1) (hist (pool S (0, t)))) (at_persp (Block, 1) (hist (pool S (0, t')))) \/
+  prefix (at_persp (Block, 1) (hist (pool S (0, t')))) (at_persp (Block, 1) (hist (pool S (0, t)))).
+Proof.
+  intros HR Ht Ht'. apply (uniformity false good_program n0 m0); auto.
+  - split; simpl; auto.
+  - split; simpl; auto.
+  - reflexivity.
+Qed.
+
+(** * Programs that the enforced semantics stops, and the checker refuses: thread [th], run alone, gets stuck *)
+Fixpoint gets_stuck (fuel : nat) (th : tid) (n : env) (m : mem) (s : stmt) : bool :=
+  match fuel with
+  | 0 => false
+  | S f => match step th pos0 0 n m s with
+           | Next s' n' m' _ => gets_stuck f th n' m' s' | Stuck => true | Done | Oob => false end
+  end.
+Definition bad (s : stmt) : bool := gets_stuck 100 (0, 3) n0 m0 s && negb (check D G0 Grid 1 0 SMEM s).
+
+(** Code of one block; of its four threads; of each of those. *)
+Definition block (s : stmt) : stmt := SDestruct (SGroup 2 s).
+Definition threads (s : stmt) : stmt := block (SDestruct s).
+Definition thread (s : stmt) : stmt := threads (SGroup 4 s).
+
+Example bad_write : bad (thread (SAssign 1 (int 0))) = true.            (* a variable of the grid, from one thread *)
+Proof. reflexivity. Qed.
+Example bad_read : bad (block (SDecl 5 (Thread, 1) EId (SDecl 6 (Block, 1) (EVar 5) SSkip))) = true.
+Proof. reflexivity. Qed.                                                (* a block's variable, from a thread's value *)
+Example bad_branch : bad (threads (SDecl 5 (Thread, 1) EId (SIf (ECmp Lt (EVar 5) (int 2)) SSkip SSkip))) = true.
+Proof. reflexivity. Qed.
+Example bad_decl : bad (thread (SDecl 5 (Block, 1) (int 0) SSkip)) = true.
+Proof. reflexivity. Qed.
+Example bad_align : bad (threads (SSplit 1 2 SSkip SSkip)) = true.      (* the second arm would start at thread 1 *)
+Proof. reflexivity. Qed.
+Example bad_group : bad (threads (SGroup 3 SSkip)) = true.
+Proof. reflexivity. Qed.
+Example bad_destruct : bad (SDestruct (SDestruct SSkip)) = true.        (* two blocks at once *)
+Proof. reflexivity. Qed.
+Example bad_hidden : bad (SLower 0 10 (int 0) (SDecl 5 (Grid, 1) (ERead Global 0 (int 0)) SSkip)) = true.
+Proof. reflexivity. Qed.                                                (* the array is in use as 10 *)
+Example bad_shared : bad (thread (SAlloc Shared 12 TInt 4 1 SSkip)) = true.
+Proof. reflexivity. Qed.
+Example bad_offset :                                                    (* the offset differs in the unit of the view *)
+  bad (SLower 0 10 (int 0) (SDestruct (SPartition 10 11 2 (int 0) (SGroup 2 (SDecl 5 (Thread, 1) EId
+    (SLower 11 13 (EVar 5) SSkip)))))) = true.
+Proof. reflexivity. Qed.
+Definition three_allocs : stmt :=
+  SAlloc Shared 5 TInt 4 1 (SAlloc Shared 6 TInt 4 1 (SAlloc Shared 7 TInt 4 1 SSkip)).
+Example bad_budget : bad (block three_allocs) = true.                   (* twelve words of eight *)
+Proof. reflexivity. Qed.
+
+(** The claim as first printed steps to a split of n into n' and n - n': at four threads and n' = 1 that is stuck. *)
+Example printed_claim : bad (threads (SSplit 1 3 SSkip SSkip)) = true.
+Proof. reflexivity. Qed.
+
+(** Twelve threads split as 8 and 4, which the condition as first printed refuses; not as 4 and 8. *)
+Example twelve :
+  let M := {| T := 12; B := 2; SMEM := 0 |} in
+  let split n1 n2 := @check M D G0 Grid 1 0 0 (threads (SSplit n1 n2 SSkip SSkip)) in
+  split 8 4 = true /\ split 4 8 = false.
+Proof. split; reflexivity. Qed.
+
+(** An index out of bounds isn't excluded: the thread stops there, with a state of its own. *)
+Definition out_of_bounds : stmt := SDecl 5 (Grid, 1) (ERead Global 0 (int 8)) SSkip.
+Example oob_typed : sty D G0 Grid 1 0 SMEM out_of_bounds.
+Proof. apply check_sound. reflexivity. Qed.
+Example oob_traps : step (0, 0) pos0 0 n0 m0 out_of_bounds = Oob.
+Proof. reflexivity. Qed.
+
+(** Why [id_ok] asks that a target of several threads tile the block: with three threads in a block, two threads of one
+    unit of two would have different numbers, seen from the grid. *)
+Example id_tiling :
+  let M := {| T := 3; B := 2; SMEM := 0 |} in
+  let n := @offset M (1, 0) pos0 / @size M (Thread, 2) in
+  let n' := @offset M (1, 1) pos0 / @size M (Thread, 2) in
+  same_unit (Thread, 2) (1, 0) (1, 1) /\ n <> n'.
+Proof. simpl. repeat split; auto; discriminate. Qed.

@@ -1,0 +1,631 @@
+(** Two threads, each at a well-formed position: their expressions agree over each unit of the demanded perspective, and their
+    statements stay in step, except inside units that only one of them belongs to. *)
+From Coq Require Import Arith ZArith List Bool Lia.
+From Bundl Require Import Syntax Typing Step Safety Units.
+Import ListNotations.
+
+Local Arguments down : simpl never.
+
+Section Two.
+Context {M : Machine}.
+Variable rg : bool.
+Local Notation glob m g := (rg = true -> gl m = g) (only parsing).
+Ltac globs :=
+  let Hr := fresh in intros Hr;
+  repeat match goal with H : rg = true -> _ |- _ => specialize (H Hr) end; congruence.
+
+Section Pair.
+Variables a b : tid.
+Hypothesis Ha : tid_ok a.
+Hypothesis Hb : tid_ok b.
+
+(** Both stand in one unit of the code's perspective. *)
+Definition sync (k1 k2 : pos) : Prop :=
+  lv k1 = lv k2 /\ sz k1 = sz k2 /\ base k1 = base k2 /\ (lv k1 = Thread -> fst a = fst b).
+
+Lemma sync_dec k1 k2 : {sync k1 k2} + {~ sync k1 k2}.
+Proof.
+  unfold sync.
+  assert (D1 : {lv k1 = lv k2} + {lv k1 <> lv k2}) by decide equality.
+  assert (D2 : {lv k1 = Thread -> fst a = fst b} + {~ (lv k1 = Thread -> fst a = fst b)}).
+  { destruct (lv k1); try (left; discriminate).
+    destruct (Nat.eq_dec (fst a) (fst b)); [left; auto | right; auto]. }
+  destruct D1, (Nat.eq_dec (sz k1) (sz k2)), (Nat.eq_dec (base k1) (base k2)), D2; auto; right; tauto.
+Qed.
+
+Lemma sync_inu k1 k2 : pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> inu a k1 b.
+Proof.
+  intros (A1 & A2 & A3) (B1 & B2 & B3) (S1 & S2 & S3 & S4).
+  unfold inu, coord in *. rewrite <- S1, <- S2, <- S3 in *.
+  destruct (lv k1); simpl in *; [split; [auto | lia] | lia | auto].
+Qed.
+
+(** The two environments: the same variables at the same perspectives, equal where the perspective is shared. *)
+Definition agree (n1 n2 : env) : Prop :=
+  forall x, match n1 x, n2 x with
+            | Some (q1, v1), Some (q2, v2) => q1 = q2 /\ (same_unit q1 a b -> v1 = v2)
+            | None, None => True
+            | _, _ => False
+            end.
+
+Lemma agree_get n1 n2 x q1 v1 q2 v2 :
+  agree n1 n2 -> n1 x = Some (q1, v1) -> n2 x = Some (q2, v2) -> q1 = q2 /\ (same_unit q1 a b -> v1 = v2).
+Proof. intros H H1 H2. specialize (H x). rewrite H1, H2 in H. auto. Qed.
+
+Lemma agree_ups n1 n2 x q v1 v2 :
+  agree n1 n2 -> (same_unit q a b -> v1 = v2) ->
+  agree (ups n1 x (Some (q, v1))) (ups n2 x (Some (q, v2))).
+Proof. intros H Hv y. unfold ups. destruct (y =? x); auto. apply H. Qed.
+
+Lemma agree_ups1 n1 n2 x q v v1 :
+  agree n1 n2 -> n1 x = Some (q, v) -> ~ same_unit q a b -> agree (ups n1 x (Some (q, v1))) n2.
+Proof.
+  intros H Hx Hq y. specialize (H y). unfold ups. destruct (Nat.eqb_spec y x) as [->|]; auto.
+  rewrite Hx in H. destruct (n2 x) as [[q2 v2]|]; auto. tauto.
+Qed.
+Lemma agree_ups2 n1 n2 x q v v1 :
+  agree n1 n2 -> n2 x = Some (q, v) -> ~ same_unit q a b -> agree n1 (ups n2 x (Some (q, v1))).
+Proof.
+  intros H Hx Hq y. specialize (H y). unfold ups. destruct (Nat.eqb_spec y x) as [->|]; auto.
+  rewrite Hx in H. destruct (n1 x) as [[q2 v2]|]; auto. destruct H as [-> H]. tauto.
+Qed.
+
+Lemma agree_hide hid n1 n2 : agree n1 n2 -> agree (hide hid n1) (hide hid n2).
+Proof.
+  intros H y. destruct hid as [z|]; simpl; [|apply H]. unfold ups. destruct (y =? z); auto. apply H.
+Qed.
+
+Lemma agree_restore hid x n1 n2 m1 m2 :
+  agree n1 n2 -> agree m1 m2 -> agree (restore hid x n1 m1) (restore hid x n2 m2).
+Proof.
+  intros H H' y. unfold restore. destruct hid as [z|]; unfold ups.
+  - destruct (y =? z); [apply H|]. destruct (y =? x); [apply H | apply H'].
+  - destruct (y =? x); [apply H | apply H'].
+Qed.
+
+Lemma restore_id hid x (n : env) e y : restore hid x n (ups (hide hid n) x e) y = n y.
+Proof.
+  unfold restore. destruct hid as [z|]; simpl; unfold ups.
+  - destruct (y =? z) eqn:Ez; [now apply Nat.eqb_eq in Ez as -> |].
+    destruct (y =? x) eqn:Ex; [now apply Nat.eqb_eq in Ex as -> | auto].
+  - destruct (y =? x) eqn:Ex; [now apply Nat.eqb_eq in Ex as -> | auto].
+Qed.
+
+Lemma agree_ext n1 n2 m1 m2 : (forall y, n1 y = m1 y) -> (forall y, n2 y = m2 y) -> agree n1 n2 -> agree m1 m2.
+Proof. intros H1 H2 H y. rewrite <- H1, <- H2. apply H. Qed.
+
+Lemma agree_only1 k n1 n1' n2 : only a b k n1 n1' -> ~ inu a k b -> agree n1 n2 -> agree n1' n2.
+Proof.
+  intros Ho Hk H x. specialize (H x). destruct (Ho x) as [->|(q & v & v' & Hx & -> & Hq)]; auto.
+  rewrite Hx in H. destruct (n2 x) as [[q2 v2]|]; auto. destruct H; split; auto. tauto.
+Qed.
+Lemma agree_only2 k n1 n2 n2' : only b a k n2 n2' -> ~ inu b k a -> agree n1 n2 -> agree n1 n2'.
+Proof.
+  intros Ho Hk H x. specialize (H x). destruct (Ho x) as [->|(q & v & v' & Hx & -> & Hq)]; auto.
+  rewrite Hx in H. destruct (n1 x) as [[q2 v2]|]; auto. destruct H as [-> H]; split; auto.
+  intros Hs. apply same_unit_sym in Hs. tauto.
+Qed.
+
+(** ** Expressions: equal over each unit of the demanded perspective *)
+
+Lemma id_uniform k1 k2 d :
+  pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> id_ok d (pp k1) -> same_unit d a b ->
+  offset a k1 / size d = offset b k2 / size d.
+Proof.
+  intros (A1 & A2 & A3) (B1 & B2 & B3) (S1 & S2 & S3 & S4) [Hd Ht] Hs.
+  destruct d as [h n]. unfold offset, size, same_unit, ple, id_ok, coord, pp in *; simpl in *.
+  rewrite <- S1, <- S2, <- S3 in *. destruct Ha as [Ha1 Ha2], Hb as [Hb1 Hb2].
+  assert (Hdiv : forall x y j, y < j -> (x * j + y) / j = x)
+    by (intros; rewrite Nat.add_comm, Nat.div_add, Nat.div_small by lia; lia).
+  assert (Hsub : forall i j c, Nat.divide c (base k1) -> (base k1 + i) / c = (base k1 + j) / c -> i / c = j / c).
+  { intros i j c [w Hw] E. destruct (Nat.eq_dec c 0) as [->|]; auto.
+    rewrite Hw, !(Nat.add_comm (w * c)), !Nat.div_add in E by auto. lia. }
+  assert (Hbig : forall x y j, y < T -> (x * T + y) / (j * T) = x / j).
+  { intros x y j Hy. destruct (Nat.eq_dec j 0) as [->|]; auto.
+    rewrite (Nat.mul_comm j T), <- Nat.div_div by lia. now rewrite Hdiv. }
+  destruct h; simpl in *.
+  - destruct Hs as [Hs1 Hs2]. destruct (lv k1) eqn:L; simpl in *.
+    + destruct Hd as [?|[_ Hd]]; [lia|]. apply Hsub; [eapply Nat.divide_trans; eauto|]. now rewrite A3, B3.
+    + destruct (Ht eq_refl) as [c Hc]; [discriminate|]. destruct (Nat.eq_dec n 0) as [->|]; auto.
+      replace (idx k2) with (idx k1) by lia.
+      rewrite Hc, Nat.mul_assoc, !(Nat.add_comm (idx k1 * c * n)), !Nat.div_add by auto. lia.
+    + destruct (Ht eq_refl) as [c Hc]; [discriminate|]. destruct (Nat.eq_dec n 0) as [->|]; auto.
+      rewrite Hs1, Hc, Nat.mul_assoc, !(Nat.add_comm (fst b * c * n)), !Nat.div_add by auto. lia.
+  - destruct (lv k1) eqn:L; simpl in *.
+    + destruct Hd as [?|[? _]]; [lia|discriminate].
+    + destruct Hd as [?|[_ Hd]]; [lia|]. rewrite !Hbig by auto.
+      apply Hsub; [eapply Nat.divide_trans; eauto|]. now rewrite A3, B3.
+    + now rewrite !Hbig by auto.
+  - destruct (lv k1) eqn:L; simpl in *; try (destruct Hd as [?|[? _]]; [lia|discriminate]).
+    destruct (Nat.eq_dec n 0) as [->|]; auto.
+    assert (Hlt : forall x y, x < B -> y < T -> x * T + y < n * (B * T)).
+    { intros x y Hx Hy. assert (x * T + y < B * T) by nia. assert (1 * (B * T) <= n * (B * T)); [|lia].
+      apply Nat.mul_le_mono_r. lia. }
+    now rewrite !Nat.div_small by auto.
+Qed.
+
+(** A variable that both have: one perspective, and one value where that is shared. *)
+Ltac both Hn :=
+  match type of Hn with agree ?n1 ?n2 =>
+    match goal with A : n1 ?x = Some _, C : n2 ?x = Some _ |- _ =>
+      let Hv := fresh "Hv" in destruct (agree_get _ _ _ _ _ _ _ Hn A C) as [? Hv]; subst;
+      match type of Hv with same_unit ?q _ _ -> _ =>
+        assert (Hq : same_unit q a b) by (eauto using same_unit_up); specialize (Hv Hq) end
+    end
+  end.
+Ltac same e IH :=
+  match goal with
+  | A : eval a _ _ _ _ e = EVal ?i, C : eval b _ _ _ _ e = EVal ?j |- _ =>
+      let Hi := fresh "Hi" in assert (Hi : i = j) by (eapply IH; eauto); try injection Hi as ->; try subst
+  end.
+
+Theorem eval_uniform e : forall d k1 k2 n1 n2 m1 m2 v1 v2,
+  efrag rg e = true -> pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> agree n1 n2 -> glob m1 (gl m2) ->
+  same_unit d a b ->
+  eval a k1 d n1 m1 e = EVal v1 -> eval b k2 d n2 m2 e = EVal v2 -> v1 = v2.
+Proof.
+  induction e; intros d k1 k2 n1 n2 m1 m2 v1 v2 Hf P1 P2 Hs Hn Hm Hd E1 E2; simpl in *.
+  - congruence.
+  - congruence.
+  - cases E1; cases E2; try discriminate. spec. subst. both Hn. congruence.
+  - cases E1; cases E2; try discriminate. injection E1 as <-; injection E2 as <-.
+    apply id_okb_spec in E. do 2 f_equal. apply id_uniform; auto.
+  - ands. cases E1; cases E2; try discriminate; spec; subst; same e IHe; both Hn; try discriminate Hv.
+    + congruence.
+    + injection Hv as -> -> -> ->. injection E1 as <-. injection E2 as <-.
+      destruct l; simpl in *; auto; try discriminate.
+      rewrite Hm; auto. match goal with H : rg || _ = true |- _ => now destruct rg end.
+  - ands. cases E1; cases E2; try discriminate. same e1 IHe1. same e2 IHe2. congruence.
+  - ands. cases E1; cases E2; try discriminate. same e1 IHe1. same e2 IHe2. congruence.
+Qed.
+
+(** ** Statements: the two threads in step, except inside units that only one of them belongs to *)
+
+Definition atomic (s : stmt) : bool :=
+  match s with
+  | SSeq _ _ | SSplit _ _ _ _ | SDestruct _ | SGroup _ _ | SArm _ _ _ | SScope _ _ _ _ _ _ => false
+  | _ => true
+  end.
+
+Definition in_arm (k : pos) (n i : nat) : bool := (i * n <=? idx k) && (idx k <? i * n + n).
+
+(** What the two threads still have to do, at positions of one unit: the same, up to values that they need not share and
+    up to the insides of narrower units that they aren't both in. *)
+Inductive rel : pos -> pos -> stmt -> stmt -> Prop :=
+| r_atomic k1 k2 s : atomic s = true -> rel k1 k2 s s
+| r_seq k1 k2 s1 s2 s : rel k1 k2 s1 s2 -> rel k1 k2 (SSeq s1 s) (SSeq s2 s)
+| r_split k1 k2 n1 n2 s1 s2 t1 t2 :
+    (idx k1 < n1 -> idx k2 < n1 -> rel (sub_left k1 n1) (sub_left k2 n1) s1 s2) ->
+    (n1 <= idx k1 < n1 + n2 -> n1 <= idx k2 < n1 + n2 -> rel (sub_right k1 n1 n2) (sub_right k2 n1 n2) t1 t2) ->
+    rel k1 k2 (SSplit n1 n2 s1 t1) (SSplit n1 n2 s2 t2)
+| r_destruct k1 k2 s1 s2 :
+    (forall k1' k2', sub_down a k1 = Some k1' -> sub_down b k2 = Some k2' -> rel k1' k2' s1 s2) ->
+    rel k1 k2 (SDestruct s1) (SDestruct s2)
+| r_group k1 k2 q s1 s2 :
+    (sync (sub_group k1 (sz k1 / q)) (sub_group k2 (sz k2 / q)) ->
+     rel (sub_group k1 (sz k1 / q)) (sub_group k2 (sz k2 / q)) s1 s2) ->
+    rel k1 k2 (SGroup q s1) (SGroup q s2)
+| r_arm k1 k2 n i s1 s2 :
+    (in_arm k1 n i = true -> in_arm k2 n i = true -> rel (sub_arm k1 n i) (sub_arm k2 n i) s1 s2) ->
+    rel k1 k2 (SArm n i s1) (SArm n i s2)
+| r_scope k1 k2 hid x q v1 v2 c s1 s2 :
+    rel k1 k2 s1 s2 -> (same_unit q a b -> v1 = v2) ->
+    rel k1 k2 (SScope hid x q v1 c s1) (SScope hid x q v2 c s2).
+
+Lemma rel_refl s : forall k1 k2, rel k1 k2 s s.
+Proof.
+  induction s; intros; first [ apply r_atomic; reflexivity | apply r_seq; auto | apply r_split; auto
+    | apply r_destruct; auto | apply r_group; auto | apply r_arm; auto | apply r_scope; auto ].
+Qed.
+
+Lemma rel_skip k1 k2 s1 s2 : rel k1 k2 s1 s2 -> (s1 = SSkip <-> s2 = SSkip).
+Proof. intros H; inversion H; subst; try tauto; split; discriminate. Qed.
+
+(** The events of perspectives whose unit has both threads. *)
+Definition shared (ev : list event) : list event := filter (fun e => same_unitb (ev_persp e) a b) ev.
+
+Lemma shared_app e f : shared (e ++ f) = shared e ++ shared f.
+Proof. apply filter_app. Qed.
+
+Lemma shared_two e f : shared [e; f] = shared [e] ++ shared [f].
+Proof. apply (shared_app [e] [f]). Qed.
+
+Lemma shared_none ev : (forall e, In e ev -> ~ same_unit (ev_persp e) a b) -> shared ev = [].
+Proof.
+  induction ev as [|e ev IH]; intros H; auto. simpl.
+  destruct (same_unitb (ev_persp e) a b) eqn:E.
+  - apply same_unitb_spec in E. destruct (H e); simpl; auto.
+  - apply IH. intros; apply H; simpl; auto.
+Qed.
+
+Lemma mine_none1 k ev : mine a b k ev -> ~ inu a k b -> shared ev = [].
+Proof. intros H Hk. apply shared_none. intros e He Hs. eauto. Qed.
+Lemma mine_none2 k ev : mine b a k ev -> ~ inu b k a -> shared ev = [].
+Proof. intros H Hk. apply shared_none. intros e He Hs. apply same_unit_sym in Hs. eauto. Qed.
+
+(** Given a next step of each thread: both take it and remain related, with the same shared events; or one of them can
+    take it alone, without a shared event. *)
+Definition keeps k1 k2 s1 (n1 : env) s2 n2 s1' n1' ev1 s2' n2' ev2 : Prop :=
+  (rel k1 k2 s1' s2' /\ agree n1' n2' /\ shared ev1 = shared ev2) \/
+  (rel k1 k2 s1' s2 /\ agree n1' n2 /\ shared ev1 = []) \/
+  (rel k1 k2 s1 s2' /\ agree n1 n2' /\ shared ev2 = []).
+
+(** A statement that narrows, both threads in the narrower unit. *)
+Lemma keeps_joint k1 k2 k1' k2' f1 f2 s1 s2 n1 n2 m1 m2 r1 r2 t1 n1' m1' ev1 t2 n2' m2' ev2 :
+  agree n1 n2 -> (r1 = Done <-> s1 = SSkip) -> (r2 = Done <-> s2 = SSkip) ->
+  rel k1' k2' s1 s2 ->
+  (forall u v, rel k1' k2' u v -> rel k1 k2 (f1 u) (f2 v)) ->
+  (forall u1 l1 p1 e1 u2 l2 p2 e2, r1 = Next u1 l1 p1 e1 -> r2 = Next u2 l2 p2 e2 ->
+     keeps k1' k2' s1 n1 s2 n2 u1 l1 e1 u2 l2 e2) ->
+  inside f1 n1 m1 r1 = Next t1 n1' m1' ev1 -> inside f2 n2 m2 r2 = Next t2 n2' m2' ev2 ->
+  keeps k1 k2 (f1 s1) n1 (f2 s2) n2 t1 n1' ev1 t2 n2' ev2.
+Proof.
+  intros Hn D1 D2 R Hf Hk H1 H2. apply rel_skip in R as R'.
+  destruct r1 as [|u1 l1 p1 e1| |], r2 as [|u2 l2 p2 e2| |]; try discriminate; simpl in *;
+    try (destruct D1 as [D1 D1'], D2 as [D2 D2'], R' as [R1 R2]; exfalso;
+         (discriminate D1' + discriminate D2'); auto; fail);
+    injection H1 as <- <- <- <-; injection H2 as <- <- <- <-.
+  - left. repeat split; auto. apply rel_refl.
+  - destruct (Hk _ _ _ _ _ _ _ _ eq_refl eq_refl) as [(?&?&?)|[(?&?&?)|(?&?&?)]];
+      [left | right; left | right; right]; auto.
+Qed.
+
+(** A statement that narrows, the threads in different units or one of them in none. *)
+Lemma keeps_apart k1 k2 f1 f2 s1 s2 n1 n2 m1 m2 r1 r2 t1 n1' m1' ev1 t2 n2' m2' ev2 :
+  agree n1 n2 ->
+  (forall u v, rel k1 k2 (f1 u) (f2 v)) ->
+  (forall u1 l1 p1 e1, r1 = Next u1 l1 p1 e1 -> agree l1 n2 /\ shared e1 = []) ->
+  (forall u2 l2 p2 e2, r2 = Next u2 l2 p2 e2 -> agree n1 l2 /\ shared e2 = []) ->
+  inside f1 n1 m1 r1 = Next t1 n1' m1' ev1 -> inside f2 n2 m2 r2 = Next t2 n2' m2' ev2 ->
+  keeps k1 k2 (f1 s1) n1 (f2 s2) n2 t1 n1' ev1 t2 n2' ev2.
+Proof.
+  intros Hn Hf O1 O2 H1 H2.
+  destruct r1 as [|u1 l1 p1 e1| |], r2 as [|u2 l2 p2 e2| |]; try discriminate; simpl in *;
+    injection H1 as <- <- <- <-; injection H2 as <- <- <- <-.
+  - left. repeat split; auto. apply rel_refl.
+  - right; right. destruct (O2 _ _ _ _ eq_refl). auto.
+  - right; left. destruct (O1 _ _ _ _ eq_refl). auto.
+  - right; left. destruct (O1 _ _ _ _ eq_refl). auto.
+Qed.
+
+Lemma alone1 k' u n m s s' n' m' ev n2 :
+  pos_ok a k' -> ~ inu a k' b -> agree n n2 -> step a k' u n m s = Next s' n' m' ev ->
+  agree n' n2 /\ shared ev = [].
+Proof.
+  intros Hp Hk Hn H. destruct (frame a b Ha s k' u n m s' n' m' ev Hp H) as [F1 F2].
+  split; [eapply agree_only1; eauto | eapply mine_none1; eauto].
+Qed.
+Lemma alone2 k' u n m s s' n' m' ev n1 :
+  pos_ok b k' -> ~ inu b k' a -> agree n1 n -> step b k' u n m s = Next s' n' m' ev ->
+  agree n1 n' /\ shared ev = [].
+Proof.
+  intros Hp Hk Hn H. destruct (frame b a Hb s k' u n m s' n' m' ev Hp H) as [F1 F2].
+  split; [eapply agree_only2; eauto | eapply mine_none2; eauto].
+Qed.
+
+(** ** Steps of the statements that don't narrow *)
+Ltac vars Hx n1 n2 :=
+  match goal with A : n1 _ = Some _, C : n2 _ = Some _ |- _ =>
+    let Hv := fresh "Hv" in destruct (Hx _ _ _ _ _ A C) as [<- Hv] end.
+
+Lemma atomic_keeps s k1 k2 u1 u2 n1 n2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2 :
+  atomic s = true -> sfrag rg s = true -> pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> agree n1 n2 ->
+  glob m1 (gl m2) ->
+  step a k1 u1 n1 m1 s = Next s1' n1' m1' ev1 -> step b k2 u2 n2 m2 s = Next s2' n2' m2' ev2 ->
+  rel k1 k2 s1' s2' /\ agree n1' n2' /\ shared ev1 = shared ev2.
+Proof.
+  intros Hat Hf P1 P2 Hs Hn Hg H1 H2.
+  assert (Hpp : pp k2 = pp k1) by (destruct Hs as (A & B & _); unfold pp; congruence).
+  assert (Hl : lv k2 = lv k1) by (destruct Hs as (A & B & _); congruence).
+  assert (Hz : sz k2 = sz k1) by (destruct Hs as (A & B & _); congruence).
+  assert (Hin : same_unit (pp k1) a b) by (apply inu_same; auto; eapply sync_inu; eauto).
+  assert (Hx : forall x q1 v1 q2 v2, n1 x = Some (q1, v1) -> n2 x = Some (q2, v2) ->
+                 q1 = q2 /\ (same_unit q1 a b -> v1 = v2)) by (intros; eapply agree_get; eauto).
+  assert (He : forall e d v1 v2, efrag rg e = true -> same_unit d a b ->
+                 eval a k1 d n1 m1 e = EVal v1 -> eval b k2 d n2 m2 e = EVal v2 -> v1 = v2)
+    by (intros; eapply eval_uniform; eauto).
+  assert (Hev : forall q e1 e2, ev_persp e1 = q -> ev_persp e2 = q -> (same_unit q a b -> e1 = e2) ->
+                  shared [e1] = shared [e2]).
+  { intros q e1 e2 Q1 Q2 Q. unfold shared; simpl. rewrite Q1, Q2.
+    destruct (same_unitb q a b) eqn:E; auto. apply same_unitb_spec in E. now rewrite Q. }
+  destruct s; try discriminate Hat; simpl in Hf; ands; simpl in H1, H2;
+    unfold with_int, with_bool, with_val in H1, H2; rewrite ?Hpp, ?Hl, ?Hz in H2;
+    cases H1; try discriminate H1; cases H2; try discriminate H2;
+    injection H1 as <- <- <- <-; injection H2 as <- <- <- <-; subst.
+  (* assignment *)
+  - vars Hx n1 n2. assert (Q : same_unit p0 a b -> VB v1 = VB v4) by (intros; f_equal; eauto).
+    repeat split; [apply rel_refl | apply agree_ups; auto | apply (Hev p0); auto; intros; now rewrite Q].
+  (* store: both to local arrays; one local, one not; both not *)
+  - vars Hx n1 n2.
+    assert (Q : same_unit p0 a b -> VLoc len (upz f z v1) = VLoc len0 (upz f0 z0 v4)).
+    { intros Q. specialize (Hv Q). injection Hv as -> ->. assert (VInt z = VInt z0) as [= ->] by eauto.
+      assert (v1 = v4) as -> by eauto. reflexivity. }
+    repeat split; [apply rel_refl | apply agree_ups; auto | apply (Hev p0); auto; intros; now rewrite Q].
+  - vars Hx n1 n2. assert (Q : ~ same_unit p0 a b) by (intros Q; discriminate (Hv Q)).
+    repeat split; [apply rel_refl | eapply agree_ups1; eauto | apply (Hev p0); auto; tauto].
+  - vars Hx n1 n2. assert (Q : ~ same_unit p0 a b) by (intros Q; discriminate (Hv Q)).
+    repeat split; [apply rel_refl | eapply agree_ups2; eauto | apply (Hev p0); auto; tauto].
+  - vars Hx n1 n2. repeat split; [apply rel_refl | auto | apply (Hev p0); auto; intros Q].
+    specialize (Hv Q). injection Hv as -> -> -> ->. assert (VInt z = VInt z0) as [= ->] by eauto.
+    assert (v1 = v4) as -> by eauto. reflexivity.
+  (* declarations *)
+  - assert (Q : same_unit q a b -> VB v = VB v0) by (intros; f_equal; eauto).
+    repeat split; [apply r_scope; auto using rel_refl | auto | apply (Hev q); auto; intros; now rewrite Q].
+  - repeat split; auto using rel_refl.
+  - repeat split; auto using rel_refl.
+  - repeat split; auto using rel_refl.
+  (* if *)
+  - repeat split; auto using rel_refl.
+  - exfalso. assert (VBool true = VBool false) by eauto. discriminate.
+  - exfalso. assert (VBool false = VBool true) by eauto. discriminate.
+  - repeat split; auto using rel_refl.
+  - repeat split; auto using rel_refl.
+  (* partition, lower, claim *)
+  - vars Hx n1 n2. spec. subst.
+    assert (Q : same_unit (lv k1, sz k1 / c) a b -> VArr l st (off + z) len = VArr l0 st0 (off0 + z0) len0).
+    { intros Q. specialize (Hv Hin). injection Hv as -> -> -> ->. assert (VInt z = VInt z0) as [= ->] by eauto. auto. }
+    repeat split; [apply r_scope; auto using rel_refl | auto |].
+    rewrite !shared_two. f_equal. apply (Hev (lv k1, sz k1 / c)); auto; intros; now rewrite Q.
+  - vars Hx n1 n2. spec. subst.
+    match goal with |- context [EvSet ?q _ _] =>
+      assert (Q : same_unit q a b -> VArr l st (off + z) len = VArr l0 st0 (off0 + z0) len0);
+      [ intros Q; specialize (Hv Hin); injection Hv as -> -> -> ->; assert (VInt z = VInt z0) as [= ->] by eauto; auto
+      | repeat split; [apply r_scope; auto using rel_refl | auto |];
+        rewrite !shared_two; f_equal; apply (Hev q); auto; intros; now rewrite Q ]
+    end.
+  - vars Hx n1 n2. spec. subst. specialize (Hv Hin). injection Hv as -> -> -> ->.
+    repeat split; auto using rel_refl.
+Qed.
+
+(** ** Steps of any statement *)
+Lemma inu_coord c k d : pos_ok c k -> inu c k d -> base k <= coord d (lv k) < base k + sz k.
+Proof. intros (H1 & H2 & H3). unfold inu, coord in *. destruct (lv k); lia. Qed.
+
+Ltac guards H1 H2 :=
+  match type of H1 with (if ?g then _ else _) = _ => let G := fresh "G" in destruct g eqn:G; [|discriminate H1] end;
+  match type of H2 with (if ?g then _ else _) = _ => let G := fresh "G" in destruct g eqn:G; [|discriminate H2] end;
+  spec.
+
+Lemma sync_down k1 k2 k1' k2' :
+  pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> sub_down a k1 = Some k1' -> sub_down b k2 = Some k2' -> sync k1' k2'.
+Proof.
+  intros (A1 & A2 & A3) (B1 & B2 & B3) (S1 & S2 & S3 & S4). unfold sub_down, down, pp, sync, coord in *.
+  rewrite <- S1, <- S2, <- S3 in *.
+  destruct (lv k1); try discriminate; destruct (sz k1) as [|[|n]]; try discriminate;
+    intros [= <-] [= <-]; repeat split; simpl in *; auto; try lia; discriminate.
+Qed.
+
+Lemma group_apart k1 k2 q :
+  let d1 := sub_group k1 (sz k1 / q) in let d2 := sub_group k2 (sz k2 / q) in
+  pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> pos_ok a d1 -> pos_ok b d2 -> ~ sync d1 d2 ->
+  ~ inu a d1 b /\ ~ inu b d2 a.
+Proof.
+  intros d1 d2 P1 P2 (S1 & S2 & S3 & S4) Q1 Q2 Hn.
+  assert (C1 : base k1 + idx k1 = coord a (lv k1)) by apply P1.
+  assert (C2 : base k2 + idx k2 = coord b (lv k1)) by (rewrite S1; apply P2).
+  assert (Hj : idx k1 / (sz k1 / q) <> idx k2 / (sz k1 / q)).
+  { intros E. apply Hn. unfold d1, d2. rewrite <- S2. repeat split; simpl; auto; try (now rewrite E, S3). }
+  assert (R : sz k1 / q <> 0) by (destruct Q1 as [Q1 _]; simpl in Q1; lia).
+  pose proof (Nat.div_mod_eq (idx k1) (sz k1 / q)) as M1. pose proof (Nat.div_mod_eq (idx k2) (sz k1 / q)) as M2.
+  pose proof (Nat.mod_upper_bound (idx k1) _ R). pose proof (Nat.mod_upper_bound (idx k2) _ R).
+  split; intros I; apply inu_coord in I; auto; unfold d1, d2 in I; simpl in I.
+  - rewrite <- C2, <- S3 in I. nia.
+  - rewrite <- S1, <- C1, <- S2, <- S3 in I. nia.
+Qed.
+
+Ltac one1 :=
+  match goal with E : step a ?k _ _ _ _ = Next _ _ _ _ |- _ => eapply (alone1 k); [| | |exact E]; auto end.
+Ltac one2 :=
+  match goal with E : step b ?k _ _ _ _ = Next _ _ _ _ |- _ => eapply (alone2 k); [| | |exact E]; auto end.
+Ltac joint k1' k2' f1 f2 s1 s2 Hn Z1 Z2 :=
+  refine (keeps_joint _ _ k1' k2' f1 f2 s1 s2 _ _ _ _ _ _ _ _ _ _ _ _ _ _ Hn
+            (step_done _ _ _ _ _ _) (step_done _ _ _ _ _ _) _ _ _ Z1 Z2).
+Ltac apart f1 f2 s1 s2 Hn Z1 Z2 :=
+  refine (keeps_apart _ _ f1 f2 s1 s2 _ _ _ _ _ _ _ _ _ _ _ _ _ _ Hn _ _ _ Z1 Z2).
+Ltac apart_r f1 f2 s1 s2 Hn Z1 Z2 := (* the second thread is in no unit *)
+  refine (keeps_apart _ _ f1 f2 s1 s2 _ _ _ _ _ Done _ _ _ _ _ _ _ _ Hn _ _ _ Z1 Z2); [| |discriminate].
+Ltac apart_l f1 f2 s1 s2 Hn Z1 Z2 :=
+  refine (keeps_apart _ _ f1 f2 s1 s2 _ _ _ _ Done _ _ _ _ _ _ _ _ _ Hn _ _ _ Z1 Z2); [|discriminate|].
+
+Theorem step_keeps s1 : forall s2 k1 k2 u1 u2 n1 n2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2,
+  rel k1 k2 s1 s2 -> sfrag rg s1 = true -> sfrag rg s2 = true ->
+  pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> agree n1 n2 -> glob m1 (gl m2) ->
+  step a k1 u1 n1 m1 s1 = Next s1' n1' m1' ev1 -> step b k2 u2 n2 m2 s2 = Next s2' n2' m2' ev2 ->
+  keeps k1 k2 s1 n1 s2 n2 s1' n1' ev1 s2' n2' ev2.
+Proof.
+  intros s2 k1 k2 u1 u2 n1 n2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2 R. 
+  revert u1 u2 n1 n2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2.
+  induction R; intros u1 u2 l1 l2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2 F1 F2 P1 P2 Hs Hn Hg Z1 Z2.
+  - left. eapply atomic_keeps; eauto.
+  - (* seq *)
+    simpl in *. ands. apply rel_skip in R as R'.
+    destruct (step a k1 u1 l1 m1 s1) as [|t1 o1 p1 e1| |] eqn:E1; try discriminate;
+    destruct (step b k2 u2 l2 m2 s2) as [|t2 o2 p2 e2| |] eqn:E2; try discriminate;
+    injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-.
+    + left. repeat split; auto. apply rel_refl.
+    + apply step_done in E1. subst. destruct R' as [R1 _]. rewrite R1 in E2 by auto. discriminate.
+    + apply step_done in E2. subst. destruct R' as [_ R1]. rewrite R1 in E1 by auto. discriminate.
+    + destruct (IHR _ _ _ _ _ _ _ _ _ _ _ _ _ _ ltac:(eassumption) ltac:(eassumption) P1 P2 Hs Hn Hg E1 E2)
+        as [(?&?&?)|[(?&?&?)|(?&?&?)]]; [left | right; left | right; right]; auto using r_seq.
+  - (* split *)
+    simpl in F1, F2, Z1, Z2. ands. guards Z1 Z2. destruct Hs as (S1 & S2 & S3 & S4).
+    assert (C1 : base k1 + idx k1 = coord a (lv k1)) by apply P1.
+    assert (C2 : base k2 + idx k2 = coord b (lv k1)) by (rewrite S1; apply P2).
+    assert (PL1 : idx k1 < n1 -> pos_ok a (sub_left k1 n1)) by auto using sub_left_ok.
+    assert (PL2 : idx k2 < n1 -> pos_ok b (sub_left k2 n1)) by auto using sub_left_ok.
+    assert (PR1 : n1 <= idx k1 -> idx k1 < n1 + n2 -> pos_ok a (sub_right k1 n1 n2)) by auto using sub_right_ok.
+    assert (PR2 : n1 <= idx k2 -> idx k2 < n1 + n2 -> pos_ok b (sub_right k2 n1 n2)) by auto using sub_right_ok.
+    assert (NL1 : idx k1 < n1 -> n1 <= idx k2 -> ~ inu a (sub_left k1 n1) b).
+    { intros I1 I2 I. apply inu_coord in I; auto. simpl in I. lia. }
+    assert (NL2 : idx k2 < n1 -> n1 <= idx k1 -> ~ inu b (sub_left k2 n1) a).
+    { intros I1 I2 I. apply inu_coord in I; auto. simpl in I. rewrite <- S1 in I. lia. }
+    assert (NR1 : n1 <= idx k1 -> idx k1 < n1 + n2 -> idx k2 < n1 \/ n1 + n2 <= idx k2 -> ~ inu a (sub_right k1 n1 n2) b).
+    { intros I1 I2 I3 I. apply inu_coord in I; auto. simpl in I. lia. }
+    assert (NR2 : n1 <= idx k2 -> idx k2 < n1 + n2 -> idx k1 < n1 \/ n1 + n2 <= idx k1 -> ~ inu b (sub_right k2 n1 n2) a).
+    { intros I1 I2 I3 I. apply inu_coord in I; auto. simpl in I. rewrite <- S1 in I. lia. }
+    set (fl1 := fun s => SSplit n1 n2 s t1) in *. set (fl2 := fun s => SSplit n1 n2 s t2) in *.
+    set (fr1 := fun s => SSplit n1 n2 s1 s) in *. set (fr2 := fun s => SSplit n1 n2 s2 s) in *.
+    destruct (idx k1 <? n1) eqn:I1, (idx k2 <? n1) eqn:I2; spec.
+    + joint (sub_left k1 n1) (sub_left k2 n1) fl1 fl2 s1 s2 Hn Z1 Z2; auto.
+      * intros. apply r_split; auto; lia.
+      * intros. eapply H0; eauto. repeat split; auto.
+    + destruct (idx k2 <? n1 + n2) eqn:J2; spec.
+      * apart fl1 fr2 s1 t2 Hn Z1 Z2; [intros; apply r_split; lia | |]; intros; [one1 | one2].
+      * apart_r fl1 fr2 s1 t2 Hn Z1 Z2; [intros; apply r_split; lia |]; intros; one1.
+    + destruct (idx k1 <? n1 + n2) eqn:J1; spec.
+      * apart fr1 fl2 t1 s2 Hn Z1 Z2; [intros; apply r_split; lia | |]; intros; [one1 | one2].
+      * apart_l fr1 fl2 t1 s2 Hn Z1 Z2; [intros; apply r_split; lia |]; intros; one2.
+    + destruct (idx k1 <? n1 + n2) eqn:J1, (idx k2 <? n1 + n2) eqn:J2; spec.
+      * joint (sub_right k1 n1 n2) (sub_right k2 n1 n2) fr1 fr2 t1 t2 Hn Z1 Z2; auto.
+        -- intros. apply r_split; auto; lia.
+        -- intros. eapply H2; eauto. repeat split; simpl; auto; lia.
+      * apart_r fr1 fr2 t1 t2 Hn Z1 Z2; [intros; apply r_split; lia |]; intros; one1.
+      * apart_l fr1 fr2 t1 t2 Hn Z1 Z2; [intros; apply r_split; lia |]; intros; one2.
+      * injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-. left. repeat split; auto. apply rel_refl.
+  - (* destruct *)
+    simpl in F1, F2, Z1, Z2.
+    destruct (sub_down a k1) as [k1'|] eqn:D1; [|discriminate].
+    destruct (sub_down b k2) as [k2'|] eqn:D2; [|discriminate].
+    joint k1' k2' SDestruct SDestruct s1 s2 Hn Z1 Z2; auto.
+    + intros. apply r_destruct. intros j1 j2 X X'. assert (j1 = k1') as -> by congruence. now assert (j2 = k2') as -> by congruence.
+    + intros. eapply H0; eauto using sub_down_ok. eapply sync_down; eauto.
+  - (* group *)
+    simpl in F1, F2, Z1, Z2. guards Z1 Z2.
+    set (d1 := sub_group k1 (sz k1 / q)) in *. set (d2 := sub_group k2 (sz k2 / q)) in *.
+    destruct (group_pos a k1 q P1) as [Q1 _]; auto. destruct (group_pos b k2 q P2) as [Q2 _]; auto.
+    destruct (sync_dec d1 d2) as [Y|Y].
+    + joint d1 d2 (SGroup q) (SGroup q) s1 s2 Hn Z1 Z2; auto.
+      * intros. apply r_group. auto.
+      * intros. eapply H0; eauto.
+    + assert (~ inu a d1 b /\ ~ inu b d2 a) as [N1 N2] by (apply group_apart; auto).
+      apart (SGroup q) (SGroup q) s1 s2 Hn Z1 Z2; [intros; apply r_group; tauto | |];
+        intros; [one1 | one2].
+  - (* arm *)
+    simpl in F1, F2, Z1, Z2. guards Z1 Z2. fold (in_arm k1 n i) in Z1. fold (in_arm k2 n i) in Z2.
+    destruct Hs as (S1 & S2 & S3 & S4).
+    assert (C1 : base k1 + idx k1 = coord a (lv k1)) by apply P1.
+    assert (C2 : base k2 + idx k2 = coord b (lv k1)) by (rewrite S1; apply P2).
+    assert (Q1 : in_arm k1 n i = true -> pos_ok a (sub_arm k1 n i)).
+    { unfold in_arm. intros. spec. auto using sub_arm_ok. }
+    assert (Q2 : in_arm k2 n i = true -> pos_ok b (sub_arm k2 n i)).
+    { unfold in_arm. intros. spec. auto using sub_arm_ok. }
+    assert (N1 : in_arm k1 n i = true -> in_arm k2 n i = false -> ~ inu a (sub_arm k1 n i) b).
+    { intros A1 A2 I. apply inu_coord in I; auto. unfold in_arm in *. simpl in I.
+      apply andb_false_iff in A2 as [A2|A2]; [apply Nat.leb_gt in A2 | apply Nat.ltb_ge in A2]; spec; lia. }
+    assert (N2 : in_arm k2 n i = true -> in_arm k1 n i = false -> ~ inu b (sub_arm k2 n i) a).
+    { intros A1 A2 I. apply inu_coord in I; auto. unfold in_arm in *. simpl in I. rewrite <- S1 in I.
+      apply andb_false_iff in A2 as [A2|A2]; [apply Nat.leb_gt in A2 | apply Nat.ltb_ge in A2]; spec; lia. }
+    destruct (in_arm k1 n i) eqn:A1, (in_arm k2 n i) eqn:A2.
+    + joint (sub_arm k1 n i) (sub_arm k2 n i) (SArm n i) (SArm n i) s1 s2 Hn Z1 Z2; auto.
+      * intros. apply r_arm; auto.
+      * intros. eapply H0; eauto. repeat split; simpl; auto; lia.
+    + apart_r (SArm n i) (SArm n i) s1 s2 Hn Z1 Z2; [intros; apply r_arm; congruence |].
+      intros; one1.
+    + apart_l (SArm n i) (SArm n i) s1 s2 Hn Z1 Z2; [intros; apply r_arm; congruence |].
+      intros; one2.
+    + injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-. left. repeat split; auto. apply rel_refl.
+  - (* scope *)
+    simpl in *.
+    set (i1 := ups (hide hid l1) x (Some (q, v1))) in *. set (i2 := ups (hide hid l2) x (Some (q, v2))) in *.
+    assert (Hi : agree i1 i2) by (apply agree_ups; auto; now apply agree_hide).
+    apply rel_skip in R as R'.
+    destruct (step a k1 (u1 + c) i1 m1 s1) as [|t1 o1 p1 e1| |] eqn:E1; try discriminate;
+    destruct (step b k2 (u2 + c) i2 m2 s2) as [|t2 o2 p2 e2| |] eqn:E2; try discriminate.
+    + injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-. left. repeat split; auto. apply rel_refl.
+    + apply step_done in E1. subst. destruct R' as [R1 _]. rewrite R1 in E2 by auto. discriminate.
+    + apply step_done in E2. subst. destruct R' as [_ R1]. rewrite R1 in E1 by auto. discriminate.
+    + pose proof (IHR _ _ _ _ _ _ _ _ _ _ _ _ _ _ F1 F2 P1 P2 Hs Hi Hg E1 E2) as HK.
+      destruct (frame a b Ha _ _ _ _ _ _ _ _ _ P1 E1) as [O1 _].
+      destruct (frame b a Hb _ _ _ _ _ _ _ _ _ P2 E2) as [O2 _].
+      assert (X1 : exists w1, o1 x = Some (q, w1)).
+      { destruct (O1 x) as [->|(q' & w & w' & A & -> & _)].
+        - exists v1. unfold i1, ups. now rewrite Nat.eqb_refl.
+        - unfold i1, ups in A. rewrite Nat.eqb_refl in A. injection A as <- <-. eauto. }
+      assert (X2 : exists w2, o2 x = Some (q, w2)).
+      { destruct (O2 x) as [->|(q' & w & w' & A & -> & _)].
+        - exists v2. unfold i2, ups. now rewrite Nat.eqb_refl.
+        - unfold i2, ups in A. rewrite Nat.eqb_refl in A. injection A as <- <-. eauto. }
+      destruct X1 as [w1 X1], X2 as [w2 X2]. rewrite X1 in Z1. rewrite X2 in Z2.
+      injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-.
+      assert (Y1 : i1 x = Some (q, v1)) by (unfold i1, ups; now rewrite Nat.eqb_refl).
+      assert (Y2 : i2 x = Some (q, v2)) by (unfold i2, ups; now rewrite Nat.eqb_refl).
+      destruct HK as [(K1 & K2 & K3)|[(K1 & K2 & K3)|(K1 & K2 & K3)]].
+      * left. split; [|split]; auto using agree_restore.
+        apply r_scope; auto. now apply (agree_get _ _ _ _ _ _ _ K2 X1 X2).
+      * right; left. split; [|split]; auto.
+        -- apply r_scope; auto. now apply (agree_get _ _ _ _ _ _ _ K2 X1 Y2).
+        -- eapply agree_ext; [reflexivity | apply (restore_id hid x l2 (Some (q, v2))) |].
+           apply agree_restore; auto.
+      * right; right. split; [|split]; auto.
+        -- apply r_scope; auto. now apply (agree_get _ _ _ _ _ _ _ K2 Y1 X2).
+        -- eapply agree_ext; [apply (restore_id hid x l1 (Some (q, v1))) | reflexivity |].
+           apply agree_restore; auto.
+Qed.
+
+(** * Runs of one thread *)
+
+(** [run th g c s n h s' n']: [c] steps of [th] from [s], [n] to [s'], [n'] with events [h]; other threads may have changed
+    shared memory between the steps, and global memory holds [g]. *)
+Inductive run (th : tid) (g : site -> Z -> bval) : nat -> stmt -> env -> list event -> stmt -> env -> Prop :=
+| run_nil s n : run th g 0 s n [] s n
+| run_cons c s n s1 n1 m m1 ev h s2 n2 :
+    glob m g -> step th pos0 0 n m s = Next s1 n1 m1 ev -> run th g c s1 n1 h s2 n2 ->
+    run th g (S c) s n (ev ++ h) s2 n2.
+
+Definition prefix {A} (l l' : list A) : Prop := exists w, l' = l ++ w.
+
+Lemma prefix_nil {A} (l : list A) : prefix [] l.
+Proof. exists l; auto. Qed.
+Lemma prefix_refl {A} (l : list A) : prefix l l.
+Proof. exists []. now rewrite app_nil_r. Qed.
+Lemma prefix_app {A} (l l1 l2 : list A) : prefix l1 l2 -> prefix (l ++ l1) (l ++ l2).
+Proof. intros [w ->]. exists w. now rewrite app_assoc. Qed.
+
+Lemma run_skip th g c n h s n' : run th g c SSkip n h s n' -> c = 0 /\ h = [] /\ s = SSkip /\ n' = n.
+Proof. intros H. inversion H; subst; auto. discriminate. Qed.
+
+(** What two runs from related states share: one shared history is a prefix of the other; it's the longer one if the run has
+    finished; and if both have, the variables agree. *)
+Lemma runs_agree N : forall c1 c2 g s1 s2 n1 n2 h1 h2 t1 t2 l1 l2, c1 + c2 <= N ->
+  rel pos0 pos0 s1 s2 -> agree n1 n2 -> sfrag rg s1 = true -> sfrag rg s2 = true ->
+  run a g c1 s1 n1 h1 t1 l1 -> run b g c2 s2 n2 h2 t2 l2 ->
+  (prefix (shared h1) (shared h2) \/ prefix (shared h2) (shared h1)) /\
+  (t1 = SSkip -> prefix (shared h2) (shared h1)) /\
+  (t2 = SSkip -> prefix (shared h1) (shared h2)) /\
+  (t1 = SSkip -> t2 = SSkip -> agree l1 l2).
+Proof.
+  induction N; intros c1 c2 g s1 s2 n1 n2 h1 h2 t1 t2 l1 l2 Hc R Hn F1 F2 H1 H2;
+    apply rel_skip in R as R'; pose proof H1 as H1'; pose proof H2 as H2'.
+  - assert (c1 = 0) by lia; assert (c2 = 0) by lia; subst. inversion H1; inversion H2; subst.
+    repeat split; simpl; auto using prefix_nil.
+  - inversion H1; subst.
+    + (* the first thread has not moved *)
+      repeat split; simpl; auto using prefix_nil.
+      * intros ->. assert (s2 = SSkip) as -> by tauto. apply run_skip in H2 as (_ & -> & _). apply prefix_nil.
+      * intros -> ->. assert (s2 = SSkip) as -> by tauto. now apply run_skip in H2 as (_ & _ & _ & ->).
+    + inversion H2; subst.
+      * (* the second has not *)
+        repeat split; simpl; auto using prefix_nil.
+        -- intros ->. assert (s1 = SSkip) as -> by tauto. apply run_skip in H1 as (? & _). discriminate.
+        -- intros -> ->. assert (s1 = SSkip) as -> by tauto. apply run_skip in H1 as (? & _). discriminate.
+      * match goal with
+        | A : step a _ _ _ _ s1 = Next ?u1 ?o1 _ ?e1, B : step b _ _ _ _ s2 = Next ?u2 ?o2 _ ?e2,
+          A' : run a _ c _ _ _ _ _, B' : run b _ c0 _ _ _ _ _ |- _ =>
+            destruct (step_frag _ _ _ _ _ _ _ _ _ _ _ F1 A) as [F1' _];
+            destruct (step_frag _ _ _ _ _ _ _ _ _ _ _ F2 B) as [F2' _];
+            assert (K : keeps pos0 pos0 s1 n1 s2 n2 u1 o1 e1 u2 o2 e2);
+            [ eapply step_keeps; [eassumption|eassumption|eassumption|apply pos0_ok|apply pos0_ok|repeat split; auto; discriminate|eassumption| |exact A|exact B]; globs |];
+            rename A' into R1; rename B' into R2
+        end.
+        destruct K as [(K1 & K2 & K3)|[(K1 & K2 & K3)|(K1 & K2 & K3)]].
+        -- destruct (IHN c c0 _ _ _ _ _ _ _ _ _ _ _ ltac:(lia) K1 K2 F1' F2' R1 R2) as (I1 & I2 & I3 & I4).
+           rewrite !shared_app, K3. repeat split; auto using prefix_app. destruct I1; auto using prefix_app.
+        -- destruct (IHN c (S c0) _ _ _ _ _ _ _ _ _ _ _ ltac:(lia) K1 K2 F1' F2 R1 H2') as (I1 & I2 & I3 & I4).
+           match type of K3 with shared ?e = [] => rewrite (shared_app e) end. rewrite K3. auto.
+        -- destruct (IHN (S c) c0 _ _ _ _ _ _ _ _ _ _ _ ltac:(lia) K1 K2 F1 F2' H1' R2) as (I1 & I2 & I3 & I4).
+           match type of K3 with shared ?e = [] => rewrite (shared_app e) end. rewrite K3. auto.
+Qed.
+
+End Pair.
+
+End Two.

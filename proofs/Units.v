@@ -1,0 +1,246 @@
+(** Ground for uniformity: the programs it speaks of, units of threads, and what one thread alone can touch. *)
+From Coq Require Import Arith ZArith List Bool Lia.
+From Bundl Require Import Syntax Typing Step Safety.
+Import ListNotations.
+
+Local Arguments down : simpl never.
+
+(** * The fragment
+
+    Programs in which what a thread does depends on no other thread: none reads shared memory; and global memory is read and
+    not stored to ([rg = true]: arguments) or stored to and not read ([rg = false]: results). Local arrays are free. *)
+
+Fixpoint efrag (rg : bool) (e : expr) : bool :=
+  match e with
+  | EInt _ | EBool _ | EVar _ | EId => true
+  | ERead l _ e => negb (is_shared l) && (rg || negb (kind_eqb l Global)) && efrag rg e
+  | EBop _ e1 e2 | ECmp _ e1 e2 => efrag rg e1 && efrag rg e2
+  end.
+
+Fixpoint sfrag (rg : bool) (s : stmt) : bool :=
+  match s with
+  | SSkip => true
+  | SSeq s1 s2 | SSplit _ _ s1 s2 => sfrag rg s1 && sfrag rg s2
+  | SIf e s1 s2 => efrag rg e && (sfrag rg s1 && sfrag rg s2)
+  | SAssign _ e => efrag rg e
+  | SStore l _ e1 e2 => negb (rg && kind_eqb l Global) && (efrag rg e1 && efrag rg e2)
+  | SDecl _ _ e s | SWhile e s | SPartition _ _ _ e s | SLower _ _ e s => efrag rg e && sfrag rg s
+  | SDestruct s | SGroup _ s | SLocal _ _ _ _ s | SAlloc _ _ _ _ _ s | SClaim _ _ _ _ s | SArm _ _ s
+  | SScope _ _ _ _ _ s => sfrag rg s
+  end.
+
+(** Take a hypothesis about a step or a value apart, case by case. *)
+Ltac cases H :=
+  repeat match type of H with
+  | context [match ?c with _ => _ end] =>
+      lazymatch c with context [match _ with _ => _ end] => fail | _ => idtac end;
+      let E := fresh "E" in destruct c eqn:E; try discriminate H
+  end.
+Ltac ands :=
+  repeat match goal with
+  | H : _ && _ = true |- _ => apply andb_true_iff in H as [? ?]
+  | H : _ /\ _ |- _ => destruct H
+  end.
+Ltac unstep H := simpl in H; unfold inside, with_int, with_bool, with_val in H; cases H; try discriminate H.
+
+(** Read tests as facts. *)
+Ltac spec :=
+  repeat match goal with
+  | E : _ && _ = true |- _ => apply andb_true_iff in E as [? ?]
+  | E : dvdb _ _ = true |- _ => apply dvdb_spec in E
+  | E : pleb _ _ = true |- _ => apply pleb_spec in E
+  | E : peqb _ _ = true |- _ => apply peqb_spec in E
+  | E : (_ <=? _) = true |- _ => apply Nat.leb_le in E
+  | E : (_ <? _) = true |- _ => apply Nat.ltb_lt in E
+  | E : (_ <? _) = false |- _ => apply Nat.ltb_ge in E
+  end.
+
+Section Units.
+Context {M : Machine}.
+Variable rg : bool.
+Local Notation glob m g := (rg = true -> gl m = g) (only parsing).
+
+Lemma step_done th k u n m s : step th k u n m s = Done <-> s = SSkip.
+Proof. split; [intros H; destruct s; auto; unstep H | intros ->; auto]. Qed.
+
+Lemma step_frag th s : forall k u n m s' n' m' ev,
+  sfrag rg s = true -> step th k u n m s = Next s' n' m' ev -> sfrag rg s' = true /\ glob m' (gl m).
+Proof.
+  induction s; intros k u n0 m0 s' n' m' ev Hf H; simpl in Hf; ands; unstep H;
+    try (injection H as <- <- <- <-; simpl; split; auto; rewrite ?andb_true_iff; auto; fail);
+    try match goal with
+    | E : step _ _ _ _ _ ?a = Next _ _ _ _, IH : context [step _ _ _ _ _ ?a] |- _ =>
+        eapply IH in E; eauto; destruct E as [? ?];
+        injection H as <- <- <- <-; simpl; split; auto; rewrite ?andb_true_iff; auto
+    end.
+  all: injection H as <- <- <- <-; simpl; split; auto; rewrite ?andb_true_iff; auto.
+  intros Hr. match goal with H : negb (rg && _) = true |- _ => rewrite Hr in H end.
+  destruct l; simpl in *; auto; discriminate.
+Qed.
+
+(** * Units *)
+
+Lemma div_coarser a b n n' : Nat.divide n n' -> a / n = b / n -> a / n' = b / n'.
+Proof.
+  intros [c ->] H. destruct (Nat.eq_dec n 0) as [->|Hn]; [now rewrite Nat.mul_0_r|].
+  destruct (Nat.eq_dec c 0) as [->|Hc]; auto.
+  rewrite (Nat.mul_comm c n), <- !Nat.div_div by auto. now rewrite H.
+Qed.
+
+(** A unit of a narrower perspective lies in one unit of a broader. *)
+Lemma same_unit_up p q a b : ple p q -> same_unit p a b -> same_unit q a b.
+Proof.
+  destruct p as [h n], q as [h' n']. unfold ple, same_unit; simpl. intros [H|[<- H]].
+  - destruct h, h'; simpl in *; try lia; auto. now intros [-> _].
+  - destruct h; auto.
+    + intros [? ?]. split; auto. eapply div_coarser; eauto.
+    + intros ?. eapply div_coarser; eauto.
+Qed.
+
+Lemma same_unit_sym q a b : same_unit q a b -> same_unit q b a.
+Proof. unfold same_unit. destruct (fst q); intuition. Qed.
+
+(** Thread [b] is in the unit that runs the code of thread [a] at [k]. *)
+Definition inu (a : tid) (k : pos) (b : tid) : Prop :=
+  match lv k with
+  | Thread => fst a = fst b /\ base k <= snd b < base k + sz k
+  | Block => base k <= fst b < base k + sz k
+  | Grid => True
+  end.
+
+Lemma div_range x y n p : p < n -> Nat.divide n y -> (y + p) / n = x / n -> y <= x < y + n.
+Proof.
+  intros Hp [j ->] H. rewrite Nat.add_comm, Nat.div_add, (Nat.div_small p) in H by lia. simpl in H.
+  pose proof (Nat.div_mod_eq x n). pose proof (Nat.mod_upper_bound x n). nia.
+Qed.
+
+Lemma range_div x y n p : p < n -> Nat.divide n y -> y <= x < y + n -> (y + p) / n = x / n.
+Proof.
+  intros Hp [j ->] H. rewrite Nat.add_comm, Nat.div_add, (Nat.div_small p) by lia.
+  replace x with ((x - j * n) + j * n) by lia. rewrite Nat.div_add, Nat.div_small by lia. lia.
+Qed.
+
+Lemma inu_same a k b : pos_ok a k -> (inu a k b <-> same_unit (pp k) a b).
+Proof.
+  intros (H1 & H2 & H3). unfold inu, same_unit, coord in *; simpl in *. destruct (lv k); [| |tauto].
+  - rewrite <- H3. split; intros [? ?]; split; auto; [apply range_div | eapply div_range]; eauto.
+  - rewrite <- H3. split; intros; [apply range_div | eapply div_range]; eauto.
+Qed.
+
+(** What a thread does at [p <= pp k] concerns only its unit. *)
+Lemma inu_ple a k b p : pos_ok a k -> ple p (pp k) -> same_unit p a b -> inu a k b.
+Proof. intros. apply inu_same; auto. eapply same_unit_up; eauto. Qed.
+
+Lemma inu_left a k b n1 n : n1 + n <= sz k -> inu a (sub_left k n1) b -> inu a k b.
+Proof. unfold inu; simpl. destruct (lv k); lia || tauto. Qed.
+Lemma inu_right a k b n1 n2 : n1 + n2 <= sz k -> inu a (sub_right k n1 n2) b -> inu a k b.
+Proof. unfold inu; simpl. destruct (lv k); lia || tauto. Qed.
+Lemma inu_arm a k b n i : i * n + n <= sz k -> inu a (sub_arm k n i) b -> inu a k b.
+Proof. unfold inu; simpl. destruct (lv k); lia || tauto. Qed.
+Lemma inu_group a k b n : idx k < sz k -> Nat.divide n (sz k) -> inu a (sub_group k n) b -> inu a k b.
+Proof.
+  intros H [c Hc]. assert (idx k / n * n + n <= sz k).
+  { assert (idx k / n < c) by (apply Nat.div_lt_upper_bound; lia). nia. }
+  unfold inu; simpl. destruct (lv k); lia || tauto.
+Qed.
+Lemma inu_down a k b k' : pos_ok a k -> sub_down a k = Some k' -> inu a k' b -> inu a k b.
+Proof.
+  intros (H1 & H2 & H3). unfold sub_down, down, inu, pp, coord in *.
+  destruct (lv k); try discriminate; auto. destruct (sz k) as [|[|n]]; try discriminate.
+  intros [= <-]; simpl in *. lia.
+Qed.
+
+(** * One thread alone: a step touches only what belongs to its unit *)
+
+Definition only (a b : tid) (k : pos) (n n' : env) : Prop :=
+  forall x, n' x = n x \/
+    exists q v v', n x = Some (q, v) /\ n' x = Some (q, v') /\ (same_unit q a b -> inu a k b).
+Definition mine (a b : tid) (k : pos) (ev : list event) : Prop :=
+  forall e, In e ev -> same_unit (ev_persp e) a b -> inu a k b.
+
+Lemma only_refl a b k n : only a b k n n.
+Proof. intros x; auto. Qed.
+
+Lemma only_set a b k n x q v v' :
+  n x = Some (q, v) -> (same_unit q a b -> inu a k b) -> only a b k n (ups n x (Some (q, v'))).
+Proof.
+  intros Hx Hq y. unfold ups. destruct (Nat.eqb_spec y x) as [->|]; auto. right. eauto 8.
+Qed.
+
+Lemma only_up a b k k' n n' : (inu a k' b -> inu a k b) -> only a b k' n n' -> only a b k n n'.
+Proof. intros H Ho x. destruct (Ho x) as [|(q & v & v' & ? & ? & ?)]; auto. right. eauto 10. Qed.
+
+Lemma only_scope a b k hid x q v n n' :
+  only a b k (ups (hide hid n) x (Some (q, v))) n' -> only a b k n (restore hid x n n').
+Proof.
+  intros H y. specialize (H y). unfold restore, ups in *. destruct hid as [z|]; simpl in *; unfold ups in *.
+  - destruct (y =? z) eqn:Ez; [apply Nat.eqb_eq in Ez as ->; auto|].
+    destruct (y =? x) eqn:Ex; [apply Nat.eqb_eq in Ex as ->; auto|auto].
+  - destruct (y =? x) eqn:Ex; [apply Nat.eqb_eq in Ex as ->; auto|auto].
+Qed.
+
+Lemma mine_up a b k k' ev : (inu a k' b -> inu a k b) -> mine a b k' ev -> mine a b k ev.
+Proof. intros H Hm e ? ?. eauto. Qed.
+
+Lemma group_pos a k q : pos_ok a k -> Nat.divide q (sz k) -> Nat.divide (sz k / q) (base k) ->
+  pos_ok a (sub_group k (sz k / q)) /\ Nat.divide (sz k / q) (sz k).
+Proof.
+  intros Hp [c Hc] Hd. assert (q <> 0) by (destruct Hp; intros ->; lia).
+  assert (Hq : sz k / q = c) by (rewrite Hc; now apply Nat.div_mul).
+  rewrite Hq in *. split; [apply sub_group_ok; auto; destruct Hp; nia | exists q; lia].
+Qed.
+
+Lemma shrink_ple h c n : Nat.divide c n -> 0 < n -> ple (h, n / c) (h, n).
+Proof.
+  intros [j ->] Hn. right; split; auto; simpl. exists c. rewrite Nat.div_mul by (intros ->; lia). lia.
+Qed.
+
+Lemma down_ple p q : down p = Some q -> ple q p.
+Proof.
+  destruct p as [h n]. unfold down. destruct h, n as [|[|n]]; try discriminate; intros [= <-]; left; simpl; lia.
+Qed.
+
+Lemma frame a b : tid_ok a -> forall s k u n m s' n' m' ev,
+  pos_ok a k -> step a k u n m s = Next s' n' m' ev -> only a b k n n' /\ mine a b k ev.
+Proof.
+  intros Ha. assert (Hnil : forall k, mine a b k []) by (intros k e []).
+  assert (H1 : forall k q e, pos_ok a k -> ple q (pp k) -> ev_persp e = q -> mine a b k [e]).
+  { intros k q e Hp Hq He e' [<-|[]]. rewrite He. now apply inu_ple. }
+  assert (H2 : forall k q e e', pos_ok a k -> ple q (pp k) -> ev_persp e = pp k -> ev_persp e' = q ->
+                 mine a b k [e; e']).
+  { intros k q e e' Hp Hq He He' f [<-|[<-|[]]]; rewrite ?He, ?He'; apply inu_ple; auto using ple_refl. }
+  induction s; intros k u n0 m0 s' n' m' ev Hpos H; unstep H; spec;
+    try match goal with
+    | H : Next _ _ _ _ = Next _ _ _ _ |- _ => injection H as <- <- <- <-
+    end;
+    try (split; [apply only_refl | now auto using ple_refl]; fail);
+    try (split; [apply only_refl | eapply H1; eauto using ple_refl]; fail);
+    try (split; [apply only_refl | eapply H2; eauto using ple_refl, down_ple]; fail);
+    try (split; [eapply only_set; eauto; intros; eapply inu_ple; eauto | eapply H1; eauto]; fail);
+    try match goal with
+    | E : step a ?k' _ _ _ _ = Next _ _ _ _, IH : forall _ _ _ _ _ _ _ _, pos_ok _ _ -> _ -> _ |- _ =>
+        assert (Hk' : pos_ok a k');
+        [ eauto using sub_left_ok, sub_right_ok, sub_arm_ok, sub_down_ok; try now apply group_pos
+        | eapply IH in E as [? ?]; eauto; split;
+          [ eapply only_up; [|eassumption] | eapply mine_up; [|eassumption] ];
+          eauto using inu_left, inu_right, inu_arm, inu_down; fail ]
+    end.
+  - (* seq *) eauto.
+  - (* group *)
+    destruct (group_pos a k q) as [? ?]; auto. eapply IHs in E0 as [? ?]; eauto.
+    assert (idx k < sz k) by apply Hpos.
+    split; [eapply only_up; [|eassumption] | eapply mine_up; [|eassumption]]; intros; eapply inu_group; eauto.
+  - (* partition *)
+    split; [apply only_refl|]. eapply (H2 _ (lv k, sz k / c)); auto.
+    apply shrink_ple; auto. destruct Hpos; lia.
+  - (* lower *)
+    split; [apply only_refl|].
+    match goal with E : down _ = Some ?q |- _ => apply (H2 _ q); auto; apply down_ple; exact E end.
+  - (* claim *)
+    split; [apply only_refl|]. apply (H2 _ (lv k, n)); auto. right; auto.
+  - (* scope *)
+    match goal with E : step _ _ _ _ _ _ = _ |- _ => eapply IHs in E as [? ?]; auto end.
+    split; auto. eapply only_scope; eauto.
+Qed.
+
+End Units.

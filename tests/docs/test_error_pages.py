@@ -1,0 +1,50 @@
+"""`docs/errors.md` and the errors belong together: a section a code, a code a section. test_examples.py runs the page."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+from string import Formatter
+
+import pytest
+
+from prism.interpret import errors as machine
+from prism.lang.diagnostics import Error
+from prism.lang.errors import catalogue
+from prism.runtime.launch import LaunchError
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "errors.md").read_text(encoding="utf-8")
+HEAD, *SECTIONS = re.split(r"^## ", PAGE, flags=re.MULTILINE)
+BY_CODE = {section.partition("\n")[0]: section for section in SECTIONS}
+MACHINE = {e.code for e in vars(machine).values() if isinstance(e, type) and issubclass(e, machine.MachineError)}
+CODES = sorted({error.code for error in catalogue()} | (MACHINE - {machine.MachineError.code}) | {LaunchError.code})
+IMPOSSIBLE = {"machine-divergence", "machine-barrier"}  # no program that is accepted shows them
+
+
+def test_every_code_has_a_section_and_every_section_a_code() -> None:
+    assert sorted(BY_CODE) == CODES
+    assert len(SECTIONS) == len(BY_CODE)
+    assert sorted(re.findall(r"\]\(#([a-z-]+)\)", HEAD)) == CODES
+
+
+@pytest.mark.parametrize("code", [code for code in CODES if code not in IMPOSSIBLE])
+def test_a_section_has_a_faulty_program_its_message_and_the_repaired_one(code: str) -> None:
+    section = BY_CODE[code]
+    fences = re.findall(r"^```(.+)$", section, flags=re.MULTILINE)
+    assert fences == [f"python error: {code}", "text printed", "python"]
+    faulty, repaired = section.split("```text printed", 1)
+    assert faulty.count(f"# error: {code}\n") == 1
+    assert "check=True" in repaired, "the repaired program runs on the reference machine, with its checks"
+    rules = {error.rule for error in catalogue() if error.code == code} - {""}
+    assert re.findall(r"^(R\d+)\. ", section, flags=re.MULTILINE) == sorted(rules)
+
+
+@pytest.mark.parametrize("error", catalogue(), ids=lambda error: error.__name__)
+def test_every_error_says_what_to_change(error: type[Error]) -> None:
+    """A title that stands alone, and a help: templates over what the error holds, in the house's form."""
+    names = {field.name for field in fields(error)} | set(dir(error))
+    for template in (error.title, error.label, error.help_template, *error.note_templates):
+        assert {name for _, name, _, _ in Formatter().parse(template) if name} <= names
+        assert not template.endswith(".")
+    assert error.title and error.help_template

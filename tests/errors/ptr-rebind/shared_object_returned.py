@@ -1,0 +1,10 @@
+from __future__ import annotations
+
+from prism.lang import block, prism, ptr, requires, shared, thread
+
+
+@prism("device")
+@requires(block[1], thread[32])
+def case() -> ptr(int) @ block[1]:
+    buffer: shared(int[32]) @ block[1]
+    return buffer  # error: ptr-rebind

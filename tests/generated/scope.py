@@ -1,0 +1,163 @@
+"""What a derivation knows at one place of the program that it writes: the code's perspective, and the names in scope."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
+
+from prism.lang.perspective import BLOCK, GRID, THREAD, Level, Perspective
+
+T = TypeVar("T")
+INTEGERS = ("int32", "uint32", "int64")
+BITS = {"int32": 32, "uint32": 32, "int64": 64}
+
+
+class Choices(Protocol):
+    """Where a derivation's choices come from: a seed, or Hypothesis, which can then shrink them."""
+
+    def number(self, low: int, high: int) -> int:
+        """Return a number, both ends included."""
+
+
+class Seeded:
+    """Choices from a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+
+    def number(self, low: int, high: int) -> int:
+        """Return a number, both ends included."""
+        return self.random.randint(low, high)
+
+
+def pick(choices: Choices, options: Sequence[T]) -> T:
+    """Return one of the options."""
+    return options[choices.number(0, len(options) - 1)]
+
+
+@dataclass(frozen=True)
+class Value:
+    """A scalar in scope; `fixed` ones are never assigned; `natural` ones are never negative."""
+
+    name: str
+    type: str
+    place: Perspective
+    fixed: bool = False
+    natural: bool = False
+
+
+@dataclass(frozen=True)
+class Local:
+    """A local array in scope."""
+
+    name: str
+    type: str
+    place: Perspective
+    length: int
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Memory in scope: `size` elements for each unit of `place`. `plain`: its elements lie side by side.
+
+    `tally` memory is only ever added to, atomically; `root` is the object behind a view.
+    """
+
+    name: str
+    type: str
+    place: Perspective
+    size: int
+    root: str
+    const: bool = False
+    shared: bool = False
+    plain: bool = True
+    tally: bool = False
+
+
+@dataclass(frozen=True)
+class Scope:
+    """One place of the program. `threads`: those of a block at the launch; `entry`: those guaranteed to a unit of the code."""
+
+    code: Perspective
+    entry: int
+    threads: int
+    blocks: int
+    cluster: int
+    whole: bool = True
+    values: tuple[Value, ...] = ()
+    locals: tuple[Local, ...] = ()
+    memories: tuple[Memory, ...] = ()
+    loop: bool = False
+    result: tuple[str, Perspective] | None = None
+
+    def add(self, *names: Value | Local | Memory) -> Scope:
+        """Return the scope with more names."""
+        return replace(
+            self,
+            values=(*self.values, *(n for n in names if isinstance(n, Value))),
+            locals=(*self.locals, *(n for n in names if isinstance(n, Local))),
+            memories=(*self.memories, *(n for n in names if isinstance(n, Memory))),
+        )
+
+    def without(self, memory: Memory) -> Scope:
+        """Return the scope in which some memory goes by another name, or is not to be touched."""
+        return replace(self, memories=tuple(m for m in self.memories if m.name != memory.name))
+
+    def narrow(self, unit: Perspective) -> Scope:
+        """Return the scope inside a group or arm: jumps may not leave it."""
+        if unit.level == Level.BLOCK:
+            return replace(self, code=unit, cluster=unit.size, loop=False, result=None)
+        return replace(self, code=unit, entry=unit.size, whole=False, loop=False, result=None)
+
+    def arm(self, unit: Perspective) -> Scope:
+        """Return the scope inside an arm, where parts that other arms may share are not touched.
+
+        The compiler refuses some programs without a race here: it does not compare which units two arms are of.
+        """
+        kept = (m for m in self.memories if m.const or m.tally or m.place.level > Level.THREAD or m.place <= unit)
+        return replace(self.narrow(unit), memories=tuple(kept))
+
+    def bounded(self) -> Scope:
+        """Return the scope inside a partition or claim: jumps may not leave it."""
+        return replace(self, loop=False, result=None)
+
+    def count(self, unit: Perspective) -> int:
+        """How many units one unit of the code has at the launch."""
+        blocks = {Level.GRID: self.blocks, Level.BLOCK: self.code.size, Level.THREAD: 1}[self.code.level]
+        if unit.level == Level.BLOCK:
+            return blocks // unit.size
+        threads = self.code.size if self.code.level == Level.THREAD else blocks * self.threads
+        return 1 if unit.level == Level.GRID else threads // unit.size
+
+    def units(self) -> list[Perspective]:
+        """Return the perspectives that can be counted, grouped and declared here, the code's own first."""
+        found = [self.code]
+        if self.code == GRID:
+            found += [Perspective(Level.BLOCK, n) for n in (self.cluster, 1) if self.cluster % n == 0]
+        elif self.code.level == Level.BLOCK:
+            found += [BLOCK]
+        sizes = [n for n in (1, 2, 4, 8, 16, 32, 48, 64, 96, 128) if self.entry % n == 0]
+        found += [Perspective(Level.THREAD, n) for n in sizes]
+        return list(dict.fromkeys(found))
+
+    def splits(self, choices: Choices, arms: int, step: int = 1) -> list[int]:
+        """Return sizes, multiples of `step`, for the arms of a split of the threads (R3, R4)."""
+        sizes: list[int] = []
+        for _ in range(arms):
+            first = sum(sizes)
+            fits = [
+                n for n in (1, 2, 4, 8, 16, 32, 64, 96, 128, 192)
+                if n % step == 0 and first + n <= self.entry and first % n == 0 and (self.whole or self.entry % n == 0)
+            ]  # fmt: skip
+            if not fits:
+                break
+            sizes.append(pick(choices, fits))
+        return sizes
+
+    def readable(self, memory: Memory, place: Perspective) -> bool:
+        """Whether a load from this memory is one value for each unit of `place` (R7, R19)."""
+        if memory.tally or not place <= memory.place:
+            return False
+        return memory.const or (memory.shared and self.code <= BLOCK) or (place == THREAD and memory.place <= BLOCK)

@@ -1,0 +1,31 @@
+"""The checker's time grows with the program's length, not faster."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from prism.lang.check import check
+from tests.generated.long import long
+from tests.generated.programs import loaded
+
+
+def seconds(lines: int) -> float:
+    """Return the processor's time that checking a kernel of so many lines takes."""
+    with loaded(long(lines)) as names:
+        start = time.process_time()
+        check(names["kernel"])
+        return time.process_time() - start
+
+
+def test_checking_is_linear() -> None:
+    short, full = seconds(1_250), seconds(5_000)
+    assert full <= 2.5
+    assert full <= 8 * short + 0.2, f"four times the lines take {full / short:.1f} times as long"
+
+
+@pytest.mark.slow
+@pytest.mark.fuzz
+def test_twenty_thousand_lines() -> None:
+    assert seconds(20_000) <= 10

@@ -1,0 +1,227 @@
+"""Kernels that use intrinsics, each with arguments and what NumPy makes of them: for the reference machine and the GPU."""
+
+# ruff: noqa: F821 - locals that are declared, and not yet assigned
+
+from __future__ import annotations
+
+import numpy as np
+
+from prism.lang import (
+    __float_as_uint,
+    atomic_add,
+    atomic_compare_exchange,
+    atomic_exchange,
+    atomic_max,
+    atomic_sub,
+    bitcast,
+    block,
+    const,
+    elect,
+    exp,
+    fma,
+    grid,
+    grid_dependency_launch,
+    grid_dependency_wait,
+    group,
+    half,
+    id,
+    intrinsic,
+    ldmatrix,
+    load_vector,
+    match_any,
+    mma_m16n8k8_tf32,
+    mma_m16n8k16_f16,
+    partition,
+    popcount,
+    prism,
+    ptr,
+    requires,
+    shared,
+    stmatrix,
+    store_vector,
+    thread,
+    uint32,
+    vector,
+    warp_max,
+)
+
+RNG = np.random.default_rng(5)
+
+
+def tf32(x):
+    """What the tensor cores read of a float: its first 19 bits."""
+    return (x.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32).astype(np.float64)
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[32])
+def paper_mma(a: ptr(const(float)) @ grid[1], b: ptr(const(float)) @ grid[1], c: ptr(float) @ grid[1]):
+    with partition(c, thread[1]) as out:
+        with group(thread[32]):
+            ra: uint32[4] @ thread[1]
+            rb: uint32[2] @ thread[1]
+            rc: float[4] @ thread[1] = {0}
+            g: int @ thread[1] = id() / 4
+            t: int @ thread[1] = id() % 4
+            ra[0] = __float_as_uint(a[g * 8 + t])
+            ra[1] = __float_as_uint(a[(g + 8) * 8 + t])
+            ra[2] = __float_as_uint(a[g * 8 + t + 4])
+            ra[3] = __float_as_uint(a[(g + 8) * 8 + t + 4])
+            rb[0] = __float_as_uint(b[t * 8 + g])
+            rb[1] = __float_as_uint(b[(t + 4) * 8 + g])
+            intrinsic.mma(
+                ra[0], ra[1], ra[2], ra[3], rb[0], rb[1], rc[0], rc[1], rc[2], rc[3], out=[rc[0], rc[1], rc[2], rc[3]]
+            )
+            mma_m16n8k8_tf32(ra, rb, rc)
+            with group(thread[1]):
+                out[g * 8 + 2 * t] = rc[0]
+                out[g * 8 + 2 * t + 1] = rc[1]
+                out[(g + 8) * 8 + 2 * t] = rc[2]
+                out[(g + 8) * 8 + 2 * t + 1] = rc[3]
+
+
+def case_paper_mma():
+    a, b = RNG.normal(size=(16, 8)).astype(np.float32), RNG.normal(size=(8, 8)).astype(np.float32)
+    return paper_mma, (1, 32), [a, b, np.zeros((16, 8), np.float32)], {2: 2 * tf32(a) @ tf32(b)}, 1e-5
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[32])
+def staged_mma(a: ptr(const(half)) @ grid[1], b: ptr(const(half)) @ grid[1], c: ptr(float) @ grid[1]):
+    with partition(c, block[1]) as c_block:
+        with group(block[1]):
+            sa: shared(half[256], align=16)
+            sb: shared(half[128], align=16)
+            lane: int @ thread[1] = id()
+            with partition(sa, thread[1], id() * 8) as ta:
+                with group(thread[1]):
+                    for i in range(0, 8):
+                        ta[i] = a[lane * 8 + i]
+            with partition(sb, thread[1], id() * 4) as tb:
+                with group(thread[1]):
+                    for i in range(0, 4):
+                        tb[i] = b[lane * 4 + i]
+            acc: float[2][4] @ thread[1]
+            with group(thread[32]):
+                fa: uint32[4] @ thread[1]
+                fb: uint32[2] @ thread[1]
+                ldmatrix(sa[(lane % 16) * 16 + lane / 16 * 8], fa)
+                ldmatrix(sb[(lane % 16) * 8], fb, trans=True)
+                for k in range(0, 2):
+                    with group(thread[1]):
+                        for i in range(0, 4):
+                            acc[k][i] = float(k)
+                    mma_m16n8k16_f16(fa, fb, acc[k])
+            with partition(c_block, thread[1]) as out:
+                with group(thread[1]):
+                    for k in range(0, 2):
+                        for i in range(0, 4):
+                            out[k * 128 + (lane / 4 + i / 2 * 8) * 8 + lane % 4 * 2 + i % 2] = acc[k][i]
+
+
+def case_staged_mma():
+    a, b = RNG.normal(size=(16, 16)).astype(np.float16), RNG.normal(size=(16, 8)).astype(np.float16)
+    want = a.astype(np.float64) @ b.astype(np.float64)
+    return staged_mma, (1, 32), [a, b, np.zeros((2, 16, 8), np.float32)], {2: np.stack([want, want + 1])}, 1e-5
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[32])
+def transpose_8x8(x: ptr(const(half)) @ grid[1], y: ptr(half) @ grid[1]):
+    with partition(y, block[1]) as y_block:
+        with group(block[1]):
+            s: shared(half[128], align=16)
+            lane: int @ thread[1] = id()
+            with partition(s, thread[1], id() * 2) as mine:
+                with group(thread[1]):
+                    for i in range(0, 2):
+                        mine[i] = x[lane * 2 + i]
+            r: uint32[1] @ thread[1]
+            with group(thread[32]):
+                ldmatrix(s[lane % 8 * 8], r, trans=True)
+            with partition(s, thread[32]) as w:
+                with group(thread[32]):
+                    stmatrix(w[64 + lane % 8 * 8], r)
+            with partition(y_block, thread[1]) as out:
+                with group(thread[1]):
+                    for i in range(0, 2):
+                        out[lane * 2 + i] = s[64 + lane * 2 + i]
+
+
+def case_transpose_8x8():
+    x = RNG.normal(size=(8, 8)).astype(np.float16)
+    return transpose_8x8, (1, 32), [x, np.zeros((8, 8), np.float16)], {1: x.T}, 0
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+def counters(x: ptr(const(int)) @ grid[1], c: ptr(int) @ grid[1], u: ptr(uint32) @ grid[1]):
+    with partition(c, block[1]) as c_block:
+        with group(block[1]):
+            s: shared(int[64])
+            lane: int @ thread[1] = id()
+            with partition(s, thread[1], id()) as own:
+                with group(thread[1]):
+                    own[0] = 0
+            with group(thread[1]):
+                v: int = x[lane]
+                atomic_add(s[v % 2], v, scope="block")
+                atomic_max(c_block[0], v, order="acq_rel", scope="system")
+                atomic_sub(c_block[1], v)
+                old: uint32 = atomic_exchange(u[0], uint32(v))
+                got: uint32 = atomic_compare_exchange(u[1], uint32(0), uint32(7))
+            with partition(c_block, thread[1], 2 + id()) as mine:
+                with group(thread[1]):
+                    if lane < 2:
+                        mine[0] = s[lane]
+
+
+def case_counters():
+    x = RNG.integers(0, 100, 64).astype(np.int32)
+    c = np.array([x.max(), -x.sum(), x[x % 2 == 0].sum(), x[x % 2 == 1].sum()], np.int32)
+    return counters, (1, 64), [x, np.zeros(4, np.int32), np.zeros(2, np.uint32)], {1: c}, 0
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[32])
+def scalars(x: ptr(const(float)) @ grid[1], y: ptr(float) @ grid[1], n: ptr(int) @ grid[1]):
+    grid_dependency_wait()
+    with partition(y, thread[1], id()) as out:
+        with partition(n, thread[1], id()) as count:
+            with group(thread[32]):
+                value: float @ thread[1] = x[id()]
+                same: uint32 @ thread[1] = match_any(int(value))
+                most: int @ thread[32] = warp_max(int(value))
+                first: bool @ thread[1] = elect()
+                with group(thread[1]):
+                    out[0] = fma(exp(value), 2.0, bitcast(bitcast(value, uint32), float))
+                    count[0] = popcount(same) * 100 + most + (1000 if first else 0) * 0
+    grid_dependency_launch()
+
+
+def case_scalars():
+    x = RNG.integers(0, 9, 32).astype(np.float32)
+    n = np.array([(x == v).sum() * 100 + x.max() for v in x], np.int32)
+    return scalars, (1, 32), [x, np.zeros(32, np.float32), np.zeros(32, np.int32)], {1: 2 * np.exp(x) + x, 2: n}, 1e-5
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[32])
+def hinted(x: ptr(const(float)) @ grid[1], y: ptr(float) @ grid[1]):
+    lane: int @ thread[1] = id()
+    with partition(y, thread[1], id() * 8) as out:
+        with group(thread[1]):
+            v: vector(float, 4) = load_vector(x[lane * 8], 4, cache="no_allocate")
+            w: vector(float, 4) = load_vector(x[lane * 8 + 4], 4, cache="streaming")
+            store_vector(out[0], v, cache="streaming")
+            store_vector(out[4], w, cache="no_allocate")
+
+
+def case_hinted():
+    x = RNG.normal(size=256).astype(np.float32)
+    return hinted, (1, 32), [x, np.zeros(256, np.float32)], {1: x}, 0
+
+
+CASES = {f.__name__.removeprefix("case_"): f for f in (
+    case_paper_mma, case_staged_mma, case_transpose_8x8, case_counters, case_scalars, case_hinted,
+)}  # fmt: skip

@@ -1,0 +1,149 @@
+"""Fragments: where every element is, as the PTX ISA's figures say; products as a plain loop gives them."""
+
+import numpy as np
+import pytest
+
+from prism.lang.intrinsics import TABLE, Binding
+from prism.lang.intrinsics.matrix import SHAPES, places
+from prism.lang.types import BFLOAT16, FLOAT16, FLOAT32, UINT8
+
+RNG = np.random.default_rng(11)
+
+
+def element(shape, operand, lane, r, j):
+    """Row and column of element j of register r, spelled out shape by shape as the ISA does (9.7.14.5)."""
+    g, t = lane >> 2, lane & 3
+    if operand == "c":
+        return g + (8 if r >= 2 else 0), t * 2 + (r & 1)
+    p = shape.per_register
+    if operand == "b":
+        return t * p + j + 4 * p * r, g
+    if shape.m == 8:
+        return g, t
+    return g + (8 if r % 2 else 0), t * p + j + 4 * p * (r // 2)
+
+
+def encode(values, kind):
+    """Whole numbers as registers of this kind, packed along the last axis."""
+    match kind:
+        case "f64":
+            return values[..., 0].astype(np.float64)
+        case "tf32":
+            return values[..., 0].astype(np.float32).view(np.uint32)
+        case "f16":
+            raw = values.astype(np.float16).view(np.uint16)
+        case "bf16":
+            raw = (values.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+        case "e4m3" | "e5m2":
+            exact = {0: 0, 1: 0x38, 2: 0x40, 3: 0x44} if kind == "e4m3" else {0: 0, 1: 0x3C, 2: 0x40, 3: 0x42}
+            raw = np.array([exact[abs(v)] | (0x80 if v < 0 else 0) for v in values.ravel()], np.uint8).reshape(
+                values.shape
+            )
+        case _:
+            raw = values.astype(np.int8 if kind == "s8" else np.uint8)
+    return np.ascontiguousarray(raw).view(np.uint32)[..., 0]
+
+
+def fragments(shape, operand, tile):
+    """A tile's registers, lane by lane."""
+    count = dict(zip("abc", shape.registers, strict=True))[operand]
+    width = 1 if operand == "c" else shape.per_register
+    found = np.zeros((32, count, width), tile.dtype)
+    for lane in range(32):
+        for r in range(count):
+            for j in range(width):
+                found[lane, r, j] = tile[element(shape, operand, lane, r, j)]
+    return found
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+def test_products(shape):
+    low = 0 if shape.kind == "u8" else -3
+    a = RNG.integers(low, 4, (2, shape.m, shape.k))
+    b = RNG.integers(low, 4, (2, shape.k, shape.n))
+    c = RNG.integers(-100, 100, (2, shape.m, shape.n))
+    x = np.stack([encode(fragments(shape, "a", tile), shape.kind) for tile in a])
+    y = np.stack([encode(fragments(shape, "b", tile), shape.kind) for tile in b])
+    z = np.stack([fragments(shape, "c", tile)[..., 0] for tile in c]).astype(shape.accumulator.numpy)
+    TABLE[f"mma_{shape.name}"].meaning(Binding(None), x, y, z)
+    for warp in range(2):
+        want = c[warp].copy()
+        for i in range(shape.m):
+            for j in range(shape.n):
+                want[i, j] += sum(int(a[warp, i, k]) * int(b[warp, k, j]) for k in range(shape.k))
+        assert (z[warp] == fragments(shape, "c", want)[..., 0]).all()
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+def test_every_element_has_one_place(shape):
+    for operand, extent in (("a", (shape.m, shape.k)), ("b", (shape.k, shape.n)), ("c", (shape.m, shape.n))):
+        rows, columns = places(shape, operand)
+        seen = np.zeros(extent, int)
+        np.add.at(seen, (rows, columns), 1)
+        assert (seen == 1).all()
+
+
+def test_tf32_is_truncated():
+    shape = next(s for s in SHAPES if s.name == "m16n8k8_tf32")
+    one = np.float32(1 + 2**-10 + 2**-11).view(np.uint32)
+    a, b = np.full((1, 32, 4), one), np.full((1, 32, 2), np.float32(1).view(np.uint32))
+    c = np.zeros((1, 32, 4), np.float32)
+    TABLE["mma_m16n8k8_tf32"].meaning(Binding(None), a, b, c)
+    assert shape.k * (1 + 2**-10) == c[0, 0, 0] and (c == c[0, 0, 0]).all()
+
+
+def test_the_form_of_the_paper_is_the_same_product():
+    operands = [RNG.integers(0, 2**32, (2, 32), dtype=np.uint64).astype(np.uint32) & 0xBFFFFFFF for _ in range(6)]
+    accumulators = [RNG.normal(size=(2, 32)).astype(np.float32) for _ in range(4)]
+    for kind, name in (("tf32", "m16n8k8_tf32"), ("f16", "m16n8k16_f16"), ("bf16", "m16n8k16_bf16")):
+        d = TABLE["mma"].meaning(Binding(None, {"kind": kind}), *operands, *accumulators)
+        c = np.stack(accumulators, axis=-1)
+        TABLE[f"mma_{name}"].meaning(Binding(None), np.stack(operands[:4], -1), np.stack(operands[4:], -1), c)
+        assert np.array_equal(d, c, equal_nan=True)
+
+
+class Shared:
+    """Shared memory: a reference is an array of element indices."""
+
+    def __init__(self, cells):
+        self.cells, self.per_row = cells, None
+
+    def require(self, reference, space):
+        assert space == "shared"
+
+    def align(self, reference, elements, where=None):
+        assert (reference[where] % elements == 0).all()
+
+    def load(self, reference, offset=0, atomic=False, where=None):
+        found = np.zeros(len(reference), self.cells.dtype)
+        found[where] = self.cells[reference[where] + offset]
+        return found
+
+    def store(self, reference, value, offset=0, atomic=False, where=None):
+        self.cells[reference[where] + offset] = value[where]
+
+
+@pytest.mark.parametrize("trans", [False, True])
+@pytest.mark.parametrize("count", [1, 2, 4])
+@pytest.mark.parametrize("scalar", [FLOAT16, BFLOAT16, FLOAT32, UINT8], ids=str)
+def test_matrices_to_registers_and_back(scalar, count, trans):
+    if trans and scalar.bits != 16:
+        assert "16-bit" in TABLE["ldmatrix"].problem(Binding(scalar, {"trans": True}))
+        return
+    bits = RNG.integers(0, 2**14, (2, count, 8, 8)).astype(np.uint16)  # no NaN in any type
+    held = (bits.astype(np.uint32) << 16).view(np.float32) if scalar == BFLOAT16 else bits.view(scalar.numpy)
+    memory, per_row = Shared(held.ravel().copy()), 16 // scalar.bytes
+    lanes = np.arange(64)
+    rows = np.minimum((lanes // 32 * count * 8 + lanes % 32), 2 * count * 8 - 1) * per_row
+    registers = np.zeros((64, count), np.uint32)
+    binding = Binding(scalar, {"trans": trans}, {"registers": count})
+    TABLE["ldmatrix"].meaning(binding, memory, rows, registers)
+    for lane in lanes:
+        g, t = lane % 32 >> 2, lane & 3
+        for r in range(count):
+            tile = bits[lane // 32, r]
+            low, high = (tile[2 * t, g], tile[2 * t + 1, g]) if trans else (tile[g, 2 * t], tile[g, 2 * t + 1])
+            assert registers[lane, r] == int(low) | int(high) << 16
+    before, memory.cells = memory.cells, np.zeros_like(memory.cells)
+    TABLE["stmatrix"].meaning(binding, memory, rows, registers)
+    assert memory.cells.tobytes() == before.tobytes()

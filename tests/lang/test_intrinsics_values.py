@@ -1,0 +1,204 @@
+"""What the elementwise intrinsics and the collectives mean is what a plain loop over Python's numbers says."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from prism.lang.intrinsics import TABLE, Binding
+from prism.lang.intrinsics.packed import from_float, to_float
+from prism.lang.types import (
+    BFLOAT16,
+    FLOAT16,
+    FLOAT32,
+    FLOAT64,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    SCALARS,
+    UINT8,
+    UINT16,
+    UINT32,
+    UINT64,
+)
+
+INTEGERS = (INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64)
+RNG = np.random.default_rng(7)
+WORDS = RNG.integers(0, 2**32, (3, 200), dtype=np.uint64).astype(np.uint32)
+
+
+def means(name, *operands, scalar=None, **statics):
+    return TABLE[name].meaning(Binding(scalar, statics), *operands)
+
+
+PLAIN = {
+    "exp": math.exp, "exp2": lambda x: 2.0**x, "log": math.log, "log2": math.log2, "sqrt": math.sqrt,
+    "rsqrt": lambda x: 1 / math.sqrt(x), "sin": math.sin, "cos": math.cos, "tanh": math.tanh, "floor": math.floor,
+    "ceil": math.ceil, "round_": round, "trunc": math.trunc, "reciprocal": lambda x: 1 / x,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("scalar", [FLOAT16, BFLOAT16, FLOAT32, FLOAT64], ids=str)
+@pytest.mark.parametrize("name", [*PLAIN, *(f"fast_{n}" for n in PLAIN if f"fast_{n}" in TABLE)])
+def test_special_functions(name, scalar):
+    if not TABLE[name].allows(scalar):
+        assert scalar != FLOAT32
+        return
+    held = np.float32 if scalar == BFLOAT16 else scalar.numpy
+    x = np.concatenate([RNG.uniform(0.01, 5, 200), [0.5, 1.5, 2.5, 1, 2]]).astype(held)
+    x = to_float(from_float(x, "bf16"), "bf16") if scalar == BFLOAT16 else x
+    result = means(name, x, scalar=scalar)
+    assert result.dtype == x.dtype
+    ulp = {FLOAT16: 2.0**-10, BFLOAT16: 2.0**-7, FLOAT32: 2.0**-22, FLOAT64: 2.0**-51}[scalar]
+    for got, given in zip(result, x, strict=True):
+        want = PLAIN[name.removeprefix("fast_")](float(given))
+        assert abs(float(got) - want) <= ulp * max(abs(want), 2.0**-14 if scalar.short else 0), (got, want)
+
+
+def test_special_values_raise_no_warning():
+    x = np.array([-1, 0, np.inf, np.nan, 1e30], np.float32)
+    assert np.isnan(means("log", x, scalar=FLOAT32)[0]) and means("exp", x, scalar=FLOAT32)[4] == np.inf
+    assert means("is_nan", x, scalar=FLOAT32).tolist() == [False, False, False, True, False]
+    assert means("is_finite", x, scalar=FLOAT32).tolist() == [True, True, False, False, True]
+    assert means("sign_bit", np.array([-0.0, 0.0, -2], np.float64), scalar=FLOAT64).tolist() == [True, False, True]
+    assert means("pow", np.float32(2), np.float32(10), scalar=FLOAT32) == 1024
+    assert means("fast_divide", np.float32(6), np.float32(3), scalar=FLOAT32) == 2
+
+
+@pytest.mark.parametrize("scalar", [FLOAT32, FLOAT64], ids=str)
+def test_fma_rounds_once(scalar):
+    kind = np.dtype(scalar.numpy).type
+    a, b = (RNG.uniform(-2, 2, 3000).astype(kind) for _ in range(2))
+    exponents = RNG.integers(-60, 3, 3000)
+    c = np.where(RNG.random(3000) < 0.5, -(a * b), np.ldexp(RNG.uniform(-2, 2, 3000), exponents)).astype(kind)
+    result = means("fma", a, b, c, scalar=scalar)
+    for k in range(3000):
+        exact = Fraction(float(a[k])) * Fraction(float(b[k])) + Fraction(float(c[k]))
+        error = abs(Fraction(float(result[k])) - exact)
+        for other in (np.nextafter(result[k], kind(np.inf)), np.nextafter(result[k], kind(-np.inf))):
+            assert error <= abs(Fraction(float(other)) - exact)
+
+
+@pytest.mark.parametrize("scalar", INTEGERS, ids=str)
+def test_counting_bits(scalar):
+    info = np.iinfo(scalar.numpy)
+    x = np.array([0, 1, 2, info.max, info.min, *RNG.integers(info.min, info.max, 50, dtype=scalar.numpy)], scalar.numpy)
+    for k, value in enumerate(x):
+        bits = int(value) & ((1 << scalar.bits) - 1)
+        text = format(bits, f"0{scalar.bits}b")
+        assert means("popcount", x, scalar=scalar)[k] == text.count("1")
+        assert means("clz", x, scalar=scalar)[k] == scalar.bits - bits.bit_length()
+        assert means("first_set", x, scalar=scalar)[k] == (len(text) - text.rindex("1") if bits else 0)
+        turned = int(means("reverse_bits", x, scalar=scalar)[k]) & ((1 << scalar.bits) - 1)
+        assert turned == int(text[::-1], 2)
+
+
+def test_permuting_bytes():
+    a, b, c = WORDS
+    permuted, shifted = means("byte_permute", a, b, c), means("funnel_shift_left", a, b, c)
+    for k in range(len(a)):
+        both = [*int(a[k]).to_bytes(4, "little"), *int(b[k]).to_bytes(4, "little")]
+        picked = bytes(both[int(c[k]) >> 4 * n & 7] for n in range(4))
+        assert int(permuted[k]) == int.from_bytes(picked, "little")
+        wide = (int(b[k]) << 32 | int(a[k])) << (int(c[k]) & 31)
+        assert int(shifted[k]) == wide >> 32 & 0xFFFFFFFF
+
+
+def test_reinterpreting():
+    x = RNG.normal(size=10).astype(np.float32)
+    assert (means("bitcast", x, scalar=FLOAT32, to=UINT32) == x.view(np.uint32)).all()
+    assert (means("float_as_uint", x) == x.view(np.uint32)).all()
+    assert (means("uint_as_float", x.view(np.uint32)) == x).all()
+    assert (means("float_as_int", x) == x.view(np.int32)).all() and (means("int_as_float", x.view(np.int32)) == x).all()
+    brain = means("bitcast", np.uint16(0x3F80), scalar=UINT16, to=BFLOAT16)
+    assert brain == 1 and means("bitcast", np.float32(1), scalar=BFLOAT16, to=UINT16) == 0x3F80
+    assert "64 bits" in TABLE["bitcast"].problem(Binding(INT64, {"to": FLOAT32}))
+
+
+def parts(word, bits, signed):
+    found = [int(word) >> at & (1 << bits) - 1 for at in range(0, 32, bits)]
+    return [v - (1 << bits) if signed and v >> bits - 1 else v for v in found]
+
+
+@pytest.mark.parametrize("scalar", [INT32, UINT32], ids=str)
+def test_dot_products(scalar):
+    a, b, c = (w.view(scalar.numpy) for w in WORDS)
+    signed = scalar == INT32
+    for name, bits, at in (("dp4a", 8, 0), ("dp2a_lo", 16, 0), ("dp2a_hi", 16, 2)):
+        result = means(name, a, b, c, scalar=scalar)
+        assert result.dtype == np.dtype(scalar.numpy)
+        for k in range(len(a)):
+            x, y = parts(WORDS[0][k], bits, signed), parts(WORDS[1][k], 8, signed)[at:]
+            want = int(c[k]) + sum(p * q for p, q in zip(x, y, strict=False))
+            assert int(result[k]) & 0xFFFFFFFF == want & 0xFFFFFFFF
+
+
+def test_packed_integers():
+    a, b, _ = WORDS
+    for name, function, signed in (
+        ("add_u16x2", lambda x, y: x + y, False), ("min_s16x2", min, True), ("max_s16x2", max, True),
+        ("min_u16x2", min, False), ("max_u16x2", max, False),
+    ):  # fmt: skip
+        result = means(name, a, b)
+        for k in range(len(a)):
+            want = [
+                function(x, y) & 0xFFFF for x, y in zip(parts(a[k], 16, signed), parts(b[k], 16, signed), strict=True)
+            ]
+            assert parts(result[k], 16, False) == want
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16"])
+def test_packed_floats(kind):
+    x = RNG.normal(size=(3, 2, 500))
+    words = [means(f"pack_{kind}x2", *pair.astype(np.float32)) for pair in x]
+    values = [[means(f"unpack_{kind}x2", w, part=p).astype(float) for p in (0, 1)] for w in words]
+    for name, count, function in (
+        ("add", 2, np.add),
+        ("mul", 2, np.multiply),
+        ("min", 2, np.minimum),
+        ("max", 2, np.maximum),
+    ):
+        result = means(f"{name}_{kind}x2", *words[:count])
+        for part in (0, 1):
+            exact = function(values[0][part], values[1][part])
+            assert (means(f"unpack_{kind}x2", result, part=part) == to_float(from_float(exact, kind), kind)).all()
+    result, epsilon = means(f"fma_{kind}x2", *words), 2.0 ** (-10 if kind == "f16" else -7)
+    for part in (0, 1):
+        exact = values[0][part] * values[1][part] + values[2][part]
+        assert (abs(means(f"unpack_{kind}x2", result, part=part) - exact) <= epsilon * np.abs(exact) / 2 + 1e-7).all()
+
+
+@pytest.mark.parametrize("scalar", [INT32, UINT32], ids=str)
+def test_reductions_of_a_warp(scalar):
+    value = WORDS[0][:64].view(scalar.numpy).reshape(2, 32)
+    for name, function in (
+        ("warp_min", min), ("warp_max", max), ("warp_and", lambda a, b: a & b), ("warp_or", lambda a, b: a | b),
+        ("warp_xor", lambda a, b: a ^ b),
+    ):  # fmt: skip
+        result = means(name, value, scalar=scalar)
+        assert result.shape == (2, 32) and result.dtype == value.dtype
+        for warp in range(2):
+            want = int(value[warp, 0])
+            for lane in range(1, 32):
+                want = function(want, int(value[warp, lane]))
+            assert (result[warp] == want).all()
+
+
+@pytest.mark.parametrize("scalar", SCALARS.values(), ids=str)
+def test_matching(scalar):
+    held = np.float32 if scalar == BFLOAT16 else scalar.numpy
+    value = RNG.integers(0, 4, (3, 32)).astype(held)
+    value[1] = value[1, 0]
+    matched, same = means("match_any", value, scalar=scalar), means("match_all", value, scalar=scalar)
+    for warp in range(3):
+        for lane in range(32):
+            assert matched[warp, lane] == sum(
+                1 << other for other in range(32) if value[warp, other] == value[warp, lane]
+            )
+        assert (same[warp] == (warp == 1)).all()
+
+
+def test_one_lane_is_elected():
+    assert means("elect").sum() == 1
