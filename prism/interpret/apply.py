@@ -101,22 +101,23 @@ def _collective(scope: Scope, node: Apply, binding: Binding) -> Eval:
     def evaluate(frame: Frame) -> Any:
         threads = frame.block.machine.threads
         size = intrinsic.requires.size if intrinsic.requires.level == Level.THREAD else threads
+        whole = threads // size * size  # an arm of a warp may stand in a block of 48 threads
         values = [
-            np.broadcast_to(np.asarray(operand(frame), dtype), (threads,)).reshape(-1, size)
+            np.broadcast_to(np.asarray(operand(frame), dtype), (threads,))[:whole].reshape(-1, size)
             for operand, dtype in operands
         ]
         if frame.mask is True:
             found = np.asarray(meaning(binding, *values))
             found = np.broadcast_to(found, (threads // size, size, *found.shape[2:]))
             return finish(frame, found.reshape(threads, *found.shape[2:]))
-        rows = frame.mask.reshape(-1, size)
+        rows = frame.mask[:whole].reshape(-1, size)
         units = rows.any(axis=1)
         if (units != rows.all(axis=1)).any():
             raise _divergence(frame, node, rows)
         found = np.asarray(meaning(binding, *[value[units] for value in values]))
-        result = np.zeros((*rows.shape, *found.shape[2:]), found.dtype)
-        result[units] = found
-        return finish(frame, result.reshape(threads, *found.shape[2:]))
+        result = np.zeros((threads, *found.shape[2:]), found.dtype)
+        result[:whole].reshape(*rows.shape, *found.shape[2:])[units] = found
+        return finish(frame, result)
 
     return evaluate
 

@@ -35,9 +35,10 @@ def _barrier(barrier: Barrier) -> Run:
                 f"a barrier of {unit} is beyond the reference machine", barrier.before.span, perspective=unit
             )
         size = machine.threads if unit.level == Level.BLOCK else unit.size
-        members = machine.everyone.reshape(-1, size)
+        whole = machine.threads // size * size  # an arm's size need not divide the block's
+        members = machine.everyone[:whole].reshape(-1, size)
         if frame.mask is not True:
-            here = frame.mask.reshape(-1, size)
+            here = frame.mask[:whole].reshape(-1, size)
             units = here.any(axis=1)
             if (units != here.all(axis=1)).any():
                 raise _missing(frame, barrier, here)

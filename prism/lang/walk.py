@@ -359,9 +359,17 @@ def touch_all(walk: Walk, place: Place, statement: Stmt, state: State) -> State:
             else:
                 touch = make_touch(walk.context, place, env, use)
                 check(walk, touch, before | fresh, None)
-                fresh |= {Pending(touch, len(touch.steps))}
+                if not harmless(walk.context.function, touch):
+                    fresh |= {Pending(touch, len(touch.steps))}
         found[env] = before | fresh
     return found
+
+
+def harmless(function: Function, touch: Touch) -> bool:
+    """Whether nothing after an access can conflict with it: a kernel's read of what nobody writes."""
+    kind = touch.root.type
+    const = touch.root.parameter and isinstance(kind, Pointer) and kind.const
+    return const and function.kind == "global" and not function.may_alias
 
 
 def check(walk: Walk, touch: Touch, pending: frozenset[Pending], guard: Perspective | None) -> None:
@@ -427,7 +435,7 @@ def _call(
     before, fresh = (frozenset().union(*(synced(walk, group, unit, label) for unit in clears)) for group in (before, fresh))
     for place_in_summary, exposed in enumerate(summary.exit):
         touch = call_touch(walk.context, place, env, call, exposed, ("exit", place_in_summary))
-        if touch is not None:
+        if touch is not None and not harmless(walk.context.function, touch):
             since = None if exposed.guard is None else (exposed.guard, label)
             fresh |= {Pending(touch, len(touch.steps), since)}
     return before, fresh

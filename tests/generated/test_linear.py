@@ -1,21 +1,23 @@
-"""The checker's time grows with the program's length, not faster."""
+"""The time of checking, and of placing barriers, grows with the program's length, not faster."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import pytest
 
+import prism
 from prism.lang.check import check
 from tests.generated.long import long
 from tests.generated.programs import loaded
 
 
-def seconds(lines: int) -> float:
-    """Return the processor's time that checking a kernel of so many lines takes."""
+def seconds(lines: int, stage: Callable[..., object] = check) -> float:
+    """Return the processor's time that checking a kernel of so many lines takes; `prism.check` places its barriers too."""
     with loaded(long(lines)) as names:
         start = time.process_time()
-        check(names["kernel"])
+        stage(names["kernel"])
         return time.process_time() - start
 
 
@@ -25,7 +27,12 @@ def test_checking_is_linear() -> None:
     assert full <= 8 * short + 0.2, f"four times the lines take {full / short:.1f} times as long"
 
 
-@pytest.mark.slow
+def test_placing_barriers_is_linear() -> None:
+    short, full = seconds(600, prism.check), seconds(2_400, prism.check)
+    assert full <= 4
+    assert full <= 8 * short + 0.2, f"four times the lines take {full / short:.1f} times as long"
+
+
 @pytest.mark.fuzz
 def test_twenty_thousand_lines() -> None:
     assert seconds(20_000) <= 10

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from prism.lang import surface, tree
 from prism.lang import syntax as s
 from prism.lang.check import annotation
+from prism.lang.check.conversion import coerce
 from prism.lang.check.env import Env, blame, evidence, fail, narrowed, why_here
 from prism.lang.check.expressions import (
     check_expression,
     check_id,
     check_scalar,
     check_value,
-    coerce,
     construct_called,
     visible,
 )
@@ -84,9 +84,10 @@ def check_device_call(env: Env, e: s.Call, kernel: surface.Kernel, target: Persp
     )
     perspective = function.result_perspective or env.code
     if function.pure and arguments:
-        perspective = arguments[0].perspective
+        common = arguments[0].perspective
         for argument in arguments[1:]:
-            perspective = meet(perspective, argument.perspective)
+            common = meet(common, argument.perspective)
+        perspective = common if perspective <= common else perspective  # both hold
     return tree.Call(
         function=function,
         arguments=arguments,
@@ -252,7 +253,9 @@ def shifts(symbol: tree.Symbol) -> bool:
     view = symbol.view
     if view is None:
         return True
-    return len(view.params) == 1 and len(view.index) == 1 and shift(view.index[0], view.params[0]) and shifts(view.source)
+    return (
+        len(view.params) == 1 and len(view.index) == 1 and shift(view.index[0], view.params[0]) and shifts(view.source)
+    )
 
 
 def shift(e: tree.Expr, param: tree.Symbol) -> bool:

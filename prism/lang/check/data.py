@@ -8,6 +8,7 @@ from prism.lang.check import annotation
 from prism.lang.check.env import Env, Step, blame, declared, evidence, fail, narrowed, why_here
 from prism.lang.check.expressions import check_index, visible
 from prism.lang.diagnostics import Span
+from prism.lang.errors import ownership
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import types as errors
 from prism.lang.perspective import Level, Perspective
@@ -92,13 +93,13 @@ def check_partition(env: Env, st: s.Partition) -> tree.Stmt:
     unit = annotation.place(st.unit)
     if not isinstance(source.type, Pointer):
         fail(
-            rules.PartitionSource(
+            ownership.PartitionSource(
                 span=st.source.span, name=source.name, type=str(source.type), labels=(declared(source),)
             )
         )
     if not owners_present(env, source):
         fail(
-            rules.PartitionOwners(
+            ownership.PartitionOwners(
                 span=st.source.span,
                 name=source.name,
                 place=source.perspective,
@@ -109,7 +110,7 @@ def check_partition(env: Env, st: s.Partition) -> tree.Stmt:
         )
     if not (unit <= source.perspective and unit <= env.code and env.bound.allows(unit)):
         fail(
-            rules.PartitionUnit(
+            ownership.PartitionUnit(
                 span=st.unit.span,
                 name=source.name,
                 place=source.perspective,
@@ -118,7 +119,7 @@ def check_partition(env: Env, st: s.Partition) -> tree.Stmt:
                 labels=(declared(source),),
             )
         )
-    view = make_view(env, source, unit, st.offset, races_of(st), rules.PartitionOffset)
+    view = make_view(env, source, unit, st.offset, races_of(st), ownership.PartitionOffset)
     symbol = tree.Symbol(st.name, element_pointer(source), unit, st.name_span, view=view)
     inner = env.enter(Step("partition", head(st.span), unit, f"partition({source.name}, {unit})")).bind(symbol)
     env.context.lives[symbol] = (*env.scope, env.context.scopes + 1)  # that of the body, checked next
@@ -156,7 +157,12 @@ def races_of(st: s.Partition) -> str:
 
 
 def make_view(
-    env: Env, source: tree.Symbol, unit: Perspective, offset: s.Expr | None, races: str, error: type[rules.OffsetVaries]
+    env: Env,
+    source: tree.Symbol,
+    unit: Perspective,
+    offset: s.Expr | None,
+    races: str,
+    error: type[ownership.OffsetVaries],
 ) -> tree.View:
     """Return what the new name means. An offset is evaluated once, for each unit; a lambda at each access."""
     assert isinstance(source.type, Pointer)
@@ -192,7 +198,7 @@ def make_view(
     return tree.View(source, unit, params, (index,), (start, value), races)
 
 
-def agree(value: tree.Expr, unit: Perspective, error: type[rules.OffsetVaries]) -> None:
+def agree(value: tree.Expr, unit: Perspective, error: type[ownership.OffsetVaries]) -> None:
     """R7 READ-UP as R20 and R22 use it: an offset is the same for all threads of the unit that the part is for."""
     if unit <= value.perspective:
         return
@@ -208,11 +214,13 @@ def check_claim(env: Env, st: s.Claim) -> tree.Stmt:
     unit = annotation.place(st.unit)
     if not isinstance(source.type, Pointer):
         fail(
-            rules.ClaimSource(span=st.source.span, name=source.name, type=str(source.type), labels=(declared(source),))
+            ownership.ClaimSource(
+                span=st.source.span, name=source.name, type=str(source.type), labels=(declared(source),)
+            )
         )
     if not owners_present(env, source):
         fail(
-            rules.ClaimOwners(
+            ownership.ClaimOwners(
                 span=st.source.span,
                 name=source.name,
                 place=source.perspective,
@@ -223,7 +231,7 @@ def check_claim(env: Env, st: s.Claim) -> tree.Stmt:
         )
     if not (unit <= source.perspective and unit <= env.code and env.bound.entry(unit.level) is not None):
         fail(
-            rules.ClaimUnit(
+            ownership.ClaimUnit(
                 span=st.unit.span,
                 name=source.name,
                 place=source.perspective,
@@ -232,7 +240,7 @@ def check_claim(env: Env, st: s.Claim) -> tree.Stmt:
                 labels=(declared(source),),
             )
         )
-    view = make_view(env, source, unit, st.offset, "check", rules.ClaimOffset)
+    view = make_view(env, source, unit, st.offset, "check", ownership.ClaimOffset)
     symbol = tree.Symbol(st.name, element_pointer(source), unit, st.name_span, view=view)
     step = Step("claim", symbol.span, unit, f"claim({source.name}, {unit})")
     inner = env.enter(step).bind(symbol)

@@ -7,17 +7,18 @@ from typing import assert_never
 
 from prism.lang import surface, tree
 from prism.lang import syntax as s
+from prism.lang.check.conversion import both_integers, common_type, convert, fit, holds
 from prism.lang.check.env import Env, blame, changing, declared, described, evidence, fail, why_here
 from prism.lang.check.purity import touches_memory
 from prism.lang.diagnostics import Label, Span, source_text
 from prism.lang.errors import calls as call_errors
+from prism.lang.errors import ownership
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import types as errors
 from prism.lang.perspective import GRID, THREAD, Perspective, meet
 from prism.lang.types import BOOL, FLOAT32, INT32, INT64, UINT64, Array, Mailbox, Pointer, Scalar, Type, Vector
 
 COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
-INTEGER_ONLY = frozenset({"%", "<<", ">>", "&", "|", "^", "//"})
 
 
 def check_expression(env: Env, e: s.Expr, target: Perspective, want: Type | None = None) -> tree.Expr:  # noqa: C901
@@ -128,20 +129,6 @@ def check_literal(e: s.Literal, want: Type | None) -> tree.Expr:
     fail(errors.LiteralRange(span=e.span, value=str(value), type="any integer type"))
 
 
-def holds(value: int, scalar: Scalar) -> bool:
-    """Whether an integer type can hold a value."""
-    if scalar.kind == "uint":
-        return 0 <= value < 1 << scalar.bits
-    return -(1 << (scalar.bits - 1)) <= value < 1 << (scalar.bits - 1)
-
-
-def fit(value: int, scalar: Scalar, span: Span) -> int:
-    """Return the value, or fail where the type can't hold it."""
-    if not holds(value, scalar):
-        fail(errors.LiteralRange(span=span, value=str(value), type=str(scalar)))
-    return value
-
-
 def check_name(env: Env, e: s.Name) -> tree.Expr:
     """Type a local's use (R21: not one that a partition or claim hides; R23: a claim's name in one arm)."""
     symbol = visible(env, e.name, e.span)
@@ -157,7 +144,7 @@ def visible(env: Env, name: str, span: Span) -> tree.Symbol:
         labels.append(Label(view.span, f"`{now.name}` goes by this name here"))
         now = view
     if now is not symbol:
-        fail(rules.Hidden(span=span, name=name, view=now.name, labels=tuple(labels)))
+        fail(ownership.Hidden(span=span, name=name, view=now.name, labels=tuple(labels)))
     if symbol.view is not None:
         check_claimed(env, symbol, span)
     return symbol
@@ -175,7 +162,7 @@ def check_claimed(env: Env, symbol: tree.Symbol, span: Span) -> None:
     for step in env.path[start + 1 :]:
         if step.kind == "group" and arm is None:
             fail(
-                rules.ClaimGroup(
+                ownership.ClaimGroup(
                     span=span, name=symbol.name, unit=unit, labels=(Label(step.span, "all units run this"),)
                 )
             )
@@ -183,11 +170,11 @@ def check_claimed(env: Env, symbol: tree.Symbol, span: Span) -> None:
             arm = step
             break
     if arm is None:
-        fail(rules.ClaimNoArm(span=span, name=symbol.name, unit=unit, labels=(declared(symbol),)))
+        fail(ownership.ClaimNoArm(span=span, name=symbol.name, unit=unit, labels=(declared(symbol),)))
     first = env.context.claims.setdefault(symbol, arm)
     if first is not arm:
         labels = (Label(first.span, "used by this arm first"), declared(symbol))
-        fail(rules.ClaimTwice(span=span, name=symbol.name, unit=unit, labels=labels))
+        fail(ownership.ClaimTwice(span=span, name=symbol.name, unit=unit, labels=labels))
 
 
 def check_field(env: Env, e: s.Attribute, target: Perspective) -> tree.Expr:
@@ -251,73 +238,6 @@ def check_binary(env: Env, e: s.Binary, target: Perspective, want: Type | None) 
     op = "/" if e.op == "//" else e.op
     return tree.Binary(
         op=op, left=left, right=right, type=BOOL if op in COMPARISONS else common, perspective=perspective, span=e.span
-    )
-
-
-def both_integers(e: s.Binary, left: tree.Expr, right: tree.Expr) -> None:
-    """Shifts and bit operators take integers."""
-    for side in (left, right):
-        if not (isinstance(side.type, Scalar) and side.type.integral):
-            hint = "convert to an integer first: `int(x)`"
-            fail(errors.Operands(span=e.span, op=e.op, left=str(left.type), right=str(right.type), hint=hint))
-
-
-def common_type(e: s.Binary, left: tree.Expr, right: tree.Expr) -> Scalar:
-    """Return the type that both operands take: the wider; float over integer; unsigned at equal width, as in C."""
-    a, b = left.type, right.type
-    assert isinstance(a, Scalar) and isinstance(b, Scalar)
-    if a.kind == "bool" and b.kind == "bool" and e.op in ("==", "!=", "&", "|", "^"):
-        return a
-    if "bool" in (a.kind, b.kind) or e.op == "@":
-        hint = "convert a bool with `int(b)`" if e.op != "@" else "multiply matrices with a library function"
-        fail(errors.Operands(span=e.span, op=e.op, left=str(a), right=str(b), hint=hint))
-    if e.op in INTEGER_ONLY and not (a.integral and b.integral):
-        hint = "divide floats with `/`" if e.op == "//" else "convert to an integer first: `int(x)`"
-        fail(errors.Operands(span=e.span, op=e.op, left=str(a), right=str(b), hint=hint))
-    if a.short and b.short and a != b:
-        hint = "convert one, or both to float: `float(x)`"
-        fail(errors.Operands(span=e.span, op=e.op, left=str(a), right=str(b), hint=hint))
-    if a.kind == "float" or b.kind == "float":
-        return max((t for t in (a, b) if t.kind == "float"), key=lambda t: t.bits)
-    if a.bits != b.bits:
-        return a if a.bits > b.bits else b
-    return a if a.kind == "uint" else b
-
-
-def convert(value: tree.Expr, to: Scalar) -> tree.Expr:
-    """Return the value cast to a scalar type; literals simply take it."""
-    if value.type == to:
-        return value
-    if isinstance(value, tree.Const) and to.kind in ("int", "uint", "float") and not isinstance(value.value, bool):
-        number = float(value.value) if to.kind == "float" else fit(int(value.value), to, value.span)
-        return replace(value, value=number, type=to)
-    return tree.Cast(operand=value, type=to, perspective=value.perspective, span=value.span)
-
-
-def coerce(value: tree.Expr, to: Type, span: Span) -> tree.Expr:
-    """Return the value as a target's type takes it: numbers convert as in C, but a float never to an integer unasked."""
-    if value.type == to:
-        return value
-    if isinstance(to, Scalar) and isinstance(value.type, Scalar):
-        if to.kind == "bool":
-            fail(errors.Mismatch(span=span, expected="bool", found=str(value.type), hint="compare it: `x != 0`"))
-        if value.type.kind == "float" and to.integral:
-            fail(
-                errors.Mismatch(
-                    span=span,
-                    expected=str(to),
-                    found=str(value.type),
-                    hint=f"convert it: `{short(to)}({source_text(span)})`",
-                )
-            )
-        return convert(value, to)
-    fail(errors.Mismatch(span=span, expected=str(to), found=str(value.type), hint="make the two types agree"))
-
-
-def short(scalar: Scalar) -> str:
-    """Return how a kernel would usually write a scalar type."""
-    return {"int32": "int", "float32": "float", "float64": "double", "float16": "half", "bfloat16": "bf16"}.get(
-        scalar.name, scalar.name
     )
 
 
@@ -461,7 +381,7 @@ def read_element(env: Env, e: tree.Element) -> tree.Element:
     """R19 PTR-READ: global memory that may change meanwhile varies per thread. (Only a block's code sees shared memory.)"""
     assert isinstance(e.symbol.type, Pointer)
     if isinstance(e.symbol.type.element, Mailbox):
-        fail(rules.MailboxPlain(span=e.span, name=e.symbol.name))
+        fail(ownership.MailboxPlain(span=e.span, name=e.symbol.name))
     if e.symbol.type.space == "global" and not e.symbol.type.const:
         return replace(e, perspective=meet(e.perspective, THREAD))
     return e

@@ -8,11 +8,11 @@ from dataclasses import replace
 from prism.lang import syntax as s
 from prism.lang import tree
 from prism.lang.bind import binding_of
+from prism.lang.check.conversion import coerce
 from prism.lang.check.env import Env, blame, declared, evidence, fail, narrowed, why_here
 from prism.lang.check.expressions import (
     check_index,
     check_value,
-    coerce,
     element,
     flatten,
     in_range,
@@ -22,7 +22,7 @@ from prism.lang.check.expressions import (
 )
 from prism.lang.diagnostics import Span
 from prism.lang.errors import calls as errors
-from prism.lang.errors import perspective as rules
+from prism.lang.errors import ownership
 from prism.lang.errors import types as type_errors
 from prism.lang.intrinsics.base import Intrinsic, Parameter
 from prism.lang.perspective import THREAD, Perspective, meet
@@ -165,11 +165,11 @@ def address(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, target: Per
     if p.effect == "read":
         return found if p.mailbox or p.atomic else read_element(env, found)
     if symbol.type.const:
-        fail(rules.ConstWrite(span=e.span, name=symbol.name, type=str(symbol.type), labels=(declared(symbol),)))
+        fail(ownership.ConstWrite(span=e.span, name=symbol.name, type=str(symbol.type), labels=(declared(symbol),)))
     if env.code != THREAD:
-        fail(rules.StoreCode(span=e.span, name=symbol.name, code_perspective=env.code, labels=why_here(env)))
+        fail(ownership.StoreCode(span=e.span, name=symbol.name, code_perspective=env.code, labels=why_here(env)))
     if not p.atomic and symbol.perspective != THREAD:
-        fail(rules.StoreView(span=e.span, name=symbol.name, place=symbol.perspective, labels=(declared(symbol),)))
+        fail(ownership.StoreView(span=e.span, name=symbol.name, place=symbol.perspective, labels=(declared(symbol),)))
     return found
 
 
@@ -191,7 +191,7 @@ def together(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, found: tre
         return found
     assert isinstance(symbol.type, Pointer)
     if symbol.type.const:
-        fail(rules.ConstWrite(span=e.span, name=symbol.name, type=str(symbol.type), labels=(declared(symbol),)))
+        fail(ownership.ConstWrite(span=e.span, name=symbol.name, type=str(symbol.type), labels=(declared(symbol),)))
     if symbol.perspective != p.unit or env.code != p.unit:
         change = f"partition it for {p.unit}, and write in a group of {p.unit}"
         fail(errors.MatrixNarrow(**facts, change=change))  # type: ignore[arg-type]
@@ -236,7 +236,11 @@ def whole_array(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr) -> tree
             )
         )
     if p.effect != "read" and symbol.const:
-        fail(rules.ConstWrite(span=e.span, name=symbol.name, type=f"const({symbol.type})", labels=(declared(symbol),)))
+        fail(
+            ownership.ConstWrite(
+                span=e.span, name=symbol.name, type=f"const({symbol.type})", labels=(declared(symbol),)
+            )
+        )
     assert value is not None
     return value
 

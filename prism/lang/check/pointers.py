@@ -9,6 +9,7 @@ from prism.lang.check.env import Env, declared, fail, why_here
 from prism.lang.check.expressions import check_expression, check_scalar, must_agree, need_bool, visible
 from prism.lang.diagnostics import Label, Span
 from prism.lang.errors import calls as errors
+from prism.lang.errors import ownership
 from prism.lang.errors import perspective as rules
 from prism.lang.perspective import Perspective, meet
 from prism.lang.types import Mailbox, Pointer
@@ -40,7 +41,9 @@ def assign_pointer(env: Env, symbol: tree.Symbol, target: s.Name, value: s.Expr,
     if symbol.view is not None or symbol.type.shape is not None:
         fail(errors.PointerFixed(span=span, name=symbol.name, labels=(declared(symbol),)))
     if symbol.const:
-        fail(rules.ConstWrite(span=span, name=symbol.name, type=f"const({symbol.type})", labels=(declared(symbol),)))
+        fail(
+            ownership.ConstWrite(span=span, name=symbol.name, type=f"const({symbol.type})", labels=(declared(symbol),))
+        )
     if not symbol.perspective <= env.code:
         labels = (declared(symbol), *why_here(env))
         fail(

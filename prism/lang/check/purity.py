@@ -44,7 +44,8 @@ def function_touches(function: tree.Function) -> bool:
     def body(statements: tree.Body) -> bool:
         return any(
             (isinstance(st, tree.Unsafe) and bool(st.accesses))
-            or any(inside(e) for e in tree.expressions(st)) or any(body(inner) for inner in tree.children(st))
+            or any(inside(e) for e in tree.expressions(st))
+            or any(body(inner) for inner in tree.children(st))
             for st in statements
         )
 

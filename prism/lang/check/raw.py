@@ -10,6 +10,7 @@ from prism.lang import syntax as s
 from prism.lang.check.env import Env, declared, fail
 from prism.lang.check.expressions import visible
 from prism.lang.diagnostics import Span
+from prism.lang.errors import ownership
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import raw as errors
 from prism.lang.types import Mailbox, Pointer
@@ -67,7 +68,7 @@ def may_be_written(symbol: tree.Symbol) -> bool:
 def writable(env: Env, symbol: tree.Symbol, span: Span, *, checked: bool) -> None:
     """R17 CONST for what the text writes; R8 for what it says that it writes."""
     if not may_be_written(symbol):
-        fail(rules.ConstWrite(span=span, name=symbol.name, type=str(symbol.type), labels=(declared(symbol),)))
+        fail(ownership.ConstWrite(span=span, name=symbol.name, type=str(symbol.type), labels=(declared(symbol),)))
     if checked and not isinstance(symbol.type, Pointer) and not symbol.perspective <= env.code:
         fail(
             rules.WriteUp(
@@ -127,7 +128,9 @@ def extern_body(
             fail(errors.ExternEffect(span=span, name=name, function=parsed.name))
     listed = given.reads is not None or given.writes is not None
     reads = tuple(known[name] for name in given.reads or ()) if listed else parameters
-    writes = tuple(known[name] for name in given.writes or ()) if listed else tuple(filter(may_be_written, memory(reads)))
+    writes = (
+        tuple(known[name] for name in given.writes or ()) if listed else tuple(filter(may_be_written, memory(reads)))
+    )
     for symbol in writes:
         writable(env, symbol, span, checked=False)
     reads = tuple(dict.fromkeys((*reads, *(p for p in parameters if not isinstance(p.type, Pointer)))))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from prism.lang import syntax as s
 from prism.lang import tree
 from prism.lang.check import annotation, data
+from prism.lang.check.conversion import coerce
 from prism.lang.check.env import Env, Poisoned, Step, blame, changing, declared, evidence, fail, opaque, why_here
 from prism.lang.check.expressions import (
     check_expression,
@@ -12,7 +13,6 @@ from prism.lang.check.expressions import (
     check_index,
     check_scalar,
     check_value,
-    coerce,
     element,
     flatten,
     must_agree,
@@ -28,6 +28,7 @@ from prism.lang.check.vectors import is_vector_cast, vector_store
 from prism.lang.diagnostics import CompileError, Label, Span
 from prism.lang.errors import calls as call_errors
 from prism.lang.errors import names as name_errors
+from prism.lang.errors import ownership
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import types as errors
 from prism.lang.perspective import BLOCK, THREAD, Perspective
@@ -197,11 +198,11 @@ def fits(symbol: tree.Symbol, value: tree.Expr) -> None:
         fail(rules.WriteDown(span=span, name=symbol.name, place=symbol.perspective, what=what, has=has, labels=labels))
     memory = loaded.symbol
     if not symbol.perspective <= memory.perspective:
-        error: type[rules.LoadVaries] = rules.LoadPart
+        error: type[ownership.LoadVaries] = ownership.LoadPart
     elif changing(loaded) and all(symbol.perspective <= index.perspective for index in loaded.indices):
-        error = rules.LoadChanging
+        error = ownership.LoadChanging
     else:
-        error = rules.LoadIndex
+        error = ownership.LoadIndex
     fail(error(span=span, name=symbol.name, place=symbol.perspective, memory=memory.name, has=has, labels=labels))
 
 
@@ -219,12 +220,12 @@ def check_shared(
 ) -> tuple[tuple[tree.Stmt, ...], Env]:
     """R25 SHARED-ALLOC."""
     if env.code != BLOCK:
-        error = rules.SharedInArm if innermost(env) == "arm" else rules.SharedPlace
+        error = ownership.SharedInArm if innermost(env) == "arm" else ownership.SharedPlace
         fail(error(span=st.span, name=st.name, code_perspective=env.code, labels=why_here(env)))
     if st.place is not None and place != BLOCK:
-        fail(rules.SharedNotBlock(span=st.place.span, name=st.name, place=place))
+        fail(ownership.SharedNotBlock(span=st.place.span, name=st.name, place=place))
     if st.value is not None:
-        fail(rules.SharedValue(span=st.value.span, name=st.name))
+        fail(ownership.SharedValue(span=st.value.span, name=st.name))
     assert isinstance(meaning.type, Pointer)
     symbol = tree.Symbol(st.name, meaning.type, BLOCK, st.name_span)
     env.context.lives[symbol] = env.scope
@@ -297,7 +298,9 @@ def assign_element(env: Env, target: s.Subscript, value: s.Expr, span: Span) -> 
 def assign_local(env: Env, symbol: tree.Symbol, left: tree.Expr, value: s.Expr, span: Span) -> tree.Stmt:
     """R8: the target is no broader than the code, and the value no narrower than the target."""
     if symbol.const:
-        fail(rules.ConstWrite(span=span, name=symbol.name, type=f"const({symbol.type})", labels=(declared(symbol),)))
+        fail(
+            ownership.ConstWrite(span=span, name=symbol.name, type=f"const({symbol.type})", labels=(declared(symbol),))
+        )
     if symbol in env.context.loop_variables:
         fail(rules.LoopVariable(span=span, name=symbol.name, labels=(declared(symbol),)))
     if not symbol.perspective <= env.code:
@@ -321,13 +324,19 @@ def assign_memory(
     """R18 PTR-WRITE: one thread stores, through a name that is its own."""
     assert isinstance(symbol.type, Pointer)
     if isinstance(symbol.type.element, Mailbox):
-        fail(rules.MailboxPlain(span=target.span, name=symbol.name))
+        fail(ownership.MailboxPlain(span=target.span, name=symbol.name))
     if symbol.type.const:
-        fail(rules.ConstWrite(span=target.span, name=symbol.name, type=str(symbol.type), labels=(declared(symbol),)))
+        fail(
+            ownership.ConstWrite(span=target.span, name=symbol.name, type=str(symbol.type), labels=(declared(symbol),))
+        )
     if env.code != THREAD:
-        fail(rules.StoreCode(span=target.span, name=symbol.name, code_perspective=env.code, labels=why_here(env)))
+        fail(ownership.StoreCode(span=target.span, name=symbol.name, code_perspective=env.code, labels=why_here(env)))
     if symbol.perspective != THREAD:
-        fail(rules.StoreView(span=target.span, name=symbol.name, place=symbol.perspective, labels=(declared(symbol),)))
+        fail(
+            ownership.StoreView(
+                span=target.span, name=symbol.name, place=symbol.perspective, labels=(declared(symbol),)
+            )
+        )
     left = element(env, symbol, indices, target.span, THREAD)
     right = check_value(env, value, THREAD, left.type)
     return tree.Assign(target=left, value=coerce(right, left.type, value.span), span=span)

@@ -413,7 +413,9 @@ class PointerPlace(Error):
     rule = "R28"
     title = "`{name}` belongs to {place}, and `{given}` to {has}"
     label = "belongs to {has}"
-    note_templates = ("a pointer that may be written through keeps its owners; they are narrowed by `partition` or `claim`",)
+    note_templates = (
+        "a pointer that may be written through keeps its owners; they are narrowed by `partition` or `claim`",
+    )
     help_template = "declare `{name}` @ {has}, or narrow first: `with partition({given}, {place}, offset) as part:`"
     name: str
     place: Perspective

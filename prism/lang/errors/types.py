@@ -251,7 +251,9 @@ class VectorCast(Error):
     code = "type"
     title = "`{cast}` takes an element of memory that holds {element}"
     label = "{found}"
-    help_template = "write `{cast}(p[i])` to load, `{cast}[p[i]] = v` to store, with `p` a pointer or shared object of {element}"
+    help_template = (
+        "write `{cast}(p[i])` to load, `{cast}[p[i]] = v` to store, with `p` a pointer or shared object of {element}"
+    )
     cast: str
     element: str
     found: str

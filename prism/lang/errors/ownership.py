@@ -1,0 +1,342 @@
+"""Errors of who owns memory: stores, loads, const, partitions, claims, shared objects (R17-R25)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from prism.lang.diagnostics import Error
+from prism.lang.perspective import Perspective
+
+CHANGES = (
+    "`{memory}` may be written meanwhile: threads may load different values; `ptr(const(...))` says that it is not"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadVaries(Error):
+    """R19: a load that varies within the target's unit."""
+
+    code = "ptr-read"
+    rule = "R19"
+    name: str
+    place: Perspective
+    memory: str
+    has: Perspective
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadIndex(LoadVaries):
+    """R19: a load whose index varies."""
+
+    title = "`{name}` is one value for each {place}, but the index into `{memory}` varies per {has}"
+    label = "each {has} loads another element"
+    help_template = "index with a value @ {place} or broader, or declare `{name}` @ {has}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadPart(LoadVaries):
+    """R19: a load from a part that belongs to something narrower."""
+
+    title = "`{name}` is one value for each {place}, but `{memory}` is each {has}'s own part"
+    label = "one element for each {has}"
+    help_template = "declare `{name}` @ {has}, or combine the values with a collective (a reduce or a broadcast)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadChanging(LoadVaries):
+    """R19: a load from global memory that somebody may write."""
+
+    title = "`{name}` is one value for each {place}, but `{memory}` may be written while its threads load it"
+    label = "threads may load different values"
+    help_template = (
+        "declare `{memory}` as `ptr(const(...))` if nobody writes it; else let one thread load it into shared memory"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoreCode(Error):
+    """R18: a store to memory by more than one thread."""
+
+    code = "ptr-write"
+    rule = "R18"
+    title = "a store to memory needs one thread; this code speaks for {code_perspective}"
+    label = "{code_perspective} stores here"
+    help_template = (
+        "open `with partition({name}, thread[1], offset) as mine:` and store inside `with group(thread[1]):`"
+    )
+    name: str
+    code_perspective: Perspective
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoreView(Error):
+    """R18: a store through a name that several threads own."""
+
+    code = "ptr-write"
+    rule = "R18"
+    title = "`{name}` belongs to {place}: one thread alone cannot store through it"
+    label = "shared by {place}"
+    help_template = "partition or claim `{name}` down to thread[1], and store through the new name"
+    name: str
+    place: Perspective
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConstWrite(Error):
+    """R17: a store to something const."""
+
+    code = "const"
+    rule = "R17"
+    title = "`{name}` is {type}: it is never written"
+    label = "written here"
+    help_template = "drop `const` from its declaration, or write something else"
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class MailboxPlain(Error):
+    """R19: a plain access to a mailbox."""
+
+    code = "ptr-read"
+    rule = "R19"
+    title = "`{name}` holds mailboxes, which plain loads and stores do not touch"
+    label = "plain access"
+    help_template = "use `publish({name}[i], value, epoch)` and `receive({name}[i], values, ...)`"
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartitionSource(Error):
+    """R20: a partition of something that threads do not share."""
+
+    code = "partition"
+    rule = "R20"
+    title = "`{name}` is {type}, which no other thread can reach: there is nothing to partition"
+    label = "not memory"
+    help_template = "only pointers and shared objects are partitioned; use a local array as it is"
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimSource(Error):
+    """R22: a claim of something that threads do not share."""
+
+    code = "claim"
+    rule = "R22"
+    title = "`{name}` is {type}, which no other thread can reach: there is nothing to claim"
+    label = "not memory"
+    help_template = "only pointers and shared objects are claimed; use a local array as it is"
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartitionOwners(Error):
+    """R20: a partition where the owners are not all present, or not only they."""
+
+    code = "partition"
+    rule = "R20"
+    title = "`{name}` belongs to {place}, but this code speaks for {code_perspective}"
+    label = "partitioned by {code_perspective}"
+    note_templates = ("a partition stands where the owners are all present: in code at exactly {place}",)
+    help_template = "{change}"
+    name: str
+    place: Perspective
+    code_perspective: Perspective
+    narrowed: bool
+
+    @property
+    def change(self) -> str:
+        """Where the partition can go, or what the function should take."""
+        if self.narrowed:
+            return f"open the partition in code at {self.place}, before the group or arm that narrows it"
+        return f"declare `{self.name}` @ {self.code_perspective}, and pass a part that belongs to it"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartitionUnit(Error):
+    """R20: a partition to a unit broader than the source, or not of its size."""
+
+    code = "partition"
+    rule = "R20"
+    title = "`{name}` belongs to {place}: it has no parts for {unit}"
+    label = "not a sub-unit of {place}"
+    help_template = "partition to {place} or narrower, of a size that divides what is guaranteed ({bound})"
+    name: str
+    place: Perspective
+    unit: Perspective
+    bound: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class OffsetVaries(Error):
+    """R7 for offsets: one that varies within the unit that the part is for."""
+
+    title = "{what} varies per {has}, and an offset is one value for each {needed}"
+    label = "varies per {has}"
+    note_templates = ("each {needed} gets a part of its own, and its threads must agree on where that starts",)
+    help_template = "use a value @ {needed} or broader, as `w: int @ {needed} = id()`"
+    what: str
+    has: Perspective
+    needed: Perspective
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartitionOffset(OffsetVaries):
+    """R20: a partition's offset or lambda that varies within the unit."""
+
+    code = "partition"
+    rule = "R20"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimOffset(OffsetVaries):
+    """R22: a claim's offset or lambda that varies within the unit."""
+
+    code = "claim"
+    rule = "R22"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hidden(Error):
+    """R21: the original name used inside its partition or claim."""
+
+    code = "hide"
+    rule = "R21"
+    title = "`{name}` goes by `{view}` here"
+    label = "the original name is hidden"
+    help_template = "use `{view}`, or end the `with` first: a barrier is then inferred where one is needed"
+    name: str
+    view: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimOwners(Error):
+    """R22: a claim where the owners are not all present."""
+
+    code = "claim"
+    rule = "R22"
+    title = "`{name}` belongs to {place}, but this code speaks for {code_perspective}"
+    label = "claimed by {code_perspective}"
+    note_templates = ("a claim stands where the owners are all present: in code at exactly {place}",)
+    help_template = "{change}"
+    name: str
+    place: Perspective
+    code_perspective: Perspective
+    narrowed: bool
+
+    @property
+    def change(self) -> str:
+        """Where the claim can go, or what the function should take."""
+        if self.narrowed:
+            return f"open the claim in code at {self.place}, and put the split inside it"
+        return f"declare `{self.name}` @ {self.code_perspective}, and pass a part that belongs to it"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimUnit(Error):
+    """R22: a claim for a unit that the owners do not have."""
+
+    code = "claim"
+    rule = "R22"
+    title = "`{name}` belongs to {place}: no {unit} of it can claim it"
+    label = "not a sub-unit of {place}"
+    help_template = "claim for {place} or narrower, of a size that divides what is guaranteed ({bound})"
+    name: str
+    place: Perspective
+    unit: Perspective
+    bound: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimTwice(Error):
+    """R23: a claimed name used by two arms."""
+
+    code = "claim-one"
+    rule = "R23"
+    title = "`{name}` is claimed by one {unit}, but two arms use it"
+    label = "a second arm"
+    help_template = "let one arm use it; for the other, claim again after this `with` ends"
+    name: str
+    unit: Perspective
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimGroup(Error):
+    """R23: a claimed name under a group."""
+
+    code = "claim-one"
+    rule = "R23"
+    title = "`{name}` is claimed by one {unit}, but every unit of a group uses it"
+    label = "used by all of them"
+    help_template = "pick the one with `match split(...)`, or use `partition` to give each its own part"
+    name: str
+    unit: Perspective
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimNoArm(Error):
+    """R23: a claimed name used outside an arm of its unit."""
+
+    code = "claim-one"
+    rule = "R23"
+    title = "`{name}` is claimed by one {unit}, but this code is not an arm of exactly {unit}"
+    label = "used outside such an arm"
+    help_template = "use it inside `match split(...)`, in a case of that size"
+    name: str
+    unit: Perspective
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedPlace(Error):
+    """R25: shared memory declared elsewhere than in a block's code."""
+
+    code = "shared-alloc"
+    rule = "R25"
+    title = "`{name}` is shared memory, declared in code that speaks for {code_perspective}"
+    label = "not a block's code"
+    note_templates = ("shared memory belongs to a block: it is declared @ block[1], in code that speaks for block[1]",)
+    help_template = "move the declaration to code at block[1]"
+    name: str
+    code_perspective: Perspective
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedInArm(Error):
+    """R5: shared memory declared in an arm of a split."""
+
+    code = "split-body"
+    rule = "R5"
+    title = "`{name}` is shared memory of the block, declared in an arm that speaks only for {code_perspective}"
+    label = "block[1] is not available in an arm"
+    note_templates = ("the other arms run at the same time, and know nothing of this declaration",)
+    help_template = "declare it before the `match`, and let the arm use it through `with claim({name}, ...)`"
+    name: str
+    code_perspective: Perspective
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedNotBlock(Error):
+    """R25: shared memory declared at another perspective than the block's."""
+
+    code = "shared-alloc"
+    rule = "R25"
+    title = "shared memory lives at block[1], and `{name}` is declared at {place}"
+    label = "not block[1]"
+    help_template = "declare it @ block[1], and give each {place} its part with `partition`"
+    name: str
+    place: Perspective
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedValue(Error):
+    """R25: shared memory with an initial value."""
+
+    code = "shared-alloc"
+    rule = "R25"
+    title = "the shared object `{name}` cannot have an initial value"
+    label = "who would write it?"
+    help_template = "declare it without a value, and let threads write it through a partition or claim"
+    name: str
