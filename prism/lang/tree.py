@@ -402,6 +402,8 @@ class Function:
     template: Mapping[str, object]
     file: str
     span: Span
+    trusts: frozenset[str] = frozenset()
+    """Const pointer parameters that are loaded once for several threads: nobody may write that memory meanwhile."""
 
 
 def children(statement: Stmt) -> tuple[Body, ...]:

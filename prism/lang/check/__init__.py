@@ -14,7 +14,7 @@ from prism.lang import surface, tree
 from prism.lang import syntax as s
 from prism.lang.check import annotation
 from prism.lang.check.env import Context, Env, Poison, Poisoned, fail
-from prism.lang.check.purity import is_pure
+from prism.lang.check.purity import is_pure, trusted
 from prism.lang.check.raw import extern_body
 from prism.lang.check.statements import check_body
 from prism.lang.diagnostics import CompileError, Error, Label, Span
@@ -200,6 +200,7 @@ def check_function(
         result=context.result or VOID, result_perspective=context.result_perspective, body=body, shared_limit=limit,
         attributes=tuple(fill(text, template) for text in kernel.attributes), may_alias=kernel.may_alias,
         pure=is_pure(tuple(parameters), context.result or VOID, body), template=template, file=parsed.span.file, span=parsed.span,
+        trusts=trusted(tuple(parameters), body),
     )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from prism.lang.check.vectors import make_vector, vector_load
 from prism.lang.diagnostics import Label
 from prism.lang.errors import calls as errors
 from prism.lang.errors import names as name_errors
+from prism.lang.errors import ownership
 from prism.lang.errors import types as type_errors
 from prism.lang.intrinsics.base import Intrinsic
 from prism.lang.perspective import Level, Perspective, meet
@@ -243,6 +244,12 @@ def check_pointer(env: Env, function: tree.Function, formal: tree.Symbol, wanted
         fail(errors.CallPointerNarrow(**facts, needed=formal.perspective, has=symbol.perspective))  # type: ignore[arg-type]
     if not wanted.const and formal.perspective != symbol.perspective:
         fail(errors.CallPointer(**facts, needed=formal.perspective, has=symbol.perspective))  # type: ignore[arg-type]
+    if formal.name in function.trusts and symbol.type.space == "global" and not symbol.type.const:
+        fail(
+            ownership.LoadTrusting(
+                span=actual.span, name=function.name, parameter=formal.name, memory=symbol.name, labels=labels
+            )
+        )
     if not shifts(symbol):
         fail(errors.CallLambda(span=actual.span, actual=symbol.name, labels=(Label(symbol.span, "made here"),)))
     return tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=actual.span)

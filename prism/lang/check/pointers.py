@@ -11,7 +11,7 @@ from prism.lang.diagnostics import Label, Span
 from prism.lang.errors import calls as errors
 from prism.lang.errors import ownership
 from prism.lang.errors import perspective as rules
-from prism.lang.perspective import Perspective, meet
+from prism.lang.perspective import THREAD, Perspective, meet
 from prism.lang.types import Mailbox, Pointer
 
 Scope = tuple[int, ...]
@@ -98,6 +98,11 @@ def named_pointer(env: Env, e: s.Name, target: tree.Symbol, wanted: Pointer) -> 
     if not isinstance(symbol.type, Pointer):
         fail(errors.PointerRebind(span=e.span, name=target.name))
     agree(e.span, symbol, target, wanted)
+    changing = symbol.type.space == "global" and not symbol.type.const
+    if wanted.const and changing and not target.perspective <= THREAD:
+        labels = (declared(symbol), Label(target.span, f"declared const @ {target.perspective}"))
+        facts = {"name": target.name, "place": target.perspective, "memory": symbol.name}
+        fail(ownership.LoadAlias(span=e.span, **facts, labels=labels))  # type: ignore[arg-type]
     if not shifts(symbol):
         fail(errors.CallLambda(span=e.span, actual=symbol.name, labels=(Label(symbol.span, "made here"),)))
     value = tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=e.span)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 
 from prism.lang import tree
-from prism.lang.types import Scalar, Type, Vector
+from prism.lang.perspective import THREAD
+from prism.lang.types import Pointer, Scalar, Type, Vector
 
 
 def is_pure(parameters: tuple[tree.Symbol, ...], result: Type, body: tree.Body) -> bool:
@@ -50,6 +52,42 @@ def function_touches(function: tree.Function) -> bool:
         )
 
     return body(function.body)
+
+
+def trusted(parameters: tuple[tree.Symbol, ...], body: tree.Body) -> frozenset[str]:
+    """Return the const pointers to global memory that are loaded at a perspective broader than thread[1], here or in a callee."""
+    named = [symbol.root() for e in evaluated(body) for symbol in loaded_for_several(e)]
+    return frozenset(
+        root.name
+        for root in named
+        if root in parameters and isinstance(root.type, Pointer) and root.type.const and root.type.space == "global"
+    )
+
+
+def loaded_for_several(e: tree.Expr) -> list[tree.Symbol]:
+    """Return the names through which an expression itself loads once for several threads."""
+    if isinstance(e, tree.Element):
+        return [] if e.perspective <= THREAD else [e.symbol]
+    if isinstance(e, tree.Call):
+        pairs = zip(e.function.parameters, e.arguments, strict=True)
+        return [a.symbol for formal, a in pairs if formal.name in e.function.trusts and isinstance(a, tree.Var)]
+    return []
+
+
+def evaluated(body: tree.Body) -> Iterator[tree.Expr]:
+    """Yield all expressions of a body but the addresses that intrinsics are given."""
+
+    def inside(e: tree.Expr) -> Iterator[tree.Expr]:
+        yield e
+        for part in tree.operands(e):
+            if not (isinstance(e, tree.Apply) and isinstance(part, tree.Element)):
+                yield from inside(part)
+
+    for statement in body:
+        for e in tree.expressions(statement):
+            yield from inside(e)
+        for inner in tree.children(statement):
+            yield from evaluated(inner)
 
 
 def effect_conflict(statement: tree.Stmt) -> tree.Expr | None:

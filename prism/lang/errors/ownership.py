@@ -54,6 +54,37 @@ class LoadChanging(LoadVaries):
 
 
 @dataclass(frozen=True, kw_only=True)
+class LoadTrusting(Error):
+    """R19: memory that may be written passed where a callee loads it once for several threads."""
+
+    code = "ptr-read"
+    rule = "R19"
+    title = "`{name}` loads `{parameter}` once for several threads, but `{memory}` may be written while they load it"
+    label = "not const here"
+    help_template = "declare `{memory}` as `ptr(const(...))` if nobody writes it; else let `{name}` load it for each thread[1] by itself"
+    name: str
+    parameter: str
+    memory: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadAlias(Error):
+    """R19: a const name, of several threads, for memory that may be written."""
+
+    code = "ptr-read"
+    rule = "R19"
+    title = "`{name}` is a const pointer of {place}, but `{memory}` may be written"
+    label = "not const here"
+    note_templates = ("what {place} loads through a const pointer is taken to be the same for all its threads",)
+    help_template = (
+        "drop `const` from the declaration of `{name}`, or declare `{memory}` as `ptr(const(...))` if nobody writes it"
+    )
+    name: str
+    place: Perspective
+    memory: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class StoreCode(Error):
     """R18: a store to memory by more than one thread."""
 
