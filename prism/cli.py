@@ -57,7 +57,9 @@ def parser() -> argparse.ArgumentParser:
             "Without any, the file's `EXAMPLES[kernel name]` is used where there is one",
         )  # fmt: skip
         if name == "check":
-            command.add_argument("--unsafe", action="store_true", help="list every `unsafe` and `extern` that it relies on")
+            command.add_argument(
+                "--unsafe", action="store_true", help="list every `unsafe` and `extern` that it relies on"
+            )
         command.add_argument("-o", "--output", type=Path, help="write to this file instead of the terminal")
         command.set_defaults(run=run)
     build = commands.add_parser("build", help="compile the library's kernels into the package, ahead of time",
@@ -96,7 +98,9 @@ def trusted(program: Any) -> list[str]:
         how = "declared" if st.listed else "from its text"
         meaning = "has a meaning on the CPU" if st.meaning is not None else "no meaning on the CPU"
         text = " ".join(st.text.split())
-        lines.append(f"{st.span.file}:{st.span.line}: {kind} in {function.name}: {text if len(text) < 60 else text[:57] + '...'}")
+        lines.append(
+            f"{st.span.file}:{st.span.line}: {kind} in {function.name}: {text if len(text) < 60 else text[:57] + '...'}"
+        )
         lines.append(f"    {', '.join(effects) or 'touches nothing'} ({how}); {meaning}")
     return lines or ["no unsafe text, no extern functions"]
 

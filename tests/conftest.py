@@ -40,7 +40,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    skipped = [report for report in terminalreporter.stats.get("skipped", []) if "gpu" in getattr(report, "keywords", {})]
+    skipped = [
+        report for report in terminalreporter.stats.get("skipped", []) if "gpu" in getattr(report, "keywords", {})
+    ]
     if skipped:
         terminalreporter.section("GPU", sep="=", yellow=True, bold=True)
         terminalreporter.write_line(f"{len(skipped)} tests that need a GPU did NOT run: {why_no_gpu() or 'see above'}.")

@@ -14,6 +14,10 @@
                   stuck(state); status(state) -> "done" | "running" | "deadlock" | "stuck" | "bounds"; outcome(state)
     spine         spine(body, t, shape) -> [Spot(statement, pi, p)]: where a thread stands, its redex last
     environments  printed, corrected: V-* and G-*; state_faults(machine, rules, state) -> [str]: preservation, memory, Phi
+    generate      program(rng, shape, fuel, racy=False) -> Program: well typed, by derivation; `every`: all up to a size
+    races         Watched: a Machine that logs what steps do; Clocks: happens-before on one run; conflicts: on one state
+    soundness     explore(program, shape), sample(program, shape, rng) -> Report; failures(report) -> [str]
+    mutants       mutant(program, shape, rng) -> (Program, rule) | None: ill typed; fate(program, shape, rng) -> str
 
 A table of rules maps the paper's name of a rule, or of a family of step rules, to one function, whose docstring is the
 judgement. What the two versions share is one function in both; a rule at fault is a printed one put back alone with `mix`.

@@ -15,10 +15,50 @@ from typing import NamedTuple
 
 from prism.bundl.generate_terms import Here, perspectives_within
 from prism.bundl.judgement import GRID_CODE, Code, Context
-from prism.bundl.perspectives import ONE_BLOCK, ONE_GRID, ONE_THREAD, Shape, align_corrected, at, dn, order_nested, shrink
+from prism.bundl.perspectives import (
+    ONE_BLOCK,
+    ONE_GRID,
+    ONE_THREAD,
+    Shape,
+    align_corrected,
+    at,
+    dn,
+    order_nested,
+    shrink,
+)
 from prism.bundl.syntax import (
-    SKIP, Alloc, ArrayOf, Assign, Async, AsyncMemcpy, AsyncPartition, Base, Bool, Bop, Claim, Cmp, Declare, Destruct, Expr,
-    Group, Id, If, Index, Input, Int, Kind, Lower, Memcpy, Partition, Program, Seq, Split, Stmt, Store, Var, While,
+    SKIP,
+    Alloc,
+    ArrayOf,
+    Assign,
+    Async,
+    AsyncMemcpy,
+    AsyncPartition,
+    Base,
+    Bool,
+    Bop,
+    Claim,
+    Cmp,
+    Declare,
+    Destruct,
+    Expr,
+    Group,
+    Id,
+    If,
+    Index,
+    Input,
+    Int,
+    Kind,
+    Lower,
+    Memcpy,
+    Partition,
+    Program,
+    Seq,
+    Split,
+    Stmt,
+    Store,
+    Var,
+    While,
 )  # fmt: skip
 from prism.bundl.typing import check_program, corrected
 from prism.lang.perspective import Perspective
@@ -182,7 +222,9 @@ class Every:
                     yield from (AsyncPartition("f", x, y, s) for s in self.stmts(here.fly(x, y, "f"), size))
         elif size == 2:
             for x, type_, outer in flying:
-                yield from (AsyncMemcpy(type_.phi, x, y) for y, q, _ in here.arrays() if y in outer and self.leq(ONE_THREAD, q))
+                yield from (
+                    AsyncMemcpy(type_.phi, x, y) for y, q, _ in here.arrays() if y in outer and self.leq(ONE_THREAD, q)
+                )
 
     def memcpys(self, here: Here, size: int) -> Iterator[Stmt]:
         """Yield by T-Memcpy."""
@@ -210,7 +252,9 @@ def filled(every: Every, level: str, here: Here, size: int) -> Iterator[Stmt]:
     if level == "grid":
         yield from every.stmts(here, size)
         return
-    one = here.view("a", "b", at(ONE_BLOCK.level, every.shape.blocks), 2).move(Code(at(ONE_BLOCK.level, every.shape.blocks), 0))
+    one = here.view("a", "b", at(ONE_BLOCK.level, every.shape.blocks), 2).move(
+        Code(at(ONE_BLOCK.level, every.shape.blocks), 0)
+    )
     if level == "block":
         yield from (Lower("g", "a", "b", Destruct(s)) for s in every.stmts(one, size))
         return

@@ -133,7 +133,7 @@ DATA = [
         "as above: a part begins a part's length after the one before",
         BLOCKS % "let x : int @ thread[1] = c[0] { skip }",
         Shape(2, 1),
-        "bounds",
+        "stuck",
         "runs",
         shifting(),
         grammar=Grammar(forms(f"{CODE} store let read"), AA, needs=forms("Partition")),

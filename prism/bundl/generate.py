@@ -137,7 +137,9 @@ class Statements(Expressions):
         return Declare(name, Base.INT, pi, Int(0), While(Cmp("<", Var(name), limit), body))
 
     def call(self, here: Here, fuel: int) -> Stmt | None:
-        functions = [(f, e.type) for f, e in here.g.names() if isinstance(e.type, Fun) and self.leq(e.type.at, here.code.pi)]
+        functions = [
+            (f, e.type) for f, e in here.g.names() if isinstance(e.type, Fun) and self.leq(e.type.at, here.code.pi)
+        ]
         if not functions:
             return None
         name, type_ = self.rng.choice(functions)
@@ -343,7 +345,9 @@ class Statements(Expressions):
             q = pi if self.rng.random() < 0.6 else self.rng.choice(perspectives_within(ONE_GRID, self.shape))
             type_: Base | ArrayOf = self.rng.choice(BASES)
             if self.rng.random() < 0.5:
-                type_ = ArrayOf(self.rng.choice(BASES), self.rng.choice([Kind.GLOBAL, Kind.GLOBAL, Kind.SHARED, Kind.LOCAL]))
+                type_ = ArrayOf(
+                    self.rng.choice(BASES), self.rng.choice([Kind.GLOBAL, Kind.GLOBAL, Kind.SHARED, Kind.LOCAL])
+                )
             params.append(Param(f"{name}{index}", type_, q))
             here = here.bind(f"{name}{index}", q, type_, self.rng.choice((1, 2, 4)))
         self.lengths[name] = {param.name: here.lengths.get(param.name, 0) for param in params}

@@ -26,7 +26,7 @@ class Here(NamedTuple):
 
     g: Context
     code: Code
-    lengths: dict[str, int] = {}  # noqa: RUF012  (never changed in place)
+    lengths: dict[str, int] = {}  # never changed in place
     fixed: frozenset[str] = frozenset()
     loops: int = 0
 
@@ -99,7 +99,9 @@ class Expressions:
         choices: list[Expr] = [self.literal(type_)]
         if fuel > 0:
             names = [
-                (x, e) for x, e in here.g.names() if (e.type is type_ or isinstance(e.type, ArrayOf)) and self.leq(d, e.at)
+                (x, e)
+                for x, e in here.g.names()
+                if (e.type is type_ or isinstance(e.type, ArrayOf)) and self.leq(d, e.at)
             ]
             if names:
                 choices += [e for e in (self.read(here, d, type_, *self.rng.choice(names)),) if e is not None] * 3
@@ -123,9 +125,7 @@ class Expressions:
     def index(self, here: Here, d: Perspective, length: int) -> Expr:
         """Return an index below `length`."""
         chance = self.rng.random()
-        counters = [
-            x for x, e in here.g.names() if x in here.fixed and e.type is Base.INT and self.leq(d, e.at)
-        ]
+        counters = [x for x, e in here.g.names() if x in here.fixed and e.type is Base.INT and self.leq(d, e.at)]
         if self.racy and chance < 0.03:
             return self.expr(here, d, Base.INT, 3)
         if chance < 0.4 and self.leq(d, here.code.pi):

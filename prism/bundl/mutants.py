@@ -1,5 +1,6 @@
 """Ill-typed neighbours of a well-typed program, and what becomes of them when they run all the same.
 
+API
     mutant(program, shape, rng) -> (Program, rule) | None     one change; the rule whose premise then fails
     fate(program, shape, rng) -> str                          what a run showed, the first that applies of FATES
 """
@@ -12,8 +13,8 @@ from random import Random
 from typing import Any
 
 from prism.bundl import syntax as x
-from prism.bundl.perspectives import ONE_GRID, Shape
 from prism.bundl.generate_terms import perspectives_within
+from prism.bundl.perspectives import ONE_GRID, Shape
 from prism.bundl.soundness import Judge
 from prism.bundl.substitute import substitute
 from prism.bundl.syntax import Kind, Node, Program, Var
@@ -133,7 +134,7 @@ def _claim(s: x.Claim, shape: Shape, rng: Random) -> Node:
     return _unwrapped(s, shape, rng)
 
 
-def _unwrapped(s: Any, shape: Shape, rng: Random) -> Node:
+def _unwrapped(s: x.Partition | x.Claim | x.Lower, shape: Shape, rng: Random) -> Node:
     """Drop the change of perspective, or go on with the name that it hides."""
     if rng.random() < 0.5:
         return substitute(s.body, s.name, Var(s.source))
@@ -148,7 +149,7 @@ def _call(s: x.Call, shape: Shape, rng: Random) -> Node:
     return replace(s, args=tuple(rng.sample(s.args, len(s.args))))
 
 
-def _copy(s: Any, shape: Shape, rng: Random) -> Node:
+def _copy(s: x.Memcpy | x.AsyncMemcpy, shape: Shape, rng: Random) -> Node:
     return replace(s, target=s.source, source=s.target) if rng.random() < 0.5 else replace(s, source="y0")
 
 

@@ -122,9 +122,10 @@ class Judge:
         if key in self._checked:
             return
         self._checked.add(key)
-        if made.private and key[1].eta is before.eta and key[1].frames is before.frames and key[1].used == before.used:
-            if key[1].body in self._needs:
-                return
+        after = key[1]
+        same = after.eta is before.eta and after.frames is before.frames and after.used == before.used
+        if made.private and same and after.body in self._needs:
+            return
         found = thread_faults(self.machine, self._checker, made.state, made.thread, needs=self._needs)
         if made.rule == "S-Alloc-Shared":
             found += memory_faults(self.machine, made.state)
@@ -153,13 +154,12 @@ class Judge:
 
     def sample(self, rng: Random, limit: int = 4000) -> Report:
         """Follow one schedule: threads run in bursts, or step by step."""
-        state, clocks = self.begin(), Clocks(len(self.machine.start().threads))
-        counts: list[Counts] = [{} for _ in state.threads]
+        state = self.begin()
+        clocks, counts = Clocks(len(state.threads)), [Counts() for _ in state.threads]
         alive = [t for t, thread in enumerate(state.threads) if self.machine.thread_can_step(thread)]
         waiting: set[int] = set()
-        stop = rng.choice((1.0, 0.3, 0.02))
-        ready, now = list(alive), -1
-        ended = True
+        stop, now, fell = rng.choice((1.0, 0.3, 0.02)), -1, False
+        ready = list(alive)
         for _ in range(limit):
             ready = [t for t in alive if t not in waiting]
             if not ready:
@@ -171,18 +171,14 @@ class Judge:
             except Stuck as error:
                 self.stuck([(now, error)])
                 alive.remove(now)
-                ended = False
+                fell = True
                 continue
             made, log = rng.choice(moves) if len(moves) > 1 else moves[0]
             if made.spins:
                 waiting.add(now)
                 continue
-            self.report.states += 1
-            self.report.rules.add(made.rule)
             clocks.follow(now, log, len(moves))
-            counts[now] = self.instances.advance(counts[now], log, now)
-            self.report.most_used = max(self.report.most_used, made.state.threads[now].used)
-            self.after(made, state.threads[now])
+            counts[now] = self._follow(made, log, state, counts[now])
             state = made.state
             if log.sync is not None:
                 waiting.clear()
@@ -191,11 +187,24 @@ class Judge:
         self.report.race |= clocks.race
         if ready:
             self.report.ends.add("cut")
-        elif not alive and ended:
-            self.done(state, counts)
-        elif ended:
-            self.report.ends.add("deadlock")
+        elif not fell:
+            self._end(alive, state, counts)
         return self.report
+
+    def _follow(self, made: Step, log: Log, before: State, counts: Counts) -> Counts:
+        """Take account of one step, and return its thread's counts."""
+        self.report.states += 1
+        self.report.rules.add(made.rule)
+        self.report.most_used = max(self.report.most_used, made.state.threads[made.thread].used)
+        self.after(made, before.threads[made.thread])
+        return self.instances.advance(counts, log, made.thread)
+
+    def _end(self, alive: list[int], state: State, counts: list[Counts]) -> None:
+        """Nobody can go on: all are done, or some wait for ever."""
+        if alive:
+            self.report.ends.add("deadlock")
+        else:
+            self.done(state, counts)
 
     # All schedules. --------------------------------------------------------------------------------------------
 
@@ -208,7 +217,6 @@ class Judge:
         work: list[tuple[State, list[Counts]]] = [(start, [{} for _ in start.threads])]
         while work:
             state, counts = work.pop()
-            self.report.states += 1
             moves, stuck = self.machine.all_moves(state)
             self.stuck(stuck)
             if not moves and not stuck:
@@ -224,10 +232,8 @@ class Judge:
                     self.report.ends.add("cut")
                     return self.report
                 seen.add(made.state)
-                self.report.rules.add(made.rule)
-                self.after(made, state.threads[made.thread])
                 after = list(counts)
-                after[made.thread] = self.instances.advance(counts[made.thread], log, made.thread)
+                after[made.thread] = self._follow(made, log, state, counts[made.thread])
                 work.append((made.state, after))
         return self.report
 

@@ -13,7 +13,7 @@ from prism.interpret.memory import Checker, IntrinsicMemory, Reference
 from prism.interpret.pointers import address_of
 from prism.interpret.scope import Eval, Scope
 from prism.interpret.values import dtype_of
-from prism.lang.intrinsics.base import Binding, Parameter
+from prism.lang.intrinsics.declaration import Binding, Parameter
 from prism.lang.perspective import THREAD, Level
 from prism.lang.tree import Apply, Array, Element, Expr, Item, Pointer, Scalar, Var, Vector
 from prism.lang.types import Mailbox

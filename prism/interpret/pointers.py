@@ -46,7 +46,11 @@ def _one(frame: Frame, address: Mixed | None, root: Symbol, node: Element | None
     held = [] if address is None else [a for mask, a in address.parts if both(frame.mask, mask) is not False]
     if len(held) == 1:
         return held[0]
-    what = "is used before it points to anything" if not held else "points to different objects in threads that run together"
+    what = (
+        "is used before it points to anything"
+        if not held
+        else "points to different objects in threads that run together"
+    )
     raise UninitialisedError(
         f"`{root.name}` {what}", span, here="used here", perspective=root.perspective, thread=frame.first(),
         block=frame.block.number,

@@ -73,7 +73,11 @@ def compile_unsafe(scope: Scope, statement: Unsafe) -> Run:
 
 
 def _refused(scope: Scope, statement: Unsafe) -> Run:
-    what = f"the extern function `{scope.function.name}`" if scope.function.span == statement.span else "this `unsafe` text"
+    what = (
+        f"the extern function `{scope.function.name}`"
+        if scope.function.span == statement.span
+        else "this `unsafe` text"
+    )
 
     def run(frame: Frame) -> bool:
         raise NoMeaningError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prism.lang.intrinsics.base import Binding, Parameter
+from prism.lang.intrinsics.declaration import Binding, Parameter
 from prism.lang.tree import Apply, Element, Expr
 from prism.lang.types import Array, Mailbox, Pointer, Scalar, Type, Vector
 

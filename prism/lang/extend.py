@@ -14,7 +14,7 @@ from prism.lang.check import annotation
 from prism.lang.emit.names import RESERVED, element_cuda
 from prism.lang.instantiate import instantiate
 from prism.lang.intrinsics import NAMES
-from prism.lang.intrinsics.base import Intrinsic, Parameter
+from prism.lang.intrinsics.declaration import Intrinsic, Parameter
 from prism.lang.parse import parse
 from prism.lang.perspective import THREAD, Level, Perspective
 from prism.lang.types import Array, Mailbox, Pointer, Scalar, Vector

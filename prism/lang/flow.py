@@ -339,7 +339,9 @@ def _common(known: Facts, first: Pending, earlier: Touch, second: Touch) -> Rela
                 return Relation(None, "the parts of different trips are proved disjoint")
             if not _same_part(left, right, source, stale=bool(loops)):
                 if source.level == Level.GRID and left.view is right.view and first.loop:
-                    return Relation(None, "not proved: the same partition in another trip; the reference machine checks it")
+                    return Relation(
+                        None, "not proved: the same partition in another trip; the reference machine checks it"
+                    )
                 break
         source = left.view.perspective
     return Relation(source)

@@ -17,7 +17,7 @@ from prism.lang import syntax as s
 from prism.lang.diagnostics import CompileError, Span
 from prism.lang.errors import names as errors
 from prism.lang.intrinsics import TABLE
-from prism.lang.intrinsics.base import Intrinsic
+from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.intrinsics.namespace import Namespace
 from prism.lang.perspective import Perspective
 from prism.lang.types import SCALARS, Scalar, Vector

@@ -54,7 +54,9 @@ def _used(known: Facts, partition: Partition) -> tuple[bool, Span | None]:
         for use in flow.uses(statement):
             expression = use.expression
             if isinstance(expression, Call):
-                passed = [a for a in expression.arguments if isinstance(a, Var | Element) and _through(a.symbol, partition)]
+                passed = [
+                    a for a in expression.arguments if isinstance(a, Var | Element) and _through(a.symbol, partition)
+                ]
                 written, bounded = written or bool(passed), bounded and not passed
             elif _through(expression.symbol, partition):
                 written = written or use.kind == "write"

@@ -12,7 +12,7 @@ from prism.lang.diagnostics import CompileError
 from prism.lang.emit import allocate_named
 from prism.lang.errors import calls as errors
 from prism.lang.errors import launch
-from prism.lang.intrinsics.base import supports
+from prism.lang.intrinsics.declaration import supports
 from prism.lang.place import place, statements, subexpressions
 from prism.lang.plan import Layout, Program
 from prism.lang.sync import plan
@@ -51,7 +51,9 @@ def check_architecture(program: Program, arch: str) -> None:
     """Refuse intrinsics, and clusters, that an architecture does not have, each where it stands."""
     size = program.entry.bound.block
     if size is not None and size > 1 and not supports(arch, CLUSTERS):
-        error = launch.Architecture(span=program.entry.span, name=f"a cluster of {size} blocks", needs=CLUSTERS, arch=arch)
+        error = launch.Architecture(
+            span=program.entry.span, name=f"a cluster of {size} blocks", needs=CLUSTERS, arch=arch
+        )
         raise CompileError(error)
     found: dict[Expr, launch.Architecture] = {}
     for function in program.functions:

@@ -353,7 +353,9 @@ def offset_form(known: Facts, view: Symbol) -> Form | None:
     meaning = view.view
     if meaning is None or len(meaning.params) != 1:
         return None
-    shape = meaning.source.type.shape if isinstance(meaning.source.type, Pointer) and meaning.source.view is None else None
+    shape = (
+        meaning.source.type.shape if isinstance(meaning.source.type, Pointer) and meaning.source.view is None else None
+    )
     form = flat([affine(known, index) for index in meaning.index], shape)
     index: Atom = ("name", meaning.params[0], None)
     if form is None or form.get((index,)) != 1 or any(index in m and m != (index,) for m in form):
@@ -396,7 +398,9 @@ def judge(known: Facts, view: Symbol, used: Span | None, surely: frozenset[int],
                 hit = [i for i in surely if i - stride * other in surely]
                 if hit:
                     return Verdict(view, "overlap", "both are sure to write it", other, str(min(hit)))
-    return Verdict(view, "unknown", "the offset is not a sum that the analysis can bound; the reference machine checks it")
+    return Verdict(
+        view, "unknown", "the offset is not a sum that the analysis can bound; the reference machine checks it"
+    )
 
 
 __all__ = [

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 
-from prism.lang.intrinsics.base import Intrinsic
+from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.perspective import WARP, WARPGROUP, Level, Perspective
 from prism.lang.types import SCALARS, Mailbox, Scalar, Vector
 

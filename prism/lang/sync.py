@@ -135,7 +135,9 @@ def plan_function(
         assert witness.first.touch is not None
         pair = witness.first.touch.access, witness.second.access
         found.append(Barrier(kind_of(unit), unit, statement, *pair, witness.first.loop))
-    return Plan(function, tuple(found), tuple(last.elided[key] for key in sorted(last.elided)[:NOTED])), summarise(context, last)
+    return Plan(function, tuple(found), tuple(last.elided[key] for key in sorted(last.elided)[:NOTED])), summarise(
+        context, last
+    )
 
 
 def check_partitions(function: Function, known: races.Facts) -> None:

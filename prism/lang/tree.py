@@ -25,7 +25,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from prism.lang.diagnostics import Span
-from prism.lang.intrinsics.base import Intrinsic
+from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.perspective import GRID, Bound, Level, Perspective
 from prism.lang.types import Array, Pointer, Scalar, Type, Vector
 

@@ -307,9 +307,7 @@ def walk_split(walk: Walk, place: Place, split: Split, state: State) -> State:
     return union(state, *(out for _, out in outs))
 
 
-def _check_arms(
-    walk: Walk, state: State, one: tuple[Perspective, State], two: tuple[Perspective, State]
-) -> None:
+def _check_arms(walk: Walk, state: State, one: tuple[Perspective, State], two: tuple[Perspective, State]) -> None:
     """Refuse a conflict of two arms through anything that they share."""
     for env, before in state.items():
         fresh = [sorted(arm[1].get(env, frozenset()) - before, key=order) for arm in (one, two)]
@@ -432,7 +430,9 @@ def _call(
             check(walk, touch, frozenset(p for p in before | fresh if p.touch is not None), exposed.guard)
     clears = (None, *summary.clears) if use.conditional else summary.clears or (None,)
     label = f"the barriers inside `{call.function.name}`, called on line {call.span.line}"
-    before, fresh = (frozenset().union(*(synced(walk, group, unit, label) for unit in clears)) for group in (before, fresh))
+    before, fresh = (
+        frozenset().union(*(synced(walk, group, unit, label) for unit in clears)) for group in (before, fresh)
+    )
     for place_in_summary, exposed in enumerate(summary.exit):
         touch = call_touch(walk.context, place, env, call, exposed, ("exit", place_in_summary))
         if touch is not None and not harmless(walk.context.function, touch):
@@ -457,7 +457,9 @@ def call_touch(
     if key not in context.touches:
         chain = flow.steps(context.objects.known, views, None, place.path, place.opened)
         kind = "write" if exposed.root is None and exposed.kind == "atomic" else exposed.kind
-        text = f"{call.function.name}(...)" if exposed.root is None else f"{call.function.name}({exposed.root.name}=...)"
+        text = (
+            f"{call.function.name}(...)" if exposed.root is None else f"{call.function.name}({exposed.root.name}=...)"
+        )
         access = Access(root, kind, call.span, text, call.function.bound.code)
         context.touches[key] = Touch(root, kind, chain, access, len(context.touches), call.function.bound.code)
     return context.touches[key]
@@ -483,7 +485,11 @@ def check_arguments(context: Context, env: Env, call: Call, summary: Summary) ->
             if shared and not told and any(flow.conflicting(a, b) for a, b in kinds):
                 raise CompileError(
                     SameArgument(
-                        span=argument.span, name=root.name, function=call.function.name, one=other.name, other=parameter.name
+                        span=argument.span,
+                        name=root.name,
+                        function=call.function.name,
+                        one=other.name,
+                        other=parameter.name,
                     )
                 )
         seen.append((parameter, root))
@@ -517,7 +523,9 @@ def summarise(context: Context, walk: Walk) -> Summary:
         root = pending.touch.root if pending.touch.root.parameter else None
         if root is None and unit is not None and unit >= BLOCK:
             continue
-        exits.setdefault((root, pending.touch.kind, unit), Exposed(root, pending.touch.kind, pending.touch.access, unit))
+        exits.setdefault(
+            (root, pending.touch.kind, unit), Exposed(root, pending.touch.kind, pending.touch.access, unit)
+        )
     kinds: dict[Symbol, frozenset[str]] = {}
     for exposed in walk.entry.values():
         if exposed.root is not None:

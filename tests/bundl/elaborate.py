@@ -113,7 +113,9 @@ class Elaboration:
                 inner, parts = self.narrower(self.place(unit), code)
                 return x.Group(parts, self.body(body, inner))
             case s.Split(arms=arms):
-                return seq(*[self.arm(arms, number, self.body(arm.body, c), code) for number, arm, c in self.arms(arms, code)])
+                return seq(
+                    *[self.arm(arms, number, self.body(arm.body, c), code) for number, arm, c in self.arms(arms, code)]
+                )
             case s.Partition(source=s.Name(name=name), unit=unit, offset=offset, name=new, body=body):
                 part = self.place(unit)
                 _, parts = self.narrower(part, code)

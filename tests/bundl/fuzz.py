@@ -79,7 +79,9 @@ def empty() -> Figures:
     return {"programs": 0, "states": 0, "races": 0, "failures": [], "typing rules": [], "seconds": 0.0, **counters}
 
 
-def random_shard(shard: int, of: int, first: int, programs_: int, seconds: float, save: Callable[[Figures], None]) -> Figures:
+def random_shard(
+    shard: int, of: int, first: int, programs_: int, seconds: float, save: Callable[[Figures], None]
+) -> Figures:
     """Examine the seeds first + shard, first + shard + of, .."""
     figures, used, begun = empty(), set[str](), time.monotonic()
     seed = first + shard
@@ -93,7 +95,9 @@ def random_shard(shard: int, of: int, first: int, programs_: int, seconds: float
     return _stamp(figures, used, begun, save, [first + shard, seed, of])
 
 
-def _stamp(figures: Figures, used: set[str], begun: float, save: Callable[[Figures], None], seeds: list[int]) -> Figures:
+def _stamp(
+    figures: Figures, used: set[str], begun: float, save: Callable[[Figures], None], seeds: list[int]
+) -> Figures:
     figures["seconds"] = round(time.monotonic() - begun, 1)
     figures["typing rules"] = sorted(used)
     figures["seeds"] = {"from": seeds[0], "below or at": seeds[1], "by": seeds[2]}
@@ -195,7 +199,7 @@ def main() -> None:
         total = run("random", a.of, a.out, lambda k, save: random_shard(k, a.of, a.first, a.programs, a.seconds, save))
     else:
         total = run("every", a.of, a.out, lambda k, save: every_shard(k, a.of, a.size, a.seconds, save))
-    print(json.dumps({name: total[name] for name in ("programs", "states", "seconds", "ends")}), len(total["failures"]), "failures")
+    print({name: total[name] for name in ("programs", "states", "seconds", "ends")}, len(total["failures"]), "failures")
 
 
 if __name__ == "__main__":

@@ -149,7 +149,9 @@ class Kernels:
             self.put(depth, f"{v} = {self.expr(here, here.scalars[v])}")
 
     def store(self, here: Scope, fuel: int, depth: int) -> None:
-        targets = [(v, cells) for v, (at, cells) in here.arrays.items() if cells and (at == here.code == 1 or self.slip())]
+        targets = [
+            (v, cells) for v, (at, cells) in here.arrays.items() if cells and (at == here.code == 1 or self.slip())
+        ]
         if targets:
             v, cells = self.rng.choice(targets)
             self.put(depth, f"{v}[{self.index(here, 1, cells)}] = {self.expr(here, 1)}")
@@ -191,7 +193,9 @@ class Kernels:
         sizes: list[int] = []
         for _ in range(self.rng.randint(1, 3)):
             fitting = [
-                n for n in (1, 2, 3, 4) if sum(sizes) + n <= whole and (self.slip() or (sum(sizes) % n == 0 and whole % n == 0))
+                n
+                for n in (1, 2, 3, 4)
+                if sum(sizes) + n <= whole and (self.slip() or (sum(sizes) % n == 0 and whole % n == 0))
             ]
             if fitting:
                 sizes.append(self.rng.choice(fitting))

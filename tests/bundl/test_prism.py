@@ -109,7 +109,9 @@ def compare(seed: int, folder: Path) -> None:
     made = load(text, folder, f"bundl_run_{seed}")
     memory = np.array(START, np.int32)
     run(build(made, {}), BLOCKS, BOUND, [memory, NUMBER], check=True)
-    report = sample(elaborate(parse(made), Shape(BLOCKS, BOUND), START, (NUMBER,)), Shape(BLOCKS, BOUND), rng, limit=50_000)
+    report = sample(
+        elaborate(parse(made), Shape(BLOCKS, BOUND), START, (NUMBER,)), Shape(BLOCKS, BOUND), rng, limit=50_000
+    )
     assert not report.race and not failures(report), f"seed {seed}\n{text}"
     assert report.outcomes == {(tuple(memory.tolist()),)}, f"seed {seed}\n{text}"
 

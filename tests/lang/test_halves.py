@@ -39,7 +39,9 @@ ARCHES = ["sm_80", "sm_90a"]
 @prism("global")
 @requires(grid[1], block[1], thread[32])
 @template(T=dtype)
-def axpy(x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], a: T @ grid[1], f: ptr(float) @ grid[1], n: ptr(int) @ grid[1]):
+def axpy(
+    x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], a: T @ grid[1], f: ptr(float) @ grid[1], n: ptr(int) @ grid[1]
+):
     with partition(y, thread[1], id()) as out:
         with partition(f, thread[1], id()) as wide:
             with partition(n, thread[1], id()) as whole:

@@ -161,4 +161,3 @@ def test_a_pointer_that_points_nowhere():
     assert y.tolist() == [1] * 4
     with pytest.raises(UninitialisedError):
         run(program, 1, 4, [y, 0], check=True)
-

@@ -49,7 +49,7 @@ def talk(x: ptr(const(half)) @ grid[1], n: int @ grid[1]):
         b: int @ block[1] = id(block[1]) + 0 * count()
         print_("{} of {}, {}", b, n, n > 2)
         with group(thread[32]):
-            assert_(n < 10, "n is \"small\"?")
+            assert_(n < 10, 'n is "small"?')
             report(n)
         match split(warp):
             case 1:
@@ -75,7 +75,7 @@ def test_what_is_said(capsys):
 def test_what_does_not_hold():
     with pytest.raises(AssertError) as caught:
         run(package.check(talk), 1, 64, [np.zeros(1, np.float16), 12])
-    assert "small" in str(caught.value) and 'assert_(n < 10, "n is' in str(caught.value)
+    assert "small" in str(caught.value) and "assert_(n < 10, 'n is" in str(caught.value)
 
 
 @pytest.mark.parametrize("arch", ARCHES)

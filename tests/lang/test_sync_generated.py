@@ -106,13 +106,21 @@ class Writer:
         t = self.fresh("t")
         if self.callee:
             return self.body(depth - 1, objects, loop)
-        inner = [f"{t}: shared(int32[64]) @ block[1]", *self.write(t, objects), *self.body(depth - 1, [*objects, t], loop)]
+        inner = [
+            f"{t}: shared(int32[64]) @ block[1]",
+            *self.write(t, objects),
+            *self.body(depth - 1, [*objects, t], loop),
+        ]
         return ["if n >= 0:", *indented(inner)]
 
     def read(self, s: str, _: list[str]) -> list[str]:
         c = self.random.randint(0, 63)
         return self.random.choice(
-            [[f"v = v + {s}[(u + {c}) % 64]"], ["with group(thread[1]):", f"    v += {s}[(u + {c}) % 64]"], [f"v = v + {s}[{c}]"]]
+            [
+                [f"v = v + {s}[(u + {c}) % 64]"],
+                ["with group(thread[1]):", f"    v += {s}[(u + {c}) % 64]"],
+                [f"v = v + {s}[{c}]"],
+            ]
         )
 
     def write(self, s: str, _: list[str]) -> list[str]:
@@ -128,11 +136,19 @@ class Writer:
             case = ["match split(thread):", "    case 1:", f"        {m}[3] = n"]
             return [f"with claim({s}, thread[1]) as {m}:", *indented(case)]
         case = ["match split(thread):", "    case 32:", "        pass", "    case 32:", "        match split(thread):"]
-        return [f"with claim({s}, thread[1]) as {m}:", *indented([*case, "            case 1:", f"                {m}[3] = n"])]
+        return [
+            f"with claim({s}, thread[1]) as {m}:",
+            *indented([*case, "            case 1:", f"                {m}[3] = n"]),
+        ]
 
     def arms(self, s: str, _: list[str]) -> list[str]:
         c = self.random.randint(0, 63)
-        return ["match split(thread):", "    case 32:", "        with group(thread[1]):", f"            v += {s}[(u + {c}) % 64]"]
+        return [
+            "match split(thread):",
+            "    case 32:",
+            "        with group(thread[1]):",
+            f"            v += {s}[(u + {c}) % 64]",
+        ]
 
     def warps(self, s: str, _: list[str]) -> list[str]:
         p, lane = self.fresh("p"), self.fresh("lane")

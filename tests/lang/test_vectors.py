@@ -176,7 +176,9 @@ def refused(body, parameters="p: ptr(float) @ thread[1], q: ptr(const(int)) @ th
     file = f"<vectors {abs(hash(text))}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     names = {name: getattr(__import__("prism.lang").lang, name) for name in __import__("prism.lang").lang.__all__}
-    exec(compile(text, file, "exec", dont_inherit=True, flags=__import__("__future__").annotations.compiler_flag), names)
+    exec(
+        compile(text, file, "exec", dont_inherit=True, flags=__import__("__future__").annotations.compiler_flag), names
+    )
     with pytest.raises(CompileError) as caught:
         package.check(names["f"])
     return caught.value

@@ -24,7 +24,7 @@ from prism.lang.errors import perspective as rules
 from prism.lang.errors import raw as raw_errors
 from prism.lang.errors import types as type_errors
 from prism.lang.instantiate import PYTHON_TYPES, instantiate
-from prism.lang.intrinsics.base import Intrinsic
+from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.parse import parse
 from prism.lang.perspective import Bound, Level, Perspective
 from prism.lang.types import ALIASES, SCALARS, VOID, Mailbox, Pointer, Scalar, Vector

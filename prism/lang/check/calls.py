@@ -24,7 +24,7 @@ from prism.lang.errors import calls as errors
 from prism.lang.errors import names as name_errors
 from prism.lang.errors import ownership
 from prism.lang.errors import types as type_errors
-from prism.lang.intrinsics.base import Intrinsic
+from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.perspective import Level, Perspective, meet
 from prism.lang.types import Array, Pointer, Scalar, Type, Vector
 

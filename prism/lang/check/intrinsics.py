@@ -24,7 +24,7 @@ from prism.lang.diagnostics import Span
 from prism.lang.errors import calls as errors
 from prism.lang.errors import ownership
 from prism.lang.errors import types as type_errors
-from prism.lang.intrinsics.base import Intrinsic, Parameter
+from prism.lang.intrinsics.declaration import Intrinsic, Parameter
 from prism.lang.perspective import THREAD, Perspective, meet
 from prism.lang.types import VOID, Array, Mailbox, Pointer, Scalar, Type, Vector
 

@@ -54,7 +54,9 @@ def file_of(span: Span) -> str:
 
 def quoted(text: str) -> str:
     """Return a C++ string literal."""
-    plain = "".join(c if " " <= c <= "~" and c not in '"\\?' else "".join(f"\\{b:03o}" for b in c.encode()) for c in text)
+    plain = "".join(
+        c if " " <= c <= "~" and c not in '"\\?' else "".join(f"\\{b:03o}" for b in c.encode()) for c in text
+    )
     return f'"{plain}"'
 
 

@@ -128,7 +128,10 @@ def statement(context: Context, s: Stmt) -> list[str]:  # noqa: C901
         case Print():
             return noted(context, s.span, print_lines(context.scope, s))
         case Unsafe():
-            return [*([context.note(s.span).strip()] if context.comments else []), *spliced(context.scope, s).split("\n")]
+            return [
+                *([context.note(s.span).strip()] if context.comments else []),
+                *spliced(context.scope, s).split("\n"),
+            ]
         case _:
             assert_never(s)
 

@@ -61,7 +61,9 @@ class LoadTrusting(Error):
     rule = "R19"
     title = "`{name}` loads `{parameter}` once for several threads, but `{memory}` may be written while they load it"
     label = "not const here"
-    help_template = "declare `{memory}` as `ptr(const(...))` if nobody writes it; else let `{name}` load it for each thread[1] by itself"
+    help_template = (
+        "declare `{memory}` as `ptr(const(...))` if nobody writes it; else let `{name}` load it for each thread[1]"
+    )
     name: str
     parameter: str
     memory: str

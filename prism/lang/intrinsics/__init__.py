@@ -7,8 +7,8 @@ from types import MappingProxyType
 
 from prism.lang.intrinsics.arithmetic import ARITHMETIC
 from prism.lang.intrinsics.atomics import ATOMICS
-from prism.lang.intrinsics.base import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.bits import BITS, float_as_int, float_as_uint, int_as_float, uint_as_float
+from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.mailboxes import MAILBOXES
 from prism.lang.intrinsics.matrix import MATRIX
 from prism.lang.intrinsics.memory import MEMORY, Memory

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from prism.lang.intrinsics.base import Binding, Intrinsic, Parameter
+from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.memory import scalar_of
 
 _CHOOSE = """\

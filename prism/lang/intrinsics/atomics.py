@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from prism.lang.intrinsics.base import Binding, Intrinsic, Parameter
+from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.memory import Memory, Values, from_bits, scalar_of, to_bits, word_of
 from prism.lang.types import Scalar
 

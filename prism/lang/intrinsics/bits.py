@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from prism.lang.intrinsics.base import Binding, Intrinsic, Parameter
+from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.memory import scalar_of
 from prism.lang.shorts import bf16_bits, bf16_values
 from prism.lang.types import BFLOAT16, FLOAT32, INT32, UINT32, Scalar

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from prism.lang.intrinsics.base import Binding, Intrinsic, Parameter
+from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.memory import VECTOR, Memory, Values, scalar_of, vector_cuda
 from prism.lang.intrinsics.packed import to_float
 from prism.lang.perspective import WARP1

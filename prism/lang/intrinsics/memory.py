@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from prism.lang.intrinsics.base import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.cache import LOADS, STORES, load_words, store_words
+from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.types import INT32, Scalar
 
 Values = np.ndarray[Any, Any]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any
 
-from prism.lang.intrinsics.base import OLDEST_ARCH, Intrinsic
+from prism.lang.intrinsics.declaration import OLDEST_ARCH, Intrinsic
 
 
 class Namespace:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from prism.lang.intrinsics.base import Binding, Intrinsic, Parameter
+from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.memory import scalar_of
 from prism.lang.shorts import round_bf16
 from prism.lang.types import BFLOAT16, BOOL, FLOAT32, Scalar
