@@ -8,8 +8,10 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from prism.bundl.fault import Fault
 from prism.bundl.faults import FAULTS, FINE
@@ -87,15 +89,21 @@ def figures() -> str:
     if not path.exists():
         return f"*No figures yet: `{FIGURES}` is written by the fuzz run.*"
     found = json.loads(path.read_text())
-    return "\n".join(["| | |", "|---|---|", *[f"| {key} | {cell(_shown(value))} |" for key, value in found.items()]])
+    runs = {name: run for name, run in found.items() if isinstance(run, dict)}
+    rows = ["| run | programs | states | seconds | races | failures |", "|---|---|---|---|---|---|"]
+    mutants: Counter[str] = Counter()
+    for name, run in runs.items():
+        counted = [f"{total(run.get(key, 0)):,.0f}" for key in ("programs", "states", "seconds", "races")]
+        rows.append("| " + " | ".join([cell(name), *counted, str(len(run["failures"]))]) + " |")
+        mutants.update(run.get("mutants", {}))
+    fates = ", ".join(f"{number:,} {fate}" for fate, number in mutants.most_common())
+    story = f"Ill-typed neighbours of these programs, and what became of them: {fates}."
+    return "\n".join([*rows, "", story, "", found.get("note", "")])
 
 
-def _shown(value: object) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{key}: {_shown(item)}" for key, item in value.items())
-    if isinstance(value, list):
-        return ", ".join(_shown(item) for item in value)
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+def total(counted: Any) -> float:
+    """Return a count that shards may have given one by one."""
+    return float(sum(counted) if isinstance(counted, list) else counted)
 
 
 SECTIONS: dict[str, Callable[[], str]] = {
