@@ -51,7 +51,7 @@ def elementwise():
                     yield pytest.param(intrinsic, binding, id=f"{intrinsic.name}-{scalar}")
 
 
-@pytest.mark.parametrize("intrinsic, binding", elementwise())
+@pytest.mark.parametrize("intrinsic, binding", list(elementwise()))
 def test_elementwise_is_what_it_means(intrinsic, binding):
     rng, n = np.random.default_rng(1), 20000
     scalars = [binding.scalar if p.type == "T" else p.type for p in intrinsic.parameters if p.kind == "value"]

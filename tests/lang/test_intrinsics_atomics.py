@@ -87,7 +87,7 @@ def test_loads_acquire_after_and_stores_release_before():
     TABLE["grid_dependency_launch"].meaning(Binding(None), memory)
 
 
-@pytest.mark.parametrize("order, scope", itertools.product(ORDERS, SCOPES))
+@pytest.mark.parametrize("order, scope", list(itertools.product(ORDERS, SCOPES)))
 def test_order_and_scope_are_in_the_instruction(order, scope):
     binding = Binding(INT32, {"order": order, "scope": scope})
     for name in (*STEPS, "atomic_compare_exchange"):
