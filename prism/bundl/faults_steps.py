@@ -7,15 +7,17 @@ from dataclasses import replace
 from prism.bundl import step
 from prism.bundl.fault import CODE, Fault, forms, printed_back
 from prism.bundl.observe import Version
-from prism.bundl.perspectives import Shape
+from prism.bundl.perspectives import ONE_GRID, Shape
 from prism.bundl.search import Grammar
 from prism.bundl.step_data import fence_after, s_alloc_cells
 from prism.bundl.step_expressions import e_bop_shift
-from prism.bundl.syntax import Base, Input
+from prism.bundl.step_halfway import THERE
+from prism.bundl.syntax import SKIP, Base, Function, Input
 
 SYNC = "S-Sync-Init S-Sync-Dec S-Sync-Wait Fence"
 A = (Input("a", Base.INT, (0,)),)
 AA = (Input("a", Base.INT, (0, 0)),)
+ONE_BYTE = Function("f", (), ONE_GRID, 1, SKIP)
 AB = (Input("a", Base.INT, (0, 0)), Input("b", Base.INT, (1, 1)))
 
 
@@ -28,6 +30,11 @@ def shifting() -> Version:
 def cells_made() -> Version:
     """Return S-Alloc as printed, but with the cells made."""
     return Version(steps=replace(step.corrected, statements={**step.corrected.statements, "S-Alloc": s_alloc_cells}))
+
+
+def named_there() -> Version:
+    """Return the corrected calculus with the names of parts bound where the arrays are."""
+    return Version(steps=replace(step.corrected, statements={**step.corrected.statements, **THERE}))
 
 
 BLOCKS = """input a : int = [0, 0] lower p: a as b { destruct { partition q: b as c by 2 { %s } } }"""
@@ -243,6 +250,64 @@ DATA = [
         "stuck",
         "runs",
         printed_back("", "S-Function-Call S-Decl"),
+    ),
+    Fault(
+        "S-Function-Call-budget",
+        "S-Function-Call",
+        "A.3, L2797",
+        "m' <= m is asked for, and nothing binds m'. It can only be what f may use; but m, in a step, is what is in use, and so "
+        "f is not called unless as much is taken already.",
+        "no premise: T-Function-Call has it, where m is the budget",
+        "budget 1 fun f() @ grid[1] uses 1 { skip } f()",
+        Shape(1, 1),
+        "stuck",
+        "runs",
+        printed_back("", "S-Function-Call"),
+        grammar=Grammar(forms("call destruct let"), (), (ONE_BYTE,), needs=forms("Call")),
+        smallest=True,
+    ),
+    Fault(
+        "S-Function-Call-place",
+        "S-Function-Call",
+        "4.2, L1611; A.3",
+        "Perspectives are not looked at: not f's, whose body is run at the caller's, and not those of the arguments. This "
+        "program is ill typed; what was written for one thread and its own array is run by two, on one array.",
+        "pi_f <= pi, s is run at pi_f, and an array is bound at exactly q_i",
+        "input a : int = [0] fun f(x : int[]global @ thread[1]) @ thread[1] uses 0 { x[0] = x[0] + 1 } f(a)",
+        Shape(1, 2),
+        "wrong value",
+        "stuck",
+        printed_back("", "S-Function-Call"),
+        typed=False,
+    ),
+    Fault(
+        "rename",
+        "rename: S-Partition, S-Claim, S-Lower",
+        "A.3, L2538",
+        "y is bound where x is, in memory that others see and where they have their y: block 1 lowers its part into d, and then "
+        "d, which block 0 has claimed, is an array of threads. (As for S-Decl: unless all names are taken to differ.)",
+        "names are bound in eta; only cells are in memory that is shared",
+        BLOCKS % "group 2 { claim r: c as d at 1 { let x : int @ block[1] = d[0] { skip } }; lower s: c as d { skip } }",
+        Shape(2, 1),
+        "stuck",
+        "runs",
+        printed_back("", "S-Partition S-Claim S-Lower"),
+    ),
+    Fault(
+        "rename-parts",
+        "rename, our own first repair of S-Partition",
+        "-",
+        "And where names do differ: with <l + stride*(p div (n/c)), length> bound there, the part of the thread that came last "
+        "is everyone's.",
+        "as above",
+        BLOCKS % "group 2 { lower r: c as d { destruct { d[0] = 1 } } }",
+        Shape(2, 1),
+        "wrong value",
+        "runs",
+        named_there(),
+        new=True,
+        grammar=Grammar(forms(f"{CODE} store"), AA, needs=forms("Partition Store")),
+        smallest=True,
     ),
     Fault(
         "S-Decl",

@@ -244,8 +244,13 @@ def _function(w: Work, s: Call) -> Closure:
 
 
 def s_function_call_printed(w: Work, s: Call, pi: Perspective, p: int) -> Stmt:
-    """Sigma(f) = {[x_i : t_i ..], s}, e_i =>_pi v_i  =>  f(e_i ..) ~> s -| eta[x_i ->^pi v_i]"""
+    """Sigma(f) = {[x_i : t_i ..], s}, e_i =>_pi v_i, m' <= m  =>  f(e_i ..) ~> s -|_m eta[x_i ->^pi v_i]
+
+    Nothing binds m'; it is read as the bytes that f may use, and m is what is in use.
+    """
     function = _function(w, s).function
+    if function.budget > w.used:
+        raise Stuck("S-Function-Call", f"{s.function} may use {function.budget} bytes, {w.used} are in use")
     values = [w.value(e, pi, p, pi) for e in s.args]
     w.eta = w.eta.put_all({x.name: Bound(pi, v) for x, v in zip(function.params, values, strict=True)})
     w.rule = "S-Function-Call"

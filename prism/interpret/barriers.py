@@ -12,7 +12,7 @@ from prism.interpret.frame import Frame
 from prism.interpret.scope import Run, Scope
 from prism.lang.diagnostics import Span
 from prism.lang.perspective import Level, Perspective
-from prism.lang.plan import Barrier
+from prism.lang.plan import Barrier, Op
 from prism.lang.tree import Stmt
 
 
@@ -21,8 +21,8 @@ def barriers_before(scope: Scope, statement: Stmt) -> list[Run]:
     if not scope.check:
         return []
     plan = scope.shop.program.plans.get(scope.function)
-    found: Mapping[Stmt, tuple[Barrier, ...]] = {} if plan is None else plan.before()
-    return [_barrier(barrier) for barrier in found.get(statement, ())]
+    found: Mapping[Stmt, tuple[Barrier | Op, ...]] = {} if plan is None else plan.before()
+    return [_barrier(barrier) for barrier in found.get(statement, ()) if isinstance(barrier, Barrier)]
 
 
 def _barrier(barrier: Barrier) -> Run:

@@ -1,17 +1,24 @@
 """The synchronisation plan: what sync infers, and what emit, explain and the reference machine read.
 
 A plan belongs to one function; `Plans` maps each function of a program to its own. A barrier stands before a statement, and
-joins the threads of one unit: all units at that point of the code meet it, each for itself.
+joins the threads of one unit: all units at that point of the code meet it, each for itself. Operations stand before or after
+a statement and are executed by each thread that comes there: they are what rings, asynchronous copies and wgmma need.
+
+Rings. The scopes that open a ring (`Claim`, `Partition`) are the stations of its cycle, in program order. Rings visited in step
+share a `Cycle`: each thread counts its rounds v = 0, 1, .. (0 at the kernel's start, one more at each `Advance`), and in round v
+every ring of the cycle means its copy v % copies. A station that must not begin before another has ended waits on an mbarrier
+that the other completes: `Wait(lap=0)` for the other's visit in this round, `lap=1` for that in round v - copies, which the
+first rounds need not wait for. Phase n of copy c's mbarrier is completed in round n * copies + c.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from prism.lang.diagnostics import Span
 from prism.lang.perspective import Perspective
-from prism.lang.tree import Function, Stmt, Symbol
+from prism.lang.tree import Apply, Function, Stmt, Symbol
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -27,9 +34,10 @@ class Access:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Barrier:
-    """A barrier before `before`: `kind` is `warp`, `named` or `block`; `first` and `second` are the accesses that force it.
+    """A barrier before `before`; `first` and `second` are the accesses that force it.
 
-    `loop` tells that `first` reaches `second` round a loop's back-edge.
+    `kind` is `warp`, `named`, `block` or `cluster`. `loop` tells that `first` reaches `second` round a loop's back-edge. `met` is one object for all copies of a barrier in the
+    bodies of several roles: threads that meet any of them meet the same barrier (None: the barrier itself).
     """
 
     kind: str
@@ -38,6 +46,113 @@ class Barrier:
     first: Access
     second: Access
     loop: bool = False
+    met: object = None
+
+
+# -- rings, asynchronous copies, wgmma ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Cycle:
+    """Rings of the same number of copies that are visited in step: each thread has one count of its rounds."""
+
+    name: str
+    copies: int
+    rings: tuple[Symbol, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Mbarrier:
+    """`cycle.copies` mbarriers in shared memory: the one of a copy completes a phase when a station's visit of it has ended.
+
+    `count`: the arrivals of a phase. Bytes announced by `Expect` must have come in too.
+    """
+
+    name: str
+    cycle: Cycle
+    count: int
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Operation:
+    """What all operations have: they stand `before` or `after` the statement `at`, for each thread that comes there."""
+
+    at: Stmt
+    side: str = "before"
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Wait(Operation):
+    """Wait for the other station's visit, of this round (`lap` 0) or of the copy's last (1): of round v - lap * copies."""
+
+    barrier: Mbarrier
+    lap: int
+    first: Access
+    second: Access
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Arrive(Operation):
+    """Say that the visit of round v - `delay` has ended; nothing where v < delay.
+
+    `every` 1: each thread arrives; 32: the threads of each warp meet, then one arrives for them. `copies`: the arrival counts
+    when the thread's `cp.async`s so far have ended.
+    """
+
+    barrier: Mbarrier
+    every: int = 1
+    delay: int = 0
+    copies: bool = False
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Expect(Operation):
+    """Announce the bytes of a bulk or tensor load before it is issued; None: what its operands say when it is."""
+
+    barrier: Mbarrier
+    copy: Apply
+    bytes: int | None
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Advance(Operation):
+    """Go to the cycle's next round."""
+
+    cycle: Cycle
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class ProxyFence(Operation):
+    """Make the thread's plain accesses to shared memory visible to asynchronous ones (bulk, tensor, wgmma) that come after."""
+
+    first: Access
+    second: Access
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Commit(Operation):
+    """Make a group of what the thread issued since the last: `kind` is `cp_async`, `bulk` (stores) or `wgmma`."""
+
+    kind: str
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class WaitGroup(Operation):
+    """Wait until at most `pending` of the thread's newest groups are under way. `read`: bulk stores have read their source."""
+
+    kind: str
+    pending: int
+    first: Access
+    second: Access
+    read: bool = False
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class WgmmaFence(Operation):
+    """Order the warpgroup's accesses to registers before the wgmmas that come after."""
+
+
+Op = Wait | Arrive | Expect | Advance | ProxyFence | Commit | WaitGroup | WgmmaFence
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -51,31 +166,60 @@ class Elided:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Plan:
-    """All barriers of one function, in program order."""
+    """All barriers of one function, in program order, and its operations, in the order of execution at each place.
+
+    `completes`: the mbarrier on which each bulk or tensor load completes.
+    """
 
     function: Function
     barriers: tuple[Barrier, ...]
     elided: tuple[Elided, ...] = ()
+    operations: tuple[Op, ...] = ()
+    cycles: tuple[Cycle, ...] = ()
+    mbarriers: tuple[Mbarrier, ...] = ()
+    completes: Mapping[Apply, Mbarrier] = field(default_factory=dict)
 
-    def before(self) -> Mapping[Stmt, tuple[Barrier, ...]]:
-        """Return the barriers by the statement that they stand before."""
-        found: dict[Stmt, tuple[Barrier, ...]] = {}
-        for barrier in self.barriers:
-            found[barrier.before] = (*found.get(barrier.before, ()), barrier)
+    def before(self) -> Mapping[Stmt, tuple[Barrier | Op, ...]]:
+        """Return what stands before each statement, in order: a thread waits for its own and fences, meets others, then waits."""
+        found: dict[Stmt, tuple[Barrier | Op, ...]] = {}
+        own = [op for op in self.operations if op.side == "before" and isinstance(op, Commit | WaitGroup | ProxyFence)]
+        rest = [
+            op for op in self.operations if op.side == "before" and not isinstance(op, Commit | WaitGroup | ProxyFence)
+        ]
+        for step in (*own, *self.barriers, *rest):
+            at = step.before if isinstance(step, Barrier) else step.at
+            found[at] = (*found.get(at, ()), step)
         return found
 
-    def without(self, barrier: Barrier) -> Plan:
-        """Return the plan with one barrier deleted: a mutant that the race detector must catch."""
-        return Plan(self.function, tuple(b for b in self.barriers if b is not barrier), self.elided)
+    def after(self) -> Mapping[Stmt, tuple[Op, ...]]:
+        """Return what stands after each statement, in order."""
+        found: dict[Stmt, tuple[Op, ...]] = {}
+        for op in self.operations:
+            if op.side == "after":
+                found[op.at] = (*found.get(op.at, ()), op)
+        return found
+
+    def without(self, step: Barrier | Op) -> Plan:
+        """Return the plan with one barrier or operation deleted: a mutant that the race detector must catch."""
+        return replace(
+            self,
+            barriers=tuple(b for b in self.barriers if b is not step),
+            operations=tuple(op for op in self.operations if op is not step),
+        )
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Layout:
-    """Shared memory of one function: byte offsets in its frame, where callees' frames start, and the bytes in all."""
+    """Shared memory of one function: byte offsets in its frame, where callees' frames start, and the bytes in all.
+
+    A ring's copies stand one after the other, `strides[ring]` bytes apart. `mbarriers`: the offset of the first of each array.
+    """
 
     offsets: Mapping[Symbol, int]
     bytes: int
     frame: Mapping[int, int] = field(default_factory=dict)
+    strides: Mapping[Symbol, int] = field(default_factory=dict)
+    mbarriers: Mapping[Mbarrier, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

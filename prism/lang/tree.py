@@ -10,9 +10,12 @@
               | Group(unit, body)                  -- all units run the body, each for itself
               | Split(unit_level, arms)            -- Arm(first, size, body): sizes and offsets in threads or blocks
               | Partition(view, body) | Claim(view, body)   -- view.view tells what the new name means
+              | Async(view, body)                  -- the view is the destination of copies that end after the body, not before
+              | Batch(body)                        -- wgmma_async(): the wgmmas of the body are one group
+              | Specialise(roles)                  -- made by roles.py only: each thread runs the body of its role
               | Assert(condition, text) | Print(texts, values)
               | Unsafe(text, ...)                  -- text for the emitted code, with its effects as declared
-    expression = Const | Var | Unary | Binary | Select | Cast | Item | Element | Component | Id | Count | Call | Apply
+    expression = Const | Var | Unary | Binary | Select | Cast | Item | Element | Component | Id | Count | Place | Call | Apply
 
 Nodes are compared by identity: a statement is its own key in a plan. Each expression has `.type` and `.perspective`: the
 value is the same for all threads of one such unit. `Element` is memory: read where it is an operand, written where it is a
@@ -27,14 +30,16 @@ from dataclasses import dataclass, field
 from prism.lang.diagnostics import Span
 from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.perspective import GRID, Bound, Level, Perspective
-from prism.lang.types import Array, Pointer, Scalar, Type, Vector
+from prism.lang.types import Array, Fragment, Pointer, Scalar, TensorMap, Type, Vector
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class View:
     """What a partition's or claim's name means: `new[i]` is `source[index]`, `index` an expression over `params`.
 
-    `offset` is evaluated once, on entry, into a symbol of its own (perspective: the unit's); a lambda has none.
+    `offset` is evaluated once, on entry, into a symbol of its own (perspective: the unit's); a lambda has none. A view of a
+    ring (`source.type.ring`) names the copy of the present visit; `in_flight`: how many visits later asynchronous readers of
+    the copy are waited for.
     """
 
     source: Symbol
@@ -43,6 +48,7 @@ class View:
     index: tuple[Expr, ...]
     offset: tuple[Symbol, Expr] | None = None
     races: str = "check"
+    in_flight: int = 0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -130,7 +136,7 @@ class Cast(Expression):
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Item(Expression):
-    """An element of a local array."""
+    """An element of a local array, or of a thread's part of a fragment (one index, below its type's `size`)."""
 
     symbol: Symbol
     indices: tuple[Expr, ...]
@@ -138,7 +144,11 @@ class Item(Expression):
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Element(Expression):
-    """An element of memory, through a pointer, a shared object or a view. Indices are as written: views map them."""
+    """An element of memory, through a pointer, a shared object or a view. Indices are as written: views map them.
+
+    Of a tensor map: the tile that begins there, the operand of a tensor copy. As a `tile` operand of an intrinsic: what
+    begins there in its tile.
+    """
 
     symbol: Symbol
     indices: tuple[Expr, ...]
@@ -169,6 +179,19 @@ class Count(Expression):
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Place(Expression):
+    """Row (`axis` 0) or column (1) of element `index` of this thread's part of a fragment.
+
+    With t the thread's index inside the fragment's unit and lane = t % 32: row = t / 32 * 16 + lane / 4 + index / 2 % 2 * 8,
+    column = index / 4 * 8 + lane % 4 * 2 + index % 2.
+    """
+
+    symbol: Symbol
+    index: Expr
+    axis: int
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Call(Expression):
     """A device function called; every `function.bound.code` unit inside the current one runs it."""
 
@@ -187,7 +210,7 @@ class Apply(Expression):
     code: Perspective
 
 
-Expr = Const | Var | Unary | Binary | Select | Cast | Item | Element | Component | Id | Count | Call | Apply
+Expr = Const | Var | Unary | Binary | Select | Cast | Item | Element | Component | Id | Count | Place | Call | Apply
 
 
 # -- statements -----------------------------------------------------------------------------------------------------------
@@ -324,6 +347,45 @@ class Claim(Statement):
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Async(Statement):
+    """In the body, `view` names the source as the destination of asynchronous copies, which have ended when it is used again."""
+
+    view: Symbol
+    code: Perspective
+    body: Body
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Batch(Statement):
+    """wgmmas that are issued as one group: they read tiles and write accumulators until the group is waited for.
+
+    A wgmma that stands alone is a batch of its own.
+    """
+
+    code: Perspective
+    body: Body
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Role:
+    """Threads `first .. first + size - 1` of the block run `body`, a projection of the function's body onto them.
+
+    Positions inside are as outside: `id()` and the like count from the block's first thread, not from the role's.
+    """
+
+    first: int
+    size: int
+    body: Body
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Specialise(Statement):
+    """One body a role; threads of no role run nothing. Stands last in a kernel, made by roles.py."""
+
+    roles: tuple[Role, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Unsafe(Statement):
     """Text spliced into the emitted code; nothing in it is checked.
 
@@ -376,6 +438,9 @@ Stmt = (
     | Split
     | Partition
     | Claim
+    | Async
+    | Batch
+    | Specialise
     | Unsafe
     | Assert
     | Print
@@ -411,8 +476,10 @@ def children(statement: Stmt) -> tuple[Body, ...]:
     match statement:
         case If():
             return (statement.then, statement.otherwise)
-        case While() | For() | Group() | Partition() | Claim():
+        case While() | For() | Group() | Partition() | Claim() | Async() | Batch():
             return (statement.body,)
+        case Specialise():
+            return tuple(role.body for role in statement.roles)
         case Split():
             return tuple(arm.body for arm in statement.arms)
         case _:
@@ -432,6 +499,8 @@ def operands(expression: Expr) -> tuple[Expr, ...]:
             return expression.indices
         case Component():
             return (expression.vector, expression.index)
+        case Place():
+            return (expression.index,)
         case Call() | Apply():
             return expression.arguments
         case _:
@@ -463,9 +532,9 @@ def expressions(statement: Stmt) -> tuple[Expr, ...]:
 
 
 __all__ = [
-    "Apply", "Arm", "Array", "Assert", "Assign", "Binary", "Body", "Break", "Call", "Cast", "Claim", "Component",
-    "Const", "Continue", "Count", "Declare", "Element", "Evaluate", "Expr", "Expression", "For", "Function", "Group",
-    "Id", "If", "Item", "Partition", "Pointer", "Print", "Return", "Scalar", "Select", "SharedDeclare", "Split",
-    "Statement", "Stmt", "Symbol", "Unary", "Unsafe", "Var", "Vector", "View", "While", "children", "expressions",
-    "operands",
+    "Apply", "Arm", "Array", "Assert", "Assign", "Async", "Batch", "Binary", "Body", "Break", "Call", "Cast", "Claim",
+    "Component", "Const", "Continue", "Count", "Declare", "Element", "Evaluate", "Expr", "Expression", "For", "Fragment",
+    "Function", "Group", "Id", "If", "Item", "Partition", "Place", "Pointer", "Print", "Return", "Role", "Scalar", "Select",
+    "SharedDeclare", "Specialise", "Split", "Statement", "Stmt", "Symbol", "TensorMap", "Unary", "Unsafe", "Var", "Vector",
+    "View", "While", "children", "expressions", "operands",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Types of the language: scalars, vectors of up to 16 bytes, register arrays, pointers, mailboxes."""
+"""Types of the language: scalars, vectors of up to 16 bytes, arrays, fragments, pointers, tiles, tensor maps, mailboxes."""
 
 from __future__ import annotations
 
@@ -116,21 +116,69 @@ class Array:
 
 
 @dataclass(frozen=True, slots=True)
+class Fragment:
+    """A `rows` x `columns` matrix that a warpgroup (128 threads) or a warp (32) owns; each thread keeps a part in registers.
+
+    Which thread has which element is the tensor cores' layout of an accumulator; see `tree.Place`.
+    """
+
+    element: Scalar
+    rows: int
+    columns: int
+    threads: int = 128
+
+    @property
+    def size(self) -> int:
+        """Number of elements a thread keeps."""
+        return self.rows * self.columns // self.threads
+
+    def __str__(self) -> str:
+        return f"fragment({self.element}, {self.rows}, {self.columns})"
+
+
+SWIZZLES = (0, 32, 64, 128)
+
+
+@dataclass(frozen=True, slots=True)
+class TensorMap:
+    """A view of a matrix in global memory that the tensor copy engine reads and writes a tile at a time.
+
+    `box` is a tile's shape, outermost first, as the shared tile's; `swizzle` the span in bytes in which the engine permutes
+    16-byte pieces of shared memory (0: none). A tile that it is copied to or from has the same element, shape and swizzle.
+    """
+
+    element: Scalar
+    box: tuple[int, ...]
+    swizzle: int = 0
+
+    def __str__(self) -> str:
+        extents = ", ".join(map(str, self.box))
+        return f"CUtensorMap({self.element}, {extents}{f', swizzle={self.swizzle}' if self.swizzle else ''})"
+
+
+@dataclass(frozen=True, slots=True)
 class Pointer:
-    """Memory that several threads can reach. `space` is `global` or `shared`; `shape` is known for shared objects only."""
+    """Memory that several threads can reach. `space` is `global` or `shared`.
+
+    `shape` is known for shared objects, and for views that name one of them, or one copy of a ring, whole. `ring` is the number
+    of copies of a shared object declared `ring=k` (0: no ring; a view names one copy and has 0). `swizzle` is how a tile of
+    two extents lies in its bytes: see TensorMap. Indices are logical, row and column, whatever the swizzle.
+    """
 
     element: Scalar | Vector | Mailbox
     const: bool = False
     space: str = "global"
     shape: tuple[int, ...] | None = None
+    ring: int = 0
+    swizzle: int = 0
 
     def __str__(self) -> str:
         if self.space == "shared" and self.shape is not None:
-            return (
-                f"shared({Array(self.element, self.shape)})"
-                if not isinstance(self.element, Mailbox)
-                else "shared(mailbox)"
-            )
+            if isinstance(self.element, Mailbox):
+                return "shared(mailbox)"
+            ring = f", ring={self.ring}" if self.ring else ""
+            swizzle = f", swizzle={self.swizzle}" if self.swizzle else ""
+            return f"shared({Array(self.element, self.shape)}{ring}{swizzle})"
         return f"ptr(const({self.element}))" if self.const else f"ptr({self.element})"
 
 
@@ -143,4 +191,4 @@ class Void:
 
 
 VOID = Void()
-Type = Scalar | Vector | Array | Pointer | Void
+Type = Scalar | Vector | Array | Fragment | TensorMap | Pointer | Void

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from prism.lang.perspective import THREAD, Perspective
-from prism.lang.types import Scalar, Vector
+from prism.lang.types import Fragment, Pointer, Scalar, TensorMap, Vector
 
 OLDEST_ARCH = "sm_75"
 
@@ -26,7 +26,8 @@ class Parameter:
     """One operand.
 
     `kind`: `value` (a scalar), `vector` (a vector of T), `element` (an element of memory, passed by address), `array` (a local
-    array, by reference), `static` (a compile-time constant). `type`: a Scalar, or `T` (the intrinsic's type variable; an
+    array, by reference), `static` (a compile-time constant), `tile` (a shared tile by its name, or what begins at an element of
+    it), `tensor` (an element of a tensor map: the tile that begins there), `fragment` (by its name). `type`: a Scalar, or `T` (the intrinsic's type variable; an
     element of `mailbox(T)` where `mailbox` is set); of a static, `dtype` says that it is a scalar type. `unit`: threads of one
     such unit must agree on it; of an element, the unit that accesses it together. `effect` of element and array parameters:
     `read`, `write` or `update`; `atomic` accesses do not conflict with one another. `exact`: an element parameter's access is
@@ -51,13 +52,17 @@ class Parameter:
 class Binding:
     """An application's types: the Scalar that T stands for, the statics by name, the lengths of array operands by name.
 
-    `const`: the element operands that are read through a pointer to const.
+    `const`: the element operands that are read through a pointer to const. `tiles`, `maps`, `fragments`: the types of such
+    operands by name.
     """
 
     scalar: Scalar | None
     statics: Mapping[str, Any] = field(default_factory=dict)
     lengths: Mapping[str, int] = field(default_factory=dict)
     const: frozenset[str] = frozenset()
+    tiles: Mapping[str, Pointer] = field(default_factory=dict)
+    maps: Mapping[str, TensorMap] = field(default_factory=dict)
+    fragments: Mapping[str, Fragment] = field(default_factory=dict)
 
     def static(self, intrinsic: Intrinsic, name: str) -> Any:
         """Return a static's value, its default where the application gives none."""
@@ -73,16 +78,24 @@ class Intrinsic:
     T, its length the static `width`), the name of a `dtype` static, or None. `result_unit`: threads of one such unit get the
     same value; None = as the operands' meet (an elementwise function). `allows`: which scalars T may be, `allows_text` says it
     in words. `problem(binding)`: what else is wrong with an application, in words, or the empty string. `min_arch`: the first
-    architecture that has it. `orders`: it orders accesses, or waits, without an element operand (a fence).
+    architecture that has it. `orders`: it orders accesses, or waits, without an element operand (a fence). `asynchronous`: its
+    accesses to memory go on after it, until they are waited for: `cp_async` (by commit groups or an mbarrier), `load` (bulk and
+    tensor loads into a ring: by the ring's mbarrier), `bulk` (bulk and tensor stores: by commit groups), `wgmma` (likewise).
+    `hidden`: only the compiler puts it into a program.
 
-    `cuda(binding, *operands)` gives the C++ expression, element operands being addresses; `preamble(binding)` the C++ helper
-    text that it calls, emitted once. `meaning(binding, ...)` on the reference machine:
+    `cuda(binding, *operands)` gives the C++ expression, element operands being addresses; a tile's operand is the address where
+    it begins (of the first byte before swizzling), a tensor's are the map's address and then one index an extent, outermost
+    first; a `load` gets `barrier=`, the address of the mbarrier on which it completes. `preamble(binding)` the C++ helper text
+    that it calls, emitted once. `meaning(binding, ...)` on the reference machine:
       elementwise (`result_unit is None`): NumPy arrays or scalars in, out;
       collective (`requires` broader than thread[1]): arrays of shape (units, requires.size) in, the same out, or one that
         broadcasts to it (vectors: one more axis); array operands have shape (units, requires.size, length), written in place;
       memory (an element parameter, or `orders`): `meaning(binding, memory, *operands)`, one entry an active thread (whole
         units of `requires`, in order), see memory.py;
-      `blocking`: such a meaning is a generator that yields while it waits.
+      `blocking`: such a meaning is a generator that yields while it waits;
+      asynchronous copies: `meaning(binding, transfer, *operands)` says what is copied, to `transfer` (asynchronous.py);
+      wgmma: `meaning(binding, a, b, accumulator)`: tiles as they are stored, of shape (units, rows, columns), in; the new
+      accumulators, (units, rows, columns), out.
     """
 
     name: str
@@ -100,6 +113,8 @@ class Intrinsic:
     source: str = ""
     min_arch: str = OLDEST_ARCH
     orders: bool = False
+    asynchronous: str = ""
+    hidden: bool = False
     problem: Callable[[Binding], str] | None = None
 
     @property
@@ -110,7 +125,7 @@ class Intrinsic:
     @property
     def touches_memory(self) -> bool:
         """Whether an operand is an element of memory, or it orders accesses to memory."""
-        return self.orders or any(p.kind == "element" for p in self.parameters)
+        return self.orders or any(p.kind in ("element", "tile", "tensor") for p in self.parameters)
 
     @property
     def effect(self) -> str:
@@ -118,7 +133,8 @@ class Intrinsic:
         found = [
             f"{'atomic ' if p.atomic and not p.mailbox else ''}{p.effect} of `{p.name}`"
             for p in self.parameters
-            if p.kind in ("element", "array") and not (p.kind == "array" and p.effect == "read")
+            if p.kind not in ("value", "vector", "static")
+            and not (p.kind in ("array", "fragment") and p.effect == "read")
         ]
         return ", ".join([*found, "orders"] if self.orders else found)
 
