@@ -273,7 +273,7 @@ DATA = [
         "Perspectives are not looked at: not f's, whose body is run at the caller's, and not those of the arguments. This "
         "program is ill typed; what was written for one thread and its own array is run by two, on one array.",
         "pi_f <= pi, s is run at pi_f, and an array is bound at exactly q_i",
-        "input a : int = [0] fun f(x : int[]global @ thread[1]) @ thread[1] uses 0 { x[0] = x[0] + 1 } f(a)",
+        "input a : int = [0] fun f(x : int[]global @ thread[1]) @ thread[1] uses 0 { x[0] = 1; x[0] = x[0] + 1 } f(a)",
         Shape(1, 2),
         "wrong value",
         "stuck",
