@@ -29,10 +29,11 @@ class Parameter:
     array, by reference), `static` (a compile-time constant), `tile` (a shared tile by its name, or what begins at an element of
     it), `tensor` (an element of a tensor map: the tile that begins there), `fragment` (by its name).
 
-    `type`: a Scalar, or `T` (the intrinsic's type variable; an element of `mailbox(T)` where `mailbox` is set); of a static, `dtype` says that it is a scalar type. `unit`: threads of one
-    such unit must agree on it; of an element, the unit that accesses it together. `effect` of element and array parameters:
-    `read`, `write` or `update`; `atomic` accesses do not conflict with one another. `exact`: an element parameter's access is
-    that element and no other. `length` of arrays: the lengths allowed (none: any). `choices` of statics.
+    `type`: a Scalar, or `T` (the intrinsic's type variable; an element of `mailbox(T)` where `mailbox` is set); of a static,
+    `dtype` says that it is a scalar type. `unit`: threads of one such unit must agree on it; of an element, the unit that
+    accesses it together. `effect` of element and array parameters: `read`, `write` or `update`; `atomic` accesses do not
+    conflict with one another. `exact`: an element parameter's access is that element and no other. `length` of arrays: the
+    lengths allowed (none: any). `choices` of statics.
     """
 
     name: str
