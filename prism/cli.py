@@ -60,7 +60,12 @@ def parser() -> argparse.ArgumentParser:
             command.add_argument(
                 "--unsafe", action="store_true", help="list every `unsafe` and `extern` that it relies on"
             )
-        command.add_argument("-o", "--output", type=Path, help="write to this file instead of the terminal")
+            run_arguments(command)
+        if name == "explain":
+            command.add_argument("--count", action="store_true", help="only how many barriers a thread meets, once and in each loop's trip")  # fmt: skip
+            command.add_argument("--arch", metavar="sm_90a", help="compile for this architecture, to tell the registers a thread (a page: sm_90a)")  # fmt: skip
+        also = "; a page where it ends in .html" if name == "explain" else ""
+        command.add_argument("-o", "--output", type=Path, help=f"write to this file instead of the terminal{also}")
         command.set_defaults(run=run)
     build = commands.add_parser("build", help="compile the library's kernels into the package, ahead of time",
                                 description="Compile the library's kernels into the package, ahead of time.")  # fmt: skip
@@ -106,10 +111,23 @@ def trusted(program: Any) -> list[str]:
 
 
 def run_explain(options: argparse.Namespace) -> int:
-    """`prism explain`: the source with its barriers."""
-    from prism.lang.explain import explain
+    """`prism explain`: the source with its barriers, as text or as a page; or their numbers alone."""
+    from prism.compiler import DEFAULT_ARCH, resources
+    from prism.lang.explain import Resources, account, counted, explain, explain_page
 
-    write(options, explain(program_of(options)) + "\n")
+    program = program_of(options)
+    page = options.output is not None and options.output.suffix in (".html", ".htm")
+    arch = options.arch or (DEFAULT_ARCH if page and not options.count else None)
+    try:
+        said = None if arch is None else resources(program, arch)
+    except ValueError as error:
+        raise CommandError(str(error)) from None
+    if options.count:
+        write(options, counted(account(program)))
+    elif page:
+        write(options, explain_page(program, said))
+    else:
+        write(options, explain(program, said if isinstance(said, Resources) else None) + "\n")
     return 0
 
 

@@ -66,11 +66,11 @@ class Compiled:
         """Dynamic shared memory of a block, in bytes."""
         return int(self.entry.shared_bytes)
 
-    def explain(self) -> str:
-        """Return the source with its inferred barriers, and why each is there."""
-        from prism.lang.explain import explain
+    def explain(self, *, html: bool = False) -> str:
+        """Return the source with its inferred barriers, and why each is there; `html`: as a page, which has the registers too."""
+        from prism.lang.explain import explain, explain_page
 
-        return explain(self.program)
+        return explain_page(self.program, resources(self.program, self.arch)) if html else explain(self.program)
 
 
 def check(kernel: Kernel, template: Mapping[str, object] | None = None) -> Program:
@@ -97,11 +97,40 @@ def compile(kernel: Kernel, template: Mapping[str, object] | None = None, arch: 
     return Compiled(program, arch)
 
 
-def explain(kernel: Kernel, template: Mapping[str, object] | None = None) -> str:
-    """Return a kernel's source with its inferred barriers in place, what forces each, and what needed none."""
+def explain(
+    kernel: Kernel, template: Mapping[str, object] | None = None, *, html: bool = False, arch: str | None = None
+) -> str:
+    """Return a kernel's source with its inferred barriers in place, what forces each, and what needed none.
+
+    `html`: as a page that stands alone, with the graph of the accesses and the map of shared memory as pictures. With `arch`,
+    such as `sm_90a`, the kernel is compiled for it, and the explanation has the registers a thread.
+    """
+    from prism.lang.explain import Resources, explain_page
     from prism.lang.explain import explain as explain_program
 
-    return explain_program(check(kernel, template))
+    program = check(kernel, template)
+    said = None if arch is None else resources(program, arch)
+    if html:
+        return explain_page(program) if said is None else explain_page(program, said)
+    return explain_program(program, said if isinstance(said, Resources) else None)
+
+
+def resources(program: Program, arch: str) -> Any:
+    """Return what compiling a program for an architecture says of its registers and stack, or as text why nothing is known.
+
+    Raises CompileError for a program that needs a later architecture, ValueError for an unknown one.
+    """
+    from prism.lang.explain import Resources
+    from prism.runtime.compile import MissingCompiler
+
+    if program.entry.kind != "global":
+        return "those of its callers: a device function is compiled into them"
+    check_architecture(program, arch)
+    try:
+        binary = Compiled(program, arch)._binary
+    except MissingCompiler:
+        return "not known: NVRTC, which compiles kernels, is not on this machine"
+    return Resources(binary.arch, binary.registers, binary.stack, binary.spills)
 
 
 def require_kernel(kernel: object) -> None:

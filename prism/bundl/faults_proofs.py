@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from prism.bundl.fault import Fault, forms, printed_back
+from prism.bundl.faults_steps import BLOCKS, named_there
 from prism.bundl.observe import CORRECTED
 from prism.bundl.perspectives import Shape
 from prism.bundl.search import Grammar
@@ -60,6 +61,33 @@ PROOF_FAULTS = [
         "stuck",
         "runs",
         printed_back("", "S-Claim Align"),
+    ),
+    Fault(
+        "interference",
+        "Main theorem, Statement Preservation",
+        "4.3, L1678; A.4, L3121",
+        "Both are about one thread, that steps from an environment that suits it; in the machine others step in between, and may "
+        "change sigma and Sigma. With names of parts bound there, as `rename` has it, block 1's lower makes block 0's d another "
+        "array: each step keeps what its own thread needs, and the state has no type.",
+        "the theorem is of the machine's states. Others keep G |- env: names are in eta, a cell keeps its base type, and cells "
+        "go when all who have their names have arrived",
+        BLOCKS % "group 2 { claim r: c as d at 1 { skip }; lower s: c as d { skip } }",
+        Shape(2, 1),
+        "preservation",
+        "runs",
+        named_there(),
+    ),
+    Fault(
+        "substitution",
+        "Statement Preservation, T-Partition",
+        "A.4, L3229",
+        "The case rests on a lemma, that s[(y + c*p)/y] has the type of s, which is called obvious. It has none: T-Arr-Access "
+        "asks for an array, and no rule gives y + c*p such a type.",
+        "no substitution: y is bound to its part",
+        BLOCKS % "let x : int @ thread[1] = c[0] { skip }",
+        Shape(2, 1),
+        "see test",
+        "runs",
     ),
     Fault(
         "memory",

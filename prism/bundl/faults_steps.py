@@ -287,7 +287,8 @@ DATA = [
         "y is bound where x is, in memory that others see and where they have their y: block 1 lowers its part into d, and then "
         "d, which block 0 has claimed, is an array of threads. (As for S-Decl: unless all names are taken to differ.)",
         "names are bound in eta; only cells are in memory that is shared",
-        BLOCKS % "group 2 { claim r: c as d at 1 { let x : int @ block[1] = d[0] { skip } }; lower s: c as d { skip } }",
+        BLOCKS
+        % "group 2 { claim r: c as d at 1 { let x : int @ block[1] = d[0] { skip } }; lower s: c as d { skip } }",
         Shape(2, 1),
         "stuck",
         "runs",

@@ -1,4 +1,4 @@
-"""Readings between the printed steps and the corrected ones, in neither calculus: kept to show what fails with them, or does not."""
+"""Readings between the printed steps and the corrected ones, in neither calculus: kept to show what fails with them."""
 
 from __future__ import annotations
 

@@ -1,12 +1,19 @@
-"""Happens-before on the reference machine: a vector clock a thread, a shadow a location.
+"""Happens-before on the reference machine: a vector clock a thread, and one an asynchronous operation under way.
 
 `Clocks` knows, for each thread, the latest step of each other thread that is ordered before it. A step is ordered by program
-order, by the plan's barriers, and by release and acquire on one word; by nothing else. `Shadow` keeps, a location, the last
-write and every later access, and tells whether a new access is ordered after those that it conflicts with.
+order, by the plan's barriers and mbarriers, and by release and acquire on one word; by nothing else.
+
+An asynchronous operation is an agent: like a thread it has a row and a column. It starts after what the thread that issues it
+had done, and nothing is ordered after it until somebody waits for it. A column is used again for an operation whose issuer
+knows that the column's last one has ended: whoever knows of the later then rightly knows of the earlier.
+
+With `proxies`, a row has a second half: the steps that a proxy fence made visible to asynchronous accesses, as far as they are
+ordered before the thread's next one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,32 +33,42 @@ class Site:
     perspective: object
 
 
-@dataclass(frozen=True, slots=True)
-class Conflict:
-    """An access (entry `index` of a batch) and the earlier one that it is not ordered after."""
+@dataclass(slots=True)
+class Agent:
+    """The use of a column for asynchronous operations: who issued the last, what it is, and how many there were."""
 
-    index: int
-    thread: int
-    site: int
+    owner: int
+    what: str
+    generic: bool
+    last: int = 0
 
 
 class Clocks:
-    """The vector clocks of all threads of a launch; threads are numbered through the grid."""
+    """The vector clocks of all threads of a launch; threads are numbered through the grid, agents after them."""
 
-    def __init__(self, blocks: int, threads: int) -> None:
+    def __init__(self, blocks: int, threads: int, *, proxies: bool = False, cluster: int = 1) -> None:
         if blocks * threads > LIMIT:
             raise ValueError(
                 f"check=True is for launches of at most {LIMIT} threads, not {blocks} x {threads}; use fewer blocks"
             )
-        self.threads = threads
-        self.known = np.zeros((blocks * threads, blocks * threads), np.int32)
+        self.threads, self.total = threads, blocks * threads
+        self.halves = 2 if proxies else 1
+        self._rows = np.zeros((self.total, self.halves, self.total), np.int32)
+        self.known = self._rows[:, 0]
         np.fill_diagonal(self.known, 1)
+        self.agents: list[Agent] = []
+        self._of: dict[tuple[int, bool], list[int]] = {}
         self.sites: list[Site] = []
         self._numbers: dict[Site, int] = {}
-        self._foreign = np.zeros(blocks, bool)
+        self._foreign = np.full(blocks, cluster > 1)
         self._released: dict[tuple[int, int], Any] = {}
         self._shown: dict[int, Any] = {}  # what a thread had done when it last met a release fence
         self._seen: dict[int, Any] = {}  # what its relaxed reads since have seen released
+
+    @property
+    def fenced(self) -> Any:
+        """The steps that asynchronous accesses may rely on, as `known`."""
+        return self._rows[:, self.halves - 1]
 
     def site(self, site: Site) -> int:
         """Return a number for a place in the program."""
@@ -60,37 +77,126 @@ class Clocks:
             self.sites.append(site)
         return number
 
+    # -- barriers, and what is passed on ----------------------------------------------------------------------------------
+
     def join(self, block: int, members: Any) -> None:
         """Order what each row of `members` (threads of the block) did before what it does next."""
         first = block * self.threads
-        own = slice(None) if self._foreign[block] else slice(first, first + self.threads)
-        numbers = members + first
-        columns = self.known[:, own]
-        columns[numbers] = columns[numbers].max(axis=1, keepdims=True)
+        self.meet(members + first, slice(None) if self._foreign[block] else slice(first, first + self.threads))
+
+    def meet(self, numbers: Any, own: slice = slice(None)) -> None:
+        """Order what each row of threads did before what it does next; all that they know is in `own`, or of agents."""
+        for columns in (own, slice(self.total, None)) if self.agents and own != slice(None) else (own,):
+            part = self._rows[:, :, columns]
+            part[numbers] = part[numbers].max(axis=1, keepdims=True)
         self._step(numbers.ravel())
+
+    def leave(self, numbers: Any) -> Any:
+        """Return what these threads have done and know, to be handed to who waits for it; they go on after it."""
+        row = self._rows[numbers].max(axis=0)
+        self._step(numbers)
+        return row
+
+    def take(self, numbers: Any, row: Any) -> None:
+        """Order what was handed over before what these threads do next."""
+        known = row.shape[-1]  # columns made since are unknown to it
+        self._rows[numbers, :, :known] = np.maximum(self._rows[numbers, :, :known], row)
+
+    def fence_proxy(self, numbers: Any) -> None:
+        """Make what these threads did visible to asynchronous accesses ordered after this, and their own copies' data."""
+        if self.halves == 1:
+            return
+        self.fenced[numbers, numbers] = self.known[numbers, numbers]
+        plain = np.array([k for k, agent in enumerate(self.agents, self.total) if agent.generic], np.int64)
+        if len(plain):
+            at = np.ix_(numbers, plain)
+            self.fenced[at] = np.maximum(self.fenced[at], self.known[at])
+        self._step(numbers)
+
+    # -- agents -----------------------------------------------------------------------------------------------------------
+
+    def issue(self, numbers: Any, what: str, *, generic: bool) -> Any:
+        """Return an agent for each thread, which starts now; `generic`: its accesses are like the threads' own."""
+        found = np.array([self._agent(int(number), what, generic) for number in numbers], np.int64)
+        self.renew(numbers, found)
+        return found
+
+    def renew(self, numbers: Any, agents: Any) -> None:
+        """Let agents that are under way do something more, after what their threads did until now."""
+        self._rows[agents] = self._rows[numbers]
+        self.known[agents, agents] = [self.agents[int(a) - self.total].last for a in agents]
+        self._step(numbers)
+
+    def _agent(self, number: int, what: str, generic: bool) -> int:
+        mine = self._of.setdefault((number, generic), [])
+        for at in mine:
+            agent = self.agents[at - self.total]
+            if self.known[number, at] >= agent.last:
+                break
+        else:
+            at = self.total + len(self.agents)
+            agent = Agent(number, what, generic)
+            self.agents.append(agent)
+            mine.append(at)
+            if at == len(self._rows):
+                self._grow()
+        agent.last += 1
+        agent.what = what
+        return at
+
+    def _grow(self) -> None:
+        size = len(self._rows)
+        room = max(size + 64, size + size // 4)
+        rows = np.zeros((room, self.halves, room), np.int32)
+        rows[:size, :, :size] = self._rows
+        self._rows, self.known = rows, rows[:, 0]
+
+    def gather(self, agents: Any) -> Any:
+        """Return what agents have done and know, to be handed to who waits for them."""
+        return self._rows[agents].max(axis=0)
+
+    def end(self, numbers: Any, agents: Any) -> None:
+        """Order what each agent did before what its thread does next."""
+        self._rows[numbers] = np.maximum(self._rows[numbers], self._rows[agents])
+
+    def who(self, number: int) -> tuple[int, int, str]:
+        """Return block and thread of a number, and what the thread issued where it is an agent's."""
+        what = ""
+        if number >= self.total:
+            agent = self.agents[number - self.total]
+            number, what = agent.owner, agent.what
+        return (*divmod(number, self.threads), what)
+
+    def plain(self, numbers: Any) -> Any:
+        """Whether accesses of these are the generic proxy's: of threads, and of copies that are made as threads would."""
+        if not self.agents:
+            return np.ones(np.shape(numbers), bool)
+        flags = np.array([agent.generic for agent in self.agents])
+        at = np.maximum(numbers - self.total, 0)
+        return (numbers < self.total) | flags[at]
+
+    # -- words ------------------------------------------------------------------------------------------------------------
 
     def release(self, shadow: int, location: int, thread: int) -> None:
         """Let what `thread` did so far be seen by who acquires the location."""
-        key = (shadow, location)
-        before = self._released.get(key)
-        row = self.known[thread]
-        self._released[key] = row.copy() if before is None else np.maximum(row, before)
+        self._released[shadow, location] = _wider(self._released.get((shadow, location)), self._rows[thread])
         self._step(np.array([thread]))
 
     def acquire(self, shadow: int, location: int, thread: int) -> None:
         """Order what was released at the location before what `thread` does next."""
         row = self._released.get((shadow, location))
         if row is not None:
-            np.maximum(self.known[thread], row, out=self.known[thread])
+            self._rows[thread, :, : row.shape[-1]] = np.maximum(self._rows[thread, :, : row.shape[-1]], row)
             self._foreign[thread // self.threads] = True
 
     def fence(self, thread: int, order: str) -> None:
         """Order by the relaxed accesses before an acquire fence, and after a release fence."""
-        if order != "release" and thread in self._seen:
-            np.maximum(self.known[thread], self._seen[thread], out=self.known[thread])
+        seen = self._seen.get(thread)
+        if order != "release" and seen is not None:
+            self._rows[thread, :, : seen.shape[-1]] = np.maximum(self._rows[thread, :, : seen.shape[-1]], seen)
             self._foreign[thread // self.threads] = True
         if order != "acquire":
-            self._shown[thread] = self.known[thread].copy()
+            self._shown[thread] = self._rows[thread].copy()
             self._step(np.array([thread]))
 
     def fences(self, how: str) -> bool:
@@ -101,139 +207,31 @@ class Clocks:
         """Note a relaxed read: what was released at the location is ordered before the next acquire fence."""
         row = self._released.get((shadow, location))
         if row is not None:
-            before = self._seen.get(thread)
-            self._seen[thread] = row.copy() if before is None else np.maximum(before, row)
+            self._seen[thread] = _wider(self._seen.get(thread), row)
 
     def show(self, shadow: int, location: int, thread: int) -> None:
         """Note a relaxed write: it releases what the thread had done at its last release fence."""
         row = self._shown.get(thread)
         if row is not None:
-            before = self._released.get((shadow, location))
-            self._released[shadow, location] = row.copy() if before is None else np.maximum(row, before)
+            self._released[shadow, location] = _wider(self._released.get((shadow, location)), row)
 
     def _step(self, numbers: Any) -> None:
         self.known[numbers, numbers] += 1
 
 
-class _Accesses:
-    """For each location the accesses of one kind that a later write may conflict with: one, or a row of one a thread."""
-
-    def __init__(self, locations: int, width: int) -> None:
-        self.locations, self.width = locations, width
-        self.free: list[int] = []
-        self.used = False
-
-    def start(self) -> None:
-        """Make room, at the first access."""
-        if self.used:
-            return
-        self.used = True
-        self.thread, self.row = np.full((2, self.locations), -1, np.int32)
-        self.clock, self.site = np.zeros((2, self.locations), np.int32)
-        self.clocks, self.sites = np.zeros((2, 0, self.width), np.int32)
-
-    def conflict(self, at: Any, by: Any, known: Any) -> Conflict | None:
-        if not self.used:
-            return None
-        thread = self.thread[at]
-        bad = (thread >= 0) & (thread != by) & (known[by, thread] < self.clock[at])
-        if bad.any():
-            index = int(np.where(bad, thread ^ by, -1).argmax())  # the two that need the broadest barrier
-            return Conflict(index, int(thread[index]), int(self.site[at[index]]))
-        rows = self.row[at]
-        for index in map(int, np.flatnonzero(rows >= 0)):
-            later = self.clocks[rows[index]] > known[by[index]]
-            if later.any():
-                other = int(later.argmax())
-                return Conflict(index, other, int(self.sites[rows[index], other]))
-        return None
-
-    def record(self, at: Any, by: Any, known: Any, site: int) -> None:
-        self.start()
-        clock = known[by, by]
-        thread, rows = self.thread[at], self.row[at]
-        alone = (rows < 0) & ((thread < 0) | (thread == by) | (known[by, thread] >= self.clock[at]))
-        chosen = at[alone]
-        # With several threads at one location the last stays alone, and the others make it a row.
-        self.thread[chosen], self.clock[chosen], self.site[chosen] = by[alone], clock[alone], site
-        crowded = (rows < 0) & (self.thread[at] != by)
-        if crowded.any():
-            self._widen(np.unique(at[crowded]))
-        rows = self.row[at]
-        wide = rows >= 0
-        if wide.any():
-            self.clocks[rows[wide], by[wide]] = clock[wide]
-            self.sites[rows[wide], by[wide]] = site
-
-    def _widen(self, at: Any) -> None:
-        missing = len(at) - len(self.free)
-        if missing > 0:
-            size = len(self.clocks)
-            more = max(missing, size, 16)
-            empty = np.zeros((more, self.clocks.shape[1]), np.int32)
-            self.clocks, self.sites = np.concatenate([self.clocks, empty]), np.concatenate([self.sites, empty])
-            self.free.extend(range(size, size + more))
-        rows = np.array([self.free.pop() for _ in range(len(at))], np.int64)
-        self.clocks[rows] = 0
-        self.row[at] = rows
-        self.clocks[rows, self.thread[at]] = self.clock[at]
-        self.sites[rows, self.thread[at]] = self.site[at]
-        self.thread[at] = -1
-
-    def forget(self, at: Any) -> None:
-        if self.used:
-            rows = self.row[at]
-            self.free.extend(int(row) for row in rows[rows >= 0])
-            self.row[at] = -1
-            self.thread[at] = -1
+def _wider(one: Any, two: Any) -> Any:
+    """Return the union of what two rows know; a row that is older may have fewer columns."""
+    if one is None:
+        return two.copy()
+    long, short = (one, two) if one.shape[-1] >= two.shape[-1] else (two, one)
+    long = long.copy()
+    long[:, : short.shape[-1]] = np.maximum(long[:, : short.shape[-1]], short)
+    return long
 
 
-class Shadow:
-    """What the machine knows of each location of one piece of memory."""
-
-    count = 0
-
-    def __init__(self, clocks: Clocks, locations: int, granule: int, initialised: bool) -> None:
-        Shadow.count += 1
-        self.number = Shadow.count
-        self.clocks, self.granule = clocks, granule
-        width = clocks.known.shape[0]
-        self.initialised = None if initialised else np.zeros(locations, bool)
-        self._writes = _Accesses(locations, 0)
-        self._reads, self._polls, self._updates = (_Accesses(locations, width) for _ in range(3))
-
-    def read(self, at: Any, by: Any, site: int, atomic: bool) -> Conflict | None:
-        """Note reads of the locations `at` by the threads `by`, or return the first that races."""
-        known = self.clocks.known
-        found = self._writes.conflict(at, by, known)
-        if found is None and not atomic:
-            found = self._updates.conflict(at, by, known)
-        if found is None:
-            (self._polls if atomic else self._reads).record(at, by, known, site)
-        return found
-
-    def write(self, at: Any, by: Any, site: int, atomic: bool) -> Conflict | None:
-        """Note writes of the locations `at` by the threads `by`, or return the first that races."""
-        known = self.clocks.known
-        found = self._writes.conflict(at, by, known) or self._reads.conflict(at, by, known)
-        if self.initialised is not None:
-            self.initialised[at] = True
-        if atomic:
-            if found is None:
-                self._updates.record(at, by, known, site)
-            return found
-        found = found or self._polls.conflict(at, by, known) or self._updates.conflict(at, by, known)
-        return found or self._overwrite(at, by, site)
-
-    def _overwrite(self, at: Any, by: Any, site: int) -> Conflict | None:
-        writes = self._writes
-        writes.start()
-        writes.thread[at] = by
-        lost = writes.thread[at] != by
-        if lost.any():
-            index = int(lost.argmax())
-            return Conflict(index, int(writes.thread[at[index]]), site)
-        writes.clock[at], writes.site[at] = self.clocks.known[by, by], site
-        for accesses in (self._reads, self._polls, self._updates):
-            accesses.forget(at)
-        return None
+def union_of(rows: Sequence[Any]) -> Any:
+    """Return the union of what rows know, or None of none."""
+    found = None
+    for row in rows:
+        found = _wider(found, row)
+    return found

@@ -11,6 +11,7 @@ from prism.lang.diagnostics import CompileError, InternalError
 from prism.lang.intrinsics import *  # noqa: F403 - the table names what it exports
 from prism.lang.intrinsics import NAMES, intrinsic
 from prism.lang.surface import (
+    CUtensorMap,
     Kernel,
     assert_,
     async_,
@@ -22,6 +23,7 @@ from prism.lang.surface import (
     c_float,
     c_int,
     claim,
+    column,
     const,
     constexpr,
     count,
@@ -38,6 +40,7 @@ from prism.lang.surface import (
     float16,
     float32,
     float64,
+    fragment,
     function,
     grid,
     group,
@@ -62,10 +65,13 @@ from prism.lang.surface import (
     kernel,
     mailbox,
     may_alias,
+    one,
     partition,
     print_,
     ptr,
     requires,
+    roles,
+    row,
     shared,
     split,
     template,
@@ -87,13 +93,14 @@ from prism.lang.surface import (
     vector,
     warp,
     warpgroup,
+    wgmma_async,
 )
 
 prism = sys.modules[__name__.partition(".")[0]]
 """The package itself: `@prism("global")` works after `from prism.lang import prism` as after `import prism`."""
 
 __all__ = [
-    "CompileError", "InternalError", "Kernel", "assert_", "async_", "attr", "bf16", "bfloat16", "block", "bool_",
+    "CUtensorMap", "column", "fragment", "one", "roles", "row", "wgmma_async", "CompileError", "InternalError", "Kernel", "assert_", "async_", "attr", "bf16", "bfloat16", "block", "bool_",
     "claim", "const", "constexpr", "count", "device", "double", "double2", "double2_cast", "dtype", "extern",
     "float16", "float2", "float2_cast", "float32", "float4", "float4_cast", "float64", "function", "grid", "group",
     "half", "half2", "half2_cast", "half8", "half8_cast", "id", "int16", "int2", "int2_cast", "int32", "int4",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from prism.lang.intrinsics.declaration import Binding, Parameter
-from prism.lang.tree import Apply, Element, Expr
-from prism.lang.types import Array, Mailbox, Pointer, Scalar, Type, Vector
+from prism.lang.tree import Apply, Const, Element, Expr, Var
+from prism.lang.types import Array, Fragment, Mailbox, Pointer, Scalar, TensorMap, Type, Vector
 
 
 def binding_of(apply: Apply) -> Binding:
@@ -12,6 +12,10 @@ def binding_of(apply: Apply) -> Binding:
     scalar: Scalar | None = None
     lengths: dict[str, int] = {}
     const: set[str] = set()
+    tiles: dict[str, Pointer] = {}
+    maps: dict[str, TensorMap] = {}
+    fragments: dict[str, Fragment] = {}
+    starts: dict[str, tuple[int | None, ...]] = {}
     for parameter, argument in operands_of(apply):
         if isinstance(argument.type, Array):
             lengths[parameter.name] = argument.type.size
@@ -19,15 +23,32 @@ def binding_of(apply: Apply) -> Binding:
             lengths[parameter.name] = argument.type.length
         if isinstance(argument, Element) and isinstance(argument.symbol.type, Pointer) and argument.symbol.type.const:
             const.add(parameter.name)
+        if isinstance(argument, Element | Var):
+            match parameter.kind, argument.symbol.type:
+                case "tile", Pointer() as tile:
+                    tiles[parameter.name], starts[parameter.name] = tile, _start(argument, tile)
+                case "tensor", TensorMap() as tensor:
+                    maps[parameter.name] = tensor
+                case "fragment", Fragment() as fragment:
+                    fragments[parameter.name] = fragment
         if parameter.type == "T" and scalar is None:
             scalar = _scalar(argument)
-    return Binding(scalar, apply.statics, lengths, frozenset(const))
+    given = frozenset(parameter.name for parameter, _ in operands_of(apply) if parameter.optional)
+    return Binding(scalar, apply.statics, lengths, frozenset(const), tiles, maps, fragments, starts, given)
 
 
 def operands_of(apply: Apply) -> list[tuple[Parameter, Expr]]:
-    """Return the parameters that are given at run time, each with its argument."""
+    """Return the parameters that are given at run time, each with its argument; optional ones at the end may be missing."""
     given = [p for p in apply.intrinsic.parameters if p.kind != "static"]
-    return list(zip(given, apply.arguments, strict=True))
+    required = sum(not p.optional for p in given)
+    return list(zip(given[: max(required, len(apply.arguments))], apply.arguments, strict=True))
+
+
+def _start(argument: Element | Var, tile: Pointer) -> tuple[int | None, ...]:
+    """Return the indices where a tile operand begins, None for one that is not constant."""
+    if isinstance(argument, Var):
+        return (0,) * len(tile.shape or (0,))
+    return tuple(int(index.value) if isinstance(index, Const) else None for index in argument.indices)
 
 
 def _scalar(argument: Expr) -> Scalar | None:
@@ -35,7 +56,7 @@ def _scalar(argument: Expr) -> Scalar | None:
     type_: Type | Mailbox = argument.type
     if isinstance(argument, Element):
         root = argument.symbol.root().type
-        type_ = root.element if isinstance(root, Pointer) else type_
-    while isinstance(type_, (Vector, Array, Mailbox, Pointer)):
+        type_ = root.element if isinstance(root, Pointer | TensorMap) else type_
+    while isinstance(type_, (Vector, Array, Mailbox, Pointer, TensorMap, Fragment)):
         type_ = type_.element
     return type_ if isinstance(type_, Scalar) else None

@@ -14,8 +14,9 @@ from typing import Any, NoReturn
 
 from prism.lang import surface
 from prism.lang import syntax as s
-from prism.lang.diagnostics import CompileError, Span
+from prism.lang.diagnostics import CompileError, Span, source_text
 from prism.lang.errors import names as errors
+from prism.lang.errors import types as type_errors
 from prism.lang.intrinsics import TABLE
 from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.intrinsics.namespace import Namespace
@@ -73,6 +74,8 @@ def locals_of(function: s.Function) -> frozenset[str]:
                 found.add(statement.name)
             if isinstance(statement, s.Assign) and isinstance(statement.target, s.Name):
                 found.add(statement.target.name)
+            if isinstance(statement, s.Roles):
+                found.update(name for name, _ in statement.names)
             for inner in bodies(statement):
                 walk(inner)
 
@@ -87,7 +90,7 @@ def bodies(statement: s.Stmt) -> tuple[s.Body, ...]:
             return (statement.then, statement.otherwise)
         case s.Split():
             return tuple(arm.body for arm in statement.arms)
-        case s.While() | s.For() | s.Group() | s.Partition() | s.Claim() | s.Async():
+        case s.While() | s.For() | s.Group() | s.Partition() | s.Claim() | s.Async() | s.Enter() | s.One() | s.Batch():
             return (statement.body,)
         case _:
             return ()
@@ -191,7 +194,7 @@ def fold(scope: Scope, e: s.Expr) -> s.Expr:  # noqa: C901
         case s.Call():
             keywords = tuple((k, fold(scope, v)) for k, v in e.keywords)
             call = replace(
-                e, function=fold(scope, e.function), arguments=fold_all(scope, e.arguments), keywords=keywords
+                e, function=fold_callee(scope, e.function), arguments=fold_all(scope, e.arguments), keywords=keywords
             )
             return fold_call(call)
         case s.Subscript():
@@ -205,6 +208,15 @@ def fold(scope: Scope, e: s.Expr) -> s.Expr:  # noqa: C901
             return replace(e, items=fold_all(scope, e.items))
 
 
+def fold_callee(scope: Scope, e: s.Expr) -> s.Expr:
+    """Fold what is called. A variable is not: in `row(acc, i)` the construct is meant, whatever else is called `row`."""
+    if isinstance(e, s.Name) and e.name in scope.locals and e.name not in {**scope.constants, **scope.template}:
+        outer = scope.kernel.python.__globals__.get(e.name)
+        if isinstance(outer, surface.Construct):
+            return s.Resolved(value=outer, text=e.name, span=e.span)
+    return fold(scope, e)
+
+
 def fold_all(scope: Scope, expressions: tuple[s.Expr, ...]) -> tuple[s.Expr, ...]:
     """Fold each."""
     return tuple(fold(scope, e) for e in expressions)
@@ -216,7 +228,7 @@ def fold_unary(e: s.Unary) -> s.Expr:
         return e
     value = e.operand.value
     if e.op == "not":
-        return s.Literal(value=not value, span=e.span)
+        return s.Literal(value=not truth(e.operand), span=e.span)
     if e.op == "-":
         return s.Literal(value=-value, span=e.span)
     try:
@@ -229,8 +241,8 @@ def fold_binary(e: s.Binary) -> s.Expr:
     """Fold arithmetic on literals; integer `/` and `//` truncate, as in C; `is`-like tests on dtypes fold too."""
     if isinstance(e.left, s.Resolved) and isinstance(e.right, s.Resolved) and e.op in ("==", "!="):
         return s.Literal(value=(e.left.value == e.right.value) == (e.op == "=="), span=e.span)
-    if isinstance(e.left, s.Literal) and e.op in ("and", "or") and isinstance(e.left.value, bool):
-        return (e.right if e.left.value else e.left) if e.op == "and" else (e.left if e.left.value else e.right)
+    if isinstance(e.left, s.Literal) and e.op in ("and", "or"):
+        return e.right if truth(e.left) == (e.op == "and") else e.left
     if not (isinstance(e.left, s.Literal) and isinstance(e.right, s.Literal)):
         return e
     a, b = e.left.value, e.right.value
@@ -256,17 +268,25 @@ def arithmetic(op: str, a: bool | int | float, b: bool | int | float) -> bool | 
         "<<": lambda: int(a) << int(b), ">>": lambda: int(a) >> int(b),
         "&": lambda: int(a) & int(b), "|": lambda: int(a) | int(b),
         "^": lambda: int(a) ^ int(b), "==": lambda: a == b, "!=": lambda: a != b, "<": lambda: a < b, "<=": lambda: a <= b,
-        ">": lambda: a > b, ">=": lambda: a >= b, "and": lambda: bool(a and b), "or": lambda: bool(a or b),
+        ">": lambda: a > b, ">=": lambda: a >= b,
     }  # fmt: skip
     result: bool | int | float = table[op]()
     return result
+
+
+def truth(condition: s.Literal) -> bool:
+    """R9 COND: return a constant condition's value, a bool."""
+    if isinstance(condition.value, bool):
+        return condition.value
+    found = "text" if isinstance(condition.value, str) else "float" if isinstance(condition.value, float) else "int"
+    fail(type_errors.ConditionType(span=condition.span, found=found, text=source_text(condition.span)))
 
 
 def fold_conditional(scope: Scope, e: s.Conditional) -> s.Expr:
     """Fold `a if c else b`; with a constant condition only the chosen side is looked at."""
     condition = fold(scope, e.condition)
     if isinstance(condition, s.Literal):
-        return fold(scope, e.then if condition.value else e.otherwise)
+        return fold(scope, e.then if truth(condition) else e.otherwise)
     return replace(e, condition=condition, then=fold(scope, e.then), otherwise=fold(scope, e.otherwise))
 
 
@@ -350,7 +370,7 @@ def fold_if(scope: Scope, statement: s.If) -> s.Body:
     """Fold an if; with a constant condition only the chosen body remains, in its own scope."""
     condition = fold(scope, statement.condition)
     if isinstance(condition, s.Literal):
-        return fold_body(scope, statement.then if condition.value else statement.otherwise)[0]
+        return fold_body(scope, statement.then if truth(condition) else statement.otherwise)[0]
     then, otherwise = fold_body(scope, statement.then)[0], fold_body(scope, statement.otherwise)[0]
     return (replace(statement, condition=condition, then=then, otherwise=otherwise),)
 
@@ -385,10 +405,16 @@ def fold_statement(scope: Scope, st: s.Stmt) -> s.Stmt:  # noqa: C901
             facts = {name: maybe(scope, getattr(st, name)) for name in ("source", "unit", "offset", "races")}
             return replace(st, **facts, body=inner(st.body))  # type: ignore[arg-type]
         case s.Claim():
-            facts = {name: maybe(scope, getattr(st, name)) for name in ("source", "unit", "offset")}
+            facts = {name: maybe(scope, getattr(st, name)) for name in ("source", "unit", "offset", "in_flight")}
             return replace(st, **facts, body=inner(st.body))  # type: ignore[arg-type]
         case s.Async():
             return replace(st, source=fold(scope, st.source), body=inner(st.body))
+        case s.Roles():
+            return replace(st, level=fold(scope, st.level), sizes=fold_all(scope, st.sizes))
+        case s.One():
+            return replace(st, level=fold(scope, st.level), body=inner(st.body))
+        case s.Enter() | s.Batch():
+            return replace(st, body=inner(st.body))
         case s.Unsafe():
             given = tuple((k, python_function(scope, v) if k == "meaning" else fold(scope, v)) for k, v in st.keywords)
             return replace(st, text=fold(scope, st.text), keywords=given)

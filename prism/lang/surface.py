@@ -78,15 +78,22 @@ split = Construct("split", "match split(level): different units run different ar
 partition = Construct("partition", "with partition(x, unit, offset) as y: y is each unit's own part of x")
 claim = Construct("claim", "with claim(x, unit) as y: y is x for the one unit whose arm uses it")
 async_ = Construct("async_", "with async_(x) as y: y is the destination of asynchronous copies")
+wgmma_async = Construct("wgmma_async", "with wgmma_async(): the wgmmas inside are issued as one group")
+roles = Construct("roles", "a, b = roles(warpgroup, 2, 1): a static split whose arms have names")
+one = Construct("one", "with one(thread): the first such unit of the current one runs the body")
 id = Construct("id", "id(): the index of the target's unit inside the current one; id(unit) names the unit")
-count = Construct("count", "count(unit): how many such units the current one has")
+count = Construct("count", "count(unit): how many such units the current one has; count(acc): a thread's part of a fragment")
+row = Construct("row", "row(acc, i): the row of element i of this thread's part of a fragment")
+column = Construct("column", "column(acc, i): the column of element i of this thread's part of a fragment")
 assert_ = Construct("assert_", 'assert_(condition, "text"): ends the kernel with the text where it does not hold')
 print_ = Construct("print_", 'print_("x = {}", x): prints a line for each unit that the code speaks for')
 unsafe = Construct("unsafe", 'unsafe("text"): text for the emitted code')
 ptr = Construct("ptr", "ptr(T): memory that several threads reach; ptr(const(T)) is read only")
 const = Construct("const", "const(T): never assigned")
 constexpr = Construct("constexpr", "constexpr(int): a compile-time value")
-shared = Construct("shared", "shared(T[n]): an object in the block's shared memory")
+shared = Construct("shared", "shared(T[n]): an object in the block's shared memory; ring=k: k copies, visited in turn")
+fragment = Construct("fragment", "fragment(T, rows, columns): a matrix that a warpgroup or a warp keeps in registers")
+CUtensorMap = Construct("CUtensorMap", "CUtensorMap(T, rows, columns, swizzle=128): a matrix that is copied a tile at a time")
 vector = Construct("vector", "vector(T, n): n scalars moved as one word of at most 16 bytes")
 mailbox = Construct("mailbox", "mailbox(T): a word between blocks, written by publish and read by receive")
 dtype = Construct("dtype", "a template parameter that stands for a scalar type")
@@ -287,6 +294,7 @@ class PrismModule(type(sys)):  # type: ignore[misc]
 
 __all__ = [
     "HOOKS",
+    "CUtensorMap",
     "Construct",
     "Intrinsic",
     "Kernel",
@@ -306,6 +314,7 @@ __all__ = [
     "block",
     "bool_",
     "claim",
+    "column",
     "const",
     "constexpr",
     "count",
@@ -322,6 +331,7 @@ __all__ = [
     "float4",
     "float4_cast",
     "float64",
+    "fragment",
     "function",
     "grid",
     "group",
@@ -343,10 +353,13 @@ __all__ = [
     "mailbox",
     "mark",
     "may_alias",
+    "one",
     "partition",
     "print_",
     "ptr",
     "requires",
+    "roles",
+    "row",
     "shared",
     "split",
     "template",
@@ -364,6 +377,7 @@ __all__ = [
     "vector",
     "warp",
     "warpgroup",
+    "wgmma_async",
     "c_float",
     "c_int",
     "int8_t",

@@ -8,11 +8,14 @@
               | Break | Continue | Return(value?) | Pass
               | Group(unit, body) | Split(level, arms)          -- arms: Case(size, body)
               | Partition(source, unit, offset?, races?, name, body)
-              | Claim(source, unit, offset?, name, body)
-              | Async(source, name, body) | Unsafe(text)
+              | Claim(source, unit, offset?, in_flight?, name, body)   -- unit: a perspective, or the Name of a role
+              | Roles(names, level, sizes)                      -- `a, b = roles(warpgroup, 2, 1)`
+              | Enter(role, body) | One(level, body)            -- `with a:`, `with one(thread):`
+              | Async(source, name, body) | Batch(body) | Unsafe(text)
     expression = Name | Literal | Resolved | Unary | Binary | Conditional | Call | Subscript | Attribute | Lambda | Braces
 
-`Resolved` is made by instantiate: a Python object that a name stood for (a dtype, a device function, an intrinsic, a
+A `with` of several items is parsed as one `with` inside the other; where items claim for a role, the role's `Enter` stands
+inside the last of them. `Resolved` is made by instantiate: a Python object that a name stood for (a dtype, a device function, an intrinsic, a
 construct, a perspective). After instantiate every remaining Name is a local of the function. A comparison chain `a < b < c`
 is parsed as `a < b and b < c`; `and`/`or` of several operands as nested Binary.
 """
@@ -254,11 +257,12 @@ class Partition(Node):
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Claim(Node):
-    """`with claim(source, unit, offset) as name: body`."""
+    """`with claim(source, unit, offset) as name: body`; `unit` may name a role."""
 
     source: Expr
     unit: Expr
     offset: Expr | None
+    in_flight: Expr | None
     name: str
     name_span: Span
     body: Body
@@ -275,6 +279,38 @@ class Async(Node):
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Batch(Node):
+    """`with wgmma_async(): body`."""
+
+    body: Body
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Roles(Node):
+    """`first, second = roles(level, 2, 1)`: a split that is named, not made yet. `names` in order, each with where it stands."""
+
+    names: tuple[tuple[str, Span], ...]
+    level: Expr
+    sizes: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Enter(Node):
+    """`with role: body`: the one arm of a split. Made too by a claim for a role."""
+
+    role: Name
+    body: Body
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class One(Node):
+    """`with one(level): body`: the first such unit runs it."""
+
+    level: Expr
+    body: Body
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Unsafe(Node):
     """`unsafe("text", reads=[...], writes=[...])`."""
 
@@ -284,7 +320,7 @@ class Unsafe(Node):
 
 Stmt = (
     Declare | Assign | Augment | Evaluate | If | While | For | Break | Continue | Return | Pass
-    | Group | Split | Partition | Claim | Async | Unsafe
+    | Group | Split | Partition | Claim | Roles | Enter | One | Async | Batch | Unsafe
 )  # fmt: skip
 Body = tuple[Stmt, ...]
 

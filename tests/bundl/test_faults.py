@@ -7,17 +7,19 @@ from dataclasses import replace
 import pytest
 
 from prism.bundl import environments, step, typing
-from prism.bundl.environments import Env, state_faults
-from prism.bundl.fault import Fault
+from prism.bundl.environments import Env, state_faults, thread_faults
+from prism.bundl.fault import Fault, printed_back
 from prism.bundl.faults import FAULTS, happened
-from prism.bundl.judgement import GRID_CODE, Code, Context, IllTyped
-from prism.bundl.observe import KINDS, TooMany, observe
+from prism.bundl.judgement import GRID_CODE, Checker, Code, Context, IllTyped
+from prism.bundl.observe import CORRECTED, KINDS, TooMany, observe
 from prism.bundl.perspectives import ONE_GRID, ONE_THREAD, Shape
 from prism.bundl.search import shrunk
 from prism.bundl.step import Machine, walk_states
-from prism.bundl.syntax import ArrayOf, Async, Base, Kind, length
+from prism.bundl.substitute import substitute
+from prism.bundl.syntax import ArrayOf, Async, Base, Bop, Int, Kind, Var, length
 from prism.bundl.text import parse, parse_statement, show
 from prism.bundl.values import EMPTY, Array, Bound, InFlight, State, Thread
+from prism.lang.perspective import Level, Perspective
 
 ROWS = [fault for fault in FAULTS.values() if fault.printed != "see test"]
 LEMMAS = {fault.name: fault for fault in FAULTS.values() if fault.printed == "see test"}
@@ -133,6 +135,34 @@ def test_used_and_need_together_pass_the_budget() -> None:
     assert most == 16 > machine.program.budget
     machine = Machine(step.corrected, parse(fault.text), fault.shape)
     assert not any(state_faults(machine, typing.corrected, state) for state in walk_states(machine, 1000))
+
+
+def test_what_is_substituted_has_no_type() -> None:
+    fault = FAULTS["substitution"]
+    g = Context().bind("c", Perspective(Level.BLOCK, 1), ArrayOf(Base.INT, Kind.GLOBAL))
+    code = Code(Perspective(Level.BLOCK, 2), 0)
+    inside = parse_statement("let x : int @ thread[1] = c[0] { skip }")
+    moved = substitute(inside, "c", Bop("+", Var("c"), Int(2)))
+    for rules in (printed_back("T-Decl").rules, typing.corrected):
+        with pytest.raises(IllTyped, match="T-Arr-Access: the expression is not an array"):
+            typing.check(rules, g, code, moved, fault.shape)
+    assert typing.check(typing.corrected, g, code, inside, fault.shape) == 0
+
+
+def test_others_take_a_threads_type_away() -> None:
+    # Each step leaves the thread that makes it well typed, and yet the state is not: the lemma holds, the theorem does not.
+    fault = FAULTS["interference"]
+    by_others = 0
+    for version, expected in [(fault.version, True), (CORRECTED, False)]:
+        machine = Machine(version.steps, parse(fault.text), fault.shape)
+        checker, by_others = Checker(version.rules, fault.shape), 0
+        for state in walk_states(machine, 10_000):
+            well = [not thread_faults(machine, checker, state, t) for t in range(2)]
+            for move in machine.steps(state):
+                after = [not thread_faults(machine, checker, move.state, t) for t in range(2)]
+                assert after[move.thread] or not well[move.thread]
+                by_others += well[1 - move.thread] and not after[1 - move.thread]
+        assert (by_others > 0) == expected
 
 
 def test_views_of_a_place_are_arrays() -> None:

@@ -11,7 +11,7 @@ from prism.bundl.environments import corrected as tables
 from prism.bundl.fault import forms, printed_back
 from prism.bundl.faults import FINE
 from prism.bundl.judgement import Code, Context
-from prism.bundl.observe import observe
+from prism.bundl.observe import Version, observe
 from prism.bundl.perspectives import (
     BLOCK,
     GRID,
@@ -28,13 +28,19 @@ from prism.bundl.perspectives import (
     shrink,
     size,
 )  # fmt: skip
-from prism.bundl.search import Grammar, bodies
+from prism.bundl.search import Grammar, bodies, fresh
+from prism.bundl.soundness import Judge, failures
 from prism.bundl.spine import spine
 from prism.bundl.step import Machine, walk_states
-from prism.bundl.syntax import ArrayOf, Async, Base, Input, Kind, Store, Var, walk
+from prism.bundl.step_data import fence_after
+from prism.bundl.step_halfway import s_alloc_again
+from prism.bundl.syntax import Alloc, ArrayOf, Async, Base, Input, Kind, Program, Stmt, Store, Var, walk
 from prism.bundl.text import parse, parse_statement
 from prism.bundl.typing_expressions import t_arr_access
 from prism.bundl.values import EMPTY, Bound, State, Thread
+from prism.bundl.work import Work
+from prism.lang.perspective import Perspective
+from tests.bundl.fuzz import made
 
 ONE, TWO = Shape(1, 1), Shape(1, 2)
 A = (Input("a", Base.INT, (0, 0)),)
@@ -191,6 +197,51 @@ def test_store_premise() -> None:
     assert stores and all(isinstance(s.array, Var) for s in stores)
 
 
+def test_claim_winner() -> None:
+    text = """input a : int = [0] lower p: a as b { destruct {
+        claim q: b as c at 1 ARM { lower r: c as d { destruct { d[0] = 1 + d[0] } } } } }"""
+    printed = printed_back("", "S-Claim")
+    for shape, arms in [(Shape(2, 1), 2), (Shape(3, 1), 3)]:
+        seen = [observe(parse(text.replace("ARM", f"arm {a}")), shape, invariants=True) for a in range(arms)]
+        assert all(one.good and one.outcomes == {((1,),)} for one in seen)
+        if shape == Shape(2, 1):  # of three, the printed split of 1 and 2 does not align
+            assert observe(parse(text.replace("ARM", "")), shape, printed).outcomes == {((1,),)}
+
+
+def test_alloc_again() -> None:
+    cleared: list[object] = []  # what an allocation took away, of what was stored
+
+    def watched(w: Work, s: Alloc, pi: Perspective, p: int) -> Stmt:
+        place = (s.name, len(w.frames), None if s.kind is Kind.LOCAL else w.unit(pi, p))
+        cleared.extend(v for i in range(s.count) if (v := w.memory(s.kind).get((place, i), 0)))
+        return s_alloc_again(w, s, pi, p)
+
+    steps = replace(step.corrected, statements={**step.corrected.statements, "S-Alloc": watched})
+    for seed in range(1, 400, 2):
+        term, shape, rng, _ = made(seed)
+        judge = Judge(term, shape, steps)
+        judge.sample(rng)
+        assert not failures(judge.report) and not cleared
+    # Two threads store 1; both then ask for the sum, and would ask for ever.
+    text = """destruct { alloc s : int[2] global { lower q: s as t { destruct {
+        partition r: t as u by 2 { group 2 { u[0] = 1 } };
+        let v : int @ thread[2] = t[0] + t[1] { if v == 2 { skip } else { while true { skip } } } } } } }"""
+    assert observe(parse(text), TWO, Version(steps=steps)).ends == {"done"} and not cleared
+    observe(parse(text), TWO, Version(steps=replace(steps, fence=fence_after)))
+    assert cleared
+
+
+def test_call_slips() -> None:
+    text = "fun f(k : int @ grid[1]) @ grid[1] uses 0 { skip } let x : int @ grid[1] = 1 { f(x) }"
+    for rules, steps in [(typing.corrected, step.corrected), (typing.printed, step.printed)]:
+        assert typing.well_typed(rules, parse(text), ONE)
+        assert observe(parse(text), ONE, Version(rules, steps)).ends == {"done"}
+    text = """input a : int = [0] fun f(r : int[]global @ thread[1], k : int @ thread[1]) @ thread[1] uses 0 { r[0] = k + 1 }
+        lower p: a as b { destruct { lower q: b as c { destruct { let x : int @ thread[1] = 1 { f(c, x) } } } } }"""
+    seen = observe(parse(text), ONE, invariants=True)
+    assert seen.good and seen.outcomes == {((2,),)}
+
+
 def test_lower_offset() -> None:
     for blocks, threads in product(range(1, 5), range(1, 9)):
         shape = Shape(blocks, threads)
@@ -203,6 +254,19 @@ def test_stray_signs() -> None:
     text = "destruct { group 1 { skip } }; skip"
     assert observe(parse(text), ONE, printed_back("", "")).good
     assert observe(parse(text), ONE, printed_back("Order Align", "Order Align")).good
+
+
+def test_more_slips() -> None:
+    machine = Machine(step.printed, parse("init p; init q; dec p"), ONE)
+    state = machine.start()
+    while moves := machine.steps(state):
+        state = moves[0].state
+    assert dict(state.sync) == {("q", 0): 1}  # what is done to p leaves q as it was
+    text = "input a : int = [0] lower p: a as b { destruct { lower q: b as c { destruct { c[0] = 1 } } } }"
+    assert observe(parse(text), ONE).outcomes == {((1,),)}  # and Sigma changes
+    assert dn(ONE_GRID, Shape(4, 2)) == at(BLOCK, 4) and dn(ONE_BLOCK, Shape(4, 2)) == at(THREAD, 2)
+    # T-Alloc has nothing to ask but of its body.
+    assert typing.check_program(typing.printed, parse("budget 4 alloc x : int[1] local { skip }"), ONE) == 4
 
 
 def test_e_float() -> None:
@@ -221,6 +285,32 @@ def test_split_lemma() -> None:
     machine = Machine(step.corrected, parse(text), TWO)
     assert not any(state_faults(machine, typing.corrected, state) for state in walk_states(machine, 10_000))
     assert observe(parse(text), TWO, invariants=True).good
+
+
+def test_theorem_premises() -> None:
+    text = f"""input a : int = [0, 0] lower p: a as b {{ destruct {{ partition q: b as c by 2 {{ group 2 {{ destruct {{
+        split(1, 1) {{ {ASYNC} }} {{ skip }} }} }} }} }} }}"""
+    shape, deferred = Shape(2, 2), False
+    machine = Machine(step.corrected, parse(text), shape)
+    start = machine.start()
+    assert not start.deferred and all(thread.used == 0 for thread in start.threads)
+    state = start
+    while moves := [move for move in machine.steps(state) if not move.spins]:
+        state = moves[len(state.world) % len(moves)].state
+        deferred = deferred or bool(state.deferred)
+        assert not state_faults(machine, typing.corrected, state)
+        for t, thread in enumerate(state.threads):
+            for spot in spine(thread.body, t, shape):
+                assert 0 <= spot.p < spot.pi.size
+    assert deferred
+
+
+def test_liveness() -> None:
+    grammar = Grammar(forms("lower partition claim split group destruct seq if let id read"), A, proper=False)
+    for shape, n in product([TWO, Shape(2, 1)], range(1, 6)):
+        for body in bodies(typing.corrected, grammar, shape, n):
+            program = fresh(Program(body, (), A))
+            assert observe(program, shape).ends <= {"done", "bounds"}
 
 
 def test_bounds() -> None:

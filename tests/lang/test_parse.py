@@ -121,8 +121,8 @@ def refused(make: Callable[[], object]) -> CompileError:
         ("with partition(x, dimension=p, offset=o) as y: pass", "Partition(x, p, o, None, y, [Pass()])"),
         ("with partition(x, f=lambda i: i, p=p) as y: pass", "Partition(x, p, Lambda([i], i), None, y, [Pass()])"),
         ("with partition(x, p, races='allow') as y: pass", "Partition(x, p, None, 'allow', y, [Pass()])"),
-        ("with claim(x, scope=p) as y: pass", "Claim(x, p, None, y, [Pass()])"),
-        ("with claim(x, p, o) as y: pass", "Claim(x, p, o, y, [Pass()])"),
+        ("with claim(x, scope=p) as y: pass", "Claim(x, p, None, None, y, [Pass()])"),
+        ("with claim(x, p, o) as y: pass", "Claim(x, p, o, None, y, [Pass()])"),
         ("with async_(x) as y: pass", "Async(x, y, [Pass()])"),
     ],
 )  # fmt: skip

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from prism.lang.bind import binding_of, operands_of
-from prism.lang.emit.names import literal, type_cuda
+from prism.lang.emit.names import is_copy, literal, type_cuda
+from prism.lang.emit.pieces import BYTE, OF_BLOCK, PLACE
 from prism.lang.perspective import Level, Perspective
 from prism.lang.plan import Layout
+from prism.lang.tiles import SWIZZLE, offset_text, start_text
 from prism.lang.tree import (
     Apply,
     Binary,
@@ -24,12 +26,13 @@ from prism.lang.tree import (
     Function,
     Id,
     Item,
+    Place,
     Select,
     Symbol,
     Unary,
     Var,
 )
-from prism.lang.types import FLOAT32, SCALARS, Array, Pointer, Scalar, Vector
+from prism.lang.types import FLOAT32, SCALARS, Array, Fragment, Pointer, Scalar, TensorMap, Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,8 @@ class Scope:
     """What rendering an expression needs: names, the positions in force (innermost last), the frame of shared memory.
 
     `shared` is the C++ expression of the frame's start, or empty for 0. `positioned` are the functions that take a
-    position and a frame. `pieces` collects helper texts, each once.
+    position and a frame. `pieces` collects helper texts, each once. `completes`: the address of the mbarrier of each bulk or
+    tensor load. `cluster`: the number of blocks in a cluster. `registers`: how many a thread has at the launch.
     """
 
     names: Mapping[Symbol, str]
@@ -59,6 +63,9 @@ class Scope:
     positioned: frozenset[Function]
     pieces: dict[str, None]
     bound: Mapping[Symbol, str] = field(default_factory=dict)
+    completes: Mapping[Apply, str] = field(default_factory=dict)
+    cluster: int = 1
+    registers: int | None = None
 
     @property
     def here(self) -> Position:
@@ -134,6 +141,8 @@ def expression(scope: Scope, e: Expr) -> str:  # noqa: C901
             return identity(scope, e)
         case Count():
             return count(scope, e)
+        case Place():
+            return place(scope, e)
         case Call():
             return call(scope, e)
         case Apply():
@@ -190,7 +199,7 @@ def cast(scope: Scope, e: Cast) -> str:
 
 
 def item(scope: Scope, e: Item) -> str:
-    """An element of a local array."""
+    """An element of a local array, or of a thread's part of a fragment."""
     symbol, indices = resolved(scope, e.symbol, tuple(expression(scope, i) for i in e.indices))
     return scope.bound.get(symbol, scope.names[symbol]) + "".join(f"[{i}]" for i in indices)
 
@@ -203,29 +212,97 @@ def element(scope: Scope, e: Element) -> str:
 def place_of(scope: Scope, symbol: Symbol, indices: tuple[str, ...]) -> str:
     """Return `root[index]` for an element that may be named through views; several indices count row by row."""
     root, at = resolved(scope, symbol, indices)
-    flat = at[0]
-    shape = root.type.shape if isinstance(root.type, (Pointer, Array)) else None
-    for extent, index in zip((shape or ())[1:], at[1:], strict=True):
-        flat = f"{tight(flat)} * {extent} + {tight(index)}"
-    return f"{scope.names[root]}[{flat}]"
+    name, shape = scope.names[root], shape_of(root)
+    tile = tile_of(root)
+    if tile is not None and tile.swizzle:
+        return f"*{_byte(scope, name, offset_text(tile, *at))}"
+    if blocks_of(root) > 1:
+        name, shape, at = _of_block(scope, root, at[0]), shape[1:], at[1:]
+    return f"{name}[{_flat(shape, at)}]"
 
 
 def address(scope: Scope, symbol: Symbol, indices: tuple[str, ...]) -> str:
     """Return the address of an element; that of element 0 of a root is its name."""
     root, at = resolved(scope, symbol, indices)
-    if all(i == "0" for i in at):
+    if all(i == "0" for i in at) and blocks_of(root) == 1:
         return scope.names[root]
-    return f"&{place_of(scope, symbol, indices)}"
+    place = place_of(scope, symbol, indices)
+    return place[1:] if place.startswith("*") else f"&{place}"
+
+
+def tile_start(scope: Scope, e: Expr) -> str:
+    """Return the address where a tile operand begins, before swizzling."""
+    if not isinstance(e, Element):
+        return expression(scope, e)
+    root, at = resolved(scope, e.symbol, tuple(expression(scope, i) for i in e.indices))
+    tile = tile_of(root)
+    if tile is None or not tile.swizzle:
+        return address(scope, e.symbol, tuple(expression(scope, i) for i in e.indices))
+    return _byte(scope, scope.names[root], start_text(tile, *at))
 
 
 def resolved(scope: Scope, symbol: Symbol, indices: tuple[str, ...]) -> tuple[Symbol, tuple[str, ...]]:
-    """Follow a chain of views to the object behind it: each maps the indices."""
+    """Follow a chain of views to the object behind it, or the copy of a ring: each maps the indices."""
     while symbol.view is not None:
         view = symbol.view
         inner = replace(scope, bound={**scope.bound, **dict(zip(view.params, indices, strict=True))})
         indices = tuple(expression(inner, i) for i in view.index)
+        if is_copy(symbol):
+            break
         symbol = view.source
     return symbol, indices
+
+
+def tile_of(root: Symbol) -> Pointer | None:
+    """Return the type of a shared object, or of a ring's copy; None for other memory."""
+    type_ = root.type if root.view is None else root.view.source.type
+    return type_ if isinstance(type_, Pointer) and type_.shape is not None else None
+
+
+def shape_of(root: Symbol) -> tuple[int, ...]:
+    """Return the shape of a shared object, a ring's copy or a local array; empty for memory of one index."""
+    tile = tile_of(root)
+    shape = tile.shape if tile is not None else root.type.shape if isinstance(root.type, Array) else None
+    return shape or ()
+
+
+def blocks_of(symbol: Symbol) -> int:
+    """Return how many blocks of a cluster have a part of an object each: its first index says which."""
+    type_ = symbol.type
+    shared = isinstance(type_, Pointer) and type_.space == "shared" and type_.shape is not None
+    at = symbol.perspective
+    return at.size if shared and symbol.view is None and not symbol.parameter and at.level == Level.BLOCK else 1
+
+
+def _flat(shape: tuple[int, ...], at: tuple[str, ...]) -> str:
+    flat = at[0] if at else "0"
+    for extent, index in zip(shape[1:], at[1:], strict=True):
+        flat = f"{tight(flat)} * {extent} + {tight(index)}"
+    return flat
+
+
+def _byte(scope: Scope, name: str, offset: str) -> str:
+    """Return the address so many bytes after a tile's first."""
+    if offset == "0":
+        return name
+    pieces = (SWIZZLE, BYTE) if "px_swizzle<" in offset else (BYTE,)
+    scope.pieces.update((piece.strip("\n"), None) for piece in pieces)
+    return f"px_byte({name}, {offset})"
+
+
+def _of_block(scope: Scope, root: Symbol, block: str) -> str:
+    """Return the address of the part of an object that a block of the cluster has."""
+    scope.pieces[OF_BLOCK.strip("\n")] = None
+    size = root.perspective.size
+    return f"px_of_block{'' if size == scope.cluster else f'<{size}u>'}({scope.names[root]}, {block})"
+
+
+def place(scope: Scope, e: Place) -> str:
+    """The row or the column of an element of this thread's part of a fragment."""
+    assert isinstance(e.symbol.type, Fragment)
+    scope.pieces[PLACE.strip("\n")] = None
+    thread = f"threadIdx.x % {e.symbol.type.threads}u"
+    return f"px_{'column' if e.axis else 'row'}({thread}, {expression(scope, e.index)})"
 
 
 # -- positions --------------------------------------------------------------------------------------------------------
@@ -289,17 +366,31 @@ def remainder(text: str, by: int) -> str:
 
 
 def apply(scope: Scope, e: Apply) -> str:
-    """An intrinsic: elements go by address; its helpers are collected."""
+    """An intrinsic: elements and tiles go by address; its helpers are collected."""
     binding = binding_of(e)
     texts: list[str] = []
     for parameter, argument in operands_of(e):
-        if parameter.kind == "element" and isinstance(argument, Element):
-            texts.append(address(scope, argument.symbol, tuple(expression(scope, i) for i in argument.indices)))
-        else:
-            texts.append(expression(scope, argument))
+        texts += operand(scope, parameter.kind, argument)
     if e.intrinsic.preamble is not None:
         collect(scope.pieces, e.intrinsic.preamble(binding))
+    if e in scope.completes:
+        return e.intrinsic.cuda(binding, *texts, barrier=scope.completes[e])
     return e.intrinsic.cuda(binding, *texts)
+
+
+def operand(scope: Scope, kind: str, e: Expr) -> list[str]:
+    """Return an operand's text; that of a tensor map's element is the map's address and an index an extent."""
+    match kind, e:
+        case "element", Element():
+            return [address(scope, e.symbol, tuple(expression(scope, i) for i in e.indices))]
+        case "tile", _:
+            return [tile_start(scope, e)]
+        case "tensor", Element():
+            return [f"&{scope.names[e.symbol]}", *(expression(scope, i) for i in e.indices)]
+        case "tensor", Var(symbol=symbol) if isinstance(symbol.type, TensorMap):
+            return [f"&{scope.names[symbol]}"]
+        case _:
+            return [expression(scope, e)]
 
 
 def collect(pieces: dict[str, None], preamble: str) -> None:

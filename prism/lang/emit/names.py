@@ -14,8 +14,8 @@ from prism.lang.intrinsics.mailboxes import mailbox_cuda
 from prism.lang.intrinsics.memory import vector_cuda
 from prism.lang.place import statements
 from prism.lang.shorts import short_bits
-from prism.lang.tree import Claim, Declare, For, Function, Partition, SharedDeclare, Stmt, Symbol
-from prism.lang.types import Array, Mailbox, Pointer, Scalar, Type, Vector
+from prism.lang.tree import Async, Claim, Declare, For, Function, Partition, SharedDeclare, Stmt, Symbol
+from prism.lang.types import Array, Fragment, Mailbox, Pointer, Scalar, TensorMap, Type, Vector
 
 # C++ keywords and alternative tokens, what CUDA predeclares, macros of NVRTC: no variable may be called so.
 _WORDS = """
@@ -49,7 +49,7 @@ def identifier(name: str, taken: set[str]) -> str:
 
 
 def symbol_names(function: Function, taken: frozenset[str]) -> Mapping[Symbol, str]:
-    """Name all symbols of a function, in the order of their declaration; views have no name of their own."""
+    """Name all symbols of a function, in the order of their declaration; of the views, only copies of rings have a name."""
     used = set(taken)
     names: dict[Symbol, str] = {}
     for symbol in (*function.parameters, *(s for statement in statements(function.body) for s in _declared(statement))):
@@ -62,11 +62,21 @@ def _declared(statement: Stmt) -> Iterator[Symbol]:
     match statement:
         case Declare() | SharedDeclare() | For():
             yield statement.symbol
-        case Partition() | Claim():
+        case Partition() | Claim() | Async():
+            if is_copy(statement.view):
+                yield statement.view
             if statement.view.view is not None and statement.view.view.offset is not None:
                 yield statement.view.view.offset[0]
         case _:
             pass
+
+
+def is_copy(symbol: Symbol) -> bool:
+    """Whether a symbol is a view of a ring: it names the copy of the present visit, which has an address of its own."""
+    if symbol.view is None or symbol.view.source.view is not None:
+        return False
+    type_ = symbol.view.source.type
+    return isinstance(type_, Pointer) and type_.ring > 0
 
 
 # -- types ------------------------------------------------------------------------------------------------------------
@@ -88,18 +98,24 @@ def type_cuda(type_: Type) -> str:
     match type_:
         case Scalar() | Vector():
             return element_cuda(type_)
-        case Array():
+        case Array() | Fragment():
             return element_cuda(type_.element)
         case Pointer():
             return f"{'const ' if type_.const else ''}{element_cuda(type_.element)}*"
+        case TensorMap():
+            return "px_tensor_map"
         case _:
             return "void"
 
 
 def declarator(type_: Type, name: str) -> str:
     """Return `int x`, `int x[4][2]`."""
-    shape = "".join(f"[{n}]" for n in type_.shape) if isinstance(type_, Array) else ""
-    return f"{type_cuda(type_)} {name}{shape}"
+    return f"{type_cuda(type_)} {name}{''.join(f'[{n}]' for n in registers(type_))}"
+
+
+def registers(type_: Type) -> tuple[int, ...]:
+    """Return the extents of the C++ array in which a thread keeps an array, or its part of a fragment; else none."""
+    return type_.shape if isinstance(type_, Array) else (type_.size,) if isinstance(type_, Fragment) else ()
 
 
 # -- literals ---------------------------------------------------------------------------------------------------------

@@ -46,32 +46,6 @@ from prism.lang.tree import (
 )
 from prism.lang.types import Array, Pointer
 
-INDENT = "    "
-UNROLLED_TRIPS = 64  # of a loop that indexes registers: they are registers only if every index is a constant
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What rendering a statement needs besides the expressions' scope. `fresh` numbers the compiler's own variables."""
-
-    scope: Scope
-    barriers: Mapping[Stmt, tuple[Barrier, ...]]
-    named: Mapping[int, int]
-    comments: bool
-    fresh: Iterator[int]
-    function: str = ""
-
-    def at(self, position: Position) -> Context:
-        """Return the context inside a group or an arm."""
-        return replace(self, scope=self.scope.at(position))
-
-    def note(self, span: Span) -> str:
-        """Return the comment that shows a statement's line."""
-        lines = source_lines(span.file) if self.comments else []
-        text = comment(lines[span.line - 1]) if 0 < span.line <= len(lines) else ""
-        return f"  // line {span.line}: {text}" if text else f"  // line {span.line}" if self.comments else ""
-
-
 def body(context: Context, statements: Body) -> list[str]:
     """Return the lines of a statement list, barriers included, not indented."""
     lines: list[str] = []
@@ -322,32 +296,3 @@ def view(context: Context, s: Partition | Claim) -> list[str]:
         if used(name, lines):
             lines = [f"const {type_cuda(symbol.type)} {name} = {expression(context.scope, value)};", *lines]
     return block("", context, s.span, lines)
-
-
-# -- barriers ---------------------------------------------------------------------------------------------------------
-
-
-def barrier(context: Context, b: Barrier) -> list[str]:
-    """A barrier, and the two accesses that need it."""
-    why = f"  // {_access(b.first)} before {_access(b.second)}{', round the loop' if b.loop else ''}"
-    return [f"{_barrier(context, b)}{why if context.comments else ''}"]
-
-
-def _access(access: Access) -> str:
-    return f"{access.kind} {comment(access.text)} (line {access.span.line})"
-
-
-def _barrier(context: Context, b: Barrier) -> str:
-    size = b.unit.size
-    match b.kind:
-        case "block":
-            return "__syncthreads();"
-        case "warp" if size % WARP == 0 or b.unit.level != Level.THREAD:
-            return "__syncwarp();"
-        case "warp":
-            return f"__syncwarp({(1 << size) - 1:#x}u << (threadIdx.x % {WARP}u / {size}u * {size}u));"
-        case "named":
-            number = f"{context.named[size]}u + threadIdx.x / {size}u"
-            return f'asm volatile("bar.sync %0, %1;" :: "r"({number}), "n"({size}) : "memory");'
-        case _:
-            raise ValueError(f"no such barrier: {b.kind}")

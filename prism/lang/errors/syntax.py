@@ -267,7 +267,7 @@ class Unpacking(SyntaxFault):
     """`a, b = ...`."""
 
     title = "an assignment unpacks into several variables"
-    label = "kernels have no tuples"
+    label = "kernels have no tuples; only `roles(...)` gives several names"
     help_template = "write one assignment a line; to swap two values, keep one in a third variable first"
 
 
@@ -340,12 +340,25 @@ class LoopElse(SyntaxFault):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SeveralItems(SyntaxFault):
-    """`with a, b:`."""
+class TwoRoles(SyntaxFault):
+    """`with claim(a, producer) as x, claim(b, consumers) as y:`."""
 
-    title = "one `with` opens several scopes"
-    label = "a second scope"
-    help_template = "nest them, one `with` a line"
+    title = "one `with` claims for two roles, `{first}` and `{second}`"
+    label = "a second role"
+    note_templates = ("the statements inside are run by one role, which owns all that the `with` claims",)
+    help_template = "write one `with` for each role"
+    first: str
+    second: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoleTarget(SyntaxFault):
+    """`x[0], b = roles(...)`."""
+
+    title = "`{text}` cannot name a role"
+    label = "not a plain name"
+    help_template = "write one name for each role: `producer, consumers = roles(warpgroup, 1, 2)`"
+    text: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -354,7 +367,7 @@ class UnknownWith(SyntaxFault):
 
     title = "`with {text}` is not a construct of Prism"
     label = "{why}"
-    note_templates = ("Prism has `group`, `partition`, `claim` and `async_`",)
+    note_templates = ("Prism has `group`, `partition`, `claim`, `async_`, `one`, `wgmma_async` and the roles of a split",)
     help_template = "{change}"
     text: str
     why: str
@@ -362,7 +375,7 @@ class UnknownWith(SyntaxFault):
 
 
 def unknown_with(span: Span, text: str, found: object, unknown: bool) -> UnknownWith:
-    """Return the error for a `with` that opens none of the four scopes; `found` is what the name stands for."""
+    """Return the error for a `with` that opens no scope; `found` is what the name stands for."""
     name = text.partition("(")[0]
     short = name.rpartition(".")[2]
     if short in USAGE and unknown:
@@ -418,11 +431,15 @@ USAGE = {
     "claim": "with claim(x, thread[32]) as y:",
     "async_": "with async_(x) as y:",
     "split": "match split(thread):",
+    "one": "with one(thread):",
+    "wgmma_async": "with wgmma_async():",
+    "roles": "producer, consumers = roles(warpgroup, 1, 2)",
     "unsafe": 'unsafe("text")',
 }
 MEANING = {
     "source": "the pointer or array to divide or hand over",
     "unit": "a perspective, as `thread[32]`",
+    "level": "`thread`, `warp`, `warpgroup` or `block`",
 }
 
 
@@ -440,7 +457,7 @@ class BareConstruct(SyntaxFault):
     def opening(self) -> str:
         """The line that opens the scope."""
         match self.construct:
-            case "group":
+            case "group" | "one" | "wgmma_async":
                 return f"with {self.text}:"
             case "split":
                 return f"match {self.text}:"

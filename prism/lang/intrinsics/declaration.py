@@ -55,7 +55,8 @@ class Binding:
     """An application's types: the Scalar that T stands for, the statics by name, the lengths of array operands by name.
 
     `const`: the element operands that are read through a pointer to const. `tiles`, `maps`, `fragments`: the types of such
-    operands by name.
+    operands by name. `starts`: of each tile operand, the indices where it begins, None for one that is not constant; all zeros
+    for a tile that is named whole. `given`: the names of the optional operands that the application gives.
     """
 
     scalar: Scalar | None
@@ -65,6 +66,8 @@ class Binding:
     tiles: Mapping[str, Pointer] = field(default_factory=dict)
     maps: Mapping[str, TensorMap] = field(default_factory=dict)
     fragments: Mapping[str, Fragment] = field(default_factory=dict)
+    starts: Mapping[str, tuple[int | None, ...]] = field(default_factory=dict)
+    given: frozenset[str] = frozenset()
 
     def static(self, intrinsic: Intrinsic, name: str) -> Any:
         """Return a static's value, its default where the application gives none."""

@@ -15,7 +15,8 @@ from prism.lang import surface
 from prism.lang import syntax as s
 from prism.lang.diagnostics import CompileError, Error, Span
 from prism.lang.errors import syntax as errors
-from prism.lang.parse.expressions import OPERATORS, SCOPES, UNKNOWN, Context, arguments, expression
+from prism.lang.parse import scopes
+from prism.lang.parse.expressions import OPERATORS, UNKNOWN, Context, arguments, expression
 from prism.lang.parse.source import find
 
 N = TypeVar("N", bound=ast.AST)
@@ -193,7 +194,7 @@ def _evaluate(c: Context, node: ast.Expr) -> s.Stmt:
 
 def _unsafe(c: Context, call: ast.Call) -> s.Unsafe:
     if len(call.args) != 1:
-        raise _misuse(c, call, "unsafe", "takes one text", f"{len(call.args)} arguments")
+        raise scopes.misuse(c, call, "unsafe", "takes one text", f"{len(call.args)} arguments")
     values, keywords = arguments(c, call)
     return s.Unsafe(span=c.span(call), text=values[0], keywords=keywords)
 
@@ -208,7 +209,9 @@ def _declare(c: Context, node: ast.AnnAssign) -> s.Declare:
     return s.Declare(span=c.span(node), name=name, name_span=name_span, annotation=annotation, place=place, value=value)
 
 
-def _assign(c: Context, node: ast.Assign) -> s.Assign:
+def _assign(c: Context, node: ast.Assign) -> s.Stmt:
+    if (named := scopes.roles(c, node)) is not None:
+        return named
     if len(node.targets) > 1:
         last, value = c.text(node.targets[-1]), c.text(node.value)
         raise CompileError(errors.ChainedAssignment(span=c.span(node), last=last, value=value))
@@ -281,71 +284,7 @@ def _range(c: Context, call: ast.Call) -> tuple[s.Expr, s.Expr, s.Expr, s.Expr |
 
 
 def _with(c: Context, node: ast.With) -> s.Stmt:
-    if len(node.items) > 1:
-        raise CompileError(errors.SeveralItems(span=c.span(node.items[1].context_expr)))
-    call, name = node.items[0].context_expr, node.items[0].optional_vars
-    construct = c.resolve(call.func if isinstance(call, ast.Call) else call)
-    if not isinstance(construct, surface.Construct) or construct not in SCOPES:
-        raise CompileError(errors.unknown_with(c.span(call), c.text(call), construct, construct is UNKNOWN))
-    if not isinstance(call, ast.Call):
-        raise _misuse(c, call, construct.name, "lacks its arguments", "not called")
-    if construct is surface.group:
-        if name is not None:
-            raise CompileError(errors.construct_name(c.span(name), "group", c.text(call), wants_name=False))
-        found = _bind(c, call, "group", ("unit",), 1)
-        return s.Group(span=c.header(node, call), unit=found["unit"], body=_body(c, node.body))
-    if not isinstance(name, ast.Name):
-        span = c.span(call) if name is None else c.span(name)
-        raise CompileError(errors.construct_name(span, construct.name, c.text(call), wants_name=True))
-    return _named_scope(c, node, construct, call, name)
-
-
-def _named_scope(c: Context, node: ast.With, construct: surface.Construct, call: ast.Call, name: ast.Name) -> s.Stmt:
-    span, name_span = c.header(node, name), c.span(name)
-    if construct is surface.partition:
-        found = _bind(c, call, "partition", ("source", "unit", "offset", "races"), 2)
-        return s.Partition(
-            span=span, source=found["source"], unit=found["unit"], offset=found.get("offset"), races=found.get("races"),
-            name=name.id, name_span=name_span, body=_body(c, node.body),
-        )  # fmt: skip
-    if construct is surface.claim:
-        found = _bind(c, call, "claim", ("source", "unit", "offset"), 2)
-        return s.Claim(
-            span=span, source=found["source"], unit=found["unit"], offset=found.get("offset"),
-            name=name.id, name_span=name_span, body=_body(c, node.body),
-        )  # fmt: skip
-    found = _bind(c, call, "async_", ("source",), 1)
-    return s.Async(span=span, source=found["source"], name=name.id, name_span=name_span, body=_body(c, node.body))
-
-
-ALIASES = {"p": "unit", "dimension": "unit", "scope": "unit", "f": "offset"}
-
-
-def _bind(c: Context, call: ast.Call, construct: str, names: tuple[str, ...], needed: int) -> dict[str, s.Expr]:
-    """Return a construct's arguments by name; the paper's aliases are understood. The first `needed` must be there."""
-    values, keywords = arguments(c, call)
-    positional = [name for name in names if name != "races"]
-    if len(values) > len(positional):
-        raise _misuse(c, call.args[len(positional)], construct, "has too many arguments", "one too many")
-    found = dict(zip(positional, values, strict=False))
-    for node, (keyword, value) in zip(call.keywords, keywords, strict=True):
-        name = ALIASES.get(keyword, keyword)
-        if name not in names:
-            raise _misuse(c, node, construct, f"has no argument `{keyword}`", "not known")
-        if name in found:
-            raise _misuse(c, node, construct, f"has two arguments for its {name}", "the second one")
-        found[name] = value
-    missing = [name for name in names[:needed] if name not in found]
-    if missing:
-        raise _misuse(c, call, construct, f"lacks its {missing[0]}", errors.MEANING[missing[0]])
-    return found
-
-
-def _misuse(c: Context, node: ast.AST, construct: str, fault: str, why: str) -> CompileError:
-    usage = errors.USAGE[construct]
-    return CompileError(
-        errors.ConstructArguments(span=c.span(node), construct=construct, fault=fault, why=why, usage=usage)
-    )
+    return scopes.scope(c, node)(_body(c, node.body))
 
 
 def _split(c: Context, node: ast.Match) -> s.Split:
@@ -353,7 +292,7 @@ def _split(c: Context, node: ast.Match) -> s.Split:
     span = c.header(node, level)
     if isinstance(level, ast.Call) and c.resolve(level.func) is surface.split:
         if len(level.args) != 1 or level.keywords:
-            raise _misuse(c, level, "split", "takes one level", "`thread`, `warp`, `warpgroup` or `block`")
+            raise scopes.misuse(c, level, "split", "takes one level", "`thread`, `warp`, `warpgroup` or `block`")
         level = level.args[0]
     elif not isinstance(c.resolve(level), surface.LevelName):
         raise CompileError(errors.NotSplit(span=c.span(level)))

@@ -19,7 +19,9 @@ OPERATORS: dict[type[ast.AST], str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
     ast.USub: "-", ast.Invert: "~", ast.Not: "not",
 }  # fmt: skip
-SCOPES = (surface.group, surface.partition, surface.claim, surface.async_)
+SCOPES = (
+    surface.group, surface.partition, surface.claim, surface.async_, surface.one, surface.wgmma_async,
+)  # fmt: skip
 UNKNOWN = object()
 
 
@@ -55,10 +57,15 @@ class Context:
             case _:
                 return UNKNOWN
 
-    def _lookup(self, name: str) -> object:
+    def local(self, name: str) -> bool:
+        """Whether the function itself binds a name."""
         code = self.python.__code__
-        if name in code.co_varnames or name in code.co_cellvars:
+        return name in code.co_varnames or name in code.co_cellvars
+
+    def _lookup(self, name: str) -> object:
+        if self.local(name):
             return UNKNOWN
+        code = self.python.__code__
         cells = dict(zip(code.co_freevars, self.python.__closure__ or (), strict=True))
         if name in cells:
             try:
@@ -153,6 +160,11 @@ def _call(c: Context, node: ast.Call) -> s.Call:
     construct = c.resolve(node.func)
     if isinstance(construct, surface.Construct) and construct in (*SCOPES, surface.split):
         raise CompileError(errors.BareConstruct(span=c.span(node), construct=construct.name, text=c.text(node)))
+    if construct is surface.roles:
+        fault, why = "names the arms of a split, on a line of its own", "not a value"
+        usage = errors.USAGE["roles"]
+        found = errors.ConstructArguments(span=c.span(node), construct="roles", fault=fault, why=why, usage=usage)
+        raise CompileError(found)
     function = expression(c, node.func)
     values, keywords = arguments(c, node)
     return s.Call(span=c.span(node), function=function, arguments=values, keywords=keywords)

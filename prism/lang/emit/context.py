@@ -1,0 +1,54 @@
+"""What rendering statements needs: passed down, never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from prism.lang.diagnostics import Span, source_lines
+from prism.lang.emit.expressions import Position, Scope
+from prism.lang.emit.merge import Step
+from prism.lang.emit.names import comment
+from prism.lang.emit.rings import Rings
+from prism.lang.tree import Stmt, Symbol
+
+INDENT = "    "
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What rendering a statement needs besides the expressions' scope.
+
+    `before`, `after`: what the plan puts there. `named`: the numbers of named barriers. `fresh` numbers the compiler's own
+    variables. `fragments`: those declared so far that a wgmma adds to. `role`: the block's threads that run this text, first
+    and last + 1, where it is one role's.
+    """
+
+    scope: Scope
+    before: Mapping[Stmt, tuple[Step, ...]]
+    after: Mapping[Stmt, tuple[Step, ...]]
+    rings: Rings
+    named: Mapping[int, int]
+    comments: bool
+    fresh: Iterator[int]
+    function: str = ""
+    fragments: tuple[Symbol, ...] = ()
+    role: tuple[int, int] | None = None
+
+    def at(self, position: Position) -> Context:
+        """Return the context inside a group or an arm."""
+        return replace(self, scope=self.scope.at(position))
+
+    def bare(self, statement: Stmt) -> bool:
+        """Whether the plan puts nothing beside a statement."""
+        return statement not in self.before and statement not in self.after
+
+    def note(self, span: Span) -> str:
+        """Return the comment that shows a statement's line."""
+        lines = source_lines(span.file) if self.comments else []
+        text = comment(lines[span.line - 1]) if 0 < span.line <= len(lines) else ""
+        return f"  // line {span.line}: {text}" if text else f"  // line {span.line}" if self.comments else ""
+
+    def remark(self, text: str) -> str:
+        """Return a comment of the compiler's own."""
+        return f"  // {text}" if self.comments else ""

@@ -1,0 +1,74 @@
+"""Steps that the hardware takes in one: the bytes of the loads of a list announced, and their arrival, before the first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from prism.lang.plan import Arrive, Barrier, Expect, Mbarrier, Op, Operation, Plan
+from prism.lang.tree import Apply, Body, Declare, Evaluate, Stmt, children
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class ArriveExpect(Operation):
+    """Announce the bytes of all loads of this visit, and arrive: its phase ends when they are in."""
+
+    barrier: Mbarrier
+    bytes: int
+
+
+Step = Barrier | Op | ArriveExpect
+Steps = Mapping[Stmt, tuple[Step, ...]]
+
+
+def merged(plan: Plan, body: Body) -> tuple[Steps, Steps]:
+    """Return what stands before and after each statement, with announcements and arrivals merged where they can be."""
+    before: dict[Stmt, tuple[Step, ...]] = dict(plan.before())
+    after: dict[Stmt, tuple[Step, ...]] = dict(plan.after())
+    for list_ in _lists(body):
+        for barrier in plan.mbarriers:
+            _merge(barrier, list_, before, after)
+    return _clean(before), _clean(after)
+
+
+def _lists(body: Body) -> Iterator[Body]:
+    yield body
+    for statement in body:
+        for inner in children(statement):
+            yield from _lists(inner)
+
+
+def _merge(
+    barrier: Mbarrier, body: Body, before: dict[Stmt, tuple[Step, ...]], after: dict[Stmt, tuple[Step, ...]]
+) -> None:
+    """Merge one mbarrier's announcements in one list with the arrival after the last, if nothing but loads is between."""
+    expects = [op for s in body for op in before.get(s, ()) if isinstance(op, Expect) and op.barrier is barrier]
+    arrives = [op for s in body for op in after.get(s, ()) if isinstance(op, Arrive) and op.barrier is barrier]
+    if not expects or len(arrives) != 1:
+        return
+    arrive, sizes = arrives[0], [op.bytes for op in expects if op.bytes is not None]
+    first, last = body.index(expects[0].at), body.index(arrive.at)
+    plain = (arrive.every, arrive.delay, arrive.copies) == (1, 0, False)
+    if not plain or len(sizes) < len(expects) or not all(map(_loads, body[first : last + 1])):
+        return
+    for op in expects:
+        steps = before[op.at]
+        new = (ArriveExpect(at=op.at, barrier=barrier, bytes=sum(sizes)),) if op is expects[0] else ()
+        at = steps.index(op)
+        before[op.at] = (*steps[:at], *new, *steps[at + 1 :])
+    after[arrive.at] = tuple(op for op in after[arrive.at] if op is not arrive)
+
+
+def _loads(statement: Stmt) -> bool:
+    """Whether a statement issues a load, or declares a variable: an arrival may stand before it as well as after it."""
+    if isinstance(statement, Declare):
+        return True
+    return (
+        isinstance(statement, Evaluate)
+        and isinstance(statement.value, Apply)
+        and statement.value.intrinsic.asynchronous == "load"
+    )
+
+
+def _clean(steps: dict[Stmt, tuple[Step, ...]]) -> Steps:
+    return {statement: found for statement, found in steps.items() if found}

@@ -1,0 +1,261 @@
+"""The facts that an explanation shows, gathered once: the text (`text`) and the page (`page`) are two ways to print them.
+
+    Account = Chapter of each function, the entry first, and what the compiler of machine code said
+    Chapter = lines, regions, entries (what stands before and after lines), pairs that needed nothing, partitions that are not
+              proved, barriers a loop's trip, the map of shared memory, the graph
+
+Everything here is text and numbers: no tree, no plan. What stands between lines is an `Entry`, whatever kind of step it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from prism.lang.perspective import Perspective
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """One access: `kind` (`read` ...) of `object`, spelled `text`, made by threads of `by`; `here`: in the function's own lines."""
+
+    kind: str
+    object: str
+    text: str
+    by: Perspective
+    line: int
+    start: int
+    end: int
+    here: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.object} as `{self.text}` (line {self.line})"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What the compiler put before or after a line: `title` is what it is, `joins` who takes part.
+
+    `first` and `second` are the accesses that force it (`loop`: the second one in the loop's next trip); where there are none,
+    `why` says what it is for. `counted` is the kind that it is counted as, empty for what makes no thread wait.
+    """
+
+    key: str
+    line: int
+    column: int
+    title: str
+    joins: str
+    side: str = "before"
+    first: Spot | None = None
+    second: Spot | None = None
+    loop: bool = False
+    why: str = ""
+    counted: str = ""
+
+    @property
+    def reason(self) -> str:
+        """Why it is there, as one line of text."""
+        if self.first is None or self.second is None:
+            return self.why
+        return pair(self.first, self.second, self.loop)
+
+
+def pair(first: Spot, second: Spot, loop: bool) -> str:
+    """Return two accesses, one after the other, in words."""
+    return f"{first}, then {second}{' in the next trip' if loop else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Exempt:
+    """Two accesses that conflict and need nothing of their own, and why."""
+
+    first: Spot
+    second: Spot
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unproved:
+    """A partition of which neither was proved: that its parts are disjoint, or that they overlap."""
+
+    name: str
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Lines `first .. last` inside a construct: `code` if its perspective is that of the code, else that of a part handed out."""
+
+    title: str
+    perspective: Perspective
+    first: int
+    last: int
+    column: int
+    code: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name in a line, and the perspective of what it stands for."""
+
+    start: int
+    end: int
+    perspective: Perspective
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of source with the code's perspective in force there; `names` are those whose perspective is known."""
+
+    number: int
+    text: str
+    perspective: Perspective
+    names: tuple[Name, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many entries of one kind a thread meets: `least` and `most` over the ways through the code."""
+
+    kind: str
+    least: int
+    most: int
+
+    def __str__(self) -> str:
+        number = str(self.most) if self.least == self.most else f"{self.least} to {self.most}"
+        return f"{number} {self.kind}{'' if self.most == 1 else 's'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """What a thread meets once in a function (`loop` None), or in each trip of a loop; loops inside are counted apart.
+
+    `total` includes what called functions do, `own` does not. `function` is named where the loop is a called function's.
+    """
+
+    loop: int | None
+    text: str
+    function: str
+    total: tuple[Tally, ...]
+    own: tuple[Tally, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Bytes `start .. start + size - 1` of the frame: a shared object, or (`frame`) the whole frame of a called function."""
+
+    name: str
+    start: int
+    size: int
+    depth: int
+    line: int
+    frame: bool = False
+    shares: tuple[str, ...] = ()
+
+    @property
+    def end(self) -> int:
+        """The byte after the last."""
+        return self.start + self.size
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """An access scope: all accesses of one object through one name, between two barriers. `row` is its place in the program."""
+
+    object: str
+    text: str
+    kinds: tuple[str, ...]
+    by: Perspective
+    line: int
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """`target` may follow `source` and conflicts with it: `entry` orders them, or (empty) nothing need, and `reason` says why."""
+
+    source: int
+    target: int
+    loop: bool
+    entry: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """An entry as the graph shows it: a line across all objects, at its place in the program."""
+
+    entry: Entry
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A loop as the graph shows it: rows `first .. last`."""
+
+    line: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """The data-control-flow graph: nodes by object and place, edges where one may follow another that it conflicts with."""
+
+    objects: tuple[str, ...]
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+    crossings: tuple[Crossing, ...]
+    loops: tuple[Span, ...]
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """One function."""
+
+    name: str
+    file: str
+    line: int
+    bound: str
+    template: tuple[tuple[str, str], ...]
+    lines: tuple[Line, ...]
+    regions: tuple[Region, ...]
+    entries: tuple[Entry, ...]
+    exempts: tuple[Exempt, ...]
+    unproved: tuple[Unproved, ...]
+    counts: tuple[Count, ...]
+    bytes: int
+    pieces: tuple[Piece, ...]
+    graph: Graph
+
+    @cached_property
+    def barriers(self) -> int:
+        """How many entries make threads wait for each other."""
+        return sum(bool(entry.counted) for entry in self.entries)
+
+    def beside(self, number: int, side: str) -> tuple[Entry, ...]:
+        """Return what stands before or after a line."""
+        return tuple(entry for entry in self.entries if entry.line == number and entry.side == side)
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What the compiler of machine code said of a kernel: registers a thread, bytes of stack and bytes spilled."""
+
+    arch: str
+    registers: int
+    stack: int
+    spills: int
+
+    def __str__(self) -> str:
+        more = [f"{n} bytes {what}" for n, what in ((self.stack, "of stack"), (self.spills, "spilled")) if n]
+        return f"{self.registers} registers a thread on {self.arch}" + "".join(f", {text}" for text in more)
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A program explained; `resources` is text where there is nothing to say, and why."""
+
+    chapters: tuple[Chapter, ...]
+    resources: Resources | str

@@ -1,0 +1,136 @@
+"""Where each perspective is in force: the regions of a function's lines, and the perspectives of its names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from prism.lang.diagnostics import source_lines
+from prism.lang.explain.entries import last_line
+from prism.lang.explain.model import Line, Name, Region
+from prism.lang.perspective import Level, Perspective
+from prism.lang.races import statements
+from prism.lang.tree import (
+    Async,
+    Body,
+    Claim,
+    Declare,
+    Element,
+    Expr,
+    For,
+    Function,
+    Group,
+    Item,
+    Partition,
+    SharedDeclare,
+    Split,
+    Stmt,
+    Symbol,
+    Var,
+    children,
+    expressions,
+    operands,
+)
+
+_UNITS = {Level.THREAD: "thread", Level.BLOCK: "block", Level.GRID: "grid"}
+
+
+def regions(function: Function) -> tuple[Region, ...]:
+    """Return the regions inside a function, outer before inner."""
+    return tuple(dict.fromkeys(_inside(function.body, source_lines(function.span.file))))
+
+
+def _inside(body: Body, lines: list[str]) -> Iterator[Region]:
+    for statement in body:
+        match statement:
+            case Group(unit=unit):
+                yield from _region(f"group({unit})", unit, statement, statement.body, lines, code=True)
+            case Split(level=level, arms=arms):
+                for number, arm in enumerate(arms, 1):
+                    units = _UNITS[level] + ("s" if arm.size > 1 else "")
+                    range_ = f"{arm.first} to {arm.first + arm.size - 1}" if arm.size > 1 else str(arm.first)
+                    title = f"arm {number} of {len(arms)}: {units} {range_}"
+                    yield from _region(title, Perspective(level, arm.size), arm, arm.body, lines, code=True)
+            case Partition(view=view) | Claim(view=view) | Async(view=view):
+                kind = type(statement).__name__.lower()
+                title = f"{kind}: {view.name}, of {source_of(view)}"
+                yield from _region(title, view.perspective, statement, statement.body, lines, code=False)
+        for inner in children(statement):
+            yield from _inside(inner, lines)
+
+
+def source_of(view: Symbol) -> str:
+    """Return the name of what a view is a part of."""
+    return view.view.source.name if view.view is not None else view.name
+
+
+def _region(
+    title: str, perspective: Perspective, head: object, body: Body, lines: list[str], *, code: bool
+) -> Iterator[Region]:
+    if body:
+        span = getattr(head, "span")  # noqa: B009 -- a statement's or an arm's
+        first = min(span.end_line + 1, body[0].span.line)
+        last = _with_comments(max(map(last_line, body)), span.column, lines)
+        yield Region(title, perspective, first, last, span.column, code)
+
+
+def _with_comments(last: int, column: int, lines: list[str]) -> int:
+    """Return the last line of a body, with the comments that stand inside it after its last statement."""
+    for number in range(last + 1, len(lines) + 1):
+        text = lines[number - 1]
+        if text.strip() and (not text.lstrip().startswith("#") or len(text) - len(text.lstrip()) <= column):
+            break
+        last = number if text.strip() else last
+    return last
+
+
+def lines(function: Function, inside: tuple[Region, ...], furthest: int = 0) -> tuple[Line, ...]:
+    """Return a function's lines of source, at least up to `furthest`, each with its perspective and its names."""
+    source = source_lines(function.span.file)
+    last = max(
+        [furthest, function.span.end_line, *map(last_line, function.body), *(region.last for region in inside)]
+    )
+    named = names(function, source)
+    found = []
+    for number in range(function.span.line, last + 1):
+        text = source[number - 1] if number <= len(source) else ""
+        covering = [r.perspective for r in inside if r.code and r.first <= number <= r.last]
+        perspective = covering[-1] if covering else function.bound.code
+        found.append(Line(number, text, perspective, tuple(named.get(number, ()))))
+    return tuple(found)
+
+
+def names(function: Function, source: list[str]) -> dict[int, list[Name]]:
+    """Return the names of each line whose perspective is known, from left to right."""
+    found: dict[tuple[int, int], Name] = {}
+
+    def note(symbol: Symbol, line: int, column: int) -> None:
+        text = source[line - 1] if 0 < line <= len(source) else ""
+        end = column + len(symbol.name)
+        if text[column:end] == symbol.name and not text[end : end + 1].isidentifier():
+            found[line, column] = Name(column, end, symbol.perspective)
+
+    def visit(expression: Expr) -> None:
+        if isinstance(expression, Var | Item | Element) and expression.span.file == function.span.file:
+            note(expression.symbol, expression.span.line, expression.span.column)
+        for operand in operands(expression):
+            visit(operand)
+
+    for symbol in (*function.parameters, *filter(None, map(_declared, statements(function.body)))):
+        note(symbol, symbol.span.line, symbol.span.column)
+    for statement in statements(function.body):
+        for expression in expressions(statement):
+            visit(expression)
+    lines_: dict[int, list[Name]] = {}
+    for (line, _), name in sorted(found.items()):
+        lines_.setdefault(line, []).append(name)
+    return lines_
+
+
+def _declared(statement: Stmt) -> Symbol | None:
+    match statement:
+        case Declare(symbol=symbol) | SharedDeclare(symbol=symbol) | For(symbol=symbol):
+            return symbol
+        case Partition(view=view) | Claim(view=view) | Async(view=view):
+            return view
+        case _:
+            return None

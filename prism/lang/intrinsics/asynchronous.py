@@ -1,0 +1,245 @@
+"""What asynchronous accesses are waited for with, in C++: mbarriers, groups, fences. The plan says where; the emitter asks here.
+
+Each function returns one statement (`map_text` and `rank_text`: an expression). Addresses are C++ pointers to shared memory.
+`helpers(text)` gives the texts of all `px_` functions that a text calls, so that a program has each of them once.
+
+`Transfer` is what the reference machine gives to the meaning of an asynchronous copy.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Protocol
+
+import numpy as np
+
+Values = np.ndarray[Any, Any]
+
+
+class Transfer(Protocol):
+    """What the reference machine gives an asynchronous copy's meaning, for the threads that run it now: the active ones.
+
+    Nothing is copied at once: the machine delivers when its schedule says so, at the latest when somebody waits for it. A
+    reference is an element, tile or tensor operand: for each active thread, where its index expressions point; nothing here
+    looks inside. Numbers are one int, or one entry an active thread.
+    """
+
+    def align(self, reference: Any, bytes: int) -> None:
+        """Report an address that is no multiple of `bytes`."""
+        ...
+
+    def require(self, holds: Any, text: str) -> None:
+        """Report `text` for the first thread where `holds` is False."""
+        ...
+
+    def copy(self, destination: Any, source: Any, elements: Any, valid: Any = None) -> None:
+        """Copy elements that follow one another, each thread `elements` of them; zeros after the first `valid` of its source.
+
+        Of the source only those that are valid are read.
+        """
+        ...
+
+    def load_tile(self, tile: Any, tensor: Any, multicast: int = 0) -> None:
+        """Copy a box of the tensor map into shared memory; what is outside the tensor gives zeros, which count as bytes too.
+
+        The box is as the map's type says; `tile` is where its first element goes, and rows of the tile follow one another there.
+        Bit r of `multicast`: the same place of block r of the cluster gets it too (0: this block, alone).
+        """
+        ...
+
+    def store_tile(self, tensor: Any, tile: Any) -> None:
+        """Copy the other way; what is outside the tensor is not written."""
+        ...
+
+
+# -- helpers ----------------------------------------------------------------------------------------------------------
+
+_HEAD = "static __device__ __forceinline__"
+
+SHARED = f"""\
+{_HEAD} unsigned int px_smem(const void* p) {{ return (unsigned int)__cvta_generic_to_shared(p); }}
+"""
+
+
+def _on_barrier(name: str, instruction: str, *more: str) -> str:
+    """Return a helper that applies one instruction to an mbarrier, and to numbers."""
+    formals = ", ".join(["void* barrier", *(f"unsigned int {n}" for n in more)])
+    operands = ", ".join(['"r"(px_smem(barrier))', *(f'"r"({n})' for n in more)])
+    return f'{_HEAD} void {name}({formals}) {{\n    asm volatile("{instruction};" :: {operands} : "memory");\n}}\n'
+
+
+def _wait(name: str, order: str) -> str:
+    return f"""\
+{_HEAD} void {name}(void* barrier, unsigned int parity) {{
+    asm volatile(
+        "{{\\n\\t.reg .pred done;\\n"
+        "again_%=:\\n\\t"
+        "mbarrier.try_wait.parity{order}.shared::cta.b64 done, [%0], %1;\\n\\t"
+        "@!done bra again_%=;\\n\\t}}"
+        :: "r"(px_smem(barrier)), "r"(parity) : "memory");
+}}
+"""
+
+
+def _keep(formal: str, count: str, operand: str) -> str:
+    return f"""\
+template <int N> {_HEAD} void px_keep({formal}) {{
+#pragma unroll
+    for (int i = 0; i < {count}; ++i) asm volatile("" : {operand} :: "memory");
+}}
+"""
+
+
+_REMOTE = (
+    "{\\n\\t.reg .b32 there;\\n\\tmapa.shared::cluster.u32 there, %0, %1;\\n\\t"
+    "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\\n\\t}"
+)
+
+HELPERS = {
+    "px_mbarrier_init": _on_barrier("px_mbarrier_init", "mbarrier.init.shared::cta.b64 [%0], %1", "count"),
+    "px_mbarrier_arrive": _on_barrier("px_mbarrier_arrive", "mbarrier.arrive.shared::cta.b64 _, [%0]"),
+    "px_mbarrier_expect": _on_barrier(
+        "px_mbarrier_expect", "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1", "bytes"
+    ),
+    "px_mbarrier_arrive_copies": _on_barrier(
+        "px_mbarrier_arrive_copies", "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0]"
+    ),
+    "px_mbarrier_arrive_remote": _on_barrier("px_mbarrier_arrive_remote", _REMOTE, "rank"),
+    "px_mbarrier_wait": _wait("px_mbarrier_wait", ""),
+    "px_mbarrier_wait_cluster": _wait("px_mbarrier_wait_cluster", ".acquire.cluster"),
+    "px_cluster_barrier": (
+        f'{_HEAD} void px_cluster_barrier() {{\n    asm volatile("barrier.cluster.arrive.release.aligned;\\n\\t"\n'
+        '                 "barrier.cluster.wait.acquire.aligned;" ::: "memory");\n}\n'
+    ),
+    "px_cluster_rank": (
+        f"{_HEAD} int px_cluster_rank() {{\n    int rank;\n"
+        '    asm("mov.u32 %0, %cluster_ctarank;" : "=r"(rank));\n    return rank;\n}\n'
+    ),
+    "px_map": (
+        f"template <typename T> {_HEAD} T* px_map(T* p, int rank) {{\n    T* there;\n"
+        '    asm("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(p), "r"(rank));\n    return there;\n}\n'
+    ),
+    "px_keep": _keep("float (&d)[N]", "N", '"+f"(d[i])') + _keep("int (&d)[N]", "N", '"+r"(d[i])'),
+}
+_KEEP_HALVES = _keep("px_half (&d)[N]", "N / 2", '"+r"(reinterpret_cast<unsigned int (&)[N / 2]>(d)[i])')
+
+
+def helpers(text: str) -> list[str]:
+    """Return the helpers that a text calls, in the order in which they must stand."""
+    words = set(re.findall(r"\bpx_\w+", text))
+    found = [piece for name, piece in HELPERS.items() if name in words]
+    if "px_keep" in words and "px_half" in words:
+        found.append(_KEEP_HALVES)
+    shared = [SHARED] if "px_smem" in words or any("px_smem" in piece for piece in found) else []
+    return [*shared, *found]
+
+
+# -- mbarriers --------------------------------------------------------------------------------------------------------
+
+
+def mbarrier_init(address: str, count: int | str) -> str:
+    """Initialise an mbarrier whose phases take `count` arrivals."""
+    return f"px_mbarrier_init({address}, {count});"
+
+
+def mbarrier_init_fence() -> str:
+    """Make initialised mbarriers visible to the copy engine and to the cluster; a block or cluster barrier must follow."""
+    return 'asm volatile("fence.mbarrier_init.release.cluster;\\n\\tfence.proxy.async.shared::cta;" ::: "memory");'
+
+
+def mbarrier_arrive(address: str) -> str:
+    """Arrive, and release what this thread did before."""
+    return f"px_mbarrier_arrive({address});"
+
+
+def mbarrier_arrive_copies(address: str) -> str:
+    """Arrive when this thread's `cp.async`s so far have ended. The arrival is one of the barrier's count."""
+    return f"px_mbarrier_arrive_copies({address});"
+
+
+def mbarrier_arrive_remote(address: str, rank: int | str) -> str:
+    """Arrive at the same mbarrier of the cluster's block `rank`."""
+    return f"px_mbarrier_arrive_remote({address}, {rank});"
+
+
+def mbarrier_expect(address: str, bytes: int | str) -> str:
+    """Announce bytes of copies that will complete on the mbarrier in this phase. It is no arrival."""
+    return f"px_mbarrier_expect({address}, {bytes});"
+
+
+def mbarrier_wait(address: str, parity: str, cluster: bool = False) -> str:
+    """Wait, suspended, until the phase of this parity has been completed. `cluster`: other blocks arrive there, or copy here."""
+    return f"px_mbarrier_wait{'_cluster' if cluster else ''}({address}, {parity});"
+
+
+# -- groups and fences ------------------------------------------------------------------------------------------------
+
+
+def _statement(instruction: str) -> str:
+    return f'asm volatile("{instruction};" ::: "memory");'
+
+
+def cp_async_commit() -> str:
+    """Make a group of the thread's `cp.async`s since the last."""
+    return _statement("cp.async.commit_group")
+
+
+def cp_async_wait(pending: int) -> str:
+    """Wait until at most `pending` of the thread's newest groups of `cp.async` are under way."""
+    return _statement(f"cp.async.wait_group {pending}")
+
+
+def bulk_commit() -> str:
+    """Make a group of the thread's bulk and tensor stores since the last."""
+    return _statement("cp.async.bulk.commit_group")
+
+
+def bulk_wait(pending: int, read: bool = False) -> str:
+    """Wait until at most `pending` of the thread's newest groups of stores are under way; `read`: have yet to read their source."""
+    return _statement(f"cp.async.bulk.wait_group{'.read' if read else ''} {pending}")
+
+
+def wgmma_fence() -> str:
+    """Order the warpgroup's accesses to registers before the wgmmas that come after."""
+    return _statement("wgmma.fence.sync.aligned")
+
+
+def wgmma_commit() -> str:
+    """Make a group of the warpgroup's wgmmas since the last."""
+    return _statement("wgmma.commit_group.sync.aligned")
+
+
+def wgmma_wait(pending: int) -> str:
+    """Wait until at most `pending` of the warpgroup's newest groups of wgmmas are under way."""
+    return _statement(f"wgmma.wait_group.sync.aligned {pending}")
+
+
+def keep(fragment: str) -> str:
+    """Tie a fragment's registers to this place: stands before the fence of a batch of wgmmas, and after the wait for it.
+
+    Without it the compiler moves plain accesses of accumulators across, and the assembler then makes the wgmmas wait one by one.
+    """
+    return f"px_keep({fragment});"
+
+
+def proxy_fence(space: str = "shared") -> str:
+    """Order the thread's plain accesses before what the copy engine and wgmma do later. `space`: `shared`, or `global`."""
+    return _statement(f"fence.proxy.async.{'shared::cta' if space == 'shared' else 'global'}")
+
+
+# -- clusters ---------------------------------------------------------------------------------------------------------
+
+
+def cluster_barrier() -> str:
+    """Meet all threads of the cluster, and order what they did before."""
+    return "px_cluster_barrier();"
+
+
+def map_text(pointer: str, rank: str) -> str:
+    """Return the pointer to the same place in the shared memory of the cluster's block `rank`."""
+    return f"px_map({pointer}, {rank})"
+
+
+def rank_text() -> str:
+    """Return this block's rank in its cluster."""
+    return "px_cluster_rank()"
