@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.util
+import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -62,8 +63,14 @@ def parser() -> argparse.ArgumentParser:
             )
             run_arguments(command)
         if name == "explain":
-            command.add_argument("--count", action="store_true", help="only how many barriers a thread meets, once and in each loop's trip")  # fmt: skip
-            command.add_argument("--arch", metavar="sm_90a", help="compile for this architecture, to tell the registers a thread (a page: sm_90a)")  # fmt: skip
+            command.add_argument(
+                "--count",
+                action="store_true",
+                help="only how many barriers a thread meets, once and in each loop's trip",
+            )
+            command.add_argument(
+                "--arch", metavar="sm_90a", help="compile it, to tell the registers a thread (a page: sm_90a anyway)"
+            )
         also = "; a page where it ends in .html" if name == "explain" else ""
         command.add_argument("-o", "--output", type=Path, help=f"write to this file instead of the terminal{also}")
         command.set_defaults(run=run)
@@ -77,8 +84,35 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def run_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the options that run a kernel on the reference machine."""
+    runs = command.add_argument_group(
+        "running it", "On the reference machine, which needs no GPU and reports every race, deadlock and access out of bounds. "
+        "A seed decides the schedule, and the arguments that are not given.",
+    )  # fmt: skip
+    runs.add_argument("--schedules", type=int, metavar="N", help="run the kernel under N schedules")
+    runs.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        metavar="S",
+        help="the first schedule's seed; the next ones count up (default: 0)",
+    )
+    runs.add_argument("--blocks", type=int, metavar="N", help="blocks of a launch (default: the fewest above one)")
+    runs.add_argument(
+        "--threads", type=int, metavar="N", help="threads a block (default: as `requires` says, but at least two warps)"
+    )
+    runs.add_argument(
+        "-a", "--arguments", action="append", default=[], metavar="NAME=VALUE,...",
+        help="arguments: a number, or memory as [1024] or int32[1024], with :0, :range or :random for what is in it; may be "
+        "repeated. Memory of no given size is as large as the kernel reaches, numbers are random",
+    )  # fmt: skip
+
+
 def run_check(options: argparse.Namespace) -> int:
-    """`prism check`: say what was checked and how many barriers it has."""
+    """`prism check`: say what was checked and how many barriers it has; with `--schedules`, run it too."""
+    if options.schedules is not None:
+        return run_schedules(options)
     program = program_of(options)
     barriers = sum(len(plan.barriers) for plan in program.plans.values())
     shared = program.layouts[program.entry].bytes
@@ -86,6 +120,22 @@ def run_check(options: argparse.Namespace) -> int:
     write(options, f"{program.entry.name}: {len(program.functions)} functions checked, {barriers} barriers inferred, "
                    f"{shared} bytes of shared memory\n{listed}")  # fmt: skip
     return 0
+
+
+def run_schedules(options: argparse.Namespace) -> int:
+    """`prism check --schedules N`: what the reference machine finds; 1 where it finds a fault."""
+    from prism import explore
+
+    try:
+        told = explore.given(options.arguments)
+        program = program_of(options, told)
+        shape = explore.shape_of(program, options.blocks, options.threads)
+        report = explore.explore(program, shape, told, options.schedules, options.seed)
+    except explore.InputError as error:
+        raise CommandError(str(error)) from None
+    command = " ".join(shlex.quote(part) for part in (options.kernel, *(f"-t{text}" for text in options.template)))
+    write(options, explore.described(program, report, command))
+    return 1 if report.findings else 0
 
 
 def trusted(program: Any) -> list[str]:
@@ -124,7 +174,7 @@ def run_explain(options: argparse.Namespace) -> int:
         raise CommandError(str(error)) from None
     if options.count:
         write(options, counted(account(program)))
-    elif page:
+    elif page and said is not None:
         write(options, explain_page(program, said))
     else:
         write(options, explain(program, said if isinstance(said, Resources) else None) + "\n")
@@ -153,21 +203,36 @@ def write(options: argparse.Namespace, text: str) -> None:
     if options.output is None:
         sys.stdout.write(text)
     else:
-        options.output.write_text(text)
+        options.output.write_text(text, encoding="utf-8")
 
 
 # -- kernels and template arguments ---------------------------------------------------------------------------------------
 
 
-def program_of(options: argparse.Namespace) -> Any:
-    """Return the program that the command names."""
+def program_of(options: argparse.Namespace, told: Mapping[str, Any] | None = None) -> Any:
+    """Return the program that the command names; arguments `told` with a dtype give the template's dtypes."""
     from prism.compiler import check
 
     module, kernel = find(options.kernel)
     template = dict(argument(module, text) for text in options.template)
-    if not template:
-        template = dict(getattr(module, "EXAMPLES", {}).get(kernel.__name__, {}))
-    return check(kernel, template)
+    example = dict(getattr(module, "EXAMPLES", {}).get(kernel.__name__, {}))
+    if told:
+        template = deduced(kernel, told, template, example)
+    return check(kernel, template or example)
+
+
+def deduced(
+    kernel: Kernel, told: Mapping[str, Any], template: dict[str, Any], example: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the template arguments: those given, those that the arguments' dtypes imply, then the example's."""
+    from prism import explore, launcher
+    from prism.lang.check import parsed_of
+
+    names = [parameter.name for parameter in parsed_of(kernel).parameters]
+    dtypes = [told[name].dtype if name in told else None for name in names]
+    samples = [0 if dtype is None else explore.sample(dtype) for dtype in dtypes]
+    implied = launcher.deduced(kernel, samples, template)
+    return implied if template or not example else {**example, **implied}
 
 
 def find(name: str) -> tuple[ModuleType, Kernel]:

@@ -112,5 +112,5 @@ def type_of(argument: Any) -> Type | None:
         return SCALARS.get(argument.dtype.name)
     if isinstance(argument, bool | int | float):
         return None
-    scalar = SCALARS.get(describe(argument, "argument").dtype.name)
+    scalar = SCALARS.get(describe(argument, "argument").scalar)
     return None if scalar is None else Pointer(scalar)

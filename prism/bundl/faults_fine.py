@@ -42,7 +42,7 @@ FINE_ROWS = [
         "A.2, L2401",
         "Index and value are typed at the code's perspective, even if the array is narrower.",
         "A local array is never narrower than the code that names it, and to others one thread stores: "
-        "nothing is refused by it.",
+        "nothing is refused by it. (With the project's `alloc .. @ q` it may be; index and value are then typed at q.)",
     ),
     Fine(
         "alloc-pi",

@@ -103,8 +103,9 @@ def _source(s: Stmt, block: Callable[[Stmt], str]) -> str:  # noqa: C901
             return f"{_expr(array, True)}[{_expr(index)}] = {_expr(value)}"
         case x.Declare(name, type_, pi, value, body):
             return f"let {name} : {_type(type_)} @ {pi} = {_expr(value)} {block(body)}"
-        case x.Alloc(name, kind, element, count, body):
-            return f"alloc {name} : {element.value}[{count}] {kind.value} {block(body)}"
+        case x.Alloc(name, kind, element, count, body, at):
+            place = "" if at is None else f"@ {at} "
+            return f"alloc {name} : {element.value}[{count}] {kind.value} {place}{block(body)}"
         case x.If(test, then, other):
             return f"if {_expr(test)} {block(then)} else {block(other)}"
         case x.While(test, body):

@@ -150,24 +150,27 @@ def s_alloc_cells(w: Work, s: Alloc, pi: Perspective, p: int) -> Stmt:
 
 
 def s_alloc(w: Work, s: Alloc, pi: Perspective, p: int) -> Stmt:
-    """u the unit of (pi, p), l the place (x, depth of calls, u)
-    =>  x := alloc .. in s ~> scope x : t[]^l @ pi {s}; leave x[n] l; wait_x -| eta[x ->^pi <l,n>], cells of l zero unless a
+    """u the unit of (pi, p), l the place (x, depth of calls, u), q <= pi
+    =>  x := alloc .. @ q in s ~> scope x : t[]^l @ q {s}; leave x[n] l; wait_x -| eta[x ->^q <l,n>], cells of l zero unless a
     member of u made them. Shared: pi = (Block,1), n*size(t) bytes are held, and s is followed by free. Local: each thread
-    has cells of its own, and there is nothing to wait for."""
+    has cells of its own, and there is nothing to wait for. q left out: pi."""
+    q = pi if s.at is None else s.at
     if s.kind is Kind.SHARED and pi != ONE_BLOCK:
         raise Stuck("S-Alloc-Shared", f"{pi} is not one block")
+    if s.at is not None and (s.kind is not Kind.LOCAL or not w.leq(q, pi)):
+        raise Stuck("S-Alloc", f"{q} in {pi}")
     local = s.kind is Kind.LOCAL
     place = (s.name, len(w.frames), None if local else w.unit(pi, p))
     memory = w.memory(s.kind)
     if (place, 0) not in memory:
         zero = s.element.zero
         w.set_memory(s.kind, memory.put_all({(place, i): zero for i in range(s.count)}))
-    w.eta = w.eta.put(s.name, Bound(pi, Array(place, 0, 1, s.count, s.element, s.kind)))
+    w.eta = w.eta.put(s.name, Bound(q, Array(place, 0, 1, s.count, s.element, s.kind)))
     w.rule = f"S-Alloc-{s.kind.name.title()}"
     held = s.count * s.element.bytes if s.kind is Kind.SHARED else 0
     w.used += held
     body = seq(s.body, Free(held)) if held else s.body
-    scope = Scope(s.name, ArrayOf(s.element, s.kind), pi, body, None, held)
+    scope = Scope(s.name, ArrayOf(s.element, s.kind), q, body, None, held)
     leave = Leave(s.name, s.kind, s.count)
     return seq(scope, leave) if local else seq(scope, leave, Wait(s.name))
 

@@ -13,7 +13,7 @@
         | group q s                        Group        q units of equal size, each runs s
         | x = e | e[e] = e                 Assign Store
         | x : t @ pi = e in s              Declare
-        | x := alloc l b n in s            Alloc
+        | x := alloc l b n [@ pi] in s     Alloc        `@`: for units narrower than the code's, if Local
         | if e then s else s | while e do s          If While
         | partition_psi x into y by c [at e, e, e] in s     Partition    the code stays; `at`: offset, step, length
         | claim_psi x into y at n [arm a] in s              Claim        the a-th unit of n owns y and runs s
@@ -255,6 +255,7 @@ class Alloc(Node):
     element: Base
     count: int
     body: Stmt
+    at: Perspective | None = None
 
 
 @node

@@ -8,7 +8,7 @@
 A statement is one of
     skip   s; s   { s }   x = e   e[e] = e   f(e, e)   if e { s } else { s }   while e { s }
     split(2, 2) { s } { s }   group 2 { s }   destruct { s }
-    let x : int @ thread[1] = e { s }   alloc x : int[4] shared { s }
+    let x : int @ thread[1] = e { s }   alloc x : int[4] shared { s }   alloc x : int[4] local @ thread[1] { s }
     partition psi: x as y by 2 at (e, e, e) { s }   claim psi: x as y at 2 arm 1 { s }   lower psi: x as y { s }
     async phi: x as y { s }   async_memcpy phi: x from y   memcpy x from y
     init psi   dec psi   wait psi   free 4   leave x[4] shared   arm 1 of 2 { s }
@@ -287,7 +287,9 @@ def _alloc(p: Parser) -> Stmt:
     p.take("[")
     count = p.number()
     p.take("]")
-    return x.Alloc(name, p.kind(), element, count, p.block())
+    kind = p.kind()
+    pi = p.perspective() if p.next == "@" else None
+    return x.Alloc(name, kind, element, count, p.block(), pi)
 
 
 def _partition(p: Parser) -> Stmt:

@@ -110,6 +110,7 @@ def t_arr_assn(c: Checker, g: Context, code: Code, s: Store) -> int:
 
 def t_alloc_printed(c: Checker, g: Context, code: Code, s: Alloc) -> int:
     """G, x :^pi t[]^l |-^pi_m s, l in {Local, Global}  =>  G |-^pi_(m + n*size(t)) x := alloc l t n in s"""
+    premise(s.at is None, "T-Alloc", "no such form", s)
     inner = g.bind(s.name, code.pi, ArrayOf(s.element, s.kind))
     return c.stmt(inner, code, s.body) + s.count * s.element.bytes
 
@@ -121,9 +122,12 @@ def t_alloc_shared_printed(c: Checker, g: Context, code: Code, s: Alloc) -> int:
 
 
 def t_alloc(c: Checker, g: Context, code: Code, s: Alloc) -> int:
-    """x not in G, G, x :^pi t[]^l |-^pi_m s, l in {Local, Global}  =>  G |-^pi_m x := alloc l t n in s"""
+    """x not in G, G, x :^q t[]^l |-^pi_m s, l in {Local, Global}, q <= pi, q != pi implies l = Local
+    =>  G |-^pi_m x := alloc l t n @ q in s  (q left out: pi)"""
+    q = code.pi if s.at is None else s.at
     premise(not g.taken(s.name) and s.count >= 0, "T-Alloc", f"{s.name} is taken", s)
-    return c.stmt(g.bind(s.name, code.pi, ArrayOf(s.element, s.kind)), code, s.body)
+    premise(s.at is None or (s.kind is Kind.LOCAL and c.leq(q, code.pi)), "T-Alloc", f"{q} in {code.pi}", s)
+    return c.stmt(g.bind(s.name, q, ArrayOf(s.element, s.kind)), code, s.body)
 
 
 def t_alloc_shared(c: Checker, g: Context, code: Code, s: Alloc) -> int:

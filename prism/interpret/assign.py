@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 
 from prism.interpret.barriers import agreement
+from prism.interpret.checker import Checker
 from prism.interpret.errors import BoundsError
 from prism.interpret.expressions import local_checker, local_of, outside_local
+from prism.interpret.fragments import toucher
 from prism.interpret.frame import Frame, Local, make_local
 from prism.interpret.lanes import Mask, minus, union
-from prism.interpret.memory import Address, Checker, Region, mixed, typed
+from prism.interpret.objects import declare
 from prism.interpret.pointers import address_of, apart
+from prism.interpret.regions import Region, mixed
 from prism.interpret.scope import Eval, Run, Scope
 from prism.interpret.values import dtype_of, merge
 from prism.lang.perspective import Level
@@ -23,6 +26,7 @@ from prism.lang.tree import (
     Component,
     Declare,
     Element,
+    Fragment,
     Item,
     Pointer,
     Scalar,
@@ -33,6 +37,8 @@ from prism.lang.tree import (
     Vector,
 )
 
+RING_ALIGN = 128
+
 
 def per_thread(symbol: Symbol) -> bool:
     """Whether each thread has its own of a local."""
@@ -42,7 +48,7 @@ def per_thread(symbol: Symbol) -> bool:
 def compile_declare(scope: Scope, statement: Declare) -> Run:
     """A local variable."""
     symbol = statement.symbol
-    if isinstance(symbol.type, Array):
+    if isinstance(symbol.type, Array | Fragment):
         return _declare_array(scope, statement, symbol.type)
     if statement.value is not None:
         return store_value(scope, symbol, scope.keep(statement.value), statement, fresh=True)
@@ -63,9 +69,10 @@ def compile_declare(scope: Scope, statement: Declare) -> Run:
     return run
 
 
-def _declare_array(scope: Scope, statement: Declare, type_: Array) -> Run:
+def _declare_array(scope: Scope, statement: Declare, type_: Array | Fragment) -> Run:
     slot, each, check = scope.slot(statement.symbol), per_thread(statement.symbol), scope.check
     value = None if statement.value is None else scope.evaluate(statement.value)
+    touch = toucher(scope, statement.symbol, statement.span)
 
     def run(frame: Frame) -> bool:
         local = make_local(type_, each, frame.block.machine.threads, check)
@@ -74,6 +81,8 @@ def _declare_array(scope: Scope, statement: Declare, type_: Array) -> Run:
             local.data[...] = found.data if isinstance(found, Local) else found
             if local.initialised is not None:
                 local.initialised[...] = True
+        if touch is not None:
+            touch(frame, local)
         frame.values[slot] = local
         return False
 
@@ -85,21 +94,17 @@ def compile_shared(scope: Scope, statement: SharedDeclare) -> Run:
     symbol = statement.symbol
     pointer = symbol.type
     assert isinstance(pointer, Pointer)
-    elements = int(np.prod(pointer.shape)) if pointer.shape else 1
-    size = pointer.element.bytes * elements
-    offset = _place(scope, statement, size)
-    slot, name, width = scope.slot(symbol), symbol.name, pointer.element.bytes
+    size = pointer.element.bytes * (int(np.prod(pointer.shape)) if pointer.shape else 1)
+    if symbol.perspective.size > 1:
+        size //= symbol.perspective.size  # each block of the cluster has a part
+    stride = -(-size // RING_ALIGN) * RING_ALIGN
+    if scope.layout is not None:
+        stride = scope.layout.strides.get(symbol, stride)
+    offset = _place(scope, statement, stride * pointer.ring if pointer.ring else size)
+    slot, cycle = scope.slot(symbol), scope.cycles.get(symbol)
 
     def run(frame: Frame) -> bool:
-        first = frame.shared + offset
-        data = typed(frame.block.shared[first : first + size], pointer.element)
-        region = Region(name, data, first, shared=True)
-        shadow = frame.block.shadow
-        if shadow is not None:
-            region.shadow, region.first, region.width = shadow, first // shadow.granule, width // shadow.granule
-            if shadow.initialised is not None:
-                shadow.initialised[first // shadow.granule : (first + size) // shadow.granule] = False
-        frame.values[slot] = Address(region)
+        frame.values[slot] = declare(frame, statement, offset, stride, cycle)
         return False
 
     return run
@@ -112,7 +117,7 @@ def _place(scope: Scope, statement: SharedDeclare, size: int) -> int:
     else:
         pointer = symbol.type
         assert isinstance(pointer, Pointer)
-        align = max(statement.align, pointer.element.bytes)
+        align = max(statement.align, pointer.element.bytes, RING_ALIGN if pointer.ring else 1)
         offset = (scope.live + align - 1) // align * align
     scope.live = max(scope.live, offset + size)
     scope.high = max(scope.high, scope.live)
@@ -122,6 +127,8 @@ def _place(scope: Scope, statement: SharedDeclare, size: int) -> int:
 def compile_assign(scope: Scope, statement: Assign) -> Run:
     """`target = value`: the value is evaluated first."""
     match statement.target:
+        case Var() if isinstance(statement.target.symbol.type, Fragment):
+            return _fill_fragment(scope, statement.target.symbol, statement)
         case Var():
             return store_value(scope, statement.target.symbol, scope.keep(statement.value), statement)
         case Item():
@@ -132,6 +139,24 @@ def compile_assign(scope: Scope, statement: Assign) -> Run:
             return _store_component(scope, statement.target, scope.evaluate(statement.value))
         case other:
             raise TypeError(f"{type(other).__name__} is no target")
+
+
+def _fill_fragment(scope: Scope, symbol: Symbol, statement: Assign) -> Run:
+    """`acc = 0`: every element of each thread's part."""
+    slot, value = scope.slot(symbol), scope.evaluate(statement.value)
+    touch = toucher(scope, symbol, statement.span)
+
+    def run(frame: Frame) -> bool:
+        local: Local = frame.values[slot]
+        if touch is not None:
+            touch(frame, local)
+        lanes = frame.active()
+        local.data[:, lanes] = value(frame)
+        if local.initialised is not None:
+            local.initialised[:, lanes] = True
+        return False
+
+    return run
 
 
 def store_value(scope: Scope, symbol: Symbol, value: Eval, node: Stmt, *, fresh: bool = False) -> Run:
@@ -173,7 +198,7 @@ def _fill(frame: Frame, slot: int, whole: bool) -> None:
 
 def _store_item(scope: Scope, target: Item, value: Eval) -> Run:
     slot, indices = local_of(scope, target)
-    check = local_checker(target, write=True) if scope.check else None
+    check = local_checker(scope, target, write=True)
 
     def run(frame: Frame) -> bool:
         found = value(frame)
@@ -281,7 +306,7 @@ def _set_component(frame: Frame, vectors: Any, k: Any, found: Any) -> None:
 
 def _store_item_component(scope: Scope, item: Item, index: Eval, value: Eval) -> Run:
     slot, indices = local_of(scope, item)
-    check: Callable[..., None] | None = local_checker(item, write=True) if scope.check else None
+    check: Callable[..., None] | None = local_checker(scope, item, write=True)
 
     def run(frame: Frame) -> bool:
         found, k = value(frame), index(frame)

@@ -1,39 +1,45 @@
-"""The plan's barriers, and the agreement of units, on a checked run. Unchecked, threads run in step and need none."""
+"""The plan's barriers, and the agreement of units.
+
+Where all threads of a block run in step a barrier is only checked: all its threads must be there. Where they run apart, in
+roles or warp by warp, and for barriers of a cluster, threads wait for one another.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator
 from typing import Any
 
 import numpy as np
 
 from prism.interpret.errors import BarrierError, DivergenceError
-from prism.interpret.frame import Frame
-from prism.interpret.scope import Run, Scope
+from prism.interpret.frame import Block, Cluster, Frame, Wait
+from prism.interpret.scope import Piece, Scope
 from prism.lang.diagnostics import Span
-from prism.lang.perspective import Level, Perspective
-from prism.lang.plan import Barrier, Op
-from prism.lang.tree import Stmt
+from prism.lang.perspective import WARP, Level, Perspective
+from prism.lang.plan import Barrier
 
 
-def barriers_before(scope: Scope, statement: Stmt) -> list[Run]:
-    """Return the barriers that the plan puts before a statement."""
+def compile_barrier(scope: Scope, barrier: Barrier) -> list[Piece]:
+    """A barrier: a check of who is there, or a wait."""
+    unit = barrier.unit
+    if unit.level > Level.BLOCK:
+        raise BarrierError(
+            f"a barrier of {unit} is beyond the reference machine", barrier.before.span, perspective=unit
+        )
+    if unit.level == Level.BLOCK and unit.size > 1:
+        return [Piece(None, _meeting(barrier))]
+    if scope.shop.mode.apart and (unit.level == Level.BLOCK or unit.size > WARP):
+        return [Piece(None, _meeting(barrier))]
     if not scope.check:
         return []
-    plan = scope.shop.program.plans.get(scope.function)
-    found: Mapping[Stmt, tuple[Barrier | Op, ...]] = {} if plan is None else plan.before()
-    return [_barrier(barrier) for barrier in found.get(statement, ()) if isinstance(barrier, Barrier)]
+    return [Piece(_in_step(barrier))]
 
 
-def _barrier(barrier: Barrier) -> Run:
+def _in_step(barrier: Barrier) -> Callable[[Frame], bool]:
     unit = barrier.unit
 
     def run(frame: Frame) -> bool:
         machine = frame.block.machine
-        if unit.level > Level.BLOCK or (unit.level == Level.BLOCK and unit.size != 1):
-            raise BarrierError(
-                f"a barrier of {unit} is beyond the reference machine", barrier.before.span, perspective=unit
-            )
         size = machine.threads if unit.level == Level.BLOCK else unit.size
         whole = machine.threads // size * size  # an arm's size need not divide the block's
         members = machine.everyone[:whole].reshape(-1, size)
@@ -63,6 +69,103 @@ def _missing(frame: Frame, barrier: Barrier, here: Any) -> BarrierError:
         thread=lane,
         block=frame.block.number,
     )
+
+
+# -- threads that wait for one another ------------------------------------------------------------------------------------
+
+
+class _Meeting:
+    """Who has come to a barrier, of all threads of a cluster, and how often each went on from it."""
+
+    def __init__(self, threads: int) -> None:
+        self.here = np.zeros(threads, bool)
+        self.passed = np.zeros(threads, np.int64)
+
+    def settle(self, cluster: Cluster, size: int) -> None:
+        """Let the units go on of which all threads that live are here."""
+        live = np.concatenate([block.live for block in cluster.blocks])
+        whole = len(live) // size * size
+        there = (self.here | ~live)[:whole].reshape(-1, size).all(axis=1)
+        ready = there & self.here[:whole].reshape(-1, size).any(axis=1)
+        for unit in map(int, np.flatnonzero(ready)):
+            lanes = np.flatnonzero(self.here[unit * size : (unit + 1) * size]) + unit * size
+            self.here[lanes] = False
+            self.passed[lanes] += 1
+            _join(cluster, lanes)
+
+
+def _join(cluster: Cluster, lanes: Any) -> None:
+    first = cluster.blocks[0]
+    first.machine.progress += 1
+    if first.machine.clocks is not None:
+        first.machine.clocks.meet((lanes + first.number * first.machine.threads)[None, :])
+
+
+def _meeting(barrier: Barrier) -> Callable[[Frame], Generator[None, None, bool]]:
+    key = barrier if barrier.met is None else barrier.met
+    unit = barrier.unit
+
+    def steps(frame: Frame) -> Generator[None, None, bool]:
+        block, cluster = frame.block, frame.block.cluster
+        threads = block.machine.threads
+        meeting = cluster.meetings.get(key)
+        if meeting is None:
+            meeting = cluster.meetings[key] = _Meeting(threads * cluster.size)
+        lanes = frame.active() + block.rank * threads
+        size = unit.size if unit.level == Level.THREAD else unit.size * threads
+        goal = meeting.passed[lanes] + 1
+        meeting.here[lanes] = True
+        block.machine.progress += 1
+        meeting.settle(cluster, size)
+        if not (meeting.passed[lanes] == goal).all():
+            yield from waiting_for(
+                block,
+                Wait(
+                    barrier.before.span,
+                    f"waits at the barrier of {unit} before this statement",
+                    frame.first(),
+                    needs=lambda: _absent(meeting, cluster, lanes, size, barrier),
+                ),
+                lambda: _gone_on(meeting, cluster, size, lanes, goal),
+            )
+        return False
+
+    return steps
+
+
+def _gone_on(meeting: _Meeting, cluster: Cluster, size: int, lanes: Any, goal: Any) -> bool:
+    meeting.settle(cluster, size)
+    return bool((meeting.passed[lanes] == goal).all())
+
+
+def _absent(meeting: _Meeting, cluster: Cluster, lanes: Any, size: int, barrier: Barrier) -> str:
+    live = np.concatenate([block.live for block in cluster.blocks])
+    first = int(lanes[0]) // size * size
+    absent = np.flatnonzero(live[first : first + size] & ~meeting.here[first : first + size]) + first
+    return f"the barrier of {barrier.unit} at line {barrier.before.span.line}: missing {span_of(absent, cluster)}"
+
+
+def span_of(lanes: Any, cluster: Cluster) -> str:
+    """Name threads of a cluster, as ranges."""
+    if not len(lanes):
+        return "nobody"
+    runs = np.split(lanes, np.flatnonzero(np.diff(lanes) != 1) + 1)
+    texts = [f"{run[0]}" if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs[:3]]
+    more = " and more" if len(runs) > 3 else ""
+    return f"threads {', '.join(texts)}{more}" + (" of the cluster" if cluster.size > 1 else "")
+
+
+def waiting_for(block: Block, wait: Wait, ready: Callable[[], bool]) -> Generator[None, None, None]:
+    """Wait until something holds."""
+    block.waits.append(wait)
+    while True:
+        yield
+        if ready():
+            break
+    block.waits.remove(wait)
+
+
+# -- agreement ------------------------------------------------------------------------------------------------------------
 
 
 def agreement(scope: Scope, unit: Perspective, span: Span, what: str) -> Callable[[Frame, Any], None] | None:

@@ -115,17 +115,17 @@ class Clocks:
 
     # -- agents -----------------------------------------------------------------------------------------------------------
 
-    def issue(self, numbers: Any, what: str, *, generic: bool) -> Any:
-        """Return an agent for each thread, which starts now; `generic`: its accesses are like the threads' own."""
-        found = np.array([self._agent(int(number), what, generic) for number in numbers], np.int64)
-        self.renew(numbers, found)
+    def issue(self, units: Any, what: str, *, generic: bool) -> Any:
+        """Return an agent for each row of threads, which start it together now; `generic`: it accesses memory as they do."""
+        found = np.array([self._agent(int(unit[0]), what, generic) for unit in units], np.int64)
+        self.renew(units, found)
         return found
 
-    def renew(self, numbers: Any, agents: Any) -> None:
+    def renew(self, units: Any, agents: Any) -> None:
         """Let agents that are under way do something more, after what their threads did until now."""
-        self._rows[agents] = self._rows[numbers]
+        self._rows[agents] = self._rows[units].max(axis=1)
         self.known[agents, agents] = [self.agents[int(a) - self.total].last for a in agents]
-        self._step(numbers)
+        self._step(units.ravel())
 
     def _agent(self, number: int, what: str, generic: bool) -> int:
         mine = self._of.setdefault((number, generic), [])

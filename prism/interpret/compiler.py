@@ -13,6 +13,10 @@ def compile_function(shop: Shop, function: Function) -> Code:
     if found is not None:
         return found
     scope = Scope(shop, function, function.bound.code, shop.program.layouts.get(function))
+    plan = shop.program.plans.get(function)
+    if plan is not None:
+        scope.before, scope.after, scope.completes = plan.before(), plan.after(), plan.completes
+        scope.cycles = {ring: cycle for cycle in plan.cycles for ring in cycle.rings}
     parameters = tuple(scope.slot(parameter) for parameter in function.parameters)
     body = compile_body(scope, function.body)
     bytes_ = max(scope.high, scope.layout.bytes if scope.layout is not None else 0)

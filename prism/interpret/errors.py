@@ -130,3 +130,33 @@ class SpaceError(MachineError):
     """An access that needs global or shared memory, to the other."""
 
     code = "machine-space"
+
+
+class ProxyError(MachineError):
+    """An asynchronous access after a plain one of the same bytes, with no proxy fence between."""
+
+    code = "machine-proxy"
+
+
+class ArrivalError(MachineError):
+    """An mbarrier at which too many arrive, too few, or at the wrong time."""
+
+    code = "machine-arrival"
+
+
+class BytesError(MachineError):
+    """An mbarrier on which other bytes come in than were announced."""
+
+    code = "machine-bytes"
+
+
+class PhaseError(MachineError):
+    """A wait that takes one phase of an mbarrier for another: it is more than one phase away."""
+
+    code = "machine-phase"
+
+
+class FlightError(MachineError):
+    """An asynchronous operation that nobody waited for: registers touched too early, or the block's end."""
+
+    code = "machine-flight"

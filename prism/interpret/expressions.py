@@ -8,11 +8,13 @@ import numpy as np
 
 from prism.interpret.apply import compile_apply
 from prism.interpret.calls import compile_call
+from prism.interpret.checker import Checker
 from prism.interpret.errors import BoundsError, UninitialisedError
+from prism.interpret.fragments import compile_place, toucher
 from prism.interpret.frame import Frame, Local
 from prism.interpret.lanes import both, minus
-from prism.interpret.memory import Checker, mixed
 from prism.interpret.pointers import address_of, apart, pointer_value
+from prism.interpret.regions import mixed
 from prism.interpret.scope import Eval, Scope
 from prism.interpret.values import binary, cast, merge, unary, wrap
 from prism.lang.perspective import Level
@@ -27,11 +29,14 @@ from prism.lang.tree import (
     Count,
     Element,
     Expr,
+    Fragment,
     Id,
     Item,
+    Place,
     Pointer,
     Scalar,
     Select,
+    TensorMap,
     Unary,
     Var,
     Vector,
@@ -64,6 +69,8 @@ def compile_expression(scope: Scope, node: Expr) -> Eval:  # noqa: C901
             return compile_id(scope, node)
         case Count():
             return compile_count(node)
+        case Place():
+            return compile_place(scope, node)
         case Call():
             return compile_call(scope, node)
         case Apply():
@@ -99,7 +106,7 @@ def compile_var(scope: Scope, node: Var) -> Eval:
     if isinstance(symbol.type, Pointer):
         return pointer_value(scope, symbol)
     slot = scope.slot(symbol)
-    if not scope.check or isinstance(symbol.type, Array):
+    if not scope.check or isinstance(symbol.type, Array | Fragment | TensorMap):
         return lambda frame: frame.values[slot]
     name, span, perspective = symbol.name, node.span, node.perspective
 
@@ -263,7 +270,7 @@ def local_of(scope: Scope, node: Item) -> tuple[int, list[Eval]]:
 def compile_item(scope: Scope, node: Item) -> Eval:
     """An element of a local array."""
     slot, indices = local_of(scope, node)
-    check_local = local_checker(node, write=False) if scope.check else None
+    check_local = local_checker(scope, node, write=False)
     one = indices[0] if len(indices) == 1 else None
 
     def item(frame: Frame) -> Any:
@@ -308,12 +315,16 @@ def read_local(frame: Frame, local: Local, where: tuple[Any, ...]) -> Any:
     return result
 
 
-def local_checker(node: Item, *, write: bool) -> Any:
-    """Return the function that checks bounds and initialisation of a local array's access."""
-    checker = Checker(node.span, node.perspective)
+def local_checker(scope: Scope, node: Item, *, write: bool) -> Any:
+    """Return the function that checks bounds and initialisation of a local array's access; None where nothing is checked."""
+    if not scope.check:
+        return None
+    checker, touch = Checker(node.span, node.perspective), toucher(scope, node.symbol, node.span)
     name = node.symbol.name
 
     def check(frame: Frame, local: Local, where: tuple[Any, ...]) -> None:
+        if touch is not None:
+            touch(frame, local)
         lanes = frame.active()
         extents = local.initialised.shape
         picked = []

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from prism.interpret.clocks import Clocks, Shadow
+from prism.interpret.clocks import Clocks
 from prism.interpret.lanes import Lanes, Mask
+from prism.interpret.shadow import Shadow
 from prism.interpret.values import dtype_of
 from prism.lang.diagnostics import Span
-from prism.lang.types import Array, Vector
+from prism.lang.types import Array, Fragment, Vector
 
 
 @dataclass(slots=True)
 class Wait:
-    """Where a block, or an arm of it, waits, and for what."""
+    """Where a block, or a part of it, waits, and for what; `needs` says what is missing."""
 
     span: Span
     text: str
     thread: int
     spins: bool = False
+    needs: Callable[[], str] | None = None
 
 
 @dataclass(slots=True)
@@ -35,37 +39,90 @@ class Machine:
     random: np.random.Generator
     base: Lanes
     everyone: Any
+    late: str = "never"  # when asynchronous operations take effect after they are issued: `never`, `always`, `random`
+    fine: bool = False  # whether what need not wait lets others go first, now and then
     progress: int = 0
 
     def order(self, count: int) -> list[int]:
         """Return the order in which to run `count` things that stand side by side."""
         if self.schedule == "random":
             return [int(k) for k in self.random.permutation(count)]
-        return list(range(count)) if self.schedule == "round-robin" else list(range(count - 1, -1, -1))
+        return list(range(count - 1, -1, -1)) if self.schedule == "reversed" else list(range(count))
+
+    def delays(self) -> bool:
+        """Whether an operation that is issued now takes effect later."""
+        return self.late == "always" or (self.late == "random" and bool(self.random.integers(2)))
+
+    def pauses(self) -> bool:
+        """Whether what could go on lets others go first."""
+        if not self.fine or (self.schedule == "random" and self.random.integers(2)):
+            return False
+        self.progress += 1
+        return True
+
+
+@dataclass(slots=True)
+class Cluster:
+    """Blocks that run together and reach each other's shared memory: one piece of memory, a part a block."""
+
+    size: int
+    shared: Any
+    shadow: Shadow | None
+    blocks: list[Block] = field(default_factory=list)
+    meetings: dict[Any, Any] = field(default_factory=dict)
+    instances: dict[Any, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class Block:
-    """One block: its number, its shared memory, and where it waits."""
+    """One block: its number, its shared memory, where it waits, and what of it is under way.
+
+    `first` is where its shared memory starts in its cluster's; `live` its threads that have not ended; `state` what rings,
+    copies and groups keep, by what they are of.
+    """
 
     machine: Machine
     number: int
+    cluster: Cluster
+    rank: int
+    first: int
     shared: Any
-    shadow: Shadow | None
+    live: Any
+    apart: bool = False
     waits: list[Wait] = field(default_factory=list)
+    state: dict[Any, Any] = field(default_factory=dict)
+    flights: Any = None
+
+    @property
+    def shadow(self) -> Shadow | None:
+        """What is known of the cluster's shared memory."""
+        return self.cluster.shadow
+
+    def numbers(self, lanes: Any) -> Any:
+        """Return the threads' numbers through the grid."""
+        return lanes + self.number * self.machine.threads
 
 
 @dataclass(slots=True)
 class Local:
-    """A local array: `data` has shape (*shape, threads) where each thread has its own, else `shape`."""
+    """A local array: `data` has shape (*shape, threads) where each thread has its own, else `shape`.
+
+    A fragment's part besides: `last`, a thread, the group of wgmmas that writes it last; `touched` when it was last used plainly.
+    """
 
     data: Any
     each: bool
     initialised: Any = None
+    last: Any = None
+    touched: Any = None
 
 
-def make_local(type_: Array, each: bool, threads: int, check: bool) -> Local:
+def make_local(type_: Array | Fragment, each: bool, threads: int, check: bool) -> Local:
     """Return a fresh local array: zeros, but with `check` nothing in it may be read."""
+    if isinstance(type_, Fragment):
+        data = np.zeros((type_.size, threads), dtype_of(type_.element))
+        known = np.zeros(data.shape, bool) if check else None
+        return Local(data, True, known, np.full(threads, -1), np.zeros(threads, np.int64))
     element = type_.element
     shape = (*type_.shape, threads) if each else type_.shape
     initialised = np.zeros(shape, bool) if check else None
@@ -92,6 +149,12 @@ class Frame:
         frame.holes = self.holes
         return frame
 
+    def fork(self, mask: Mask) -> Frame:
+        """Return a frame with variables of its own for some of the threads, which go on by themselves."""
+        frame = Frame([_own(value) for value in self.values], self.block, mask, self.lanes, self.bid, self.shared)
+        frame.holes = dict(self.holes)
+        return frame
+
     def active(self) -> Any:
         """Return the indices of the threads that run now."""
         return self.block.machine.everyone if self.mask is True else np.flatnonzero(self.mask)
@@ -99,3 +162,8 @@ class Frame:
     def first(self) -> int:
         """Return the first thread that runs now."""
         return 0 if self.mask is True else int(np.argmax(self.mask))
+
+
+def _own(value: Any) -> Any:
+    """Return a variable's value for threads that go on by themselves: what each thread has is apart anyway."""
+    return copy.deepcopy(value) if isinstance(value, Local) and not value.each else value

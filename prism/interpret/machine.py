@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 
 from prism.interpret.calls import narrow
-from prism.interpret.clocks import Clocks, Shadow
+from prism.interpret.clocks import Clocks
 from prism.interpret.compiler import compile_function
 from prism.interpret.errors import DeadlockError
 from prism.interpret.expressions import compile_expression
 from prism.interpret.frame import Block, Frame, Machine
 from prism.interpret.lanes import Lanes
-from prism.interpret.memory import Address, Region, region_of
+from prism.interpret.regions import Address, Region, region_of
 from prism.interpret.scope import Code, Shop
+from prism.interpret.shadow import Shadow
 from prism.interpret.values import wrap
 from prism.interpret.waiting import steps_of
 from prism.lang.diagnostics import Label

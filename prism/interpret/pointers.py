@@ -10,7 +10,8 @@ import numpy as np
 from prism.interpret.errors import BoundsError, UninitialisedError
 from prism.interpret.frame import Frame
 from prism.interpret.lanes import both
-from prism.interpret.memory import Address, Mixed, Region
+from prism.interpret.objects import Ring, Spread
+from prism.interpret.regions import Address, Mixed, Region
 from prism.interpret.scope import Eval, Scope
 from prism.interpret.values import merge
 from prism.lang.tree import Element, Pointer, Scalar, Symbol, Vector
@@ -23,19 +24,49 @@ def address_of(scope: Scope, node: Element) -> Locate:
     return _locate(scope, node.symbol, [scope.evaluate(index) for index in node.indices], node)
 
 
+def locate_name(scope: Scope, symbol: Symbol) -> Locate:
+    """Return the closure that gives where a name's first element is."""
+    rank = len(symbol.view.params) if symbol.view is not None else len(_shape(symbol) or (1,))
+    return _locate(scope, symbol, [lambda frame: 0] * rank, None)
+
+
+def _shape(symbol: Symbol) -> tuple[int, ...] | None:
+    return symbol.type.shape if isinstance(symbol.type, Pointer) else None
+
+
 def _locate(scope: Scope, symbol: Symbol, indices: list[Eval], node: Element | None) -> Locate:
     root, indices = _through_views(scope, symbol, indices)
     slot = scope.slot(root)
+    if isinstance(root.type, Pointer) and root.type.space == "shared" and root.perspective.size > 1:
+        return _locate_spread(scope, slot, root, indices, node)
     index = indices[0] if len(indices) == 1 else _flatten(scope, root, indices, node)
 
     def locate(frame: Frame) -> tuple[Region, Any]:
         address: Any = frame.values[slot]
         if type(address) is not Address:
+            if type(address) is Ring:
+                return address.region(frame), index(frame)
             address = _one(frame, address, root, node)
         at = index(frame)
         if address.map is not None:
             at = address.map(frame, (at,))
         return address.region, at
+
+    return locate
+
+
+def _locate_spread(scope: Scope, slot: int, root: Symbol, indices: list[Eval], node: Element | None) -> Locate:
+    """Return the closure for an object that the blocks of a cluster share: the first index says whose part it is."""
+    assert isinstance(root.type, Pointer) and root.type.shape is not None
+    rank, inner = indices[0], _flatten(scope, root, [lambda frame: 0, *indices[1:]], node)
+    blocks, check = root.type.shape[0], scope.check and node is not None
+
+    def locate(frame: Frame) -> tuple[Region, Any]:
+        spread: Spread = frame.values[slot]
+        r = rank(frame)
+        if check and node is not None:
+            _inside(frame, r, blocks, root.name, node)
+        return spread.region, r * spread.stride + inner(frame)
 
     return locate
 
@@ -148,7 +179,8 @@ def pointer_value(scope: Scope, symbol: Symbol) -> Eval:
             frame.mask = mask
             return at
 
-        return Address(frame.values[root].region, map_indices)
+        held = frame.values[root]
+        return Address(held.region(frame) if type(held) is Ring else held.region, map_indices)
 
     return value
 

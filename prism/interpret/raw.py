@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from prism.interpret.assign import store_value
+from prism.interpret.checker import Checker
 from prism.interpret.errors import NoMeaningError
 from prism.interpret.frame import Frame
-from prism.interpret.memory import Address, Checker, Region
 from prism.interpret.pointers import pointer_value
+from prism.interpret.regions import Address, Region
 from prism.interpret.scope import Eval, Run, Scope
 from prism.interpret.values import dtype_of
 from prism.lang.tree import Array, Pointer, Scalar, Symbol, Unsafe, Vector

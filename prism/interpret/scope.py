@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from prism.interpret.frame import Frame
 from prism.lang.perspective import Perspective
-from prism.lang.plan import Layout, Program
+from prism.lang.plan import Barrier, Cycle, Layout, Mbarrier, Op, Program
 from prism.lang.tree import (
     Apply,
     Assign,
@@ -58,16 +58,33 @@ class Code:
     parameters: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """How a program is run: all threads of a block in step, or `apart`; `plain`: in step, and copies take effect at once.
+
+    A plain run takes the statements in program order, which is always one of the schedules: it waits for nothing in a block.
+    """
+
+    check: bool
+    plain: bool = False
+    apart: bool = False
+
+
 @dataclass(slots=True)
 class Shop:
     """The compilation of one program."""
 
     program: Program
-    check: bool
+    mode: Mode
     expression: Callable[[Scope, Expr], Eval]
     function: Callable[[Shop, Function], Code]
     codes: dict[Function, Code] = field(default_factory=dict)
     waiting: dict[Function, bool] = field(default_factory=dict)
+
+    @property
+    def check(self) -> bool:
+        """Whether the run is checked."""
+        return self.mode.check
 
     def waits(self, node: Stmt | Expr) -> bool:
         """Whether a statement or an expression may wait for another block or another arm."""
@@ -98,6 +115,10 @@ class Scope:
     origins: dict[Symbol, int] = field(default_factory=dict)  # where a view's scope keeps who opened it
     origin: int | None = None
     assigned: frozenset[Symbol] | None = None
+    before: Mapping[Stmt, tuple[Barrier | Op, ...]] = field(default_factory=dict)
+    after: Mapping[Stmt, tuple[Op, ...]] = field(default_factory=dict)
+    cycles: Mapping[Symbol, Cycle] = field(default_factory=dict)
+    completes: Mapping[Apply, Mbarrier] = field(default_factory=dict)
     count: int = 0
     live: int = 0
     high: int = 0

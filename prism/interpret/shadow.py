@@ -62,7 +62,7 @@ class _Accesses:
             return None
         who = self.who if plain is None else np.where(plain(self.who), self.who, -1)
         for part in np.array_split(crowded, 1 + len(crowded) * len(who) // 4_000_000):
-            later = self.clocks[rows[part], : len(who)] > known[by[part]][:, who]
+            later = self.clocks[rows[part], : len(who)] > known[by[part][:, None], who]
             if plain is None:
                 later &= by[part][:, None] != who
             else:
@@ -149,7 +149,7 @@ class Shadow:
         Shadow.count += 1
         self.number = Shadow.count
         self.clocks, self.granule = clocks, granule
-        self.initialised = None if initialised else np.zeros(locations, np.int32)
+        self.initialised = None if initialised else np.zeros(locations, np.int64)
         self._writes, self._reads, self._polls, self._updates = (_Accesses(locations) for _ in range(4))
 
     def read(self, at: Any, by: Any, site: int, atomic: bool) -> Conflict | None:
@@ -180,9 +180,7 @@ class Shadow:
         clocks = self.clocks
         found = None
         earlier = (
-            (self._writes, self._updates)
-            if kind == "read"
-            else (self._writes, self._updates, self._reads, self._polls)
+            (self._writes, self._updates) if kind == "read" else (self._writes, self._updates, self._reads, self._polls)
         )
         for accesses in earlier:
             found = found or accesses.conflict(at, by, clocks.fenced, clocks.plain)

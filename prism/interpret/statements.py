@@ -16,8 +16,8 @@ from prism.interpret.barriers import agreement, barriers_before
 from prism.interpret.calls import narrow
 from prism.interpret.frame import Frame
 from prism.interpret.lanes import both, minus, union
-from prism.interpret.memory import mixed
 from prism.interpret.raw import compile_unsafe
+from prism.interpret.regions import mixed
 from prism.interpret.scope import Eval, Piece, Run, Scope, uses
 from prism.interpret.speak import compile_assert, compile_print
 from prism.interpret.values import merge

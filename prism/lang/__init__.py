@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 
+import prism.lang.roles  # noqa: F401 - the stage of that name first: what it is called is then the construct's name
 from prism.lang.diagnostics import CompileError, InternalError
 from prism.lang.intrinsics import *  # noqa: F403 - the table names what it exports
 from prism.lang.intrinsics import NAMES, intrinsic

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from prism.lang.intrinsics.declaration import Binding, Parameter
 from prism.lang.tree import Apply, Const, Element, Expr, Var
 from prism.lang.types import Array, Fragment, Mailbox, Pointer, Scalar, TensorMap, Type, Vector
@@ -26,8 +28,10 @@ def binding_of(apply: Apply) -> Binding:
         if isinstance(argument, Element | Var):
             match parameter.kind, argument.symbol.type:
                 case "tile", Pointer() as tile:
+                    root = argument.symbol.root().type  # a part that a lambda names lies as its object does
+                    tile = replace(tile, swizzle=root.swizzle) if isinstance(root, Pointer) else tile
                     tiles[parameter.name], starts[parameter.name] = tile, _start(argument, tile)
-                case "tensor", TensorMap() as tensor:
+                case "tensor" | "map", TensorMap() as tensor:
                     maps[parameter.name] = tensor
                 case "fragment", Fragment() as fragment:
                     fragments[parameter.name] = fragment

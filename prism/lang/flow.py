@@ -1,31 +1,44 @@
-"""The accesses: what each expression touches, through which views, and which two accesses can conflict.
+"""Which two accesses can conflict, and which threads that concerns.
 
-An access is made through a chain of views, from the object outwards. While a view is open, its part belongs to one unit of
-its perspective: two accesses through the same open view can only conflict inside that unit. So the threads that a conflict
-concerns are one unit of the deepest level that the two chains share (`related`).
+While a view is open, its part belongs to one unit of its perspective: two accesses through the same open view can only
+conflict inside that unit. So the threads that a conflict concerns are one unit of the deepest level that the two chains share
+(`related`). Besides, an access that is under way conflicts with its own thread's next ones, until that waits for it; and one
+by the copy engine or the tensor cores with those before it that were plain, until their threads have made a proxy fence.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from prism.lang import races
 from prism.lang.perspective import BLOCK, THREAD, Level, Perspective
-from prism.lang.place import shared_bytes
-from prism.lang.plan import Access, Layout
-from prism.lang.races import Facts, Form, Span
+from prism.lang.place import held
+from prism.lang.plan import Layout, Path
+from prism.lang.races import Facts, Span
+from prism.lang.touches import (
+    Exposed,
+    Pending,
+    Step,
+    Summary,
+    Touch,
+    Use,
+    declared,
+    in_memory,
+    indices_of,
+    spelled,
+    uses,
+)
 from prism.lang.tree import (
-    Apply,
     Assign,
-    Binary,
     Body,
     Call,
     Declare,
     Element,
     Expr,
     For,
+    Fragment,
     Function,
     Partition,
     Pointer,
@@ -34,175 +47,16 @@ from prism.lang.tree import (
     SharedDeclare,
     Stmt,
     Symbol,
-    Unsafe,
+    TensorMap,
     Var,
-    View,
     children,
     expressions,
     operands,
 )  # fmt: skip
 from prism.lang.types import UINT8
 
-Path = tuple[Perspective | tuple[Level, int, int], ...]
-"""Where code stands: a group's unit, or an arm's level, first unit and size, outermost first."""
 Env = tuple[tuple[Symbol, Symbol], ...]
 """Pointer variables that were assigned, and the object or view that each one names now."""
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Step:
-    """One view of a chain. `who` is the arm that a claim's one unit runs; `used` spans the indices, in the view's terms."""
-
-    view: Symbol
-    meaning: View
-    offset: Form | None
-    who: Path | None
-    used: Span | None
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Touch:
-    """An access to `root` through `steps`; `serial` orders them as the text does, `code` is where it stands."""
-
-    root: Symbol
-    kind: str
-    steps: tuple[Step, ...]
-    access: Access
-    serial: int
-    code: Perspective = THREAD
-
-    @property
-    def level(self) -> Perspective:
-        """The perspective of the view or object through which it is made."""
-        return self.steps[-1].view.perspective if self.steps else self.root.perspective
-
-
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """An access that has happened; `touch` None stands for whatever the caller did before the call.
-
-    `open`: how many of its views are still open. `synced`: the unit of a barrier met since, and which one. `aged`: the loops
-    whose back-edge it has gone round, of those that change its views' offsets. `loop`: whether it went round any.
-    """
-
-    touch: Touch | None
-    open: int = 0
-    synced: tuple[Perspective, str] | None = None
-    aged: frozenset[Stmt] = frozenset()
-    loop: bool = False
-
-    def settled(self, unit: Perspective) -> bool:
-        """Whether a barrier of `unit` orders it before all that can ever conflict with it: the block's, for shared memory."""
-        if self.touch is None or not isinstance(self.touch.root.type, Pointer):
-            return False
-        return self.touch.root.type.space == "shared" and self.touch.root.perspective <= unit
-
-    def after(self, unit: Perspective, label: str) -> Pending:
-        """Return it as it is after a barrier of `unit`."""
-        if self.synced is not None and not self.synced[0] < unit:
-            return self
-        return replace(self, synced=(unit, label))
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Exposed:
-    """An access of a callee as its callers see it: `root` is a parameter, or None for the callee's shared memory.
-
-    At entry, `guard` is the unit of the barriers surely met before it; at exit, of those surely met after it.
-    """
-
-    root: Symbol | None
-    kind: str
-    access: Access
-    guard: Perspective | None
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Summary:
-    """A callee, for its callers. `clears`: the units of the barriers that its paths meet (None: a path that meets none)."""
-
-    entry: tuple[Exposed, ...]
-    exit: tuple[Exposed, ...]
-    clears: tuple[Perspective | None, ...]
-    kinds: Mapping[Symbol, frozenset[str]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Use:
-    """A use of memory in an expression: `kind` read, write or atomic; or a call."""
-
-    expression: Element | Call
-    kind: str
-    exact: bool = True
-    conditional: bool = False
-
-
-def uses(statement: Stmt) -> Iterator[Use]:
-    """Yield what a statement itself touches, in evaluation order (not what statements inside it do)."""
-    if isinstance(statement, Unsafe):
-        for element, kind in statement.accesses:
-            yield from (use for index in _indices(element) for use in _uses(index))
-            yield Use(element, kind, exact=False)
-        return
-    target = statement.target if isinstance(statement, Assign) else None
-    for expression in expressions(statement):
-        if expression is target and isinstance(expression, Element):
-            for index in _indices(expression):
-                yield from _uses(index)
-            yield Use(expression, "write")
-        elif not (expression is target and isinstance(expression, Var)):
-            yield from _uses(expression)
-
-
-def _uses(expression: Expr, conditional: bool = False) -> Iterator[Use]:  # noqa: C901
-    match expression:
-        case Element():
-            for index in _indices(expression):
-                yield from _uses(index, conditional)
-            yield Use(expression, "read", conditional=conditional)
-        case Apply():
-            yield from _apply(expression, conditional)
-        case Call():
-            for argument in expression.arguments:
-                if isinstance(argument, Element) and isinstance(argument.type, Pointer):
-                    for index in _indices(argument):
-                        yield from _uses(index, conditional)
-                else:
-                    yield from _uses(argument, conditional)
-            yield Use(expression, "call", conditional=conditional)
-        case Select() | Binary(op="and" | "or"):
-            first, *rest = operands(expression)
-            yield from _uses(first, conditional)
-            for operand in rest:
-                yield from _uses(operand, True)
-        case _:
-            for operand in operands(expression):
-                yield from _uses(operand, conditional)
-
-
-def _indices(element: Element) -> Iterator[Expr]:
-    """Its indices, and what its views compute from them at each access: a lambda may read memory or call a function."""
-    yield from element.indices
-    symbol = element.symbol
-    while symbol.view is not None:
-        yield from symbol.view.index
-        symbol = symbol.view.source
-
-
-def _apply(apply: Apply, conditional: bool) -> Iterator[Use]:
-    """Its plain operands first, then its memory operands, as their parameters declare."""
-    parameters = [p for p in apply.intrinsic.parameters if p.kind != "static"]
-    memory: list[Use] = []
-    for parameter, argument in zip(parameters, apply.arguments, strict=False):
-        if parameter.kind == "element" and isinstance(argument, Element):
-            for index in _indices(argument):
-                yield from _uses(index, conditional)
-            quiet = parameter.atomic or parameter.mailbox
-            kind = "atomic" if quiet else "read" if parameter.effect == "read" else "write"
-            memory.append(Use(argument, kind, parameter.exact, conditional))
-        else:
-            yield from _uses(argument, conditional)
-    yield from memory
 
 
 # -- objects --------------------------------------------------------------------------------------------------------------
@@ -260,7 +114,7 @@ def objects(known: Facts, layouts: Mapping[Function, Layout] | None = None) -> O
     ranges: dict[Symbol, Span] = {}
     if layouts is not None and known.function in layouts:
         layout = layouts[known.function]
-        ranges = {symbol: (start, start + shared_bytes(symbol)) for symbol, start in layout.offsets.items()}
+        ranges = {symbol: (start, start + held(symbol, layout)) for symbol, start in layout.offsets.items()}
         for call, frame in frames.items():
             if id(call) in layout.frame and call.function in layouts:
                 start = layout.frame[id(call)]
@@ -271,7 +125,7 @@ def objects(known: Facts, layouts: Mapping[Function, Layout] | None = None) -> O
 def _calls(expression: Expr) -> Iterator[Call]:
     if isinstance(expression, Call):
         yield expression
-    for operand in _indices(expression) if isinstance(expression, Element) else operands(expression):
+    for operand in indices_of(expression) if isinstance(expression, Element) else operands(expression):
         yield from _calls(operand)
 
 
@@ -280,10 +134,19 @@ def _calls(expression: Expr) -> Iterator[Call]:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """How two accesses that touch the same bytes stand: `unit` whose threads a barrier must join, or None and the reason."""
+    """How two accesses that touch the same bytes stand: `unit` whose threads a barrier must join, or None and the reason.
+
+    At thread[1] no barrier is needed, but something else. `land`: the first is under way, and its thread has to wait for it.
+    `fence`: its thread has to make a proxy fence before the barrier; `behind`: that barrier is there, and only the fence is
+    missing. `registers`: a wgmma has to be told that registers were touched.
+    """
 
     unit: Perspective | None
     reason: str = ""
+    land: bool = False
+    fence: bool = False
+    behind: bool = False
+    registers: bool = False
 
 
 def conflicting(left: str, right: str) -> bool:
@@ -296,28 +159,75 @@ def related(objects: Objects, first: Pending, second: Touch) -> Relation | None:
     earlier = first.touch
     if earlier is None:
         return None
-    if earlier.root is not second.root:
-        why = objects.overlap(earlier.root, second.root)
-        if why is None or (earlier.kind == second.kind == "read"):
-            return None
-        if why == "alias" and not conflicting(earlier.kind, second.kind):
-            return None
-        left, right = earlier.root.perspective, second.root.perspective
-        found = Relation(left if right <= left else right)
-    else:
+    if isinstance(earlier.root.type, Fragment) or isinstance(second.root.type, Fragment):
+        return _registers(first, earlier, second) if earlier.root is second.root else None
+    found = _concerned(objects, first, earlier, second)
+    if found is None or found.unit is None:
+        return found
+    if found.unit.level == Level.GRID and (view := _allowed(earlier, second)) is not None:
+        return Relation(None, f'`{view.name}` says races="allow"')
+    if (why := _together(first, earlier, second)) is not None:
+        return Relation(None, why)
+    return _ordered(first, earlier, second, found.unit)
+
+
+def _concerned(objects: Objects, first: Pending, earlier: Touch, second: Touch) -> Relation | None:
+    """Return the unit that two accesses to memory concern, whatever was met between them."""
+    if earlier.root is second.root:
         if not conflicting(earlier.kind, second.kind):
             return None
-        found = _common(objects.known, first, earlier, second)
-    unit = found.unit
-    if unit is None:
-        return found
-    if unit.level == Level.GRID and (view := _allowed(earlier, second)) is not None:
-        return Relation(None, f'`{view.name}` says races="allow"')
+        if isinstance(earlier.root.type, TensorMap):
+            return Relation(earlier.root.perspective)
+        return _common(objects.known, first, earlier, second)
+    why = objects.overlap(earlier.root, second.root)
+    if why is None or (earlier.kind == second.kind == "read"):
+        return None
+    if why == "alias" and not conflicting(earlier.kind, second.kind):
+        return None
+    left, right = earlier.root.perspective, second.root.perspective
+    return Relation(left if right <= left else right)
+
+
+def _together(first: Pending, earlier: Touch, second: Touch) -> str | None:
+    """Why two asynchronous accesses of one kind need not wait for one another."""
+    if earlier.how != second.how or earlier.root is not second.root:
+        return None
+    match earlier.how:
+        case "cp_async" if first.since == -1:
+            return "not proved: copies of one `async_`; the reference machine checks it"
+        case "load" if first.since is not None:
+            return "not proved: loads of one visit; the reference machine checks it"
+        case "bulk" if earlier.kind == second.kind == "write":
+            return "not proved: stores of different tiles; the reference machine checks it"
+        case _:
+            return None
+
+
+def _ordered(first: Pending, earlier: Touch, second: Touch, unit: Perspective) -> Relation:
+    """Return what two accesses that concern a unit still need, after what was met between them."""
+    fence = second.engine and not earlier.engine
+    if first.since is not None:
+        return Relation(unit, land=True, fence=fence)
     if unit == THREAD:
+        if fence and not first.fenced:
+            return Relation(THREAD, fence=True)
         return Relation(None, "the same thread makes both")
-    if first.synced is not None and unit <= first.synced[0]:
-        return Relation(None, f"ordered by {first.synced[1]}")
-    return Relation(unit)
+    met = first.asynced if fence else first.synced
+    if met is not None and unit <= met[0]:
+        return Relation(None, f"ordered by {met[1]}")
+    behind = fence and first.synced is not None and unit <= first.synced[0]
+    return Relation(unit, fence=fence and (behind or not first.fenced), behind=behind)
+
+
+def _registers(first: Pending, earlier: Touch, second: Touch) -> Relation | None:
+    """Return how two accesses to one fragment stand: registers are a thread's own, but wgmma uses them asynchronously."""
+    if not conflicting(earlier.kind, second.kind):
+        return None
+    if earlier.how and second.how:
+        return Relation(None, "wgmmas on one fragment are in order")
+    if second.how:
+        return Relation(THREAD, registers=True)
+    return Relation(THREAD, land=True) if first.since is not None else None
 
 
 def _allowed(earlier: Touch, second: Touch) -> Symbol | None:
@@ -407,6 +317,8 @@ def steps(
     found: list[Step] = []
     for view in reversed(views):
         assert view.view is not None
+        if view in known.flights:
+            continue
         offset = races.offset_form(known, view)
         depth, claim = opened.get(view, (0, False))
         found.append(Step(view, view.view, offset, _who(path[depth:], view.view.unit) if claim else None, used))
@@ -476,13 +388,6 @@ def _returned(function: Function) -> frozenset[Symbol]:
     return frozenset(symbol for symbol in found if symbol.parameter)
 
 
-def spelled(expression: Expr) -> str:
-    """Return the source's spelling of a name or element, shortened."""
-    if isinstance(expression, Element):
-        return f"{expression.symbol.name}[...]"
-    return expression.symbol.name if isinstance(expression, Var) else "..."
-
-
 def callees(function: Function) -> Iterator[Call]:
     """Yield all calls of a function."""
     for statement in races.statements(function.body):
@@ -492,6 +397,6 @@ def callees(function: Function) -> Iterator[Call]:
 
 __all__ = [
     "Env", "Exposed", "Objects", "Partition", "Path", "Pending", "Relation", "Step", "Summary", "Touch", "Use", "callees",
-    "conflicting", "index_span", "objects", "pointer_change", "related", "resolve", "spelled",
+    "conflicting", "declared", "in_memory", "index_span", "objects", "pointer_change", "related", "resolve", "spelled",
     "steps", "target", "uses",
 ]  # fmt: skip

@@ -75,7 +75,7 @@ def locals_of(function: s.Function) -> frozenset[str]:
             if isinstance(statement, s.Assign) and isinstance(statement.target, s.Name):
                 found.add(statement.target.name)
             if isinstance(statement, s.Roles):
-                found.update(name for name, _ in statement.names)
+                found.update(name.name for name in statement.names)
             for inner in bodies(statement):
                 walk(inner)
 

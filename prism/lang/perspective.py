@@ -51,6 +51,7 @@ GRID = Perspective(Level.GRID, 1)
 BLOCK = Perspective(Level.BLOCK, 1)
 THREAD = Perspective(Level.THREAD, 1)
 WARP1 = Perspective(Level.THREAD, WARP)
+WARPGROUP1 = Perspective(Level.THREAD, WARPGROUP)
 
 
 def meet(left: Perspective, right: Perspective) -> Perspective:

@@ -8,15 +8,15 @@ from prism.lang import surface
 from prism.lang.align import check_alignment
 from prism.lang.check import check
 from prism.lang.check.env import fail
-from prism.lang.diagnostics import CompileError
+from prism.lang.diagnostics import CompileError, Label, Span
 from prism.lang.emit import allocate_named
 from prism.lang.errors import calls as errors
 from prism.lang.errors import launch
 from prism.lang.intrinsics.declaration import supports
-from prism.lang.place import place, statements, subexpressions
+from prism.lang.place import calls, place, shared_bytes, statements, subexpressions
 from prism.lang.plan import Layout, Program
 from prism.lang.sync import plan
-from prism.lang.tree import Apply, Expr, Function, expressions
+from prism.lang.tree import Apply, Expr, Function, Pointer, SharedDeclare, expressions
 
 CLUSTERS = "sm_90"
 
@@ -28,7 +28,7 @@ def build(kernel: surface.Kernel, template: Mapping[str, object] | None = None) 
     for function in functions:
         check_alignment(function)
         layouts[function] = place(function, layouts)
-        check_shared_limit(function, layouts[function])
+        check_shared_limit(function, layouts)
     program = Program(functions[-1], functions, plan(functions, layouts), layouts)
     try:
         allocate_named(program)
@@ -37,14 +37,29 @@ def build(kernel: surface.Kernel, template: Mapping[str, object] | None = None) 
     return program
 
 
-def check_shared_limit(function: Function, layout: Layout) -> None:
+def check_shared_limit(function: Function, layouts: Mapping[Function, Layout]) -> None:
     """R16 CALL-SMEM: a function and its callees use no more shared memory than its `requires` says."""
-    if function.shared_limit is not None and layout.bytes > function.shared_limit:
-        fail(
-            errors.CallSharedMemory(
-                span=function.span, name=function.name, needs=layout.bytes, allows=function.shared_limit
-            )
-        )
+    limit, needs = function.shared_limit, layouts[function].bytes
+    if limit is not None and needs > limit:
+        span = beyond(function, layouts, limit) or function.span
+        labels = (Label(function.span, f"`@requires(..., smem={limit})`"),)
+        fail(errors.CallSharedMemory(span=span, name=function.name, needs=needs, allows=limit, labels=labels))
+
+
+def beyond(function: Function, layouts: Mapping[Function, Layout], limit: int) -> Span | None:
+    """Return the first declaration or call that ends beyond `limit` bytes of the function's frame."""
+    layout = layouts[function]
+    for statement in statements(function.body):
+        if isinstance(statement, SharedDeclare):
+            symbol = statement.symbol
+            copies = symbol.type.ring if isinstance(symbol.type, Pointer) else 0
+            size = layout.strides[symbol] * copies if symbol in layout.strides else shared_bytes(symbol)
+            if layout.offsets[symbol] + size > limit:
+                return statement.span
+        for call in calls(statement):
+            if layout.frame.get(id(call), 0) + layouts[call.function].bytes > limit:
+                return call.span
+    return None
 
 
 def check_architecture(program: Program, arch: str) -> None:

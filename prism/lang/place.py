@@ -2,20 +2,42 @@
 
 A frame is a stack: an object lives from its declaration to the end of the statement list that it stands in, and a callee's
 frame stands above what lives at the call. Bytes that are used again cost barriers between their users, so dead space is
-reused only where the frame would otherwise be large. Limits are the driver's to check.
+reused only where the frame would otherwise be large. Rings stand first, below the stack, and their mbarriers behind it: they
+live as long as the kernel. Limits are the driver's to check.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
-from prism.lang.plan import Layout
-from prism.lang.tree import Body, Call, Expr, Function, SharedDeclare, Stmt, Symbol, children, expressions, operands
+from prism.lang import tiles
+from prism.lang.plan import Layout, Plan
+from prism.lang.tree import (
+    Apply,
+    Body,
+    Call,
+    Element,
+    Expr,
+    Function,
+    SharedDeclare,
+    Stmt,
+    Symbol,
+    Var,
+    children,
+    expressions,
+    operands,
+)
 from prism.lang.types import Array, Pointer
 
 _Layouts = Mapping[Function, Layout]
 SPREAD = 16 * 1024
 """Bytes that a frame may have before dead space in it is used again."""
+COPIED = 16
+"""The alignment that the widest `cp_async` needs, and each copy of a ring has."""
+MBARRIER = 8
+"""Bytes of an mbarrier."""
 
 
 def place(function: Function, layouts_of_callees: _Layouts) -> Layout:
@@ -23,25 +45,62 @@ def place(function: Function, layouts_of_callees: _Layouts) -> Layout:
 
     `frame` is keyed by `id(call)`: the byte offset, in this function's frame, at which the callee's frame starts.
     """
-    most = SPREAD if function.shared_limit is None else min(SPREAD, function.shared_limit)
+    limit = function.shared_limit
+    rings, strides = _place_rings(function)
+    base = max((rings[ring] + strides[ring] * copies(ring) for ring in rings), default=0)
     for reuse in (False, True):
-        offsets: dict[Symbol, int] = {}
-        frames: dict[int, int] = {}
-        high = _place_body(function.body, 0, layouts_of_callees, offsets, frames, reuse=reuse)
-        if high <= most:
+        offsets, frames = dict(rings), dict[int, int]()
+        high = _place_body(function, function.body, base, layouts_of_callees, offsets, frames, reuse=reuse)
+        if high <= base + SPREAD and (limit is None or high <= limit):
             break
-    return Layout(offsets, high, frames)
+    return Layout(offsets, high, frames, strides)
+
+
+def with_mbarriers(layout: Layout, plan: Plan) -> Layout:
+    """Return a kernel's layout with the mbarriers of its plan, behind all objects."""
+    offsets, end = {}, _up(layout.bytes, MBARRIER)
+    for barrier in plan.mbarriers:
+        offsets[barrier] = end
+        end += MBARRIER * barrier.cycle.copies
+    return replace(layout, bytes=end if offsets else layout.bytes, mbarriers=offsets)
+
+
+def copies(symbol: Symbol) -> int:
+    """Return how many copies a shared object has: more than one only in a ring."""
+    return max(1, symbol.type.ring) if isinstance(symbol.type, Pointer) else 1
+
+
+def held(symbol: Symbol, layout: Layout) -> int:
+    """Return the bytes of a shared object with all its copies."""
+    return layout.strides[symbol] * copies(symbol) if symbol in layout.strides else shared_bytes(symbol)
+
+
+def _place_rings(function: Function) -> tuple[dict[Symbol, int], dict[Symbol, int]]:
+    """Return where a function's rings begin, the most aligned first, and how far apart each one's copies are."""
+    found = [s for s in statements(function.body) if isinstance(s, SharedDeclare) and _ring(s.symbol)]
+    offsets: dict[Symbol, int] = {}
+    strides: dict[Symbol, int] = {}
+    end = 0
+    for statement in sorted(found, key=lambda s: -_align(function, s)):
+        symbol, align = statement.symbol, _align(function, statement)
+        offsets[symbol], strides[symbol] = _up(end, align), _up(shared_bytes(symbol), align)
+        end = offsets[symbol] + strides[symbol] * copies(symbol)
+    return offsets, strides
+
+
+def _ring(symbol: Symbol) -> bool:
+    return isinstance(symbol.type, Pointer) and symbol.type.ring > 0
 
 
 def shared_bytes(symbol: Symbol) -> int:
-    """Return the size of a shared object."""
+    """Return the size of a shared object, or of one copy of a ring; of a cluster's object, that of each block's part."""
     pointer = symbol.type
     if not isinstance(pointer, Pointer) or pointer.shape is None:
         raise ValueError(f"`{symbol.name}` is no shared object")
     count = 1
     for extent in pointer.shape:
         count *= extent
-    return pointer.element.bytes * count
+    return pointer.element.bytes * count // symbol.perspective.size
 
 
 def alignment(function: Function) -> int:
@@ -49,7 +108,7 @@ def alignment(function: Function) -> int:
     most = 1
     for statement in statements(function.body):
         if isinstance(statement, SharedDeclare):
-            most = max(most, _align(statement))
+            most = max(most, _align(function, statement))
         for call in calls(statement):
             most = max(most, alignment(call.function))
     return most
@@ -86,10 +145,35 @@ def subexpressions(expression: Expr) -> Iterator[Expr]:
     yield expression
 
 
-def _align(statement: SharedDeclare) -> int:
+def _align(function: Function, statement: SharedDeclare) -> int:
     pointer = statement.symbol.type
     assert isinstance(pointer, Pointer) and not isinstance(pointer.element, Array)
-    return max(statement.align, pointer.element.bytes)
+    least = _asked(function).get(statement.symbol, COPIED if pointer.ring else 1)
+    return max(statement.align, pointer.element.bytes, least, tiles.ALIGNMENT[pointer.swizzle] if pointer.swizzle else 1)
+
+
+@functools.lru_cache(maxsize=256)
+def _asked(function: Function) -> Mapping[Symbol, int]:
+    """Return the alignment that asynchronous copies and wgmma need of the objects and parameters that they touch."""
+    found: dict[Symbol, int] = {}
+
+    def ask(argument: Expr, least: int) -> None:
+        if isinstance(argument, Var | Element):
+            root = argument.symbol.root()
+            found[root] = max(found.get(root, 1), least)
+
+    for statement in statements(function.body):
+        for part in (part for expression in expressions(statement) for part in subexpressions(expression)):
+            if isinstance(part, Call):
+                inner = _asked(part.function)
+                for formal, argument in zip(part.function.parameters, part.arguments, strict=False):
+                    ask(argument, inner.get(formal, 1))
+            elif isinstance(part, Apply) and part.intrinsic.asynchronous:
+                given = [p for p in part.intrinsic.parameters if p.kind != "static"]
+                for parameter, argument in zip(given, part.arguments, strict=False):
+                    if parameter.kind in ("element", "tile"):
+                        ask(argument, tiles.ALIGNMENT[0] if parameter.kind == "tile" else COPIED)
+    return found
 
 
 def _up(offset: int, align: int) -> int:
@@ -97,8 +181,9 @@ def _up(offset: int, align: int) -> int:
 
 
 def _place_body(
-    body: Body, live: int, layouts: _Layouts, offsets: dict[Symbol, int], frames: dict[int, int], *, reuse: bool
-) -> int:
+    function: Function, body: Body, live: int, layouts: _Layouts, offsets: dict[Symbol, int], frames: dict[int, int],
+    *, reuse: bool,
+) -> int:  # fmt: skip
     """Place a statement list above `live` bytes; return its high-water mark. Without `reuse` nothing is laid over another."""
     high = live
     for statement in body:
@@ -108,11 +193,12 @@ def _place_body(
                 high = max(high, frames[id(call)] + layouts[call.function].bytes)
             else:
                 frames[id(call)] = live
-        if isinstance(statement, SharedDeclare):
-            start = _up(live if reuse else high, _align(statement))
+        if isinstance(statement, SharedDeclare) and not _ring(statement.symbol):
+            start = _up(live if reuse else high, _align(function, statement))
             offsets[statement.symbol] = start
             live = start + shared_bytes(statement.symbol)
             high = max(high, live)
         for inner in children(statement):
-            high = max(high, _place_body(inner, live if reuse else high, layouts, offsets, frames, reuse=reuse))
+            start = live if reuse else high
+            high = max(high, _place_body(function, inner, start, layouts, offsets, frames, reuse=reuse))
     return high

@@ -9,6 +9,17 @@ share a `Cycle`: each thread counts its rounds v = 0, 1, .. (0 at the kernel's s
 every ring of the cycle means its copy v % copies. A station that must not begin before another has ended waits on an mbarrier
 that the other completes: `Wait(lap=0)` for the other's visit in this round, `lap=1` for that in round v - copies, which the
 first rounds need not wait for. Phase n of copy c's mbarrier is completed in round n * copies + c.
+
+Late arrivals. Where an asynchronous reader stays in flight for d visits, it arrives for a round d rounds later (`delay`), and
+`drain` stands after the loop that holds the cycle: it arrives for the rounds that are left, at once. So a thread keeps, for
+each such mbarrier, the number r of rounds that it has arrived for (0 at first). `Arrive(delay=d)` in round v: nothing where
+v - d < r, else arrive for round v - d and r = v - d + 1. `Arrive(delay=d, drain=True)`, when v rounds have begun and ended:
+arrive for each of the rounds r .. v - 1 (at most d; none where the loop made no trip), and r = v. Afterwards rounds go on
+counting, in an outer loop's next trip.
+
+What a kernel does by itself, without an operation. At its start: one thread makes the mbarriers, and the block meets (where a
+mbarrier has `blocks`, the cluster does). At its end: the cluster meets, where the kernel has an object at block[n], n > 1, or
+an mbarrier with `blocks`: no block may leave while another reaches into its shared memory.
 """
 
 from __future__ import annotations
@@ -17,8 +28,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from prism.lang.diagnostics import Span
-from prism.lang.perspective import Perspective
+from prism.lang.perspective import Level, Perspective
 from prism.lang.tree import Apply, Function, Stmt, Symbol
+
+Path = tuple[Perspective | tuple[Level, int, int], ...]
+"""Where code stands: a group's unit, or a split arm's level, first unit and size, outermost first."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -66,20 +80,33 @@ class Cycle:
 class Mbarrier:
     """`cycle.copies` mbarriers in shared memory: the one of a copy completes a phase when a station's visit of it has ended.
 
-    `count`: the arrivals of a phase. Bytes announced by `Expect` must have come in too.
+    `count`: the arrivals of a phase; with `per`, so many for each `per` threads of the block (a launch decides how many it
+    has). Bytes announced by `Expect` must have come in too. `blocks`: 0, or a mask of the cluster's blocks: each arrival is made
+    at the same mbarrier of each of them (their copies come here, so they wait for this block too), and `count` has them all.
     """
 
     name: str
     cycle: Cycle
     count: int
+    per: int = 0
+    blocks: int = 0
+
+    def arrivals(self, threads: int) -> int:
+        """Return the arrivals of a phase in a block of so many threads."""
+        return self.count * threads // self.per if self.per else self.count
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Operation:
-    """What all operations have: they stand `before` or `after` the statement `at`, for each thread that comes there."""
+    """What all operations have: they stand `before` or `after` the statement `at`, for each thread that comes there.
+
+    `path`: only those of them do it that would come there through these arms and groups, which start at the block (for a
+    group, take the thread's index modulo its size; for an arm, subtract its first and compare with its size). Empty: all.
+    """
 
     at: Stmt
     side: str = "before"
+    path: Path = ()
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -94,21 +121,26 @@ class Wait(Operation):
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Arrive(Operation):
-    """Say that the visit of round v - `delay` has ended; nothing where v < delay.
+    """Say that the visit of round v - `delay` has ended; nothing where it was said before, or v < delay.
 
     `every` 1: each thread arrives; 32: the threads of each warp meet, then one arrives for them. `copies`: the arrival counts
-    when the thread's `cp.async`s so far have ended.
+    when the thread's `cp.async`s so far have ended. `drain`: stands behind the loop, with a `path`, and says it for all rounds
+    that are left (see above).
     """
 
     barrier: Mbarrier
     every: int = 1
     delay: int = 0
     copies: bool = False
+    drain: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Expect(Operation):
-    """Announce the bytes of a bulk or tensor load before it is issued; None: what its operands say when it is."""
+    """Announce the bytes of a bulk or tensor load before it is issued; None: what its operands say when it is.
+
+    Those of a multicast come from each block of the mask: `bytes` has them all.
+    """
 
     barrier: Mbarrier
     copy: Apply

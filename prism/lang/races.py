@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from prism.lang.perspective import Perspective
 from prism.lang.tree import (
     Assign,
+    Async,
     Binary,
     Body,
     Cast,
@@ -55,6 +56,8 @@ class Facts:
     ranges: Mapping[Symbol, Span]
     steps: Mapping[Symbol, int]
     renewed: Mapping[Stmt, frozenset[Symbol]] = field(default_factory=dict)
+    flights: frozenset[Symbol] = frozenset()
+    """Names that `async_` opened: the same bytes as their sources."""
 
 
 def statements(body: Body) -> Iterator[Stmt]:
@@ -72,8 +75,11 @@ def facts(function: Function) -> Facts:
     ranges: dict[Symbol, Span] = {}
     steps: dict[Symbol, int] = {}
     renewed: dict[Stmt, frozenset[Symbol]] = {}
+    flights: set[Symbol] = set()
     for statement in statements(function.body):
         match statement:
+            case Async(view=view):
+                flights.add(view)
             case Declare(symbol=symbol, value=value) if value is not None:
                 definitions[symbol] = value
             case Declare(symbol=symbol):
@@ -90,7 +96,7 @@ def facts(function: Function) -> Facts:
                     _loop_facts(statement, ranges, steps)
             case _:
                 pass
-    return Facts(function, definitions, frozenset(changed), ranges, steps, renewed)
+    return Facts(function, definitions, frozenset(changed), ranges, steps, renewed, frozenset(flights))
 
 
 def _renewed(loop: For | While) -> Iterator[Symbol]:

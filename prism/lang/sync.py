@@ -11,23 +11,27 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from prism.lang import flow, overlap, races
 from prism.lang.diagnostics import CompileError, Label
-from prism.lang.errors.sync import Arms, GridSync, NoPlace, Overlap
+from prism.lang.errors.sync import Arms, GridSync, InFlight, NoPlace, Overlap
 from prism.lang.flow import Summary
-from prism.lang.perspective import BLOCK, WARP, Level, Perspective
-from prism.lang.plan import Barrier, Layout, Plan
+from prism.lang.groups import commits, kept
+from prism.lang.perspective import WARP, Level, Perspective
+from prism.lang.plan import Barrier, Elided, Layout, Op, Plan, ProxyFence, WaitGroup, WgmmaFence
+from prism.lang.rings import Rings, rings
 from prism.lang.trail import Trail
 from prism.lang.tree import Body, For, Function, Stmt, While, children
 from prism.lang.walk import Concurrent, Conflict, Context, summarise, walked
+from prism.lang.walk_context import context_of
+from prism.lang.walk_state import Fence, Landing, Mark, Registers, rank
 
 NOTED = 64
 """Conflicts without a barrier of their own that a plan remembers at most."""
 
 
-Placed = dict[Stmt, tuple[Perspective, ...]]
+Placed = dict[Stmt, tuple[Mark, ...]]
 
 
 def failing(context: Context, placed: Placed, trail: Trail, changed: Iterable[Stmt]) -> Conflict | None:
-    """Return the first conflict that these barriers leave, or None. They differ from what the trail holds at `changed`."""
+    """Return the first conflict that these marks leave, or None. They differ from what the trail holds at `changed`."""
     trail.change(changed)
     try:
         walked(context, placed, trail=trail)
@@ -36,42 +40,48 @@ def failing(context: Context, placed: Placed, trail: Trail, changed: Iterable[St
     return None
 
 
-def minimal(context: Context, placed: Placed) -> dict[tuple[Stmt, Perspective], Conflict]:
-    """Drop each barrier that is not needed, move it out of loops where that does; return the rest, with what forces each."""
-    order_of = {s: n for n, s in enumerate(races.statements(context.function.body))}
-    loops = enclosing(context.function.body)
+def minimal(context: Context, placed: Placed) -> dict[tuple[Stmt, Mark], Conflict]:
+    """Drop each mark that is not needed, move it out of loops where that does; return the rest, with what forces each."""
+    order_of = {s: n for n, s in enumerate([*races.statements(context.function.body), context.end])}
+    loops = {**enclosing(context.function.body), context.end: ()}
     trail = Trail()
     trail.add(context.function.body)
+    trail.add((context.end,))
     current = dict(placed)
     failing(context, current, trail, ())
     changed = True
-    needed: dict[tuple[Stmt, Perspective], Conflict] = {}
+    needed: dict[tuple[Stmt, Mark], Conflict] = {}
     while changed:
         changed, needed = False, {}
-        barriers = [(s, unit) for s, units in current.items() for unit in units]
-        for barrier in sorted(barriers, key=lambda b: (order_of[b[0]], b[1].level, b[1].size)):
-            statement, unit = barrier
-            rest = {**current, statement: tuple(u for u in current[statement] if u != unit)}
+        marks = [(s, mark) for s, found in current.items() for mark in found]
+        for statement, mark in sorted(marks, key=lambda m: (order_of[m[0]], *size_of(m[1]))):
+            rest = {**current, statement: tuple(m for m in current[statement] if m != mark)}
             conflict = failing(context, rest, trail, (statement,))
             if conflict is None:
                 trail.keep()
                 current, changed = rest, True
                 continue
-            for loop in loops[statement]:
-                moved = {**rest, loop: (*(u for u in rest.get(loop, ()) if u != unit), unit)}
+            for loop in () if isinstance(mark, Registers) else loops[statement]:
+                there = sorted((*(m for m in rest.get(loop, ()) if m != mark), mark), key=rank)
+                moved = {**rest, loop: tuple(there)}
                 if failing(context, moved, trail, (statement, loop)) is None:
                     trail.keep()
                     current, changed = moved, True
                     break
-            needed[barrier] = conflict
+            needed[statement, mark] = conflict
     return needed
 
 
-def grouped(placed: Iterable[tuple[Stmt, Perspective]]) -> dict[Stmt, tuple[Perspective, ...]]:
-    """Return barriers by the statement that they stand before."""
-    found: dict[Stmt, tuple[Perspective, ...]] = {}
-    for statement, unit in placed:
-        found[statement] = (*found.get(statement, ()), unit)
+def size_of(mark: Mark) -> tuple[int, int, int]:
+    """The order in which marks of one statement are looked at: waits and fences first, then narrow barriers before broad ones."""
+    return (rank(mark), mark.level, mark.size) if isinstance(mark, Perspective) else (rank(mark), 0, 0)
+
+
+def grouped(placed: Iterable[tuple[Stmt, Mark]]) -> Placed:
+    """Return marks by the statement that they stand before."""
+    found: Placed = {}
+    for statement, mark in placed:
+        found[statement] = tuple(sorted((*found.get(statement, ()), mark), key=rank))
     return found
 
 
@@ -89,7 +99,7 @@ def enclosing(body: Body, loops: tuple[Stmt, ...] = ()) -> dict[Stmt, tuple[Stmt
 def kind_of(unit: Perspective) -> str:
     """Name the hardware's barrier for a unit."""
     if unit.level == Level.BLOCK:
-        return "block"
+        return "block" if unit.size == 1 else "cluster"
     return "warp" if WARP % unit.size == 0 else "named"
 
 
@@ -100,7 +110,9 @@ def refused(conflict: Conflict) -> CompileError:
     round_ = ", in another trip of the loop" if conflict.first.loop else ""
     labels = (Label(first.access.span, f"the {first.kind}{round_}"),)
     name, span = second.root.name, second.access.span
-    if conflict.unit > BLOCK:
+    if conflict.first.since is not None:
+        return CompileError(InFlight(span=span, labels=labels, name=name, first=first.kind, second=second.kind))
+    if conflict.unit.level == Level.GRID:
         return CompileError(
             GridSync(span=span, labels=labels, name=name, unit=conflict.unit, first=first.kind, second=second.kind)
         )
@@ -118,7 +130,10 @@ def plan_function(
     """Return one function's plan and its summary; its callees' summaries are given."""
     known = races.facts(function)
     check_partitions(function, known)
-    context = Context(function, flow.objects(known, layouts), summaries)
+    context = context_of(function, flow.objects(known, layouts), summaries)
+    own = commits(function)
+    found = rings(context, own)
+    context = found.into(context, own)
     try:
         first = walked(context, {}, grow=True)
         needed = minimal(context, first.placed)
@@ -130,13 +145,32 @@ def plan_function(
         labels = (Label(one.access.span, f"the other arm's {one.kind}"),)
         error = Arms(span=two.access.span, labels=labels, name=two.root.name, first=one.kind, second=two.kind)
         raise CompileError(error) from None
-    found: list[Barrier] = []
-    for (statement, unit), witness in needed.items():
+    elided = tuple(last.elided[key] for key in sorted(last.elided)[:NOTED])
+    return made(context, found, own, needed, elided), summarise(context, last)
+
+
+def made(
+    context: Context, found: Rings, own: Sequence[Op], needed: Mapping[tuple[Stmt, Mark], Conflict], elided: tuple[Elided, ...]
+) -> Plan:
+    """Return the plan: barriers and operations that conflicts ask for, and those of rings."""
+    barriers: list[Barrier] = []
+    operations: list[Op] = []
+    for (statement, mark), witness in needed.items():
         assert witness.first.touch is not None
         pair = witness.first.touch.access, witness.second.access
-        found.append(Barrier(kind_of(unit), unit, statement, *pair, witness.first.loop))
-    return Plan(function, tuple(found), tuple(last.elided[key] for key in sorted(last.elided)[:NOTED])), summarise(
-        context, last
+        at, side = (statement, "before") if statement is not context.end else (context.function.body[-1], "after")
+        match mark:
+            case Perspective():
+                barriers.append(Barrier(kind_of(mark), mark, statement, *pair, witness.first.loop))
+            case Landing(kind=kind, pending=most, read=read):
+                operations.append(WaitGroup(at=at, side=side, kind=kind, pending=most, first=pair[0], second=pair[1], read=read))
+            case Fence():
+                operations.append(ProxyFence(at=at, side=side, first=pair[0], second=pair[1]))
+            case Registers():
+                operations.append(WgmmaFence(at=at, side=side))
+    everything = kept((*own, *found.operations, *operations))
+    return Plan(
+        context.function, tuple(barriers), (*elided, *found.elided), everything, found.cycles, found.mbarriers, found.completes
     )
 
 

@@ -15,9 +15,9 @@
     expression = Name | Literal | Resolved | Unary | Binary | Conditional | Call | Subscript | Attribute | Lambda | Braces
 
 A `with` of several items is parsed as one `with` inside the other; where items claim for a role, the role's `Enter` stands
-inside the last of them. `Resolved` is made by instantiate: a Python object that a name stood for (a dtype, a device function, an intrinsic, a
-construct, a perspective). After instantiate every remaining Name is a local of the function. A comparison chain `a < b < c`
-is parsed as `a < b and b < c`; `and`/`or` of several operands as nested Binary.
+inside the last of them. `Resolved` is made by instantiate: a Python object that a name stood for (a dtype, a device function,
+an intrinsic, a construct, a perspective). After instantiate every remaining Name is a local of the function. A comparison
+chain `a < b < c` is parsed as `a < b and b < c`; `and`/`or` of several operands as nested Binary.
 """
 
 from __future__ import annotations
@@ -287,9 +287,9 @@ class Batch(Node):
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Roles(Node):
-    """`first, second = roles(level, 2, 1)`: a split that is named, not made yet. `names` in order, each with where it stands."""
+    """`first, second = roles(level, 2, 1)`: a split that is named, not made yet."""
 
-    names: tuple[tuple[str, Span], ...]
+    names: tuple[Name, ...]
     level: Expr
     sizes: tuple[Expr, ...]
 

@@ -75,6 +75,9 @@ def shape_problem(element: Scalar | Vector | Mailbox, shape: Sequence[int], swiz
         return f"a row of {shape[-1]} {element} has {row} bytes, which is no multiple of the swizzle's {swizzle}"
     if element.bytes > 16 or 16 % element.bytes:
         return f"a swizzle moves pieces of 16 bytes, and {element} has {element.bytes}"
+    rows = prod(shape[:-1])
+    if row > swizzle and rows % 8:
+        return f"rows longer than the swizzle's {swizzle} bytes come in multiples of 8, not {rows}"
     return ""
 
 

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 _KINDS = "an array of NumPy, CuPy or torch, or one with __cuda_array_interface__ or DLPack"
+BFLOAT16 = np.dtype([("bfloat16", "<u2")])
+"""What NumPy calls a library's bfloat16, which it has not: words of 16 bits that are no integers."""
 _DLPACK_CPU, _DLPACK_CUDA, _DLPACK_MANAGED = 1, 2, 13
 
 
@@ -36,6 +38,11 @@ class ArrayInfo:
     def size(self) -> int:
         """Number of elements."""
         return math.prod(self.shape)
+
+    @property
+    def scalar(self) -> str:
+        """The name of its dtype; `bfloat16` where a library has it."""
+        return "bfloat16" if self.dtype == BFLOAT16 else self.dtype.name
 
     @property
     def contiguous(self) -> bool:
@@ -107,6 +114,18 @@ def require_contiguous(info: ArrayInfo, name: str) -> None:
     """
     if not info.contiguous:
         raise ValueError(f"`{name}` must be C-contiguous; its shape is {info.shape}, its strides {info.strides} bytes")
+
+
+def require_axes(info: ArrayInfo, name: str, axes: int) -> None:
+    """Check an array's number of axes.
+
+    Raises:
+        ValueError: it has another.
+    """
+    if len(info.shape) != axes:
+        raise ValueError(
+            f"`{name}` must have {axes} ax{'i' if axes == 1 else 'e'}s, not {len(info.shape)}: shape {info.shape}"
+        )
 
 
 # -- One function a library -------------------------------------------------------------------------------------------
@@ -193,6 +212,8 @@ def _describer(cls: type, obj: Any, name: str) -> Callable[[Any, str], ArrayInfo
 
 
 def _dtype(found: Any, name: str) -> np.dtype[Any]:
+    if str(found) == "bfloat16":
+        return BFLOAT16
     try:
         dtype: np.dtype[Any] = np.dtype(found)
         return dtype

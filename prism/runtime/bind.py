@@ -6,14 +6,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from prism.runtime.arrays import ArrayInfo, describe, one_place, require_contiguous, require_writable
+from prism.runtime.arrays import (
+    ArrayInfo,
+    describe,
+    one_place,
+    require_axes,
+    require_contiguous,
+    require_writable,
+)
 from prism.runtime.entry import EntryParameter
 from prism.runtime.launch import LaunchError
 
 
 @dataclass(frozen=True, slots=True)
 class BoundArguments:
-    """Values in the parameters' order, arrays' addresses among them; `device` is None for arrays on the host."""
+    """Values in the parameters' order, arrays' addresses among them; `device` is None for arrays on the host.
+
+    An array for a tensor map is its `ArrayInfo`: the launch encodes the map.
+    """
 
     values: tuple[Any, ...]
     arrays: dict[str, ArrayInfo]
@@ -26,7 +36,8 @@ def bind(name: str, parameters: tuple[EntryParameter, ...], arguments: Sequence[
     Raises:
         LaunchError: too many or too few arguments.
         TypeError: no array where one is needed, or one of another dtype; arrays on the host and on a GPU.
-        ValueError: an array is not contiguous, or is read-only where the kernel writes; arrays on two GPUs.
+        ValueError: an array is not contiguous, has not the number of axes of its tensor map, or is read-only where the
+            kernel writes; arrays on two GPUs.
     """
     if len(arguments) != len(parameters):
         names = ", ".join(p.name for p in parameters)
@@ -38,11 +49,14 @@ def bind(name: str, parameters: tuple[EntryParameter, ...], arguments: Sequence[
             values.append(argument)
             continue
         info = describe(argument, parameter.name)
-        if info.dtype != parameter.numpy and info.dtype.name != parameter.dtype:
-            raise TypeError(f"`{parameter.name}` must be an array of {parameter.dtype}, not of {info.dtype}")
-        require_contiguous(info, parameter.name)
+        if info.dtype != parameter.numpy and info.scalar != parameter.dtype:
+            raise TypeError(f"`{parameter.name}` must be an array of {parameter.dtype}, not of {info.scalar}")
+        if parameter.kind == "map":
+            require_axes(info, parameter.name, len(parameter.box))
+        else:
+            require_contiguous(info, parameter.name)
         if not parameter.const:
             require_writable(info, parameter.name)
         arrays[parameter.name] = info
-        values.append(info.pointer)
+        values.append(info if parameter.kind == "map" else info.pointer)
     return BoundArguments(tuple(values), arrays, one_place(arrays))

@@ -7,7 +7,7 @@ import re
 from prism.lang.emit import emit
 from prism.lang.plan import Program
 from prism.lang.tree import Function
-from prism.lang.types import Mailbox, Pointer, Scalar, Type, Vector
+from prism.lang.types import Mailbox, Pointer, Scalar, TensorMap, Type, Vector
 from prism.runtime.entry import MAX_THREADS, Entry, EntryParameter
 
 _LAUNCH_BOUNDS = re.compile(r"__launch_bounds__\s*\(\s*(\d+)")
@@ -21,7 +21,10 @@ def entry_of(program: Program, arch: str) -> Entry:
         name=emitted.name,
         source=emitted.source,
         arch=arch,
-        parameters=tuple(entry_parameter(name, type_) for name, type_ in emitted.parameters),
+        parameters=tuple(
+            entry_parameter(name, type_, symbol.const)
+            for (name, type_), symbol in zip(emitted.parameters, function.parameters, strict=True)
+        ),
         shared_bytes=emitted.shared_bytes,
         thread_multiple=function.bound.thread,
         block_multiple=function.bound.block,
@@ -29,8 +32,8 @@ def entry_of(program: Program, arch: str) -> Entry:
     )
 
 
-def entry_parameter(name: str, type_: Type) -> EntryParameter:
-    """Return how a parameter is passed."""
+def entry_parameter(name: str, type_: Type, const: bool = False) -> EntryParameter:
+    """Return how a parameter is passed; `const`: a tensor map through which nothing is stored."""
     if isinstance(type_, Pointer):
         element = type_.element
         if isinstance(element, Mailbox):
@@ -39,6 +42,8 @@ def entry_parameter(name: str, type_: Type) -> EntryParameter:
         return EntryParameter(name, "pointer", scalar.name, type_.const)
     if isinstance(type_, Scalar):
         return EntryParameter(name, "scalar", type_.name)
+    if isinstance(type_, TensorMap):
+        return EntryParameter(name, "map", type_.element.name, const, type_.box, type_.swizzle)
     raise TypeError(f"a kernel cannot take {name}: {type_}")
 
 

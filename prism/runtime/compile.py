@@ -17,7 +17,8 @@ INSTALL = "pip install 'cuda-core>=1.2' 'cuda-bindings==13.*' 'nvidia-cuda-nvrtc
 _ARCH = re.compile(r"sm_([1-9][0-9]{1,2})([af]?)")
 _REGISTERS = re.compile(r"Used (\d+) registers")
 _SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
-_WARNING = re.compile(r"^.*\b(?:warning|C75\d\d|C7602)\b.*$", re.MULTILINE | re.IGNORECASE)
+_WARNING = re.compile(r"^.*\b(?:warning|C75\d\d|C7602)\b(?! #177-D).*$", re.MULTILINE | re.IGNORECASE)
+_SLOW = re.compile(r"\((C75\d\d)\)")
 
 
 class MissingCompiler(RuntimeError):
@@ -30,6 +31,18 @@ class MachineCodeError(InternalError):
     Its message never has the compiler's words.
     """
 
+    log: str
+    source: str
+    arch: str
+
+
+class SlowCodeError(RuntimeError):
+    """The assembler took a kernel whose wgmmas would wait one by one, or whose `set_registers` would do nothing.
+
+    `codes` are the assembler's own, as C7511, `log` is all that it said, `source` what it was given.
+    """
+
+    codes: tuple[str, ...]
     log: str
     source: str
     arch: str
@@ -49,7 +62,7 @@ class Binary:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The log's lines that warn, serialised wgmma (C75xx) among them."""
+        """The log's lines that warn; helpers that a text has and does not use are none of them."""
         return tuple(_WARNING.findall(self.log))
 
 
@@ -89,6 +102,7 @@ def compile_cubin(source: str, arch: str, *, extra_options: tuple[str, ...] = ()
         ValueError: `arch` is not of the form `sm_90a`, or NVRTC doesn't know it.
         MissingCompiler: cuda-core or NVRTC isn't there.
         MachineCodeError: NVRTC refuses the text; its `log` has the compiler's own words.
+        SlowCodeError: what uses wgmma or `set_registers` would run as if it did not.
     """
     _check_arch(arch)
     version = "{}.{}".format(*nvrtc_version())
@@ -110,6 +124,8 @@ def compile_cubin(source: str, arch: str, *, extra_options: tuple[str, ...] = ()
     except Exception as error:  # cuda.core's own class moves between its releases
         raise _refused(source, arch, version, f"{log.getvalue()}{error}") from error
     text = log.getvalue().rstrip("\0\n")
+    if codes := tuple(dict.fromkeys(_SLOW.findall(text))):
+        raise _slow(codes, source, arch, version, text)
     stack, spills = _spills(text)
     registers = max((int(n) for n in _REGISTERS.findall(text)), default=0)
     return Binary(cubin, arch, version, registers, stack, spills, text)
@@ -140,6 +156,26 @@ def _refused(source: str, arch: str, version: str, log: str) -> MachineCodeError
         "The compiler's own words are in `.log` of this error, the text in `.source`."
     )
     error.log, error.source, error.arch = log.replace("\0", ""), source, arch
+    return error
+
+
+_IGNORED = "C7508"
+
+
+def _slow(codes: tuple[str, ...], source: str, arch: str, version: str, log: str) -> SlowCodeError:
+    if codes == (_IGNORED,):
+        text = (
+            "`set_registers` would do nothing: the kernel doesn't say how many registers its threads start with. "
+            "Give it the block's size and one block a multiprocessor: @attr('__launch_bounds__(threads, 1)')"
+        )
+    else:
+        text = (
+            f"the wgmmas of this kernel would wait one by one ({', '.join(codes)} of ptxas {version}, for {arch}): its "
+            "accumulators, and what is used beside them, don't fit into the registers of a thread, or change while wgmmas "
+            "are under way. Use smaller fragments, or fewer threads a block; the assembler's own words are in `.log`"
+        )
+    error = SlowCodeError(text)
+    error.codes, error.log, error.source, error.arch = codes, log, source, arch
     return error
 
 

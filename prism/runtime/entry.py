@@ -19,9 +19,10 @@ _ARCH = re.compile(r"sm_[1-9][0-9]{1,2}[af]?")
 
 @dataclass(frozen=True, slots=True)
 class EntryParameter:
-    """One parameter: `kind` is `pointer` or `scalar`; `dtype` NumPy's name of the scalar, or of what is pointed to.
+    """One parameter: `kind` is `pointer`, `scalar` or `map`; `dtype` NumPy's name of the scalar, or of what is pointed to.
 
-    A pointer's `dtype` is its element's scalar, also where elements are vectors or mailboxes.
+    A pointer's `dtype` is its element's scalar, also where elements are vectors or mailboxes. A `map` is an array as the tensor
+    copy engine sees it: `box` is the shape of its tiles, outermost first, `swizzle` how they lie in shared memory.
 
     Raises:
         ValueError: the kind or the dtype is none that Prism knows.
@@ -31,10 +32,12 @@ class EntryParameter:
     kind: str
     dtype: str
     const: bool = False
+    box: tuple[int, ...] = ()
+    swizzle: int = 0
 
     def __post_init__(self) -> None:
-        if self.kind not in ("pointer", "scalar"):
-            raise ValueError(f"parameter `{self.name}`: kind must be 'pointer' or 'scalar', not {self.kind!r}")
+        if self.kind not in ("pointer", "scalar", "map"):
+            raise ValueError(f"parameter `{self.name}`: kind must be 'pointer', 'scalar' or 'map', not {self.kind!r}")
         if self.dtype not in SCALARS:
             raise ValueError(f"parameter `{self.name}`: unknown dtype {self.dtype!r}")
 
@@ -87,7 +90,10 @@ class Entry:
         found: dict[str, Any] = {
             "name": self.name,
             "arch": self.arch,
-            "parameters": [[p.name, p.kind, p.dtype, p.const] for p in self.parameters],
+            "parameters": [
+                [p.name, p.kind, p.dtype, p.const, *([list(p.box), p.swizzle] if p.kind == "map" else [])]
+                for p in self.parameters
+            ],
             "shared_bytes": self.shared_bytes,
             "thread_multiple": self.thread_multiple,
             "block_multiple": self.block_multiple,
@@ -108,10 +114,7 @@ class Entry:
                 name=_typed(found["name"], str),
                 source=_typed(text, str),
                 arch=_typed(found["arch"], str),
-                parameters=tuple(
-                    EntryParameter(_typed(n, str), _typed(k, str), _typed(d, str), _typed(c, bool))
-                    for n, k, d, c in found["parameters"]
-                ),
+                parameters=tuple(_parameter(*facts) for facts in found["parameters"]),
                 shared_bytes=_typed(found["shared_bytes"], int),
                 thread_multiple=_typed(found["thread_multiple"], int, None),
                 block_multiple=_typed(found["block_multiple"], int, None),
@@ -120,6 +123,11 @@ class Entry:
         except (KeyError, TypeError) as error:
             raise ValueError(f"not an entry as Prism writes it: {error}") from error
         return entry
+
+
+def _parameter(name: Any, kind: Any, dtype: Any, const: Any, box: Any = (), swizzle: Any = 0) -> EntryParameter:
+    text = _typed(name, str), _typed(kind, str), _typed(dtype, str), _typed(const, bool)
+    return EntryParameter(*text, tuple(_typed(n, int) for n in box), _typed(swizzle, int))
 
 
 def _typed(value: Any, kind: type, *others: Any) -> Any:

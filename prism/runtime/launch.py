@@ -12,6 +12,8 @@ import numpy as np
 
 from prism.lang.shorts import short_bits
 from prism.lang.types import SCALARS
+from prism.runtime import tensor_maps
+from prism.runtime.arrays import ArrayInfo
 from prism.runtime.code import machine_code
 from prism.runtime.device import Loaded, current_device, load, using
 from prism.runtime.driver import checked, driver
@@ -39,11 +41,11 @@ class Arguments:
     def __init__(self, name: str, parameters: tuple[EntryParameter, ...]) -> None:
         self.name = name
         self.parameters = parameters
-        codes = "".join(_code(p) for p in parameters)
-        self._struct = struct.Struct("@" + codes)
-        self._offsets = _offsets(parameters)
+        self._offsets, codes = _layout(parameters)
+        self._struct = struct.Struct(f"@{codes}")
         self._shorts = tuple(i for i, p in enumerate(parameters) if p.kind == "scalar" and SCALARS[p.dtype].short)
         self._flags = tuple(i for i, p in enumerate(parameters) if _code(p) == "?")
+        self._maps = tuple(i for i, p in enumerate(parameters) if p.kind == "map")
         self._free: list[tuple[Any, int]] = []
 
     def pack(self, values: Sequence[Any]) -> tuple[Any, int]:
@@ -55,7 +57,10 @@ class Arguments:
             LaunchError: too many or too few values.
             TypeError: a value is not of its parameter's kind; the parameter is named.
             OverflowError: a number doesn't fit its parameter; the parameter is named.
+            ValueError: an array can't be a tensor map; the parameter is named.
         """
+        if self._maps and len(values) == len(self.parameters):
+            values = _with_maps(self.parameters, self._maps, values)
         held = self._free.pop() if self._free else self._new()
         try:
             if self._shorts:
@@ -75,7 +80,9 @@ class Arguments:
 
     def _new(self) -> tuple[Any, int]:
         start = -(-self._struct.size // 8) * 8
-        buffer = ctypes.create_string_buffer(start + 8 * len(self._offsets))
+        size = start + 8 * len(self._offsets)
+        room = ctypes.create_string_buffer(size + tensor_maps.ALIGNMENT)
+        buffer = (ctypes.c_char * size).from_buffer(room, -ctypes.addressof(room) % tensor_maps.ALIGNMENT)
         base = ctypes.addressof(buffer)
         struct.pack_into(f"@{len(self._offsets)}Q", buffer, start, *(base + offset for offset in self._offsets))
         return buffer, base + start
@@ -124,7 +131,10 @@ class Launcher:
         self._ordinal = loaded.device.ordinal
 
     def __call__(self, blocks: int, threads: int, stream: int, values: Sequence[Any]) -> None:
-        """Launch on a stream's handle. Values, in the parameters' order: addresses for pointers, numbers for scalars.
+        """Launch on a stream's handle.
+
+        Values, in the parameters' order: addresses for pointers, numbers for scalars, for tensor maps arrays as `describe`
+        gives them.
 
         Nothing is allocated or synchronised; may be captured in a CUDA graph.
 
@@ -171,6 +181,7 @@ def prepare(entry: Entry, ordinal: int) -> Launcher:
     Raises:
         MissingCompiler: it must be compiled, and the compiler isn't there.
         MachineCodeError: the compiler refuses the text: a bug in Prism.
+        SlowCodeError: what uses wgmma or `set_registers` would run as if it did not.
         DeviceError: the device refuses it, or has too little shared memory.
     """
     return Launcher(entry, load(machine_code(entry.source, entry.arch), entry.name, ordinal, entry.shared_bytes))
@@ -182,16 +193,33 @@ def _each(what: str) -> str:
 
 def _code(parameter: EntryParameter) -> str:
     scalar = SCALARS[parameter.dtype]
+    if parameter.kind == "map":
+        return f"{tensor_maps.BYTES}s"
     return "Q" if parameter.kind == "pointer" else _FORMATS[scalar.kind, scalar.bits]
 
 
-def _offsets(parameters: tuple[EntryParameter, ...]) -> list[int]:
-    """Where each value lies in the packed struct: native alignment, as `struct` has it."""
-    found = []
-    before = "@"
+def _layout(parameters: tuple[EntryParameter, ...]) -> tuple[list[int], str]:
+    """Return where each value lies, aligned as the kernel has it, and the format of them all."""
+    offsets, codes, at = [], "", 0
     for parameter in parameters:
-        before += _code(parameter)
-        found.append(struct.calcsize(before) - struct.calcsize("@" + _code(parameter)))
+        code = _code(parameter)
+        size = struct.calcsize(f"@{code}")
+        gap = -at % (tensor_maps.ALIGNMENT if parameter.kind == "map" else size)
+        codes += ("x" * gap) + code
+        offsets.append(at + gap)
+        at += gap + size
+    return offsets, codes
+
+
+def _with_maps(parameters: tuple[EntryParameter, ...], maps: tuple[int, ...], values: Sequence[Any]) -> list[Any]:
+    """Return the values with encoded tensor maps in place of the arrays."""
+    found = list(values)
+    for i in maps:
+        if isinstance(found[i], ArrayInfo):
+            found[i] = tensor_maps.encoded(parameters[i], found[i])
+        elif not isinstance(found[i], bytes) or len(found[i]) != tensor_maps.BYTES:
+            kind = type(found[i]).__qualname__
+            raise TypeError(f"`{parameters[i].name}` must be an array or its tensor map, not {kind}")
     return found
 
 
@@ -217,6 +245,8 @@ def _check_value(parameter: EntryParameter, value: Any) -> None:
     code = _code(parameter)
     if code == "?":
         return _require_bool(parameter, value)
+    if parameter.kind == "map":
+        return None  # looked at before
     what = "an address" if parameter.kind == "pointer" else f"a number ({parameter.dtype})"
     try:
         struct.pack(code, value)

@@ -1,62 +1,79 @@
-"""Prism's core to Bundl: a kernel's syntax tree in, well typed or not, a program of the calculus out (CALCULUS.md, 10).
+"""Prism's core to Bundl: a kernel in, well typed or not, a program of the calculus out (CALCULUS.md, 10).
 
 The core: one kernel whose body declares scalars, partitions its array between blocks, and in `group(block[1])` declares shared
-arrays, scalars, and has group, split, partition, claim, if, while, for, assignments and stores. `int32` throughout.
+arrays and has scalars, local arrays, group, split, partition, claim, if, while, for, assignments, stores and calls of device
+functions, which have the same but for shared arrays. `int32` throughout. Templates are instantiated before, by Prism.
 
 What the calculus has no word for is put in other words, as follows.
 - Prism's code at block[1] may speak of its threads at once. A block is destructed on entry, so block[1] is (Thread, T), the
   same unit. Shared arrays are allocated just before.
 - A split of several arms is one after the other: each arm alone, reached by splits whose other arm is skip.
-- `claim` and the split in it are Bundl's claim of the arm that has the claimed name, after a split of the others.
+- `claim` names who may use the memory, and a split in it says which unit that is; Bundl's narrows code and data at once. So
+  the arm that has the claimed name is Bundl's claim: one for each split on the way, as deep as the arm is. That one arm alone
+  has it is looked up in the syntax. See `elaborate_claims`.
 - A loop over a range counts in a variable of the code's perspective.
+- A pointer parameter is an array in shared or in global memory: a function is another one for each that it is called with.
 `NoWord` where there is nothing to say: a size that does not divide, an arm that no split reaches.
 """
 
 from __future__ import annotations
 
-from math import gcd
-from typing import NamedTuple
+from collections.abc import Mapping
 
 from prism.bundl import syntax as x
-from prism.bundl.perspectives import BLOCK, GRID, THREAD, Shape, align_corrected, at
-from prism.bundl.syntax import SKIP, Base, Expr, Kind, Program, Stmt, View, seq
+from prism.bundl.perspectives import BLOCK, GRID, THREAD, Shape, at
+from prism.bundl.syntax import SKIP, ArrayOf, Base, Expr, Kind, Program, Stmt, View, seq
+from prism.lang import surface
 from prism.lang import syntax as s
-from prism.lang.perspective import Level, Perspective
+from prism.lang.instantiate import instantiate
+from prism.lang.parse import parse
+from prism.lang.perspective import Perspective
+from prism.lang.types import Scalar
+from tests.bundl.elaborate_claims import LONG, Pending, own, owners, part
+from tests.bundl.elaborate_code import Code, NoWord, mentions, narrower, reach
 
-LONG = 64  # a view's length, where Prism knows none
+__all__ = ["NoWord", "elaborate"]
+
+Template = Mapping[str, object]
 
 
-class NoWord(Exception):
-    """Not in the core, or not to be said in Bundl."""
+class Made:
+    """What all functions of a program share: the shape, the barriers' names, the functions made so far."""
 
+    def __init__(self, shape: Shape) -> None:
+        self.shape, self.count = shape, 0
+        self.functions: list[x.Function] = []
+        self.known: dict[tuple[object, ...], str] = {}
 
-class Code(NamedTuple):
-    """Threads of the code's unit, and what its start is known to be a multiple of (0: it is 0)."""
-
-    size: int
-    base: int
+    def fresh(self, stem: str) -> str:
+        """Return a name of its own."""
+        self.count += 1
+        return f"{stem}_{self.count}_"
 
 
 class Elaboration:
-    """One kernel at one shape."""
+    """One function at one shape. `kinds`: where the arrays in scope live."""
 
-    def __init__(self, shape: Shape) -> None:
-        self.shape, self.barriers, self.inside = shape, 0, False  # inside a block
+    def __init__(self, made: Made, *, inside: bool) -> None:
+        self.made, self.shape, self.inside = made, made.shape, inside  # inside a block
+        self.kinds: dict[str, Kind] = {}
+        self.pending: dict[str, Pending] = {}
 
     def place(self, e: s.Expr | None) -> Perspective:
         """`thread[4]`, `block[1]`, .. as a perspective of the calculus."""
-        match e:
-            case s.Subscript(base=s.Name(name=name), indices=(s.Literal(value=int(n)),)):
-                if name == "block" and n == 1 and self.inside:
-                    return at(THREAD, self.shape.threads)
-                levels: dict[str, Level] = {"thread": THREAD, "block": BLOCK, "grid": GRID}
-                return at(levels[name], n)
+        if isinstance(e, s.Resolved) and isinstance(e.value, Perspective):
+            return self.perspective(e.value)
         raise NoWord("a place")
+
+    def perspective(self, pi: Perspective) -> Perspective:
+        """Return what a perspective of Prism's is: that of a block is that of all its threads."""
+        if pi == at(BLOCK, 1) and self.inside:
+            return at(THREAD, self.shape.threads)
+        return at(pi.level, pi.size)
 
     def psi(self) -> str:
         """Return a barrier of its own."""
-        self.barriers += 1
-        return f"p{self.barriers}"
+        return self.made.fresh("p")
 
     # Expressions. ----------------------------------------------------------------------------------------------
 
@@ -75,7 +92,7 @@ class Elaboration:
                 return x.Bop(op, self.expr(left), self.expr(right))
             case s.Subscript(base=s.Name(name=name), indices=(index,)):
                 return x.Index(x.Var(name), self.expr(index))
-            case s.Call(function=s.Name(name="id"), arguments=(), keywords=()):
+            case s.Call(function=s.Resolved(value=surface.id), arguments=(), keywords=()):
                 return x.Id()
         raise NoWord(f"an expression: {type(e).__name__}")
 
@@ -85,14 +102,21 @@ class Elaboration:
         """Translate a list; a declaration is in force to its end."""
         for place, statement in enumerate(statements):
             if isinstance(statement, s.Declare):
-                if statement.value is None:
-                    raise NoWord("a declaration without a value")
-                rest = self.body(statements[place + 1 :], code)
-                made = x.Declare(
-                    statement.name, Base.INT, self.place(statement.place), self.expr(statement.value), rest
-                )
-                return seq(*[self.statement(before, code) for before in statements[:place]], made)
+                before = [self.statement(one, code) for one in statements[:place]]
+                return seq(*before, self.declare(statement, statements[place + 1 :], code))
         return seq(*[self.statement(statement, code) for statement in statements])
+
+    def declare(self, st: s.Declare, rest: tuple[s.Stmt, ...], code: Code) -> Stmt:
+        """Translate a scalar's declaration, or a local array's, and what follows it."""
+        pi = self.place(st.place) if st.place is not None else at(THREAD, code.size)
+        length = extent(st.annotation)
+        if length is not None:
+            self.kinds[st.name] = Kind.LOCAL
+            return x.Alloc(st.name, Kind.LOCAL, Base.INT, length, self.body(rest, code), pi)
+        if st.value is None:
+            raise NoWord("a declaration without a value")
+        value = self.expr(st.value)
+        return x.Declare(st.name, Base.INT, pi, value, self.body(rest, code))
 
     def statement(self, statement: s.Stmt, code: Code) -> Stmt:
         """Translate a statement that declares nothing for those after it."""
@@ -110,20 +134,26 @@ class Elaboration:
             case s.For():
                 return self.loop(statement, code)
             case s.Group(unit=unit, body=body):
-                inner, parts = self.narrower(self.place(unit), code)
+                inner, parts = narrower(self.place(unit), code)
                 return x.Group(parts, self.body(body, inner))
             case s.Split(arms=arms):
-                return seq(
-                    *[self.arm(arms, number, self.body(arm.body, c), code) for number, arm, c in self.arms(arms, code)]
-                )
+                return seq(*[self.arm(arms, number, code) for number in range(len(arms))])
             case s.Partition(source=s.Name(name=name), unit=unit, offset=offset, name=new, body=body):
-                part = self.place(unit)
-                _, parts = self.narrower(part, code)
+                _, parts = narrower(self.place(unit), code)
+                self.derive(name, new)
                 view = View(self.expr(offset) if offset is not None else x.Int(0), x.Int(1), x.Int(LONG))
                 return x.Partition(self.psi(), name, new, parts, self.body(body, code), view)
             case s.Claim():
                 return self.claim(statement, code)
+            case s.Evaluate(value=s.Call(function=s.Resolved(value=surface.Kernel())) as call):
+                return self.call(call)
         raise NoWord(f"a statement: {type(statement).__name__}")
+
+    def derive(self, source: str, new: str) -> None:
+        """Note that `new` is where `source` is."""
+        if source not in self.kinds:
+            raise NoWord(f"{source} is no array")
+        self.kinds[new] = self.kinds[source]
 
     def loop(self, statement: s.For, code: Code) -> Stmt:
         """`for i in range(lo, hi, step)` is `let end = hi { let i = lo { while i < end { s; i = i + step } } }`."""
@@ -133,51 +163,109 @@ class Elaboration:
         counted = x.Declare(i, Base.INT, pi, self.expr(statement.start), loop)
         return x.Declare(end, Base.INT, pi, self.expr(statement.stop), counted)
 
-    def narrower(self, part: Perspective, code: Code) -> tuple[Code, int]:
-        """Return the code of a part, and how many there are."""
-        if part.level != THREAD or code.size % part.size:
-            raise NoWord(f"{part} of {code.size} threads")
-        base = code.base if part.size == code.size else gcd(code.base, part.size)
-        return Code(part.size, base), code.size // part.size
+    # Splits and claims. ----------------------------------------------------------------------------------------
 
-    def arms(self, arms: tuple[s.Case, ...], code: Code) -> list[tuple[int, s.Case, Code]]:
-        """Return each arm with its number and its code."""
-        result, start = [], 0
-        for number, arm in enumerate(arms):
-            if not isinstance(arm.size, s.Literal) or not isinstance(arm.size.value, int):
-                raise NoWord("an arm's size")
-            result.append((number, arm, Code(arm.size.value, gcd(code.base, start))))
-            start += arm.size.value
-        return result
+    def arm(self, arms: tuple[s.Case, ...], number: int, code: Code) -> Stmt:
+        """Translate one arm: what only its threads run, and where it uses claimed names, they become its own."""
+        sizes = [size_of(arm) for arm in arms]
+        start, body = sum(sizes[:number]), arms[number].body
+        inner = code.arm(start, sizes[number])
+        before = dict(self.pending)
+        claims = [claim for name, claim in before.items() if mentions(body, name)]
+        for claim in claims:
+            del self.pending[claim.name]
+        divides = inner.size > 0 and code.size % inner.size == 0 and start % inner.size == 0
+        last = claims.pop() if claims and divides else None
+        made = self.owning(last, inner, start, body) if last else reach(code, start, inner.size, self.body(body, inner))
+        self.pending = before
+        for claim in claims:
+            made = part(claim, self.psi(), code, made)
+        return made
 
-    def arm(self, arms: tuple[s.Case, ...], number: int, body: Stmt, code: Code) -> Stmt:
-        """Return `body` as what only that arm's threads run."""
-        sizes = [inner.size for _, _, inner in self.arms(arms, code)]
-        return reach(code, sum(sizes[:number]), sizes[number], body)
+    def owning(self, claim: Pending, inner: Code, start: int, body: s.Body) -> Stmt:
+        """Translate an arm that claims: for itself, or, on the way to the arm that has the name, for those inside it."""
+        fresh = self.made.fresh(claim.name)
+        self.derive(claim.source, fresh)
+        if inner.size != claim.unit:
+            self.pending[claim.name] = claim._replace(source=fresh)
+        made = self.body(body, inner)
+        return own(claim, self.psi(), fresh, start // inner.size, inner.size, made, self.psi())
 
-    def claim(self, statement: s.Claim, code: Code) -> Stmt:
-        """A claim and the one split in it."""
-        if not isinstance(statement.source, s.Name) or statement.offset is not None:
-            raise NoWord("a claim of part of an array")
-        part, _ = self.narrower(self.place(statement.unit), code)
-        inside = [inner for inner in statement.body if not isinstance(inner, s.Pass)]
-        if not inside:
-            return x.Claim(self.psi(), statement.source.name, statement.name, part.size, SKIP)
-        if len(inside) != 1 or not isinstance(inside[0], s.Split):
-            raise NoWord("a claim around more than a split")
-        arms, done, others = inside[0].arms, None, []
-        start = 0
-        for number, arm, inner in self.arms(arms, code):
-            body = self.body(arm.body, inner)
-            if done is None and mentions(body, statement.name):
-                if inner.size != part.size or start % part.size:
-                    raise NoWord("the arm is no unit of the claim's")
-                done = x.Claim(self.psi(), statement.source.name, statement.name, part.size, body, start // part.size)
-                body = SKIP
-            others.append(self.arm(arms, number, body, code))
-            start += inner.size
-        unused = x.Claim(self.psi(), statement.source.name, statement.name, part.size, SKIP)
-        return seq(*others, unused if done is None else done)
+    def claim(self, st: s.Claim, code: Code) -> Stmt:
+        """Translate a claim: what is in it, with the name kept for the one arm that uses it."""
+        if not isinstance(st.source, s.Name):
+            raise NoWord("a claim of no name")
+        source, (unit, _) = st.source.name, narrower(self.place(st.unit), code)
+        if mentions(st.body, source):
+            raise NoWord(f"{source} is hidden")
+        arms = set(owners(st.body, st.name, unit.size))
+        if len(arms) > 1:
+            raise NoWord(f"several arms use {st.name}")
+        self.derive(source, st.name)
+        offset = self.made.fresh("o") if st.offset is not None else None
+        self.pending[st.name] = Pending(st.name, source, unit.size, offset)
+        made = self.body(st.body, code)
+        del self.pending[st.name]
+        unused = x.Claim(self.psi(), source, self.made.fresh(st.name), unit.size, SKIP)
+        made = made if arms else seq(unused, made)
+        if offset is None or st.offset is None:
+            return made
+        return x.Declare(offset, Base.INT, at(THREAD, unit.size), self.expr(st.offset), made)
+
+    # Calls. ----------------------------------------------------------------------------------------------------
+
+    def call(self, e: s.Call) -> Stmt:
+        """Translate a call, and the function for the memory that it is called with."""
+        assert isinstance(e.function, s.Resolved) and isinstance(e.function.value, surface.Kernel)
+        kernel, template = e.function.value, {name: literal(value) for name, value in e.keywords}
+        function = instantiate(kernel, parse(kernel), template)
+        if kernel.kind == "global" or len(function.parameters) != len(e.arguments):
+            raise NoWord("a call")
+        kinds, arguments = [], list[Expr]()
+        for parameter, actual in zip(function.parameters, e.arguments, strict=True):
+            kinds.append(self.kind_of(parameter, actual))
+            arguments.append(self.expr(actual))
+        return x.Call(self.instance(kernel, template, tuple(kinds), function), tuple(arguments))
+
+    def kind_of(self, parameter: s.Parameter, actual: s.Expr) -> Kind | None:
+        """Return where the array that is passed lives, or None for a scalar."""
+        if extent(parameter.annotation) is None and not is_pointer(parameter.annotation):
+            return None
+        kind = self.kinds.get(actual.name) if isinstance(actual, s.Name) else None
+        if kind is None or (kind is Kind.LOCAL) == is_pointer(parameter.annotation):
+            raise NoWord("an argument of another type")
+        return kind
+
+    def instance(
+        self, kernel: surface.Kernel, template: Template, kinds: tuple[Kind | None, ...], function: s.Function
+    ) -> str:
+        """Return the name of a device function at these kinds of memory; make it if it isn't there."""
+        key = (kernel, *sorted(template.items()), *kinds)
+        if key not in self.made.known:
+            pi = self.bound(kernel, template)
+            inner = Elaboration(self.made, inside=True)
+            parameters = []
+            for parameter, kind in zip(function.parameters, kinds, strict=True):
+                type_ = Base.INT if kind is None else ArrayOf(Base.INT, kind)
+                parameters.append(x.Param(parameter.name, type_, inner.place(parameter.place)))
+                if kind is not None:
+                    inner.kinds[parameter.name] = kind
+            body = inner.body(function.body, Code(pi.size, 0 if pi.size == self.shape.threads else pi.size))
+            self.made.known[key] = self.made.fresh(kernel.__name__)
+            self.made.functions.append(x.Function(self.made.known[key], tuple(parameters), pi, 0, body))
+        return self.made.known[key]
+
+    def bound(self, kernel: surface.Kernel, template: Template) -> Perspective:
+        """Return the perspective that a device function asks for."""
+        entries = {entry.level: entry.size for entry in kernel.requires or ()}
+        if BLOCK in entries:
+            return at(THREAD, self.shape.threads)
+        size: object = entries.get(THREAD)
+        if isinstance(size, surface.TemplateName):
+            size = size.value(template)
+        if not isinstance(size, int):
+            raise NoWord("a bound")
+        return at(THREAD, size)
 
     # The kernel. -----------------------------------------------------------------------------------------------
 
@@ -190,9 +278,9 @@ class Elaboration:
         offset = self.expr(last.offset) if last.offset is not None else x.Int(0)
         view = View(offset, x.Int(1), x.Int(LONG))
         self.inside = True
-        part = x.Group(self.shape.blocks, self.block(last.body[0].body, last.name))
+        blocks = x.Group(self.shape.blocks, self.block(last.body[0].body, last.name))
         self.inside = False
-        shared = x.Partition(self.psi(), "grid_", "blocks_", self.shape.blocks, part, view)
+        shared = x.Partition(self.psi(), "grid_", "blocks_", self.shape.blocks, blocks, view)
         made: Stmt = x.Lower(self.psi(), whole, "grid_", x.Destruct(shared))
         for statement in reversed(before):
             if not isinstance(statement, s.Declare) or statement.value is None:
@@ -200,55 +288,61 @@ class Elaboration:
             made = x.Declare(statement.name, Base.INT, self.place(statement.place), self.expr(statement.value), made)
         for parameter, value in zip(function.parameters[1:], values, strict=True):
             made = x.Declare(parameter.name, Base.INT, at(GRID), x.Int(value), made)
-        return Program(made, (), (x.Input(whole, Base.INT, cells),), 1 << 20)
+        return Program(made, tuple(self.made.functions), (x.Input(whole, Base.INT, cells),), 1 << 20)
 
     def block(self, statements: tuple[s.Stmt, ...], out: str) -> Stmt:
         """Allocate what is shared, and go from the block to its threads with all that it owns."""
-        arrays = [d for d in statements if isinstance(d, s.Declare) and d.value is None]
+        lengths = {st: shared_extent(st.annotation) for st in statements if isinstance(st, s.Declare)}
+        arrays = {st: length for st, length in lengths.items() if length is not None}
+        self.kinds |= {out: Kind.GLOBAL, **{st.name: Kind.SHARED for st in arrays}}
         rest = tuple(statement for statement in statements if statement not in arrays)
         made: Stmt = x.Destruct(self.body(rest, Code(self.shape.threads, 0)))
-        for old, new in [("blocks_", out), *[(f"{d.name}_", d.name) for d in arrays]]:
+        for old, new in [("blocks_", out), *[(f"{st.name}_", st.name) for st in arrays]]:
             made = x.Lower(self.psi(), old, new, made)
-        for declared in reversed(arrays):
-            made = x.Alloc(f"{declared.name}_", Kind.SHARED, Base.INT, self.length(declared), made)
+        for st, length in reversed(arrays.items()):
+            made = x.Alloc(f"{st.name}_", Kind.SHARED, Base.INT, length, made)
         return made
 
-    def length(self, declared: s.Declare) -> int:
-        """Return n of `shared(int32[n])`."""
-        match declared.annotation:
-            case s.Call(arguments=(s.Subscript(indices=(s.Literal(value=int(n)),)),)):
-                return n
-        raise NoWord("a shared array's type")
+
+def extent(annotation: s.Expr) -> int | None:
+    """Return n of `int32[n]`, or None for another type."""
+    match annotation:
+        case s.Subscript(base=s.Resolved(value=Scalar()), indices=(s.Literal(value=int(n)),)):
+            return n
+    return None
 
 
-def mentions(term: Stmt, name: str) -> bool:
-    """Whether the term uses the name: in an expression, or as what it partitions or claims."""
-    return any(
-        (isinstance(part, x.Var) and part.name == name)
-        or (isinstance(part, (x.Partition, x.Claim)) and part.source == name)
-        for part in x.walk(term)
-    )
+def shared_extent(annotation: s.Expr) -> int | None:
+    """Return n of `shared(int32[n])`, or None for another type."""
+    match annotation:
+        case s.Call(function=s.Resolved(value=surface.shared), arguments=(inner,)):
+            return extent(inner)
+    return None
 
 
-def reach(code: Code, start: int, size: int, body: Stmt) -> Stmt:
-    """Return `body` as what `size` threads from `start` run, by splits that align; the others skip."""
-    if start == 0 and size == code.size:
-        return body
-    for left in range(code.size, 0, -1):
-        for right in range(code.size - left + 1):
-            if not align_corrected(left, right, code.size, code.base):
-                continue
-            try:
-                if start + size <= left and (left, right) != (code.size, 0):
-                    return x.Split(left, 0, reach(Code(left, code.base), start, size, body), SKIP)
-                if left <= start and start + size <= left + right:
-                    inner = Code(right, gcd(code.base, left))
-                    return x.Split(left, right, SKIP, reach(inner, start - left, size, body))
-            except NoWord:
-                continue
-    raise NoWord(f"no split reaches {size} threads from {start} of {code.size}")
+def is_pointer(annotation: s.Expr) -> bool:
+    """Whether a type is `ptr(int32)`."""
+    match annotation:
+        case s.Call(function=s.Resolved(value=surface.ptr), arguments=(s.Resolved(value=Scalar()),)):
+            return True
+    return False
 
 
-def elaborate(function: s.Function, shape: Shape, cells: tuple[int, ...], values: tuple[int, ...] = ()) -> Program:
+def size_of(arm: s.Case) -> int:
+    """Return an arm's size."""
+    if not isinstance(arm.size, s.Literal) or not isinstance(arm.size.value, int):
+        raise NoWord("an arm's size")
+    return arm.size.value
+
+
+def literal(e: s.Expr) -> object:
+    """Return a template argument."""
+    if not isinstance(e, s.Literal):
+        raise NoWord("a template argument")
+    return e.value
+
+
+def elaborate(kernel: surface.Kernel, shape: Shape, cells: tuple[int, ...], values: tuple[int, ...] = ()) -> Program:
     """Return the calculus's program for a kernel, at one shape, with what it is launched with."""
-    return Elaboration(shape).kernel(function, cells, values)
+    function = instantiate(kernel, parse(kernel), {})
+    return Elaboration(Made(shape), inside=False).kernel(function, cells, values)

@@ -51,7 +51,7 @@ statements = st.recursive(
         | st.builds(x.Destruct, s)
         | st.builds(x.Group, sizes, s)
         | st.builds(x.Declare, names, bases, perspectives, expressions, s)
-        | st.builds(x.Alloc, names, kinds, bases, sizes, s)
+        | st.builds(x.Alloc, names, kinds, bases, sizes, s, st.none() | perspectives)
         | st.builds(x.If, expressions, s, s)
         | st.builds(x.While, expressions, s)
         | st.builds(x.Partition, names, names, names, sizes, s, views)

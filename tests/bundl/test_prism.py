@@ -25,7 +25,6 @@ from prism.bundl.typing import corrected, why_not
 from prism.interpret import run
 from prism.lang import check as checking
 from prism.lang.diagnostics import CompileError
-from prism.lang.parse import parse
 from prism.lang.pipeline import build
 from tests.bundl.elaborate import NoWord, elaborate
 from tests.bundl.kernels import BOUND, CELLS, kernel
@@ -51,7 +50,7 @@ def calculus_says(made: Any) -> str | None:
     try:
         for threads in (BOUND, 2 * BOUND):
             shape = Shape(BLOCKS, threads)
-            why = why_not(corrected, elaborate(parse(made), shape, START, (NUMBER,)), shape)
+            why = why_not(corrected, elaborate(made, shape, START, (NUMBER,)), shape)
             if why is not None:
                 return f"{why[0]}: {why[1]}"
     except NoWord as error:
@@ -109,9 +108,7 @@ def compare(seed: int, folder: Path) -> None:
     made = load(text, folder, f"bundl_run_{seed}")
     memory = np.array(START, np.int32)
     run(build(made, {}), BLOCKS, BOUND, [memory, NUMBER], check=True)
-    report = sample(
-        elaborate(parse(made), Shape(BLOCKS, BOUND), START, (NUMBER,)), Shape(BLOCKS, BOUND), rng, limit=50_000
-    )
+    report = sample(elaborate(made, Shape(BLOCKS, BOUND), START, (NUMBER,)), Shape(BLOCKS, BOUND), rng, limit=50_000)
     assert not report.race and not failures(report), f"seed {seed}\n{text}"
     assert report.outcomes == {(tuple(memory.tolist()),)}, f"seed {seed}\n{text}"
 

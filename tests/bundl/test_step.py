@@ -89,6 +89,15 @@ def test_claim_is_one_arms() -> None:
     assert fine(at_threads("claim p: c as d at 1 arm 1 { d[0] = 7 }", "0, 0"), Shape(1, 2)).outcomes == {((7, 0),)}
 
 
+def test_arrays_narrower_than_the_code() -> None:
+    body = "let i : int @ thread[1] = id { alloc x : int[2] local @ thread[1] { x[i] = i + 1; WRITE } }"
+    write = "partition p: c as d by 2 { group 2 { d[0] = x[0]; d[1] = x[1] } }"
+    result = fine(at_threads(body.replace("WRITE", write), "0, 0, 0, 0"), Shape(1, 2))
+    assert result.outcomes == {((1, 0, 0, 2),)}
+    broader = explore("destruct { destruct { alloc x : int[1] local @ block[1] { skip } } }", ONE)
+    assert broader.stuck == {"S-Alloc: block[1] in thread[1]"}
+
+
 def test_blocks_have_shared_memory_of_their_own() -> None:
     program = """budget 4
     input a : int = [0, 0]

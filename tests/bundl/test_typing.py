@@ -126,6 +126,12 @@ CASES: list[tuple[str, tuple[Level, int], int | None, int | None]] = [
     ("alloc n : bool[3] shared { alloc m : int[1] shared { skip } }", BLK, 7, 7),
     ("alloc n : int[3] shared { skip }; alloc n : int[1] shared { skip }", BLK, 12, 12),
     ("alloc n : int[3] shared { skip }", WARP, None, None),
+    ("alloc n : int[3] local @ thread[1] { n[t] = t }", WARP, None, 0),
+    ("alloc n : int[3] local @ thread[1] { w = n[0] }", WARP, None, None),
+    ("alloc n : int[3] local @ thread[2] { n[0] = t }", WARP, None, None),
+    ("alloc n : int[3] local @ block[1] { skip }", WARP, None, None),
+    ("alloc n : int[3] global @ thread[1] { skip }", WARP, None, None),
+    ("alloc n : int[3] shared @ thread[1] { skip }", BLK, None, None),
     ("free 5", ONE, 5, 0),
     # T-Partition, T-Claim, T-Lower
     ("partition p: warp as y by 2 { group 2 { w = y[0] } }", WARP, None, None),

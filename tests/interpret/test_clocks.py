@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prism.interpret.clocks import Clocks, Shadow, Site
+from prism.interpret.clocks import Clocks, Site
+from prism.interpret.shadow import Shadow
 from prism.lang.diagnostics import Span
 from prism.lang.perspective import THREAD
 

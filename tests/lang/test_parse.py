@@ -123,11 +123,29 @@ def refused(make: Callable[[], object]) -> CompileError:
         ("with partition(x, p, races='allow') as y: pass", "Partition(x, p, None, 'allow', y, [Pass()])"),
         ("with claim(x, scope=p) as y: pass", "Claim(x, p, None, None, y, [Pass()])"),
         ("with claim(x, p, o) as y: pass", "Claim(x, p, o, None, y, [Pass()])"),
+        ("with claim(x, p, in_flight=1) as y: pass", "Claim(x, p, None, 1, y, [Pass()])"),
         ("with async_(x) as y: pass", "Async(x, y, [Pass()])"),
+        ("with wgmma_async(): pass", "Batch([Pass()])"),
+        ("with one(thread): pass", "One(thread, [Pass()])"),
+        ("with group(p), one(warp): pass", "Group(p, [One(warp, [Pass()])])"),
+        ("with group(p), partition(x, p) as y: pass", "Group(p, [Partition(x, p, None, None, y, [Pass()])])"),
     ],
 )  # fmt: skip
 def test_statement(text: str, tree: str) -> None:
     assert show(first(text)) == tree
+
+
+def statements(body: str) -> str:
+    return show(parse(function(body)).body)
+
+
+def test_roles() -> None:
+    """A claim for a role enters it inside the last such claim, and inside what comes after."""
+    assert statements("a, b = roles(warp, 2, N)\nwith a: pass") == "[Roles([a, b], warp, [2, N]), Enter(a, [Pass()])]"
+    assert statements("a, = roles(warp, 2)") == statements("a = roles(warp, 2)") == "[Roles([a], warp, [2])]"
+    made = statements("a, = roles(warp, 2)\nwith claim(x, a) as y, claim(z, a) as w, one(thread): pass")
+    inner = "Claim(z, a, None, None, w, [Enter(a, [One(thread, [Pass()])])])"
+    assert made == f"[Roles([a], warp, [2]), Claim(x, a, None, None, y, [{inner}])]"
 
 
 def test_function() -> None:
@@ -259,10 +277,15 @@ def test_a_method_and_its_columns() -> None:
     assert f.body[0].span == Span(__file__, line + 1, 8, line + 1, 29)  # a scope's span is its first line
 
 
-def test_a_second_item_of_a_with() -> None:
-    error = refused(lambda: parse(decorated))
+def test_the_items_of_a_with() -> None:
+    """They nest; the span of the first begins with the `with`, each other's is its own."""
+    outer = parse(decorated).body[0]
     line = line_of("def decorated(x: ptr(int) @ grid[1]):")
-    assert (error.span.line, error.span.column) == (line + 1, 52)
+    assert isinstance(outer, syntax.Partition) and isinstance(outer.body[0], syntax.Claim)
+    spans = [outer.span, outer.body[0].span, outer.body[0].body[0].span]
+    assert [(span.line, span.column, span.end_column) for span in spans] == [
+        (line + 1, 4, 50), (line + 1, 52, 76), (line + 1, 78, 92),
+    ]  # fmt: skip
 
 
 def test_a_nested_function_with_a_text_at_column_zero() -> None:

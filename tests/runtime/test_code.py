@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from prism.runtime.compile import (
     Binary,
     MachineCodeError,
     MissingCompiler,
+    SlowCodeError,
     compile_cubin,
     nvrtc_version,
     option_list,
@@ -43,6 +45,8 @@ def clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_an_entry_survives_json() -> None:
     assert Entry.from_json(json.loads(json.dumps(ENTRY.to_json()))) == ENTRY
     assert Entry.from_json(json.loads(json.dumps(ENTRY.to_json(source=False))), source=SOURCE) == ENTRY
+    maps = replace(ENTRY, parameters=(EntryParameter("a", "map", "bfloat16", True, (128, 64), 128), *PARAMETERS))
+    assert Entry.from_json(json.loads(json.dumps(maps.to_json()))) == maps
 
 
 @pytest.mark.parametrize(
@@ -54,6 +58,7 @@ def test_an_entry_survives_json() -> None:
         {"parameters": [["x", "pointer", "float31", False]]},
         {"parameters": [["x", "reference", "float32", False]]},
         {"parameters": [["x", "pointer"]]},
+        {"parameters": [["x", "map", "float32", True, [8, "8"], 0]]},
         {"shared_bytes": -1},
         {"shared_bytes": "16"},
         {"max_threads": 2048},
@@ -100,6 +105,39 @@ def test_refused_text_is_a_bug_in_prism_and_not_raw_compiler_text(text: str) -> 
     assert "sm_90a" in str(caught.value) and "bug in Prism" in str(caught.value)
     assert "error" not in str(caught.value).replace("of this error", "")
     assert "error" in caught.value.log and caught.value.source == text
+
+
+WGMMA = """
+extern "C" __global__ void __launch_bounds__(128, 1) k(float* out, unsigned long long a, unsigned long long b) {
+    float d[4] = {0, 0, 0, 0};
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+    for (int k = 0; k < 2; ++k) {
+        asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0, %1, %2, %3}, %4, %5, 1, 1, 1, 0, 0;"
+                     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "l"(a), "l"(b));
+        d[1] *= TOUCHED;
+    }
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+    for (int i = 0; i < 4; ++i) out[4 * threadIdx.x + i] = d[i];
+}
+"""
+
+
+def test_wgmmas_that_would_wait_one_by_one_are_an_error() -> None:
+    assert compile_cubin(WGMMA.replace("TOUCHED", "1.0f"), "sm_90a").spills == 0
+    with pytest.raises(SlowCodeError, match=r"would wait one by one \(C75.*smaller fragments") as caught:
+        compile_cubin(WGMMA.replace("TOUCHED", "1.5f"), "sm_90a")
+    assert "Performance Loss" in caught.value.log and "Performance" not in str(caught.value)
+    assert all(found.startswith("C75") for found in caught.value.codes)
+
+
+def test_registers_that_cannot_be_set_are_an_error() -> None:
+    text = (
+        'extern "C" __global__ void BOUNDS k(int* x) { asm volatile("setmaxnreg.inc.sync.aligned.u32 232;"); *x = 1; }'
+    )
+    assert compile_cubin(text.replace("BOUNDS", "__launch_bounds__(128, 1)"), "sm_90a").registers > 0
+    with pytest.raises(SlowCodeError, match="__launch_bounds__"):
+        compile_cubin(text.replace("BOUNDS", ""), "sm_90a")
 
 
 @pytest.mark.parametrize("arch", ["sm_60", "sm_999", "compute_90", "sm_90a\n", "sm_90a --x", ""])

@@ -14,9 +14,12 @@ from prism.lang import surface, tree
 from prism.lang import syntax as s
 from prism.lang.check import annotation
 from prism.lang.check.env import Context, Env, Poison, Poisoned, fail
+from prism.lang.check.fragments import placed
 from prism.lang.check.purity import is_pure, trusted
 from prism.lang.check.raw import extern_body
+from prism.lang.check.registers import check_registers
 from prism.lang.check.statements import check_body
+from prism.lang.check.tiles import check_map_parameter
 from prism.lang.diagnostics import CompileError, Error, Label, Span
 from prism.lang.errors import calls as call_errors
 from prism.lang.errors import names as name_errors
@@ -27,7 +30,7 @@ from prism.lang.instantiate import PYTHON_TYPES, instantiate
 from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.parse import parse
 from prism.lang.perspective import Bound, Level, Perspective
-from prism.lang.types import ALIASES, SCALARS, VOID, Mailbox, Pointer, Scalar, Vector
+from prism.lang.types import ALIASES, SCALARS, VOID, Fragment, Mailbox, Pointer, Scalar, TensorMap, Vector
 
 PARSED: dict[surface.Kernel, s.Function] = {}
 
@@ -168,7 +171,7 @@ def check_function(
     spans = dict(parsed.decorators)
     bound = check_requires(kernel, parsed, template, spans.get("requires", parsed.span))
     function = instantiate(kernel, parsed, template)
-    context = Context(kernel, session, bound_span=spans.get("requires"))
+    context = Context(kernel, session, bound_span=spans.get("requires"), entry=bound.code)
     env = Env(context, bound, {}, {})
     parameters: list[tree.Symbol] = []
     for parameter in function.parameters:
@@ -194,11 +197,13 @@ def check_function(
         context.errors.append(call_errors.ReturnMissing(span=parsed.span, name=parsed.name, result=text))
     if context.errors:
         raise CompileError(*context.errors)
+    attributes = tuple(fill(text, template) for text in kernel.attributes)
+    check_registers(kernel.kind, attributes, bound, body, parsed.span)
     limit = kernel.smem.value(template) if isinstance(kernel.smem, surface.TemplateName) else kernel.smem
     return tree.Function(
         name=parsed.name, identifier=parsed.name, kind=kernel.kind, bound=bound, parameters=tuple(parameters),
         result=context.result or VOID, result_perspective=context.result_perspective, body=body, shared_limit=limit,
-        attributes=tuple(fill(text, template) for text in kernel.attributes), may_alias=kernel.may_alias,
+        attributes=attributes, may_alias=kernel.may_alias,
         pure=is_pure(tuple(parameters), context.result or VOID, body), template=template, file=parsed.span.file, span=parsed.span,
         trusts=trusted(tuple(parameters), body),
     )  # fmt: skip
@@ -243,8 +248,12 @@ def check_parameter(parameter: s.Parameter) -> tree.Symbol:
         fail(type_errors.SharedParameter(span=parameter.annotation.span, name=parameter.name))
     if isinstance(meaning.type, Mailbox):
         fail(type_errors.NotAType(span=parameter.annotation.span))
-    place = annotation.place(parameter.place)
-    return tree.Symbol(parameter.name, meaning.type, place, parameter.span, parameter=True, const=meaning.const)
+    place, type_ = annotation.place(parameter.place), meaning.type
+    if isinstance(type_, TensorMap):
+        check_map_parameter(parameter.name, place, parameter.place.span)
+    if isinstance(type_, Fragment):
+        type_ = placed(type_, parameter.name, place, parameter.annotation.span, parameter.place.span)
+    return tree.Symbol(parameter.name, type_, place, parameter.span, parameter=True, const=meaning.const)
 
 
 def check_result(context: Context, function: s.Function) -> None:

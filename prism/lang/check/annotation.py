@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from prism.lang import surface
 from prism.lang import syntax as s
 from prism.lang.check.env import fail
+from prism.lang.errors import asynchronous
+from prism.lang.errors import tiles as tile_errors
 from prism.lang.errors import types as errors
 from prism.lang.perspective import Perspective
-from prism.lang.types import Array, Mailbox, Pointer, Scalar, Type, Vector
+from prism.lang.types import Array, Fragment, Mailbox, Pointer, Scalar, TensorMap, Type, Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,11 @@ def construct_of(e: s.Expr) -> surface.Construct | None:
 
 def read(e: s.Expr) -> Annotation:
     """Return the annotation's meaning; fails with code `type`."""
+    from prism.lang.check import tiles
+
     construct = construct_of(e)
+    if construct is None and isinstance(e, s.Resolved) and e.value is surface.CUtensorMap:
+        fail(tile_errors.MapArguments(span=e.span, fault="its element and the extents of its box"))
     if construct is None:
         return Annotation(element(e) if not isinstance(e, s.Subscript) else array(e))
     assert isinstance(e, s.Call)
@@ -44,6 +50,10 @@ def read(e: s.Expr) -> Annotation:
         return shared_object(e)
     if construct in (surface.vector, surface.mailbox):
         return Annotation(element(e))
+    if construct is surface.fragment:
+        return Annotation(tiles.fragment(e))
+    if construct is surface.CUtensorMap:
+        return Annotation(tiles.tensor_map(e))
     fail(errors.NotAType(span=e.span))
 
 
@@ -100,14 +110,20 @@ def pointer(e: s.Expr) -> Pointer:
 
 
 def shared_object(e: s.Call) -> Annotation:
-    """Return the meaning of `shared(T[n], align=k)`."""
+    """Return the meaning of `shared(T[n], align=k, ring=k, swizzle=k)`."""
+    from prism.lang.check import tiles
+
     inner = only(e)
-    align = dict(e.keywords).get("align")
-    if align is not None and not (isinstance(align, s.Literal) and type(align.value) is int):
-        fail(errors.SharedExtent(span=align.span))
+    given = dict(e.keywords)
+    for name, value in e.keywords:
+        if name not in ("align", "ring", "swizzle"):
+            fail(tile_errors.SharedKeyword(span=value.span, name=name))
+    align = tiles.positive(given.get("align"), errors.SharedExtent)
+    ring = tiles.positive(given.get("ring"), asynchronous.RingCopies)
     kind = array(inner, errors.SharedExtent) if isinstance(inner, s.Subscript) else Array(scalar_or_vector(inner), (1,))
-    size = int(align.value) if isinstance(align, s.Literal) else 0
-    return Annotation(Pointer(kind.element, space="shared", shape=kind.shape), shared=True, align=size)
+    swizzle = tiles.swizzle(given["swizzle"], kind) if "swizzle" in given else 0
+    pointer = Pointer(kind.element, space="shared", shape=kind.shape, ring=ring, swizzle=swizzle)
+    return Annotation(pointer, shared=True, align=align)
 
 
 def scalar_or_vector(e: s.Expr) -> Scalar | Vector:
@@ -149,15 +165,20 @@ def deduce(e: s.Expr, actual: Type, found: dict[str, object], wanted: frozenset[
                 deduce(e.arguments[0], actual.element, found, wanted)
                 if len(e.arguments) > 1:
                     deduce_number(e.arguments[1], actual.length, found, wanted)
+            elif isinstance(actual, Fragment | TensorMap):
+                deduce(e.arguments[0], actual.element, found, wanted)
+                extents = actual.box if isinstance(actual, TensorMap) else (actual.rows, actual.columns)
+                for written, extent in zip(e.arguments[1:], extents, strict=False):
+                    deduce_number(written, extent, found, wanted)
             elif isinstance(actual, Scalar | Array):
                 deduce(e.arguments[0], actual, found, wanted)
         case s.Subscript() if isinstance(actual, Array | Pointer) and actual.shape is not None:
-            extents = list(actual.shape)
+            rest = list(actual.shape)
             base: s.Expr = e
             while isinstance(base, s.Subscript):
                 for index in reversed(base.indices):
-                    if extents:
-                        deduce_number(index, extents.pop(), found, wanted)
+                    if rest:
+                        deduce_number(index, rest.pop(), found, wanted)
                 base = base.base
             deduce(base, actual.element, found, wanted)  # type: ignore[arg-type]
         case _:

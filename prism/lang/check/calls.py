@@ -17,16 +17,18 @@ from prism.lang.check.expressions import (
     construct_called,
     visible,
 )
+from prism.lang.check.fragments import check_place
 from prism.lang.check.intrinsics import check_intrinsic
 from prism.lang.check.vectors import make_vector, vector_load
-from prism.lang.diagnostics import Label
+from prism.lang.diagnostics import Label, Span
 from prism.lang.errors import calls as errors
 from prism.lang.errors import names as name_errors
 from prism.lang.errors import ownership
+from prism.lang.errors import tiles as tile_errors
 from prism.lang.errors import types as type_errors
 from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.perspective import Level, Perspective, meet
-from prism.lang.types import Array, Pointer, Scalar, Type, Vector
+from prism.lang.types import Array, Fragment, Pointer, Scalar, TensorMap, Type, Vector
 
 
 def check_call(env: Env, e: s.Call, target: Perspective, want: Type | None) -> tree.Expr:
@@ -34,6 +36,8 @@ def check_call(env: Env, e: s.Call, target: Perspective, want: Type | None) -> t
     construct = construct_called(e)
     if construct in (surface.id, surface.count):
         return check_id(env, e, target, counting=construct is surface.count)
+    if construct in (surface.row, surface.column):
+        return check_place(env, e)
     if not isinstance(e.function, s.Resolved):
         text = e.function.name if isinstance(e.function, s.Name) else "this"
         fail(type_errors.NotCallable(span=e.function.span, text=text))
@@ -177,8 +181,10 @@ def check_argument(env: Env, function: tree.Function, formal: tree.Symbol, actua
     """R14 CALL-SCALAR for numbers, R15 CALL-PTR for memory; arrays go by reference, at exactly the formal's perspective."""
     if isinstance(formal.type, Pointer):
         return check_pointer(env, function, formal, formal.type, actual)
-    if isinstance(formal.type, Array):
+    if isinstance(formal.type, Array | Fragment):
         return check_array(env, function, formal, actual)
+    if isinstance(formal.type, TensorMap):
+        return check_map(env, function, formal, actual)
     value = check_value(env, actual, formal.perspective, formal.type)
     if isinstance(formal.type, Vector) or isinstance(value.type, Vector):
         if value.type != formal.type:
@@ -250,9 +256,18 @@ def check_pointer(env: Env, function: tree.Function, formal: tree.Symbol, wanted
                 span=actual.span, name=function.name, parameter=formal.name, memory=symbol.name, labels=labels
             )
         )
+    swizzled(symbol, actual.span, tile_errors.SwizzlePointer)
     if not shifts(symbol):
         fail(errors.CallLambda(span=actual.span, actual=symbol.name, labels=(Label(symbol.span, "made here"),)))
     return tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=actual.span)
+
+
+def swizzled(symbol: tree.Symbol, span: Span, error: type[tile_errors.SwizzlePointer]) -> None:
+    """A pointer knows nothing of a swizzle: no swizzled tile decays to one."""
+    root = symbol.root()
+    if isinstance(root.type, Pointer) and root.type.swizzle:
+        label = Label(root.span, f"`{root.name}` is declared here")
+        fail(error(span=span, actual=symbol.name, swizzle=root.type.swizzle, labels=(label,)))
 
 
 def shifts(symbol: tree.Symbol) -> bool:
@@ -285,6 +300,15 @@ def shift(e: tree.Expr, param: tree.Symbol) -> bool:
 def mentions(e: tree.Expr, symbol: tree.Symbol) -> bool:
     """Whether an expression uses a symbol."""
     return (isinstance(e, tree.Var) and e.symbol is symbol) or any(mentions(part, symbol) for part in tree.operands(e))
+
+
+def check_map(env: Env, function: tree.Function, formal: tree.Symbol, actual: s.Expr) -> tree.Expr:
+    """A tensor map goes by reference, to a parameter of the same type."""
+    symbol = visible(env, actual.name, actual.span) if isinstance(actual, s.Name) else None
+    if symbol is None or symbol.type != formal.type:
+        mismatch(function.name, formal, actual, "an expression" if symbol is None else str(symbol.type))
+    assert symbol is not None
+    return tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=actual.span)
 
 
 def check_array(env: Env, function: tree.Function, formal: tree.Symbol, actual: s.Expr) -> tree.Expr:

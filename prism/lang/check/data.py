@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from prism.lang import surface, tree
 from prism.lang import syntax as s
 from prism.lang.check import annotation
 from prism.lang.check.env import Env, Step, blame, declared, evidence, fail, narrowed, why_here
 from prism.lang.check.expressions import check_index, visible
+from prism.lang.check.rings import in_flight, one_use
 from prism.lang.diagnostics import Span
 from prism.lang.errors import ownership
 from prism.lang.errors import perspective as rules
@@ -42,44 +45,57 @@ def check_split(env: Env, st: s.Split) -> tree.Stmt:
     """R3 SPLIT-SUM, R4 SPLIT-ALIGN, R5 SPLIT-BODY."""
     from prism.lang.check.statements import check_body
 
-    level = st.level.value if isinstance(st.level, s.Resolved) else None
-    if not isinstance(level, surface.LevelName):
-        fail(errors.NotAPerspective(span=st.level.span))
-    have = env.bound.entry(level.level)
-    if have is None or level.level == Level.GRID or not level.level <= env.code.level:
-        fail(rules.SplitLevel(span=st.level.span, level=level.name, bound=str(env.bound), labels=why_here(env)))
+    level, have = divided(env, st.level, "split")
     arms: list[tree.Arm] = []
     first = 0
     for case in st.arms:
-        if not (isinstance(case.size, s.Literal) and type(case.size.value) is int and case.size.value > 0):
-            fail(rules.SplitCase(span=case.size.span))
-        size = case.size.value * level.scale
-        align(env, case, level, first, size, have)
+        count = units(case.size)
+        size = count * level.scale
+        align(env, f"case {count}", case.size.span, level, first, size, have)
         unit = Perspective(level.level, size)
-        step = Step("arm", case.size.span, unit, f"case {case.size.value}")
+        step = Step("arm", case.size.span, unit, f"case {count}", first)
         arms.append(tree.Arm(first, size, check_body(env.enter(step, env.bound.narrow(unit)), case.body), case.span))
         first += size
-    if first > have:
-        last = st.arms[-1].size.span
-        fail(
-            rules.SplitSum(
-                span=last, level=str(level.level), needed=first, have=have, over=first - have, labels=why_here(env)
-            )
-        )
+    enough(env, level, first, have, st.arms[-1].size.span if st.arms else st.span, "cases")
     return tree.Split(level=level.level, code=env.code, arms=tuple(arms), span=st.span)
 
 
-def align(env: Env, case: s.Case, level: surface.LevelName, first: int, size: int, have: int) -> None:
-    """R4 SPLIT-ALIGN: a case starts at a multiple of its size, within the unit and, through the unit's base, absolutely."""
+def divided(env: Env, e: s.Expr, construct: str) -> tuple[surface.LevelName, int]:
+    """Return the level that a split, roles or one divides, and how many of its threads or blocks there are."""
+    level = e.value if isinstance(e, s.Resolved) else None
+    if not isinstance(level, surface.LevelName):
+        fail(errors.NotAPerspective(span=e.span, change="write a level without a size: `thread`, `warp` or `block`"))
+    have = env.bound.entry(level.level)
+    if have is None or level.level == Level.GRID or not level.level <= env.code.level:
+        facts = {"level": level.name, "bound": str(env.bound), "construct": construct}
+        fail(rules.SplitLevel(span=e.span, labels=why_here(env), **facts))  # type: ignore[arg-type]
+    return level, have
+
+
+def units(e: s.Expr) -> int:
+    """Return the number of units of an arm: a positive constant."""
+    if not (isinstance(e, s.Literal) and type(e.value) is int and e.value > 0):
+        fail(rules.SplitCase(span=e.span))
+    return e.value
+
+
+def enough(env: Env, level: surface.LevelName, needed: int, have: int, span: Span, arms: str) -> None:
+    """R3 SPLIT-SUM: together the arms need no more units than are guaranteed."""
+    if needed > have:
+        facts = {"level": str(level.level), "needed": needed, "have": have, "over": needed - have, "arms": arms}
+        fail(rules.SplitSum(span=span, labels=why_here(env), **facts))  # type: ignore[arg-type]
+
+
+def align(env: Env, arm: str, span: Span, level: surface.LevelName, first: int, size: int, have: int) -> None:
+    """R4 SPLIT-ALIGN: an arm starts at a multiple of its size, within the unit and, through the unit's base, absolutely."""
     if first % size != 0:
-        fail(
-            rules.SplitAlign(
-                span=case.size.span, size=size // level.scale, level=level.name, first=first // level.scale
-            )
-        )
+        facts = {"arm": arm, "size": size // level.scale, "level": level.name, "first": first // level.scale}
+        if not arm.startswith("case "):
+            facts["change"] = "name the larger roles first, or one more before it to fill the gap"
+        fail(rules.SplitAlign(span=span, **facts))  # type: ignore[arg-type]
     whole = env.bound.whole and env.code.level > level.level
     if not whole and env.code.level == level.level and have % size != 0 and first + size <= have:
-        fail(rules.SplitBase(span=case.size.span, size=size, level=str(level.level), base=have, labels=why_here(env)))
+        fail(rules.SplitBase(span=span, arm=arm, size=size, level=str(level.level), base=have, labels=why_here(env)))
 
 
 # -- partition and claim --------------------------------------------------------------------------------------------------
@@ -120,12 +136,21 @@ def check_partition(env: Env, st: s.Partition) -> tree.Stmt:
             )
         )
     view = make_view(env, source, unit, st.offset, races_of(st), ownership.PartitionOffset)
-    symbol = tree.Symbol(st.name, element_pointer(source), unit, st.name_span, view=view)
-    inner = env.enter(Step("partition", head(st.span), unit, f"partition({source.name}, {unit})")).bind(symbol)
+    symbol = tree.Symbol(st.name, view_pointer(source, st.offset), unit, st.name_span, view=view)
+    inner = env.enter(Step("partition", head(st.span), unit, f"partition({source.name}, {unit})"))
+    body = check_body(opened(inner, source, symbol), st.body)
+    one_use(env, symbol)
+    return tree.Partition(view=symbol, code=env.code, body=body, span=st.span)
+
+
+def opened(env: Env, source: tree.Symbol, symbol: tree.Symbol) -> Env:
+    """Return the environment of a scope's body: it has the new name, and R21 HIDE hides the old one."""
+    assert isinstance(source.type, Pointer)
     env.context.lives[symbol] = (*env.scope, env.context.scopes + 1)  # that of the body, checked next
-    if not source.type.const:
-        inner = inner.hide(source, symbol)
-    return tree.Partition(view=symbol, code=env.code, body=check_body(inner, st.body), span=st.span)
+    if source in env.context.flights:
+        env.context.flights.add(symbol)
+    env = env.bind(symbol)
+    return env if source.type.const else env.hide(source, symbol)
 
 
 def owners_present(env: Env, source: tree.Symbol) -> bool:
@@ -138,13 +163,16 @@ def memory(env: Env, e: s.Expr) -> tree.Symbol:
     """Return the symbol that a partition or claim names."""
     if not isinstance(e, s.Name):
         fail(errors.NotAValue(span=e.span, text="this", hint="name a pointer, a shared object or a view"))
-    return visible(env, e.name, e.span)
+    return visible(env, e.name, e.span, use="open")
 
 
-def element_pointer(source: tree.Symbol) -> Pointer:
-    """Return the type of a view: the source's elements, without its shape."""
-    assert isinstance(source.type, Pointer)
-    return Pointer(source.type.element, source.type.const, source.type.space)
+def view_pointer(source: tree.Symbol, offset: s.Expr | None) -> Pointer:
+    """Return the type of a view: the source's elements, and its shape where it names the whole of it, or of a ring's copy."""
+    type_ = source.type
+    assert isinstance(type_, Pointer)
+    if offset is not None:
+        return Pointer(type_.element, type_.const, type_.space)
+    return Pointer(type_.element, type_.const, type_.space, type_.shape, 0, type_.swizzle)
 
 
 def races_of(st: s.Partition) -> str:
@@ -211,7 +239,8 @@ def check_claim(env: Env, st: s.Claim) -> tree.Stmt:
     from prism.lang.check.statements import check_body
 
     source = memory(env, st.source)
-    unit = annotation.place(st.unit)
+    role = env.role(st.unit.name, st.unit.span) if isinstance(st.unit, s.Name) else None
+    unit = annotation.place(st.unit) if role is None else role.unit
     if not isinstance(source.type, Pointer):
         fail(
             ownership.ClaimSource(
@@ -241,10 +270,9 @@ def check_claim(env: Env, st: s.Claim) -> tree.Stmt:
             )
         )
     view = make_view(env, source, unit, st.offset, "check", ownership.ClaimOffset)
-    symbol = tree.Symbol(st.name, element_pointer(source), unit, st.name_span, view=view)
-    step = Step("claim", symbol.span, unit, f"claim({source.name}, {unit})")
-    inner = env.enter(step).bind(symbol)
-    env.context.lives[symbol] = (*env.scope, env.context.scopes + 1)  # that of the body, checked next
-    if not source.type.const:
-        inner = inner.hide(source, symbol)
-    return tree.Claim(view=symbol, code=env.code, body=check_body(inner, st.body), span=st.span)
+    view = replace(view, in_flight=in_flight(source, st))
+    symbol = tree.Symbol(st.name, view_pointer(source, st.offset), unit, st.name_span, view=view)
+    step = Step("claim", symbol.span, unit, f"claim({source.name}, {role.name if role is not None else unit})")
+    body = check_body(opened(env.enter(step), source, symbol), st.body)
+    one_use(env, symbol)
+    return tree.Claim(view=symbol, code=env.code, body=body, span=st.span)

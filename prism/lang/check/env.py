@@ -9,7 +9,8 @@ from typing import NoReturn
 from prism.lang import surface, tree
 from prism.lang.diagnostics import CompileError, Error, Label, Span
 from prism.lang.errors import names as name_errors
-from prism.lang.perspective import THREAD, Bound, Perspective
+from prism.lang.errors import perspective as rules
+from prism.lang.perspective import THREAD, Bound, Level, Perspective
 from prism.lang.types import Pointer, Type
 
 
@@ -23,13 +24,35 @@ class Poison:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Role:
+    """What `a, b = roles(...)` names: units `first .. first + size - 1` of `level` inside the current unit of `code`."""
+
+    name: str
+    span: Span
+    level: Level
+    first: int
+    size: int
+    code: Perspective
+    have: int
+
+    @property
+    def unit(self) -> Perspective:
+        """What the role's code speaks for."""
+        return Perspective(self.level, self.size)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Step:
-    """One change of perspective on the way in: `kind` is group, arm, partition, claim or loop."""
+    """One change of perspective on the way in: `kind` is group, arm, partition, claim, async, batch or loop.
+
+    `first`: where an arm's units start among those of the code outside it.
+    """
 
     kind: str
     span: Span
     unit: Perspective
     text: str
+    first: int = 0
 
 
 @dataclass(eq=False, slots=True)
@@ -45,9 +68,17 @@ class Context:
     result_perspective: Perspective | None = None
     result_declared: bool = False
     bound_span: Span | None = None
+    entry: Perspective | None = None
     silent: bool = False
     lives: dict[tree.Symbol, tuple[int, ...]] = field(default_factory=dict)
     scopes: int = 0
+    flights: set[tree.Symbol] = field(default_factory=set)
+    """Names of what asynchronous copies write meanwhile: those that `async_` opened, and views of them."""
+    loads: dict[tree.Symbol, Span] = field(default_factory=dict)
+    uses: dict[tree.Symbol, Span] = field(default_factory=dict)
+    """Copies of rings (the views that opened them) that bulk or tensor loads fill, and those that something else uses."""
+    writers: dict[tree.Symbol, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    """Which thread of the owner's threads copies to a name on the owner's behalf."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +87,7 @@ class Env:
 
     context: Context
     bound: Bound
-    names: Mapping[str, tree.Symbol | Poison]
+    names: Mapping[str, tree.Symbol | Poison | Role]
     hidden: Mapping[tree.Symbol, tree.Symbol]
     path: tuple[Step, ...] = ()
     scope: tuple[int, ...] = ()
@@ -69,6 +100,10 @@ class Env:
     def bind(self, symbol: tree.Symbol) -> Env:
         """Return the environment with one more name."""
         return replace(self, names={**self.names, symbol.name: symbol})
+
+    def bind_role(self, role: Role) -> Env:
+        """Return the environment with one more name of a role."""
+        return replace(self, names={**self.names, role.name: role})
 
     def poison(self, name: str) -> Env:
         """Return the environment in which uses of `name` are silently wrong."""
@@ -94,7 +129,20 @@ class Env:
             fail(name_errors.OutOfScope(span=span, name=name))
         if isinstance(symbol, Poison):
             raise Poisoned
+        if isinstance(symbol, Role):
+            fail(rules.RoleValue(span=span, name=name, labels=(Label(symbol.span, "named here"),)))
         return symbol
+
+    def role(self, name: str, span: Span) -> Role:
+        """Return the role that a name stands for."""
+        role = self.names.get(name)
+        if isinstance(role, Role):
+            return role
+        if role is None:
+            fail(rules.NotARole(span=span, name=name, found="not in scope"))
+        symbol = self.lookup(name, span)
+        labels = (Label(symbol.span, f"`{name}` is declared here"),)
+        fail(rules.NotARole(span=span, name=name, found=f"a {symbol.type}", labels=labels))
 
 
 def fail(error: Error) -> NoReturn:
@@ -144,6 +192,8 @@ def described(e: tree.Expr) -> str:
             return f"`{e.symbol.name}`"
         case tree.Item() | tree.Element():
             return f"`{e.symbol.name}[...]`"
+        case tree.Place():
+            return f"`{'column' if e.axis else 'row'}({e.symbol.name}, ...)`"
         case tree.Id():
             return "`id()`"
         case tree.Call():

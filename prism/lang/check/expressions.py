@@ -10,13 +10,28 @@ from prism.lang import syntax as s
 from prism.lang.check.conversion import both_integers, common_type, convert, fit, holds
 from prism.lang.check.env import Env, blame, changing, declared, described, evidence, fail, why_here
 from prism.lang.check.purity import touches_memory
+from prism.lang.check.rings import check_opened
 from prism.lang.diagnostics import Label, Span, source_text
 from prism.lang.errors import calls as call_errors
-from prism.lang.errors import ownership
+from prism.lang.errors import ownership, tiles
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import types as errors
 from prism.lang.perspective import GRID, THREAD, Perspective, meet
-from prism.lang.types import BOOL, FLOAT32, INT32, INT64, UINT64, Array, Mailbox, Pointer, Scalar, Type, Vector
+from prism.lang.types import (
+    BOOL,
+    FLOAT32,
+    INT32,
+    INT64,
+    UINT64,
+    Array,
+    Fragment,
+    Mailbox,
+    Pointer,
+    Scalar,
+    TensorMap,
+    Type,
+    Vector,
+)
 
 COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 
@@ -59,7 +74,9 @@ def check_expression(env: Env, e: s.Expr, target: Perspective, want: Type | None
 def check_value(env: Env, e: s.Expr, target: Perspective, want: Type | None = None) -> tree.Expr:
     """Return a typed expression that is a number or vector: not a whole array, pointer or nothing."""
     value = check_expression(env, e, target, want)
-    if isinstance(value.type, Array | Pointer):
+    if isinstance(value.type, TensorMap):
+        fail(tiles.MapUse(span=e.span, name=value.symbol.name if isinstance(value, tree.Var) else "this"))
+    if isinstance(value.type, Array | Fragment | Pointer):
         name = value.symbol.name if isinstance(value, tree.Var) else "this"
         fail(errors.WholeArray(span=e.span, name=name, type=str(value.type), use="used"))
     if not isinstance(value.type, Scalar | Vector):
@@ -135,8 +152,11 @@ def check_name(env: Env, e: s.Name) -> tree.Expr:
     return tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=e.span)
 
 
-def visible(env: Env, name: str, span: Span) -> tree.Symbol:
-    """Return the symbol of a name that may be used here (R21, R23)."""
+def visible(env: Env, name: str, span: Span, use: str = "") -> tree.Symbol:
+    """Return the symbol of a name that may be used here (R21, R23), and so (R24).
+
+    `use`: `open` for the source of a scope, `copy` for the destination of an asynchronous copy, `load` for that of a load.
+    """
     symbol = env.lookup(name, span)
     labels: list[Label] = []
     now = symbol
@@ -145,6 +165,7 @@ def visible(env: Env, name: str, span: Span) -> tree.Symbol:
         now = view
     if now is not symbol:
         fail(ownership.Hidden(span=span, name=name, view=now.name, labels=tuple(labels)))
+    check_opened(env, symbol, span, use)
     if symbol.view is not None:
         check_claimed(env, symbol, span)
     return symbol
@@ -298,6 +319,7 @@ def collective(e: tree.Expr) -> tree.Expr | None:
 
 def check_subscript(env: Env, e: s.Subscript, target: Perspective) -> tree.Expr:
     """`a[i]` of a local array, of memory through a pointer or view (R19), of a vector."""
+    from prism.lang.check.fragments import fragment_item
     from prism.lang.check.vectors import is_vector_cast, vector_load
 
     if is_vector_cast(e.base):
@@ -309,6 +331,10 @@ def check_subscript(env: Env, e: s.Subscript, target: Perspective) -> tree.Expr:
             return item(env, symbol, indices, e, target)
         if isinstance(symbol.type, Pointer):
             return read_element(env, element(env, symbol, indices, e.span, target))
+        if isinstance(symbol.type, Fragment):
+            return fragment_item(env, symbol, indices, e.span)
+        if isinstance(symbol.type, TensorMap):
+            fail(tiles.MapUse(span=e.span, name=symbol.name, labels=(declared(symbol),)))
     value = check_expression(env, base, target)
     if isinstance(value.type, Vector) and len(indices) == 1:
         return component(env, value, indices[0], e.span, target)
@@ -366,7 +392,7 @@ def element(
     if len(indices) != wanted:
         fail(errors.Indices(span=span, name=symbol.name, wanted=wanted, given=len(indices)))
     typed = tuple(check_index(env, index, target) for index in indices)
-    if symbol.view is None and symbol.type.shape is not None:
+    if symbol.type.shape is not None:
         for index, extent in zip(typed, symbol.type.shape, strict=True):
             in_range(index, extent, symbol.name)
     perspective = symbol.perspective
@@ -422,10 +448,13 @@ def must_agree(env: Env, value: tree.Expr, needed: Perspective, construct: str) 
 def check_id(env: Env, e: s.Call, target: Perspective, *, counting: bool) -> tree.Expr:
     """R12 ID: `id()` counts the target's units, `id(unit)` and `count(unit)` the unit's; no broader than the code."""
     from prism.lang.check.annotation import place
+    from prism.lang.check.fragments import fragment_size
 
     if len(e.arguments) > 1 or e.keywords:
         usage = "`count()` or `count(unit)`" if counting else "`id()` or `id(unit)`"
         fail(errors.NotAValue(span=e.span, text="count" if counting else "id", hint=f"write {usage}"))
+    if counting and e.arguments and (part := fragment_size(env, e)) is not None:
+        return part
     unit = place(e.arguments[0]) if e.arguments else target
     if not unit <= env.code:
         fail(rules.IdBroader(span=e.span, unit=unit, code_perspective=env.code, labels=why_here(env)))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from prism.lang import syntax as s
 from prism.lang import tree
 from prism.lang.bind import binding_of
+from prism.lang.check.asynchronous import check_issue, copies_alone
 from prism.lang.check.conversion import coerce
 from prism.lang.check.env import Env, blame, declared, evidence, fail, narrowed, why_here
 from prism.lang.check.expressions import (
@@ -20,9 +21,19 @@ from prism.lang.check.expressions import (
     read_element,
     visible,
 )
+from prism.lang.check.rings import copy_of
+from prism.lang.check.tiles import (
+    fragment_operand,
+    map_operand,
+    origins,
+    same_elements,
+    scalar_of,
+    tensor_operand,
+    tile_operand,
+)
 from prism.lang.diagnostics import Span
+from prism.lang.errors import asynchronous, ownership
 from prism.lang.errors import calls as errors
-from prism.lang.errors import ownership
 from prism.lang.errors import types as type_errors
 from prism.lang.intrinsics.declaration import Intrinsic, Parameter
 from prism.lang.perspective import THREAD, Perspective, meet
@@ -43,10 +54,12 @@ def check_intrinsic(env: Env, e: s.Call, intrinsic: Intrinsic, target: Perspecti
                 labels=why_here(env),
             )
         )
+    check_issue(env, intrinsic, e.span)
     given = bind(e, intrinsic)
     statics = {p.name: static(intrinsic, p, given.get(p.name)) for p in intrinsic.parameters if p.kind == "static"}
     operands = [p for p in intrinsic.parameters if p.kind != "static" and (p.name in given or not p.optional)]
     typed = check_operands(env, intrinsic, operands, given, target, want)
+    same_elements(intrinsic, operands, typed)
     scalar = type_variable(intrinsic, operands, typed)
     if scalar is not None and not intrinsic.allows(scalar):
         fail(errors.IntrinsicType(span=e.span, name=intrinsic.name, allowed=intrinsic.allows_text, found=str(scalar)))
@@ -57,7 +70,8 @@ def check_intrinsic(env: Env, e: s.Call, intrinsic: Intrinsic, target: Perspecti
     )  # fmt: skip
     problem = intrinsic.problem(binding_of(found)) if intrinsic.problem is not None else ""
     if problem:
-        fail(errors.IntrinsicProblem(span=e.span, name=intrinsic.name, problem=problem))
+        labels = origins(arguments)
+        fail(errors.IntrinsicProblem(span=e.span, name=intrinsic.name, problem=problem, labels=labels))
     return found
 
 
@@ -125,6 +139,14 @@ def check_operands(
                 typed[p.name] = address(env, intrinsic, p, e, own)
             elif p.kind == "array":
                 typed[p.name] = whole_array(env, intrinsic, p, e)
+            elif p.kind == "tile":
+                typed[p.name] = tile_operand(env, intrinsic, p, e)
+            elif p.kind == "tensor":
+                typed[p.name] = tensor_operand(env, intrinsic, p, e)
+            elif p.kind == "map":
+                typed[p.name] = map_operand(env, intrinsic, p, e)
+            elif p.kind == "fragment":
+                typed[p.name] = fragment_operand(env, intrinsic, p, e)
             else:
                 hint: Type | None = (
                     p.type if isinstance(p.type, Scalar) else type_variable(intrinsic, operands, typed) or want
@@ -140,11 +162,9 @@ def type_variable(intrinsic: Intrinsic, operands: list[Parameter], typed: Mappin
         found = typed.get(p.name)
         if p.type != "T" or found is None:
             continue
-        kind: object = found.type
-        while isinstance(kind, Array | Vector | Mailbox):
-            kind = kind.element
-        if isinstance(kind, Scalar):
-            if p.kind in ("element", "array", "vector"):
+        kind = scalar_of(found)
+        if kind is not None:
+            if p.kind != "value":
                 return kind
             values.append(kind)
     return max(values, key=lambda t: (t.kind == "float", t.bits, t.kind == "uint"), default=None)
@@ -155,7 +175,7 @@ def address(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, target: Per
     base, indices = flatten(e) if isinstance(e, s.Subscript) else (e, ())
     if not isinstance(base, s.Name) or not indices:
         fail(errors.ElementArgument(span=e.span, parameter=p.name, name=intrinsic.name))
-    symbol = visible(env, base.name, base.span)
+    symbol = visible(env, base.name, base.span, "copy" if intrinsic.asynchronous and p.effect != "read" else "")
     if not isinstance(symbol.type, Pointer) or isinstance(symbol.type.element, Mailbox) != p.mailbox:
         kind = " that holds mailboxes" if p.mailbox else ""
         fail(errors.ElementArgument(span=e.span, parameter=p.name, name=intrinsic.name, kind=kind))
@@ -168,8 +188,20 @@ def address(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, target: Per
         fail(ownership.ConstWrite(span=e.span, name=symbol.name, type=str(symbol.type), labels=(declared(symbol),)))
     if env.code != THREAD:
         fail(ownership.StoreCode(span=e.span, name=symbol.name, code_perspective=env.code, labels=why_here(env)))
+    if intrinsic.asynchronous:
+        copies_alone(env, symbol, e.span)
+        return in_flight_destination(env, intrinsic, found)
     if not p.atomic and symbol.perspective != THREAD:
         fail(ownership.StoreView(span=e.span, name=symbol.name, place=symbol.perspective, labels=(declared(symbol),)))
+    return found
+
+
+def in_flight_destination(env: Env, intrinsic: Intrinsic, found: tree.Element) -> tree.Element:
+    """R24 ASYNC: a `cp.async` writes to what `async_` opened, or to a copy of a ring."""
+    symbol = found.symbol
+    if intrinsic.asynchronous == "cp_async" and symbol not in env.context.flights and copy_of(symbol) is None:
+        facts = {"function": intrinsic.name, "name": symbol.name}
+        fail(asynchronous.AsyncDestination(span=found.span, labels=(declared(symbol),), **facts))  # type: ignore[arg-type]
     return found
 
 

@@ -11,6 +11,7 @@ from prism.lang.diagnostics import Label, Span
 from prism.lang.errors import calls as errors
 from prism.lang.errors import ownership
 from prism.lang.errors import perspective as rules
+from prism.lang.errors.tiles import SwizzleRebind
 from prism.lang.perspective import THREAD, Perspective, meet
 from prism.lang.types import Mailbox, Pointer
 
@@ -92,7 +93,7 @@ def pointer_value(env: Env, e: s.Expr, target: tree.Symbol, wanted: Pointer) -> 
 
 def named_pointer(env: Env, e: s.Name, target: tree.Symbol, wanted: Pointer) -> tuple[tree.Expr, Scope]:
     """A pointer, a shared object or a view, by its name."""
-    from prism.lang.check.calls import shifts
+    from prism.lang.check.calls import shifts, swizzled
 
     symbol = visible(env, e.name, e.span)
     if not isinstance(symbol.type, Pointer):
@@ -103,6 +104,7 @@ def named_pointer(env: Env, e: s.Name, target: tree.Symbol, wanted: Pointer) -> 
         labels = (declared(symbol), Label(target.span, f"declared const @ {target.perspective}"))
         facts = {"name": target.name, "place": target.perspective, "memory": symbol.name}
         fail(ownership.LoadAlias(span=e.span, **facts, labels=labels))  # type: ignore[arg-type]
+    swizzled(symbol, e.span, SwizzleRebind)
     if not shifts(symbol):
         fail(errors.CallLambda(span=e.span, actual=symbol.name, labels=(Label(symbol.span, "made here"),)))
     value = tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=e.span)

@@ -9,6 +9,9 @@ from prism.lang import tree
 from prism.lang.perspective import THREAD
 from prism.lang.types import Pointer, Scalar, Type, Vector
 
+MEMORY = ("element", "tile", "tensor")
+"""Kinds of an intrinsic's operands that are memory."""
+
 
 def is_pure(parameters: tuple[tree.Symbol, ...], result: Type, body: tree.Body) -> bool:
     """Whether the body only computes: no memory, no unit's index, no collective, no change of perspective."""
@@ -21,7 +24,7 @@ def is_pure(parameters: tuple[tree.Symbol, ...], result: Type, body: tree.Body) 
 
 def pure_statement(statement: tree.Stmt) -> bool:
     """Whether a statement only computes."""
-    scopes = tree.Group | tree.Split | tree.Partition | tree.Claim | tree.SharedDeclare
+    scopes = tree.Group | tree.Split | tree.Partition | tree.Claim | tree.Async | tree.Batch | tree.SharedDeclare
     if isinstance(statement, scopes | tree.Unsafe | tree.Assert | tree.Print):
         return False
     if not all(pure_expression(e) for e in tree.expressions(statement)):
@@ -116,12 +119,12 @@ def effect_conflict(statement: tree.Stmt) -> tree.Expr | None:
 
 def reads_only(e: tree.Apply) -> bool:
     """Whether an intrinsic only reads memory."""
-    return not e.intrinsic.orders and all(p.effect == "read" for p in e.intrinsic.parameters if p.kind == "element")
+    return not e.intrinsic.orders and all(p.effect == "read" for p in e.intrinsic.parameters if p.kind in MEMORY)
 
 
 def pure_expression(e: tree.Expr) -> bool:
     """Whether an expression is a function of values."""
-    if isinstance(e, tree.Element | tree.Id | tree.Count):
+    if isinstance(e, tree.Element | tree.Id | tree.Count | tree.Place):
         return False
     if isinstance(e, tree.Call) and not e.function.pure:
         return False

@@ -13,7 +13,7 @@ from prism.lang.diagnostics import Span
 from prism.lang.errors import ownership
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import raw as errors
-from prism.lang.types import Mailbox, Pointer
+from prism.lang.types import Mailbox, Pointer, TensorMap
 
 _STRINGS = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.S)
 _WORDS = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
@@ -62,7 +62,11 @@ def named(env: Env, e: s.Expr | None) -> tuple[tree.Symbol, ...]:
 
 def may_be_written(symbol: tree.Symbol) -> bool:
     """Whether a name is not const."""
-    return not symbol.const and not (isinstance(symbol.type, Pointer) and symbol.type.const)
+    return (
+        not symbol.const
+        and not isinstance(symbol.type, TensorMap)
+        and not (isinstance(symbol.type, Pointer) and symbol.type.const)
+    )
 
 
 def writable(env: Env, symbol: tree.Symbol, span: Span, *, checked: bool) -> None:

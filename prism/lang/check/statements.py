@@ -5,6 +5,7 @@ from __future__ import annotations
 from prism.lang import syntax as s
 from prism.lang import tree
 from prism.lang.check import annotation, data
+from prism.lang.check.asynchronous import batched, check_async, check_batch
 from prism.lang.check.conversion import coerce
 from prism.lang.check.env import Env, Poisoned, Step, blame, changing, declared, evidence, fail, opaque, why_here
 from prism.lang.check.expressions import (
@@ -19,20 +20,23 @@ from prism.lang.check.expressions import (
     need_bool,
     visible,
 )
+from prism.lang.check.fragments import fill, fragment_item, placed
 from prism.lang.check.intrinsics import check_results, results_of
 from prism.lang.check.pointers import assign_pointer, declare_pointer, return_pointer
 from prism.lang.check.purity import effect_conflict
 from prism.lang.check.raw import check_unsafe
+from prism.lang.check.rings import check_ring
+from prism.lang.check.roles import check_enter, check_one, check_roles
 from prism.lang.check.speak import check_speech, speaks
 from prism.lang.check.vectors import is_vector_cast, vector_store
 from prism.lang.diagnostics import CompileError, Label, Span
 from prism.lang.errors import calls as call_errors
 from prism.lang.errors import names as name_errors
-from prism.lang.errors import ownership
+from prism.lang.errors import ownership, tiles
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import types as errors
-from prism.lang.perspective import BLOCK, THREAD, Perspective
-from prism.lang.types import BOOL, INT32, VOID, Array, Mailbox, Pointer, Scalar, Type, Vector
+from prism.lang.perspective import BLOCK, THREAD, Level, Perspective
+from prism.lang.types import BOOL, INT32, VOID, Array, Fragment, Mailbox, Pointer, Scalar, TensorMap, Type, Vector
 
 
 def check_body(env: Env, body: s.Body) -> tree.Body:
@@ -53,6 +57,9 @@ def check_body(env: Env, body: s.Body) -> tree.Body:
             continue
         if isinstance(statement, s.Declare):
             env = env.poison(statement.name)
+        if isinstance(statement, s.Roles):
+            for name in statement.names:
+                env = env.poison(name.name)
         check_rest(env, statement)
     return tuple(done)
 
@@ -60,7 +67,7 @@ def check_body(env: Env, body: s.Body) -> tree.Body:
 def check_rest(env: Env, statement: s.Stmt) -> None:
     """Report the errors inside a statement whose head failed, where the code's perspective is what it would have been."""
     match statement:
-        case s.Partition() | s.Claim():
+        case s.Partition() | s.Claim() | s.Async():
             step = Step("partition", statement.span, env.code, "this `with`")
             check_body(env.enter(step).poison(statement.name), statement.body)
         case s.If():
@@ -116,8 +123,16 @@ def check_statement(env: Env, st: s.Stmt) -> tuple[tuple[tree.Stmt, ...], Env]: 
             return (data.check_partition(env, st),), env
         case s.Claim():
             return (data.check_claim(env, st),), env
+        case s.Roles():
+            return (), check_roles(env, st)
+        case s.Enter():
+            return (check_enter(env, st),), env
+        case s.One():
+            return (check_one(env, st),), env
         case s.Async():
-            fail(errors.AsyncUnsupported(span=st.span))
+            return (check_async(env, st),), env
+        case s.Batch():
+            return (check_batch(env, st),), env
         case s.Unsafe():
             return (check_unsafe(env, st),), env
 
@@ -133,6 +148,8 @@ def check_declare(env: Env, st: s.Declare) -> tuple[tuple[tree.Stmt, ...], Env]:
         return check_shared(env, st, meaning, place)
     if isinstance(meaning.type, Mailbox):
         fail(errors.NotAType(span=st.annotation.span))
+    if isinstance(meaning.type, TensorMap):
+        fail(tiles.MapPlace(span=st.annotation.span, name=st.name, what="declared inside a function"))
     if not place <= env.code:
         fail(
             rules.DeclareBroader(
@@ -157,7 +174,10 @@ def check_declare(env: Env, st: s.Declare) -> tuple[tuple[tree.Stmt, ...], Env]:
         )
     if isinstance(meaning.type, Pointer):
         return declare_pointer(env, st, meaning, place)
-    symbol = tree.Symbol(st.name, meaning.type, place, st.name_span, const=meaning.const)
+    type_: Type = meaning.type
+    if isinstance(type_, Fragment):
+        type_ = placed(type_, st.name, place, st.annotation.span, st.place.span if st.place else st.span)
+    symbol = tree.Symbol(st.name, type_, place, st.name_span, const=meaning.const)
     value = initial(env, symbol, st)
     return (tree.Declare(symbol=symbol, value=value, span=st.span),), env.bind(symbol)
 
@@ -171,6 +191,8 @@ def initial(env: Env, symbol: tree.Symbol, st: s.Declare) -> tree.Expr | None:
         if not isinstance(zero, s.Literal) or zero.value != 0:
             fail(errors.WholeArray(span=st.value.span, name=st.name, type=str(symbol.type), use="assigned"))
         return zeros(env, symbol, symbol.type.element, zero)
+    if isinstance(symbol.type, Fragment):
+        return fill(symbol, st.value)
     if isinstance(symbol.type, Vector) and isinstance(st.value, s.Braces) and len(st.value.items) == 1:
         return zeros(env, symbol, symbol.type, st.value.items[0])
     value = check_value(env, st.value, symbol.perspective, symbol.type)
@@ -218,16 +240,22 @@ def varying_load(value: tree.Expr, needed: Perspective) -> tree.Element | None:
 def check_shared(
     env: Env, st: s.Declare, meaning: annotation.Annotation, place: Perspective
 ) -> tuple[tuple[tree.Stmt, ...], Env]:
-    """R25 SHARED-ALLOC."""
-    if env.code != BLOCK:
+    """R25 SHARED-ALLOC: in a block's code, or a cluster's: then the first extent is the number of its blocks."""
+    assert isinstance(meaning.type, Pointer)
+    if meaning.type.ring:
+        check_ring(env, st.name, st.span)
+    if env.code.level != Level.BLOCK:
         error = ownership.SharedInArm if innermost(env) == "arm" else ownership.SharedPlace
         fail(error(span=st.span, name=st.name, code_perspective=env.code, labels=why_here(env)))
-    if st.place is not None and place != BLOCK:
-        fail(ownership.SharedNotBlock(span=st.place.span, name=st.name, place=place))
+    if st.place is not None and place != env.code:
+        fail(ownership.SharedNotBlock(span=st.place.span, name=st.name, place=place, code_perspective=env.code))
     if st.value is not None:
         fail(ownership.SharedValue(span=st.value.span, name=st.name))
-    assert isinstance(meaning.type, Pointer)
-    symbol = tree.Symbol(st.name, meaning.type, BLOCK, st.name_span)
+    shape = meaning.type.shape
+    if env.code != BLOCK and shape is not None and shape[0] != env.code.size:
+        facts = {"name": st.name, "blocks": env.code.size, "first": shape[0]}
+        fail(tiles.ClusterExtent(span=st.annotation.span, **facts, labels=why_here(env)))  # type: ignore[arg-type]
+    symbol = tree.Symbol(st.name, meaning.type, env.code, st.name_span)
     env.context.lives[symbol] = env.scope
     align = max(meaning.align, meaning.type.element.bytes)
     return (tree.SharedDeclare(symbol=symbol, align=align, span=st.span),), env.bind(symbol)
@@ -251,6 +279,8 @@ def check_assign(env: Env, target: s.Expr, value: s.Expr, span: Span) -> tree.St
             return assign_pointer(env, symbol, target, value, span)
         if isinstance(symbol.type, Array):
             fail(errors.WholeArray(span=span, name=symbol.name, type=str(symbol.type), use="assigned"))
+        if isinstance(symbol.type, TensorMap):
+            fail(tiles.MapUse(span=target.span, name=symbol.name, labels=(declared(symbol),)))
         left: tree.Expr = tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=target.span)
         return assign_local(env, symbol, left, value, span)
     if isinstance(target, s.Attribute):
@@ -277,6 +307,8 @@ def assign_element(env: Env, target: s.Subscript, value: s.Expr, span: Span) -> 
         symbol = visible(env, base.name, base.span)
         if isinstance(symbol.type, Pointer):
             return assign_memory(env, symbol, indices, target, value, span)
+        if isinstance(symbol.type, Fragment):
+            return assign_local(env, symbol, fragment_item(env, symbol, indices, target.span), value, span)
         if isinstance(symbol.type, Array | Vector):
             left = check_expression(env, target, symbol.perspective)
             if not symbol.perspective <= left.perspective:
@@ -303,6 +335,9 @@ def assign_local(env: Env, symbol: tree.Symbol, left: tree.Expr, value: s.Expr, 
         )
     if symbol in env.context.loop_variables:
         fail(rules.LoopVariable(span=span, name=symbol.name, labels=(declared(symbol),)))
+    if isinstance(left, tree.Item) and isinstance(symbol.type, Fragment):
+        right = check_value(env, value, THREAD, left.type)
+        return tree.Assign(target=left, value=coerce(right, left.type, value.span), span=span)
     if not symbol.perspective <= env.code:
         fail(
             rules.WriteUp(
@@ -313,6 +348,8 @@ def assign_local(env: Env, symbol: tree.Symbol, left: tree.Expr, value: s.Expr, 
                 labels=(declared(symbol), *why_here(env)),
             )
         )
+    if isinstance(symbol.type, Fragment):
+        return tree.Assign(target=left, value=fill(symbol, value), span=span)
     right = check_value(env, value, symbol.perspective, left.type)
     fits(symbol, right)
     return tree.Assign(target=left, value=coerce(right, left.type, value.span), span=span)
@@ -350,7 +387,7 @@ def check_evaluate(env: Env, st: s.Evaluate) -> tuple[tree.Stmt, ...]:
     if not isinstance(value, tree.Call | tree.Apply):
         hint = "assign it, or remove the line"
         fail(errors.NotAValue(span=st.span, text="this expression", hint=hint))
-    return (tree.Evaluate(value=value, span=st.span),)
+    return (batched(env, tree.Evaluate(value=value, span=st.span)),)
 
 
 # -- control flow ---------------------------------------------------------------------------------------------------------

@@ -9,10 +9,10 @@ from typing import assert_never
 
 from prism.lang.bind import binding_of, operands_of
 from prism.lang.emit.names import is_copy, literal, type_cuda
-from prism.lang.emit.pieces import BYTE, OF_BLOCK, PLACE
+from prism.lang.intrinsics.asynchronous import map_text, rank_text
 from prism.lang.perspective import Level, Perspective
 from prism.lang.plan import Layout
-from prism.lang.tiles import SWIZZLE, offset_text, start_text
+from prism.lang.tiles import offset_text, start_text
 from prism.lang.tree import (
     Apply,
     Binary,
@@ -215,7 +215,7 @@ def place_of(scope: Scope, symbol: Symbol, indices: tuple[str, ...]) -> str:
     name, shape = scope.names[root], shape_of(root)
     tile = tile_of(root)
     if tile is not None and tile.swizzle:
-        return f"*{_byte(scope, name, offset_text(tile, *at))}"
+        return f"*{_byte(name, offset_text(tile, *at))}"
     if blocks_of(root) > 1:
         name, shape, at = _of_block(scope, root, at[0]), shape[1:], at[1:]
     return f"{name}[{_flat(shape, at)}]"
@@ -238,7 +238,7 @@ def tile_start(scope: Scope, e: Expr) -> str:
     tile = tile_of(root)
     if tile is None or not tile.swizzle:
         return address(scope, e.symbol, tuple(expression(scope, i) for i in e.indices))
-    return _byte(scope, scope.names[root], start_text(tile, *at))
+    return _byte(scope.names[root], start_text(tile, *at))
 
 
 def resolved(scope: Scope, symbol: Symbol, indices: tuple[str, ...]) -> tuple[Symbol, tuple[str, ...]]:
@@ -281,26 +281,21 @@ def _flat(shape: tuple[int, ...], at: tuple[str, ...]) -> str:
     return flat
 
 
-def _byte(scope: Scope, name: str, offset: str) -> str:
+def _byte(name: str, offset: str) -> str:
     """Return the address so many bytes after a tile's first."""
-    if offset == "0":
-        return name
-    pieces = (SWIZZLE, BYTE) if "px_swizzle<" in offset else (BYTE,)
-    scope.pieces.update((piece.strip("\n"), None) for piece in pieces)
-    return f"px_byte({name}, {offset})"
+    return name if offset == "0" else f"px_byte({name}, {offset})"
 
 
 def _of_block(scope: Scope, root: Symbol, block: str) -> str:
     """Return the address of the part of an object that a block of the cluster has."""
-    scope.pieces[OF_BLOCK.strip("\n")] = None
     size = root.perspective.size
-    return f"px_of_block{'' if size == scope.cluster else f'<{size}u>'}({scope.names[root]}, {block})"
+    first = "" if size == scope.cluster else f"{rank_text()} / {size} * {size} + "
+    return map_text(scope.names[root], first + (tight(block) if first else block))
 
 
 def place(scope: Scope, e: Place) -> str:
     """The row or the column of an element of this thread's part of a fragment."""
     assert isinstance(e.symbol.type, Fragment)
-    scope.pieces[PLACE.strip("\n")] = None
     thread = f"threadIdx.x % {e.symbol.type.threads}u"
     return f"px_{'column' if e.axis else 'row'}({thread}, {expression(scope, e.index)})"
 
@@ -373,9 +368,12 @@ def apply(scope: Scope, e: Apply) -> str:
         texts += operand(scope, parameter.kind, argument)
     if e.intrinsic.preamble is not None:
         collect(scope.pieces, e.intrinsic.preamble(binding))
+    more: dict[str, object] = {}
     if e in scope.completes:
-        return e.intrinsic.cuda(binding, *texts, barrier=scope.completes[e])
-    return e.intrinsic.cuda(binding, *texts)
+        more["barrier"] = scope.completes[e]
+    if e.intrinsic.name == "set_registers" and scope.registers is not None:
+        more["launched"] = scope.registers
+    return e.intrinsic.cuda(binding, *texts, **more)
 
 
 def operand(scope: Scope, kind: str, e: Expr) -> list[str]:

@@ -48,7 +48,8 @@ def _merge(
         return
     arrive, sizes = arrives[0], [op.bytes for op in expects if op.bytes is not None]
     first, last = body.index(expects[0].at), body.index(arrive.at)
-    plain = (arrive.every, arrive.delay, arrive.copies) == (1, 0, False)
+    plain = (arrive.every, arrive.delay, arrive.copies, barrier.blocks) == (1, 0, False, 0)
+    plain = plain and not any(op.path for op in (*expects, arrive))
     if not plain or len(sizes) < len(expects) or not all(map(_loads, body[first : last + 1])):
         return
     for op in expects:

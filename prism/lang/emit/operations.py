@@ -6,29 +6,29 @@ from typing import assert_never
 
 from prism.lang.bind import operands_of
 from prism.lang.diagnostics import InternalError
-from prism.lang.emit import pieces
-from prism.lang.emit.context import Context
-from prism.lang.emit.expressions import expression, tight
+from prism.lang.emit.context import INDENT, Context
+from prism.lang.emit.expressions import expression, remainder, tight
 from prism.lang.emit.merge import ArriveExpect, Step
 from prism.lang.emit.names import comment
-from prism.lang.emit.rings import advance
-from prism.lang.perspective import WARP, Level
+from prism.lang.emit.rings import Rings, advance, arrive_late
+from prism.lang.intrinsics import asynchronous
+from prism.lang.perspective import WARP, Level, Perspective
 from prism.lang.plan import (
     Access,
     Advance,
     Arrive,
     Barrier,
     Commit,
-    Cycle,
     Expect,
     Op,
+    Path,
     ProxyFence,
     Wait,
     WaitGroup,
     WgmmaFence,
 )
 from prism.lang.tree import Element, Expr, Var
-from prism.lang.types import Fragment, Pointer
+from prism.lang.types import Pointer
 
 
 def step(context: Context, s: Step) -> list[str]:
@@ -36,72 +36,94 @@ def step(context: Context, s: Step) -> list[str]:
     if isinstance(s, Barrier):
         round_ = ", round the loop" if s.loop else ""
         return [f"{_barrier(context, s)}{context.remark(_pair(s.first, s.second) + round_)}"]
-    if isinstance(s, ArriveExpect):
-        _helpers(context, pieces.ARRIVE_EXPECT)
-        return [f"px_arrive_expect({context.rings.at(s.barrier)}, {s.bytes}u);{_fills(context, s.barrier.cycle)}"]
-    return operation(context, s)
+    test = where(context, s.path)
+    if test is None:
+        return []
+    first, *more = operation(context, s)
+    note = context.remark(why(s))
+    if not test:
+        return [first + note, *more]
+    return [f"if ({test}) {{{note}", *(f"{INDENT}{line}" for line in (first, *more)), "}"]
 
 
-def operation(context: Context, op: Op) -> list[str]:  # noqa: C901
+def where(context: Context, path: Path) -> str | None:
+    """Return the test for the threads that a path admits: empty where all here do, None where none does."""
+    index, tests = "threadIdx.x", []
+    for part in path:
+        if isinstance(part, Perspective):
+            index = remainder(index, part.size) if part.level == Level.THREAD else index
+            continue
+        _, first, size = part
+        known = context.role if index == "threadIdx.x" else None
+        if known is not None and (known[1] <= first or first + size <= known[0]):
+            return None
+        if known is None or not (first <= known[0] and known[1] <= first + size):
+            tests += [f"{tight(index)} >= {first}u"] if first else []
+            tests.append(f"{tight(index)} < {first + size}u")
+        index = f"{tight(index)} - {first}u" if first else index
+    return " && ".join(tests)
+
+
+def operation(context: Context, op: Op | ArriveExpect) -> list[str]:
     """Return the lines of an operation."""
+    rings = context.rings
     match op:
         case Wait():
-            _helpers(context, pieces.WAIT)
-            cycle = op.barrier.cycle
-            call = f"px_wait({context.rings.at(op.barrier)}, {context.rings.phase(cycle, op.lap)});"
-            return [call + context.remark(_pair(op.first, op.second))]
+            parity = rings.phase(op.barrier.cycle, op.lap)
+            return [asynchronous.mbarrier_wait(rings.at(op.barrier), parity, cluster=bool(op.barrier.blocks))]
         case Arrive():
-            return arrive(context, op)
+            return arrive(rings, op)
         case Expect():
-            _helpers(context, pieces.EXPECT)
-            call = f"px_expect({context.rings.at(op.barrier)}, {_bytes(context, op)});"
-            return [call + _fills(context, op.barrier.cycle)]
+            return [asynchronous.mbarrier_expect(rings.at(op.barrier), _bytes(context, op))]
+        case ArriveExpect():
+            return [f"px_arrive_expect({rings.at(op.barrier)}, {op.bytes}u);"]
         case Advance():
-            first, *more = advance(context.rings, op.cycle)
-            return [first + context.remark(f"the next round of {_rings(op.cycle)}"), *more]
+            return [advance(rings, op.cycle)]
         case ProxyFence():
-            _helpers(context, pieces.PROXY_FENCE)
-            return ["px_proxy_fence();" + context.remark(_pair(op.first, op.second))]
+            return [asynchronous.proxy_fence()]
         case Commit():
-            _helpers(context, pieces.COMMITS[op.kind])
-            return [f"px_commit_{op.kind}();"]
+            return [_COMMITS[op.kind]()]
         case WaitGroup():
-            kind = "bulk_read" if op.kind == "bulk" and op.read else op.kind
-            _helpers(context, pieces.WAITS[kind])
-            call = f"px_pending_{kind}<{op.pending}>();" + context.remark(_pair(op.first, op.second))
-            return [call, *(hold(context) if op.kind == "wgmma" else [])]
+            return wait_group(context, op)
         case WgmmaFence():
-            _helpers(context, pieces.WGMMA_FENCE)
-            return [*hold(context), "px_wgmma_fence();"]
+            return [*keep(context), asynchronous.wgmma_fence()]
         case _:
             assert_never(op)
 
 
-def arrive(context: Context, op: Arrive) -> list[str]:
-    """An arrival: of each thread, of one a warp, or when the thread's copies have come in."""
-    every = pieces.ARRIVE_WARP if op.every == WARP else pieces.ARRIVE
-    _helpers(context, *((pieces.ARRIVE_COPIES,) if op.copies else (pieces.ARRIVE, every)))
-    name = "px_arrive_copies" if op.copies else "px_arrive_warp" if op.every == WARP else "px_arrive"
-    call = f"{name}({context.rings.at(op.barrier, op.delay)});"
-    late = f", {op.delay} visit{'s' * (op.delay > 1)} later" if op.delay else ""
-    note = context.remark(f"{op.barrier.name}{late}")
-    if op.delay:
-        return [f"if ({context.rings.slot(op.barrier.cycle, op.delay)} >= 0) {call}{note}"]
-    return [call + note]
+_COMMITS = {
+    "cp_async": asynchronous.cp_async_commit,
+    "bulk": asynchronous.bulk_commit,
+    "wgmma": asynchronous.wgmma_commit,
+}
 
 
-def hold(context: Context) -> list[str]:
+def wait_group(context: Context, op: WaitGroup) -> list[str]:
+    """A wait for groups; accumulators are the program's again only behind it."""
+    match op.kind:
+        case "cp_async":
+            return [asynchronous.cp_async_wait(op.pending)]
+        case "bulk":
+            return [asynchronous.bulk_wait(op.pending, op.read)]
+        case _:
+            return [asynchronous.wgmma_wait(op.pending), *keep(context)]
+
+
+def arrive(rings: Rings, op: Arrive) -> list[str]:
+    """An arrival: of each thread, of one a warp, or when the thread's copies have come in; here, or in other blocks too."""
+    at, warp = rings.at(op.barrier, late=op.delay > 0), "_warp" if op.every == WARP else ""
+    if op.copies:
+        call = asynchronous.mbarrier_arrive_copies(at)
+    elif op.barrier.blocks:
+        call = f"px_arrive_blocks{warp}<{op.barrier.blocks:#x}u>({at});"
+    else:
+        call = f"px_arrive_warp({at});" if warp else asynchronous.mbarrier_arrive(at)
+    return arrive_late(rings, op, call) if op.delay else [call]
+
+
+def keep(context: Context) -> list[str]:
     """Return the lines that keep the compiler from moving accesses to accumulators over what follows or came before."""
-    lines = []
-    for symbol in context.fragments:
-        assert isinstance(symbol.type, Fragment)
-        _helpers(context, pieces.HOLD[symbol.type.element.kind])
-        lines.append(f"px_hold({context.scope.names[symbol]});")
-    return lines
-
-
-def _helpers(context: Context, *texts: str) -> None:
-    context.scope.pieces.update((text.strip("\n"), None) for text in texts)
+    return [asynchronous.keep(context.scope.names[symbol]) for symbol in context.fragments]
 
 
 def _bytes(context: Context, op: Expect) -> str:
@@ -131,12 +153,25 @@ def _access(access: Access) -> str:
     return f"{access.kind} {comment(access.text)} (line {access.span.line})"
 
 
-def _rings(cycle: Cycle) -> str:
-    return ", ".join(ring.name for ring in cycle.rings)
+def why(op: Op | ArriveExpect) -> str:
+    """Say which accesses force an operation, or what it tells others."""
+    match op:
+        case Wait() | ProxyFence() | WaitGroup():
+            return _pair(op.first, op.second)
+        case Arrive():
+            late = f", {op.delay} round{'s' * (op.delay > 1)} late" if op.delay and not op.drain else ""
+            return f"{op.barrier.name}{late}{', of the rounds left' if op.drain else ''}"
+        case Expect() | ArriveExpect():
+            return f"{op.barrier.name}: bytes to come"
+        case Advance():
+            return f"the next round of {', '.join(ring.name for ring in op.cycle.rings)}"
+        case Commit() | WgmmaFence():
+            return "the wgmmas" if isinstance(op, WgmmaFence) else f"a group of {_KINDS[op.kind]}"
+        case _:
+            assert_never(op)
 
 
-def _fills(context: Context, cycle: Cycle) -> str:
-    return context.remark(f"loads into {_rings(cycle)}")
+_KINDS = {"cp_async": "copies", "bulk": "stores", "wgmma": "wgmmas"}
 
 
 # -- barriers ---------------------------------------------------------------------------------------------------------
@@ -150,8 +185,7 @@ def _barrier(context: Context, b: Barrier) -> str:
         case "block":
             return "__syncthreads();"
         case "cluster":
-            _helpers(context, pieces.CLUSTER)
-            return "px_sync_cluster();"
+            return asynchronous.cluster_barrier()
         case "warp" if size % WARP == 0 or b.unit.level != Level.THREAD:
             return "__syncwarp();"
         case "warp":

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from prism.lang.emit.expressions import Position, Scope, collect, uses_vectors
+from prism.lang.budget import launched_registers, most_threads
+from prism.lang.diagnostics import InternalError
+from prism.lang.emit.context import Context
+from prism.lang.emit.expressions import Position, Scope, blocks_of, collect, uses_vectors
 from prism.lang.emit.halves import short_pieces
-from prism.lang.emit.names import comment, declarator, element_cuda, symbol_names, type_cuda
-from prism.lang.emit.statements import Context, body, indented
+from prism.lang.emit.merge import merged
+from prism.lang.emit.names import comment, declarator, registers, symbol_names, type_cuda
+from prism.lang.emit.pieces import TENSOR_MAP, helpers
+from prism.lang.emit.rings import arrays, counters, initialise, rings_of
+from prism.lang.emit.statements import accumulates, body, indented
 from prism.lang.flow import pointer_change
+from prism.lang.intrinsics.asynchronous import cluster_barrier
 from prism.lang.intrinsics.memory import VECTOR
 from prism.lang.perspective import THREAD
 from prism.lang.place import alignment, calls, statements, subexpressions
 from prism.lang.plan import Program
+from prism.lang.roles import specialise
 from prism.lang.tree import (
     Assert,
     Body,
@@ -26,16 +33,17 @@ from prism.lang.tree import (
     Group,
     Id,
     Print,
+    Return,
     SharedDeclare,
+    Specialise,
     Split,
     Stmt,
     Symbol,
     expressions,
 )
-from prism.lang.types import Array, Pointer, Type
+from prism.lang.types import Pointer, TensorMap, Type
 
 HARDWARE_BARRIERS = 16
-MOST_THREADS = 1024
 BASE_ALIGNMENT = 128
 POSITION = ("const unsigned int px_t", "const unsigned int px_b", "const unsigned int px_s")
 
@@ -52,6 +60,7 @@ class Emitted:
 
 def emit(program: Program, *, comments: bool = True) -> Emitted:
     """Return a program as stand-alone CUDA C++: no includes, one `extern "C"` kernel, the same text every time."""
+    program = specialise(program)
     entry = program.entry
     named = allocate_named(program)
     positioned = frozenset(f for f in program.functions if needs_position(f))
@@ -59,18 +68,22 @@ def emit(program: Program, *, comments: bool = True) -> Emitted:
     pieces: dict[str, None] = {}
     if any(uses_vectors(s.type) for f in program.functions for s in _symbols(f)):
         collect(pieces, VECTOR)
+    if any(isinstance(p.type, TensorMap) for f in program.functions for p in f.parameters):
+        collect(pieces, TENSOR_MAP)
     functions: list[str] = []
     for f in program.functions:
         scope = Scope(symbol_names(f, taken), (_position(f),), program.layouts[f], _frame(f), positioned, pieces)
-        context = Context(scope, program.plans[f].before(), named, comments, itertools.count(1), f.name)
-        head = _head(f, scope, comments)
-        functions.append("\n".join([*head, *indented([*_known_size(f), *body(context, f.body)]), "}"]))
+        context = _context(program, f, scope, named, comments)
+        head, start = _head(f, scope, comments), _start(f, context)
+        end = context.last if f.body and not isinstance(f.body[-1], Return) else ()
+        functions.append("\n".join([*head, *indented([*start, *body(context, f.body), *end]), "}"]))
     shared = program.layouts[entry].bytes
     if shared:
         align = max(BASE_ALIGNMENT, alignment(entry))
         functions.insert(0, f"extern __shared__ __align__({align}) unsigned char px_shared[];")
     parameters = tuple((p.name, p.type) for p in entry.parameters)
-    pieces = {**dict.fromkeys(short_pieces("".join([*pieces, *functions]))), **pieces}
+    before = [*short_pieces("".join([*pieces, *functions])), *helpers("\n".join([*pieces, *functions]))]
+    pieces = {**dict.fromkeys(before), **pieces}
     return Emitted("\n\n".join([*pieces, *functions]) + "\n", entry.identifier, shared, parameters)
 
 
@@ -95,17 +108,51 @@ def allocate_named(program: Program) -> Mapping[int, int]:
     return bases
 
 
-def most_threads(entry: Function) -> int:
-    """Return how many threads a block of the kernel has at most: by its launch bounds, else the hardware's limit."""
-    for text in entry.attributes:
-        if found := re.search(r"__launch_bounds__\(\s*(\d+)", text):
-            return int(found[1])
-    return MOST_THREADS
+def _context(program: Program, function: Function, scope: Scope, named: Mapping[int, int], comments: bool) -> Context:
+    """Return what rendering a function's body needs."""
+    plan, entry = program.plans[function], program.entry
+    if function is not entry and plan.cycles:
+        raise InternalError(f"`{function.name}` has rings: only kernels can")
+    rings = rings_of(plan, program.layouts[function], scope.names.values())
+    scope = replace(
+        scope,
+        completes={copy: rings.at(barrier) for copy, barrier in plan.completes.items()},
+        cluster=entry.bound.block or 1,
+        registers=launched_registers(entry),
+    )
+    before, after = merged(plan, function.body)
+    last: tuple[str, ...] = ()
+    if function is entry and (reaches_blocks(function) or any(barrier.blocks for barrier in plan.mbarriers)):
+        last = (cluster_barrier() + ("  // no block reaches into this one any more" if comments else ""),)
+    return Context(
+        scope, before, after, rings, named, comments, itertools.count(1), function.name,
+        fragments=tuple(p for p in function.parameters if accumulates(p.type)), threads=most_threads(entry), last=last,
+    )  # fmt: skip
+
+
+def _start(function: Function, context: Context) -> list[str]:
+    """Return what a function does before its body: a kernel makes its mbarriers, and its threads meet."""
+    if function.kind != "global":
+        return []
+    rings, lines = context.rings, _known_size(function)
+    lines += [*arrays(rings), *initialise(rings)]
+    if context.last:
+        lines.append(cluster_barrier() + context.remark("the blocks of the cluster have begun"))
+    elif rings.barriers:
+        lines.append("__syncthreads();" + context.remark("the mbarriers are made"))
+    if not any(isinstance(s, Specialise) for s in statements(function.body)):
+        lines += counters(rings, function.body)
+    return lines
+
+
+def reaches_blocks(function: Function) -> bool:
+    """Whether blocks of a cluster have parts of one object: then none may begin late, or end early."""
+    return any(isinstance(s, SharedDeclare) and blocks_of(s.symbol) > 1 for s in statements(function.body))
 
 
 def _known_size(function: Function) -> list[str]:
     """Return the line that tells the compiler a kernel's number of threads, where its bounds leave only one."""
-    if function.kind != "global" or function.bound.thread != most_threads(function):
+    if function.bound.thread != most_threads(function):
         return []
     return [f"__builtin_assume(blockDim.x == {function.bound.thread}u);"]
 
@@ -174,9 +221,15 @@ def _repoints(function: Function) -> bool:
 
 
 def _parameter(function: Function, symbol: Symbol, name: str) -> str:
-    if isinstance(symbol.type, Array):
-        shape = "".join(f"[{n}]" for n in symbol.type.shape)
-        return f"{'const ' if symbol.const else ''}{element_cuda(symbol.type.element)} (&{name}){shape}"
+    if isinstance(symbol.type, TensorMap):
+        return (
+            f"const __grid_constant__ px_tensor_map {name}"
+            if function.kind == "global"
+            else f"const px_tensor_map& {name}"
+        )
+    if shape := registers(symbol.type):
+        extents = "".join(f"[{n}]" for n in shape)
+        return f"{'const ' if symbol.const else ''}{type_cuda(symbol.type)} (&{name}){extents}"
     aliased = any(symbol.name in names for names in function.may_alias)
     if isinstance(symbol.type, Pointer) and function.kind == "global" and not aliased and not _repoints(function):
         return f"{type_cuda(symbol.type)} __restrict__ {name}"

@@ -1,7 +1,8 @@
 """Rings in C++: a thread's counters of each cycle, the addresses of copies and mbarriers, and what a kernel does first.
 
 For each cycle a thread keeps `slot`, the copy of the present round, and `phase`, the parity of the rounds over the copies: no
-division. For arrivals of earlier rounds it also keeps the copy of so many rounds ago, below 0 while there was none.
+division. For an mbarrier at which it arrives some rounds late, it also keeps how many rounds it has not yet arrived for, and
+the copy of the first of these.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from prism.lang.emit.names import identifier, is_copy
-from prism.lang.emit.pieces import INIT, INIT_DONE
+from prism.lang.intrinsics.asynchronous import mbarrier_init, mbarrier_init_fence
 from prism.lang.place import statements
 from prism.lang.plan import Arrive, Cycle, Expect, Layout, Mbarrier, Plan, Wait
 from prism.lang.tree import Async, Body, Claim, Partition, Symbol
@@ -20,28 +21,26 @@ from prism.lang.types import Pointer
 
 @dataclass(frozen=True, slots=True)
 class Rings:
-    """What a function's rings are called in C++. `delays`: of each cycle, how many rounds late arrivals come."""
+    """What a function's rings are called in C++."""
 
     plan: Plan
     layout: Layout
     names: Mapping[Cycle, str] = field(default_factory=dict)
     barriers: Mapping[Mbarrier, str] = field(default_factory=dict)
-    delays: Mapping[Cycle, tuple[int, ...]] = field(default_factory=dict)
 
-    def slot(self, cycle: Cycle, delay: int = 0) -> str:
-        """Return the copy of the present round, or of an earlier one."""
-        if delay:
-            return f"{self.names[cycle]}_late{delay}"
+    def slot(self, cycle: Cycle) -> str:
+        """Return the copy of the present round."""
         return f"{self.names[cycle]}_slot" if cycle.copies > 1 else "0u"
 
     def phase(self, cycle: Cycle, lap: int) -> str:
         """Return the parity to wait for: of this lap's visit of the copy, or of the last."""
         return f"{self.names[cycle]}_phase{' ^ 1u' if lap else ''}"
 
-    def at(self, barrier: Mbarrier, delay: int = 0) -> str:
-        """Return the address of the mbarrier of a copy."""
-        slot = self.slot(barrier.cycle, delay)
-        return self.barriers[barrier] if slot == "0u" else f"{self.barriers[barrier]} + {slot}"
+    def at(self, barrier: Mbarrier, late: bool = False) -> str:
+        """Return the address of the mbarrier of the present round's copy, or of the first that was not arrived for."""
+        if barrier.cycle.copies == 1:
+            return self.barriers[barrier]
+        return f"{self.barriers[barrier]} + {f'{self.barriers[barrier]}_late' if late else self.slot(barrier.cycle)}"
 
     def cycle_of(self, ring: Symbol) -> Cycle:
         """Return the cycle that a ring belongs to."""
@@ -61,37 +60,48 @@ def rings_of(plan: Plan, layout: Layout, taken: Iterable[str] = ()) -> Rings:
     used = set(taken)
     names = {cycle: _name(cycle.name, used) for cycle in plan.cycles}
     barriers = {barrier: _name(barrier.name, used) for barrier in plan.mbarriers}
-    delays: dict[Cycle, tuple[int, ...]] = {}
-    for op in plan.operations:
-        if isinstance(op, Arrive) and op.delay:
-            cycle = op.barrier.cycle
-            delays[cycle] = tuple(sorted({*delays.get(cycle, ()), op.delay}))
-    return Rings(plan, layout, names, barriers, delays)
+    return Rings(plan, layout, names, barriers)
 
 
 def _name(name: str, used: set[str]) -> str:
     return f"px_{identifier(re.sub(r'[^A-Za-z0-9]+', '_', name).strip('_'), used)}"
 
 
-def counters(rings: Rings, cycles: Iterable[Cycle]) -> list[str]:
-    """Return the lines that declare a thread's counters, before its first round."""
+def counters(rings: Rings, body: Body) -> list[str]:
+    """Return the lines that declare the counters of the threads that run some statements, before the first round."""
+    found = set(statements(body))
+    views = (s.view.view for s in found if isinstance(s, Partition | Claim | Async) and is_copy(s.view))
+    here = [op for op in rings.plan.operations if isinstance(op, Wait | Arrive | Expect) and op.at in found]
+    counted = {rings.cycle_of(view.source) for view in views if view is not None} | {op.barrier.cycle for op in here}
+    late = {op.barrier for op in here if isinstance(op, Arrive) and op.delay}
     lines = []
-    for cycle in cycles:
+    for cycle in (cycle for cycle in rings.plan.cycles if cycle in counted):
         name = rings.names[cycle]
         slot = f"{name}_slot = 0u, " if cycle.copies > 1 else ""
         lines.append(f"unsigned int {slot}{name}_phase = 0u;")
-        late = ", ".join(f"{name}_late{delay} = -{delay}" for delay in rings.delays.get(cycle, ()))
-        lines += [f"int {late};"] if late else []
+    for barrier in (barrier for barrier in rings.barriers if barrier in late):
+        name = rings.barriers[barrier]
+        slot = f"{name}_late = 0u, " if barrier.cycle.copies > 1 else ""
+        lines.append(f"unsigned int {slot}{name}_left = 0u;")
     return lines
 
 
-def advance(rings: Rings, cycle: Cycle) -> list[str]:
-    """Return the lines that go on to a cycle's next round."""
+def advance(rings: Rings, cycle: Cycle) -> str:
+    """Return the line that goes on to a cycle's next round."""
     name, copies = rings.names[cycle], cycle.copies
-    late = [f"if (++{name}_late{delay} == {copies}) {name}_late{delay} = 0;" for delay in rings.delays.get(cycle, ())]
     if copies == 1:
-        return [f"{name}_phase ^= 1u;", *late]
-    return [f"if (++{name}_slot == {copies}u) {{ {name}_slot = 0u; {name}_phase ^= 1u; }}", *late]
+        return f"{name}_phase ^= 1u;"
+    return f"if (++{name}_slot == {copies}u) {{ {name}_slot = 0u; {name}_phase ^= 1u; }}"
+
+
+def arrive_late(rings: Rings, op: Arrive, call: str) -> list[str]:
+    """Return the lines that arrive for an earlier round, once there is one; or, behind the loop, for all that are left."""
+    name, copies = rings.barriers[op.barrier], op.barrier.cycle.copies
+    next_ = [f"if (++{name}_late == {copies}u) {name}_late = 0u;"] if copies > 1 else []
+    if op.drain:
+        return [f"for (; {name}_left; --{name}_left) {{", *(f"    {line}" for line in (call, *next_)), "}"]
+    lines = [*(f"    {line}" for line in (call, *next_))]
+    return [f"if ({name}_left == {op.delay}u) {{", *lines, f"}} else ++{name}_left;"]
 
 
 def arrays(rings: Rings) -> list[str]:
@@ -103,25 +113,18 @@ def arrays(rings: Rings) -> list[str]:
     return lines
 
 
-def initialise(rings: Rings, pieces: dict[str, None]) -> list[str]:
+def initialise(rings: Rings) -> list[str]:
     """Return the lines in which one thread makes the mbarriers, for all to see once they have met."""
     if not rings.barriers:
         return []
-    pieces.update((piece.strip("\n"), None) for piece in (INIT, INIT_DONE))
     lines = []
     for barrier, name in rings.barriers.items():
-        count, copies = barrier.count, barrier.cycle.copies
-        each = f"for (int px_k = 0; px_k < {copies}; ++px_k) px_init({name} + px_k, {count}u);"
-        lines += [f"px_init({name}, {count}u);"] if copies == 1 else ["#pragma unroll", each]
-    return ["if (threadIdx.x == 0u) {", *(f"    {line}" for line in lines), "    px_init_done();", "}"]
-
-
-def cycles_in(body: Body, rings: Rings) -> list[Cycle]:
-    """Return the cycles, in the plan's order, that some statements have to count: they name a copy, wait or arrive."""
-    found = set(statements(body))
-    views = (s.view.view for s in found if isinstance(s, Partition | Claim | Async) and is_copy(s.view))
-    needed = {rings.cycle_of(view.source) for view in views if view is not None}
-    needed |= {
-        op.barrier.cycle for op in rings.plan.operations if isinstance(op, Wait | Arrive | Expect) and op.at in found
-    }
-    return [cycle for cycle in rings.plan.cycles if cycle in needed]
+        count, copies = f"{barrier.count}u", barrier.cycle.copies
+        if barrier.per:
+            count = f"{count} * blockDim.x / {barrier.per}u" if barrier.per > 1 else f"{count} * blockDim.x"
+        if copies == 1:
+            lines.append(mbarrier_init(name, count))
+        else:
+            each = mbarrier_init(f"{name} + px_k", count)
+            lines += ["#pragma unroll", f"for (int px_k = 0; px_k < {copies}; ++px_k) {each}"]
+    return ["if (threadIdx.x == 0u) {", *(f"    {line}" for line in (*lines, mbarrier_init_fence())), "}"]

@@ -1,24 +1,27 @@
-"""Statements in C++: what scopes become, loops, barriers and the comments beside them."""
+"""Statements in C++: what scopes become, loops, and the comments beside them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import assert_never
 
-from prism.lang.diagnostics import Span, source_lines
-from prism.lang.emit.expressions import Position, Scope, expression, remainder, thread_in, tight
-from prism.lang.emit.names import comment, declarator, element_cuda, type_cuda
+from prism.lang.diagnostics import Span
+from prism.lang.emit.context import INDENT, Context
+from prism.lang.emit.expressions import Position, expression, remainder, thread_in, tight
+from prism.lang.emit.names import declarator, element_cuda, is_copy, registers, type_cuda
+from prism.lang.emit.operations import step
 from prism.lang.emit.raw import spliced
+from prism.lang.emit.rings import counters
 from prism.lang.emit.speak import assert_lines, print_lines
-from prism.lang.perspective import WARP, Level, Perspective
+from prism.lang.perspective import BLOCK, Level, Perspective
 from prism.lang.place import statements, subexpressions
-from prism.lang.plan import Access, Barrier
 from prism.lang.tree import (
     Arm,
     Assert,
     Assign,
+    Async,
+    Batch,
     Body,
     Break,
     Claim,
@@ -36,6 +39,7 @@ from prism.lang.tree import (
     Print,
     Return,
     SharedDeclare,
+    Specialise,
     Split,
     Stmt,
     Symbol,
@@ -44,20 +48,31 @@ from prism.lang.tree import (
     While,
     expressions,
 )
-from prism.lang.types import Array, Pointer
+from prism.lang.types import FLOAT32, INT32, Fragment, Pointer, Type
+
+UNROLLED_TRIPS = 64  # of a loop that indexes registers: they are registers only if every index is a constant
+
 
 def body(context: Context, statements: Body) -> list[str]:
-    """Return the lines of a statement list, barriers included, not indented."""
+    """Return the lines of a statement list, with what the plan puts before and after each, not indented."""
     lines: list[str] = []
     pragma: list[str] = []
     for s in statements:
-        lines += [line for b in context.barriers.get(s, ()) for line in barrier(context, b)]
+        lines += [line for found in context.before.get(s, ()) for line in step(context, found)]
         if isinstance(s, Unsafe) and s.text.startswith("#pragma"):
             pragma += statement(context, s)
             continue
         lines += before_loop(pragma, statement(context, s))
         pragma = []
+        if isinstance(s, Declare) and accumulates(s.symbol.type):
+            context = replace(context, fragments=(*context.fragments, s.symbol))
+        lines += [line for found in context.after.get(s, ()) for line in step(context, found)]
     return [*lines, *pragma]
+
+
+def accumulates(type_: Type) -> bool:
+    """Whether a wgmma may add to it."""
+    return isinstance(type_, Fragment) and type_.threads == 128 and type_.element in (FLOAT32, INT32)
 
 
 def before_loop(pragma: list[str], lines: list[str]) -> list[str]:
@@ -74,8 +89,7 @@ def statement(context: Context, s: Stmt) -> list[str]:  # noqa: C901
         case SharedDeclare():
             return shared_declare(context, s)
         case Assign():
-            target, value = expression(context.scope, s.target), expression(context.scope, s.value)
-            return [f"{target} = {value};{context.note(s.span)}"]
+            return assign(context, s)
         case Evaluate():
             return [f"{expression(context.scope, s.value)};{context.note(s.span)}"]
         case If():
@@ -89,14 +103,17 @@ def statement(context: Context, s: Stmt) -> list[str]:  # noqa: C901
         case Continue():
             return [f"continue;{context.note(s.span)}"]
         case Return():
-            value = "" if s.value is None else f" {expression(context.scope, s.value)}"
-            return [f"return{value};{context.note(s.span)}"]
+            return leave(context, s)
         case Group():
             return group(context, s)
         case Split():
             return split(context, s)
-        case Partition() | Claim():
+        case Partition() | Claim() | Async():
             return view(context, s)
+        case Batch():
+            return block("", context, s.span, body(context, s.body)) if s.body else []
+        case Specialise():
+            return specialise(context, s)
         case Assert():
             return noted(context, s.span, assert_lines(context.scope, s, context.function))
         case Print():
@@ -125,6 +142,20 @@ def block(head: str, context: Context, span: Span, lines: list[str]) -> list[str
     return [f"{head} {{".lstrip() + context.note(span), *indented(lines), "}"]
 
 
+def scope(context: Context, span: Span, inner: Body, lines: list[str]) -> list[str]:
+    """Return `{ lines }`, the lines of `inner`; scopes of one `with` that do nothing in between have one pair of braces."""
+    first = inner[0] if len(inner) == 1 else None
+    if (
+        isinstance(first, Group | Split | Partition | Claim | Async)
+        and (first.span.file, first.span.line) == (span.file, span.line)
+        and context.bare(first)
+    ):
+        start = next((k for k, line in enumerate(lines) if line.startswith("{")), None)
+        if start is not None and lines[-1] == "}":
+            lines = [*lines[:start], *(line.removeprefix(INDENT) for line in lines[start + 1 : -1])]
+    return block("", context, span, lines)
+
+
 def used(name: str, lines: list[str]) -> bool:
     """Whether a name of the compiler's occurs in the code of some lines."""
     pattern = re.compile(rf"\b{re.escape(name)}\b")
@@ -138,14 +169,28 @@ def declare(context: Context, s: Declare) -> list[str]:
     if s.value is None:
         return [f"{declared};{note}"]
     value = expression(context.scope, s.value)
-    if not isinstance(s.symbol.type, Array):
+    if not registers(s.symbol.type):
         return [f"{declared} = {value};{note}"]
-    at = "".join(f"[px_k{k}]" for k in range(len(s.symbol.type.shape)))
-    lines = [f"{name}{at} = {value}{at if isinstance(s.value.type, Array) else ''};"]
-    for k, extent in reversed(list(enumerate(s.symbol.type.shape))):
+    return [f"{declared};{note}", *_filled(name, registers(s.symbol.type), value, s.value.type)]
+
+
+def assign(context: Context, s: Assign) -> list[str]:
+    """`x = e;`; a fragment is filled, or copied, by a loop."""
+    target, value = expression(context.scope, s.target), expression(context.scope, s.value)
+    if isinstance(s.target.type, Fragment):
+        first, *more = _filled(target, registers(s.target.type), value, s.value.type)
+        return [first, more[0] + context.note(s.span), *more[1:]]
+    return [f"{target} = {value};{context.note(s.span)}"]
+
+
+def _filled(name: str, shape: tuple[int, ...], value: str, type_: Type) -> list[str]:
+    """Return the loops that copy an array into another, or one value into all its elements."""
+    at = "".join(f"[px_k{k}]" for k in range(len(shape)))
+    lines = [f"{name}{at} = {value}{at if registers(type_) else ''};"]
+    for k, extent in reversed(list(enumerate(shape))):
         head = f"for (int px_k{k} = 0; px_k{k} < {extent}; ++px_k{k}) {{"
         lines = ["#pragma unroll", head, *indented(lines), "}"]
-    return [f"{declared};{note}", *lines]
+    return lines
 
 
 def shared_declare(context: Context, s: SharedDeclare) -> list[str]:
@@ -157,13 +202,19 @@ def shared_declare(context: Context, s: SharedDeclare) -> list[str]:
     return [f"{element}* const {context.scope.names[s.symbol]} = {place};{context.note(s.span)}"]
 
 
+def leave(context: Context, s: Return) -> list[str]:
+    """`return e;`; of a kernel whose blocks reach into each other's memory, when none needs this one's any more."""
+    value = "" if s.value is None else f" {expression(context.scope, s.value)}"
+    return [*context.last, f"return{value};{context.note(s.span)}"]
+
+
 def branch(context: Context, s: If) -> list[str]:
     """`if ... else if ... else ...`: a chain where an `else` holds nothing but another `if`."""
     lines = block(f"if ({expression(context.scope, s.condition)})", context, s.span, body(context, s.then))
     if not s.otherwise:
         return lines
     rest = s.otherwise
-    if len(rest) == 1 and isinstance(rest[0], If) and rest[0] not in context.barriers:
+    if len(rest) == 1 and isinstance(rest[0], If) and context.bare(rest[0]):
         first, *more = branch(context, rest[0])
         return [*lines[:-1], f"}} else {first}", *more]
     return [*lines[:-1], "} else {", *indented(body(context, rest)), "}"]
@@ -212,9 +263,12 @@ def trips(s: For) -> int | None:
 
 
 def _wants_unrolling(s: For) -> bool:
-    """Whether the loop is short and indexes registers with its variable, or with what is computed from it."""
+    """Whether the loop indexes registers with its variable, or with what is computed from it, and is short.
+
+    One over a fragment is unrolled however long: an accumulator must never be memory.
+    """
     number = trips(s)
-    if number is None or number > UNROLLED_TRIPS:
+    if number is None:
         return False
     derived: set[Symbol] = {s.symbol}
     for inner in statements(s.body):
@@ -222,7 +276,10 @@ def _wants_unrolling(s: For) -> bool:
             derived.add(inner.symbol)
         for e in expressions(inner):
             for part in subexpressions(e):
-                if any(_mentions(i, derived) for i in _register_indices(part)):
+                long = number > UNROLLED_TRIPS and not (
+                    isinstance(part, Item) and isinstance(part.symbol.type, Fragment)
+                )
+                if not long and any(_mentions(i, derived) for i in _register_indices(part)):
                     return True
     return False
 
@@ -263,20 +320,39 @@ def group(context: Context, s: Group) -> list[str]:
         thread = remainder(thread, s.unit.size)
     if s.unit.level == Level.BLOCK and s.unit != s.code:
         block_ = remainder(block_, s.unit.size)
-    return block("", context, s.span, _positioned(context, s.unit, thread, block_, s.body))
+    return scope(context, s.span, s.body, _positioned(context, s.unit, thread, block_, s.body))
 
 
 def split(context: Context, s: Split) -> list[str]:
-    """`if`s over the index of the thread, or of its block, inside the current unit; leftovers run nothing."""
+    """`if`s over the index of the thread, or of its block, inside the current unit; leftovers run nothing.
+
+    In a role's text the arm is known where it has all of the role's threads.
+    """
     here = context.scope.here
     index = here.block if s.level == Level.BLOCK else tight(thread_in(s.code, here))
+    known = arm_of(context, s)
+    if known is not None:
+        return scope(context, known.span, known.body, _arm(context, s, known, index))
     lines: list[str] = []
+    before = 0
     for arm in s.arms:
-        last = s.level == s.code.level and arm.first + arm.size == s.code.size
-        test = "" if last and lines else f"if ({index} < {arm.first + arm.size}u)"
-        head = f"}} else {test}".rstrip() if lines else test
+        end = arm.first + arm.size
+        tests = [f"{index} >= {arm.first}u"] if arm.first > before else []
+        if not (s.level == s.code.level and end == s.code.size and (tests or lines)):
+            tests.append(f"{index} < {end}u")
+        head = f"if ({' && '.join(tests)})" if tests else ""
+        head = f"}} else {head}".rstrip() if lines else head
         lines = [*lines[:-1], *block(head, context, arm.span, _arm(context, s, arm, index))]
+        before = end
     return lines
+
+
+def arm_of(context: Context, s: Split) -> Arm | None:
+    """Return the arm that all threads of the role run, where that is known."""
+    if context.role is None or s.code != BLOCK or s.level != Level.THREAD:
+        return None
+    first, last = context.role
+    return next((arm for arm in s.arms if arm.first <= first and last <= arm.first + arm.size), None)
 
 
 def _arm(context: Context, s: Split, arm: Arm, index: str) -> list[str]:
@@ -287,12 +363,35 @@ def _arm(context: Context, s: Split, arm: Arm, index: str) -> list[str]:
     return _positioned(context, code, thread, block_, arm.body)
 
 
-def view(context: Context, s: Partition | Claim) -> list[str]:
-    """A scope whose name stands for elements of another: its offset is evaluated here, once."""
-    lines = body(context, s.body)
-    if s.view.view is not None and s.view.view.offset is not None:
-        symbol, value = s.view.view.offset
+def specialise(context: Context, s: Specialise) -> list[str]:
+    """One text a role, with counters of its own."""
+    lines: list[str] = []
+    before = 0
+    for role in s.roles:
+        first, last = role.first, role.first + role.size
+        tests = [f"threadIdx.x >= {first}u"] if first > before else []
+        tests += [f"threadIdx.x < {last}u"] if last < context.threads else []
+        head = f"if ({' && '.join(tests)})" if tests else ""
+        head = f"}} else {head}".rstrip() if lines else head
+        inner = replace(context, role=(first, last))
+        made = [*counters(context.rings, role.body), *body(inner, role.body)]
+        title = f"{head} {{".lstrip() + context.remark(f"threads {first} to {last - 1}")
+        lines = [*lines[:-1], title, *indented(made), "}"]
+        before = last
+    return lines
+
+
+def view(context: Context, s: Partition | Claim | Async) -> list[str]:
+    """A scope whose name stands for elements of another: its offset, and a ring's copy, are evaluated here, once."""
+    meaning, lines = s.view.view, body(context, s.body)
+    if meaning is not None and meaning.offset is not None:
+        symbol, value = meaning.offset
         name = context.scope.names[symbol]
         if used(name, lines):
             lines = [f"const {type_cuda(symbol.type)} {name} = {expression(context.scope, value)};", *lines]
-    return block("", context, s.span, lines)
+    if meaning is not None and is_copy(s.view):
+        name, ring = context.scope.names[s.view], meaning.source
+        if used(name, lines):
+            place = context.rings.copy(s.view, context.scope.names[ring])
+            lines = [f"{type_cuda(s.view.type)} const {name} = {place};", *lines]
+    return scope(context, s.span, s.body, lines) if s.body else []

@@ -305,7 +305,7 @@ class CallSharedMemory(Error):
     code = "call-smem"
     rule = "R16"
     title = "`{name}` needs {needs} bytes of shared memory with its callees, and `@requires` allows {allows}"
-    label = "declared here"
+    label = "does not fit"
     help_template = "write `smem={needs}` in `@requires`, or leave `smem` out to have it computed"
     name: str
     needs: int

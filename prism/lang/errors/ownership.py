@@ -330,7 +330,9 @@ class SharedPlace(Error):
     rule = "R25"
     title = "`{name}` is shared memory, declared in code that speaks for {code_perspective}"
     label = "not a block's code"
-    note_templates = ("shared memory belongs to a block: it is declared @ block[1], in code that speaks for block[1]",)
+    note_templates = (
+        "shared memory belongs to a block, or to the n blocks of a cluster: it is declared in code for block[1] or block[n]",
+    )
     help_template = "move the declaration to code at block[1]"
     name: str
     code_perspective: Perspective
@@ -352,15 +354,16 @@ class SharedInArm(Error):
 
 @dataclass(frozen=True, kw_only=True)
 class SharedNotBlock(Error):
-    """R25: shared memory declared at another perspective than the block's."""
+    """R25: shared memory declared at another perspective than the code's."""
 
     code = "shared-alloc"
     rule = "R25"
-    title = "shared memory lives at block[1], and `{name}` is declared at {place}"
-    label = "not block[1]"
-    help_template = "declare it @ block[1], and give each {place} its part with `partition`"
+    title = "shared memory lives at {code_perspective} here, and `{name}` is declared at {place}"
+    label = "not {code_perspective}"
+    help_template = "declare it @ {code_perspective}, and give each {place} its part with `partition`"
     name: str
     place: Perspective
+    code_perspective: Perspective
 
 
 @dataclass(frozen=True, kw_only=True)

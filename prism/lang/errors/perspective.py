@@ -98,54 +98,125 @@ class SplitLevel(Error):
 
     code = "split-sum"
     rule = "R3"
-    title = "`split({level})` needs {level} units, and the bound here, {bound}, has none"
+    title = "`{construct}({level})` needs {level} units, and the bound here, {bound}, has none"
     label = "nothing to split"
     help_template = "split a level of the bound, or add one to `@requires`"
     level: str
     bound: str
+    construct: str = "split"
 
 
 @dataclass(frozen=True, kw_only=True)
 class SplitSum(Error):
-    """R3: the cases need more units than there are."""
+    """R3: the cases, or the roles, need more units than there are."""
 
     code = "split-sum"
     rule = "R3"
-    title = "the cases need {needed} {level}s, and {have} are guaranteed here"
+    title = "the {arms} need {needed} {level}s, and {have} are guaranteed here"
     label = "{over} {level}s too many"
-    help_template = "shrink the cases by {over} {level}s, or raise the bound to {needed}"
+    help_template = "shrink the {arms} by {over} {level}s, or raise the bound to {needed}"
     level: str
     needed: int
     have: int
     over: int
+    arms: str = "cases"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneUnit(Error):
+    """R3: `one(warp)` where not even one whole unit is guaranteed."""
+
+    code = "split-sum"
+    rule = "R3"
+    title = "`one({level})` needs {needed} threads, and {have} are guaranteed here"
+    label = "no whole {level}"
+    help_template = "raise the bound to {needed}, or write `one(thread)`"
+    level: str
+    needed: int
+    have: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class SplitAlign(Error):
-    """R4: a case that starts at no multiple of its size."""
+    """R4: a case, or a role, that starts at no multiple of its size."""
 
     code = "split-align"
     rule = "R4"
-    title = "`case {size}` would start at {level} {first}, which is no multiple of {size}"
+    title = "`{arm}` would start at {level} {first}, which is no multiple of {size}"
     label = "misaligned"
-    help_template = "list the larger cases first, or pad with a case of `pass`"
+    help_template = "{change}"
+    arm: str
     size: int
     level: str
     first: int
+    change: str = "list the larger cases first, or pad with a case of `pass`"
 
 
 @dataclass(frozen=True, kw_only=True)
 class SplitBase(Error):
-    """R4: a case whose size does not divide the alignment of what is split."""
+    """R4: a case, or a role, whose size does not divide the alignment of what is split."""
 
     code = "split-align"
     rule = "R4"
-    title = "`case {size}` may be misaligned: the {level}s here start at a multiple of {base} only"
+    title = "`{arm}` may be misaligned: the {level}s here start at a multiple of {base} only"
     label = "{size} does not divide {base}"
-    help_template = "use case sizes that divide {base}, or split in the block's own code"
+    help_template = "use sizes that divide {base}, or split in the block's own code"
+    arm: str
     size: int
     level: str
     base: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class RolesCount(Error):
+    """R3: as many names as numbers, or not."""
+
+    code = "split-sum"
+    rule = "R3"
+    title = "{names} for {sizes}"
+    label = "one name for each role"
+    help_template = "write one name for each number, as in `consumers, producer = roles(warpgroup, 2, 1)`"
+    names: str
+    sizes: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoleCode(Error):
+    """R3: a role entered by other code than was divided."""
+
+    code = "split-sum"
+    rule = "R3"
+    title = "`{name}` is a part of {place}, and this code speaks for {code_perspective}"
+    label = "entered by {code_perspective}"
+    help_template = (
+        "enter it in code at {place}, outside the groups and arms that narrow it, or divide what is here: `roles(...)`"
+    )
+    name: str
+    place: Perspective
+    code_perspective: Perspective
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoleValue(Error):
+    """A role used as a value."""
+
+    code = "type"
+    title = "`{name}` is a role: it says who runs what, and is no value"
+    label = "used otherwise"
+    help_template = "write `with {name}:`, or `with claim(x, {name}) as y:`"
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotARole(Error):
+    """`with x:` of something else."""
+
+    code = "type"
+    title = "`{name}` names no role"
+    label = "{found}"
+    help_template = "roles are named by `consumers, producer = roles(warpgroup, 2, 1)`, in scope here"
+    name: str
+    found: str
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -42,6 +42,20 @@ class NoPlace(Error):
 
 
 @dataclass(frozen=True, kw_only=True)
+class InFlight(Error):
+    """A conflict with an asynchronous access that nothing waits for here."""
+
+    code = "race"
+    title = "`{name}` is in use by an asynchronous {first} that has not ended, and this {second} cannot wait for it"
+    label = "this {second} conflicts with what is under way"
+    note_templates = ("copies and wgmmas are waited for after the scope that issues them, by the threads that issued them",)
+    help_template = "end the scope of the asynchronous {first} first, and make the {second} in a statement after it"
+    name: str
+    first: str
+    second: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Arms(Error):
     """Two arms of a split, which run at the same time, conflict."""
 

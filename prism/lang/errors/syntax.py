@@ -357,7 +357,7 @@ class RoleTarget(SyntaxFault):
 
     title = "`{text}` cannot name a role"
     label = "not a plain name"
-    help_template = "write one name for each role: `producer, consumers = roles(warpgroup, 1, 2)`"
+    help_template = "write one name for each role: `consumers, producer = roles(warpgroup, 2, 1)`"
     text: str
 
 
@@ -367,7 +367,9 @@ class UnknownWith(SyntaxFault):
 
     title = "`with {text}` is not a construct of Prism"
     label = "{why}"
-    note_templates = ("Prism has `group`, `partition`, `claim`, `async_`, `one`, `wgmma_async` and the roles of a split",)
+    note_templates = (
+        "Prism has `group`, `partition`, `claim`, `async_`, `one`, `wgmma_async` and the roles of a split",
+    )
     help_template = "{change}"
     text: str
     why: str
@@ -433,7 +435,7 @@ USAGE = {
     "split": "match split(thread):",
     "one": "with one(thread):",
     "wgmma_async": "with wgmma_async():",
-    "roles": "producer, consumers = roles(warpgroup, 1, 2)",
+    "roles": "consumers, producer = roles(warpgroup, 2, 1)",
     "unsafe": 'unsafe("text")',
 }
 MEANING = {

@@ -15,7 +15,8 @@ class NotAType(Error):
     title = "this is not a type of Prism"
     label = "not a type"
     note_templates = (
-        "types are int8 ... uint64, float, double, bool, T[n], ptr(T), ptr(const(T)), shared(T[n]), vector(T, n), mailbox(T)",
+        "types are int8 ... uint64, float, double, bool, T[n], ptr(T), ptr(const(T)), shared(T[n]), vector(T, n), mailbox(T),"
+        " fragment(T, m, n), CUtensorMap(T, m, n)",
     )
     help_template = "write the type before the `@`: `x: int @ thread[1]`"
 
@@ -292,17 +293,6 @@ class Unroll(Error):
     title = "`unroll` is True, False or a positive compile-time number"
     label = "not one"
     help_template = "write `unroll=True` to unroll the whole loop, `unroll=4` for four trips at a time"
-
-
-@dataclass(frozen=True, kw_only=True)
-class AsyncUnsupported(Error):
-    """R24: an asynchronous copy, which this version does not compile."""
-
-    code = "async"
-    rule = "R24"
-    title = "`async_` is not supported by this version of Prism"
-    label = "an asynchronous copy"
-    help_template = "copy with ordinary loads and stores, through a partition of the destination"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,7 @@ Range = Mapping[str, tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class _Ways:
-    """The ways through code: what is met on those that reach its end (None: none does), or the next trip, or leave the function."""
+    """What is met on the ways through code that reach its end (None: none does), a loop's next trip, or the function's end."""
 
     through: Range | None
     again: tuple[Range, ...] = ()
@@ -77,48 +77,48 @@ def _trip(counter: _Counter, function: Function, loop: While | For) -> Range:
 
 
 def _body(counter: _Counter, plan: Plan, body: Body) -> _Ways:
+    """Return the ways through a statement list."""
     before, after = plan.before(), plan.after()
+    sofar: Range = {}
+    again: list[Range] = []
+    returned: list[Range] = []
+    for statement in body:
+        sofar = _sum(sofar, _met(plan, before.get(statement, ()), statement))
+        if counter.deep:
+            for call in calls(statement):
+                sofar = _sum(sofar, _whole(counter, call.function))
+        ways = _inside(counter, plan, statement)
+        again += (_sum(sofar, way) for way in ways.again)
+        returned += (_sum(sofar, way) for way in ways.returned)
+        if ways.through is None:
+            return _Ways(None, tuple(again), tuple(returned))
+        sofar = _sum(_sum(sofar, ways.through), _met(plan, after.get(statement, ()), statement))
+    return _Ways(sofar, tuple(again), tuple(returned))
 
-    def met(steps: Iterable[Barrier | Op], statement: Stmt) -> Range:
-        kinds = [entry(plan.function, step, statement).counted for step in steps]
-        return {kind: (kinds.count(kind), kinds.count(kind)) for kind in kinds if kind}
 
-    def walk(body: Body) -> _Ways:
-        sofar: Range = {}
-        again: list[Range] = []
-        returned: list[Range] = []
-        for statement in body:
-            sofar = _sum(sofar, met(before.get(statement, ()), statement))
-            if counter.deep:
-                for call in calls(statement):
-                    sofar = _sum(sofar, _whole(counter, call.function))
-            ways = inside(statement)
-            again += (_sum(sofar, way) for way in ways.again)
-            returned += (_sum(sofar, way) for way in ways.returned)
-            if ways.through is None:
-                return _Ways(None, tuple(again), tuple(returned))
-            sofar = _sum(_sum(sofar, ways.through), met(after.get(statement, ()), statement))
-        return _Ways(sofar, tuple(again), tuple(returned))
+def _inside(counter: _Counter, plan: Plan, statement: Stmt) -> _Ways:
+    """Return the ways through what stands inside a statement."""
+    match statement:
+        case While() | For():  # a loop's trips are counted apart
+            return _Ways({}, (), _body(counter, plan, statement.body).returned)
+        case Continue():
+            return _Ways(None, ({},))
+        case Break():
+            return _Ways(None)
+        case Return():
+            return _Ways(None, (), ({},))
+        case If():
+            return _joined([_body(counter, plan, part) for part in children(statement)])
+        case Split() | Specialise():  # the threads of no arm pass by
+            return _joined([*(_body(counter, plan, part) for part in children(statement)), _Ways({})])
+        case _:
+            parts = children(statement)
+            return _body(counter, plan, parts[0]) if parts else _Ways({})
 
-    def inside(statement: Stmt) -> _Ways:
-        match statement:
-            case While() | For():  # a loop's trips are counted apart
-                return _Ways({}, (), walk(statement.body).returned)
-            case Continue():
-                return _Ways(None, ({},))
-            case Break():
-                return _Ways(None)
-            case Return():
-                return _Ways(None, (), ({},))
-            case If():
-                return _joined([walk(part) for part in children(statement)])
-            case Split() | Specialise():  # the threads of no arm pass by
-                return _joined([*map(walk, children(statement)), _Ways({})])
-            case _:
-                parts = children(statement)
-                return walk(parts[0]) if parts else _Ways({})
 
-    return walk(body)
+def _met(plan: Plan, steps: Iterable[Barrier | Op], statement: Stmt) -> Range:
+    kinds = [entry(plan.function, step, statement).counted for step in steps]
+    return {kind: (kinds.count(kind), kinds.count(kind)) for kind in kinds if kind}
 
 
 def _joined(arms: list[_Ways]) -> _Ways:

@@ -55,7 +55,7 @@ def _named(found: dict[Entry, None]) -> Iterator[Entry]:
         )  # fmt: skip
 
 
-def entry(function: Function, step: Barrier | Op, at: Stmt) -> Entry:
+def entry(function: Function, step: Barrier | Op, at: Stmt) -> Entry:  # noqa: C901
     """Return one step of a plan as an entry; its key is given when all are there."""
 
     def made(title: str, why: str = "", joins: str = EACH, counted: str = "", loop: bool = False) -> Entry:
@@ -70,8 +70,8 @@ def entry(function: Function, step: Barrier | Op, at: Stmt) -> Entry:
             title, counted = _BARRIERS.get(kind, (f"{kind} barrier", f"{kind} barrier"))
             return made(title, joins=f"each {unit_name(unit)}", counted=counted, loop=loop)
         case Wait(barrier=barrier, lap=lap):
-            when = "of this round" if lap == 0 else f"of {barrier.cycle.copies} rounds ago, if there was one"
-            return made(f"wait for `{barrier.name}`, the visit {when}", counted="mbarrier wait")
+            when = "of this round" if lap == 0 else f"of {_many(barrier.cycle.copies, 'round')} ago, if there was one"
+            return made(f"wait for `{barrier.name}`: the visit {when}", counted="mbarrier wait")
         case Arrive():
             return made(*_arrive(step))
         case Expect(barrier=barrier, bytes=size):
@@ -84,7 +84,7 @@ def entry(function: Function, step: Barrier | Op, at: Stmt) -> Entry:
         case Commit(kind=kind):
             return made(f"close the group of {_GROUPS.get(kind, kind)}s issued so far", "it is waited for as one")
         case WaitGroup(kind=kind, pending=pending):
-            number = "all groups" if pending == 0 else f"all but the newest {pending} groups"
+            number = "all groups" if pending == 0 else f"all but the newest {_many(pending, 'group')}"
             return made(f"wait for {number} of {_GROUPS.get(kind, kind)}s", counted="group wait")
         case WgmmaFence():
             return made("wgmma.fence", "the registers of the wgmmas that follow were written by plain code")
@@ -93,10 +93,14 @@ def entry(function: Function, step: Barrier | Op, at: Stmt) -> Entry:
 
 
 def _arrive(step: Arrive) -> tuple[str, str, str]:
-    visit = "this visit" if step.delay == 0 else f"the visit of {step.delay} rounds ago"
+    visit = "this visit" if step.delay == 0 else f"the visit of {_many(step.delay, 'round')} ago"
     why = f"{visit} has ended" + (", as far as its copies have come in" if step.copies else "")
     joins = EACH if step.every == 1 else "each warp that comes here, by one of its threads"
     return f"arrive at `{step.barrier.name}`", why, joins
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _rings(rings: tuple[object, ...]) -> str:

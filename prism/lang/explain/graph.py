@@ -77,7 +77,7 @@ def _direct(function: Function) -> Iterable[Spot]:
                 root, _ = flow.resolve(expression.symbol, ())
                 access = Access(root, use.kind, expression.span, flow.spelled(expression), function.bound.code)
                 yield spot(function, access)
-            else:
+            elif isinstance(expression, Call):
                 yield from _passed(function, expression)
 
 
@@ -101,7 +101,7 @@ def _effects(function: Function, parameter: Symbol) -> frozenset[str]:
                 for inner, argument in zip(expression.function.parameters, expression.arguments, strict=False):
                     if isinstance(argument, Var | Element) and flow.resolve(argument.symbol, ())[0] is parameter:
                         found |= _effects(expression.function, inner)
-            elif flow.resolve(expression.symbol, ())[0] is parameter:
+            elif isinstance(expression, Element) and flow.resolve(expression.symbol, ())[0] is parameter:
                 found.add(use.kind)
     return frozenset(found)
 

@@ -5,12 +5,13 @@ Arrows inside a column run at the boxes' right, those that go back up at their l
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from prism.lang.explain.ink import shade
 from prism.lang.explain.markup import Markup, tag
-from prism.lang.explain.model import Edge, Graph, Node
+from prism.lang.explain.model import Edge, Entry, Graph, Node
 
 _BOX, _TALL, _ROW, _WALL, _TOP = 152, 34, 50, 34, 44
 """Width and height of a box, height of a row of boxes and of a barrier's row, where the first one begins."""
@@ -39,14 +40,11 @@ def graph(found: Graph, prefix: str) -> Markup:
         parts.append(tag("line", x1=middle, x2=middle, y1=_TOP - 14, y2=plan.height - 6, cls="lane"))
         parts.append(tag("text", _short(name, 25), tag("title", name), x=middle, y=18, cls="object-name middle"))
     parts += _loops(found, plan.tops, depth)
-    for crossing in found.crossings:
-        y = plan.tops[crossing.row] + _WALL / 2 - 4
-        parts.append(tag("line", x1=plan.left, x2=plan.width - 6, y1=y, y2=y, cls="wall"))
+    walls = _walls(found, plan)
+    parts += (tag("line", x1=plan.left, x2=plan.width - 6, y1=y, y2=y, cls="wall") for _, y in walls)
     parts += (_edge(found, edge, plan, prefix) for edge in sorted(found.edges, key=lambda edge: bool(edge.entry)))
     parts += (_node(node, plan.columns[node.object], plan.tops[node.row], prefix) for node in found.nodes)
-    for crossing in found.crossings:
-        label, y = f"{crossing.entry.key} {crossing.entry.title}", plan.tops[crossing.row] + _WALL / 2 - 4
-        parts.append(_chip(label, plan.left + 4, y, f"#{prefix}-{crossing.entry.key}"))
+    parts += (_chip(_label(entry), plan.left + 4, y, f"#{prefix}-{entry.key}") for entry, y in walls)
     size = {"width": plan.width, "height": plan.height}
     return tag("svg", parts, viewBox=f"0 0 {plan.width} {plan.height}", cls="graph", role="img", **size)
 
@@ -94,33 +92,48 @@ def _assign(found: Graph, edges: list[Edge]) -> dict[Edge, int]:
     return lanes
 
 
+def _walls(found: Graph, plan: _Plan) -> list[tuple[Entry, float]]:
+    """Return the entries that are lines across, and where; those of one row below each other."""
+    met: dict[int, int] = {}
+    places = []
+    for crossing in found.crossings:
+        before = met.get(crossing.row, 0)
+        met[crossing.row] = before + 1
+        places.append((crossing.entry, plan.tops[crossing.row] + _WALL * (before + 0.5) - 4))
+    return places
+
+
+def _label(entry: Entry) -> str:
+    return f"{entry.key} {_short(entry.title.replace('`', ''), 36)}"
+
+
 def _rows(found: Graph) -> tuple[list[float], float]:
     """Return where each row begins, and where the last one ends."""
-    walls = {crossing.row for crossing in found.crossings}
+    walls = Counter(crossing.row for crossing in found.crossings)
     number = max([*(node.row for node in found.nodes), *walls], default=-1) + 1
     tops, y = list[float](), float(_TOP)
     for row in range(number):
         tops.append(y)
-        y += _WALL if row in walls else _ROW
+        y += _WALL * walls[row] if row in walls else _ROW
     return tops, y
 
 
 def _nesting(found: Graph) -> list[int]:
     """Return for each loop how many others are around it."""
-    return [
-        sum(o.first <= s.first and s.last <= o.last and o.line < s.line for o in found.loops) for s in found.loops
-    ]
+    return [sum(o.first <= s.first and s.last <= o.last and o.line < s.line for o in found.loops) for s in found.loops]
 
 
 # -- parts ----------------------------------------------------------------------------------------------------------------
 
 
 def _loops(found: Graph, tops: list[float], depth: list[int]) -> Iterator[Markup]:
-    walls = {crossing.row for crossing in found.crossings}
+    walls = Counter(crossing.row for crossing in found.crossings)
     for loop, level in zip(found.loops, depth, strict=True):
         x, y = _LABEL + _LOOP * level - 6, tops[loop.first] + 2
-        end = tops[loop.last] + (_WALL if loop.last in walls else _ROW) - 12
-        yield tag("path", tag("title", f"the loop on line {loop.line}"), d=f"M{x + 7} {y}H{x}V{end}H{x + 7}", cls="loop")
+        end = tops[loop.last] + (_WALL * walls[loop.last] if loop.last in walls else _ROW) - 12
+        yield tag(
+            "path", tag("title", f"the loop on line {loop.line}"), d=f"M{x + 7} {y}H{x}V{end}H{x + 7}", cls="loop"
+        )
         if level == 0:
             yield tag("text", "loop", x=x - 6, y=y + 12, cls="loop-name")
             yield tag("text", f"line {loop.line}", x=x - 6, y=y + 25, cls="loop-name")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from html import escape
+from typing import TypeAlias
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -15,7 +16,7 @@ class Markup(str):
     __slots__ = ()
 
 
-Content = str | Iterable[str]
+Content: TypeAlias = str | Iterable["Content"]
 
 
 def text(content: Content) -> Markup:

@@ -17,7 +17,7 @@ from prism.lang.perspective import Perspective
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """One access: `kind` (`read` ...) of `object`, spelled `text`, made by threads of `by`; `here`: in the function's own lines."""
+    """One access: `kind` (`read` ...) of `object`, spelled `text`, in code at `by`; `here`: in the function's own file."""
 
     kind: str
     object: str
@@ -51,6 +51,11 @@ class Entry:
     loop: bool = False
     why: str = ""
     counted: str = ""
+
+    @property
+    def barrier(self) -> bool:
+        """Whether threads meet here; otherwise it is for each thread by itself."""
+        return self.counted.endswith("barrier")
 
     @property
     def reason(self) -> str:
@@ -231,8 +236,13 @@ class Chapter:
 
     @cached_property
     def barriers(self) -> int:
-        """How many entries make threads wait for each other."""
-        return sum(bool(entry.counted) for entry in self.entries)
+        """How many entries are barriers, at which threads meet."""
+        return sum(entry.barrier for entry in self.entries)
+
+    @cached_property
+    def waits(self) -> int:
+        """How many entries make a thread wait for what others, or copies, have done."""
+        return sum(bool(entry.counted) and not entry.barrier for entry in self.entries)
 
     def beside(self, number: int, side: str) -> tuple[Entry, ...]:
         """Return what stands before or after a line."""

@@ -65,24 +65,30 @@ def _front(found: Account) -> Markup:
     facts = [
         ("Speaks for", entry.bound), ("Functions", str(len(found.chapters))),
         ("Barriers", str(sum(chapter.barriers for chapter in found.chapters))),
+        ("Waits", str(sum(chapter.waits for chapter in found.chapters) or "")),
         ("Shared memory", f"{entry.bytes} bytes a block"), ("Registers", str(found.resources)),
         ("Template", ", ".join(f"{name}={value}" for name, value in entry.template)),
     ]  # fmt: skip
-    listed = tag("dl", *(tag("div", tag("dt", name), tag("dd", value)) for name, value in facts if value), cls="facts")
+    listed = tag("dl", *(_fact(name, value) for name, value in facts if value), cls="facts")
     parts = [tag("h1", entry.name), tag("p", f"{_file(entry)}, line {entry.line}", cls="where"), listed]
     if len(found.chapters) > 1:
         parts.append(_contents(found))
     return tag("header", *parts, _legend(found))
 
 
+def _fact(name: str, value: str) -> Markup:
+    return tag("div", tag("dt", name), tag("dd", value), cls="whole" if len(value) > 60 else None)
+
+
 def _contents(found: Account) -> Markup:
     names = ("function", "where", "speaks for", "barriers", "a loop's trip", "shared memory")
     rows = [tag("tr", *(tag("th", name, scope="col") for name in names))]
-    for number, chapter in enumerate(found.chapters):
+    for order, chapter in enumerate(found.chapters):
         trips = "; ".join(f"{', '.join(map(str, c.total))}" for c in chapter.counts if c.loop and not c.function)
         place = f"{_file(chapter)}:{chapter.line}"
-        cells = (place, chapter.bound, str(chapter.barriers or ""), trips, f"{chapter.bytes} B" if chapter.bytes else "")
-        linked = tag("td", tag("a", chapter.name, href=f"#f{number}"))
+        number, size = str(chapter.barriers + chapter.waits or ""), f"{chapter.bytes} B" if chapter.bytes else ""
+        cells = (place, chapter.bound, number, trips, size)
+        linked = tag("td", tag("a", chapter.name, href=f"#f{order}"))
         rows.append(tag("tr", linked, *(tag("td", cell) for cell in cells)))
     return tag("nav", tag("table", rows), cls="contents")
 
@@ -136,7 +142,9 @@ def _source(chapter: Chapter, prefix: str) -> Markup:
 
 
 def _line(line: Line, chapter: Chapter, prefix: str, styles: ink.Styles, shown: str) -> Markup:
-    marks = tuple((e, s) for e in chapter.entries for s in (e.first, e.second) if s and s.here and s.line == line.number)
+    marks = tuple(
+        (e, s) for e in chapter.entries for s in (e.first, e.second) if s and s.here and s.line == line.number
+    )
     inside = [r for r in chapter.regions if r.first <= line.number <= r.last]
     bars = [
         tag("i", title=r.title, cls=f"{ink.shade(r.perspective)} {'full' if r.code else 'hollow'}"
@@ -146,26 +154,32 @@ def _line(line: Line, chapter: Chapter, prefix: str, styles: ink.Styles, shown: 
     runs = (tag("span", run, cls=cls) if cls else text(run)
             for run, cls in ink.runs(line, styles, tuple(s for _, s in marks)))  # fmt: skip
     indent = len(line.text) - len(line.text.lstrip())
-    back = [tag("a", f"{entry.key} {spot.kind}", href=f"#{prefix}-{entry.key}") for entry, spot in dict.fromkeys(marks)]
     begun = next((r.title for r in reversed(inside) if r.code and r.first == line.number), None)
     return tag(
         "div",
         tag("a", str(line.number), cls="number", href=f"#{prefix}-L{line.number}"),
         tag("b", shown, title=begun, cls="force"), tag("span", *bars, cls="bars"),
-        tag("code", *runs, style=f"--in:{indent + 4}"), tag("span", *back, cls="marks"),
+        tag("code", *runs, style=f"--in:{indent + 4}"), tag("span", *_marks(marks, prefix), cls="marks"),
         cls=f"line {ink.shade(line.perspective)}", id=f"{prefix}-L{line.number}",
     )  # fmt: skip
 
 
+def _marks(marks: tuple[tuple[Entry, Spot], ...], prefix: str) -> Iterator[Markup]:
+    """Yield for each kind of access in a line the entries that it forces."""
+    for kind in dict.fromkeys(spot.kind for _, spot in marks):
+        keys = dict.fromkeys(entry.key for entry, spot in marks if spot.kind == kind)
+        yield tag("span", f"{kind} ", *(tag("a", key, href=f"#{prefix}-{key}") for key in keys))
+
+
 def _entry(entry: Entry, chapter: Chapter, prefix: str) -> Markup:
-    joins = f"joins {entry.joins}" if entry.counted.endswith("barrier") else entry.joins
-    title = tag("p", tag("b", entry.key), tag("code", entry.title), tag("span", joins), cls="what")
+    joins = f"joins {entry.joins}" if entry.barrier else entry.joins
+    title = tag("p", tag("b", entry.key), tag("code", entry.title.replace("`", "")), tag("span", joins), cls="what")
     why: list[Markup] = []
     if entry.first is not None and entry.second is not None:
         then = " then, in the next trip, " if entry.loop else " then "
         why = [tag("p", _spot(entry.first, prefix), then, _spot(entry.second, prefix), cls="why")]
     elif entry.why:
-        why = [tag("p", entry.why, cls="why")]
+        why = [tag("p", _links(entry.why, chapter, prefix), cls="why")]
     kind = "wall" if entry.counted else "step"
     return tag("div", title, *why, cls=f"entry {kind}", id=f"{prefix}-{entry.key}", style=f"--in:{entry.column}")
 
@@ -248,7 +262,8 @@ def _links(words: str, chapter: Chapter, prefix: str) -> Markup:
         if match["code"]:
             parts.append(tag("code", match["code"]))
         else:
-            parts.append(tag("a", match[0], href=f"#{prefix}-L{match['line']}") if int(match["line"]) in known else match[0])
+            target = f"#{prefix}-L{match['line']}"
+            parts.append(tag("a", match[0], href=target) if int(match["line"]) in known else match[0])
         end = match.end()
     return text([*parts, words[end:]])
 
@@ -257,6 +272,8 @@ def _reuse(chapter: Chapter) -> Iterator[Markup]:
     shared = [piece for piece in chapter.pieces if piece.shares]
     if shared:
         words = "; ".join(f"{piece.name} lies in bytes of {', '.join(piece.shares)}" for piece in shared)
-        yield tag("figcaption", f"Bytes that are used again: {words}. What lies there before has ended, and a barrier stands between.")
+        yield tag(
+            "figcaption", f"Bytes that are used again, with a barrier between their users where one is needed: {words}."
+        )
     elif len(chapter.pieces) > 1:
         yield tag("figcaption", "No byte is used twice.")

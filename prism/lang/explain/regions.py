@@ -86,9 +86,7 @@ def _with_comments(last: int, column: int, lines: list[str]) -> int:
 def lines(function: Function, inside: tuple[Region, ...], furthest: int = 0) -> tuple[Line, ...]:
     """Return a function's lines of source, at least up to `furthest`, each with its perspective and its names."""
     source = source_lines(function.span.file)
-    last = max(
-        [furthest, function.span.end_line, *map(last_line, function.body), *(region.last for region in inside)]
-    )
+    last = max([furthest, function.span.end_line, *map(last_line, function.body), *(region.last for region in inside)])
     named = names(function, source)
     found = []
     for number in range(function.span.line, last + 1):

@@ -37,7 +37,7 @@ def _chapter(chapter: Chapter) -> Iterator[str]:
     yield _title(chapter)
     yield from _source(chapter)
     yield ""
-    yield f"  {_number(chapter.barriers)}"
+    yield f"  {_number(chapter.barriers, chapter.waits)}"
     yield from _counts(chapter, False)
     if chapter.exempts:
         yield "  no further barrier for:" if chapter.barriers else "  no barrier for:"
@@ -74,14 +74,15 @@ def _source(chapter: Chapter) -> Iterator[str]:
 
 def _entry(entry: Entry, blank: str) -> Iterator[str]:
     indent = " " * entry.column
-    joins = f"  joins {entry.joins}" if entry.counted.endswith("barrier") else f"  {entry.joins}"
-    yield f"{blank} + {indent}{entry.title}{joins}"
+    joins = f"joins {entry.joins}" if entry.barrier else f"({entry.joins})"
+    yield f"{blank} + {indent}{entry.title}  {joins}"
     if entry.reason:
         yield f"{blank} |   {indent}{entry.reason}"
 
 
-def _number(barriers: int) -> str:
-    return "no barriers" if not barriers else f"{barriers} barrier{'s' if barriers > 1 else ''}"
+def _number(barriers: int, waits: int) -> str:
+    number = "no barriers" if not barriers else f"{barriers} barrier{'s' if barriers > 1 else ''}"
+    return number + (f", {waits} wait{'s' if waits > 1 else ''}" if waits else "")
 
 
 def _meets(chapter: Chapter) -> bool:

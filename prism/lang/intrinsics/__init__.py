@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from prism.lang.intrinsics.arithmetic import ARITHMETIC
+from prism.lang.intrinsics.asynchronous import Transfer
 from prism.lang.intrinsics.atomics import ATOMICS
 from prism.lang.intrinsics.bits import BITS, float_as_int, float_as_uint, int_as_float, uint_as_float
+from prism.lang.intrinsics.copies import COPIES
 from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.mailboxes import MAILBOXES
 from prism.lang.intrinsics.matrix import MATRIX
@@ -16,6 +18,7 @@ from prism.lang.intrinsics.namespace import Namespace
 from prism.lang.intrinsics.packed import PACKED
 from prism.lang.intrinsics.special import SPECIAL, fma
 from prism.lang.intrinsics.warp import COLLECTIVES
+from prism.lang.intrinsics.wgmma import WARPGROUPS
 
 FAMILIES: Mapping[str, tuple[Intrinsic, ...]] = MappingProxyType(
     {
@@ -28,6 +31,8 @@ FAMILIES: Mapping[str, tuple[Intrinsic, ...]] = MappingProxyType(
         "Atomic accesses and fences": ATOMICS,
         "Mailboxes": MAILBOXES,
         "Matrix fragments": MATRIX,
+        "Asynchronous copies": COPIES,
+        "Warpgroups": WARPGROUPS,
     }
 )
 TABLE: Mapping[str, Intrinsic] = MappingProxyType({i.name: i for family in FAMILIES.values() for i in family})
@@ -54,5 +59,6 @@ def __getattr__(name: str) -> Intrinsic:
 
 
 __all__ = [
-    "ALIASES", "FAMILIES", "NAMES", "TABLE", "Binding", "Intrinsic", "Memory", "Namespace", "Parameter", "intrinsic", *NAMES,
+    "ALIASES", "FAMILIES", "NAMES", "TABLE", "Binding", "Intrinsic", "Memory", "Namespace", "Parameter", "Transfer", "intrinsic",
+    *NAMES,
 ]  # fmt: skip

@@ -131,7 +131,7 @@ def helpers(text: str) -> list[str]:
     if "px_keep" in words and "px_half" in words:
         found.append(_KEEP_HALVES)
     shared = [SHARED] if "px_smem" in words or any("px_smem" in piece for piece in found) else []
-    return [*shared, *found]
+    return [piece.rstrip("\n") for piece in (*shared, *found)]
 
 
 # -- mbarriers --------------------------------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ def bulk_commit() -> str:
 
 
 def bulk_wait(pending: int, read: bool = False) -> str:
-    """Wait until at most `pending` of the thread's newest groups of stores are under way; `read`: have yet to read their source."""
+    """Wait until at most `pending` of the thread's newest groups of stores are under way; `read`: still read their source."""
     return _statement(f"cp.async.bulk.wait_group{'.read' if read else ''} {pending}")
 
 

@@ -27,7 +27,7 @@ class Parameter:
 
     `kind`: `value` (a scalar), `vector` (a vector of T), `element` (an element of memory, passed by address), `array` (a local
     array, by reference), `static` (a compile-time constant), `tile` (a shared tile by its name, or what begins at an element of
-    it), `tensor` (an element of a tensor map: the tile that begins there), `fragment` (by its name).
+    it), `tensor` (an element of a tensor map: the tile that begins there), `map` (a tensor map), `fragment` (by its name).
 
     `type`: a Scalar, or `T` (the intrinsic's type variable; an element of `mailbox(T)` where `mailbox` is set); of a static,
     `dtype` says that it is a scalar type. `unit`: threads of one such unit must agree on it; of an element, the unit that

@@ -26,7 +26,7 @@ class Item:
 
 
 def scope(c: Context, node: ast.With) -> Wrap:
-    """Return what a `with` makes of its body. The items nest, left to right; a role claimed for is entered inside the last claim."""
+    """Return what a `with` makes of its body: its items nest, left to right, and the last claim for a role enters the role."""
     items = [_item(c, node, k) for k in range(len(node.items))]
     claims = [k for k, item in enumerate(items) if item.role is not None]
     roles = [role for item in items if (role := item.role) is not None]
@@ -150,5 +150,5 @@ def roles(c: Context, node: ast.Assign) -> s.Roles | None:
     if len(node.targets) > 1 or len(call.args) < 2 or call.keywords:
         raise misuse(c, call, "roles", "takes a level and a number of its units for each role", "here")
     level, *sizes = (expression(c, argument) for argument in call.args)
-    names = tuple((part.id, c.span(part)) for part in targets if isinstance(part, ast.Name))
+    names = tuple(s.Name(span=c.span(part), name=part.id) for part in targets if isinstance(part, ast.Name))
     return s.Roles(span=c.span(node), names=names, level=level, sizes=tuple(sizes))

@@ -11,7 +11,7 @@ def stage(n: int @ block[1]):
 
 @prism("global")
 @requires(grid[1], block[1], thread[32], smem=1024)
-def case(n: int @ grid[1]):  # error: call-smem
+def case(n: int @ grid[1]):
     with group(block[1]):
         s: shared(float[16]) @ block[1]
-        stage(n)
+        stage(n)  # error: call-smem

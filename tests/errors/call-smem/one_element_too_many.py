@@ -5,5 +5,5 @@ from prism.lang import block, prism, requires, shared, thread
 
 @prism("device")
 @requires(block[1], thread[32], smem=512)
-def case(n: int @ block[1]):  # error: call-smem
-    s: shared(float[129]) @ block[1]
+def case(n: int @ block[1]):
+    s: shared(float[129]) @ block[1]  # error: call-smem

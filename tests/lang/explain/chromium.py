@@ -27,7 +27,7 @@ def executable() -> str | None:
 
 
 class Chromium:
-    """A browser with one page. `console` has what pages wrote and what the browser complained of, `requests` what they asked for."""
+    """A browser with one page. `console`: what pages wrote and the browser complained of; `requests`: what they asked for."""
 
     def __init__(self, path: str) -> None:
         self.console: list[str] = []
@@ -128,5 +128,7 @@ class Chromium:
 
     def printed(self) -> bytes:
         """Return the page as PDF."""
-        answer = self.ask("Page.printToPDF", printBackground=True, preferCSSPageSize=False, paperWidth=8.27, paperHeight=11.69)
+        answer = self.ask(
+            "Page.printToPDF", printBackground=True, preferCSSPageSize=False, paperWidth=8.27, paperHeight=11.69
+        )
         return base64.b64decode(answer["data"])

@@ -1,0 +1,351 @@
+"""`prism check --schedules`: a kernel run on the reference machine under many schedules, each from a seed of its own.
+
+A seed decides the schedule, and the arguments that nobody gave: numbers, and what is in arrays. An array whose size nobody gave
+is made as large as the kernel reaches. So the same seed, with the same options, is the same run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from prism.interpret import BoundsError, MachineError, machine, run
+from prism.lang import flow, races
+from prism.lang.plan import Program
+from prism.lang.tree import Call, Element, Symbol, Var
+from prism.lang.types import BFLOAT16, SCALARS, Mailbox, Pointer, Scalar, Type, Vector
+from prism.runtime.build import max_threads
+
+MOST = 1 << 22
+"""Elements that an array is given at most to see how far a kernel reaches."""
+_LEAST_THREADS, _BLOCKS, _TABLE, _LINE = 64, 2, 4093, 256
+_ARRAY = re.compile(r"(?P<dtype>\w*)\[(?P<size>\d+)\](?::(?P<fill>.+))?")
+_OUTSIDE = re.compile(r"index (?P<index>-?\d+) is outside `(?P<name>\w+)`, which has (?P<extent>\d+) elements")
+
+
+class InputError(Exception):
+    """Arguments that cannot be made as asked, or not without being asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the command says of one argument: `dtype`, `size` and `fill`, each None where it leaves it open."""
+
+    dtype: str | None = None
+    size: int | None = None
+    fill: int | float | bool | str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How a kernel is launched."""
+
+    blocks: int
+    threads: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A fault, the first seed that shows it, that seed's schedule and arguments, and how many seeds show it."""
+
+    error: MachineError
+    seed: int
+    schedule: str
+    arguments: str
+    times: int = 1
+
+
+@dataclass(slots=True)
+class Report:
+    """What a number of runs found; `arguments` are those of the last run."""
+
+    shape: Shape
+    seeds: range
+    schedules: tuple[str, ...]
+    findings: list[Finding] = field(default_factory=list)
+    arguments: str = ""
+
+
+# -- what the command says ------------------------------------------------------------------------------------------------
+
+
+def given(texts: Sequence[str]) -> dict[str, Given]:
+    """Return the arguments of `name=value,...` texts: a number, `[1024]`, `int32[1024]`, and either with `:FILL`."""
+    found: dict[str, Given] = {}
+    for text in (part for whole in texts for part in whole.split(",") if part.strip()):
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not value:
+            raise InputError(f"an argument is written NAME=VALUE, as n=1000 or x=int32[1024], not {text.strip()!r}")
+        match = _ARRAY.fullmatch(value)
+        if match is None:
+            found[name] = Given(fill=_fill(value))
+            continue
+        dtype = match["dtype"] or None
+        if dtype is not None and dtype not in SCALARS:
+            raise InputError(f"`{name}`: no dtype {dtype!r}; there are {', '.join(SCALARS)}")
+        found[name] = Given(dtype, int(match["size"]), None if match["fill"] is None else _fill(match["fill"]))
+    return found
+
+
+def _fill(value: str) -> int | float | bool | str:
+    if value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    for convert in (lambda text: int(text, 0), float):
+        try:
+            return convert(value)
+        except ValueError:
+            continue
+    if value in ("random", "range"):
+        return value
+    raise InputError(f"{value!r} is no number; an array holds a number, `random` or `range`")
+
+
+def shape_of(program: Program, blocks: int | None, threads: int | None) -> Shape:
+    """Return how many blocks and threads to run: what is given, else at least two of each kind that a barrier can join."""
+    bound = program.entry.bound
+    unit, cluster, most = bound.thread or 1, bound.block or 1, max_threads(program.entry)
+    fitting = min(max(1, most // unit), -(-_LEAST_THREADS // unit))
+    return Shape(blocks or cluster * -(-_BLOCKS // cluster), threads or unit * fitting)
+
+
+# -- runs -----------------------------------------------------------------------------------------------------------------
+
+
+def explore(program: Program, shape: Shape, told: Mapping[str, Given], number: int, seed: int) -> Report:
+    """Run a program under `number` schedules, from `seed` on, and return what was found.
+
+    Raises InputError where an argument is told wrongly, or nothing told and nothing can be made.
+    """
+    if number < 1 or seed < 0:
+        raise InputError(f"at least one schedule, from seed 0 on, not {number} from {seed}")
+    _check_told(program, told)
+    report = Report(shape, range(seed, seed + number), machine.SCHEDULES)
+    sizes: dict[str, int] = {}
+    known: dict[tuple[object, ...], int] = {}
+    for now in report.seeds:
+        schedule = machine.SCHEDULES[now % len(machine.SCHEDULES)]
+        error, arguments = _once(program, shape, told, now, schedule, sizes)
+        report.arguments = _described(program, arguments, told)
+        if error is None:
+            continue
+        key = (type(error), error.access, error.other)
+        if key not in known:
+            known[key] = len(report.findings)
+            report.findings.append(Finding(error, now, schedule, report.arguments))
+        else:
+            old = report.findings[known[key]]
+            report.findings[known[key]] = Finding(old.error, old.seed, old.schedule, old.arguments, old.times + 1)
+    return report
+
+
+def _once(
+    program: Program, shape: Shape, told: Mapping[str, Given], seed: int, schedule: str, sizes: dict[str, int]
+) -> tuple[MachineError | None, list[Any]]:
+    """Run one seed; arrays of no given size grow, and the run begins anew, while the kernel reaches beyond them."""
+    while True:
+        arguments = arguments_of(program, shape, told, seed, sizes)
+        kept = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
+        try:
+            run(program, shape.blocks, shape.threads, arguments, check=True, schedule=schedule, seed=seed)
+        except BoundsError as error:
+            if not _grow(error, told, sizes):
+                return error, kept
+        except MachineError as error:
+            return error, kept
+        except (TypeError, ValueError) as error:
+            raise InputError(str(error)) from error
+        else:
+            return None, kept
+
+
+def _grow(error: BoundsError, told: Mapping[str, Given], sizes: dict[str, int]) -> bool:
+    """Make the array larger that an access was outside of; whether that can be the cure."""
+    match = _OUTSIDE.fullmatch(error.what)
+    if match is None or sizes.get(match["name"]) != int(match["extent"]) or _told_size(told, match["name"]) is not None:
+        return False
+    index = int(match["index"])
+    if not 0 <= index < MOST:
+        return False
+    sizes[match["name"]] = min(MOST, 1 << max(index + 1, 2 * int(match["extent"]) - 1).bit_length())
+    return True
+
+
+def _told_size(told: Mapping[str, Given], name: str) -> int | None:
+    return told[name].size if name in told else None
+
+
+# -- arguments ------------------------------------------------------------------------------------------------------------
+
+
+def _check_told(program: Program, told: Mapping[str, Given]) -> None:
+    names = {parameter.name: parameter.type for parameter in program.entry.parameters}
+    for name, said in told.items():
+        type_ = names.get(name)
+        if type_ is None:
+            raise InputError(f"`{program.entry.name}` has no parameter {name!r}; it has: {', '.join(names) or 'none'}")
+        if isinstance(type_, Scalar) and (said.size is not None or isinstance(said.fill, str)):
+            raise InputError(f"`{name}` is a number ({type_}), not an array: {name}=1000")
+        if isinstance(type_, Pointer) and said.dtype is not None and said.dtype != _dtype(type_):
+            raise InputError(f"`{name}` is memory of {_dtype(type_)}, not of {said.dtype}")
+        if isinstance(type_, Pointer) and isinstance(type_.element, Mailbox) and said.fill is not None:
+            raise InputError(f"`{name}` is mailboxes, which are empty before a launch: {name}=[1000] says how many")
+
+
+def arguments_of(
+    program: Program, shape: Shape, told: Mapping[str, Given], seed: int, sizes: dict[str, int]
+) -> list[Any]:
+    """Return a launch's arguments; sizes that are neither told nor known yet are guessed, and noted in `sizes`."""
+    quiet = _zeros_at_first(program)
+    found: list[Any] = []
+    for place, parameter in enumerate(program.entry.parameters):
+        random = np.random.default_rng((seed, place))
+        said = told.get(parameter.name, Given())
+        match parameter.type:
+            case Pointer() as pointer:
+                size = said.size
+                if size is None:
+                    size = sizes.setdefault(parameter.name, shape.blocks * shape.threads)
+                fill = said.fill if said.fill is not None else 0 if parameter in quiet else "random"
+                found.append(_array(pointer, size, fill, random))
+            case Scalar() as scalar:
+                found.append(_number(scalar, said.fill, shape, random))
+            case other:
+                raise InputError(
+                    f"`{parameter.name}` is a {other}, which no command line can give: launch the kernel from Python, "
+                    f"with check=True and schedule=..."
+                )
+    return found
+
+
+def _number(scalar: Scalar, told: int | float | bool | str | None, shape: Shape, random: np.random.Generator) -> Any:
+    if told is not None:
+        return told
+    if scalar.kind == "bool":
+        return bool(random.integers(2))
+    if scalar.kind == "float":
+        return float(np.float32(random.uniform(-1, 1)))
+    most = 2 ** (scalar.bits - (scalar.kind == "int")) - 1
+    return int(random.integers(1, min(most, 4 * shape.blocks * shape.threads) + 1))
+
+
+def _array(pointer: Pointer, size: int, fill: Any, random: np.random.Generator) -> Any:
+    """Return memory of `size` elements, aligned as an allocator on a device would. Mailboxes are empty."""
+    element = pointer.element
+    if isinstance(element, Mailbox):
+        return _aligned(np.zeros(size * element.bytes, np.uint8))
+    scalar, length = (element.element, element.length) if isinstance(element, Vector) else (element, 1)
+    return _aligned(_values(scalar, size * length, fill, random))
+
+
+def _values(scalar: Scalar, number: int, fill: Any, random: np.random.Generator) -> Any:
+    if scalar == BFLOAT16:
+        single = _values(SCALARS["float32"], number, fill, random)
+        return (single.view(np.uint32) >> 16).astype(np.uint16)
+    dtype = np.dtype(scalar.numpy)
+    if fill == "range":
+        return np.arange(number).astype(dtype)
+    if fill != "random":
+        return np.full(number, fill, dtype)
+    # A table that is repeated: what an element holds does not depend on the array's size.
+    most = 2 if scalar.kind == "bool" else 100
+    table = random.uniform(-1, 1, _TABLE) if scalar.kind == "float" else random.integers(0, most, _TABLE)
+    return np.resize(table.astype(dtype), number)
+
+
+def _aligned(values: Any) -> Any:
+    room = np.zeros(values.nbytes + _LINE, np.uint8)
+    start = -room.__array_interface__["data"][0] % _LINE
+    found = room[start : start + values.nbytes].view(values.dtype)
+    found[:] = values
+    return found
+
+
+def _zeros_at_first(program: Program) -> frozenset[Symbol]:
+    """Return the parameters that are accessed atomically: counters, flags and mailboxes, which are zero before a launch."""
+    return frozenset(p for p in program.entry.parameters if _atomic(program, p))
+
+
+def _atomic(program: Program, parameter: Symbol) -> bool:
+    function = next(f for f in program.functions if parameter in f.parameters)
+    for statement in races.statements(function.body):
+        for use in flow.uses(statement):
+            expression = use.expression
+            if isinstance(expression, Call):
+                pairs = zip(expression.function.parameters, expression.arguments, strict=False)
+                inner = (one for one, passed in pairs if isinstance(passed, Var | Element) and _is(passed, parameter))
+                if any(_atomic(program, one) for one in inner):
+                    return True
+            elif isinstance(expression, Element) and use.kind == "atomic" and _is(expression, parameter):
+                return True
+    return False
+
+
+def _is(named: Var | Element, parameter: Symbol) -> bool:
+    return flow.resolve(named.symbol, ())[0] is parameter
+
+
+def _described(program: Program, arguments: list[Any], told: Mapping[str, Given]) -> str:
+    """Return the arguments of a run as the command takes them, as far as they are numbers or arrays of known size."""
+    parts = []
+    for parameter, argument in zip(program.entry.parameters, arguments, strict=True):
+        if isinstance(parameter.type, Pointer):
+            said = told.get(parameter.name, Given())
+            fill = f":{said.fill}" if said.fill is not None else ""
+            parts.append(f"{parameter.name}={_dtype(parameter.type)}[{_elements(parameter.type, argument)}]{fill}")
+        else:
+            parts.append(f"{parameter.name}={argument}")
+    return ",".join(parts)
+
+
+def _elements(pointer: Pointer, argument: Any) -> int:
+    return int(argument.nbytes // pointer.element.bytes)
+
+
+def _dtype(type_: Type) -> str:
+    element = type_.element if isinstance(type_, Pointer) else type_
+    return element.element.name if isinstance(element, Vector | Mailbox) else str(element)
+
+
+def sample(dtype: str) -> Any:
+    """Return an empty array of a dtype, to deduce template arguments from."""
+    return np.empty(0, SCALARS[dtype].numpy)
+
+
+# -- what is said of it ---------------------------------------------------------------------------------------------------
+
+
+def described(program: Program, report: Report, kernel: str) -> str:
+    """Return a report as text; `kernel` is what the command calls it."""
+    seeds, shape = report.seeds, report.shape
+    span = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
+    launch = f"{_many(shape.blocks, 'block')} of {_many(shape.threads, 'thread')}"
+    head = f"{program.entry.name}: {_many(len(seeds), 'schedule')} ({span}) of {launch}"
+    if not report.findings:
+        kinds = ", ".join(report.schedules)
+        return f"{head}: nothing found\n  schedules: {kinds}\n  the last one's arguments: {report.arguments}\n"
+    faults = _many(len(report.findings), "fault")
+    parts = [f"{head}: {faults} found\n"]
+    for finding in report.findings:
+        parts.append(_finding(finding, report, kernel))
+    return "\n".join(parts)
+
+
+def _finding(finding: Finding, report: Report, kernel: str) -> str:
+    error = finding.error
+    who = f"perspective {error.perspective}" if error.perspective is not None else ""
+    where = f"thread {error.thread} of block {error.block}" if error.thread is not None else ""
+    parts = [f"seed {finding.seed}", f"schedule {finding.schedule}", error.code, who, where]
+    times = f"; {finding.times} of {len(report.seeds)} seeds show it" if len(report.seeds) > 1 else ""
+    again = (
+        f"prism check {kernel} --schedules 1 --seed {finding.seed} --blocks {report.shape.blocks} "
+        f"--threads {report.shape.threads} --arguments '{finding.arguments}'"
+    )
+    return f"{', '.join(part for part in parts if part)}{times}\n{error.render()}\nagain: {again}\n"
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,158 @@
+"""Accesses to memory in a checked run: bounds, what was never written, races, and fences between proxies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from prism.interpret.clocks import Clocks, Site
+from prism.interpret.errors import BoundsError, ProxyError, RaceError, UninitialisedError
+from prism.interpret.frame import Frame
+from prism.interpret.regions import Region
+from prism.interpret.shadow import Conflict, Shadow
+from prism.lang.diagnostics import Span
+
+
+class Checker:
+    """One place in the program that accesses memory, in a checked run."""
+
+    def __init__(self, span: Span, perspective: object) -> None:
+        self.span, self.perspective = span, perspective
+        self._sites: dict[tuple[str, bool], Site] = {}
+
+    def access(
+        self,
+        frame: Frame,
+        region: Region,
+        index: Any,
+        lanes: Any,
+        kind: str,
+        atomic: bool = False,
+        by: Any = None,
+        proxy: bool = False,
+    ) -> None:
+        """Check an access of `lanes`: bounds, initialisation, races.
+
+        `by`: the agents that make it for them; `proxy`: they are asynchronous accesses, which need fences after plain ones.
+        """
+        self.bounds(frame, region, index, lanes)
+        shadow = region.shadow
+        if shadow is None:
+            return
+        machine = frame.block.machine
+        at = np.broadcast_to(np.asarray(index, np.int64) * region.width + region.first, lanes.shape)
+        if by is None:
+            by = lanes + frame.block.number * machine.threads
+        if region.width > 1:
+            at = (at[:, None] + np.arange(region.width)).ravel()
+            by = np.repeat(by, region.width)
+        site = self._site(shadow, kind, atomic)
+        if kind != "write" and shadow.initialised is not None and (shadow.initialised[at] != region.stamp).any():
+            bad = int(np.argmax(shadow.initialised[at] != region.stamp))
+            self._uninitialised(frame, region, int(lanes[bad // region.width]), shadow.initialised[at[bad]] != 0)
+        gap = shadow.unfenced(at, by, kind) if proxy and region.shared else None
+        if kind == "read":
+            found = shadow.read(at, by, site, atomic)
+        else:
+            found = shadow.write(at, by, site, atomic, region.stamp)
+        for conflict, report in ((found, self._race), (gap, self._proxy)):
+            if conflict is not None:
+                element = region.element((int(at[conflict.index]) - region.first) // region.width)
+                report(shadow.clocks, conflict, int(by[conflict.index]), f"{region.name}[{element}]", kind)
+
+    def _site(self, shadow: Shadow, kind: str, atomic: bool) -> int:
+        site = self._sites.get((kind, atomic))
+        if site is None:
+            name = f"atomic {kind}" if atomic else kind
+            site = self._sites[kind, atomic] = Site(self.span, name, self.perspective)
+        return shadow.clocks.site(site)
+
+    def bounds(self, frame: Frame, region: Region, index: Any, lanes: Any) -> None:
+        """Report an index outside the region."""
+        values = np.broadcast_to(np.asarray(index), lanes.shape)
+        bad = (values < 0) | (values >= region.extent)
+        if bad.any():
+            at = int(bad.argmax())
+            self.outside(frame, region.name, int(values[at]), region.extent, int(lanes[at]))
+
+    def outside(self, frame: Frame, name: str, index: int, extent: int, lane: int) -> None:
+        """Raise the error of an index outside an extent."""
+        raise BoundsError(
+            f"index {index} is outside `{name}`, which has {extent} elements",
+            self.span,
+            here=f"index {index}",
+            perspective=self.perspective,
+            thread=lane,
+            block=frame.block.number,
+        )
+
+    def _uninitialised(self, frame: Frame, region: Region, lane: int, stale: bool) -> None:
+        notes = (f"what is there was written in another round: this round's copy of `{region.name}` is fresh",)
+        raise UninitialisedError(
+            f"`{region.name}` is read where nothing was written",
+            self.span,
+            here="read here",
+            perspective=self.perspective,
+            thread=lane,
+            block=frame.block.number,
+            notes=notes if stale else (),
+        )
+
+    def _race(self, clocks: Clocks, found: Conflict, number: int, what: str, kind: str) -> None:
+        before = clocks.sites[found.site]
+        block, lane, mine = clocks.who(number)
+        other_block, other, theirs = clocks.who(found.thread)
+        if mine or theirs:
+            two = "two asynchronous operations" if mine and theirs else "a thread and an asynchronous operation"
+            remedy = f"wait for the {theirs or mine} to end before the other access, or let it start after that"
+        else:
+            two, remedy = "two threads", _remedy(block == other_block, lane, other, before.span == self.span)
+        raise RaceError(
+            f"`{what}` is accessed by {two}, and nothing orders them",
+            self.span,
+            here=f"{kind} by {named(block, lane, mine)}",
+            other=before.span,
+            there=f"{before.kind} by {named(other_block, other, theirs)}",
+            perspective=self.perspective,
+            thread=lane,
+            block=block,
+            barrier=remedy,
+        )
+
+    def _proxy(self, clocks: Clocks, found: Conflict, number: int, what: str, kind: str) -> None:
+        before = clocks.sites[found.site]
+        block, lane, mine = clocks.who(number)
+        other_block, other, theirs = clocks.who(found.thread)
+        raise ProxyError(
+            f"`{what}` is accessed asynchronously, and no proxy fence stands after the plain access before",
+            self.span,
+            here=f"{kind} by {named(block, lane, mine)}",
+            other=before.span,
+            there=f"{before.kind} by {named(other_block, other, theirs)}",
+            perspective=self.perspective,
+            thread=lane,
+            block=block,
+            barrier="a proxy fence of the thread that made the plain access, before the barrier that orders the two",
+        )
+
+
+def named(block: int, lane: int, what: str = "") -> str:
+    """Say who makes an access: a thread, or what it issued."""
+    thread = f"thread {lane} of block {block}"
+    return f"the {what} of {thread}" if what else thread
+
+
+def _remedy(same_block: bool, one: int, two: int, same_line: bool) -> str:
+    if same_line:
+        return "one access by two threads, which no barrier can part: give each thread elements of its own"
+    if not same_block:
+        return (
+            "no barrier joins two blocks: let one kernel write and the next read, or pass the value through a mailbox"
+        )
+    size = 32
+    while one // size != two // size:
+        size *= 2
+    if size == 32:
+        return "a warp barrier between the two accesses would order them (thread[32])"
+    return f"a barrier of thread[{size}], or of the whole block, between the two accesses would order them"

@@ -1,0 +1,94 @@
+"""Fragments on the reference machine: a matrix of a warpgroup or a warp, each thread's part in its own column.
+
+A thread's element is an item of its part. For the tensor cores the parts of a unit are gathered into the matrix, and scattered
+back, by the formula of `tree.Place`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from prism.interpret.errors import FlightError
+from prism.interpret.flights import flights_of
+from prism.interpret.frame import Frame, Local
+from prism.interpret.scope import Eval, Scope
+from prism.lang.diagnostics import Span
+from prism.lang.tree import Fragment, Place, Symbol
+
+
+@functools.lru_cache(maxsize=64)
+def places(threads: int, size: int) -> tuple[Any, Any]:
+    """Return row and column of each element of each thread's part: arrays of shape (threads, size)."""
+    t, index = np.arange(threads)[:, None], np.arange(size)[None, :]
+    lane = t % 32
+    rows = t // 32 * 16 + lane // 4 + index // 2 % 2 * 8
+    return rows, index // 4 * 8 + lane % 4 * 2 + index % 2
+
+
+def gather(local: Local, fragment: Fragment, lanes: Any) -> Any:
+    """Return the matrices of whole units of threads, of shape (units, rows, columns)."""
+    rows, columns = places(fragment.threads, fragment.size)
+    parts = local.data[:, lanes].T.reshape(-1, fragment.threads, fragment.size)
+    found = np.empty((len(parts), fragment.rows, fragment.columns), local.data.dtype)
+    found[:, rows, columns] = parts
+    return found
+
+
+def scatter(local: Local, fragment: Fragment, lanes: Any, matrices: Any) -> None:
+    """Give whole units of threads their parts of matrices."""
+    rows, columns = places(fragment.threads, fragment.size)
+    local.data[:, lanes] = matrices[:, rows, columns].reshape(len(lanes), fragment.size).T
+    if local.initialised is not None:
+        local.initialised[:, lanes] = True
+
+
+def compile_place(scope: Scope, node: Place) -> Eval:
+    """Row or column of an element of this thread's part."""
+    fragment = node.symbol.type
+    assert isinstance(fragment, Fragment)
+    index, axis, unit = scope.evaluate(node.index), node.axis, fragment.threads
+
+    def place(frame: Frame) -> Any:
+        k, t = index(frame), frame.block.machine.everyone % unit
+        lane = t % 32
+        found = index_column(k, lane) if axis else t // 32 * 16 + lane // 4 + k // 2 % 2 * 8
+        return found.astype(np.int32)
+
+    return place
+
+
+def index_column(k: Any, lane: Any) -> Any:
+    """Return the column of element `k` of a lane's part."""
+    return k // 4 * 8 + lane % 4 * 2 + k % 2
+
+
+Touch = Callable[[Frame, Local], None]
+
+
+def toucher(scope: Scope, symbol: Symbol, span: Span) -> Touch | None:
+    """Return the check that no wgmma writes a fragment that is accessed plainly; None where there is nothing to check."""
+    if not scope.check or not isinstance(symbol.type, Fragment):
+        return None
+
+    def touch(frame: Frame, local: Local) -> None:
+        flights, lanes = flights_of(frame.block), frame.active()
+        flying = local.last[lanes] >= flights.ended["wgmma"][lanes]
+        if flying.any():
+            raise FlightError(
+                f"`{symbol.name}` is accessed while a wgmma that writes it is under way",
+                span,
+                here="accessed here",
+                other=symbol.span,
+                there="the accumulator",
+                perspective=symbol.perspective,
+                thread=int(lanes[int(flying.argmax())]),
+                block=frame.block.number,
+                barrier="wait for its group, WaitGroup('wgmma', 0), before this",
+            )
+        local.touched[lanes] = flights.fences[lanes]
+
+    return touch

@@ -1,0 +1,136 @@
+"""Pieces of memory on the reference machine: regions, pointers into them, and how their elements are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from prism.interpret.lanes import both
+from prism.interpret.shadow import Shadow
+from prism.lang.shorts import bf16_bits, bf16_values
+from prism.lang.types import BFLOAT16, Mailbox, Pointer, Scalar, Vector
+
+
+@dataclass(slots=True)
+class Region:
+    """An object in memory: `data` has one entry an element (vectors: one row), mailboxes one record of value and tag."""
+
+    name: str
+    data: Any
+    address: int
+    shared: bool
+    shadow: Shadow | None = None
+    first: int = 0  # the first element's location in the shadow
+    width: int = 1  # locations an element
+    stamp: int = 1  # what the shadow has where an element was written: a ring's copy, its round; see `Shadow`
+    shape: tuple[int, ...] | None = None
+
+    @property
+    def extent(self) -> int:
+        """Number of elements."""
+        return len(self.data)
+
+    def element(self, index: int) -> str:
+        """Return the indices of an element, as they are written."""
+        if self.shape is None or not 0 <= index < self.extent:
+            return str(index)
+        return ", ".join(str(int(k)) for k in np.unravel_index(index, self.shape))
+
+
+@dataclass(slots=True)
+class Address:
+    """A pointer's value: a region, and for a view passed to a function the map of its indices."""
+
+    region: Region
+    map: Callable[[Any, Any], Any] | None = None
+
+
+@dataclass(slots=True)
+class Mixed:
+    """A pointer's value where threads that run in step hold different ones: each part's mask, and its address."""
+
+    parts: list[tuple[Any, Address]]
+
+
+def mixed(*parts: tuple[Any, Any]) -> Any:
+    """Return the pointer that each mask's threads hold."""
+    flat: list[tuple[Any, Address]] = []
+    for mask, value in parts:
+        if isinstance(value, Mixed):
+            flat.extend((inside, address) for m, address in value.parts if (inside := both(mask, m)) is not False)
+        elif value is not None and mask is not False:
+            flat.append((mask, value))
+    return flat[0][1] if len(flat) == 1 else Mixed(flat)
+
+
+@dataclass(slots=True)
+class Reference:
+    """An element operand of an intrinsic: for each active thread an address."""
+
+    region: Region
+    index: Any
+
+
+def typed(data: Any, element: Scalar | Vector | Mailbox) -> Any:
+    """Return bytes as elements."""
+    match element:
+        case Vector():
+            return stored(data.view(element.element.numpy).reshape(-1, element.length), element.element)
+        case Mailbox():
+            if element.bytes == 8:
+                return data.view(np.dtype([("value", "u4"), ("tag", "u4")]))
+            return data.view(np.dtype([("value", "u8"), ("tag", "u8")]))
+        case _:
+            return stored(data.view(element.numpy), element)
+
+
+def stored(data: Any, scalar: Scalar) -> Any:
+    """Return stored elements as what they mean: bfloat16 is kept as bits."""
+    return BrainArray(data) if scalar == BFLOAT16 else data
+
+
+class BrainArray:
+    """Memory that holds the bits of bfloat16 numbers: elements are read and written as float32."""
+
+    __slots__ = ("bits", "ndim", "shape")
+    dtype = np.dtype(np.float32)
+    itemsize = 2
+
+    def __init__(self, bits: Any) -> None:
+        self.bits, self.ndim, self.shape = bits, bits.ndim, bits.shape
+
+    def __len__(self) -> int:
+        return len(self.bits)
+
+    def __getitem__(self, index: Any) -> Any:
+        found = bf16_values(self.bits[index])
+        return found if found.ndim else found[()]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.bits[index] = bf16_bits(value)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return int(self.bits.nbytes)
+
+
+def region_of(name: str, array: Any, pointer: Pointer) -> Region:
+    """Return an argument's array as the region that its parameter's type says."""
+    element = pointer.element
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"`{name}` takes a NumPy array, not {type(array).__name__}")
+    if not array.flags.c_contiguous:
+        raise ValueError(f"`{name}` takes a contiguous array")
+    if not pointer.const and not array.flags.writeable:
+        raise ValueError(f"`{name}` is written, but its array is read-only")
+    scalar = None if isinstance(element, Mailbox) else element.element if isinstance(element, Vector) else element
+    if scalar == BFLOAT16 and array.dtype.name == "bfloat16":
+        array = array.view(np.uint16)
+    if scalar is not None and array.dtype != np.dtype(scalar.numpy):
+        raise TypeError(f"`{name}` takes an array of {scalar}, not {array.dtype}")
+    data = typed(array.reshape(-1), element)
+    return Region(name, data, array.__array_interface__["data"][0], shared=False)

@@ -1,0 +1,116 @@
+"""Operands of asynchronous operations: tiles in shared memory, and boxes of tensors in global memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from prism.interpret.frame import Frame
+from prism.interpret.pointers import address_of, locate_name
+from prism.interpret.regions import BrainArray, Reference, Region
+from prism.interpret.scope import Scope
+from prism.lang.tree import Element, Expr, Pointer, TensorMap, Var
+from prism.lang.types import BFLOAT16
+
+Operand = Callable[[Frame, Any], Any]
+
+
+@dataclass(slots=True)
+class Tensor:
+    """A tensor map's value: an array of any strides, as it is stored, and the region that a checked run knows it by.
+
+    An element is `sum(index * step) + base` in the region, whose data is not used.
+    """
+
+    name: str
+    array: Any
+    region: Region
+    base: int
+    steps: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Box:
+    """A tensor operand: where a box begins, an array of (active threads, extents)."""
+
+    tensor: Tensor
+    type: TensorMap
+    starts: Any
+
+
+@dataclass(slots=True)
+class Tile(Reference):
+    """A tile operand: an element reference that knows the shape of its tile."""
+
+    shape: tuple[int, ...] = ()
+
+    def elements(self, lane: int, extents: tuple[int, ...]) -> Any:
+        """Return the indices in the region of a part of the tile that begins where a thread says, flat."""
+        shape = (1,) * (len(extents) - len(self.shape)) + self.shape
+        shape = shape[len(shape) - len(extents) :]
+        steps = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
+        found = np.asarray(self.index[lane], np.int64)
+        for extent, step in zip(extents, steps, strict=True):
+            found = np.add.outer(found, np.arange(extent) * step)
+        return found.ravel()
+
+
+def stored(data: Any) -> Any:
+    """Return elements as they are stored: the bits of bfloat16."""
+    return data.bits if isinstance(data, BrainArray) else data
+
+
+def tile_operand(scope: Scope, argument: Expr) -> Operand:
+    """A tile by its name, or what begins at an element of it."""
+    assert isinstance(argument, Var | Element) and isinstance(argument.symbol.type, Pointer)
+    locate = address_of(scope, argument) if isinstance(argument, Element) else locate_name(scope, argument.symbol)
+    shape = argument.symbol.type.shape
+
+    def tile(frame: Frame, lanes: Any) -> Tile:
+        region, index = locate(frame)
+        picked = index[lanes] if isinstance(index, np.ndarray) else np.full(len(lanes), index)
+        return Tile(region, picked.astype(np.int64), shape or region.shape or (region.extent,))
+
+    return tile
+
+
+def tensor_operand(scope: Scope, argument: Expr) -> Operand:
+    """The box that begins at an element of a tensor map; the map alone, for what only prepares its use."""
+    assert isinstance(argument, Var | Element) and isinstance(argument.symbol.type, TensorMap)
+    slot, type_ = scope.slot(argument.symbol), argument.symbol.type
+    indices = [scope.evaluate(index) for index in argument.indices] if isinstance(argument, Element) else []
+
+    def box(frame: Frame, lanes: Any) -> Box:
+        found = [index(frame) for index in indices]
+        columns = [k[lanes] if isinstance(k, np.ndarray) else np.full(len(lanes), k) for k in found]
+        starts = np.stack(columns, axis=1).astype(np.int64) if columns else np.zeros((len(lanes), 0), np.int64)
+        return Box(frame.values[slot], type_, starts)
+
+    return box
+
+
+def tensor_of(name: str, array: Any, type_: TensorMap) -> Tensor:
+    """Return an argument's array as the tensor that its parameter's type says."""
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"`{name}` takes a NumPy array, not {type(array).__name__}")
+    if array.ndim != len(type_.box):
+        raise ValueError(f"`{name}` takes an array of {len(type_.box)} dimensions, not {array.ndim}")
+    if type_.element == BFLOAT16 and array.dtype.name == "bfloat16":
+        array = array.view(np.uint16)
+    if array.dtype != np.dtype(type_.element.numpy):
+        raise TypeError(f"`{name}` takes an array of {type_.element}, not {array.dtype}")
+    size = array.itemsize
+    if any(step % size for step in array.strides):
+        raise ValueError(f"`{name}` takes an array whose strides are multiples of its elements' {size} bytes")
+    steps = tuple(step // size for step in array.strides)
+    base = -sum(min(0, (n - 1) * step) for n, step in zip(array.shape, steps, strict=True) if n)
+    extent = base + 1 + sum(max(0, (n - 1) * step) for n, step in zip(array.shape, steps, strict=True) if n)
+    address = array.__array_interface__["data"][0] - base * size
+    room = np.lib.stride_tricks.as_strided(
+        np.zeros(1, array.dtype), (extent if array.size else 0,), (0,), writeable=False
+    )
+    return Tensor(name, array, Region(name, room, address, shared=False), base, steps)

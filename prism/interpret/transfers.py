@@ -1,0 +1,275 @@
+"""Asynchronous copies on the reference machine: what `cp_async`, bulk and tensor copies say they copy, as flights.
+
+A copy is checked when it is issued: from then on, until somebody waits for it, its agent reads the source and writes the
+destination. The bytes move when the flight takes effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from prism.interpret.checker import Checker
+from prism.interpret.errors import BoundsError, BytesError, FlightError, MachineError, MisalignedError
+from prism.interpret.flights import Flight, flights_of
+from prism.interpret.frame import Block, Frame
+from prism.interpret.mbarriers import Phases, phases_of
+from prism.interpret.objects import rounds_of
+from prism.interpret.operands import Operand, operand_of
+from prism.interpret.regions import Region
+from prism.interpret.scope import Eval, Scope
+from prism.interpret.tensors import Box, Tile, stored
+from prism.lang.bind import binding_of, operands_of
+from prism.lang.plan import Mbarrier
+from prism.lang.tree import Apply
+
+
+@dataclass(slots=True)
+class _Side:
+    """One end of a copy: how its elements are got and set, and, checked, which elements of which region they are."""
+
+    region: Region
+    index: Any
+    get: Callable[[], Any]
+    put: Callable[[Any], None]
+
+
+def compile_transfer(scope: Scope, node: Apply) -> Eval:
+    """An asynchronous copy."""
+    issue = _issuing(scope, node, scope.completes.get(node))
+    return lambda frame: issue(frame, None)
+
+
+def measure(scope: Scope, node: Apply) -> Callable[[Frame], Any]:
+    """Return what says how many bytes each thread's load will bring, from its operands."""
+    issue = _issuing(scope, node, None)
+
+    def count(frame: Frame) -> Any:
+        found: list[int] = []
+        issue(frame, found)
+        return np.array(found, np.int64)
+
+    return count
+
+
+def _issuing(scope: Scope, node: Apply, barrier: Mbarrier | None) -> Callable[[Frame, list[int] | None], None]:
+    binding = binding_of(node)
+    operands: list[Operand] = [operand_of(scope, parameter, argument) for parameter, argument in operands_of(node)]
+    meaning, plain = node.intrinsic.meaning, scope.shop.mode.plain
+    checker = Checker(node.span, node.code) if scope.check else None
+    assert meaning is not None
+
+    def issue(frame: Frame, measured: list[int] | None) -> None:
+        lanes = frame.active()
+        transfer = _Transfer(node, frame, lanes, checker, barrier, plain, measured)
+        meaning(binding, transfer, *[operand(frame, lanes) for operand in operands])
+
+    return issue
+
+
+@dataclass(slots=True)
+class _Transfer:
+    """`prism.lang.intrinsics.asynchronous.Transfer` for the threads that issue a copy now; `measured`: or only ask its bytes."""
+
+    node: Apply
+    frame: Frame
+    lanes: Any
+    checker: Checker | None
+    barrier: Mbarrier | None
+    plain: bool
+    measured: list[int] | None
+
+    @property
+    def kind(self) -> str:
+        """How it is waited for."""
+        return self.node.intrinsic.asynchronous
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.node.intrinsic.name
+
+    def align(self, reference: Any, bytes: int) -> None:
+        """Report an address that is no multiple of `bytes`."""
+        if self.checker is None or self.measured is not None:
+            return
+        region = reference.region
+        bad = (region.address + reference.index * region.data.itemsize) % bytes != 0
+        if bad.any():
+            at = int(bad.argmax())
+            text = f"`{self.name}` needs an address that is a multiple of {bytes} bytes"
+            where = f"`{region.name}[{region.element(int(reference.index[at]))}]` is at none"
+            raise self._error(MisalignedError, text, where, at)
+
+    def require(self, holds: Any, text: str) -> None:
+        """Report `text` for the first thread where `holds` is False."""
+        found = np.broadcast_to(np.asarray(holds), self.lanes.shape)
+        if self.checker is not None and not found.all():
+            raise self._error(BoundsError, f"`{self.name}`: {text}", "applied here", int(np.argmin(found)))
+
+    def copy(self, destination: Any, source: Any, elements: Any, valid: Any = None) -> None:
+        """Copy elements that follow one another; zeros after the first `valid`."""
+        count = np.broadcast_to(np.asarray(elements, np.int64), self.lanes.shape)
+        size = destination.region.data.itemsize
+        if self.measured is not None:
+            self.measured.extend(int(n) * size for n in count)
+        elif self.kind == "cp_async":
+            self._in_step(destination, source, int(count[0]), valid)
+        else:
+            for k, n in enumerate(count):
+                ends = [_elements(end.region, end.index[k] + np.arange(n)) for end in (source, destination)]
+                self._start(k, ends[0], ends[1:], int(n) * size)
+
+    def load_tile(self, tile: Tile, tensor: Box, multicast: int = 0) -> None:
+        """Copy a box of the tensor into shared memory."""
+        count = prod(tensor.type.box) * tensor.type.element.bytes
+        if self.measured is not None:
+            self.measured.extend([count * max(1, multicast.bit_count())] * len(self.lanes))
+            return
+        for k in range(len(self.lanes)):
+            into = tile.elements(k, tensor.type.box)
+            regions = [_of_block(tile.region, self.frame.block, block) for block in self._blocks(multicast)]
+            ends = [_elements(region, into) for region in regions]
+            self._start(k, _box(tensor, k), ends, count, multicast)
+
+    def store_tile(self, tensor: Box, tile: Tile) -> None:
+        """Copy the other way."""
+        for k in range(len(self.lanes)):
+            source = _elements(tile.region, tile.elements(k, tensor.type.box))
+            self._start(k, source, [_box(tensor, k)], 0)
+
+    # -- how it starts ------------------------------------------------------------------------------------------------
+
+    def _blocks(self, multicast: int) -> list[Block]:
+        block = self.frame.block
+        return [b for b in block.cluster.blocks if multicast >> b.rank & 1] if multicast else [block]
+
+    def _start(self, k: int, source: _Side, destinations: list[_Side], count: int, multicast: int = 0) -> None:
+        """Issue one thread's copy."""
+        if self.plain or (self.kind == "load" and self.barrier is None and self.checker is None):
+            for end in destinations:
+                end.put(source.get())
+            return
+        load, block, flights = self.kind == "load", self.frame.block, flights_of(self.frame.block)
+        lane = self.lanes[k : k + 1]
+        targets = self._targets(multicast, k) if load else ()
+        parts = (0,) if load else (0, 1)
+        agents = tuple(flights.agents(self.kind, lane[:, None], self.name, part) for part in parts)
+        if self.checker is not None:
+            self._check(lane, agents[0], source, "read")
+            for end in destinations:
+                self._check(lane, agents[-1], end, "write")
+        held: list[Any] = []
+        clocks = block.machine.clocks
+
+        def read(_: Any) -> None:
+            held.append(source.get())
+
+        def write(_: Any) -> None:
+            for end in destinations:
+                end.put(held[0])
+
+        def load_all(_: Any) -> None:
+            for end in destinations:
+                end.put(source.get())
+            row = clocks.gather(agents[0]) if clocks is not None else None
+            for phases in targets:
+                phases.deliver(count, row, lambda kind, what, here: self._error(BytesError, what, here, k))
+
+        effects = (load_all,) if load else (read, write)
+        known = agents if clocks is not None else ()
+        flights.issue(Flight(self.kind, self.name, self.node.span, lane, effects, known, whole=True, targets=targets))
+
+    def _targets(self, multicast: int, k: int) -> tuple[Phases, ...]:
+        if self.barrier is None:
+            raise self._error(
+                FlightError, f"nothing can wait for this `{self.name}`: no mbarrier counts its bytes", "here", k
+            )
+        cycle = self.barrier.cycle
+        copy = rounds_of(self.frame.block, cycle).get(self.frame, cycle.name) % cycle.copies
+        return tuple(phases_of(block, self.barrier, copy) for block in self._blocks(multicast))
+
+    def _in_step(self, destination: Any, source: Any, count: int, valid: Any) -> None:
+        """Issue the copies of all threads, each of a few elements."""
+        into = destination.index[:, None] + np.arange(count)
+        out = source.index[:, None] + np.arange(count)
+        read = np.ones(out.shape, bool)
+        if valid is not None:
+            read &= np.arange(count) < np.broadcast_to(np.asarray(valid), self.lanes.shape)[:, None]
+        here, there = stored(destination.region.data), stored(source.region.data)
+
+        def effect(chosen: Any) -> None:
+            found = np.zeros((*into[chosen].shape, *there.shape[1:]), there.dtype)
+            wanted = read[chosen]
+            found[wanted] = there[out[chosen][wanted]]
+            here[into[chosen]] = found
+
+        if self.plain:
+            effect(np.ones(len(self.lanes), bool))
+            return
+        flights = flights_of(self.frame.block)
+        agents = flights.agents("cp_async", self.lanes[:, None], self.name)
+        if self.checker is not None:
+            lanes, by = (np.repeat(x, count).reshape(into.shape) for x in (self.lanes, agents))
+            self.checker.access(self.frame, source.region, out[read], lanes[read], "read", by=by[read])
+            self.checker.access(self.frame, destination.region, into.ravel(), lanes.ravel(), "write", by=by.ravel())
+        known = (agents,) if agents is not None else ()
+        flights.issue(Flight("cp_async", self.name, self.node.span, self.lanes, (effect,), known))
+
+    def _check(self, lane: Any, agent: Any, end: _Side, kind: str) -> None:
+        assert self.checker is not None
+        lanes, by = np.full(len(end.index), lane[0]), np.full(len(end.index), agent[0])
+        self.checker.access(self.frame, end.region, end.index, lanes, kind, by=by, proxy=True)
+
+    def _error(self, kind: type[MachineError], text: str, here: str, k: int) -> MachineError:
+        block = self.frame.block.number
+        return kind(text, self.node.span, here=here, perspective=self.node.code, thread=int(self.lanes[k]), block=block)
+
+
+# -- the two ends ---------------------------------------------------------------------------------------------------------
+
+
+def _elements(region: Region, index: Any) -> _Side:
+    data = stored(region.data)
+
+    def put(values: Any) -> None:
+        data[index] = values.reshape(data[index].shape)
+
+    return _Side(region, index, lambda: data[index], put)
+
+
+def _of_block(region: Region, mine: Block, block: Block) -> Region:
+    """Return the same place in the shared memory of another block of the cluster."""
+    if block is mine:
+        return region
+    shift, data = block.first - mine.first, stored(region.data)
+    first = region.address + shift
+    other = block.cluster.shared[first : first + data.nbytes].view(data.dtype).reshape(data.shape)
+    granules = 0 if region.shadow is None else shift // region.shadow.granule
+    return replace(region, data=other, address=first, first=region.first + granules)
+
+
+def _box(box: Box, k: int) -> _Side:
+    """Return a box of a tensor: what is outside reads as zeros, and is not written."""
+    array, extents = box.tensor.array, box.type.box
+    positions = [int(start) + np.arange(extent) for start, extent in zip(box.starts[k], extents, strict=True)]
+    inside = [(at >= 0) & (at < n) for at, n in zip(positions, array.shape, strict=True)]
+    here = np.ix_(*[np.flatnonzero(ok) for ok in inside])
+    there = np.ix_(*[at[ok] for at, ok in zip(positions, inside, strict=True)])
+    index: Any = np.int64(box.tensor.base)
+    for at, ok, step in zip(positions, inside, box.tensor.steps, strict=True):
+        index = np.add.outer(index, at[ok] * step)
+
+    def get() -> Any:
+        found = np.zeros(extents, array.dtype)
+        found[here] = array[there]
+        return found
+
+    def put(values: Any) -> None:
+        array[there] = values.reshape(extents)[here]
+
+    return _Side(box.tensor.region, index.ravel(), get, put)

@@ -1,0 +1,33 @@
+"""What a kernel's launch bounds leave it: the threads of a block, the registers of a thread."""
+
+from __future__ import annotations
+
+import re
+
+from prism.lang.perspective import WARPGROUP
+from prism.lang.tree import Function
+
+MOST_THREADS = 1024
+REGISTERS = 64 << 10
+"""Of a multiprocessor."""
+MOST_REGISTERS = 248
+"""Of a thread: the largest multiple of 8 that an instruction can name."""
+
+_BOUNDS = re.compile(r"__launch_bounds__\(\s*(\d+)\s*(?:,\s*(\d+))?")
+
+
+def most_threads(entry: Function) -> int:
+    """Return how many threads a block of the kernel has at most: by its launch bounds, else the hardware's limit."""
+    for text in entry.attributes:
+        if found := _BOUNDS.search(text):
+            return int(found[1])
+    return MOST_THREADS
+
+
+def launched_registers(entry: Function) -> int | None:
+    """Return how many registers a thread has at the launch, where the launch bounds leave only one number."""
+    for text in entry.attributes:
+        if (found := _BOUNDS.search(text)) and found[2] is not None:
+            threads = -(-int(found[1]) // WARPGROUP) * WARPGROUP
+            return min(MOST_REGISTERS, REGISTERS // (threads * max(1, int(found[2]))) // 8 * 8)
+    return None

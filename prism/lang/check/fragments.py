@@ -1,0 +1,93 @@
+"""Fragments: declared for a warpgroup or a warp, filled whole, and read and written a thread's element at a time."""
+
+from __future__ import annotations
+
+from prism.lang import surface, tree
+from prism.lang import syntax as s
+from prism.lang.check.conversion import convert
+from prism.lang.check.env import Env, declared, fail, why_here
+from prism.lang.check.expressions import check_index, check_literal, construct_called, in_range, visible
+from prism.lang.diagnostics import Span
+from prism.lang.errors import tiles as errors
+from prism.lang.errors import types as type_errors
+from prism.lang.perspective import GRID, THREAD, WARP, WARPGROUP, Level, Perspective, meet
+from prism.lang.types import INT32, Fragment
+
+ROWS = {WARPGROUP: 64, WARP: 16}
+
+
+def placed(type_: Fragment, name: str, place: Perspective, span: Span, place_span: Span) -> Fragment:
+    """Return a fragment's type where it is declared: the tensor cores have those of a warpgroup and of a warp."""
+    if place.level != Level.THREAD or place.size not in ROWS:
+        fail(errors.FragmentPlace(span=place_span, name=name, place=place))
+    rows = ROWS[place.size]
+    fault = ""
+    if type_.rows != rows:
+        fault = f"one of {'a warpgroup' if place.size == WARPGROUP else 'a warp'} has {rows} rows"
+    elif type_.columns % 8 or type_.columns > 256:
+        fault = "its columns are a multiple of 8, at most 256"
+    if fault:
+        fail(errors.FragmentShape(span=span, type=str(type_), fault=fault))
+    return Fragment(type_.element, type_.rows, type_.columns, place.size)
+
+
+def fill(symbol: tree.Symbol, value: s.Expr) -> tree.Expr:
+    """Return what every element of a fragment becomes: `acc = 0`, or `{0}` as for arrays."""
+    assert isinstance(symbol.type, Fragment)
+    if isinstance(value, s.Braces) and len(value.items) == 1:
+        value = value.items[0]
+    if not (
+        isinstance(value, s.Literal) and isinstance(value.value, int | float) and not isinstance(value.value, bool)
+    ):
+        fail(errors.FragmentValue(span=value.span, name=symbol.name, labels=(declared(symbol),)))
+    return convert(check_literal(value, symbol.type.element), symbol.type.element)
+
+
+def fragment_item(env: Env, symbol: tree.Symbol, indices: tuple[s.Expr, ...], span: Span) -> tree.Item:
+    """`acc[i]`: element i of what this thread keeps."""
+    index = own(env, symbol, indices, span)
+    assert isinstance(symbol.type, Fragment)
+    perspective = meet(THREAD, index.perspective)
+    return tree.Item(symbol=symbol, indices=(index,), type=symbol.type.element, perspective=perspective, span=span)
+
+
+def own(env: Env, symbol: tree.Symbol, indices: tuple[s.Expr, ...], span: Span) -> tree.Expr:
+    """R7 READ-UP: a thread names elements of its own part, by one index."""
+    assert isinstance(symbol.type, Fragment)
+    if env.code != THREAD:
+        labels = (declared(symbol), *why_here(env))
+        fail(errors.FragmentCode(span=span, name=symbol.name, code_perspective=env.code, labels=labels))
+    if len(indices) != 1:
+        fail(type_errors.Indices(span=span, name=symbol.name, wanted=1, given=len(indices)))
+    index = check_index(env, indices[0], THREAD)
+    in_range(index, symbol.type.size, symbol.name)
+    return index
+
+
+def named(env: Env, e: s.Expr) -> tree.Symbol | None:
+    """Return the fragment that an argument names, or None."""
+    if not isinstance(e, s.Name) or not isinstance(env.names.get(e.name), tree.Symbol):
+        return None
+    symbol = visible(env, e.name, e.span)
+    return symbol if isinstance(symbol.type, Fragment) else None
+
+
+def fragment_size(env: Env, e: s.Call) -> tree.Expr | None:
+    """`count(acc)`: how many elements each thread keeps; None where the argument is no fragment."""
+    symbol = named(env, e.arguments[0])
+    if symbol is None:
+        return None
+    assert isinstance(symbol.type, Fragment)
+    return tree.Const(value=symbol.type.size, type=INT32, perspective=GRID, span=e.span)
+
+
+def check_place(env: Env, e: s.Call) -> tree.Expr:
+    """`row(acc, i)`, `column(acc, i)`: where in the matrix element i of this thread's part lies."""
+    axis = 0 if construct_called(e) is surface.row else 1
+    function = "column" if axis else "row"
+    symbol = named(env, e.arguments[0]) if len(e.arguments) == 2 and not e.keywords else None
+    if symbol is None:
+        usage = f"{function}(acc, i)"
+        fail(errors.FragmentName(span=e.span, function=function, more=" and the number of an element", usage=usage))
+    index = own(env, symbol, e.arguments[1:], e.span)
+    return tree.Place(symbol=symbol, index=index, axis=axis, type=INT32, perspective=THREAD, span=e.span)

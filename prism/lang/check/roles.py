@@ -1,0 +1,59 @@
+"""Roles: a static split whose arms have names, entered by `with role:`, by a claim for it, or by `one(level)` (R3, R4)."""
+
+from __future__ import annotations
+
+from prism.lang import syntax as s
+from prism.lang import tree
+from prism.lang.check.data import align, divided, enough, head, units
+from prism.lang.check.env import Env, Role, Step, fail, why_here
+from prism.lang.diagnostics import Label
+from prism.lang.errors import perspective as rules
+from prism.lang.perspective import Perspective
+
+
+def check_roles(env: Env, st: s.Roles) -> Env:
+    """R3 SPLIT-SUM, R4 SPLIT-ALIGN for `a, b = roles(level, 2, 1)`: a split that is made where the names are used."""
+    level, have = divided(env, st.level, "roles")
+    if len(st.names) != len(st.sizes):
+        fail(rules.RolesCount(span=st.span, names=plural(len(st.names), "name"), sizes=plural(len(st.sizes), "role")))
+    first = 0
+    for name, count in zip(st.names, st.sizes, strict=True):
+        size = units(count) * level.scale
+        align(env, name.name, count.span, level, first, size, have)
+        env = env.bind_role(Role(name.name, name.span, level.level, first, size, env.code, have))
+        first += size
+    enough(env, level, first, have, st.sizes[-1].span, "roles")
+    return env
+
+
+def plural(number: int, word: str) -> str:
+    """Return `1 name`, `2 names`."""
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def check_enter(env: Env, st: s.Enter) -> tree.Stmt:
+    """R5 SPLIT-BODY for `with role:`: the split that named the role, with that one arm."""
+    role = env.role(st.role.name, st.role.span)
+    if env.code != role.code or env.bound.entry(role.level) != role.have:
+        labels = (Label(role.span, f"divides {role.code}"), *why_here(env))
+        facts = {"name": role.name, "place": role.code, "code_perspective": env.code}
+        fail(rules.RoleCode(span=st.role.span, **facts, labels=labels))  # type: ignore[arg-type]
+    return arm(env, st, Step("arm", head(st.span), role.unit, f"with {role.name}", role.first))
+
+
+def check_one(env: Env, st: s.One) -> tree.Stmt:
+    """`with one(level):` is `match split(level):` with `case 1:` alone."""
+    level, have = divided(env, st.level, "one")
+    if level.scale > have:
+        fail(rules.OneUnit(span=st.level.span, level=level.name, needed=level.scale, have=have, labels=why_here(env)))
+    align(env, f"one({level.name})", st.level.span, level, 0, level.scale, have)
+    return arm(env, st, Step("arm", head(st.span), Perspective(level.level, level.scale), f"one({level.name})"))
+
+
+def arm(env: Env, st: s.Enter | s.One, step: Step) -> tree.Stmt:
+    """Return a split with one arm."""
+    from prism.lang.check.statements import check_body
+
+    body = check_body(env.enter(step, env.bound.narrow(step.unit)), st.body)
+    only = tree.Arm(step.first, step.unit.size, body, st.span)
+    return tree.Split(level=step.unit.level, code=env.code, arms=(only,), span=st.span)

@@ -1,0 +1,241 @@
+"""Tiles: how shared ones, tensor maps and fragments are declared, and how intrinsics take them as operands."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from prism.lang import syntax as s
+from prism.lang import tiles as layout
+from prism.lang import tree
+from prism.lang.check import annotation
+from prism.lang.check.asynchronous import copies_alone
+from prism.lang.check.env import Env, declared, fail
+from prism.lang.check.expressions import check_index, element, flatten, must_agree, visible
+from prism.lang.diagnostics import Label, Span
+from prism.lang.errors import asynchronous, ownership
+from prism.lang.errors import calls as call_errors
+from prism.lang.errors import tiles as errors
+from prism.lang.errors import types as type_errors
+from prism.lang.intrinsics.declaration import Intrinsic, Parameter
+from prism.lang.perspective import GRID, THREAD, Perspective, meet
+from prism.lang.types import SWIZZLES, Array, Fragment, Pointer, Scalar, TensorMap
+
+# -- Declarations -----------------------------------------------------------------------------------------------------
+
+
+def positive(e: s.Expr | None, error: type[type_errors.ArrayExtent] | type[asynchronous.RingCopies]) -> int:
+    """Return the number that a keyword gives, 0 where it is absent."""
+    if e is None:
+        return 0
+    if not (isinstance(e, s.Literal) and type(e.value) is int and e.value > 0):
+        fail(error(span=e.span))
+    return e.value
+
+
+def swizzle(e: s.Expr, kind: Array) -> int:
+    """R25: a span that the hardware has, of a tile whose rows are whole spans."""
+    span = e.value if isinstance(e, s.Literal) and type(e.value) is int else -1
+    if span not in SWIZZLES:
+        fault, change = "there are spans of 32, 64 and 128 bytes", "write `swizzle=128`, `64`, `32`, or leave it out"
+    elif span and len(kind.shape) < 2:
+        fault = "a tile has rows and columns"
+        change = f"give it two extents, `{kind.element}[rows, columns]`, or leave the swizzle out"
+    elif fault := layout.shape_problem(kind.element, kind.shape, span):
+        change = f"make a row {span // kind.element.bytes} elements, or a multiple of that, or take a smaller swizzle"
+    else:
+        return span
+    text = str(span) if span >= 0 else "..."
+    fail(errors.Swizzle(span=e.span, swizzle=text, type=str(kind), fault=fault, change=change))
+
+
+def tensor_map(e: s.Call) -> TensorMap:
+    """Return the type that `CUtensorMap(T, rows, columns, swizzle=128)` names."""
+    if len(e.arguments) < 2:
+        fault = "its element and the extents of its box" if not e.arguments else "the extents of its box"
+        fail(errors.MapArguments(span=e.span, fault=fault))
+    scalar = annotation.element(e.arguments[0])
+    given = dict(e.keywords)
+    written = given.pop("swizzle", None)
+    if given or not isinstance(scalar, Scalar):
+        fail(errors.MapArguments(span=e.span, fault=f"it has no `{next(iter(given))}`" if given else "its element"))
+    box = tuple(positive(extent, type_errors.ArrayExtent) for extent in e.arguments[1:])
+    span = 0 if written is None else written.value if isinstance(written, s.Literal) else None
+    if type(span) is not int:
+        fail(errors.MapArguments(span=e.span, fault="the span of its swizzle"))
+    type_ = TensorMap(scalar, box, span)
+    if fault := layout.map_problem(type_):
+        fail(errors.MapBox(span=e.span, type=str(type_), fault=fault))
+    return type_
+
+
+def fragment(e: s.Call) -> Fragment:
+    """Return the type that `fragment(T, rows, columns)` names; its unit is known where it is placed."""
+    if len(e.arguments) != 3 or e.keywords:
+        fail(errors.FragmentShape(span=e.span, type="such fragment", fault="it has an element, rows and columns"))
+    scalar = annotation.element(e.arguments[0])
+    if not isinstance(scalar, Scalar):
+        fail(errors.FragmentShape(span=e.span, type=f"fragment of {scalar}", fault="its element is a scalar"))
+    rows, columns = (positive(extent, type_errors.ArrayExtent) for extent in e.arguments[1:])
+    return Fragment(scalar, rows, columns)
+
+
+def check_map_parameter(name: str, place: Perspective, span: Span) -> None:
+    """A tensor map is one for the whole grid."""
+    if place != GRID:
+        fail(errors.MapPlace(span=span, name=name, what=f"declared @ {place}"))
+
+
+# -- Operands ---------------------------------------------------------------------------------------------------------
+
+
+def tile_operand(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr) -> tree.Expr:
+    """A shared tile by its name, or what begins at an element of it (R17, R18, R19; a load goes to a copy of a ring)."""
+    base, indices = flatten(e) if isinstance(e, s.Subscript) else (e, ())
+    use = ("load" if intrinsic.asynchronous == "load" else "copy") if p.effect != "read" else ""
+    symbol = visible(env, base.name, base.span, use) if isinstance(base, s.Name) else None
+    if symbol is None or not isinstance(symbol.type, Pointer) or global_memory(env, symbol):
+        refuse(
+            intrinsic,
+            p,
+            e,
+            "a tile in shared memory",
+            symbol,
+            "name a shared object, a view of one, or an element of either",
+        )
+    if not indices and symbol.type.shape is None:
+        change = f"say where it begins, `{symbol.name}[0]`, or name an object, or a view without an offset"
+        refuse(intrinsic, p, e, "a tile of a known shape", symbol, change)
+    found: tree.Expr = tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=e.span)
+    if indices:
+        found = element(env, symbol, indices, e.span, p.unit)
+        for index in found.indices:
+            must_agree(env, index, p.unit, f"index of `{symbol.name}`")
+    if p.effect != "read":
+        written(env, intrinsic, symbol, e.span)
+    elif not p.unit <= symbol.perspective:
+        facts = {"name": intrinsic.name, "actual": symbol.name, "needed": p.unit, "has": symbol.perspective}
+        change = f"read it through memory of {p.unit} or broader, before it is partitioned"
+        fail(call_errors.MatrixNarrow(span=e.span, labels=(declared(symbol),), change=change, **facts))  # type: ignore[arg-type]
+    return found
+
+
+def written(env: Env, intrinsic: Intrinsic, symbol: tree.Symbol, span: Span) -> None:
+    """R17 CONST, R18 PTR-WRITE of what one thread fills for the owner; a load's end is known to a ring only."""
+    assert isinstance(symbol.type, Pointer)
+    if symbol.type.const:
+        fail(ownership.ConstWrite(span=span, name=symbol.name, type=str(symbol.type), labels=(declared(symbol),)))
+    copies_alone(env, symbol, span)
+    root = symbol.root()
+    if intrinsic.asynchronous == "load" and not (isinstance(root.type, Pointer) and root.type.ring):
+        labels = (Label(root.span, "declared here"),)
+        fail(asynchronous.LoadDestination(span=span, function=intrinsic.name, root=root.name, labels=labels))
+
+
+def global_memory(env: Env, symbol: tree.Symbol) -> bool:
+    """Whether a name surely stands for global memory: a kernel's parameter, or a part of one."""
+    root = symbol.root()
+    space = root.type.space if isinstance(root.type, Pointer) else ""
+    return space == "global" and root.parameter and env.context.kernel.kind == "global"
+
+
+def tensor_operand(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr) -> tree.Expr:
+    """The tile that begins at an element of a tensor map; the first of it may lie outside the matrix."""
+    base, indices = flatten(e) if isinstance(e, s.Subscript) else (e, ())
+    symbol = visible(env, base.name, base.span) if isinstance(base, s.Name) else None
+    change = "name the tile that begins at an element of a tensor map: `map[i, j]`"
+    if symbol is None or not isinstance(symbol.type, TensorMap) or not indices:
+        refuse(intrinsic, p, e, "a tile of a tensor map", symbol, change)
+    if len(indices) != len(symbol.type.box):
+        wanted = len(symbol.type.box)
+        fail(
+            type_errors.Indices(
+                span=e.span, name=symbol.name, wanted=wanted, given=len(indices), labels=(declared(symbol),)
+            )
+        )
+    typed = tuple(check_index(env, index, THREAD) for index in indices)
+    perspective = symbol.perspective
+    for index in typed:
+        perspective = meet(perspective, index.perspective)
+    return tree.Element(symbol=symbol, indices=typed, type=symbol.type.element, perspective=perspective, span=e.span)
+
+
+def map_operand(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr) -> tree.Expr:
+    """A tensor map by its name."""
+    symbol = visible(env, e.name, e.span) if isinstance(e, s.Name) else None
+    if symbol is None or not isinstance(symbol.type, TensorMap):
+        refuse(intrinsic, p, e, "a tensor map", symbol, "pass the parameter's name, without an index")
+    return tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=e.span)
+
+
+def fragment_operand(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr) -> tree.Expr:
+    """A fragment by its name, of the unit that applies the intrinsic."""
+    symbol = visible(env, e.name, e.span) if isinstance(e, s.Name) else None
+    if symbol is None or not isinstance(symbol.type, Fragment):
+        refuse(
+            intrinsic,
+            p,
+            e,
+            "a fragment",
+            symbol,
+            f"declare one: `acc: fragment(float, 64, 128) @ {intrinsic.requires}`",
+        )
+    if symbol.perspective != intrinsic.requires:
+        wanted = f"a fragment of {intrinsic.requires}"
+        refuse(intrinsic, p, e, wanted, symbol, f"declare `{symbol.name}` @ {intrinsic.requires}")
+    if p.effect != "read" and symbol.const:
+        type_ = f"const({symbol.type})"
+        fail(ownership.ConstWrite(span=e.span, name=symbol.name, type=type_, labels=(declared(symbol),)))
+    return tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=e.span)
+
+
+def refuse(
+    intrinsic: Intrinsic, p: Parameter, e: s.Expr, wanted: str, symbol: tree.Symbol | None, change: str
+) -> NoReturn:
+    """Fail: an operand of another kind."""
+    found = "an expression" if symbol is None else f"{symbol.type} @ {symbol.perspective}"
+    labels = () if symbol is None else (declared(symbol),)
+    facts = {"parameter": p.name, "name": intrinsic.name, "wanted": wanted, "found": found, "change": change}
+    fail(errors.Operand(span=e.span, labels=labels, **facts))  # type: ignore[arg-type]
+
+
+def scalar_of(e: tree.Expr) -> Scalar | None:
+    """Return the scalar that an operand holds."""
+    kind: object = e.type
+    while not isinstance(kind, Scalar) and hasattr(kind, "element"):
+        kind = kind.element
+    return kind if isinstance(kind, Scalar) else None
+
+
+def same_elements(intrinsic: Intrinsic, operands: list[Parameter], typed: dict[str, tree.Expr]) -> None:
+    """Operands of memory that are declared with the type T hold the same elements."""
+    memory = [p for p in operands if p.type == "T" and p.kind in ("element", "tile", "tensor")]
+    for p in memory[1:]:
+        first, other = typed[memory[0].name], typed[p.name]
+        a, b = scalar_of(first), scalar_of(other)
+        if a is not None and b is not None and a != b:
+            labels = tuple(
+                Label(x.symbol.span, f"`{x.symbol.name}` is declared here")
+                for x in (first, other)
+                if isinstance(x, tree.Var | tree.Element)
+            )
+            facts = {
+                "parameter": p.name,
+                "name": intrinsic.name,
+                "found": str(b),
+                "other": memory[0].name,
+                "wanted": str(a),
+            }
+            fail(errors.OperandElement(span=other.span, labels=labels, **facts))  # type: ignore[arg-type]
+
+
+def origins(arguments: tuple[tree.Expr, ...]) -> tuple[Label, ...]:
+    """Return labels for where tiles, maps and fragments that an application takes are declared."""
+    found = []
+    for e in arguments:
+        if isinstance(e, tree.Var | tree.Element):
+            root = e.symbol.root()
+            if isinstance(root.type, Fragment | TensorMap) or (
+                isinstance(root.type, Pointer) and root.type.shape is not None
+            ):
+                found.append(Label(root.span, f"`{root.name}` is {root.type}"))
+    return tuple(dict.fromkeys(found))

@@ -1,0 +1,239 @@
+"""Errors of asynchronous copies, of rings as they are declared and opened, and of batches of wgmmas (R24)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from prism.lang.diagnostics import Error
+from prism.lang.perspective import Perspective
+
+# -- async_ -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class AsyncSource(Error):
+    """R24: `async_` of what no asynchronous copy writes."""
+
+    code = "async"
+    rule = "R24"
+    title = "`{name}` is {found}, and asynchronous copies write to shared memory"
+    label = "not shared memory"
+    help_template = "name a shared object, or a part of one: `with async_(s) as d:`"
+    name: str
+    found: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class AsyncOwners(Error):
+    """R24: `async_` in code narrower than the owners."""
+
+    code = "async"
+    rule = "R24"
+    title = "`{name}` belongs to {place}, and this code speaks only for {code_perspective}"
+    label = "the other threads of the {place} know nothing of the copies"
+    help_template = "open the `async_` in code at {place}, or partition `{name}` for {code_perspective} first"
+    name: str
+    place: Perspective
+    code_perspective: Perspective
+
+
+@dataclass(frozen=True, kw_only=True)
+class AsyncUse(Error):
+    """R24: what is in flight, used by something else than a copy."""
+
+    code = "async"
+    rule = "R24"
+    title = "`{name}` is in flight until its `with` ends: only an asynchronous copy may name it, as its destination"
+    label = "used otherwise"
+    help_template = "use `{source}` after the `with`: a wait for the copies is then inferred where one is needed"
+    name: str
+    source: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class AsyncDestination(Error):
+    """R24: an asynchronous copy to memory that is not in flight."""
+
+    code = "async"
+    rule = "R24"
+    title = "`{function}` goes on after its line, and `{name}` is not marked as its destination"
+    label = "neither opened by `async_` nor a copy of a ring"
+    help_template = "open `with async_({name}) as d:`, and copy to `d`"
+    function: str
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadDestination(Error):
+    """R24: a bulk or tensor load into a plain shared object."""
+
+    code = "ring"
+    title = "`{function}` fills a copy of a ring, and `{root}` is no ring"
+    label = "not a copy of a ring"
+    note_templates = ("who waits for such a load learns of its end through the barriers of a ring",)
+    help_template = (
+        "declare `{root}` with `ring=1` (or more, to load ahead), and open it: `with claim({root}, ...) as {view}:`"
+    )
+    function: str
+    root: str
+
+    @property
+    def view(self) -> str:
+        """A name for what the claim gives."""
+        return f"{self.root[:1]}_now"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadMixed(Error):
+    """R24: a copy of a ring that is loaded and used in one scope."""
+
+    code = "async"
+    rule = "R24"
+    title = "`{name}` is being loaded: inside this `with` it is only the destination of loads"
+    label = "used before the load has ended"
+    help_template = "use what was loaded in a `with` of its own, after this one: the wait for it is then inferred"
+    name: str
+
+
+# -- The thread that issues a copy ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class CopyCode(Error):
+    """R18: an asynchronous copy by code that speaks for several threads."""
+
+    code = "ptr-write"
+    rule = "R18"
+    title = "`{function}` is issued by one thread; this code speaks for {code_perspective}"
+    label = "{code_perspective} issues it"
+    help_template = "{change}"
+    function: str
+    code_perspective: Perspective
+    bulk: bool
+
+    @property
+    def change(self) -> str:
+        """How one thread, or each, comes to issue it."""
+        if self.bulk:
+            return "put it inside `with one(thread):`"
+        return "partition the destination for thread[1], and copy inside `with group(thread[1]):`"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CopyOwner(Error):
+    """R18: a destination whose owners are more than the one thread that copies for them."""
+
+    code = "ptr-write"
+    rule = "R18"
+    title = "`{name}` belongs to {place}, and more than one thread of it would copy to it here"
+    label = "shared by {place}"
+    help_template = "let one thread of the {place} copy, `with one(thread):`, or partition `{name}` for thread[1]"
+    name: str
+    place: Perspective
+
+
+@dataclass(frozen=True, kw_only=True)
+class CopyTwice(Error):
+    """R18: two threads that each copy for the same owner."""
+
+    code = "ptr-write"
+    rule = "R18"
+    title = "two threads copy to `{name}`, each on behalf of its {place}"
+    label = "another thread than the first"
+    help_template = "let the same thread issue both copies, or claim or partition `{name}` for each"
+    name: str
+    place: Perspective
+
+
+# -- wgmma ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchCode(Error):
+    """R13: a wgmma by other code than one warpgroup's."""
+
+    code = "call-bound"
+    rule = "R13"
+    title = "`{name}` is run by exactly one warpgroup, and this code speaks for {code_perspective}"
+    label = "not one warpgroup"
+    help_template = "{change}"
+    name: str
+    code_perspective: Perspective
+
+    @property
+    def change(self) -> str:
+        """Where it can go."""
+        if Perspective(self.code_perspective.level, 128) <= self.code_perspective:
+            return "put it inside `with group(warpgroup[1]):`"
+        return "move it out of the groups and arms that narrow the code below a warpgroup"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchBody(Error):
+    """R24: something else than wgmmas in a batch."""
+
+    code = "async"
+    rule = "R24"
+    title = "{what} has no place in a batch of wgmmas"
+    label = "the tensor cores are at work here"
+    note_templates = (
+        "a batch holds wgmmas, loops of them with constant bounds, and arithmetic on a thread's own variables",
+    )
+    help_template = "move it before the batch, or after it: the wait for the batch is then inferred where one is needed"
+    what: str
+
+
+# -- Rings ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class RingUse(Error):
+    """A ring used by its own name."""
+
+    code = "ring"
+    title = "`{name}` is a ring of {copies}: its name stands for no one copy"
+    label = "which copy?"
+    help_template = (
+        "open the present one, `with claim({name}, ...) as c:` or `with partition({name}, ...) as c:`, and use `c`"
+    )
+    name: str
+    copies: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RingPlace(Error):
+    """A ring declared elsewhere than in a kernel's code at block[1]."""
+
+    code = "ring"
+    title = "`{name}` is a ring, declared {where}"
+    label = "not a place for a ring"
+    note_templates = ("each thread counts a ring's visits from the kernel's start, and its barriers are set up there",)
+    help_template = (
+        "declare it in the kernel, in code that speaks for block[1], outside loops; pass its copies to functions"
+    )
+    name: str
+    where: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RingCopies(Error):
+    """`ring=` of something else than a positive constant."""
+
+    code = "ring"
+    title = "the number of a ring's copies is a positive compile-time constant"
+    label = "not one"
+    help_template = "write `ring=2`, or the name of a template parameter; leave `ring` out for a plain shared object"
+
+
+@dataclass(frozen=True, kw_only=True)
+class InFlight(Error):
+    """`in_flight=` that does not fit."""
+
+    code = "ring"
+    title = "`in_flight` of `{name}` {fault}"
+    label = "this number of visits"
+    note_templates = ("`in_flight=d`: an asynchronous reader of this visit's copy is waited for d visits later",)
+    help_template = "{change}"
+    name: str
+    fault: str
+    change: str

@@ -1,0 +1,448 @@
+"""Asynchronous copies: `cp_async` a few bytes a thread, bulk copies of consecutive memory, tensor copies of a tile.
+
+They go on after the statement that issues them. The compiler waits for them before anything uses what they write, or
+overwrites what they read: asynchronous.py has the instructions for that.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from prism.lang import tiles
+from prism.lang.intrinsics.asynchronous import SHARED, Transfer
+from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
+from prism.lang.intrinsics.memory import scalar_of
+from prism.lang.perspective import GRID
+from prism.lang.types import INT32, Pointer, TensorMap
+
+CACHES = ("", "evict_first", "evict_last")
+CACHE = Parameter("cache", "static", default="", optional=True, choices=CACHES)
+CACHE_TEXT = '`cache`: "evict_first", "evict_last" (what the L2 does with it).'
+BULK_BYTES = 16
+_HEAD = "static __device__ __forceinline__"
+
+
+def _policy(cache: str) -> str:
+    """Return the helper that makes a cache policy: not volatile, so that it is made once."""
+    return f"""\
+{_HEAD} unsigned long long px_policy_{cache}() {{
+    unsigned long long policy;
+    asm("createpolicy.fractional.L2::{cache}.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}}
+"""
+
+
+def _pieces(cache: str, text: str) -> str:
+    return "\n".join([SHARED, *([_policy(cache)] if cache else []), text])
+
+
+def _hinted(name: str, cache: str) -> str:
+    return f"{name}_{cache}" if cache else name
+
+
+def _cache(binding: Binding) -> str:
+    return str(binding.statics.get("cache") or "")
+
+
+# -- cp_async ---------------------------------------------------------------------------------------------------------
+
+
+def _cp_async_bytes(binding: Binding) -> int:
+    return int(binding.statics.get("bytes") or 16)
+
+
+def _cp_async_cuda(binding: Binding, destination: str, source: str, valid: str = "") -> str:
+    operands = ", ".join([destination, source, *([valid] if valid else [])])
+    return f"px_cp_async<{_cp_async_bytes(binding)}>({operands})"
+
+
+def _cp_async_preamble(binding: Binding) -> str:
+    where = '"r"(px_smem(to)), "l"(__cvta_generic_to_global(from)), "n"(BYTES)'
+    head = f"template <int BYTES> {_HEAD} void px_cp_async(void* to, const void* from"
+    return f"""\
+{SHARED}
+{head}) {{
+    if (BYTES == 16) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: {where} : "memory");
+    else asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" :: {where} : "memory");
+}}
+{head}, int valid) {{
+    if (BYTES == 16) asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %3;" :: {where}, "r"(valid) : "memory");
+    else asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" :: {where}, "r"(valid) : "memory");
+}}
+"""
+
+
+def _cp_async_problem(binding: Binding) -> str:
+    count, size = _cp_async_bytes(binding), scalar_of(binding).bytes
+    return f"{count} bytes are less than one {scalar_of(binding)}" if count < size else ""
+
+
+def _cp_async_meaning(binding: Binding, transfer: Transfer, destination: Any, source: Any, valid: Any = None) -> None:
+    count, size = _cp_async_bytes(binding), scalar_of(binding).bytes
+    transfer.align(destination, count)
+    if valid is not None:
+        transfer.require((valid >= 0) & (valid <= count), f"`valid` is not from 0 to {count} bytes")
+        transfer.require(valid % size == 0, f"`valid` is no multiple of an element's {size} bytes")
+        transfer.align(source, count)
+        transfer.copy(destination, source, count // size, valid // size)
+        return
+    transfer.align(source, count)
+    transfer.copy(destination, source, count // size)
+
+
+cp_async = Intrinsic(
+    name="cp_async",
+    doc=(
+        "cp_async(s[i], p[j], bytes=16, valid=bytes): copy 4, 8 or 16 bytes of global memory into shared memory; `valid`: read "
+        "only so many, and write zeros for the rest. Both addresses are multiples of `bytes`."
+    ),
+    parameters=(
+        Parameter("destination", "element", effect="write", exact=False),
+        Parameter("source", "element", exact=False),
+        Parameter("bytes", "static", INT32, default=16, optional=True, choices=(4, 8, 16)),
+        Parameter("valid", "value", INT32, optional=True),
+    ),
+    result=None,
+    cuda=_cp_async_cuda,
+    preamble=_cp_async_preamble,
+    meaning=_cp_async_meaning,
+    problem=_cp_async_problem,
+    min_arch="sm_80",
+    asynchronous="cp_async",
+    source="PTX ISA 9.7.9.25.3.1 cp.async",
+)
+
+
+# -- bulk copies ------------------------------------------------------------------------------------------------------
+
+
+def _flat(binding: Binding, name: str) -> int | None:
+    """Return the constant number of elements before a tile operand's start, or None."""
+    tile, start = binding.tiles[name], binding.starts.get(name, ())
+    shape = tile.shape or (0,) * len(start)
+    if any(index is None for index in start) or len(start) != len(shape):
+        return None
+    flat = 0
+    for index, extent in zip(start, shape, strict=True):
+        flat = flat * extent + (index or 0)
+    return flat
+
+
+def _whole(binding: Binding, name: str) -> int | None:
+    """Return how many elements there are from a tile operand's start to its tile's end, or None."""
+    tile, flat = binding.tiles[name], _flat(binding, name)
+    return None if tile.shape is None or flat is None else prod(tile.shape) - flat
+
+
+def _bulk_problem(name: str) -> Any:
+    def problem(binding: Binding) -> str:
+        tile = binding.tiles[name]
+        size, whole, flat = tile.element.bytes, _whole(binding, name), _flat(binding, name)
+        if tile.space != "shared":
+            return f"`{name}` is shared memory"
+        if tile.swizzle:
+            return f"a bulk copy moves bytes as they are, and the tile is swizzled: declare it without `swizzle={tile.swizzle}`"
+        if flat is not None and flat * size % BULK_BYTES:
+            return f"a bulk copy begins at a multiple of 16 bytes; `{name}` begins {flat * size} bytes into its object"
+        if "n" in binding.given:
+            return ""
+        if whole is None:
+            return "say how many elements: `n=...`"
+        if whole <= 0 or whole * size % BULK_BYTES:
+            return f"a bulk copy moves a multiple of 16 bytes, and {whole} {tile.element} have {whole * size}"
+        return ""
+
+    return problem
+
+
+def _bulk_bytes(binding: Binding, name: str, n: str) -> str:
+    size = binding.tiles[name].element.bytes
+    return f"(unsigned int)({n}) * {size}u" if n else f"{(_whole(binding, name) or 0) * size}u"
+
+
+def _bulk_load_cuda(binding: Binding, destination: str, source: str, n: str = "", *, barrier: str = "") -> str:
+    name, count = _hinted("px_bulk_load", _cache(binding)), _bulk_bytes(binding, "destination", n)
+    return f"{name}({destination}, {source}, {count}, {barrier})"
+
+
+def _bulk_load_preamble(binding: Binding) -> str:
+    cache = _cache(binding)
+    hint, policy = (".L2::cache_hint", f', "l"(px_policy_{cache}())') if cache else ("", "")
+    return _pieces(cache, f"""\
+{_HEAD} void {_hinted("px_bulk_load", cache)}(void* to, const void* from, unsigned int bytes, void* barrier) {{
+    if (bytes)
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes{hint} [%0], [%1], %2, [%3]"
+                     "{", %4" if cache else ""};" :: "r"(px_smem(to)), "l"(__cvta_generic_to_global(from)), "r"(bytes),
+                     "r"(px_smem(barrier)){policy} : "memory");
+}}
+""")  # fmt: skip
+
+
+def _bulk_store_cuda(binding: Binding, destination: str, source: str, n: str = "") -> str:
+    name = _hinted("px_bulk_store", _cache(binding))
+    return f"{name}({destination}, {source}, {_bulk_bytes(binding, 'source', n)})"
+
+
+def _bulk_store_preamble(binding: Binding) -> str:
+    cache = _cache(binding)
+    hint, policy = (".L2::cache_hint", f', "l"(px_policy_{cache}())') if cache else ("", "")
+    return _pieces(cache, f"""\
+{_HEAD} void {_hinted("px_bulk_store", cache)}(void* to, const void* from, unsigned int bytes) {{
+    if (bytes)
+        asm volatile("cp.async.bulk.global.shared::cta.bulk_group{hint} [%0], [%1], %2{", %3" if cache else ""};"
+                     :: "l"(__cvta_generic_to_global(to)), "r"(px_smem(from)), "r"(bytes){policy} : "memory");
+}}
+""")  # fmt: skip
+
+
+def _bulk_meaning(name: str) -> Any:
+    def meaning(binding: Binding, transfer: Transfer, destination: Any, source: Any, n: Any = None) -> None:
+        size = binding.tiles[name].element.bytes
+        count = _whole(binding, name) if n is None else n
+        if n is not None:
+            transfer.require(n >= 0, "`n` is negative")
+            transfer.require(n * size % BULK_BYTES == 0, f"`n` times {size} bytes is no multiple of 16 bytes")
+        transfer.align(destination, BULK_BYTES)
+        transfer.align(source, BULK_BYTES)
+        transfer.copy(destination, source, count)
+
+    return meaning
+
+
+bulk_load = Intrinsic(
+    name="bulk_load",
+    doc=(
+        'bulk_load(s, p[j], n=elements, cache=""): copy p[j : j + n] into the ring\'s tile s, or s[i :], by default all of it; '
+        f"n elements and both addresses are multiples of 16 bytes. {CACHE_TEXT}"
+    ),
+    parameters=(
+        Parameter("destination", "tile", effect="write", exact=False),
+        Parameter("source", "element", exact=False),
+        Parameter("n", "value", INT32, optional=True),
+        CACHE,
+    ),
+    result=None,
+    cuda=_bulk_load_cuda,
+    preamble=_bulk_load_preamble,
+    meaning=_bulk_meaning("destination"),
+    problem=_bulk_problem("destination"),
+    min_arch="sm_90",
+    asynchronous="load",
+    source="PTX ISA 9.7.9.25.4.1 cp.async.bulk.shared::cluster.global.mbarrier",
+)
+bulk_store = Intrinsic(
+    name="bulk_store",
+    doc=(
+        'bulk_store(p[j], s, n=elements, cache=""): copy the shared tile s, or s[i :], to p[j : j + n], by default all of it; '
+        f"n elements and both addresses are multiples of 16 bytes. {CACHE_TEXT}"
+    ),
+    parameters=(
+        Parameter("destination", "element", effect="write", exact=False),
+        Parameter("source", "tile", exact=False),
+        Parameter("n", "value", INT32, optional=True),
+        CACHE,
+    ),
+    result=None,
+    cuda=_bulk_store_cuda,
+    preamble=_bulk_store_preamble,
+    meaning=_bulk_meaning("source"),
+    problem=_bulk_problem("source"),
+    min_arch="sm_90",
+    asynchronous="bulk",
+    source="PTX ISA 9.7.9.25.4.1 cp.async.bulk.global.shared::cta.bulk_group",
+)
+
+
+# -- tensor copies ----------------------------------------------------------------------------------------------------
+
+
+def box_problem(tile: Pointer, start: tuple[int | None, ...], tensor: TensorMap) -> str:
+    """Return why a box of the tensor map is not what begins at `start` of the tile, or the empty string.
+
+    The box is all of the tile, or whole rows of it that follow one another.
+    """
+    if found := tiles.map_problem(tensor):
+        return found
+    if tile.space != "shared" or tile.shape is None:
+        return "a tensor copy's tile is a shared object, or a ring's copy, by its name"
+    if tile.element != tensor.element:
+        return f"the tile holds {tile.element}, and the tensor map {tensor.element}"
+    if tile.swizzle != tensor.swizzle:
+        return f"the tile has swizzle={tile.swizzle}, and the tensor map swizzle={tensor.swizzle}"
+    skipped = len(tile.shape) - len(tensor.box)
+    shape, inner = tile.shape[max(skipped, 0) :], start[max(skipped, 0) + 1 :]
+    if skipped < 0 or shape[1:] != tensor.box[1:] or shape[0] < tensor.box[0]:
+        return f"the tile has {_by(tile.shape)} elements, and the tensor map moves {_by(tensor.box)}"
+    if any(index != 0 for index in inner):
+        return "a tensor copy moves whole rows: the tile's other indices are 0"
+    whole = shape == tensor.box and len(start) == len(tile.shape) and start[max(skipped, 0)] == 0
+    if tile.swizzle and not whole and prod(tensor.box[1:-1]) * tensor.box[0] % 8:
+        return f"a swizzled part of a tile has a multiple of 8 rows, not {tensor.box[0]}"
+    first = start[skipped] if start else 0
+    if tile.swizzle and first and first * prod(tensor.box[1:-1]) % 8:
+        return f"a swizzled part of a tile begins at a multiple of 8 rows, not at {first}"
+    if first is not None and first + tensor.box[0] > shape[0]:
+        return f"rows {first} to {first + tensor.box[0] - 1} are not in the tile, which has {shape[0]}"
+    return ""
+
+
+def _by(extents: tuple[int, ...]) -> str:
+    return " x ".join(map(str, extents))
+
+
+def _tensor_problem(binding: Binding) -> str:
+    tile, tensor = binding.tiles["tile"], binding.maps["tensor"]
+    if found := box_problem(tile, binding.starts.get("tile", ()), tensor):
+        return found
+    multicast = int(binding.statics.get("multicast") or 0)
+    return "" if 0 <= multicast < 1 << 16 else "`multicast` has a bit for each of at most 16 blocks of the cluster"
+
+
+def _tensor_name(what: str, binding: Binding) -> str:
+    multicast = "_multicast" if binding.statics.get("multicast") else ""
+    return _hinted(f"px_tma_{what}_{len(binding.maps['tensor'].box)}d{multicast}", _cache(binding))
+
+
+def _slabs(binding: Binding) -> str:
+    tile = binding.tiles["tile"]
+    count, columns = tiles.slabs(tile)
+    return f"<{count}, {tiles.slab_bytes(tile)}, {columns}>"
+
+
+def _coordinates(rank: int, first: int) -> tuple[str, str, str]:
+    """Return the formals, the instruction's operand, and asm's operands, from %`first` on: innermost first."""
+    formals = ", ".join(f"int i{k}" for k in range(rank))
+    given = ", ".join(f"%{first + k}" for k in range(rank))
+    actual = [f'"r"(i{k})' for k in range(rank - 2, -1, -1)]
+    return formals, f"{{{given}}}", ", ".join([f'"r"(i{rank - 1} + s * COLUMNS)', *actual])
+
+
+def _tma_load_cuda(binding: Binding, tile: str, *operands: str, barrier: str = "") -> str:
+    more = [f"{int(binding.statics['multicast'])}"] if binding.statics.get("multicast") else []
+    return f"{_tensor_name('load', binding)}{_slabs(binding)}({', '.join([tile, *operands, barrier, *more])})"
+
+
+def _tma_load_preamble(binding: Binding) -> str:
+    rank, cache, multicast = len(binding.maps["tensor"].box), _cache(binding), bool(binding.statics.get("multicast"))
+    formals, given, actual = _coordinates(rank, 3)
+    what = f"cp.async.bulk.tensor.{rank}d.shared::cluster.global.mbarrier::complete_tx::bytes"
+    what += ".multicast::cluster" * multicast + ".L2::cache_hint" * bool(cache)
+    more, last = "", 3 + rank
+    if multicast:
+        formals, actual = f"{formals}, void* barrier, int blocks", f'{actual}, "h"((unsigned short)blocks)'
+        more, last = f", %{last}", last + 1
+    else:
+        formals = f"{formals}, void* barrier"
+    if cache:
+        more, actual = f"{more}, %{last}", f'{actual}, "l"(px_policy_{cache}())'
+    return _pieces(cache, f"""\
+template <int COUNT, int BYTES, int COLUMNS>
+{_HEAD} void {_tensor_name("load", binding)}(void* tile, const void* map, {formals}) {{
+#pragma unroll
+    for (int s = 0; s < COUNT; ++s)
+        asm volatile("{what}"
+                     " [%0], [%1, {given}], [%2]{more};"
+                     :: "r"(px_smem(tile) + s * BYTES), "l"(map), "r"(px_smem(barrier)), {actual} : "memory");
+}}
+""")  # fmt: skip
+
+
+def _tma_store_cuda(binding: Binding, map: str, *operands: str) -> str:
+    return f"{_tensor_name('store', binding)}{_slabs(binding)}({', '.join([operands[-1], map, *operands[:-1]])})"
+
+
+def _tma_store_preamble(binding: Binding) -> str:
+    rank, cache = len(binding.maps["tensor"].box), _cache(binding)
+    formals, given, actual = _coordinates(rank, 2)
+    what = f"cp.async.bulk.tensor.{rank}d.global.shared::cta.bulk_group" + ".L2::cache_hint" * bool(cache)
+    more, policy = (f", %{2 + rank}", f', "l"(px_policy_{cache}())') if cache else ("", "")
+    return _pieces(cache, f"""\
+template <int COUNT, int BYTES, int COLUMNS>
+{_HEAD} void {_tensor_name("store", binding)}(const void* tile, const void* map, {formals}) {{
+#pragma unroll
+    for (int s = 0; s < COUNT; ++s)
+        asm volatile("{what} [%1, {given}], [%0]{more};"
+                     :: "r"(px_smem(tile) + s * BYTES), "l"(map), {actual}{policy} : "memory");
+}}
+""")  # fmt: skip
+
+
+tma_load = Intrinsic(
+    name="tma_load",
+    doc=(
+        'tma_load(s, map[i, j], multicast=0, cache=""): copy the tile of the tensor that begins at [i, j] into the ring\'s tile '
+        "s; zeros where it is outside the tensor. `multicast`: into the same place of these blocks of the cluster, a bit each. "
+        f"{CACHE_TEXT}"
+    ),
+    parameters=(
+        Parameter("tile", "tile", effect="write", exact=False),
+        Parameter("tensor", "tensor"),
+        Parameter("multicast", "static", INT32, default=0, optional=True),
+        CACHE,
+    ),
+    result=None,
+    cuda=_tma_load_cuda,
+    preamble=_tma_load_preamble,
+    meaning=lambda binding, transfer, tile, tensor: transfer.load_tile(
+        tile, tensor, int(binding.statics.get("multicast") or 0)
+    ),
+    problem=_tensor_problem,
+    min_arch="sm_90",
+    asynchronous="load",
+    source="PTX ISA 9.7.9.25.5.2 cp.async.bulk.tensor",
+)
+tma_store = Intrinsic(
+    name="tma_store",
+    doc=(
+        'tma_store(map[i, j], s, cache=""): copy the shared tile s to the tile of the tensor that begins at [i, j]; what is '
+        f"outside the tensor is not written. {CACHE_TEXT}"
+    ),
+    parameters=(Parameter("tensor", "tensor", effect="write"), Parameter("tile", "tile", exact=False), CACHE),
+    result=None,
+    cuda=_tma_store_cuda,
+    preamble=_tma_store_preamble,
+    meaning=lambda binding, transfer, tensor, tile: transfer.store_tile(tensor, tile),
+    problem=_tensor_problem,
+    min_arch="sm_90",
+    asynchronous="bulk",
+    source="PTX ISA 9.7.9.25.5.2 cp.async.bulk.tensor",
+)
+
+_PREFETCH_MAP = f"""\
+{_HEAD} void px_prefetch_map(const void* map) {{
+    asm volatile("prefetch.tensormap [%0];" :: "l"(map) : "memory");
+}}
+"""
+prefetch_map = Intrinsic(
+    name="prefetch_map",
+    doc="prefetch_map(map): bring a tensor map's description near, before the first copy needs it. A hint.",
+    parameters=(Parameter("map", "map", unit=GRID),),
+    result=None,
+    cuda=lambda binding, map: f"px_prefetch_map({map})",
+    preamble=lambda binding: _PREFETCH_MAP,
+    meaning=lambda binding, *_: None,
+    min_arch="sm_90",
+    source="PTX ISA 9.7.9.15 prefetch.tensormap",
+)
+
+
+# -- what a load completes --------------------------------------------------------------------------------------------
+
+
+def load_bytes(binding: Binding) -> int | None:
+    """Return the bytes that a bulk or tensor load completes on its mbarrier; None where only its operands say."""
+    if "tensor" in binding.maps:
+        return tiles.bytes_of(binding.maps["tensor"])
+    whole = _whole(binding, "destination")
+    return None if "n" in binding.given or whole is None else whole * binding.tiles["destination"].element.bytes
+
+
+def load_bytes_text(binding: Binding, *operands: str) -> str:
+    """Return the same as a C++ expression, of the operands that `cuda` takes."""
+    known = load_bytes(binding)
+    return f"{known}u" if known is not None else _bulk_bytes(binding, "destination", operands[2])
+
+
+COPIES = (cp_async, bulk_load, bulk_store, tma_load, tma_store, prefetch_map)

@@ -1,0 +1,286 @@
+"""The accesses: what each statement touches, and what is known of an access that has happened.
+
+An access is made through a chain of views, from the object outwards. An asynchronous one (`how`) goes on after its statement,
+until its thread waits for it; what barriers it meets before says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from prism.lang.perspective import THREAD, Perspective
+from prism.lang.plan import Access, Path
+from prism.lang.races import Form, Span
+from prism.lang.tree import (
+    Apply,
+    Assign,
+    Binary,
+    Call,
+    Declare,
+    Element,
+    Expr,
+    Fragment,
+    Item,
+    Pointer,
+    Select,
+    Stmt,
+    Symbol,
+    TensorMap,
+    Unsafe,
+    Var,
+    View,
+    expressions,
+    operands,
+)  # fmt: skip
+
+ENGINES = frozenset({"load", "bulk", "wgmma"})
+"""Who accesses shared memory by another way than plain loads and stores: a fence is needed between the two."""
+GROUPED = frozenset({"cp_async", "bulk", "wgmma"})
+"""What is waited for by groups that the thread commits."""
+MOST = 7
+"""Groups that may be pending at most: more are taken for so many."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Step:
+    """One view of a chain. `who` is the arm that a claim's one unit runs; `used` spans the indices, in the view's terms."""
+
+    view: Symbol
+    meaning: View
+    offset: Form | None
+    who: Path | None
+    used: Span | None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Touch:
+    """An access to `root` through `steps`; `serial` orders them as the text does, `code` is where it stands.
+
+    `how`: what makes it: a thread (the empty string), or what `Intrinsic.asynchronous` says. `by`: the copy or wgmma.
+    """
+
+    root: Symbol
+    kind: str
+    steps: tuple[Step, ...]
+    access: Access
+    serial: int
+    code: Perspective = THREAD
+    how: str = ""
+    path: Path = ()
+    by: Apply | None = None
+
+    @property
+    def level(self) -> Perspective:
+        """The perspective of the view or object through which it is made."""
+        return self.steps[-1].view.perspective if self.steps else self.root.perspective
+
+    @property
+    def engine(self) -> bool:
+        """Whether it is made by the copy engine or the tensor cores, not by the thread."""
+        return self.how in ENGINES
+
+
+Met = tuple[Perspective, str, Stmt | None]
+"""A barrier that was met: its unit, what it is called, and the statement that it stands before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """An access that has happened; `touch` None stands for whatever the caller did before the call.
+
+    `open`: how many of its views are still open. `synced`: a barrier met since. `aged`: the loops whose back-edge it has gone
+    round, of those that change its views' offsets. `loop`: whether it went round any. `since`: None, or it is under way: how
+    many groups of its kind its thread has surely committed after its own (-1: its own is not yet committed). `fenced`: its
+    thread has made a proxy fence since; `asynced`: a barrier met after that.
+    """
+
+    touch: Touch | None
+    open: int = 0
+    synced: Met | None = None
+    aged: frozenset[Stmt] = frozenset()
+    loop: bool = False
+    since: int | None = None
+    fenced: bool = False
+    asynced: Met | None = None
+
+    def settled(self, unit: Perspective, engines: bool) -> bool:
+        """Whether a barrier of `unit` orders it before all that can ever conflict with it: the block's, for shared memory."""
+        if self.touch is None or self.since is not None or not isinstance(self.touch.root.type, Pointer):
+            return False
+        if engines and not (self.fenced or self.touch.engine):
+            return False
+        return self.touch.root.type.space == "shared" and self.touch.root.perspective <= unit
+
+    def after(self, met: Met) -> Pending:
+        """Return it as it is after a barrier."""
+        if self.since is not None:
+            return self
+        synced = met if self.synced is None or self.synced[0] < met[0] else self.synced
+        asynced = self.asynced
+        if self.fenced and (asynced is None or asynced[0] < met[0]):
+            asynced = met
+        if synced is self.synced and asynced is self.asynced:
+            return self
+        return replace(self, synced=synced, asynced=asynced)
+
+    def committed(self) -> Pending:
+        """Return it as it is after its thread has committed one more group of its kind."""
+        return self if self.since is None else replace(self, since=min(self.since + 1, MOST))
+
+    def landed(self) -> Pending:
+        """Return it as it is once its thread has waited for it."""
+        return replace(self, since=None, fenced=self.touch is not None and self.touch.engine)
+
+    def proxied(self) -> Pending:
+        """Return it as it is after its thread's proxy fence."""
+        return self if self.since is not None or self.fenced else replace(self, fenced=True)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Exposed:
+    """An access of a callee as its callers see it: `root` is a parameter, or None for the callee's shared memory.
+
+    At entry, `guard` is the unit of the barriers surely met before it (by the copy engine or the tensor cores: of those after a
+    proxy fence); at exit, of those surely met after it.
+    """
+
+    root: Symbol | None
+    kind: str
+    access: Access
+    guard: Perspective | None
+    how: str = ""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Summary:
+    """A callee, for its callers. `clears`: the units of the barriers that its paths meet (None: a path that meets none)."""
+
+    entry: tuple[Exposed, ...]
+    exit: tuple[Exposed, ...]
+    clears: tuple[Perspective | None, ...]
+    kinds: Mapping[Symbol, frozenset[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Use:
+    """A use of memory or of a fragment in an expression: `kind` read, write or atomic; or a call.
+
+    `how` and `by` are as in `Touch`. A fragment that is declared has no expression: it is a use by its declaration.
+    """
+
+    expression: Element | Var | Item | Call
+    kind: str
+    exact: bool = True
+    conditional: bool = False
+    how: str = ""
+    by: Apply | None = None
+
+
+def uses(statement: Stmt) -> Iterator[Use]:
+    """Yield what a statement itself touches, in evaluation order (not what statements inside it do)."""
+    if isinstance(statement, Unsafe):
+        for element, kind in statement.accesses:
+            yield from (use for index in indices_of(element) for use in _uses(index))
+            yield Use(element, kind, exact=False)
+        return
+    target = statement.target if isinstance(statement, Assign) else None
+    for expression in expressions(statement):
+        if expression is target and isinstance(expression, Element):
+            for index in indices_of(expression):
+                yield from _uses(index)
+            yield Use(expression, "write")
+        elif expression is target and isinstance(expression, Item) and isinstance(expression.symbol.type, Fragment):
+            for index in expression.indices:
+                yield from _uses(index)
+            yield Use(expression, "write")
+        elif not (expression is target and isinstance(expression, Var)):
+            yield from _uses(expression)
+
+
+def declared(statement: Stmt) -> Symbol | None:
+    """Return the fragment that a statement declares: its registers are touched there for the first time."""
+    match statement:
+        case Declare(symbol=symbol) if isinstance(symbol.type, Fragment):
+            return symbol
+        case _:
+            return None
+
+
+def _uses(expression: Expr, conditional: bool = False) -> Iterator[Use]:  # noqa: C901
+    match expression:
+        case Element():
+            for index in indices_of(expression):
+                yield from _uses(index, conditional)
+            yield Use(expression, "read", conditional=conditional)
+        case Item(symbol=symbol) if isinstance(symbol.type, Fragment):
+            for index in expression.indices:
+                yield from _uses(index, conditional)
+            yield Use(expression, "read", conditional=conditional)
+        case Apply():
+            yield from _apply(expression, conditional)
+        case Call():
+            for argument in expression.arguments:
+                if isinstance(argument, Element) and isinstance(argument.type, Pointer):
+                    for index in indices_of(argument):
+                        yield from _uses(index, conditional)
+                else:
+                    yield from _uses(argument, conditional)
+            yield Use(expression, "call", conditional=conditional)
+        case Select() | Binary(op="and" | "or"):
+            first, *rest = operands(expression)
+            yield from _uses(first, conditional)
+            for operand in rest:
+                yield from _uses(operand, True)
+        case _:
+            for operand in operands(expression):
+                yield from _uses(operand, conditional)
+
+
+def indices_of(element: Element) -> Iterator[Expr]:
+    """Its indices, and what its views compute from them at each access: a lambda may read memory or call a function."""
+    yield from element.indices
+    symbol = element.symbol
+    while symbol.view is not None:
+        yield from symbol.view.index
+        symbol = symbol.view.source
+
+
+def _apply(apply: Apply, conditional: bool) -> Iterator[Use]:
+    """Its plain operands first, then its memory operands, as their parameters declare."""
+    parameters = [p for p in apply.intrinsic.parameters if p.kind != "static"]
+    how = apply.intrinsic.asynchronous
+    by = apply if how else None
+    memory: list[Use] = []
+    for parameter, argument in zip(parameters, apply.arguments, strict=False):
+        if parameter.kind in ("element", "tile", "tensor") and isinstance(argument, Element):
+            for index in indices_of(argument):
+                yield from _uses(index, conditional)
+            quiet = parameter.atomic or parameter.mailbox
+            kind = "atomic" if quiet else "read" if parameter.effect == "read" else "write"
+            exact = parameter.exact and parameter.kind == "element"
+            memory.append(Use(argument, kind, exact, conditional, how, by))
+        elif parameter.kind in ("tile", "fragment") and isinstance(argument, Var):
+            kind = "read" if parameter.effect == "read" else "write"
+            memory.append(Use(argument, kind, False, conditional, how, by))
+        else:
+            yield from _uses(argument, conditional)
+    yield from memory
+
+
+def spelled(expression: Expr) -> str:
+    """Return the source's spelling of a name or element, shortened."""
+    if isinstance(expression, Element | Item):
+        return f"{expression.symbol.name}[...]"
+    return expression.symbol.name if isinstance(expression, Var) else "..."
+
+
+def in_memory(symbol: Symbol) -> bool:
+    """Whether a name stands for memory that several threads reach: not for a fragment."""
+    return isinstance(symbol.type, Pointer | TensorMap)
+
+
+__all__ = [
+    "ENGINES", "GROUPED", "MOST", "Exposed", "Met", "Pending", "Step", "Summary", "Touch", "Use", "declared", "in_memory",
+    "indices_of", "spelled", "uses",
+]  # fmt: skip

@@ -1,0 +1,276 @@
+"""The accesses of a walk: each is compared with those that are pending; calls have those of their callees."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from prism.lang import flow
+from prism.lang.diagnostics import CompileError
+from prism.lang.errors.sync import SameArgument
+from prism.lang.flow import Env
+from prism.lang.perspective import BLOCK, Perspective
+from prism.lang.plan import Access, Elided
+from prism.lang.touches import (
+    ENGINES,
+    GROUPED,
+    Exposed,
+    Met,
+    Pending,
+    Summary,
+    Touch,
+    Use,
+    declared,
+    in_memory,
+    spelled,
+)
+from prism.lang.tree import Call, Declare, Element, Expr, Fragment, Function, Item, Pointer, Stmt, Symbol, Var
+from prism.lang.walk_context import Conflict, Context, Place, Walk
+from prism.lang.walk_state import State, narrow_path, order, synced
+
+
+def touch_all(walk: Walk, place: Place, statement: Stmt, state: State) -> State:
+    """Return the state after the accesses that a statement makes itself."""
+    uses, fragment = tuple(flow.uses(statement)), declared(statement)
+    if not uses and fragment is None:
+        return state
+    found: State = {}
+    for env, pending in state.items():
+        before, fresh = pending, frozenset[Pending]()
+        for use in uses:
+            if isinstance(use.expression, Call):
+                before, fresh = _call(walk, place, env, use, before, fresh)
+            elif walk.context.engines or not isinstance(use.expression, Item):
+                touch = make_touch(walk.context, place, env, use)
+                check(walk, touch, before | fresh, None)
+                if not harmless(walk.context.function, touch):
+                    fresh |= {_pending(touch)}
+        if fragment is not None and walk.context.engines:
+            fresh |= {_pending(declare_touch(walk.context, place, fragment, statement))}
+        found[env] = before | fresh
+    return found
+
+
+def _pending(touch: Touch) -> Pending:
+    return Pending(touch, len(touch.steps), since=-1 if touch.how else None)
+
+
+def harmless(function: Function, touch: Touch) -> bool:
+    """Whether nothing after an access can conflict with it: a kernel's read of what nobody writes."""
+    kind = touch.root.type
+    const = touch.root.parameter and isinstance(kind, Pointer) and kind.const
+    return const and function.kind == "global" and not function.may_alias
+
+
+def check(walk: Walk, touch: Touch, pending: frozenset[Pending], guard: Perspective | None) -> None:
+    """Raise the first conflict of an access with the pending ones; note those that need no barrier, and why."""
+    left: list[tuple[Pending, flow.Relation]] = []
+    for earlier in pending:
+        if earlier.touch is None:
+            _expose(walk, touch, earlier)
+            continue
+        relation = flow.related(walk.context.objects, earlier, touch)
+        if relation is None:
+            continue
+        if relation.unit is None:
+            if walk.notes:
+                _note(walk, earlier.touch, touch, relation.reason)
+        elif relation.land or guard is None or not relation.unit <= guard:
+            left.append((earlier, relation))
+    if left:
+        first, relation = min(left, key=lambda pair: order(pair[0]))
+        raise Conflict(first, touch, relation)
+
+
+def _note(walk: Walk, earlier: Touch, touch: Touch, reason: str) -> None:
+    key = (earlier.serial, touch.serial)
+    reason = min(reason, walk.elided[key].reason) if key in walk.elided else reason
+    walk.elided[key] = Elided(earlier.access, touch.access, reason)
+
+
+def _expose(walk: Walk, touch: Touch, token: Pending, guard: Perspective | None = None) -> None:
+    """Note an access that the function makes before a barrier of `guard` or broader, for its callers."""
+    met = token.asynced if touch.engine else token.synced
+    seen = met[0] if met is not None else guard
+    root = touch.root if touch.root.parameter else None
+    key = (root, touch.kind, touch.how, seen)
+    walk.entry.setdefault(key, Exposed(root, touch.kind, touch.access, seen, touch.how))
+
+
+# -- touches --------------------------------------------------------------------------------------------------------------
+
+
+def make_touch(context: Context, place: Place, env: Env, use: Use) -> Touch:
+    """Return the access that a use makes: one object for each use and each meaning of its pointer."""
+    expression = use.expression
+    assert isinstance(expression, Element | Var | Item)
+    root, views = flow.resolve(expression.symbol, env)
+    if isinstance(root.type, Fragment) and not use.how:
+        return declare_touch(context, place, root, expression, use.kind)
+    key = (use.expression, use.kind, root, views)
+    if key not in context.touches:
+        known = context.objects.known
+        chain = flow.steps(known, views, flow.index_span(known, use), place.path, place.opened)
+        access = Access(root, use.kind, expression.span, spelled(expression), place.code)
+        context.touches[key] = Touch(
+            root, use.kind, chain, access, len(context.touches), place.code, use.how, narrow_path(place.path), use.by
+        )
+    return context.touches[key]
+
+
+def declare_touch(context: Context, place: Place, fragment: Symbol, at: Stmt | Expr, kind: str = "write") -> Touch:
+    """Return the plain access to a fragment's registers: one object for each fragment and kind."""
+    key = (fragment, kind)
+    if key not in context.touches:
+        text = fragment.name if isinstance(at, Declare) else f"{fragment.name}[...]"
+        access = Access(fragment, kind, at.span, text, place.code)
+        context.touches[key] = Touch(fragment, kind, (), access, len(context.touches), place.code)
+    return context.touches[key]
+
+
+# -- calls ----------------------------------------------------------------------------------------------------------------
+
+
+def _call(
+    walk: Walk, place: Place, env: Env, use: Use, before: frozenset[Pending], fresh: frozenset[Pending]
+) -> tuple[frozenset[Pending], frozenset[Pending]]:
+    """A call: its exposed accesses, then the barriers that all its paths meet, then what it leaves pending."""
+    call = use.expression
+    assert isinstance(call, Call)
+    summary = walk.context.summaries[call.function]
+    check_arguments(walk.context, env, call, summary)
+    for place_in_summary, exposed in enumerate(summary.entry):
+        touch = call_touch(walk.context, place, env, call, exposed, ("entry", place_in_summary))
+        if touch is not None:
+            for earlier in sorted(before | fresh, key=order):
+                if earlier.touch is None:
+                    _expose(walk, touch, earlier, exposed.guard)
+            check(walk, touch, frozenset(p for p in before | fresh if p.touch is not None), exposed.guard)
+    clears = (None, *summary.clears) if use.conditional else summary.clears or (None,)
+    label = f"the barriers inside `{call.function.name}`, called on line {call.span.line}"
+    before, fresh = (
+        frozenset().union(*(synced(group, unit, label, None, walk.keep) for unit in clears))
+        for group in (before, fresh)
+    )
+    for place_in_summary, exposed in enumerate(summary.exit):
+        touch = call_touch(walk.context, place, env, call, exposed, ("exit", place_in_summary))
+        if touch is not None and not harmless(walk.context.function, touch):
+            since: Met | None = None if exposed.guard is None else (exposed.guard, label, None)
+            fresh |= {Pending(touch, len(touch.steps), since, fenced=touch.engine)}
+    return before, fresh
+
+
+def call_touch(
+    context: Context, place: Place, env: Env, call: Call, exposed: Exposed, which: tuple[str, int]
+) -> Touch | None:
+    """Return a callee's access as the caller sees it: to the argument, or to the callee's frame."""
+    if exposed.root is None:
+        root, views = context.objects.frames[call], tuple[Symbol, ...]()
+    else:
+        argument = call.arguments[call.function.parameters.index(exposed.root)]
+        symbol = pointer_of(argument)
+        if symbol is None:
+            return None
+        root, views = flow.resolve(symbol, env)
+    key = (call, which, root, views)
+    if key not in context.touches:
+        chain = flow.steps(context.objects.known, views, None, place.path, place.opened)
+        kind = "write" if exposed.root is None and exposed.kind == "atomic" else exposed.kind
+        text = (
+            f"{call.function.name}(...)" if exposed.root is None else f"{call.function.name}({exposed.root.name}=...)"
+        )
+        access = Access(root, kind, call.span, text, call.function.bound.code)
+        context.touches[key] = Touch(
+            root, kind, chain, access, len(context.touches), call.function.bound.code, exposed.how, narrow_path(place.path)
+        )
+    return context.touches[key]
+
+
+def pointer_of(argument: Expr) -> Symbol | None:
+    """Return the pointer, view or shared object that an argument passes."""
+    return argument.symbol if isinstance(argument, Var | Element) else None
+
+
+def check_arguments(context: Context, env: Env, call: Call, summary: Summary) -> None:
+    """Refuse one object passed as two parameters that the callee takes for different objects, where they would conflict."""
+    seen: list[tuple[Symbol, Symbol]] = []
+    for parameter, argument in zip(call.function.parameters, call.arguments, strict=False):
+        symbol = pointer_of(argument) if isinstance(parameter.type, Pointer) else None
+        if symbol is None:
+            continue
+        root, _ = flow.resolve(symbol, env)
+        for other, earlier in seen:
+            told = any({other.name, parameter.name} <= names for names in call.function.may_alias)
+            kinds = [(a, b) for a in summary.kinds.get(other, ()) for b in summary.kinds.get(parameter, ())]
+            shared = root is earlier or context.objects.overlap(root, earlier) == "alias"
+            if shared and not told and any(flow.conflicting(a, b) for a, b in kinds):
+                raise CompileError(
+                    SameArgument(
+                        span=argument.span,
+                        name=root.name,
+                        function=call.function.name,
+                        one=other.name,
+                        other=parameter.name,
+                    )
+                )
+        seen.append((parameter, root))
+
+
+# -- the function's end -----------------------------------------------------------------------------------------------------
+
+
+def check_end(walk: Walk, place: Place, statement: Stmt, state: State) -> None:
+    """Raise the first conflict of what follows a function with what is still under way there.
+
+    A block's shared memory is not its own any more when the kernel has ended; of a device function's accesses its caller knows
+    nothing more.
+    """
+    left = [p for pending in state.values() for p in pending if _outlives(walk.context.function, p)]
+    if left:
+        first = min(left, key=order)
+        assert first.touch is not None
+        key = (walk.context.end, first.touch.root)
+        if key not in walk.context.touches:
+            text = f"the end of `{walk.context.function.name}`"
+            access = Access(first.touch.root, "write", statement.span, text, place.code)
+            root, serial = first.touch.root, len(walk.context.touches)
+            walk.context.touches[key] = Touch(root, "write", (), access, serial, place.code)
+        raise Conflict(first, walk.context.touches[key], flow.Relation(flow.THREAD, land=True))
+
+
+def _outlives(function: Function, pending: Pending) -> bool:
+    touch = pending.touch
+    if touch is None or pending.since is None or touch.how not in GROUPED:
+        return False
+    if function.kind == "global":
+        shared = isinstance(touch.root.type, Pointer) and touch.root.type.space == "shared"
+        return touch.how == "bulk" and touch.kind == "read" and shared
+    return in_memory(touch.root) or touch.root.parameter
+
+
+def summarise(context: Context, walk: Walk) -> Summary:
+    """Return what callers need to know of a function, from its last walk."""
+    exits: dict[tuple[Symbol | None, str, str, Perspective | None], Exposed] = {}
+    clears: list[Perspective | None] = []
+    final = sorted({p for state in walk.returns for pending in state.values() for p in pending}, key=order)
+    for pending in final:
+        unit = None if pending.synced is None else pending.synced[0]
+        touch = pending.touch
+        if touch is None:
+            clears.append(unit)
+            continue
+        root = touch.root if touch.root.parameter else None
+        if root is None and ((unit is not None and unit >= BLOCK) or not in_memory(touch.root)):
+            continue
+        how = touch.how if touch.how in ENGINES else ""
+        exits.setdefault((root, touch.kind, how, unit), Exposed(root, touch.kind, touch.access, unit, how))
+    kinds: dict[Symbol, frozenset[str]] = {}
+    for exposed in walk.entry.values():
+        if exposed.root is not None:
+            kinds[exposed.root] = kinds.get(exposed.root, frozenset()) | {exposed.kind}
+    return Summary(tuple(walk.entry.values()), tuple(exits.values()), tuple(dict.fromkeys(clears)), kinds)
+
+
+__all__ = [
+    "call_touch", "check", "check_end", "declare_touch", "harmless", "make_touch", "pointer_of", "replace", "summarise",
+    "touch_all",
+]  # fmt: skip

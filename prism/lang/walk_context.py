@@ -1,0 +1,124 @@
+"""What a walk knows and finds: the function and its callees, where it stands, the marks in place, the conflicts left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from prism.lang import flow, races
+from prism.lang.flow import Relation
+from prism.lang.perspective import Level, Perspective
+from prism.lang.plan import Elided, Mbarrier, Op, Path
+from prism.lang.touches import ENGINES, Exposed, Pending, Summary, Touch
+from prism.lang.trail import Trail
+from prism.lang.tree import Apply, Evaluate, Function, Return, Stmt, Symbol
+from prism.lang.walk_state import Keeping, Mark, State
+
+
+@dataclass(eq=False)
+class Conflict(Exception):
+    """A conflict that the marks placed so far do not order."""
+
+    first: Pending
+    second: Touch
+    relation: Relation
+
+    @property
+    def unit(self) -> Perspective:
+        """The unit whose threads it concerns."""
+        assert self.relation.unit is not None
+        return self.relation.unit
+
+
+@dataclass(eq=False)
+class Concurrent(Exception):
+    """A conflict between two arms of a split: nothing can order it."""
+
+    first: Touch
+    second: Touch
+
+
+class Restart(Exception):
+    """A mark was placed behind the walk: it has to begin again."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Exits:
+    """The states in which the enclosing loop is left or continued."""
+
+    breaks: list[State] = field(default_factory=list)
+    continues: list[State] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Place:
+    """Where the walk stands: the code's perspective, the path to it, the open views, and whether it is inside a batch."""
+
+    code: Perspective
+    path: Path = ()
+    opened: Mapping[Symbol, tuple[int, bool]] = field(default_factory=dict)
+    exits: Exits = field(default_factory=Exits)
+    batch: bool = False
+
+    def enter(self, code: Perspective, entry: Perspective | tuple[Level, int, int]) -> Place:
+        """Return the place inside a group or an arm."""
+        return replace(self, code=code, path=(*self.path, entry))
+
+    def open(self, view: Symbol, claim: bool) -> Place:
+        """Return the place inside a view's body."""
+        return replace(self, opened={**self.opened, view: (len(self.path), claim)})
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Context:
+    """What is known of one function and of its callees, and the accesses made once for each use.
+
+    `before`, `after`: operations that the plan has for certain, of rings and of groups that are committed; `completes`: the
+    mbarriers of loads. `end`: stands for the end of the function's body. `engines`: whether some access is the copy engine's or
+    the tensor cores'.
+    """
+
+    function: Function
+    objects: flow.Objects
+    summaries: Mapping[Function, Summary]
+    end: Stmt
+    engines: bool = False
+    before: Mapping[Stmt, tuple[Op, ...]] = field(default_factory=dict)
+    after: Mapping[Stmt, tuple[Op, ...]] = field(default_factory=dict)
+    completes: Mapping[Apply, Mbarrier] = field(default_factory=dict)
+    touches: dict[tuple[object, ...], Touch] = field(default_factory=dict)
+
+
+def context_of(function: Function, objects: flow.Objects, summaries: Mapping[Function, Summary]) -> Context:
+    """Return what is known of a function before its plan is made."""
+    own = any(apply.intrinsic.asynchronous in ENGINES for _, apply in issues(function))
+    called = {call.function for call in flow.callees(function)}
+    passed = any(e.how in ENGINES for f in called for e in (*summaries[f].entry, *summaries[f].exit))
+    return Context(function, objects, summaries, Return(value=None, span=function.span), own or passed)
+
+
+def issues(function: Function) -> Iterator[tuple[Stmt, Apply]]:
+    """Yield the asynchronous copies and wgmmas of a function, with their statements."""
+    for statement in races.statements(function.body):
+        if isinstance(statement, Evaluate) and isinstance(statement.value, Apply):
+            if statement.value.intrinsic.asynchronous:
+                yield statement, statement.value
+
+
+@dataclass(eq=False, slots=True)
+class Walk:
+    """One walk: the marks in place (`grow`: more may be placed), and what is found on the way (`notes`: elided too)."""
+
+    context: Context
+    placed: dict[Stmt, tuple[Mark, ...]]
+    grow: bool
+    notes: bool = False
+    elided: dict[tuple[int, int], Elided] = field(default_factory=dict)
+    entry: dict[tuple[Symbol | None, str, str, Perspective | None], Exposed] = field(default_factory=dict)
+    returns: list[State] = field(default_factory=list)
+    trail: Trail | None = None
+
+    @property
+    def keep(self) -> Keeping:
+        """What it keeps of settled accesses."""
+        return Keeping(self.notes, self.context.engines)

@@ -1,0 +1,214 @@
+"""The state of a walk: every access that may have happened, by what the pointers name; how barriers and waits change it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from prism.lang import races
+from prism.lang.flow import Env
+from prism.lang.perspective import Level, Perspective
+from prism.lang.plan import Path
+from prism.lang.touches import MOST, Pending, Touch
+from prism.lang.tree import Fragment, Stmt, Symbol
+
+State = dict[Env, frozenset[Pending]]
+NOTED = 64
+"""Settled accesses that are kept to note why they need no barrier of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """A wait until at most `pending` of the newest groups of a kind are under way; `read`: until they have read their source."""
+
+    kind: str
+    pending: int
+    read: bool = False
+
+    def lands(self, pending: Pending) -> bool:
+        """Whether an access that is under way has ended after it."""
+        if pending.touch is None or pending.since is None or pending.touch.how != self.kind:
+            return False
+        return pending.since >= self.pending and (not self.read or pending.touch.kind == "read")
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """A proxy fence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Registers:
+    """A wgmma fence."""
+
+
+Mark = Perspective | Landing | Fence | Registers
+"""What may stand before a statement: a barrier of a unit's threads, or what each thread does for itself, before it."""
+
+
+def rank(mark: Mark) -> int:
+    """In which order marks of one statement are executed: what a thread does itself comes before it meets others."""
+    return (Landing, Fence, Registers, Perspective).index(type(mark))
+
+
+def marked(marks: tuple[Mark, ...], more: Iterable[Mark]) -> tuple[Mark, ...]:
+    """Return a statement's marks with more of them, each as strong as the strongest of its like."""
+    for mark in more:
+        match mark:
+            case Perspective():
+                if not any(mark <= other for other in marks if isinstance(other, Perspective)):
+                    marks = (*(m for m in marks if not (isinstance(m, Perspective) and m <= mark)), mark)
+            case Landing(kind=kind):
+                like = [m for m in marks if isinstance(m, Landing) and m.kind == kind]
+                one = Landing(
+                    kind,
+                    min(m.pending for m in (mark, *like)),
+                    all(m.read for m in (mark, *like)),
+                )
+                marks = (*(m for m in marks if m not in like), one)
+            case _:
+                marks = marks if mark in marks else (*marks, mark)
+    return tuple(sorted(marks, key=rank))
+
+
+# -- joins ----------------------------------------------------------------------------------------------------------------
+
+
+def union(*states: State) -> State:
+    """Return what may have happened on any of several ways here."""
+    found: State = {}
+    for state in states:
+        for env, pending in state.items():
+            found[env] = found[env] | pending if env in found else pending
+    return {env: thinned(pending) for env, pending in found.items()}
+
+
+def thinned(pending: frozenset[Pending]) -> frozenset[Pending]:
+    """Return pending accesses where of those that differ only in how many groups came since, the latest stands for all."""
+    if not any(p.since for p in pending):
+        return pending
+    latest: dict[Pending, Pending] = {}
+    for p in pending:
+        key = replace(p, since=0) if p.since is not None else p
+        other = latest.get(key)
+        if other is None or (p.since is not None and other.since is not None and p.since < other.since):
+            latest[key] = p
+    return frozenset(latest.values())
+
+
+def changed(state: State, change: Callable[[Pending], Pending]) -> State:
+    """Return the state with each pending access changed."""
+    return {env: frozenset(map(change, pending)) for env, pending in state.items()}
+
+
+# -- what a mark does -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """What a walk keeps of settled accesses: `notes`, to say why they need nothing; `engines`: some may need a proxy fence."""
+
+    notes: bool
+    engines: bool
+
+
+def synced(
+    pending: frozenset[Pending], unit: Perspective | None, label: str, at: Stmt | None, keep: Keeping
+) -> frozenset[Pending]:
+    """Return pending accesses after a barrier; what it settles for good is kept only where notes are taken."""
+    if unit is None:
+        return pending
+    met = unit, label if keep.notes and len(pending) < NOTED else "", at if keep.engines else None
+    if keep.notes and len(pending) < NOTED:
+        return frozenset(p.after(met) for p in pending)
+    return frozenset(p.after(met) for p in pending if not p.settled(unit, keep.engines))
+
+
+def applied(state: State, mark: Mark, label: str, at: Stmt, keep: Keeping) -> State:
+    """Return the state after one mark."""
+    match mark:
+        case Perspective():
+            return {env: synced(pending, mark, label, at, keep) for env, pending in state.items()}
+        case Landing():
+            return changed(state, lambda p: p.landed() if mark.lands(p) else p)
+        case Fence():
+            return changed(state, Pending.proxied)
+        case Registers():
+            return {env: frozenset(p for p in pending if not plain_registers(p)) for env, pending in state.items()}
+
+
+def plain_registers(pending: Pending) -> bool:
+    """Whether it is a thread's own access to a fragment: it matters until the next fence only."""
+    touch = pending.touch
+    return touch is not None and not touch.how and isinstance(touch.root.type, Fragment)
+
+
+def on(path: Path, touch: Touch) -> bool:
+    """Whether an access is made by threads that come along a path, which starts at the block."""
+    return touch.path[: len(path)] == path
+
+
+# -- scopes and loops -------------------------------------------------------------------------------------------------------
+
+
+def closed(state: State, view: Symbol) -> State:
+    """Return the state after a view's end: its accesses are accesses of its source."""
+
+    def close(pending: Pending) -> Pending:
+        if pending.touch is None:
+            return pending
+        for place, step in enumerate(pending.touch.steps[: pending.open]):
+            if step.view is view:
+                return replace(pending, open=place)
+        return pending
+
+    return changed(state, close)
+
+
+def left_station(state: State, ring: Symbol) -> State:
+    """Return the state after the end of a ring's scope: the ring's mbarriers order what comes later."""
+
+    def elsewhere(pending: Pending) -> bool:
+        return pending.touch is None or pending.touch.root is not ring
+
+    return {env: frozenset(filter(elsewhere, pending)) for env, pending in state.items()}
+
+
+def aged(renewed: frozenset[Symbol], state: State, loop: Stmt) -> State:
+    """Return the state after a loop's back-edge: names that the loop renews may have other values now."""
+
+    def age(pending: Pending) -> Pending:
+        if pending.touch is None:
+            return pending
+        moved = any(s.offset is not None and races.names(s.offset) & renewed for s in pending.touch.steps)
+        return replace(pending, aged=pending.aged | {loop} if moved else pending.aged, loop=True)
+
+    return changed(state, age)
+
+
+def left(state: State, entered: State) -> State:
+    """Return the state after a loop's end: what went round it did so inside, and is not in another trip of what follows."""
+
+    def leave(pending: Pending, before: frozenset[Touch | None]) -> Pending:
+        return replace(pending, loop=False) if pending.loop and pending.touch not in before else pending
+
+    found: State = {}
+    for env, pending in state.items():
+        before = frozenset(p.touch for p in entered.get(env, ()) if p.loop)
+        found[env] = frozenset(leave(p, before) for p in pending)
+    return found
+
+
+def order(pending: Pending) -> tuple[int, int, bool, int, str, int]:
+    """The order in which conflicts are looked for: the text's, so that plans are the same every time."""
+    serial = -1 if pending.touch is None else pending.touch.serial
+    met = None if pending.synced is None else pending.synced[:2]
+    since = MOST + 1 if pending.since is None else pending.since
+    return (serial, pending.open, pending.loop, len(pending.aged), str(met), since)
+
+
+def narrow_path(path: Path) -> Path:
+    """Return a path from the block on: without the groups and arms of blocks."""
+    return tuple(
+        entry for entry in path if (entry.level if isinstance(entry, Perspective) else entry[0]) == Level.THREAD
+    )

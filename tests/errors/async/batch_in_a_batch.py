@@ -1,0 +1,12 @@
+from __future__ import annotations
+
+from prism.lang import bf16, block, const, grid, group, prism, ptr, requires, warpgroup, wgmma_async
+
+
+@prism("global")
+@requires(grid[1], block[1], warpgroup[3])
+def case(x: ptr(const(bf16)) @ grid[1]):
+    with group(block[1]), group(warpgroup[1]):
+        with wgmma_async():
+            with wgmma_async():  # error: async
+                pass

@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+from prism.lang import (
+    bf16, block, claim, const, fragment, grid, group, prism, ptr, requires, roles, shared, thread, warpgroup,
+    wgmma, wgmma_async,
+)
+
+
+@prism("global")
+@requires(grid[1], block[1], warpgroup[3])
+def case(x: ptr(const(bf16)) @ grid[1]):
+    with group(block[1]):
+        a: shared(bf16[64, 64], ring=2, swizzle=128) @ block[1]
+        acc: fragment(float, 64, 64) @ warpgroup[1]
+        one_group, = roles(warpgroup, 1)
+        with claim(a, one_group) as now:
+            with wgmma_async():
+                wgmma(acc, now, now)
+                first: bf16 @ thread[1] = now[0, 0]  # error: async

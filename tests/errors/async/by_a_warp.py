@@ -1,0 +1,13 @@
+from __future__ import annotations
+
+from prism.lang import async_, bf16, block, const, grid, group, prism, ptr, requires, shared, thread, warp
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[32])
+def case(x: ptr(const(bf16)) @ grid[1]):
+    with group(block[1]):
+        s: shared(float[128]) @ block[1]
+        with group(warp[1]):
+            with async_(s) as d:  # error: async
+                pass

@@ -1,0 +1,15 @@
+from __future__ import annotations
+
+from prism.lang import (
+    block, const, cp_async, grid, group, id, partition, prism, ptr, requires, shared, thread,
+)
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[128])
+def case(x: ptr(const(float)) @ grid[1]):
+    with group(block[1]):
+        s: shared(float[128]) @ block[1]
+        t: int @ thread[1] = id()
+        with partition(s, thread[1], t) as mine, group(thread[1]):
+            cp_async(mine[0], x[t], 4)  # error: async

@@ -1,0 +1,9 @@
+from __future__ import annotations
+
+from prism.lang import block, grid, prism, requires, warpgroup
+
+
+@prism("global")
+@requires(grid[1], block[1], warpgroup[3])
+def case(n: int @ grid[1]):
+    m: int @ grid[1] = 1 if 3 else 2  # error: cond

@@ -1,0 +1,13 @@
+from __future__ import annotations
+
+from prism.lang import attr, block, grid, group, prism, requires, roles, set_registers, warpgroup
+
+
+@prism("global")
+@attr("__launch_bounds__(384, 1)")
+@requires(grid[1], block[1], warpgroup[3])
+def case(n: int @ grid[1]):
+    with group(block[1]):
+        consumers, producer = roles(warpgroup, 2, 1)
+        if n > 0:
+            with producer: set_registers(40)  # error: registers

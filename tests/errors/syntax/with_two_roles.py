@@ -1,0 +1,13 @@
+from __future__ import annotations
+
+from prism.lang import block, claim, grid, group, prism, requires, roles, shared, warpgroup
+
+
+@prism("global")
+@requires(grid[1], block[1], warpgroup[3])
+def case(n: int @ grid[1]):
+    with group(block[1]):
+        s: shared(float[128]) @ block[1]
+        consumers, producer = roles(warpgroup, 2, 1)
+        with claim(s, consumers) as mine, claim(s, producer) as yours:  # error: syntax
+            pass

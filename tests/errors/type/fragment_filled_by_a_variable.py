@@ -1,0 +1,10 @@
+from __future__ import annotations
+
+from prism.lang import fragment, prism, requires, thread, warpgroup
+
+
+@prism("device")
+@requires(thread[128])
+def case(v: float @ thread[128]):
+    acc: fragment(float, 64, 64) @ warpgroup[1]
+    acc = v  # error: type

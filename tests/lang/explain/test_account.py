@@ -1,0 +1,190 @@
+"""What an account says of a program: perspectives by line, entries, counts, memory, the graph."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from prism.lang.explain import account, counted, explain, explain_page
+from prism.lang.explain.entries import EACH
+from prism.lang.plan import (
+    Advance,
+    Arrive,
+    Commit,
+    Cycle,
+    Expect,
+    Mbarrier,
+    Plan,
+    Program,
+    ProxyFence,
+    Wait,
+    WaitGroup,
+    WgmmaFence,
+)
+from prism.lang.races import statements
+from prism.lang.tree import Apply, For
+from tests.lang.explain.programs import NAMES, program
+
+
+def chapter(name: str, place: int = 0):
+    return account(program(name)).chapters[place]
+
+
+def line_of(name: str, text: str) -> int:
+    return next(line.number for line in chapter(name).lines if text in line.text)
+
+
+# -- perspectives -----------------------------------------------------------------------------------------------------------
+
+
+def test_each_line_has_the_perspective_of_its_code():
+    force = {line.text.strip(): str(line.perspective) for line in chapter("nasty").lines}
+    assert force["with group(block[1]):"] == "grid[1]"
+    assert force["tile: shared(int32[64]) @ block[1]"] == "block[1]"
+    assert force["slot[0] = x[i]"] == "thread[1]"
+    assert force["v: int32 @ thread[1] = tile[63 - t]"] == "thread[32]"
+    assert force["mine[0] = v if v < 3 else tile[t]"] == "thread[1]"
+
+
+def test_regions_nest_and_say_what_they_are():
+    inside = [r for r in chapter("ways").regions if r.first <= line_of("ways", "own[0] = k") <= r.last]
+    assert [r.title for r in inside] == [
+        "partition: out, of y", "group(block[1])", "claim: own, of s", "arm 1 of 1: thread 0",
+    ]  # fmt: skip
+    assert [r.code for r in inside] == [False, True, False, True]
+    assert all(a.first <= b.first and b.last <= a.last for a, b in zip(inside, inside[1:], strict=False))
+
+
+def test_names_have_the_perspective_of_what_they_stand_for():
+    line = next(line for line in chapter("nasty").lines if "tile[63 - t]" in line.text)
+    found = {line.text[name.start : name.end]: str(name.perspective) for name in line.names}
+    assert found == {"v": "thread[1]", "tile": "block[1]", "t": "thread[1]"}
+
+
+# -- entries ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_barrier_has_its_entry_with_both_accesses(name: str):
+    built = program(name)
+    for found, function in zip(account(built).chapters, reversed(built.functions), strict=True):
+        plan = built.plans[function]
+        assert found.barriers == len(plan.barriers)
+        lines = {line.number for line in found.lines}
+        for entry in found.entries:
+            assert entry.first is not None and entry.second is not None and entry.joins == "each block"
+            assert {entry.line, entry.first.line, entry.second.line} <= lines
+        keys = [entry.key for entry in found.entries]
+        assert len(set(keys)) == len(keys)
+
+
+def with_operations(name: str) -> tuple[Program, Plan]:
+    """A program whose entry's plan has one operation of each kind, before and after the statements of its loop."""
+    built = program(name)
+    plan = built.plans[built.entry]
+    loop = next(s for s in statements(built.entry.body) if isinstance(s, For))
+    barrier = plan.barriers[0]
+    pair = {"first": barrier.first, "second": barrier.second}
+    cycle = Cycle("tiles", 3, (barrier.first.root,))
+    full = Mbarrier("full", cycle, 1)
+    operations = (
+        Wait(at=loop.body[0], barrier=full, lap=0, **pair),
+        Wait(at=loop.body[0], barrier=full, lap=1, **pair),
+        Expect(at=loop.body[0], barrier=full, copy=next(iter(applied()), None), bytes=4096),
+        ProxyFence(at=loop.body[0], **pair),
+        WgmmaFence(at=loop.body[0]),
+        Commit(at=loop.body[-1], side="after", kind="wgmma"),
+        WaitGroup(at=loop.body[-1], side="after", kind="cp_async", pending=1, **pair),
+        Arrive(at=loop.body[-1], side="after", barrier=full, every=32, delay=1),
+        Advance(at=loop.body[-1], side="after", cycle=cycle),
+    )
+    changed = replace(plan, operations=operations, cycles=(cycle,), mbarriers=(full,))
+    return built.with_plan(changed), changed
+
+
+def applied() -> list[Apply]:
+    return []
+
+
+def test_operations_of_a_plan_stand_at_their_sides_and_are_counted():
+    built, plan = with_operations("tiled")
+    found = account(built).chapters[0]
+    assert len(found.entries) == len(plan.barriers) + len(plan.operations)
+    titles = {entry.title: entry for entry in found.entries}
+    assert titles["wait for `full`: the visit of this round"].counted == "mbarrier wait"
+    assert titles["wait for `full`: the visit of 3 rounds ago, if there was one"].side == "before"
+    assert titles["announce 4096 bytes of the copy to `full`"].joins == EACH
+    arrive = titles["arrive at `full`"]
+    assert (arrive.side, arrive.line) == ("after", line_of("tiled", "sums[i * TN + j] +="))
+    assert arrive.why == "the visit of 1 round ago has ended"
+    assert titles["wait for all but the newest 1 group of cp.asyncs"].counted == "group wait"
+    (trip,) = [count for count in found.counts if count.loop is not None]
+    assert [str(tally) for tally in trip.total] == ["2 block barriers", "1 group wait", "2 mbarrier waits"]
+    for text in (explain(built), explain_page(built)):
+        assert "fence.proxy.async" in text and "wgmma.fence" in text and "next round" in text
+
+
+# -- counts -----------------------------------------------------------------------------------------------------------------
+
+
+def tallied(name: str) -> list[tuple[int | None, str]]:
+    return [(count.loop, ", ".join(map(str, count.total))) for count in chapter(name).counts]
+
+
+def test_counts_follow_branches_continue_and_calls():
+    assert tallied("tiled") == [(None, ""), (line_of("tiled", "for first in"), "2 block barriers")]
+    loop = line_of("ways", "for k in")
+    assert [where for where, _ in tallied("ways")] == [None, loop]
+    trip = next(count for count in chapter("ways").counts if count.loop == loop)
+    assert (trip.total[0].least, trip.total[0].most) == (0, len(chapter("ways").entries))  # `continue` skips them all
+    once, trip = chapter("scan").counts
+    assert (str(once.total[0]), str(trip.total[0]), str(trip.own[0])) == (
+        "1 block barrier", "2 to 3 block barriers", "1 block barrier",
+    )  # fmt: skip
+    assert chapter("paper scan").counts[1].function == "scan_warp_ends"
+
+
+def test_the_count_alone_as_text():
+    text = counted(account(program("tiled")))
+    assert "once: none" in text and "(`for first in range(0, K, BK)`): 2 block barriers" in text
+
+
+# -- memory and graph -------------------------------------------------------------------------------------------------------
+
+
+def test_the_map_has_every_byte_and_says_what_is_used_twice():
+    pieces = {piece.name: piece for piece in chapter("paper scan").pieces}
+    assert pieces["rows"].shares == ("desk",) and not pieces["ends"].shares
+    assert pieces["reduce()"].frame and pieces["sums"].depth == 2
+    found = chapter("scan")
+    assert max(piece.end for piece in found.pieces) == found.bytes
+    assert [(piece.start, piece.size) for piece in found.pieces if not piece.frame] == [(0, 8), (8, 128), (136, 128)]
+
+
+def test_the_graph_has_the_scopes_by_object_and_marks_what_a_barrier_orders():
+    graph = chapter("tiled").graph
+    assert graph.objects[:3] == ("a", "b", "C")
+    shown = [(n.object, n.text, n.kinds, n.line - chapter("tiled").line) for n in graph.nodes]
+    assert ("a", "mine[...]", ("write",), 28) in shown and ("a", "a[...]", ("read",), 40) in shown
+    forced = {edge.entry: edge for edge in graph.edges if edge.entry}
+    assert set(forced) == {"B1", "B2"} and forced["B1"].loop and not forced["B2"].loop
+    assert [crossing.entry.key for crossing in graph.crossings] == ["B1", "B2"]
+    assert graph.nodes[forced["B2"].source].text == "mine[...]" and graph.nodes[forced["B2"].target].text == "a[...]"
+    outer = graph.loops[0]
+    assert outer.line == line_of("tiled", "for first in") and outer.first == 0
+
+
+def test_text_and_page_say_the_same():
+    for name in NAMES:
+        page = re.sub(r"<[^>]+>", "", explain_page(program(name)))
+        for found in account(program(name)).chapters:
+            assert found.bound in page
+            for exempt in found.exempts:
+                assert f"line {exempt.first.line}" in page and f"line {exempt.second.line}" in page
+
+
+def test_the_text_is_the_same_every_time():
+    assert explain(program("scan")) == explain(program("scan"))
+    assert explain_page(program("scan")) == explain_page(program("scan"))

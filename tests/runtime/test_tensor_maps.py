@@ -1,0 +1,175 @@
+"""Arrays as the tensor copy engine sees them: what the driver is told, and what is refused, without a GPU."""
+
+import ctypes
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from prism.runtime import tensor_maps
+from prism.runtime.arrays import BFLOAT16, ArrayInfo, describe
+from prism.runtime.bind import bind
+from prism.runtime.entry import EntryParameter
+from prism.runtime.launch import Arguments
+from prism.runtime.tensor_maps import encoded
+
+drivers = pytest.importorskip("cuda.bindings.driver")
+
+A = EntryParameter("a", "map", "bfloat16", True, (128, 64), 128)
+
+
+def array(shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any = "uint16", pointer: int = 4096) -> ArrayInfo:
+    return ArrayInfo("cupy", "cuda", np.dtype(dtype), shape, strides, pointer, False, 0)
+
+
+class Driver:
+    """The driver's own types, and an encoder that records."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[Any, ...]] = []
+        self.held: list[Any] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(drivers, name)
+
+    def cuTensorMapEncodeTiled(self, *facts: Any) -> tuple[int, Any]:
+        self.calls.append(facts)
+        buffer = ctypes.create_string_buffer(bytes([len(self.calls)] * 128), 128)
+        self.held.append(buffer)
+        return 0, SimpleNamespace(getPtr=lambda: ctypes.addressof(buffer))
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> Driver:
+    fake = Driver()
+    monkeypatch.setattr(tensor_maps, "driver", lambda: fake)
+    tensor_maps._encoded.cache_clear()
+    return fake
+
+
+def test_what_the_driver_is_told(fake: Driver) -> None:
+    assert encoded(A, array((1000, 256), (1024, 2))) == bytes([1] * 128)
+    (kind, rank, pointer, extents, strides, box, steps, interleave, swizzle, promotion, fill) = fake.calls[0]
+    assert kind == drivers.CUtensorMapDataType.CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
+    assert (rank, pointer) == (2, 4096)
+    assert [int(n) for n in extents] == [256, 1000], "innermost first"
+    assert [int(n) for n in strides] == [1024], "without the last axis's"
+    assert [int(n) for n in box] == [64, 128] and [int(n) for n in steps] == [1, 1]
+    assert swizzle == drivers.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_128B
+    assert interleave == 0 and fill == 0 and promotion == 3
+
+
+def test_a_wide_tile_is_copied_a_slab_at_a_time(fake: Driver) -> None:
+    encoded(EntryParameter("a", "map", "float32", False, (4, 16, 96), 64), array((9, 40, 96), (15360, 384, 4), "f4"))
+    assert [int(n) for n in fake.calls[0][5]] == [16, 16, 4]
+    encoded(EntryParameter("a", "map", "int8", False, (256,)), array((4096,), (1,), "i1"))
+    assert fake.calls[1][1] == 1 and fake.calls[1][4] == [] and [int(n) for n in fake.calls[1][5]] == [256]
+
+
+def test_a_map_is_encoded_once_for_an_array_and_a_tile(fake: Driver) -> None:
+    info = array((1000, 256), (512, 2))
+    first = encoded(A, info)
+    assert encoded(A, info) is first and len(fake.calls) == 1
+    for other in (
+        array((1000, 256), (1024, 2)),
+        array((999, 256), (512, 2)),
+        array((1000, 256), (512, 2), pointer=8192),
+    ):
+        assert encoded(A, other) != first
+    assert encoded(EntryParameter("a", "map", "bfloat16", True, (64, 64), 128), info) != first
+
+
+def test_strides_that_are_never_used_do_not_matter(fake: Driver) -> None:
+    encoded(EntryParameter("a", "map", "float32", True, (1, 8)), array((1, 9), (36, 4), "f4"))
+    assert [int(n) for n in fake.calls[0][4]] == [48]
+    encoded(EntryParameter("a", "map", "float32", True, (8, 4)), array((8, 1), (48, 44), "f4"))
+    assert [int(n) for n in fake.calls[1][4]] == [48]
+
+
+@pytest.mark.parametrize(
+    ("info", "text"),
+    [
+        (array((1000, 256), (512, 4)), "`a` must have its last axis's elements one after the other"),
+        (
+            array((1000, 255), (510, 2)),
+            r"`a` must have strides that are multiples of 16 bytes.*\(510, 2\): pad its rows",
+        ),
+        (array((1000, 256), (-512, 2)), "multiples of 16 bytes"),
+        (array((1000, 256), (0, 2)), "multiples of 16 bytes"),
+        (array((2, 256), (1 << 41, 2)), "multiples of 16 bytes"),
+        (array((1000, 256), (512, 2), pointer=4098), "`a` begins at an address that is no multiple of 16 bytes"),
+        (array((0, 256), (512, 2)), r"`a` is empty: .*\(0, 256\)"),
+        (array(((1 << 32) + 1, 1), (16, 2)), "at most 2\\^32"),
+    ],
+)
+def test_arrays_that_the_engine_does_not_take(fake: Driver, info: ArrayInfo, text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        encoded(A, info)
+    assert not fake.calls
+
+
+# -- Binding and packing ----------------------------------------------------------------------------------------------
+
+
+class Shared:
+    def __init__(self, **facts: Any) -> None:
+        base = {"shape": (256, 64), "typestr": "<u2", "data": (4096, False), "version": 3}
+        self.__cuda_array_interface__ = {**base, **facts}
+
+
+@pytest.fixture
+def one_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("prism.runtime.arrays._device_of", lambda pointer: 0)
+
+
+@pytest.mark.parametrize(
+    ("argument", "error", "text"),
+    [
+        (Shared(shape=(16384,)), ValueError, r"`a` must have 2 axes, not 1: shape \(16384,\)"),
+        (Shared(typestr="<f4"), TypeError, "`a` must be an array of bfloat16, not of float32"),
+        (np.zeros((2, 2, 2), np.uint16), ValueError, "`a` must have 2 axes, not 3"),
+        (3, TypeError, "`a` must be an array of NumPy"),
+    ],
+)
+def test_arguments_for_tensor_maps(one_gpu: None, argument: object, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        bind("k", (A,), (argument,))
+
+
+def test_an_array_for_a_tensor_map_need_not_be_contiguous(one_gpu: None, fake: Driver) -> None:
+    given = Shared(strides=(1024, 2), data=(4096, True))
+    bound = bind("k", (A,), (given,))
+    assert bound.device == 0 and bound.values == (bound.arrays["a"],)
+    with pytest.raises(ValueError, match="`a` is read-only"):
+        bind("k", (EntryParameter("a", "map", "bfloat16", False, (128, 64), 128),), (given,))
+
+
+def test_maps_are_packed_where_the_kernel_looks_for_them(fake: Driver) -> None:
+    parameters = (EntryParameter("n", "scalar", "int8"), A, EntryParameter("x", "pointer", "int8"), A)
+    arguments = Arguments("k", parameters)
+    one, two = array((1000, 256), (512, 2)), array((1000, 256), (1024, 2))
+    held = arguments.pack([-3, one, 4096, two])
+    pointers = (ctypes.c_void_p * 4).from_address(held[1])
+    assert all(p is not None and p % 64 == 0 for p in pointers[1::2])
+    assert [ctypes.string_at(p or 0, 128) for p in pointers[1::2]] == [bytes([1] * 128), bytes([2] * 128)]
+    assert ctypes.string_at(pointers[0] or 0, 1) == b"\xfd"
+    assert ctypes.c_uint64.from_address(pointers[2] or 0).value == 4096
+    arguments.release(held)
+    assert arguments.pack([0, bytes(128), 0, two]) == held
+    for bad in (4096, bytes(64), np.zeros((2, 2))):
+        with pytest.raises(TypeError, match="`a` must be an array or its tensor map"):
+            arguments.pack([0, bad, 0, two])
+
+
+def test_bfloat16_of_torch_is_known_and_is_no_integer() -> None:
+    tensor = type("Tensor", (), {"__module__": "torch"})()
+    tensor.is_cuda, tensor.layout, tensor.dtype = True, 0, "torch.bfloat16"
+    tensor.is_conj = tensor.is_neg = lambda: False
+    tensor.stride, tensor.shape, tensor.data_ptr = lambda: (64, 1), (128, 64), lambda: 4096
+    tensor.device = SimpleNamespace(index=0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(__import__("sys").modules, "torch", SimpleNamespace(strided=0))
+        info = describe(tensor)
+    assert info.dtype == BFLOAT16 and info.scalar == "bfloat16" and info.strides == (128, 2)
+    assert info.dtype != np.uint16 and describe(np.zeros(3, np.uint16)).scalar == "uint16"

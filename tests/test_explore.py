@@ -1,0 +1,183 @@
+"""`prism check --schedules`: arguments made or given, faults found with seed and place, and the same run again."""
+
+# ruff: noqa: F821 -- kernels: names that they declare
+import re
+import shlex
+
+import numpy as np
+import pytest
+
+from prism import explore
+from prism.cli import main
+from prism.interpret import machine
+from prism.lang import (
+    block,
+    const,
+    constexpr,
+    dtype,
+    float4,
+    float4_cast,
+    float32,
+    grid,
+    group,
+    id,
+    int32,
+    mailbox,
+    partition,
+    prism,
+    ptr,
+    receive,
+    requires,
+    shared,
+    template,
+    thread,
+    uint32,
+)
+from prism.lang.pipeline import build
+
+HERE = __file__
+
+
+@prism("global")
+@requires(grid[1], thread[32])
+def halves(y: ptr(int32) @ grid[1], n: int32 @ grid[1]):
+    t: int32 @ thread[1] = id()
+    with partition(y, thread[1], offset=t / 2) as mine:
+        with group(thread[1]):
+            if t < n:
+                mine[0] = t
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[32])
+def waits(words: ptr(mailbox(int32)) @ grid[1], y: ptr(int32) @ grid[1]):
+    t: int32 @ thread[1] = id()
+    with partition(y, thread[1], offset=t) as mine:
+        with group(thread[1]):
+            word: int32[1]
+            receive(words[t], word, 1, 1, 0, uint32(1))
+            mine[0] = word[0]
+
+
+@prism("global")
+@template(T=dtype, N=constexpr(int))
+@requires(grid[1], block[1], thread[64])
+def turned(x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], far: int32 @ grid[1]):
+    i: int32 @ thread[1] = id()
+    with partition(y, thread[1], offset=i) as mine:
+        with group(block[1]):
+            t: int32 @ thread[1] = id()
+            tile: shared(T[64]) @ block[1]
+            with partition(tile, thread[1], t) as slot:
+                with group(thread[1]):
+                    slot[0] = x[i * N + far]
+            with group(thread[1]):
+                mine[0] = tile[63 - t]
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[32])
+def fours(x: ptr(const(float4)) @ grid[1], y: ptr(float32) @ grid[1]):
+    t: int32 @ thread[1] = id()
+    with partition(y, thread[1], offset=4 * t) as mine:
+        with group(thread[1]):
+            word: float4 = x[t]
+            float4_cast[mine[0]] = word
+
+
+EXAMPLES = {"turned": {"T": "int32", "N": 3}}
+
+
+def check(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    code = main(["check", *arguments])
+    printed = capsys.readouterr()
+    return code, printed.out + printed.err
+
+
+def test_nothing_is_found_in_what_is_right_and_memory_grows_with_the_reach(capsys: pytest.CaptureFixture[str]) -> None:
+    code, text = check(capsys, f"{HERE}:turned", "--schedules", "4", "-a", "far=1000")
+    assert code == 0 and "4 schedules (seeds 0 to 3) of 2 blocks of 64 threads: nothing found" in text
+    assert "x=int32[2048],y=int32[128],far=1000" in text
+    assert all(schedule in text for schedule in machine.SCHEDULES)
+
+
+def test_a_race_is_found_once_with_its_place_and_again_with_its_seed(capsys: pytest.CaptureFixture[str]) -> None:
+    code, text = check(capsys, f"{HERE}:halves", "--schedules", "5", "--seed", "7")
+    assert code == 1 and text.count("error[machine-race]") == 1
+    assert "perspective thread[1]" in text and "5 of 5 seeds show it" in text and "mine[0] = t" in text
+    assert re.search(r"seed 7, schedule [\w-]+, machine-race", text)
+    again = re.search(r"^again: prism (.*)$", text, re.MULTILINE)
+    assert again is not None
+    assert main(shlex.split(again[1])) == 1
+    second = capsys.readouterr().out
+
+    def message(whole: str) -> str:
+        return whole[whole.index("error[") : whole.index("\nagain")]
+
+    assert message(second) == message(text)
+
+
+def test_a_deadlock_is_found(capsys: pytest.CaptureFixture[str]) -> None:
+    code, text = check(capsys, f"{HERE}:waits", "--schedules", "1")
+    assert code == 1 and "error[machine-deadlock]" in text and "words=int32[128]" in text
+
+
+def test_memory_of_a_given_size_is_not_made_larger(capsys: pytest.CaptureFixture[str]) -> None:
+    code, text = check(capsys, f"{HERE}:turned", "--schedules", "1", "-a", "x=[100],far=0")
+    assert code == 1 and "which has 100 elements" in text
+    code, text = check(capsys, f"{HERE}:turned", "--schedules", "1", "-a", "far=-1")
+    assert code == 1 and "index -1 is outside `x`" in text
+
+
+def test_what_is_told_decides_the_template(capsys: pytest.CaptureFixture[str]) -> None:
+    code, text = check(capsys, f"{HERE}:turned", "--schedules", "1", "-a", "x=float32[4096]:range", "-a", "far=2")
+    assert code == 0 and "x=float32[4096]:range,y=float32[128],far=2" in text
+    code, text = check(capsys, f"{HERE}:turned", "-t", "N=2", "--schedules", "1", "-a", "x=int8[4096],far=2")
+    assert code == 0 and "y=int8[128]" in text
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        ("z=3", "has no parameter 'z'; it has: y, n"),
+        ("n=[3]", "`n` is a number (int32)"),
+        ("y=int64[3]", "`y` is memory of int32, not of int64"),
+        ("y=int33[3]", "no dtype 'int33'"),
+        ("y=[3]:many", "'many' is no number"),
+        ("y", "NAME=VALUE"),
+        ("n=1.5", "`n`: 1.5 is no int32"),
+    ],
+)
+def test_arguments_told_wrongly(capsys: pytest.CaptureFixture[str], told: str, message: str) -> None:
+    code, text = check(capsys, f"{HERE}:halves", "--schedules", "1", "-a", told)
+    assert code == 2 and message in text and "Traceback" not in text
+
+
+def test_shapes_that_the_kernel_does_not_take(capsys: pytest.CaptureFixture[str]) -> None:
+    code, text = check(capsys, f"{HERE}:halves", "--schedules", "1", "--threads", "33")
+    assert code == 2 and "multiple of 32 threads" in text
+    assert check(capsys, f"{HERE}:halves", "--schedules", "0")[0] == 2
+
+
+def test_the_same_seed_makes_the_same_arguments_whatever_their_size() -> None:
+    program, shape = build(halves), explore.Shape(2, 64)
+    one = explore.arguments_of(program, shape, {}, 3, {"y": 100})
+    two = explore.arguments_of(program, shape, {}, 3, {"y": 9000})
+    assert one[1] == two[1] and np.array_equal(one[0], two[0][:100])
+    other = explore.arguments_of(program, shape, {}, 4, {"y": 100})
+    assert not np.array_equal(one[0], other[0])
+
+
+def test_memory_that_is_accessed_atomically_is_zero_and_all_is_aligned() -> None:
+    program, shape = build(waits), explore.Shape(2, 64)
+    words, y = explore.arguments_of(program, shape, {}, 0, {})
+    assert words.nbytes == 128 * 8 and not words.any() and y.any()
+    (x, _) = explore.arguments_of(build(fours), shape, {}, 0, {"x": 9})
+    assert x.dtype == np.float32 and x.size == 36 and x.__array_interface__["data"][0] % 256 == 0
+    assert explore.explore(build(fours), shape, {}, 2, 0).findings == []
+
+
+def test_shape_by_what_the_kernel_requires() -> None:
+    assert explore.shape_of(build(halves), None, None) == explore.Shape(2, 64)
+    assert explore.shape_of(build(turned, EXAMPLES["turned"]), None, None) == explore.Shape(2, 64)
+    assert explore.shape_of(build(halves), 5, 96) == explore.Shape(5, 96)
