@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from prism.interpret import BoundsError, MachineError, machine, run
+from prism.interpret import BoundsError, MachineError, run
+from prism.interpret.schedules import schedules
 from prism.lang import flow, races
 from prism.lang.plan import Program
 from prism.lang.tree import Call, Element, Symbol, Var
@@ -22,6 +23,7 @@ from prism.runtime.build import max_threads
 
 MOST = 1 << 22
 """Elements that an array is given at most to see how far a kernel reaches."""
+SEEDS = 1_000_000
 _LEAST_THREADS, _BLOCKS, _TABLE, _LINE = 64, 2, 4093, 256
 _ARRAY = re.compile(r"(?P<dtype>\w*)\[(?P<size>\d+)\](?::(?P<fill>.+))?")
 _OUTSIDE = re.compile(r"index (?P<index>-?\d+) is outside `(?P<name>\w+)`, which has (?P<extent>\d+) elements")
@@ -120,14 +122,14 @@ def explore(program: Program, shape: Shape, told: Mapping[str, Given], number: i
 
     Raises InputError where an argument is told wrongly, or nothing told and nothing can be made.
     """
-    if number < 1 or seed < 0:
-        raise InputError(f"at least one schedule, from seed 0 on, not {number} from {seed}")
+    if number < 1 or seed < 0 or seed + number > SEEDS:
+        raise InputError(f"at least one schedule, of seeds from 0 to {SEEDS - 1}, not {number} from {seed} on")
     _check_told(program, told)
-    report = Report(shape, range(seed, seed + number), machine.SCHEDULES)
+    chosen = schedules(seed + number)[seed:]
+    report = Report(shape, range(seed, seed + number), tuple(dict.fromkeys(name for name, _ in chosen)))
     sizes: dict[str, int] = {}
     known: dict[tuple[object, ...], int] = {}
-    for now in report.seeds:
-        schedule = machine.SCHEDULES[now % len(machine.SCHEDULES)]
+    for now, schedule in zip(report.seeds, chosen, strict=True):
         error, arguments = _once(program, shape, told, now, schedule, sizes)
         report.arguments = _described(program, arguments, told)
         if error is None:
@@ -135,7 +137,7 @@ def explore(program: Program, shape: Shape, told: Mapping[str, Given], number: i
         key = (type(error), error.access, error.other)
         if key not in known:
             known[key] = len(report.findings)
-            report.findings.append(Finding(error, now, schedule, report.arguments))
+            report.findings.append(Finding(error, now, schedule[0], report.arguments))
         else:
             old = report.findings[known[key]]
             report.findings[known[key]] = Finding(old.error, old.seed, old.schedule, old.arguments, old.times + 1)
@@ -143,14 +145,19 @@ def explore(program: Program, shape: Shape, told: Mapping[str, Given], number: i
 
 
 def _once(
-    program: Program, shape: Shape, told: Mapping[str, Given], seed: int, schedule: str, sizes: dict[str, int]
+    program: Program,
+    shape: Shape,
+    told: Mapping[str, Given],
+    seed: int,
+    schedule: tuple[str, int],
+    sizes: dict[str, int],
 ) -> tuple[MachineError | None, list[Any]]:
     """Run one seed; arrays of no given size grow, and the run begins anew, while the kernel reaches beyond them."""
     while True:
         arguments = arguments_of(program, shape, told, seed, sizes)
         kept = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
         try:
-            run(program, shape.blocks, shape.threads, arguments, check=True, schedule=schedule, seed=seed)
+            run(program, shape.blocks, shape.threads, arguments, check=True, schedule=schedule[0], seed=schedule[1])
         except BoundsError as error:
             if not _grow(error, told, sizes):
                 return error, kept

@@ -52,10 +52,8 @@ class Checker:
             bad = int(np.argmax(shadow.initialised[at] != region.stamp))
             self._uninitialised(frame, region, int(lanes[bad // region.width]), shadow.initialised[at[bad]] != 0)
         gap = shadow.unfenced(at, by, kind) if proxy and region.shared else None
-        if kind == "read":
-            found = shadow.read(at, by, site, atomic)
-        else:
-            found = shadow.write(at, by, site, atomic, region.stamp)
+        note = shadow.read if kind == "read" else shadow.write
+        found = note(at, by, site, atomic, region.stamp)
         for conflict, report in ((found, self._race), (gap, self._proxy)):
             if conflict is not None:
                 element = region.element((int(at[conflict.index]) - region.first) // region.width)

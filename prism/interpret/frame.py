@@ -17,7 +17,7 @@ from prism.lang.diagnostics import Span
 from prism.lang.types import Array, Fragment, Vector
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Wait:
     """Where a block, or a part of it, waits, and for what; `needs` says what is missing."""
 
@@ -61,7 +61,7 @@ class Machine:
         return True
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Cluster:
     """Blocks that run together and reach each other's shared memory: one piece of memory, a part a block."""
 
@@ -73,7 +73,7 @@ class Cluster:
     instances: dict[Any, int] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Block:
     """One block: its number, its shared memory, where it waits, and what of it is under way.
 
@@ -88,7 +88,6 @@ class Block:
     first: int
     shared: Any
     live: Any
-    apart: bool = False
     waits: list[Wait] = field(default_factory=list)
     state: dict[Any, Any] = field(default_factory=dict)
     flights: Any = None

@@ -86,7 +86,8 @@ class Phases:
             return
         if self.announced != self.came:
             if self.checked and (self.came > self.announced or (self.alone and not self.flying)):
-                text = f"`{self.name}` is told of {self.announced} bytes in round {self.round(self.completed)}, and {self.came} come"
+                v = self.round(self.completed)
+                text = f"`{self.name}` is told of {self.announced} bytes in round {v}, and {self.came} come"
                 raise fault("bytes", text, "completes here")
             return
         if self.handed:
@@ -127,4 +128,4 @@ def phases_of(block: Block, barrier: Mbarrier, copy: int) -> Phases:
         checked, alone = block.machine.clocks is not None, block.cluster.size == 1
         found = Phases(barrier, copy, barrier.arrivals(threads), checked, alone)
         block.state[key] = found
-    return found  # type: ignore[no-any-return]
+    return found

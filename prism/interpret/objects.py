@@ -64,7 +64,7 @@ def rounds_of(block: Block, cycle: Cycle) -> Rounds:
     found = block.state.get(cycle)
     if found is None:
         found = block.state[cycle] = Rounds(block.machine.threads, cycle.rings[0].span)
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 @dataclass(slots=True)

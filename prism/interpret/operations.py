@@ -70,7 +70,7 @@ def _immediate(scope: Scope, op: Op) -> Run:
         case ProxyFence():
             return _proxy_fence
         case Commit():
-            return lambda frame: flights_of(frame.block).commit(op.kind, frame.active()) or False
+            return _commit(op)
         case WaitGroup():
             return _wait_group(op)
         case WgmmaFence():
@@ -307,6 +307,14 @@ def _advance(op: Advance) -> Run:
 
 
 # -- groups and fences ----------------------------------------------------------------------------------------------------
+
+
+def _commit(op: Commit) -> Run:
+    def run(frame: Frame) -> bool:
+        flights_of(frame.block).commit(op.kind, frame.active())
+        return False
+
+    return run
 
 
 def _wait_group(op: WaitGroup) -> Run:

@@ -152,7 +152,7 @@ class Shadow:
         self.initialised = None if initialised else np.zeros(locations, np.int64)
         self._writes, self._reads, self._polls, self._updates = (_Accesses(locations) for _ in range(4))
 
-    def read(self, at: Any, by: Any, site: int, atomic: bool) -> Conflict | None:
+    def read(self, at: Any, by: Any, site: int, atomic: bool, _: int = 1) -> Conflict | None:
         """Note reads of the locations `at` by the threads `by`, or return the first that races."""
         known = self.clocks.known
         found = self._writes.conflict(at, by, known)

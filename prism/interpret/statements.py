@@ -12,19 +12,22 @@ import numpy as np
 
 from prism.interpret import waiting
 from prism.interpret.assign import compile_assign, compile_declare, compile_shared
-from prism.interpret.barriers import agreement, barriers_before
+from prism.interpret.barriers import agreement
 from prism.interpret.calls import narrow
 from prism.interpret.frame import Frame
 from prism.interpret.lanes import both, minus, union
+from prism.interpret.operations import steps_after, steps_before
 from prism.interpret.raw import compile_unsafe
 from prism.interpret.regions import mixed
-from prism.interpret.scope import Eval, Piece, Run, Scope, uses
+from prism.interpret.scope import Eval, Piece, Run, Scope, Steps, uses
 from prism.interpret.speak import compile_assert, compile_print
 from prism.interpret.values import merge
 from prism.lang.perspective import Level
 from prism.lang.tree import (
     Assert,
     Assign,
+    Async,
+    Batch,
     Body,
     Break,
     Claim,
@@ -41,6 +44,7 @@ from prism.lang.tree import (
     Return,
     Scalar,
     SharedDeclare,
+    Specialise,
     Split,
     Stmt,
     Unsafe,
@@ -71,13 +75,13 @@ def compile_body(scope: Scope, body: Body) -> Piece:
 
 
 def compile_statement(scope: Scope, statement: Stmt) -> list[Piece]:
-    """Return what runs for a statement: its barriers, what its expressions wait for, itself."""
-    pieces = [Piece(run) for run in barriers_before(scope, statement)]
+    """Return what runs for a statement: its barriers, what its expressions wait for, itself, and what comes after it."""
+    pieces = steps_before(scope, statement)
     outer, scope.waits = scope.waits, []
     piece = _dispatch(scope, statement)
     pieces.extend(Piece(None, waiting.wait(step)) for step in scope.waits)
     scope.waits = outer
-    return [*pieces, piece]
+    return [*pieces, piece, *steps_after(scope, statement)]
 
 
 def _dispatch(scope: Scope, statement: Stmt) -> Piece:  # noqa: C901
@@ -106,8 +110,12 @@ def _dispatch(scope: Scope, statement: Stmt) -> Piece:  # noqa: C901
             return compile_group(scope, statement)
         case Split():
             return compile_split(scope, statement)
-        case Partition() | Claim():
+        case Partition() | Claim() | Async():
             return compile_view(scope, statement)
+        case Batch():
+            return compile_body(scope, statement.body)
+        case Specialise():
+            return compile_roles(scope, statement)
         case Assert():
             return Piece(compile_assert(scope, statement))
         case Print():
@@ -325,6 +333,31 @@ def compile_group(scope: Scope, statement: Group) -> Piece:
     return Piece(run)
 
 
+def compile_roles(scope: Scope, statement: Specialise) -> Piece:
+    """One body a role, each with variables of its own from here on; threads of no role have ended."""
+    roles = [(role.first, role.size, waiting.steps_of(compile_body(scope, role.body))) for role in statement.roles]
+
+    def steps(frame: Frame) -> Generator[None, None, bool]:
+        lanes, left = frame.block.machine.everyone, frame.mask
+        strands = []
+        for first, size, body in roles:
+            mask = both(frame.mask, (lanes >= first) & (lanes < first + size))
+            left = minus(left, mask)
+            if mask is not False:
+                strands.append(_role(frame.fork(mask), body))
+        frame.block.live[lanes if left is True else left] = False
+        yield from waiting.interleave(strands)
+        return True
+
+    return Piece(None, steps)
+
+
+def _role(frame: Frame, body: Steps) -> Generator[None, None, None]:
+    lanes = frame.active()
+    yield from body(frame)
+    frame.block.live[lanes] = False
+
+
 Arms = list[tuple[int, int, Piece]]
 
 
@@ -389,7 +422,7 @@ def _opener(frame: Frame) -> Frame:
     return frame.arm(frame.mask, frame.lanes, frame.bid)
 
 
-def compile_view(scope: Scope, statement: Partition | Claim) -> Piece:
+def compile_view(scope: Scope, statement: Partition | Claim | Async) -> Piece:
     """A view's name costs nothing but its offset, which is evaluated once."""
     view = statement.view.view
     if view is None or (view.offset is None and not any(map(_names_units, view.index))):

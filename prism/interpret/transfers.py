@@ -15,7 +15,7 @@ import numpy as np
 
 from prism.interpret.checker import Checker
 from prism.interpret.errors import BoundsError, BytesError, FlightError, MachineError, MisalignedError
-from prism.interpret.flights import Flight, flights_of
+from prism.interpret.flights import Effect, Flight, flights_of
 from prism.interpret.frame import Block, Frame
 from prism.interpret.mbarriers import Phases, phases_of
 from prism.interpret.objects import rounds_of
@@ -154,35 +154,35 @@ class _Transfer:
             for end in destinations:
                 end.put(source.get())
             return
-        load, block, flights = self.kind == "load", self.frame.block, flights_of(self.frame.block)
-        lane = self.lanes[k : k + 1]
-        targets = self._targets(multicast, k) if load else ()
+        load, flights, lane = self.kind == "load", flights_of(self.frame.block), self.lanes[k : k + 1]
         parts = (0,) if load else (0, 1)
         agents = tuple(flights.agents(self.kind, lane[:, None], self.name, part) for part in parts)
         if self.checker is not None:
             self._check(lane, agents[0], source, "read")
             for end in destinations:
                 self._check(lane, agents[-1], end, "write")
-        held: list[Any] = []
-        clocks = block.machine.clocks
+        known, flight = agents if self.checker is not None else (), (self.kind, self.name, self.node.span, lane)
+        if load:
+            targets = self._targets(multicast, k)
+            effect = self._landing(k, source, destinations, targets, count, agents[0])
+            flights.issue(Flight(*flight, (effect,), known, whole=True, targets=targets))
+        else:
+            flights.issue(Flight(*flight, _storing(source, destinations), known, whole=True))
 
-        def read(_: Any) -> None:
-            held.append(source.get())
+    def _landing(
+        self, k: int, source: _Side, destinations: list[_Side], targets: tuple[Phases, ...], count: int, agent: Any
+    ) -> Effect:
+        """Return what a load does when it ends."""
+        clocks = self.frame.block.machine.clocks
 
-        def write(_: Any) -> None:
-            for end in destinations:
-                end.put(held[0])
-
-        def load_all(_: Any) -> None:
+        def effect(_: Any) -> None:
             for end in destinations:
                 end.put(source.get())
-            row = clocks.gather(agents[0]) if clocks is not None else None
+            row = clocks.gather(agent) if clocks is not None else None
             for phases in targets:
                 phases.deliver(count, row, lambda kind, what, here: self._error(BytesError, what, here, k))
 
-        effects = (load_all,) if load else (read, write)
-        known = agents if clocks is not None else ()
-        flights.issue(Flight(self.kind, self.name, self.node.span, lane, effects, known, whole=True, targets=targets))
+        return effect
 
     def _targets(self, multicast: int, k: int) -> tuple[Phases, ...]:
         if self.barrier is None:
@@ -228,6 +228,20 @@ class _Transfer:
     def _error(self, kind: type[MachineError], text: str, here: str, k: int) -> MachineError:
         block = self.frame.block.number
         return kind(text, self.node.span, here=here, perspective=self.node.code, thread=int(self.lanes[k]), block=block)
+
+
+def _storing(source: _Side, destinations: list[_Side]) -> tuple[Effect, Effect]:
+    """Return what a store does: it reads, then it writes."""
+    held: list[Any] = []
+
+    def read(_: Any) -> None:
+        held.append(source.get())
+
+    def write(_: Any) -> None:
+        for end in destinations:
+            end.put(held[0])
+
+    return read, write
 
 
 # -- the two ends ---------------------------------------------------------------------------------------------------------

@@ -85,7 +85,9 @@ def _inside(statement: Stmt, kind: str, made: Mapping[Stmt, str], path: Path) ->
             return min(least(part, kind, made, path) for part in children(statement))
         case For(start=Const(value=start), stop=Const(value=stop), step=Const(value=step)) if step:
             jumps = any(isinstance(s, Break | Continue | Return) for s in races.statements(statement.body))
-            return 0 if jumps else len(range(int(start), int(stop), int(step))) * least(statement.body, kind, made, path)
+            return (
+                0 if jumps else len(range(int(start), int(stop), int(step))) * least(statement.body, kind, made, path)
+            )
         case Partition() | Claim() | Async() | Batch():
             return least(statement.body, kind, made, path)
         case Group(unit=unit):
@@ -102,5 +104,3 @@ def _narrowed(path: Path, unit: Perspective) -> Path:
     if path[:1] == (unit,) or unit.level != Level.THREAD:
         return path[1:] if path[:1] == (unit,) else path
     return ()
-
-

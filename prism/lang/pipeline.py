@@ -13,7 +13,7 @@ from prism.lang.emit import allocate_named
 from prism.lang.errors import calls as errors
 from prism.lang.errors import launch
 from prism.lang.intrinsics.declaration import supports
-from prism.lang.place import calls, place, shared_bytes, statements, subexpressions
+from prism.lang.place import calls, place, shared_bytes, statements, subexpressions, with_mbarriers
 from prism.lang.plan import Layout, Program
 from prism.lang.sync import plan
 from prism.lang.tree import Apply, Expr, Function, Pointer, SharedDeclare, expressions
@@ -29,7 +29,10 @@ def build(kernel: surface.Kernel, template: Mapping[str, object] | None = None) 
         check_alignment(function)
         layouts[function] = place(function, layouts)
         check_shared_limit(function, layouts)
-    program = Program(functions[-1], functions, plan(functions, layouts), layouts)
+    plans, entry = plan(functions, layouts), functions[-1]
+    layouts[entry] = with_mbarriers(layouts[entry], plans[entry])
+    check_shared_limit(entry, layouts)
+    program = Program(entry, functions, plans, layouts)
     try:
         allocate_named(program)
     except ValueError:

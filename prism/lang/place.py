@@ -149,7 +149,9 @@ def _align(function: Function, statement: SharedDeclare) -> int:
     pointer = statement.symbol.type
     assert isinstance(pointer, Pointer) and not isinstance(pointer.element, Array)
     least = _asked(function).get(statement.symbol, COPIED if pointer.ring else 1)
-    return max(statement.align, pointer.element.bytes, least, tiles.ALIGNMENT[pointer.swizzle] if pointer.swizzle else 1)
+    return max(
+        statement.align, pointer.element.bytes, least, tiles.ALIGNMENT[pointer.swizzle] if pointer.swizzle else 1
+    )
 
 
 @functools.lru_cache(maxsize=256)

@@ -1,18 +1,54 @@
-"""Rings."""
+"""Rings: what makes a ring's stations wait for one another, and for nothing else.
+
+A station waits for the last one before it that wrote the copy, and, if it writes itself, for those that have read it since:
+they have waited for the writer. The last lap's stations are before this lap's. So, whatever the number of copies, each
+thread's visits are in the order of the program, the sequential run is one of the schedules, and some thread can always go on.
+
+Named rules, each with what makes it legal:
+- *covered*: threads that have waited for a visit's end in an earlier station of the round need not wait again.
+- *own*: a thread's accesses to its own part, both times, are in program order; unless the copy comes in asynchronously.
+- *late*: an asynchronous reader arrives d rounds later, where only the next lap waits for it, and d is less than the copies.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
-from prism.lang.plan import Commit, Cycle, Elided, Mbarrier, Op
-from prism.lang.tree import Apply, Stmt
+from prism.lang import flow
+from prism.lang.cycles import Lap, Visit, laps
+from prism.lang.diagnostics import CompileError, Label
+from prism.lang.errors.rings import Idle, Late
+from prism.lang.flow import Objects
+from prism.lang.groups import least
+from prism.lang.loads import bytes_of_load, check_multicast, loads, multicast_of
+from prism.lang.perspective import WARP
+from prism.lang.plan import (
+    Access,
+    Advance,
+    Arrive,
+    Commit,
+    Cycle,
+    Elided,
+    Expect,
+    Mbarrier,
+    Op,
+    ProxyFence,
+    Wait,
+    WaitGroup,
+)
+from prism.lang.stations import stations
+from prism.lang.touches import Pending, Touch
+from prism.lang.tree import Apply, Function, Stmt, Symbol
 from prism.lang.walk_context import Context
+
+GROUPED_READS = ("wgmma", "bulk")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Rings:
-    """What the rings of a function need."""
+    """What the rings of a function need: see `Plan`."""
 
     cycles: tuple[Cycle, ...] = ()
     mbarriers: tuple[Mbarrier, ...] = ()
@@ -21,7 +57,7 @@ class Rings:
     elided: tuple[Elided, ...] = ()
 
     def into(self, context: Context, own: Sequence[Op]) -> Context:
-        """Return what is known with these operations in place."""
+        """Return what is known of the function, with these operations in place."""
         before: dict[Stmt, tuple[Op, ...]] = {}
         after: dict[Stmt, tuple[Op, ...]] = {}
         for op in (*own, *self.operations):
@@ -30,6 +66,257 @@ class Rings:
         return replace(context, before=before, after=after, completes=self.completes, touches={})
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Edge:
+    """`later` may not begin before `earlier` has ended, of the round `lap` laps before: two accesses to a copy of `ring`."""
+
+    earlier: Visit
+    later: Visit
+    lap: int
+    ring: Symbol
+    first: Touch
+    second: Touch
+
+
 def rings(context: Context, own: Sequence[Commit]) -> Rings:
-    """Return what the rings of a function need."""
-    return Rings()
+    """Return what the rings of a function need; `own` has the groups that are committed. Raises CompileError."""
+    found = stations(context)
+    if not found:
+        return Rings()
+    made = {commit.at: commit.kind for commit in own}
+    parts = [_lap(context, lap, made) for lap in laps(context.function, found)]
+    return Rings(
+        tuple(cycle for part in parts for cycle in part.cycles),
+        tuple(barrier for part in parts for barrier in part.mbarriers),
+        tuple(op for part in parts for op in part.operations),
+        {apply: barrier for part in parts for apply, barrier in part.completes.items()},
+        tuple(one for part in parts for one in part.elided),
+    )
+
+
+def _lap(context: Context, lap: Lap, made: Mapping[Stmt, str]) -> Rings:
+    """Return what one cycle needs."""
+    everything = list(edges(lap))
+    for visit in lap.visits:
+        check_late(visit, [edge for edge in everything if edge.earlier is visit])
+    needed, elided = reduced(context.objects, lap, everything)
+    barriers = mbarriers(context.function, lap, needed, everything)
+    operations: list[Op] = []
+    completes: dict[Apply, Mbarrier] = {}
+    for visit in lap.visits:
+        barrier = barriers.get(visit)
+        operations += waits(visit, needed, barriers)
+        for statement, apply in loads(visit):
+            assert barrier is not None
+            completes[apply] = barrier
+            operations.append(Expect(at=statement, barrier=barrier, copy=apply, bytes=bytes_of_load(apply)))
+        operations += endings(visit, lap, barrier, everything, made)
+    operations.append(Advance(at=lap.home[lap.range[1]], side="after", cycle=lap.cycle))
+    return Rings((lap.cycle,), tuple(barriers.values()), tuple(operations), completes, tuple(elided))
+
+
+# -- who waits for whom -------------------------------------------------------------------------------------------------------
+
+
+def edges(lap: Lap) -> Iterator[Edge]:
+    """Yield which visits wait for which, ring by ring."""
+    for one in lap.rounds:
+        ring = one.ring
+        visits = [visit for visit in lap.visits if ring in visit.rings]
+        for place, later in enumerate(visits):
+            for earlier, behind in _before(visits, ring, place):
+                first, second = clash(earlier.touches(ring), later.touches(ring))
+                yield Edge(earlier, later, behind, ring, first, second)
+
+
+def _before(visits: Sequence[Visit], ring: Symbol, place: int) -> list[tuple[Visit, int]]:
+    """Return the visits that one waits for, each with how many laps before: the last writer, or the readers since."""
+    readers: list[tuple[Visit, int]] = []
+    for back in range(1, len(visits) + 1):
+        at = place - back
+        earlier, behind = visits[at], int(at < 0)
+        if earlier.of(ring).writes:
+            return readers if readers and visits[place].of(ring).writes else [(earlier, behind)]
+        readers.append((earlier, behind))
+    return []
+
+
+def clash(first: Sequence[Touch], second: Sequence[Touch]) -> tuple[Touch, Touch]:
+    """Return the first two accesses that conflict."""
+    return next((a, b) for a in first for b in second if flow.conflicting(a.kind, b.kind))
+
+
+def reduced(objects: Objects, lap: Lap, everything: Sequence[Edge]) -> tuple[list[Edge], list[Elided]]:
+    """Return the edges for which somebody has to wait, and those for which nobody has, with the reason."""
+    needed: list[Edge] = []
+    elided: list[Elided] = []
+    for edge in sorted(everything, key=lambda e: lap.visits.index(e.later)):
+        why = ""
+        if _own(objects, lap, edge):
+            why = "the same thread makes both"
+        elif any(_covers(other, edge) for other in needed):
+            why = "its threads have waited for it in an earlier visit of the round"
+        if why:
+            elided.append(Elided(edge.first.access, edge.second.access, why))
+        else:
+            needed.append(edge)
+    return needed, elided
+
+
+def _covers(other: Edge, edge: Edge) -> bool:
+    """Rule *covered*."""
+    same = other.earlier is edge.earlier and other.lap == edge.lap and other.later is not edge.later
+    path = other.later.spot.path
+    return same and edge.later.spot.path[: len(path)] == path
+
+
+def _own(objects: Objects, lap: Lap, edge: Edge) -> bool:
+    """Rule *own*."""
+    earlier, later = edge.earlier, edge.later
+    if any(touch.how in ("load", "cp_async") for touch in earlier.touches()) or multicast_of(later):
+        return False
+    if earlier.crowd.single and earlier.spot.path == later.spot.path:
+        return True
+    aged = frozenset(lap.rounds[0].loops) if edge.lap else frozenset[Stmt]()
+    for one in earlier.touches(edge.ring):
+        for two in later.touches(edge.ring):
+            if flow.conflicting(one.kind, two.kind):
+                relation = flow.related(objects, Pending(one, aged=aged, loop=bool(edge.lap), fenced=True), two)
+                if relation is None or relation.unit is not None or one.how or two.how:
+                    return False
+    return True
+
+
+# -- mbarriers --------------------------------------------------------------------------------------------------------------
+
+
+def mbarriers(
+    function: Function, lap: Lap, needed: Sequence[Edge], everything: Sequence[Edge]
+) -> dict[Visit, Mbarrier]:
+    """Return the mbarriers of the visits for whose end somebody waits, or that are loaded."""
+    found: dict[Visit, Mbarrier] = {}
+    names: set[str] = set()
+    for visit in lap.visits:
+        check_multicast(function, lap, visit)
+        waiting = [edge.later for edge in needed if edge.earlier is visit]
+        if not waiting and not any(True for _ in loads(visit)):
+            continue
+        filled = any(touch.kind != "read" for touch in visit.touches())
+        stem = "_".join(ring.name for ring in visit.rings) + ("_filled" if filled else "_read")
+        name = next(n for n in (stem, *(f"{stem}_{k}" for k in range(2, 99))) if n not in names)
+        names.add(name)
+        blocks = 0
+        for later in waiting:
+            blocks |= multicast_of(later)
+        number = sum(arrivals(visit, fenced(visit, everything) is not None).values()) * max(1, blocks.bit_count())
+        count, per = (number.numerator, number.denominator) if visit.crowd.share else (int(number), 0)
+        found[visit] = Mbarrier(name, lap.cycle, count, per, blocks)
+    return found
+
+
+def arrivals(visit: Visit, fence: bool) -> dict[str, Fraction]:
+    """Return how many arrivals end a visit: `plain` ones of threads or warps, and of `copies`, when a thread's have come in."""
+    found: dict[str, Fraction] = {}
+    touches = visit.touches()
+    if not fence and any(touch.how == "cp_async" for touch in touches):
+        found["copies"] = visit.crowd.number
+    if fence or any(touch.how != "cp_async" for touch in touches):
+        found["plain"] = visit.crowd.number / (WARP if visit.crowd.whole else 1)
+    return found
+
+
+def fenced(visit: Visit, everything: Sequence[Edge]) -> tuple[Touch, Touch] | None:
+    """Return a plain access of a visit and one by an engine that has to see it, or None where no proxy fence is needed."""
+    for edge in everything:
+        if edge.earlier is visit:
+            for one in visit.touches(edge.ring):
+                for two in edge.later.touches(edge.ring):
+                    if not one.engine and two.engine and flow.conflicting(one.kind, two.kind):
+                        return one, two
+    return None
+
+
+# -- operations -------------------------------------------------------------------------------------------------------------
+
+
+def waits(visit: Visit, needed: Sequence[Edge], barriers: Mapping[Visit, Mbarrier]) -> Iterator[Op]:
+    """Yield what a visit waits for: each thing once, before the first use of a copy that needs it."""
+    seen: dict[tuple[Visit, int], list[Edge]] = {}
+    for edge in needed:
+        if edge.later is visit:
+            seen.setdefault((edge.earlier, edge.lap), []).append(edge)
+    for (earlier, lap), own in seen.items():
+        at = visit.first_use([edge.ring for edge in own])
+        first, second = own[0].first.access, own[0].second.access
+        yield Wait(at=at, barrier=barriers[earlier], lap=lap, first=first, second=second)
+
+
+def endings(
+    visit: Visit, lap: Lap, barrier: Mbarrier | None, everything: Sequence[Edge], made: Mapping[Stmt, str]
+) -> Iterator[Op]:
+    """Yield what ends a visit: the wait for what its threads have under way, the fence for engines after it, the arrival."""
+    at, delay, loops = visit.last_use, late(visit), lap.rounds[0].loops
+    delay = delay if loops else 0
+    first, last = lap.range
+    behind: list[Op] = []
+    for kind in GROUPED_READS:
+        flying = [touch for touch in visit.touches() if touch.how == kind]
+        if flying:
+            again = min(least(lap.home[first : last + 1], kind, made, touch.path) for touch in flying)
+            one, two = _witness(flying, visit, everything)
+            read = kind == "bulk"
+            yield WaitGroup(at=at, side="after", kind=kind, pending=delay * again, first=one, second=two, read=read)
+            drain = WaitGroup(
+                at=at, side="after", kind=kind, pending=0, first=one, second=two, read=read, path=visit.spot.path
+            )
+            behind += [replace(drain, at=loops[0])] if delay else []
+    fence = fenced(visit, everything)
+    if fence is not None:
+        copied = [touch for touch in visit.touches() if touch.how == "cp_async"]
+        if copied:
+            one, two = _witness(copied, visit, everything)
+            yield Commit(at=at, side="after", kind="cp_async")
+            yield WaitGroup(at=at, side="after", kind="cp_async", pending=0, first=one, second=two)
+        yield ProxyFence(at=at, side="after", first=fence[0].access, second=fence[1].access)
+    if barrier is not None:
+        every = WARP if visit.crowd.whole else 1
+        kinds = arrivals(visit, fence is not None)
+        if "copies" in kinds:
+            yield Arrive(at=at, side="after", barrier=barrier, copies=True)
+        if "plain" in kinds:
+            yield Arrive(at=at, side="after", barrier=barrier, every=every, delay=delay)
+        if delay:
+            path = visit.spot.path
+            behind.append(
+                Arrive(at=loops[0], side="after", path=path, barrier=barrier, every=every, delay=delay, drain=True)
+            )
+    yield from behind
+
+
+def _witness(flying: Sequence[Touch], visit: Visit, everything: Sequence[Edge]) -> tuple[Access, Access]:
+    """Return an access under way and the one that has to come after it."""
+    for edge in everything:
+        if edge.earlier is visit:
+            for one in flying:
+                for two in edge.later.touches(edge.ring):
+                    if one.root is edge.ring and flow.conflicting(one.kind, two.kind):
+                        return one.access, two.access
+    return flying[0].access, flying[0].access
+
+
+def late(visit: Visit) -> int:
+    """Return how many rounds later a visit's asynchronous readers are waited for: what all their rings allow."""
+    found = [s.in_flight for s in visit.stations if any(touch.how in GROUPED_READS for touch in s.touches)]
+    return min(found, default=0)
+
+
+def check_late(visit: Visit, own: Sequence[Edge]) -> None:
+    """Rule *late*: refuse `in_flight` where nothing is in flight, or where a visit of the same round waits for this one."""
+    for station in visit.stations:
+        span, name, delay = station.opening.span, station.ring.name, station.in_flight
+        if delay and not any(touch.how in GROUPED_READS for touch in station.touches):
+            raise CompileError(Idle(span=span, name=name, delay=delay))
+        soon = [edge for edge in own if edge.lap == 0 and edge.ring is station.ring]
+        if delay and soon:
+            labels = (Label(soon[0].second.access.span, f"the {soon[0].second.kind} that comes after"),)
+            raise CompileError(Late(span=span, labels=labels, name=name, delay=delay))

@@ -150,7 +150,11 @@ def plan_function(
 
 
 def made(
-    context: Context, found: Rings, own: Sequence[Op], needed: Mapping[tuple[Stmt, Mark], Conflict], elided: tuple[Elided, ...]
+    context: Context,
+    found: Rings,
+    own: Sequence[Op],
+    needed: Mapping[tuple[Stmt, Mark], Conflict],
+    elided: tuple[Elided, ...],
 ) -> Plan:
     """Return the plan: barriers and operations that conflicts ask for, and those of rings."""
     barriers: list[Barrier] = []
@@ -163,14 +167,22 @@ def made(
             case Perspective():
                 barriers.append(Barrier(kind_of(mark), mark, statement, *pair, witness.first.loop))
             case Landing(kind=kind, pending=most, read=read):
-                operations.append(WaitGroup(at=at, side=side, kind=kind, pending=most, first=pair[0], second=pair[1], read=read))
+                operations.append(
+                    WaitGroup(at=at, side=side, kind=kind, pending=most, first=pair[0], second=pair[1], read=read)
+                )
             case Fence():
                 operations.append(ProxyFence(at=at, side=side, first=pair[0], second=pair[1]))
             case Registers():
                 operations.append(WgmmaFence(at=at, side=side))
     everything = kept((*own, *found.operations, *operations))
     return Plan(
-        context.function, tuple(barriers), (*elided, *found.elided), everything, found.cycles, found.mbarriers, found.completes
+        context.function,
+        tuple(barriers),
+        (*elided, *found.elided),
+        everything,
+        found.cycles,
+        found.mbarriers,
+        found.completes,
     )
 
 

@@ -255,9 +255,9 @@ def walk_split(walk: Walk, place: Place, split: Split, state: State) -> State:
         code = Perspective(split.level, arm.size)
         inner = place.enter(code, (split.level, arm.first, arm.size))
         outs.append((code, walk_body(walk, inner, arm.body, state)))
-    for index, (code, left) in enumerate(outs):
-        for other, right in outs[index + 1 :]:
-            _check_arms(walk, state, (code, left), (other, right))
+    for index, (code, out) in enumerate(outs):
+        for other, another in outs[index + 1 :]:
+            _check_arms(walk, state, (code, out), (other, another))
     return union(state, *(out for _, out in outs))
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from prism.lang import flow
 from prism.lang.diagnostics import CompileError
 from prism.lang.errors.sync import SameArgument
 from prism.lang.flow import Env
-from prism.lang.perspective import BLOCK, Perspective
+from prism.lang.perspective import BLOCK, THREAD, Perspective
 from prism.lang.plan import Access, Elided
 from prism.lang.touches import (
     ENGINES,
@@ -180,7 +178,14 @@ def call_touch(
         )
         access = Access(root, kind, call.span, text, call.function.bound.code)
         context.touches[key] = Touch(
-            root, kind, chain, access, len(context.touches), call.function.bound.code, exposed.how, narrow_path(place.path)
+            root,
+            kind,
+            chain,
+            access,
+            len(context.touches),
+            call.function.bound.code,
+            exposed.how,
+            narrow_path(place.path),
         )
     return context.touches[key]
 
@@ -234,7 +239,7 @@ def check_end(walk: Walk, place: Place, statement: Stmt, state: State) -> None:
             access = Access(first.touch.root, "write", statement.span, text, place.code)
             root, serial = first.touch.root, len(walk.context.touches)
             walk.context.touches[key] = Touch(root, "write", (), access, serial, place.code)
-        raise Conflict(first, walk.context.touches[key], flow.Relation(flow.THREAD, land=True))
+        raise Conflict(first, walk.context.touches[key], flow.Relation(THREAD, land=True))
 
 
 def _outlives(function: Function, pending: Pending) -> bool:
@@ -270,7 +275,4 @@ def summarise(context: Context, walk: Walk) -> Summary:
     return Summary(tuple(walk.entry.values()), tuple(exits.values()), tuple(dict.fromkeys(clears)), kinds)
 
 
-__all__ = [
-    "call_touch", "check", "check_end", "declare_touch", "harmless", "make_touch", "pointer_of", "replace", "summarise",
-    "touch_all",
-]  # fmt: skip
+__all__ = ["call_touch", "check_end", "make_touch", "summarise", "touch_all"]

@@ -100,9 +100,11 @@ def context_of(function: Function, objects: flow.Objects, summaries: Mapping[Fun
 def issues(function: Function) -> Iterator[tuple[Stmt, Apply]]:
     """Yield the asynchronous copies and wgmmas of a function, with their statements."""
     for statement in races.statements(function.body):
-        if isinstance(statement, Evaluate) and isinstance(statement.value, Apply):
-            if statement.value.intrinsic.asynchronous:
-                yield statement, statement.value
+        match statement:
+            case Evaluate(value=Apply() as apply) if apply.intrinsic.asynchronous:
+                yield statement, apply
+            case _:
+                pass
 
 
 @dataclass(eq=False, slots=True)

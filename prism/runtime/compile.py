@@ -17,7 +17,7 @@ INSTALL = "pip install 'cuda-core>=1.2' 'cuda-bindings==13.*' 'nvidia-cuda-nvrtc
 _ARCH = re.compile(r"sm_([1-9][0-9]{1,2})([af]?)")
 _REGISTERS = re.compile(r"Used (\d+) registers")
 _SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
-_WARNING = re.compile(r"^.*\b(?:warning|C75\d\d|C7602)\b(?! #177-D).*$", re.MULTILINE | re.IGNORECASE)
+_WARNING = re.compile(r"^(?!Remark:).*\b(?:warning|C75\d\d|C7602)\b(?! #177-D).*$", re.MULTILINE | re.IGNORECASE)
 _SLOW = re.compile(r"\((C75\d\d)\)")
 
 

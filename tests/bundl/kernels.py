@@ -422,7 +422,7 @@ class Kernels:
             unit = self.rng.choice([unit for unit in (1, 1, 2, 4, BLOCK) if leq(unit, code) or self.slip("unit")])
             cells = self.rng.choice((1, 2, 4)) * (1 if unit == 1 else unit or BOUND)
             parameters.append(Parameter(self.fresh("q"), "pointer", unit, min(cells, CELLS)))
-        if self.rng.random() < 0.3:
+        if self.rng.random() < 0.5:
             parameters.append(Parameter(self.fresh("l"), "array", 1, 2))
         function = Function(made, code, tuple(parameters), self.template)
         if self.template is not None:

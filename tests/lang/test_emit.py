@@ -287,7 +287,7 @@ def test_groups_and_splits_erase_to_arithmetic_and_ifs(text):
 
 def test_device_functions_take_a_position_and_a_frame(text):
     """W1, and a frame above what lives at the call."""
-    p, q = symbol("p", Pointer(INT32), WARP1), symbol("scratch", Pointer(INT32, space="shared", shape=(4, 8)), WARP1)
+    p, q = symbol("p", Pointer(INT32), WARP1), symbol("scratch", Pointer(INT32, space="shared", shape=(4, 8)), BLOCK)
     values = symbol("values", Array(INT32, (3,)))
     callee = function(
         "warp_thing",

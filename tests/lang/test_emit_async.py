@@ -1,13 +1,15 @@
 """CUDA C++ of rings, asynchronous copies, fragments and roles, from typed trees and plans made by hand."""
 
-import re
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
 
 from prism.lang.emit import emit
 from prism.lang.intrinsics import TABLE
-from prism.lang.perspective import BLOCK, GRID, THREAD, WARPGROUP1, Bound, Level, Perspective
+from prism.lang.perspective import BLOCK, GRID, THREAD, WARP1, WARPGROUP1, Bound, Level, Perspective
+from prism.lang.place import statements
 from prism.lang.plan import (
     Access,
     Advance,
@@ -29,10 +31,8 @@ from prism.lang.roles import specialise
 from prism.lang.tree import (
     Apply,
     Arm,
-    Async,
-    Batch,
+    Call,
     Claim,
-    Const,
     Element,
     Evaluate,
     For,
@@ -40,14 +40,26 @@ from prism.lang.tree import (
     Partition,
     Place,
     SharedDeclare,
-    Specialise,
     Split,
     Symbol,
-    Var,
     View,
 )
-from prism.lang.types import BFLOAT16, FLOAT32, INT32, VOID, Fragment, Pointer, TensorMap
-from tests.lang.test_emit import S, assign, binary, const, declare, element, function, group, ident, squeezed, symbol, var
+from prism.lang.types import BFLOAT16, FLOAT32, INT32, VOID, Fragment, Pointer, TensorMap, Vector
+from tests.lang.test_emit import (
+    S,
+    apply,
+    assign,
+    binary,
+    const,
+    declare,
+    element,
+    function,
+    group,
+    ident,
+    squeezed,
+    symbol,
+    var,
+)
 
 TWO, ONE = Perspective(Level.THREAD, 256), WARPGROUP1
 
@@ -134,7 +146,9 @@ def product(delay=0, copies=4, bn=256):
     ca, cb = whole("sa", a, TWO, in_flight=delay), whole("sb", b, TWO, in_flight=delay)
 
     def load(view, tensor, first):
-        at = Element(symbol=tensor, indices=(first, binary("*", var(kk), const(64))), type=BFLOAT16, perspective=GRID, span=S)
+        at = Element(
+            symbol=tensor, indices=(first, binary("*", var(kk), const(64))), type=BFLOAT16, perspective=GRID, span=S
+        )
         return evaluate("tma_load", var(view), at)
 
     load_a, load_b = load(pa, map_a, var(row)), load(pb, map_b, const(0))
@@ -203,3 +217,337 @@ def test_roles_have_a_text_each(text, golden):
 
 def test_arrivals_some_rounds_late(text, golden):
     golden(body_of(text(product(delay=1, copies=3))), ".cu")
+
+
+# -- roles ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_role_keeps_only_what_it_needs():
+    p = specialise(product())
+    body = p.entry.body[0].body
+    assert [type(s).__name__ for s in body] == ["SharedDeclare", "SharedDeclare", "Specialise"]
+    consumers, producer = body[-1].roles
+    assert [(r.first, r.size) for r in body[-1].roles] == [(0, 256), (256, 128)]
+    assert [type(s).__name__ for s in consumers.body] == ["Declare", "Split", "For", "Split"]
+    assert [type(s).__name__ for s in producer.body] == ["Declare", "Split", "For"]
+    assert [s.symbol.name for s in (consumers.body[0], producer.body[0])] == ["acc", "row"]
+    assert specialise(p) is p
+
+
+def test_operations_stand_beside_the_copies():
+    before, p = product(delay=1), specialise(product(delay=1))
+    plan = p.plans[p.entry]
+    inside = set(statements(p.entry.body))
+    assert all(op.at in inside for op in plan.operations) and plan.function is p.entry
+    count = {kind: sum(isinstance(op, kind) for op in plan.operations) for kind in (Wait, Arrive, Expect, Advance)}
+    assert count == {Wait: 2, Arrive: 3, Expect: 2, Advance: 2}, "each role advances for itself; only one drains"
+    assert len(before.plans[before.entry].operations) + 1 == len(plan.operations)
+
+
+def three_roles(barriers=True, bound=96, attributes=("__launch_bounds__(128)",)):
+    """Warp 0 fills, warp 1 reads, warp 2 has nothing to do; then all meet and each reads."""
+    out, i, t = symbol("out", Pointer(INT32), GRID), symbol("i", INT32), symbol("t", INT32)
+    a = ring("a", INT32, 32, copies=2)
+    filled, read = whole("x", a, WARP1), whole("y", a, WARP1)
+    write = assign(element(filled, ident(THREAD, WARP1)), var(i))
+    use = assign(element(out, ident(THREAD, WARP1)), element(read, ident(THREAD, WARP1)))
+    last = group(THREAD, BLOCK, assign(element(out, var(t)), const(1)))
+    claims = claim(filled, split((0, 32, (write,)))), claim(read, split((32, 32, (use,))))
+    body = [shared(a), declare(t, ident(THREAD, BLOCK)), loop(i, const(9), *claims), last]
+    f = function("k", [out], body, bound=Bound(None, 1, bound), attributes=attributes)
+    cycle = Cycle("a", 2, (a,))
+    full, empty = Mbarrier("full", cycle, 32), Mbarrier("empty", cycle, 1)
+    w, r = access(a), access(a, "read")
+    operations = (
+        Wait(at=write, barrier=empty, lap=1, first=r, second=w),
+        Arrive(at=write, side="after", barrier=full),
+        Wait(at=use, barrier=full, lap=0, first=w, second=r),
+        Arrive(at=use, side="after", barrier=empty, every=32),
+        Advance(at=claims[1], side="after", cycle=cycle),
+    )
+    found = (Barrier("block", BLOCK, last, w, r),) if barriers else ()
+    layout = Layout({a: 0}, 288, strides={a: 128}, mbarriers={full: 256, empty: 272})
+    return program(f, layout, *operations, barriers=found, mbarriers=(full, empty))
+
+
+def test_a_block_barrier_is_met_in_each_roles_text(text):
+    p = specialise(three_roles())
+    roles = p.entry.body[-1].roles
+    assert [(r.first, r.size) for r in roles] == [(0, 32), (32, 32), (64, 64)]
+    barriers = p.plans[p.entry].barriers
+    assert len(barriers) == 3 and len({id(b.met) for b in barriers}) == 1 and barriers[0].met is not None
+    source = squeezed(body_of(text(three_roles())))
+    assert source.count('asm volatile("bar.sync 0;" ::: "memory");') == 3 and source.count("__syncthreads") == 1
+    assert "} else if (threadIdx.x < 64u) {" in source and source.count("px_a_slot = 0u, px_a_phase = 0u;") == 2
+    idle = source[source.rindex("} else {") :]
+    assert "for (" not in idle and "px_a" not in idle and "out[t] = 1;" in idle
+
+
+def test_threads_without_work_have_no_text():
+    p = three_roles(barriers=False)
+    body = p.entry.body[:-1]
+    p = replace(p, entry=replace(p.entry, body=body))
+    p = specialise(
+        Program(p.entry, (p.entry,), {p.entry: p.plans[next(iter(p.plans))]}, {p.entry: next(iter(p.layouts.values()))})
+    )
+    assert [(r.first, r.size) for r in p.entry.body[-1].roles] == [(0, 32), (32, 32)]
+
+
+def test_one_role_stays_as_it_is():
+    """A thread of a warp is no role, nor is a split with no ring about it."""
+    p = tiles_in_turn()
+    assert specialise(p) is p
+    out = symbol("out", Pointer(INT32), GRID)
+    two = [
+        split(
+            (0, 32, (assign(element(out, const(0)), const(1)),)), (32, 32, (assign(element(out, const(1)), const(1)),))
+        )
+    ]
+    f = function("k", [out], two, bound=Bound(None, 1, 64), attributes=("__launch_bounds__(64)",))
+    p = program(f, Layout({}, 0))
+    assert specialise(p) is p
+
+
+# -- rings of all threads ---------------------------------------------------------------------------------------------
+
+
+def tiles_in_turn(copies=3, asynchronous=True):
+    """Each thread copies its element of a ring's tile, then all read one another's."""
+    x, out, k, j = (
+        symbol("x", Pointer(FLOAT32, const=True), GRID),
+        symbol("out", Pointer(FLOAT32), GRID),
+        *ints("k", "j"),
+    )
+    a = ring("a", FLOAT32, 64, copies=copies)
+    mine = Symbol(
+        "mine",
+        Pointer(FLOAT32, space="shared"),
+        THREAD,
+        S,
+        view=View(a, THREAD, (j,), (binary("+", var(j), ident(THREAD, BLOCK)),)),
+    )
+    tile = whole("tile", a, BLOCK)
+    fill = evaluate("cp_async", element(mine, const(0)), element(x, var(k)), bytes=4)
+    inner = group(THREAD, BLOCK, fill)
+    use = assign(element(out, ident(THREAD, BLOCK)), element(tile, const(5)))
+    stations = partition(mine, inner), partition(tile, group(THREAD, BLOCK, use))
+    f = function("k", [x, out], [shared(a), loop(k, const(9), *stations)], bound=Bound(None, 1, 32))
+    cycle = Cycle("a", copies, (a,))
+    full, empty = Mbarrier("a.full", cycle, 1, per=1), Mbarrier("a.empty", cycle, 1, per=32)
+    w, r = access(a), access(a, "read")
+    operations = (
+        Wait(at=inner, barrier=empty, lap=1, first=r, second=w),
+        Arrive(at=inner, side="after", barrier=full, copies=asynchronous),
+        Wait(at=use, barrier=full, lap=0, first=w, second=r),
+        Arrive(at=use, side="after", barrier=empty, every=32),
+        Advance(at=stations[1], side="after", cycle=cycle),
+    )
+    layout = Layout(
+        {a: 0}, 256 * copies + 16 * copies, strides={a: 256}, mbarriers={full: 256 * copies, empty: 264 * copies}
+    )
+    return program(f, layout, *operations, mbarriers=(full, empty))
+
+
+def ints(*names):
+    return [symbol(name, INT32) for name in names]
+
+
+@pytest.mark.parametrize("copies", [1, 2, 3])
+def test_a_ring_of_all_threads(text, copies):
+    source = squeezed(body_of(text(tiles_in_turn(copies))))
+    slot = "" if copies == 1 else " + px_a_slot"
+    assert f"px_mbarrier_wait(px_bar_a_empty{slot}, px_a_phase ^ 1u);" in source
+    assert f"px_mbarrier_arrive_copies(px_bar_a_full{slot});" in source
+    assert f"px_mbarrier_wait(px_bar_a_full{slot}, px_a_phase);" in source
+    assert f"px_arrive_warp(px_bar_a_empty{slot});" in source
+    assert f"float* const mine = a{' + px_a_slot * 64u' if copies > 1 else ''};" in source
+    assert "px_cp_async<4>(&mine[0 + (int)threadIdx.x], &x[k_2]);" in source
+    assert ", blockDim.x);" in source and ", blockDim.x / 32u);" in source
+    if copies == 1:
+        assert "slot" not in source and "px_a_phase ^= 1u;" in source
+    else:
+        assert f"if (++px_a_slot == {copies}u) {{ px_a_slot = 0u; px_a_phase ^= 1u; }}" in source
+
+
+# -- loads ------------------------------------------------------------------------------------------------------------
+
+
+def test_announced_bytes(text):
+    """Of one list they arrive at once; of a number known at run time, and of loads with something between, they do not."""
+    x, n = symbol("x", Pointer(INT32, const=True), GRID), symbol("n", INT32, GRID)
+    a, b = (ring(name, INT32, 64, copies=1) for name in "ab")
+    va, vb = whole("va", a, THREAD), whole("vb", b, THREAD)
+    load = evaluate("bulk_load", var(va), element(x, const(0)))
+    part = evaluate("bulk_load", var(vb), element(x, const(64)), var(n))
+    other = evaluate("bulk_load", var(vb), element(x, const(64)))
+
+    def kernel(*loads, sizes):
+        f = function(
+            "k", [x, n], [shared(a), shared(b), claim(va, claim(vb, split((0, 1, loads))))], bound=Bound(None, 1, 32)
+        )
+        cycle = Cycle("ring", 1, (a, b))
+        full = Mbarrier("full", cycle, 1)
+        operations = [
+            Expect(at=s, barrier=full, copy=s.value, bytes=size)
+            for s, size in zip(loads, sizes, strict=True)
+            if isinstance(s, Evaluate)
+        ]
+        operations.append(Arrive(at=loads[-1], side="after", barrier=full))
+        layout = Layout({a: 0, b: 256}, 520, strides={a: 256, b: 256}, mbarriers={full: 512})
+        loaded = {s.value: full for s in loads if isinstance(s, Evaluate)}
+        return squeezed(body_of(text(program(f, layout, *operations, mbarriers=(full,), completes=loaded))))
+
+    first, second = "px_bulk_load(va, x, 256u, px_bar_full);", "px_bulk_load(vb, &x[64], {}, px_bar_full);"
+    source = kernel(load, other, sizes=(256, 256))
+    assert f"px_arrive_expect(px_bar_full, 512u); {first} {second.format('256u')} }}" in source
+    source = kernel(load, part, sizes=(256, None))
+    assert f"px_mbarrier_expect(px_bar_full, 256u); {first}" in source
+    assert "px_mbarrier_expect(px_bar_full, (unsigned int)n * 4u);" in source
+    assert f"{second.format('(unsigned int)(n) * 4u')} px_mbarrier_arrive(px_bar_full);" in source
+
+
+def test_arrivals_in_other_blocks(text):
+    """Who reads what others' copies brought tells the producers of all of them."""
+    tensor, a = symbol("m", TensorMap(BFLOAT16, (8, 64), 128), GRID), ring("a", BFLOAT16, 8, 64, copies=2, swizzle=128)
+    view = whole("v", a, THREAD)
+    at = Element(symbol=tensor, indices=(const(0), const(0)), type=BFLOAT16, perspective=GRID, span=S)
+    load = evaluate("tma_load", var(view), at, multicast=3)
+    one = split((0, 1, (load,)))
+    station = claim(view, one)
+    f = function(
+        "k", [tensor], [group(BLOCK, Perspective(Level.BLOCK, 2), shared(a), station)], bound=Bound(None, 2, 32)
+    )
+    cycle = Cycle("a", 2, (a,))
+    full, empty = Mbarrier("full", cycle, 1), Mbarrier("empty", cycle, 2, blocks=3)
+    w = access(a)
+    operations = (
+        Wait(at=load, barrier=empty, lap=1, first=w, second=w),
+        Expect(at=load, barrier=full, copy=load.value, bytes=2048),
+        Arrive(at=load, side="after", barrier=full),
+        Arrive(at=one, side="after", barrier=empty, every=32),
+    )
+    layout = Layout({a: 0}, 2080, strides={a: 1024}, mbarriers={full: 2048, empty: 2064})
+    source = squeezed(
+        body_of(text(program(f, layout, *operations, mbarriers=(full, empty), completes={load.value: full})))
+    )
+    assert "px_mbarrier_wait_cluster(px_bar_empty + px_a_slot, px_a_phase ^ 1u);" in source
+    assert "px_arrive_blocks_warp<0x3u>(px_bar_empty + px_a_slot);" in source
+    assert source.count("px_cluster_barrier();") == 2 and "__syncthreads" not in source
+    assert "__cluster_dims__(2, 1, 1)" in source
+
+
+# -- the rest ---------------------------------------------------------------------------------------------------------
+
+
+def test_groups_and_fences(text):
+    out, p = symbol("out", Pointer(INT32), GRID), symbol("p", Pointer(INT32, space="shared", shape=(64,)), BLOCK)
+    stores = [assign(element(out, const(k)), const(k)) for k in range(8)]
+    w = access(p)
+    path = (Perspective(Level.THREAD, 64), (Level.THREAD, 32, 16))
+    operations = (
+        Commit(at=stores[0], kind="cp_async"),
+        WaitGroup(at=stores[1], kind="cp_async", pending=2, first=w, second=w),
+        Commit(at=stores[2], kind="bulk"),
+        WaitGroup(at=stores[3], kind="bulk", pending=0, first=w, second=w, read=True),
+        WaitGroup(at=stores[4], kind="bulk", pending=1, first=w, second=w),
+        ProxyFence(at=stores[5], first=w, second=w, path=path),
+    )
+    f = function("k", [out], [shared(p), *stores], bound=Bound(None, 1, 64))
+    source = body_of(text(program(f, Layout({p: 0}, 256), *operations)))
+    lines = [line.strip() for line in source.splitlines()]
+    wanted = [
+        'asm volatile("cp.async.commit_group;" ::: "memory");  // a group of copies',
+        'asm volatile("cp.async.wait_group 2;" ::: "memory");  // write p (line 1) before write p (line 1)',
+        'asm volatile("cp.async.bulk.commit_group;" ::: "memory");  // a group of stores',
+        'asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");  // write p (line 1) before write p (line 1)',
+        'asm volatile("cp.async.bulk.wait_group 1;" ::: "memory");  // write p (line 1) before write p (line 1)',
+        "if ((threadIdx.x % 64u) >= 32u && (threadIdx.x % 64u) < 48u) {  // write p (line 1) before write p (line 1)",
+    ]
+    assert [lines.index(line) for line in wanted] == sorted(lines.index(line) for line in wanted)
+    assert lines[lines.index(wanted[-1]) + 1] == 'asm volatile("fence.proxy.async.shared::cta;" ::: "memory");'
+
+
+def test_elements_of_swizzled_tiles(text):
+    a = symbol("a", Pointer(BFLOAT16, space="shared", shape=(16, 128), swizzle=128), BLOCK)
+    b = symbol("b", Pointer(FLOAT32, space="shared", shape=(8, 8), swizzle=32), BLOCK)
+    i, v = symbol("i", INT32), symbol("v", Vector(BFLOAT16, 8))
+    body = [
+        shared(a), shared(b),
+        declare(i, ident(THREAD, BLOCK)),
+        assign(element(a, var(i), const(70)), element(a, const(3), var(i))),
+        assign(element(b, var(i), const(4)), const(1.0, FLOAT32)),
+        assign(element(b, const(0), const(0)), const(1.0, FLOAT32)),
+        declare(v, apply("load_vector", element(a, var(i), const(8)), type_=v.type, width=8)),
+    ]  # fmt: skip
+    f = function("k", [], body, bound=Bound(None, 1, 32))
+    source = squeezed(text(program(f, Layout({a: 0, b: 4096}, 4352))))
+    assert "*px_byte(a, px_swizzle<128>(2048 + (int)(i) * 128 + 12)) = *px_byte(a, px_swizzle<128>(" in source
+    assert "*px_byte(b, px_swizzle<32>((int)(i) * 32 + 16)) = 1.0f; *b = 1.0f;" in source
+    assert "(px_byte(a, px_swizzle<128>((int)(i) * 128 + 16)))" in source
+
+
+def test_objects_of_a_cluster(text):
+    two = Perspective(Level.BLOCK, 2)
+    out, s = symbol("out", Pointer(FLOAT32), GRID), symbol("s", Pointer(FLOAT32, space="shared", shape=(2, 128)), two)
+    r, i = symbol("r", INT32, BLOCK), symbol("i", INT32)
+    fill = assign(element(s, var(r), var(i)), const(2.0, FLOAT32))
+    use = assign(element(out, var(i)), element(s, binary("-", const(1), var(r)), var(i)))
+    body = [shared(s), group(BLOCK, two, declare(r, ident(BLOCK, two)), declare(i, ident(THREAD, BLOCK)), fill, use)]
+
+    def source(size):
+        f = function("k", [out], body, bound=Bound(None, size, 128))
+        w = access(s)
+        return squeezed(body_of(text(program(f, Layout({s: 0}, 512), barriers=[Barrier("cluster", two, use, w, w)]))))
+
+    found = source(2)
+    assert "px_map(s, r)[i] = 2.0f; px_cluster_barrier(); out[i] = px_map(s, 1 - r)[i];" in found
+    assert found.count("px_cluster_barrier();") == 3, "when the blocks have begun, before the read, and before they end"
+    assert "px_map(s, px_cluster_rank() / 2 * 2 + r)[i]" in source(4)
+
+
+def test_fragments_are_registers(text):
+    acc, i = symbol("acc", Fragment(INT32, 64, 256), ONE), symbol("i", INT32)
+    small = symbol("small", Fragment(FLOAT32, 16, 8, 32), WARP1)
+    out = symbol("out", Pointer(INT32), GRID)
+
+    def item(s, index):
+        return Item(symbol=s, indices=(index,), type=s.type.element, perspective=THREAD, span=S)
+
+    def place(s, axis):
+        return Place(symbol=s, index=var(i), axis=axis, type=INT32, perspective=THREAD, span=S)
+
+    half, add = symbol("acc", acc.type, ONE), symbol("n", INT32)
+    callee = function(
+        "g", [half], [loop(add, const(128), assign(item(half, var(add)), const(1)))], kind="device", bound=Bound(None, None, 128)
+    )  # fmt: skip
+    call = Call(function=callee, arguments=(var(acc),), code=ONE, type=VOID, perspective=THREAD, span=S)
+    body = [
+        declare(acc, const(0)),
+        declare(small),
+        assign(var(small), const(0.0, FLOAT32)),
+        Evaluate(value=call, span=S),
+        loop(i, const(128), assign(element(out, binary("+", place(acc, 0), place(small, 1))), item(acc, var(i)))),
+    ]
+    f = function("k", [out], body, bound=Bound(None, 1, 128))
+    plans = {g: Plan(g, ()) for g in (callee, f)}
+    p = Program(f, (callee, f), plans, {g: Layout({}, 0) for g in (callee, f)})
+    source = squeezed(text(p))
+    assert "int acc[128]; #pragma unroll for (int px_k0 = 0; px_k0 < 128; ++px_k0) { acc[px_k0] = 0; }" in source
+    assert "float small[4]; #pragma unroll for (int px_k0 = 0; px_k0 < 4; ++px_k0) { small[px_k0] = 0.0f; }" in source
+    assert "void g(int (&acc)[128])" in source and "g(acc);" in source
+    assert (
+        "#pragma unroll for (int i = 0; i < 128; ++i) { out[px_row(threadIdx.x % 128u, i) + px_column(threadIdx.x % 32u, i)]"
+        in source
+    )
+
+
+def test_the_text_does_not_depend_on_the_process():
+    code = (
+        "from tests.lang.test_emit_async import product; from prism.lang.emit import emit\n"
+        "print(emit(product(delay=2)).source)"
+    )
+    runs = [
+        subprocess.run([sys.executable, "-c", code], env={"PYTHONHASHSEED": s}, capture_output=True, check=True).stdout
+        for s in "12"
+    ]
+    assert runs[0] == runs[1] and b"setmaxnreg" in runs[0]

@@ -28,10 +28,11 @@ def simple(element, sum_, columns, k=64, span=128, **statics):
     return bound((element, *shape_a, span), (element, *shape_b, span), (sum_, columns), **statics)
 
 
-def pieces(*texts):
-    """What stands before a kernel of these texts, each piece once, as the emitter has it."""
-    text = "\n\n".join(texts)
-    found = [*short_pieces(text), *wait.helpers(text), *(p.strip("\n") for p in text.split("\n\n") if p.strip())]
+def pieces(*preambles, uses):
+    """What stands before a kernel of this text, each piece once, as the emitter has it."""
+    text = "\n\n".join(preambles)
+    found = [*short_pieces(text + uses), *wait.helpers(text + uses)]
+    found += [piece.strip("\n") for piece in text.split("\n\n") if piece.strip()]
     return "\n\n".join(dict.fromkeys(found))
 
 
@@ -60,7 +61,7 @@ def kernel(binding, accumulate=""):
         f"    {wait.keep('acc')}\n"
         f"    for (int i = 0; i < {count}; ++i) d[i * 128 + threadIdx.x] = acc[i];\n}}\n"
     )
-    return f"{pieces(tiles.SWIZZLE, WGMMA.preamble(binding), text)}\n"
+    return f"{pieces(tiles.SWIZZLE, WGMMA.preamble(binding), uses=text)}\n\n{text}"
 
 
 def together(texts):

@@ -37,7 +37,7 @@ def read(e: s.Expr) -> Annotation:
 
     construct = construct_of(e)
     if construct is None and isinstance(e, s.Resolved) and e.value is surface.CUtensorMap:
-        fail(tile_errors.MapArguments(span=e.span, fault="its element and the extents of its box"))
+        fail(tile_errors.MapArguments(span=e.span, fault=tiles.NO_ELEMENT))
     if construct is None:
         return Annotation(element(e) if not isinstance(e, s.Subscript) else array(e))
     assert isinstance(e, s.Call)
@@ -165,6 +165,8 @@ def deduce(e: s.Expr, actual: Type, found: dict[str, object], wanted: frozenset[
                 deduce(e.arguments[0], actual.element, found, wanted)
                 if len(e.arguments) > 1:
                     deduce_number(e.arguments[1], actual.length, found, wanted)
+            elif isinstance(actual, TensorMap) and len(e.arguments) == 1:
+                deduce(e.arguments[0], actual, found, wanted)  # const(...)
             elif isinstance(actual, Fragment | TensorMap):
                 deduce(e.arguments[0], actual.element, found, wanted)
                 extents = actual.box if isinstance(actual, TensorMap) else (actual.rows, actual.columns)

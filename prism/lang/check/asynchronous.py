@@ -138,8 +138,11 @@ def only_wgmmas(statement: tree.Stmt) -> None:
             for inner in statement.body:
                 only_wgmmas(inner)
         case _:
-            kind = {tree.If: "a condition", tree.While: "`while`"}.get(type(statement))
-            what = kind or f"`{source_text(statement.span, type(statement).__name__.lower())}`"
+            if isinstance(statement, tree.If | tree.While):
+                what = "`while`" if isinstance(statement, tree.While) else "a condition"
+                change = "pass the condition, `wgmma(..., accumulate=k > 0)`, or put the batch inside it"
+                fail(errors.BatchBody(span=statement.span, what=what, change=change))
+            what = f"`{source_text(statement.span, type(statement).__name__.lower())}`"
             fail(errors.BatchBody(span=statement.span, what=what))
 
 
@@ -147,7 +150,8 @@ def constant_bounds(loop: tree.For) -> None:
     """Fail where a loop of wgmmas cannot be unrolled: a branch among them would make each wait for the one before."""
     for bound in (loop.start, loop.stop, loop.step):
         if not isinstance(bound, tree.Const):
-            fail(errors.BatchBody(span=bound.span, what="a loop bound that is no constant"))
+            change = "use constant bounds, or put the batch inside the loop"
+            fail(errors.BatchBody(span=bound.span, what="a loop bound that is no constant", change=change))
 
 
 def arithmetic(e: tree.Expr) -> None:

@@ -72,10 +72,10 @@ def divided(env: Env, e: s.Expr, construct: str) -> tuple[surface.LevelName, int
     return level, have
 
 
-def units(e: s.Expr) -> int:
+def units(e: s.Expr, arm: str = "a case of `split`", usage: str = "case 32:") -> int:
     """Return the number of units of an arm: a positive constant."""
     if not (isinstance(e, s.Literal) and type(e.value) is int and e.value > 0):
-        fail(rules.SplitCase(span=e.span))
+        fail(rules.SplitCase(span=e.span, arm=arm, usage=usage))
     return e.value
 
 

@@ -9,7 +9,7 @@ from typing import NoReturn
 from prism.lang import surface, tree
 from prism.lang.diagnostics import CompileError, Error, Label, Span
 from prism.lang.errors import names as name_errors
-from prism.lang.errors import perspective as rules
+from prism.lang.errors import roles
 from prism.lang.perspective import THREAD, Bound, Level, Perspective
 from prism.lang.types import Pointer, Type
 
@@ -130,7 +130,7 @@ class Env:
         if isinstance(symbol, Poison):
             raise Poisoned
         if isinstance(symbol, Role):
-            fail(rules.RoleValue(span=span, name=name, labels=(Label(symbol.span, "named here"),)))
+            fail(roles.RoleValue(span=span, name=name, labels=(Label(symbol.span, "named here"),)))
         return symbol
 
     def role(self, name: str, span: Span) -> Role:
@@ -139,10 +139,10 @@ class Env:
         if isinstance(role, Role):
             return role
         if role is None:
-            fail(rules.NotARole(span=span, name=name, found="not in scope"))
+            fail(roles.NotARole(span=span, name=name, found="not in scope"))
         symbol = self.lookup(name, span)
         labels = (Label(symbol.span, f"`{name}` is declared here"),)
-        fail(rules.NotARole(span=span, name=name, found=f"a {symbol.type}", labels=labels))
+        fail(roles.NotARole(span=span, name=name, found=f"a {symbol.type}", labels=labels))
 
 
 def fail(error: Error) -> NoReturn:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from prism.lang import surface, tree
 from prism.lang import syntax as s
-from prism.lang.check.env import Env, declared, fail
+from prism.lang.check.env import Env, Role, declared, fail
 from prism.lang.check.expressions import visible
 from prism.lang.diagnostics import Span
 from prism.lang.errors import ownership
@@ -37,7 +37,7 @@ def check_unsafe(env: Env, st: s.Unsafe) -> tree.Stmt:
         fail(errors.UnsafeMeaning(span=meaning.span))
     text = st.text.value
     reads, writes = (named(env, given.get(name)) for name in ("reads", "writes"))
-    names = {name: visible(env, name, st.span) for name in mentioned(text) if name in env.names}
+    names = {name: visible(env, name, st.span) for name in mentioned(text) if is_variable(env, name)}
     listed = "reads" in given or "writes" in given
     if not listed:
         reads = tuple(names.values())
@@ -47,6 +47,11 @@ def check_unsafe(env: Env, st: s.Unsafe) -> tree.Stmt:
     return statement(
         env, text, names, reads, writes, st.span, listed, None if meaning is None else meaning.value, returns=False
     )
+
+
+def is_variable(env: Env, name: str) -> bool:
+    """Whether a word of the text stands for a variable or memory in scope; a role's name says nothing to CUDA."""
+    return name in env.names and not isinstance(env.names[name], Role)
 
 
 def named(env: Env, e: s.Expr | None) -> tuple[tree.Symbol, ...]:

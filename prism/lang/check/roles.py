@@ -7,7 +7,7 @@ from prism.lang import tree
 from prism.lang.check.data import align, divided, enough, head, units
 from prism.lang.check.env import Env, Role, Step, fail, why_here
 from prism.lang.diagnostics import Label
-from prism.lang.errors import perspective as rules
+from prism.lang.errors import roles as errors
 from prism.lang.perspective import Perspective
 
 
@@ -15,10 +15,10 @@ def check_roles(env: Env, st: s.Roles) -> Env:
     """R3 SPLIT-SUM, R4 SPLIT-ALIGN for `a, b = roles(level, 2, 1)`: a split that is made where the names are used."""
     level, have = divided(env, st.level, "roles")
     if len(st.names) != len(st.sizes):
-        fail(rules.RolesCount(span=st.span, names=plural(len(st.names), "name"), sizes=plural(len(st.sizes), "role")))
+        fail(errors.RolesCount(span=st.span, names=plural(len(st.names), "name"), sizes=plural(len(st.sizes), "role")))
     first = 0
     for name, count in zip(st.names, st.sizes, strict=True):
-        size = units(count) * level.scale
+        size = units(count, arm="a role", usage=f"roles({level.name}, 2, 1)") * level.scale
         align(env, name.name, count.span, level, first, size, have)
         env = env.bind_role(Role(name.name, name.span, level.level, first, size, env.code, have))
         first += size
@@ -37,7 +37,7 @@ def check_enter(env: Env, st: s.Enter) -> tree.Stmt:
     if env.code != role.code or env.bound.entry(role.level) != role.have:
         labels = (Label(role.span, f"divides {role.code}"), *why_here(env))
         facts = {"name": role.name, "place": role.code, "code_perspective": env.code}
-        fail(rules.RoleCode(span=st.role.span, **facts, labels=labels))  # type: ignore[arg-type]
+        fail(errors.RoleCode(span=st.role.span, **facts, labels=labels))  # type: ignore[arg-type]
     return arm(env, st, Step("arm", head(st.span), role.unit, f"with {role.name}", role.first))
 
 
@@ -45,7 +45,7 @@ def check_one(env: Env, st: s.One) -> tree.Stmt:
     """`with one(level):` is `match split(level):` with `case 1:` alone."""
     level, have = divided(env, st.level, "one")
     if level.scale > have:
-        fail(rules.OneUnit(span=st.level.span, level=level.name, needed=level.scale, have=have, labels=why_here(env)))
+        fail(errors.OneUnit(span=st.level.span, level=level.name, needed=level.scale, have=have, labels=why_here(env)))
     align(env, f"one({level.name})", st.level.span, level, 0, level.scale, have)
     return arm(env, st, Step("arm", head(st.span), Perspective(level.level, level.scale), f"one({level.name})"))
 

@@ -25,8 +25,8 @@ from prism.lang.check.intrinsics import check_results, results_of
 from prism.lang.check.pointers import assign_pointer, declare_pointer, return_pointer
 from prism.lang.check.purity import effect_conflict
 from prism.lang.check.raw import check_unsafe
-from prism.lang.check.rings import check_ring
 from prism.lang.check.roles import check_enter, check_one, check_roles
+from prism.lang.check.shared import check_shared
 from prism.lang.check.speak import check_speech, speaks
 from prism.lang.check.vectors import is_vector_cast, vector_store
 from prism.lang.diagnostics import CompileError, Label, Span
@@ -35,7 +35,7 @@ from prism.lang.errors import names as name_errors
 from prism.lang.errors import ownership, tiles
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import types as errors
-from prism.lang.perspective import BLOCK, THREAD, Level, Perspective
+from prism.lang.perspective import THREAD, Perspective
 from prism.lang.types import BOOL, INT32, VOID, Array, Fragment, Mailbox, Pointer, Scalar, TensorMap, Type, Vector
 
 
@@ -235,35 +235,6 @@ def varying_load(value: tree.Expr, needed: Perspective) -> tree.Element | None:
     parts = [] if opaque(value) else [part for part in tree.operands(value) if not needed <= part.perspective]
     found = next((part for part in parts if part.perspective == value.perspective), None)
     return varying_load(found, needed) if found is not None else None
-
-
-def check_shared(
-    env: Env, st: s.Declare, meaning: annotation.Annotation, place: Perspective
-) -> tuple[tuple[tree.Stmt, ...], Env]:
-    """R25 SHARED-ALLOC: in a block's code, or a cluster's: then the first extent is the number of its blocks."""
-    assert isinstance(meaning.type, Pointer)
-    if meaning.type.ring:
-        check_ring(env, st.name, st.span)
-    if env.code.level != Level.BLOCK:
-        error = ownership.SharedInArm if innermost(env) == "arm" else ownership.SharedPlace
-        fail(error(span=st.span, name=st.name, code_perspective=env.code, labels=why_here(env)))
-    if st.place is not None and place != env.code:
-        fail(ownership.SharedNotBlock(span=st.place.span, name=st.name, place=place, code_perspective=env.code))
-    if st.value is not None:
-        fail(ownership.SharedValue(span=st.value.span, name=st.name))
-    shape = meaning.type.shape
-    if env.code != BLOCK and shape is not None and shape[0] != env.code.size:
-        facts = {"name": st.name, "blocks": env.code.size, "first": shape[0]}
-        fail(tiles.ClusterExtent(span=st.annotation.span, **facts, labels=why_here(env)))  # type: ignore[arg-type]
-    symbol = tree.Symbol(st.name, meaning.type, env.code, st.name_span)
-    env.context.lives[symbol] = env.scope
-    align = max(meaning.align, meaning.type.element.bytes)
-    return (tree.SharedDeclare(symbol=symbol, align=align, span=st.span),), env.bind(symbol)
-
-
-def innermost(env: Env) -> str:
-    """Return what narrowed the code last: `group`, `arm` or nothing."""
-    return next((step.kind for step in reversed(env.path) if step.kind in ("group", "arm")), "")
 
 
 # -- assignments ----------------------------------------------------------------------------------------------------------

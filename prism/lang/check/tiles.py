@@ -8,7 +8,7 @@ from prism.lang import syntax as s
 from prism.lang import tiles as layout
 from prism.lang import tree
 from prism.lang.check import annotation
-from prism.lang.check.asynchronous import copies_alone
+from prism.lang.check.asynchronous import WARPGROUP1, copies_alone
 from prism.lang.check.env import Env, declared, fail
 from prism.lang.check.expressions import check_index, element, flatten, must_agree, visible
 from prism.lang.diagnostics import Label, Span
@@ -17,8 +17,12 @@ from prism.lang.errors import calls as call_errors
 from prism.lang.errors import tiles as errors
 from prism.lang.errors import types as type_errors
 from prism.lang.intrinsics.declaration import Intrinsic, Parameter
-from prism.lang.perspective import GRID, THREAD, Perspective, meet
+from prism.lang.perspective import GRID, THREAD, WARP1, Perspective, meet
 from prism.lang.types import SWIZZLES, Array, Fragment, Pointer, Scalar, TensorMap
+
+NO_ELEMENT = "does not say what it holds, and how large a tile is"
+NO_BOX = "does not say how large a tile is"
+
 
 # -- Declarations -----------------------------------------------------------------------------------------------------
 
@@ -51,17 +55,18 @@ def swizzle(e: s.Expr, kind: Array) -> int:
 def tensor_map(e: s.Call) -> TensorMap:
     """Return the type that `CUtensorMap(T, rows, columns, swizzle=128)` names."""
     if len(e.arguments) < 2:
-        fault = "its element and the extents of its box" if not e.arguments else "the extents of its box"
-        fail(errors.MapArguments(span=e.span, fault=fault))
+        fail(errors.MapArguments(span=e.span, fault=NO_BOX if e.arguments else NO_ELEMENT))
     scalar = annotation.element(e.arguments[0])
     given = dict(e.keywords)
     written = given.pop("swizzle", None)
-    if given or not isinstance(scalar, Scalar):
-        fail(errors.MapArguments(span=e.span, fault=f"it has no `{next(iter(given))}`" if given else "its element"))
+    for name in given:
+        fail(errors.MapArguments(span=e.span, fault=f"has no argument `{name}`"))
+    if not isinstance(scalar, Scalar):
+        fail(errors.MapArguments(span=e.span, fault="holds no scalars"))
     box = tuple(positive(extent, type_errors.ArrayExtent) for extent in e.arguments[1:])
     span = 0 if written is None else written.value if isinstance(written, s.Literal) else None
     if type(span) is not int:
-        fail(errors.MapArguments(span=e.span, fault="the span of its swizzle"))
+        fail(errors.MapArguments(span=e.span, fault="has a swizzle that is no constant"))
     type_ = TensorMap(scalar, box, span)
     if fault := layout.map_problem(type_):
         fail(errors.MapBox(span=e.span, type=str(type_), fault=fault))
@@ -94,14 +99,8 @@ def tile_operand(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr) -> tre
     use = ("load" if intrinsic.asynchronous == "load" else "copy") if p.effect != "read" else ""
     symbol = visible(env, base.name, base.span, use) if isinstance(base, s.Name) else None
     if symbol is None or not isinstance(symbol.type, Pointer) or global_memory(env, symbol):
-        refuse(
-            intrinsic,
-            p,
-            e,
-            "a tile in shared memory",
-            symbol,
-            "name a shared object, a view of one, or an element of either",
-        )
+        change = "name a shared object, a view of one, or an element of either"
+        refuse(intrinsic, p, e, "a tile in shared memory", symbol, change)
     if not indices and symbol.type.shape is None:
         change = f"say where it begins, `{symbol.name}[0]`, or name an object, or a view without an offset"
         refuse(intrinsic, p, e, "a tile of a known shape", symbol, change)
@@ -171,21 +170,20 @@ def fragment_operand(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr) ->
     """A fragment by its name, of the unit that applies the intrinsic."""
     symbol = visible(env, e.name, e.span) if isinstance(e, s.Name) else None
     if symbol is None or not isinstance(symbol.type, Fragment):
-        refuse(
-            intrinsic,
-            p,
-            e,
-            "a fragment",
-            symbol,
-            f"declare one: `acc: fragment(float, 64, 128) @ {intrinsic.requires}`",
-        )
+        change = f"declare one: `acc: fragment(float, 64, 128) @ {spelled(intrinsic.requires)}`"
+        refuse(intrinsic, p, e, "a fragment", symbol, change)
     if symbol.perspective != intrinsic.requires:
-        wanted = f"a fragment of {intrinsic.requires}"
-        refuse(intrinsic, p, e, wanted, symbol, f"declare `{symbol.name}` @ {intrinsic.requires}")
+        unit = spelled(intrinsic.requires)
+        refuse(intrinsic, p, e, f"a fragment of {unit}", symbol, f"declare `{symbol.name}` @ {unit}")
     if p.effect != "read" and symbol.const:
         type_ = f"const({symbol.type})"
         fail(ownership.ConstWrite(span=e.span, name=symbol.name, type=type_, labels=(declared(symbol),)))
     return tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=e.span)
+
+
+def spelled(unit: Perspective) -> str:
+    """Return how a kernel would write the unit of a fragment."""
+    return {WARPGROUP1: "warpgroup[1]", WARP1: "warp[1]"}.get(unit, str(unit))
 
 
 def refuse(

@@ -113,7 +113,7 @@ def _context(program: Program, function: Function, scope: Scope, named: Mapping[
     plan, entry = program.plans[function], program.entry
     if function is not entry and plan.cycles:
         raise InternalError(f"`{function.name}` has rings: only kernels can")
-    rings = rings_of(plan, program.layouts[function], scope.names.values())
+    rings = rings_of(plan, program.layouts[function])
     scope = replace(
         scope,
         completes={copy: rings.at(barrier) for copy, barrier in plan.completes.items()},

@@ -8,7 +8,7 @@ the copy of the first of these.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from prism.lang.emit.names import identifier, is_copy
@@ -55,16 +55,23 @@ class Rings:
         return ring if slot == "0u" else f"{ring} + {slot} * {stride // source.type.element.bytes}u"
 
 
-def rings_of(plan: Plan, layout: Layout, taken: Iterable[str] = ()) -> Rings:
+def rings_of(plan: Plan, layout: Layout) -> Rings:
     """Name what a plan's rings need, in the plan's order."""
-    used = set(taken)
-    names = {cycle: _name(cycle.name, used) for cycle in plan.cycles}
-    barriers = {barrier: _name(barrier.name, used) for barrier in plan.mbarriers}
+    used: set[str] = set()
+    names = {cycle: f"px_{_name(cycle.name, used)}" for cycle in plan.cycles}
+    barriers = {barrier: f"px_bar_{_name(barrier.name, used)}" for barrier in plan.mbarriers}
     return Rings(plan, layout, names, barriers)
 
 
+def _count(barrier: Mbarrier) -> str:
+    if not barrier.per:
+        return f"{barrier.count}u"
+    threads = "blockDim.x" if barrier.count == 1 else f"{barrier.count}u * blockDim.x"
+    return threads if barrier.per == 1 else f"{threads} / {barrier.per}u"
+
+
 def _name(name: str, used: set[str]) -> str:
-    return f"px_{identifier(re.sub(r'[^A-Za-z0-9]+', '_', name).strip('_'), used)}"
+    return identifier(re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_"), used)
 
 
 def counters(rings: Rings, body: Body) -> list[str]:
@@ -119,9 +126,7 @@ def initialise(rings: Rings) -> list[str]:
         return []
     lines = []
     for barrier, name in rings.barriers.items():
-        count, copies = f"{barrier.count}u", barrier.cycle.copies
-        if barrier.per:
-            count = f"{count} * blockDim.x / {barrier.per}u" if barrier.per > 1 else f"{count} * blockDim.x"
+        count, copies = _count(barrier), barrier.cycle.copies
         if copies == 1:
             lines.append(mbarrier_init(name, count))
         else:

@@ -111,7 +111,7 @@ def statement(context: Context, s: Stmt) -> list[str]:  # noqa: C901
         case Partition() | Claim() | Async():
             return view(context, s)
         case Batch():
-            return block("", context, s.span, body(context, s.body)) if s.body else []
+            return batch(context, s)
         case Specialise():
             return specialise(context, s)
         case Assert():
@@ -125,6 +125,13 @@ def statement(context: Context, s: Stmt) -> list[str]:  # noqa: C901
             ]
         case _:
             assert_never(s)
+
+
+def batch(context: Context, s: Batch) -> list[str]:
+    """The statements of a group; one that the source doesn't bracket has no braces here either."""
+    lines = body(context, s.body)
+    alone = len(s.body) == 1 and s.body[0].span.line == s.span.line
+    return lines if alone or not s.body else block("", context, s.span, lines)
 
 
 def noted(context: Context, span: Span, lines: list[str]) -> list[str]:

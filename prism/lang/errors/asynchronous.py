@@ -127,7 +127,7 @@ class CopyOwner(Error):
     rule = "R18"
     title = "`{name}` belongs to {place}, and more than one thread of it would copy to it here"
     label = "shared by {place}"
-    help_template = "let one thread of the {place} copy, `with one(thread):`, or partition `{name}` for thread[1]"
+    help_template = "let one thread copy, `with one(thread):` in code at {place}, or partition `{name}` for thread[1]"
     name: str
     place: Perspective
 
@@ -179,8 +179,9 @@ class BatchBody(Error):
     note_templates = (
         "a batch holds wgmmas, loops of them with constant bounds, and arithmetic on a thread's own variables",
     )
-    help_template = "move it before the batch, or after it: the wait for the batch is then inferred where one is needed"
+    help_template = "{change}"
     what: str
+    change: str = "move it before the batch, or after it: the wait for the batch is then inferred where one is needed"
 
 
 # -- Rings ------------------------------------------------------------------------------------------------------------

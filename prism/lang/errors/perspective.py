@@ -123,20 +123,6 @@ class SplitSum(Error):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OneUnit(Error):
-    """R3: `one(warp)` where not even one whole unit is guaranteed."""
-
-    code = "split-sum"
-    rule = "R3"
-    title = "`one({level})` needs {needed} threads, and {have} are guaranteed here"
-    label = "no whole {level}"
-    help_template = "raise the bound to {needed}, or write `one(thread)`"
-    level: str
-    needed: int
-    have: int
-
-
-@dataclass(frozen=True, kw_only=True)
 class SplitAlign(Error):
     """R4: a case, or a role, that starts at no multiple of its size."""
 
@@ -168,66 +154,16 @@ class SplitBase(Error):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RolesCount(Error):
-    """R3: as many names as numbers, or not."""
-
-    code = "split-sum"
-    rule = "R3"
-    title = "{names} for {sizes}"
-    label = "one name for each role"
-    help_template = "write one name for each number, as in `consumers, producer = roles(warpgroup, 2, 1)`"
-    names: str
-    sizes: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class RoleCode(Error):
-    """R3: a role entered by other code than was divided."""
-
-    code = "split-sum"
-    rule = "R3"
-    title = "`{name}` is a part of {place}, and this code speaks for {code_perspective}"
-    label = "entered by {code_perspective}"
-    help_template = (
-        "enter it in code at {place}, outside the groups and arms that narrow it, or divide what is here: `roles(...)`"
-    )
-    name: str
-    place: Perspective
-    code_perspective: Perspective
-
-
-@dataclass(frozen=True, kw_only=True)
-class RoleValue(Error):
-    """A role used as a value."""
-
-    code = "type"
-    title = "`{name}` is a role: it says who runs what, and is no value"
-    label = "used otherwise"
-    help_template = "write `with {name}:`, or `with claim(x, {name}) as y:`"
-    name: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class NotARole(Error):
-    """`with x:` of something else."""
-
-    code = "type"
-    title = "`{name}` names no role"
-    label = "{found}"
-    help_template = "roles are named by `consumers, producer = roles(warpgroup, 2, 1)`, in scope here"
-    name: str
-    found: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class SplitCase(Error):
-    """R3: a case that is no positive constant."""
+    """R3: a case, or a role, that is no positive constant."""
 
     code = "split-sum"
     rule = "R3"
-    title = "a case of `split` is a positive constant number of units"
+    title = "{arm} is a positive constant number of units"
     label = "not one"
-    help_template = "write `case 32:`, or the name of a template parameter"
+    help_template = "write `{usage}`, or the name of a template parameter"
+    arm: str
+    usage: str
 
 
 @dataclass(frozen=True, kw_only=True)

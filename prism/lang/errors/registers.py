@@ -35,8 +35,8 @@ class RegistersBlock(Error):
     """`set_registers` in a block whose size is not known."""
 
     code = "registers"
-    title = "`set_registers` divides the registers of a block, and this block's size is not fixed"
-    label = "of how many threads?"
+    title = "`set_registers` divides the registers that a block is launched with, and their number is not fixed"
+    label = "how many are there?"
     help_template = 'write `@attr("__launch_bounds__({threads}, 1)")` on the kernel, and require the same threads of it'
     threads: int
 

@@ -48,7 +48,9 @@ class InFlight(Error):
     code = "race"
     title = "`{name}` is in use by an asynchronous {first} that has not ended, and this {second} cannot wait for it"
     label = "this {second} conflicts with what is under way"
-    note_templates = ("copies and wgmmas are waited for after the scope that issues them, by the threads that issued them",)
+    note_templates = (
+        "copies and wgmmas are waited for after the scope that issues them, by the threads that issued them",
+    )
     help_template = "end the scope of the asynchronous {first} first, and make the {second} in a statement after it"
     name: str
     first: str

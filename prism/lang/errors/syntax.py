@@ -340,28 +340,6 @@ class LoopElse(SyntaxFault):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TwoRoles(SyntaxFault):
-    """`with claim(a, producer) as x, claim(b, consumers) as y:`."""
-
-    title = "one `with` claims for two roles, `{first}` and `{second}`"
-    label = "a second role"
-    note_templates = ("the statements inside are run by one role, which owns all that the `with` claims",)
-    help_template = "write one `with` for each role"
-    first: str
-    second: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class RoleTarget(SyntaxFault):
-    """`x[0], b = roles(...)`."""
-
-    title = "`{text}` cannot name a role"
-    label = "not a plain name"
-    help_template = "write one name for each role: `consumers, producer = roles(warpgroup, 2, 1)`"
-    text: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class UnknownWith(SyntaxFault):
     """`with open(...)`."""
 
@@ -396,7 +374,7 @@ def unknown_with(span: Span, text: str, found: object, unknown: bool) -> Unknown
 class ConstructName(SyntaxFault):
     """`with group(...) as x`, or `with partition(...)` without `as`."""
 
-    title = "`with {construct}(...)` {fault}"
+    title = "`with {construct}` {fault}"
     label = "{why}"
     help_template = "{change}"
     construct: str
@@ -407,6 +385,7 @@ class ConstructName(SyntaxFault):
 
 def construct_name(span: Span, construct: str, text: str, *, wants_name: bool) -> ConstructName:
     """Return the error for a scope that lacks its `as` name, or has one too many; `text` is the scope's."""
+    construct = f"{construct}(...)" if "(" in text else construct
     if not wants_name:
         return ConstructName(span=span, construct=construct, fault="gives nothing to name", why="names nothing",
                              change="remove the `as`")  # fmt: skip

@@ -84,7 +84,7 @@ class MapArguments(Error):
     """`CUtensorMap` without what the compiler must know of it."""
 
     code = "type"
-    title = "a tensor map's type says what a tile of it is: {fault}"
+    title = "this tensor map {fault}"
     label = "this type"
     help_template = "give the element, the box and the swizzle: `CUtensorMap(bf16, 128, 64, swizzle=128)`"
     fault: str

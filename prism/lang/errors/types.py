@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from prism.lang.diagnostics import Error
@@ -126,9 +127,14 @@ class ConditionType(Error):
     rule = "R9"
     title = "a condition is a bool, this is {found}"
     label = "this is {found}"
-    help_template = "compare it: `{text} != 0`"
+    help_template = "compare it: `{operand} != 0`"
     found: str
     text: str
+
+    @property
+    def operand(self) -> str:
+        """The condition as one operand: `!=` binds more than `&` does in C, and less in Python."""
+        return self.text if re.fullmatch(r"[\w.]+(\(.*\)|\[.*\])?", self.text) else f"({self.text})"
 
 
 @dataclass(frozen=True, kw_only=True)

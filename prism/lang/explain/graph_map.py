@@ -179,7 +179,7 @@ def _path(found: Graph, edge: Edge, plan: _Plan) -> tuple[str, float, float]:
     out, turn = a + sign * (_MARGIN + _LANE * plan.lanes[edge] - 2), 6 * sign
     y0, y1, step = (y0 + 6, y1 - 6, 6) if down else (y0 - 6, y1 + 6, -6)
     path = f"M{a} {y0}H{out - turn}q{turn} 0 {turn} {step}V{y1 - step}q0 {step} {-turn} {step}H{a}"
-    return path, out, (y0 + y1) / 2
+    return path, out, y1 - 2.5 * step  # near its end, clear of the lines across
 
 
 def _chip(label: str, x: float, y: float, target: str, *, middle: bool = False) -> Markup:

@@ -65,7 +65,8 @@ def _on_barrier(name: str, instruction: str, *more: str) -> str:
     """Return a helper that applies one instruction to an mbarrier, and to numbers."""
     formals = ", ".join(["void* barrier", *(f"unsigned int {n}" for n in more)])
     operands = ", ".join(['"r"(px_smem(barrier))', *(f'"r"({n})' for n in more)])
-    return f'{_HEAD} void {name}({formals}) {{\n    asm volatile("{instruction};" :: {operands} : "memory");\n}}\n'
+    end = "" if instruction.endswith("}") else ";"
+    return f'{_HEAD} void {name}({formals}) {{\n    asm volatile("{instruction}{end}" :: {operands} : "memory");\n}}\n'
 
 
 def _wait(name: str, order: str) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from prism.lang import surface
 from prism.lang import syntax as s
 from prism.lang.diagnostics import CompileError, Span
+from prism.lang.errors import roles as role_errors
 from prism.lang.errors import syntax as errors
 from prism.lang.parse.expressions import SCOPES, UNKNOWN, Context, arguments, expression
 
@@ -32,7 +33,7 @@ def scope(c: Context, node: ast.With) -> Wrap:
     roles = [role for item in items if (role := item.role) is not None]
     for role in roles[1:]:
         if role.name != roles[0].name:
-            raise CompileError(errors.TwoRoles(span=role.span, first=roles[0].name, second=role.name))
+            raise CompileError(role_errors.TwoRoles(span=role.span, first=roles[0].name, second=role.name))
 
     def nest(body: s.Body) -> s.Stmt:
         for k in reversed(range(len(items))):
@@ -146,7 +147,7 @@ def roles(c: Context, node: ast.Assign) -> s.Roles | None:
     targets = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
     for part in targets:
         if not isinstance(part, ast.Name):
-            raise CompileError(errors.RoleTarget(span=c.span(part), text=c.text(part)))
+            raise CompileError(role_errors.RoleTarget(span=c.span(part), text=c.text(part)))
     if len(node.targets) > 1 or len(call.args) < 2 or call.keywords:
         raise misuse(c, call, "roles", "takes a level and a number of its units for each role", "here")
     level, *sizes = (expression(c, argument) for argument in call.args)

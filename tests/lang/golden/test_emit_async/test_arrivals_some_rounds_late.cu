@@ -1,13 +1,13 @@
 // k
 extern "C" __global__ void __launch_bounds__(384, 1) k(const __grid_constant__ px_tensor_map map_a, const __grid_constant__ px_tensor_map map_b, float* __restrict__ c, int k_2) {
     __builtin_assume(blockDim.x == 384u);
-    unsigned long long* const px_full = reinterpret_cast<unsigned long long*>(px_shared + 147456u);
-    unsigned long long* const px_empty = reinterpret_cast<unsigned long long*>(px_shared + 147480u);
+    unsigned long long* const px_bar_full = reinterpret_cast<unsigned long long*>(px_shared + 147456u);
+    unsigned long long* const px_bar_empty = reinterpret_cast<unsigned long long*>(px_shared + 147480u);
     if (threadIdx.x == 0u) {
         #pragma unroll
-        for (int px_k = 0; px_k < 3; ++px_k) px_mbarrier_init(px_full + px_k, 1u);
+        for (int px_k = 0; px_k < 3; ++px_k) px_mbarrier_init(px_bar_full + px_k, 1u);
         #pragma unroll
-        for (int px_k = 0; px_k < 3; ++px_k) px_mbarrier_init(px_empty + px_k, 8u);
+        for (int px_k = 0; px_k < 3; ++px_k) px_mbarrier_init(px_bar_empty + px_k, 8u);
         asm volatile("fence.mbarrier_init.release.cluster;\n\tfence.proxy.async.shared::cta;" ::: "memory");
     }
     __syncthreads();  // the mbarriers are made
@@ -16,7 +16,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) k(const __grid_constant__ p
         px_bf16* const b = reinterpret_cast<px_bf16*>(px_shared + 49152u);  // line 1
         if (threadIdx.x < 256u) {  // threads 0 to 255
             unsigned int px_a_b_slot = 0u, px_a_b_phase = 0u;
-            unsigned int px_empty_late = 0u, px_empty_left = 0u;
+            unsigned int px_bar_empty_late = 0u, px_bar_empty_left = 0u;
             float acc[128];  // line 1
             {  // line 1
                 asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");  // line 1
@@ -25,47 +25,36 @@ extern "C" __global__ void __launch_bounds__(384, 1) k(const __grid_constant__ p
             for (int kk = 0; kk < px_stop3; ++kk) {  // line 1
                 {  // line 1
                     px_bf16* const sa = a + px_a_b_slot * 8192u;
-                    {  // line 1
-                        px_bf16* const sb = b + px_a_b_slot * 16384u;
-                        {  // line 1
-                            {  // line 1
-                                int w = (int)(threadIdx.x / 128u);  // line 1
-                                px_mbarrier_wait(px_full + px_a_b_slot, px_a_b_phase);  // write a (line 1) before read a (line 1)
-                                px_keep(acc);  // the wgmmas
-                                asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-                                px_wgmma_n256_bf16<4, px_operand<128, 16384, 0, false>, px_operand<128, 32768, 0, false>>(acc, px_byte(sa, (int)(64 * w) * 128), sb);  // line 1
-                                asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // a group of wgmmas
-                                asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");  // write a (line 1) before read a (line 1)
-                                px_keep(acc);
-                                if (px_empty_left == 1u) {  // empty, 1 round late
-                                    px_arrive_warp(px_empty + px_empty_late);
-                                    if (++px_empty_late == 3u) px_empty_late = 0u;
-                                } else ++px_empty_left;
-                            }
-                        }
-                    }
+                    px_bf16* const sb = b + px_a_b_slot * 16384u;
+                    int w = (int)(threadIdx.x / 128u);  // line 1
+                    px_mbarrier_wait(px_bar_full + px_a_b_slot, px_a_b_phase);  // write a (line 1) before read a (line 1)
+                    px_keep(acc);  // the wgmmas
+                    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+                    px_wgmma_n256_bf16<4, px_operand<128, 16384, 0, false>, px_operand<128, 32768, 0, false>>(acc, px_byte(sa, (int)(64 * w) * 128), sb);  // line 1
+                    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // a group of wgmmas
+                    asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");  // write a (line 1) before read a (line 1)
+                    px_keep(acc);
+                    if (px_bar_empty_left == 1u) {  // empty, 1 round late
+                        px_arrive_warp(px_bar_empty + px_bar_empty_late);
+                        if (++px_bar_empty_late == 3u) px_bar_empty_late = 0u;
+                    } else ++px_bar_empty_left;
                 }
                 if (++px_a_b_slot == 3u) { px_a_b_slot = 0u; px_a_b_phase ^= 1u; }  // the next round of a, b
             }
-            for (; px_empty_left; --px_empty_left) {  // empty, of the rounds left
-                px_arrive_warp(px_empty + px_empty_late);
-                if (++px_empty_late == 3u) px_empty_late = 0u;
+            for (; px_bar_empty_left; --px_bar_empty_left) {  // empty, of the rounds left
+                px_arrive_warp(px_bar_empty + px_bar_empty_late);
+                if (++px_bar_empty_late == 3u) px_bar_empty_late = 0u;
             }
             asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // write a (line 1) before read a (line 1)
             px_keep(acc);
             {  // line 1
-                {  // line 1
-                    {  // line 1
-                        #pragma unroll
-                        for (int i = 0; i < 128; ++i) {  // line 1
-                            c[(px_row(threadIdx.x % 128u, i) * 256) + px_column(threadIdx.x % 128u, i)] = acc[i];  // line 1
-                        }
-                    }
+                #pragma unroll
+                for (int i = 0; i < 128; ++i) {  // line 1
+                    c[(px_row(threadIdx.x % 128u, i) * 256) + px_column(threadIdx.x % 128u, i)] = acc[i];  // line 1
                 }
             }
         } else {  // threads 256 to 383
             unsigned int px_a_b_slot = 0u, px_a_b_phase = 0u;
-            unsigned int px_empty_late = 0u, px_empty_left = 0u;
             int row = (int)blockIdx.x * 128;  // line 1
             {  // line 1
                 asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");  // line 1
@@ -74,17 +63,13 @@ extern "C" __global__ void __launch_bounds__(384, 1) k(const __grid_constant__ p
             for (int kk = 0; kk < px_stop10; ++kk) {  // line 1
                 {  // line 1
                     px_bf16* const sa_2 = a + px_a_b_slot * 8192u;
-                    {  // line 1
-                        px_bf16* const sb_2 = b + px_a_b_slot * 16384u;
-                        {  // line 1
-                            const unsigned int px_t11 = threadIdx.x - 256u;
-                            if (px_t11 < 1u) {  // line 1
-                                px_mbarrier_wait(px_empty + px_a_b_slot, px_a_b_phase ^ 1u);  // read a (line 1) before write a (line 1)
-                                px_arrive_expect(px_full + px_a_b_slot, 49152u);  // full: bytes to come
-                                px_tma_load_2d<1, 16384, 64>(sa_2, &map_a, row, kk * 64, px_full + px_a_b_slot);  // line 1
-                                px_tma_load_2d<1, 32768, 64>(sb_2, &map_b, 0, kk * 64, px_full + px_a_b_slot);  // line 1
-                            }
-                        }
+                    px_bf16* const sb_2 = b + px_a_b_slot * 16384u;
+                    const unsigned int px_t11 = threadIdx.x - 256u;
+                    if (px_t11 < 1u) {  // line 1
+                        px_mbarrier_wait(px_bar_empty + px_a_b_slot, px_a_b_phase ^ 1u);  // read a (line 1) before write a (line 1)
+                        px_arrive_expect(px_bar_full + px_a_b_slot, 49152u);  // full: bytes to come
+                        px_tma_load_2d<1, 16384, 64>(sa_2, &map_a, row, kk * 64, px_bar_full + px_a_b_slot);  // line 1
+                        px_tma_load_2d<1, 32768, 64>(sb_2, &map_b, 0, kk * 64, px_bar_full + px_a_b_slot);  // line 1
                     }
                 }
                 if (++px_a_b_slot == 3u) { px_a_b_slot = 0u; px_a_b_phase ^= 1u; }  // the next round of a, b

@@ -1,0 +1,92 @@
+"""Arguments of a launch: arrays as regions and tensors, numbers narrowed to their types, and the shadows of what is written."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from prism.interpret.clocks import Clocks
+from prism.interpret.objects import scalar_bytes
+from prism.interpret.regions import Address, Region, region_of
+from prism.interpret.shadow import Shadow
+from prism.interpret.tensors import tensor_of
+from prism.interpret.values import wrap
+from prism.lang.plan import Program
+from prism.lang.tree import Body, Pointer, Scalar, SharedDeclare, Symbol, TensorMap, children
+from prism.lang.types import Mailbox
+
+
+def bind(program: Program, arguments: Sequence[Any], clocks: Clocks | None) -> list[Any]:
+    """Return the parameters' values."""
+    parameters = program.entry.parameters
+    if len(arguments) != len(parameters):
+        raise TypeError(f"`{program.entry.name}` takes {len(parameters)} arguments, not {len(arguments)}")
+    values: list[Any] = []
+    regions: list[tuple[Symbol, Region]] = []
+    for parameter, argument in zip(parameters, arguments, strict=True):
+        match parameter.type:
+            case Pointer():
+                region = region_of(parameter.name, argument, parameter.type)
+                regions.append((parameter, region))
+                values.append(Address(region))
+            case TensorMap():
+                tensor = tensor_of(parameter.name, argument, parameter.type)
+                regions.append((parameter, tensor.region))
+                values.append(tensor)
+            case Scalar():
+                values.append(_scalar(parameter.name, argument, parameter.type))
+            case other:
+                raise TypeError(f"`{parameter.name}`: a kernel takes no {other}")
+    if clocks is not None:
+        _shadow_regions(clocks, regions)
+    return values
+
+
+def _scalar(name: str, argument: Any, type_: Scalar) -> Any:
+    if isinstance(argument, np.ndarray) and argument.ndim:
+        raise TypeError(f"`{name}` takes a number, not an array")
+    value = argument.item() if isinstance(argument, np.generic | np.ndarray) else argument
+    narrowed = wrap(type_)(value if type_.kind == "float" else int(value))
+    if type_.integral and narrowed != value:
+        raise ValueError(f"`{name}`: {value} is no {type_}")
+    return narrowed
+
+
+def _shadow_regions(clocks: Clocks, regions: list[tuple[Symbol, Region]]) -> None:
+    """Give regions whose bytes overlap one shadow; regions that nothing writes have none."""
+    clusters: list[list[tuple[Symbol, Region]]] = []
+    end = -1
+    for symbol, region in sorted(regions, key=lambda pair: pair[1].address):
+        if isinstance(symbol.type, Pointer) and isinstance(symbol.type.element, Mailbox):
+            continue
+        if region.address >= end or not clusters:
+            clusters.append([])
+        clusters[-1].append((symbol, region))
+        end = max(end, region.address + region.data.nbytes)
+    for cluster in clusters:
+        if all(isinstance(symbol.type, Pointer) and symbol.type.const for symbol, _ in cluster):
+            continue
+        first = cluster[0][1].address
+        last = max(region.address + region.data.nbytes for _, region in cluster)
+        granule = math.gcd(*(g for _, r in cluster for g in (r.address - first, r.data.itemsize)))
+        shadow = Shadow(clocks, max(1, (last - first) // granule), granule, initialised=True)
+        for _, region in cluster:
+            region.shadow, region.first = shadow, (region.address - first) // granule
+            region.width = region.data.nbytes // max(1, len(region.data)) // granule or 1
+
+
+def granule_of(program: Program) -> int:
+    """Return the bytes of the smallest scalar in shared memory."""
+    declared = [statement for function in program.functions for statement in _shared(function.body)]
+    return min([16, *(scalar_bytes(s.symbol.type) for s in declared if isinstance(s.symbol.type, Pointer))])
+
+
+def _shared(body: Body) -> Iterator[SharedDeclare]:
+    for statement in body:
+        if isinstance(statement, SharedDeclare):
+            yield statement
+        for inner in children(statement):
+            yield from _shared(inner)

@@ -1,0 +1,46 @@
+"""What a program needs of the machine: which threads must stay together, and whether anything is asynchronous."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from prism.interpret.scope import parts
+from prism.lang.perspective import WARP, Level
+from prism.lang.plan import Program
+from prism.lang.tree import Apply, Declare, Expr, Fragment, Specialise, Stmt
+
+
+def nodes(program: Program) -> Iterator[Stmt | Expr]:
+    """Return all statements and expressions of a program's functions."""
+    left: list[Stmt | Expr] = [statement for function in program.functions for statement in function.body]
+    while left:
+        node = left.pop()
+        yield node
+        left.extend(parts(node))
+
+
+def smallest(program: Program, threads: int) -> int:
+    """Return how many threads run together where threads run apart: what the broadest intrinsic asks for, and a warp at least."""
+    size = WARP
+    for node in nodes(program):
+        if isinstance(node, Apply):
+            unit = node.intrinsic.requires
+            size = max(size, unit.size if unit.level == Level.THREAD else threads)
+        elif isinstance(node, Declare) and isinstance(node.symbol.type, Fragment):
+            size = max(size, node.symbol.type.threads)
+    return min(size, threads)
+
+
+def uses_proxies(program: Program) -> bool:
+    """Whether anything accesses memory through the asynchronous proxy."""
+    return any(isinstance(n, Apply) and n.intrinsic.asynchronous in ("load", "bulk", "wgmma") for n in nodes(program))
+
+
+def has_roles(program: Program) -> bool:
+    """Whether the program is one that roles.py made: its roles run apart."""
+    return any(isinstance(node, Specialise) for node in nodes(program))
+
+
+def has_rings(program: Program) -> bool:
+    """Whether threads wait for one another at mbarriers."""
+    return any(plan.cycles for plan in program.plans.values())

@@ -1,0 +1,41 @@
+"""Shared objects as they are declared: where they may stand (R25)."""
+
+from __future__ import annotations
+
+from prism.lang import syntax as s
+from prism.lang import tree
+from prism.lang.check import annotation
+from prism.lang.check.env import Env, fail, why_here
+from prism.lang.check.rings import check_ring
+from prism.lang.errors import ownership, tiles
+from prism.lang.perspective import BLOCK, Level, Perspective
+from prism.lang.types import Pointer
+
+
+def check_shared(
+    env: Env, st: s.Declare, meaning: annotation.Annotation, place: Perspective
+) -> tuple[tuple[tree.Stmt, ...], Env]:
+    """R25 SHARED-ALLOC: in a block's code, or a cluster's: then the first extent is the number of its blocks."""
+    assert isinstance(meaning.type, Pointer)
+    if meaning.type.ring:
+        check_ring(env, st.name, st.span)
+    if env.code.level != Level.BLOCK:
+        error = ownership.SharedInArm if innermost(env) == "arm" else ownership.SharedPlace
+        fail(error(span=st.span, name=st.name, code_perspective=env.code, labels=why_here(env)))
+    if st.place is not None and place != env.code:
+        fail(ownership.SharedNotBlock(span=st.place.span, name=st.name, place=place, code_perspective=env.code))
+    if st.value is not None:
+        fail(ownership.SharedValue(span=st.value.span, name=st.name))
+    shape = meaning.type.shape
+    if env.code != BLOCK and shape is not None and shape[0] != env.code.size:
+        facts = {"name": st.name, "blocks": env.code.size, "first": shape[0]}
+        fail(tiles.ClusterExtent(span=st.annotation.span, **facts, labels=why_here(env)))  # type: ignore[arg-type]
+    symbol = tree.Symbol(st.name, meaning.type, env.code, st.name_span)
+    env.context.lives[symbol] = env.scope
+    align = max(meaning.align, meaning.type.element.bytes)
+    return (tree.SharedDeclare(symbol=symbol, align=align, span=st.span),), env.bind(symbol)
+
+
+def innermost(env: Env) -> str:
+    """Return what narrowed the code last: `group`, `arm` or nothing."""
+    return next((step.kind for step in reversed(env.path) if step.kind in ("group", "arm")), "")

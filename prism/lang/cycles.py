@@ -1,0 +1,244 @@
+"""Cycles: which rings are visited in step, and whether each round visits all their stations, in one order.
+
+The rings of a cycle have the same number of copies and their stations in one statement list, with no jump between: so one
+count of rounds does for all. Stations of several rings in the same place, one `with` inside the other, are one visit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from prism.lang import flow, races
+from prism.lang.diagnostics import CompileError, Error, Label
+from prism.lang.errors.rings import Jump, Kept, Skipped, Unfilled
+from prism.lang.plan import Cycle
+from prism.lang.stations import Crowd, Spot, Station, Trail, crowd, is_ring
+from prism.lang.touches import Touch
+from prism.lang.tree import (
+    Async,
+    Body,
+    Break,
+    Claim,
+    Continue,
+    For,
+    Function,
+    Group,
+    If,
+    Partition,
+    Pointer,
+    Return,
+    Split,
+    Stmt,
+    Symbol,
+    While,
+    children,
+)
+
+
+@dataclass(eq=False, slots=True)
+class Round:
+    """One ring's stations: in `home[first]` to `home[last]`, inside `loop` (None: in no loop), the way there in `trail`."""
+
+    ring: Symbol
+    stations: tuple[Station, ...]
+    home: Body
+    first: int
+    last: int
+    trail: Trail
+
+    @property
+    def copies(self) -> int:
+        """How many copies the ring has."""
+        assert isinstance(self.ring.type, Pointer)
+        return self.ring.type.ring
+
+    @property
+    def loops(self) -> list[Stmt]:
+        """The loops around, innermost first."""
+        around = [body[index] for body, index in reversed(self.trail[:-1])]
+        return [statement for statement in around if isinstance(statement, For | While)]
+
+
+@dataclass(eq=False, slots=True)
+class Visit:
+    """Stations of one cycle in one place: its threads make their uses of all the copies between one wait and one arrival."""
+
+    stations: tuple[Station, ...]
+    spot: Spot
+    crowd: Crowd
+    cycle: Cycle
+    rounds: tuple[Round, ...] = ()
+
+    def touches(self, ring: Symbol | None = None) -> list[Touch]:
+        """Return its accesses, to one ring or to all."""
+        return [touch for station in self.stations for touch in station.touches if ring in (None, station.ring)]
+
+    def of(self, ring: Symbol) -> Station:
+        """Return its station of a ring."""
+        return next(station for station in self.stations if station.ring is ring)
+
+    @property
+    def rings(self) -> tuple[Symbol, ...]:
+        """The rings whose copies it uses."""
+        return tuple(station.ring for station in self.stations)
+
+    def first_use(self, rings: Sequence[Symbol]) -> Stmt:
+        """Return the first statement of its list that uses a copy of one of these rings."""
+        assert self.stations
+        spots = [s.spot for s in self.stations if s.ring in rings and s.spot is not None]
+        return self.spot.body[min(spot.first for spot in spots)]
+
+    @property
+    def last_use(self) -> Stmt:
+        """The last statement of its list that uses a copy."""
+        return self.spot.body[max(s.spot.last for s in self.stations if s.spot is not None)]
+
+
+@dataclass(eq=False, slots=True)
+class Lap:
+    """A cycle with its rings' rounds and its visits, in program order."""
+
+    cycle: Cycle
+    rounds: tuple[Round, ...]
+    visits: list[Visit] = field(default_factory=list)
+
+    @property
+    def home(self) -> Body:
+        """The list that holds all stations."""
+        return self.rounds[0].home
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The first and the last statement of the list that holds stations."""
+        return min(r.first for r in self.rounds), max(r.last for r in self.rounds)
+
+
+# -- rounds -----------------------------------------------------------------------------------------------------------------
+
+
+def laps(function: Function, stations: Sequence[Station]) -> list[Lap]:
+    """Return the cycles of a function. Raises CompileError where a round would not be whole."""
+    by_ring: dict[Symbol, list[Station]] = {}
+    for station in stations:
+        by_ring.setdefault(station.ring, []).append(station)
+    errors: list[Error] = [*_kept(function)]
+    rounds: list[Round] = []
+    for ring, own in by_ring.items():
+        found = _round(ring, own)
+        if isinstance(found, Round):
+            errors.extend(_faults(found))
+            rounds.append(found)
+        else:
+            errors.append(found)
+    if errors:
+        raise CompileError(*errors)
+    return [_lap(function, group) for group in _in_step(rounds)]
+
+
+def _round(ring: Symbol, stations: Sequence[Station]) -> Round | Error:
+    """Return where a ring's stations stand together, or the error that one of them is skipped in some rounds."""
+    trails = [station.trail for station in stations]
+    depth = 0
+    while all(len(trail) > depth + 1 and trail[depth + 1][0] is trails[0][depth + 1][0] for trail in trails):
+        depth += 1
+    for station, trail in zip(stations, trails, strict=True):
+        for body, index in trail[depth:-1]:
+            if (where := _where(body[index])) is not None:
+                labels = tuple(
+                    Label(other.opening.span, "opened here too") for other in stations if other is not station
+                )
+                span = station.opening.span
+                return Skipped(span=span, labels=labels[:1], name=ring.name, where=where[0], inner=where[1])
+    indices = [trail[depth][1] for trail in trails]
+    return Round(ring, tuple(stations), trails[0][depth][0], min(indices), max(indices), trails[0][: depth + 1])
+
+
+def _where(statement: Stmt) -> tuple[str, str] | None:
+    """Return what makes statements inside another be executed less or more often, or by fewer threads; None for nothing."""
+    match statement:
+        case If():
+            return "under a condition", "condition"
+        case For() | While():
+            return "in a loop of its own", "loop"
+        case Split():
+            return "in one arm of a split", "split"
+        case Claim() | Partition() | Group() | Async():
+            return None
+        case _:
+            return "where it may be skipped", "statement"
+
+
+def _faults(found: Round) -> Iterator[Error]:
+    """Yield what is wrong with a ring's round: a jump out of its middle, a copy that is read before it is filled."""
+    for jump in jumps(found.home, found.first, found.last):
+        word = type(jump).__name__.lower()
+        labels = (Label(found.stations[0].opening.span, "the round's first visit"),)
+        yield Jump(span=jump.span, labels=labels, name=found.ring.name, jump=word)
+    used = [station for station in found.stations if station.used]
+    if used and not used[0].writes:
+        touch = used[0].touches[0]
+        yield Unfilled(span=touch.access.span, name=found.ring.name, view=used[0].opening.view.name)
+
+
+def jumps(body: Body, first: int, last: int) -> list[Stmt]:
+    """Return the jumps out of the middle of a statement list's range: not those of loops inside it."""
+    found: list[Stmt] = []
+
+    def visit(part: Sequence[Stmt], inside: bool) -> None:
+        for statement in part:
+            if isinstance(statement, Return) or (isinstance(statement, Break | Continue) and not inside):
+                found.append(statement)
+            for inner in children(statement):
+                visit(inner, inside or isinstance(statement, For | While))
+
+    visit(body[first : last + 1], inside=False)
+    return found
+
+
+def _kept(function: Function) -> Iterator[Error]:
+    """Yield the assignments of a ring's copy to a pointer."""
+    for statement in races.statements(function.body):
+        change = flow.pointer_change(statement)
+        for source in change[1] if change is not None else ():
+            if is_ring(source.root()) and change is not None:
+                yield Kept(span=statement.span, name=source.root().name, pointer=change[0].name)
+
+
+# -- cycles -----------------------------------------------------------------------------------------------------------------
+
+
+def _in_step(rounds: Sequence[Round]) -> list[list[Round]]:
+    """Return rings grouped into cycles."""
+    groups: list[list[Round]] = []
+    for one in rounds:
+        for group in groups:
+            together = [*group, one]
+            same = group[0].home is one.home and group[0].copies == one.copies
+            if same and not jumps(one.home, min(r.first for r in together), max(r.last for r in together)):
+                group.append(one)
+                break
+        else:
+            groups.append([one])
+    return groups
+
+
+def _lap(function: Function, rounds: Sequence[Round]) -> Lap:
+    """Return a cycle with its visits."""
+    name = "_".join(one.ring.name for one in rounds)
+    cycle = Cycle(name, rounds[0].copies, tuple(one.ring for one in rounds))
+    places: dict[int, list[Station]] = {}
+    for station in sorted((s for one in rounds for s in one.stations if s.spot is not None), key=_textual):
+        assert station.spot is not None
+        places.setdefault(id(station.spot.body), []).append(station)
+    visits = []
+    for own in places.values():
+        spot = own[0].spot
+        assert spot is not None
+        visits.append(Visit(tuple(own), spot, crowd(function, spot.path), cycle, tuple(rounds)))
+    return Lap(cycle, tuple(rounds), visits)
+
+
+def _textual(station: Station) -> tuple[int, ...]:
+    """The order of stations in the text."""
+    return tuple(index for _, index in station.trail)

@@ -1,0 +1,113 @@
+"""Errors of rings: visits that not all threads make, or not in one order; copies that nobody has filled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from prism.lang.diagnostics import Error
+
+
+@dataclass(frozen=True, kw_only=True)
+class Skipped(Error):
+    """A station of a ring that is not visited once in each round of the others."""
+
+    code = "ring"
+    title = "`{name}` is opened {where}, and elsewhere in its cycle not: some rounds would skip this visit"
+    label = "not one visit a round"
+    note_templates = (
+        "each round visits a copy at every scope that opens `{name}`, in the order of the program; who is skipped is waited for",
+    )
+    help_template = "open `{name}` in the statement list of its other scopes, and put the {inner} inside the `with`"
+    name: str
+    where: str
+    inner: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Jump(Error):
+    """A jump between the stations of a ring."""
+
+    code = "ring"
+    title = "this `{jump}` stands between two visits of `{name}`: a round would be left half done"
+    label = "the visits after it are skipped"
+    note_templates = ("who has filled a copy waits for its readers, round after round",)
+    help_template = "move the `{jump}` before the round's first visit, or after its last"
+    name: str
+    jump: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unfilled(Error):
+    """A ring whose first station reads."""
+
+    code = "ring"
+    title = "the first visit of `{name}` in a round reads a copy that nobody has filled"
+    label = "nothing is written to `{view}` here"
+    note_templates = ("what a round before left in a copy depends on the number of copies: the program may not see it",)
+    help_template = "open `{name}` to fill it before this scope, in the same statement list"
+    name: str
+    view: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kept(Error):
+    """A pointer to a ring's copy that is kept in a variable."""
+
+    code = "ring"
+    title = "`{pointer}` would keep a copy of the ring `{name}` beyond its visit"
+    label = "a pointer to the present copy"
+    note_templates = ("after the `with`, other threads may fill the copy anew",)
+    help_template = "use the name that the `with` gives, or open a view of it"
+    name: str
+    pointer: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Late(Error):
+    """`in_flight` where a later visit of the same round needs the copy."""
+
+    code = "ring"
+    title = (
+        "`{name}` is needed in the same round by a visit that comes after, and this one is in flight for {delay} more"
+    )
+    label = "released {delay} round{plural} later"
+    note_templates = (
+        "the visit that comes after waits for this one's end: it would wait for a round that waits for it",
+    )
+    help_template = "leave out `in_flight`, or let it be the round's last visit of `{name}`"
+    name: str
+    delay: int
+
+    @property
+    def plural(self) -> str:
+        """The ending of `round`."""
+        return "" if self.delay == 1 else "s"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Idle(Error):
+    """`in_flight` where nothing is in flight."""
+
+    code = "ring"
+    title = "`in_flight={delay}`, and nothing that uses `{name}` here is asynchronous"
+    label = "plain accesses have ended when the scope does"
+    help_template = "leave out `in_flight`: it is for wgmmas, and for bulk and tensor stores"
+    name: str
+    delay: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Multicast(Error):
+    """A multicast that not all blocks of the cluster make."""
+
+    code = "ring"
+    title = "a multicast into `{name}` is made by every block of the cluster, for every block of it; {fault}"
+    label = "its bytes are counted in {blocks} blocks"
+    note_templates = (
+        "each block announces the bytes that come from all others, and waits for the readers of all of them",
+    )
+    help_template = "{change}"
+    name: str
+    blocks: int
+    fault: str
+    change: str

@@ -1,0 +1,98 @@
+"""Errors of roles: how they are named, and who enters them; `one(level)`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from prism.lang.diagnostics import Error
+from prism.lang.perspective import Perspective
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoRoles(Error):
+    """`with claim(a, producer) as x, claim(b, consumers) as y:`."""
+
+    code = "syntax"
+    title = "one `with` claims for two roles, `{first}` and `{second}`"
+    label = "a second role"
+    note_templates = ("the statements inside are run by one role, which owns all that the `with` claims",)
+    help_template = "write one `with` for each role"
+    first: str
+    second: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoleTarget(Error):
+    """`x[0], b = roles(...)`."""
+
+    code = "syntax"
+    title = "`{text}` cannot name a role"
+    label = "not a plain name"
+    help_template = "write one name for each role: `consumers, producer = roles(warpgroup, 2, 1)`"
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneUnit(Error):
+    """R3: `one(warp)` where not even one whole unit is guaranteed."""
+
+    code = "split-sum"
+    rule = "R3"
+    title = "`one({level})` needs {needed} threads, and the bound here has {have}"
+    label = "no whole {level}"
+    help_template = "raise the bound to {needed}, or write `one(thread)`"
+    level: str
+    needed: int
+    have: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class RolesCount(Error):
+    """R3: as many names as numbers, or not."""
+
+    code = "split-sum"
+    rule = "R3"
+    title = "{names} for {sizes}"
+    label = "one name for each role"
+    help_template = "write one name for each number, as in `consumers, producer = roles(warpgroup, 2, 1)`"
+    names: str
+    sizes: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoleCode(Error):
+    """R3: a role entered by other code than was divided."""
+
+    code = "split-sum"
+    rule = "R3"
+    title = "`{name}` is a part of {place}, and this code speaks for {code_perspective}"
+    label = "entered by {code_perspective}"
+    help_template = (
+        "enter it in code at {place}, outside the groups and arms that narrow it, or divide what is here: `roles(...)`"
+    )
+    name: str
+    place: Perspective
+    code_perspective: Perspective
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoleValue(Error):
+    """A role used as a value."""
+
+    code = "type"
+    title = "`{name}` is a role: it says who runs what, and is no value"
+    label = "used otherwise"
+    help_template = "write `with {name}:`, or `with claim(x, {name}) as y:`"
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotARole(Error):
+    """`with x:` of something else."""
+
+    code = "type"
+    title = "`{name}` names no role"
+    label = "{found}"
+    help_template = "roles are named by `consumers, producer = roles(warpgroup, 2, 1)`, in scope here"
+    name: str
+    found: str

@@ -1,0 +1,89 @@
+"""Plans given by hand: operations beside the statement of the first line that has a text."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from prism.lang import check as checking
+from prism.lang.perspective import BLOCK
+from prism.lang.place import place, subexpressions
+from prism.lang.plan import Access, Cycle, Mbarrier, Op, Plan, Program
+from prism.lang.tree import Apply, Body, Evaluate, SharedDeclare, Stmt, Symbol, children, expressions
+
+Make = Callable[[Stmt], Op]
+
+
+class Hand:
+    """A kernel checked, and a plan for it under construction."""
+
+    def __init__(self, kernel: Any, **template: object) -> None:
+        self.functions = checking.check(kernel, template)
+        self.entry = self.functions[-1]
+        self.lines, self.start = inspect.getsourcelines(kernel.python)
+        self.plan = Plan(self.entry, ())
+
+    def at(self, text: str, kind: type | None = None, nth: int = 0) -> Stmt:
+        """Return the outermost statement (of a kind) that starts on the nth line with a text."""
+        numbers = [n for n, line in enumerate(self.lines) if text in line]
+        line = self.start + numbers[nth]
+        return next(
+            s for s in statements(self.entry.body) if s.span.line == line and (kind is None or isinstance(s, kind))
+        )
+
+    def object(self, name: str) -> Symbol:
+        """Return a shared object."""
+        found = (s for s in statements(self.entry.body) if isinstance(s, SharedDeclare))
+        return next(s.symbol for s in found if s.symbol.name == name)
+
+    def cycle(self, *names: str) -> Cycle:
+        """Make a cycle of rings."""
+        rings = tuple(self.object(name) for name in names)
+        cycle = Cycle(names[0], rings[0].type.ring, rings)  # type: ignore[union-attr]
+        self.plan = replace(self.plan, cycles=(*self.plan.cycles, cycle))
+        return cycle
+
+    def mbarrier(self, name: str, cycle: Cycle, count: int) -> Mbarrier:
+        """Make an mbarrier."""
+        barrier = Mbarrier(name, cycle, count)
+        self.plan = replace(self.plan, mbarriers=(*self.plan.mbarriers, barrier))
+        return barrier
+
+    def add(self, *operations: Op) -> None:
+        """Add operations."""
+        self.plan = replace(self.plan, operations=(*self.plan.operations, *operations))
+
+    def completes(self, statement: Stmt, barrier: Mbarrier) -> Apply:
+        """Let a load complete on an mbarrier."""
+        assert isinstance(statement, Evaluate) and isinstance(statement.value, Apply)
+        self.plan = replace(self.plan, completes={**self.plan.completes, statement.value: barrier})
+        return statement.value
+
+    def program(self) -> Program:
+        """Return the program."""
+        layouts: dict[Any, Any] = {}
+        for function in self.functions:
+            layouts[function] = place(function, layouts)
+        plans = {function: Plan(function, ()) for function in self.functions}
+        return Program(self.entry, self.functions, {**plans, self.entry: self.plan}, layouts)
+
+
+def statements(body: Body) -> Iterator[Stmt]:
+    """Return all statements, outer before inner."""
+    for statement in body:
+        yield statement
+        for inner in children(statement):
+            yield from statements(inner)
+
+
+def applied(program: Program, name: str) -> list[Apply]:
+    """Return the applications of an intrinsic."""
+    found = (e for f in program.functions for s in statements(f.body) for x in expressions(s) for e in subexpressions(x))
+    return [e for e in found if isinstance(e, Apply) and e.intrinsic.name == name]
+
+
+def access(symbol: Symbol, kind: str, statement: Stmt) -> Access:
+    """Return an access for an operation to tell of."""
+    return Access(symbol, kind, statement.span, symbol.name, BLOCK)
