@@ -82,6 +82,7 @@ def _typed(value: Any, dtype: np.dtype[Any]) -> Any:
 def _collective(scope: Scope, node: Apply, binding: Binding) -> Eval:
     intrinsic, finish = node.intrinsic, _finish(node)
     operands = [(scope.evaluate(a), dtype_of(a.type)) for a in node.arguments]
+    vectors = [(a.type.length,) if isinstance(a.type, Vector) else () for a in node.arguments]
     meaning = intrinsic.meaning
     assert meaning is not None
 
@@ -89,10 +90,10 @@ def _collective(scope: Scope, node: Apply, binding: Binding) -> Eval:
         threads = frame.block.machine.threads
         size = intrinsic.requires.size if intrinsic.requires.level == Level.THREAD else threads
         whole = threads // size * size  # an arm of a warp may stand in a block of 48 threads
-        values = [
-            np.broadcast_to(np.asarray(operand(frame), dtype), (threads,))[:whole].reshape(-1, size)
-            for operand, dtype in operands
-        ]
+        values = []
+        for (operand, dtype), components in zip(operands, vectors, strict=True):
+            value = np.broadcast_to(np.asarray(operand(frame), dtype), (threads, *components))
+            values.append(value[:whole].reshape(-1, size, *components))
         if frame.mask is True:
             found = np.asarray(meaning(binding, *values))
             found = np.broadcast_to(found, (threads // size, size, *found.shape[2:]))

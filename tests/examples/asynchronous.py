@@ -117,11 +117,11 @@ def ring(kernel: Any, blocks: int, tiles: int, threads: int = TILE, **template: 
 @template(T=dtype, R=constexpr(int), C=constexpr(int), SWIZZLE=constexpr(int), COPIES=constexpr(int))
 @attr("__launch_bounds__(64)")
 @requires(grid[1], block[1], thread[64])
-def transposed_tiles(
+def doubled(
     x: const(CUtensorMap(T, R, C, swizzle=SWIZZLE)) @ grid[1], y: CUtensorMap(T, R, C, swizzle=SWIZZLE) @ grid[1],
-    plain: ptr(T) @ grid[1], tiles: int32 @ grid[1], columns: int32 @ grid[1],
+    plain: ptr(T) @ grid[1], tiles: int32 @ grid[1],
 ):
-    """Tile k of a column of tiles: copied in, doubled in place, copied out below; a plain copy says where elements are."""
+    """A block's column of tiles: each is copied in, doubled in place, copied out; and stored plainly, row after row."""
     with partition(plain, block[1], offset=id() * tiles * R * C) as mine, group(block[1]):
         b: int32 @ block[1] = id()
         a: shared(T[R, C], ring=COPIES, swizzle=SWIZZLE) @ block[1]
@@ -139,3 +139,148 @@ def transposed_tiles(
             with claim(a, thread[1]) as tile:
                 with one(thread):
                     tma_store(y[k * R, b * C], tile)
+
+
+def tiles_doubled(scalar: Any, rows: int, columns: int, swizzle: int, copies: int, tiles: int = 5) -> Launch:
+    """Three blocks' columns of tiles; the array is not a whole number of tiles in either direction."""
+    template = {"T": scalar, "R": rows, "C": columns, "SWIZZLE": swizzle, "COPIES": copies}
+    piece = 16 // scalar.bytes
+    height, width = tiles * rows - 3, 3 * columns - piece
+    x = small(scalar, np.random.default_rng(rows), (height, width))
+    whole = np.zeros((tiles * rows, 3 * columns), x.dtype)
+    whole[:height, :width] = added(scalar, x, x)
+    plain = whole.reshape(tiles * rows, 3, columns).swapaxes(0, 1)
+    arguments = (x, np.zeros_like(x), np.zeros(plain.size, x.dtype), np.int32(tiles))
+    return Launch(doubled, (3, 64), arguments, {1: whole[:height, :width], 2: plain.ravel()}, template)
+
+
+def small(scalar: Any, rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
+    """Small integers as a type stores them: their sums of products are exact in float32."""
+    values = rng.integers(0 if scalar == UINT8 else -4, 5, shape)
+    return bf16_bits(values.astype(np.float32)) if scalar == BFLOAT16 else values.astype(scalar.numpy)
+
+
+def numbers(scalar: Any, stored: Any) -> Any:
+    return bf16_values(stored) if scalar == BFLOAT16 else stored
+
+
+def added(scalar: Any, x: Any, y: Any) -> Any:
+    total = numbers(scalar, x) + numbers(scalar, y)
+    return bf16_bits(total) if scalar == BFLOAT16 else total.astype(x.dtype)
+
+
+# -- wgmma ------------------------------------------------------------------------------------------------------------
+
+
+@prism("global")
+@template(
+    T=dtype, S=dtype, N=constexpr(int), K=constexpr(int), SWIZZLE=constexpr(int), RA=constexpr(int), CA=constexpr(int),
+    RB=constexpr(int), CB=constexpr(int), TA=constexpr(bool), TB=constexpr(bool), AHEAD=constexpr(int),
+)
+@attr("__launch_bounds__(128, 1)")
+@requires(grid[1], block[1], warpgroup[1])
+def products(
+    x: const(CUtensorMap(T, RA, CA, swizzle=SWIZZLE)) @ grid[1], y: const(CUtensorMap(T, RB, CB, swizzle=SWIZZLE)) @ grid[1],
+    z: ptr(S) @ grid[1], steps: int32 @ grid[1],
+):
+    """One tile of 64 x N: the sum of the products of a row of tiles; `AHEAD` are under way when the next begins."""
+    with partition(z, block[1], offset=id() * 64 * N) as out, group(block[1]):
+        a: shared(T[RA, CA], ring=AHEAD + 1, swizzle=SWIZZLE) @ block[1]
+        b: shared(T[RB, CB], ring=AHEAD + 1, swizzle=SWIZZLE) @ block[1]
+        sums: fragment(S, 64, N) @ warpgroup[1]
+        for k in range(0, steps):
+            with claim(a, thread[1]) as tile_a, claim(b, thread[1]) as tile_b:
+                with one(thread):
+                    tma_load(tile_a, x[k * RA, 0])
+                    tma_load(tile_b, y[k * RB, 0])
+            with partition(a, warpgroup[1], in_flight=AHEAD) as tile_a, partition(b, warpgroup[1], in_flight=AHEAD) as tile_b:
+                with group(warpgroup[1]):
+                    wgmma(sums, tile_a, tile_b, transpose_a=TA, transpose_b=TB, accumulate=k > 0)
+        t: int32 @ thread[1] = id()
+        with partition(out, thread[1], offset=(t / 32 * 16 + t % 32 / 4) * N + t % 4 * 2) as mine, group(thread[1]):
+            for i in range(0, count(sums)):
+                mine[(row(sums, i) - row(sums, 0)) * N + column(sums, i) - column(sums, 0)] = sums[i]
+
+
+def product(
+    scalar: Any, columns: int, depth: int, swizzle: int = 128, ta: bool = False, tb: bool = False, ahead: int = 0, steps: int = 3
+) -> Launch:
+    """Integers so small that every sum is exact: the result must be NumPy's bit for bit."""
+    rng, sum_ = np.random.default_rng(columns), INT32 if scalar in (INT8, UINT8) else FLOAT32
+    a, b = small(scalar, rng, (steps, 64, depth)), small(scalar, rng, (steps, columns, depth))
+    total = np.einsum("kij,knj->in", numbers(scalar, a).astype(np.int64), numbers(scalar, b).astype(np.int64))
+    x = np.ascontiguousarray(a.swapaxes(1, 2) if ta else a)
+    y = np.ascontiguousarray(b.swapaxes(1, 2) if tb else b)
+    template = {
+        "T": scalar, "S": sum_, "N": columns, "K": depth, "SWIZZLE": swizzle, "TA": ta, "TB": tb, "AHEAD": ahead,
+        "RA": x.shape[1], "CA": x.shape[2], "RB": y.shape[1], "CB": y.shape[2],
+    }  # fmt: skip
+    x, y = x.reshape(-1, x.shape[2]), y.reshape(-1, y.shape[2])
+    z = np.zeros(64 * columns, sum_.numpy)
+    return Launch(products, (1, 128), (x, y, z, np.int32(steps)), {2: total.ravel().astype(z.dtype)}, template)
+
+
+def hgemm_of(m: int, n: int, k: int, bn: int = 256, bk: int = 64, stages: int = 4, exact: bool = False) -> Launch:
+    """The paper's kernel. Sums of few small integers are exact, and small enough for bfloat16 too."""
+    rng = np.random.default_rng(m + n + k)
+    if exact:
+        a, b = (rng.choice([-1.0, 0.0, 1.0], (rows, k), p=[1 / 32, 15 / 16, 1 / 32]) for rows in (m, n))
+    else:
+        a, b = (rng.normal(size=(rows, k)) for rows in (m, n))
+    a, b = (bf16_bits(x.astype(np.float32)) for x in (a, b))
+    wide = [bf16_values(x).astype(np.float64) for x in (a, b)]
+    wanted = wide[0] @ wide[1].T
+    # One rounding to bfloat16 (2^-9 relative), and float32 sums of k products in an unknown order: KERNELS.md, section 6.
+    slack = 0.0 if exact else np.max(2.0**-8 * abs(wanted) + 2 * k**0.5 * 2.0**-24 * (abs(wide[0]) @ abs(wide[1]).T))
+    arguments = (a, b, np.zeros(m * n, np.uint16), np.int32(m), np.int32(n), np.int32(k))
+    template = {"BN": bn, "BK": bk, "STAGES": stages}
+    return Launch(hgemm, (m // 128 * (n // bn), 384), arguments, {2: wanted.ravel()}, template, float(slack))
+
+
+# -- clusters and registers -------------------------------------------------------------------------------------------
+
+
+@prism("global")
+@requires(grid[1], block[2], thread[128])
+def swapped(x: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1]):
+    """Two blocks of a cluster give each other what they read."""
+    with partition(y, block[1], offset=id() * TILE) as out, group(block[2]):
+        s: shared(float32[2, TILE]) @ block[2]
+        r: int32 @ block[1] = id()
+        with partition(s, block[1], lambda i: (r, i)) as mine, group(block[1]):
+            t: int32 @ thread[1] = id()
+            with partition(mine, thread[1], offset=t) as place, group(thread[1]):
+                place[0] = x[r * TILE + t]
+        with group(block[1]):
+            t: int32 @ thread[1] = id()
+            with partition(out, thread[1], offset=t) as place, group(thread[1]):
+                place[0] = s[1 - r, t]
+
+
+@prism("global")
+@attr("__launch_bounds__(256, 1)")
+@requires(grid[1], block[1], warpgroup[2])
+def reshared(x: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1]):
+    """One warpgroup gives registers away, which the other one takes."""
+    with partition(y, block[1], offset=id() * TILE) as out, group(block[1]):
+        b: int32 @ block[1] = id()
+        workers, idle = roles(warpgroup, 1, 1)
+        with idle:
+            set_registers(24)
+        with workers:
+            set_registers(240)
+        with claim(out, workers) as part:
+            t: int32 @ thread[1] = id()
+            with partition(part, thread[1], offset=t) as mine, group(thread[1]):
+                mine[0] = 2.0 * x[b * TILE + t]
+
+
+def exchanged() -> Launch:
+    x = np.random.default_rng(0).normal(size=2 * 3 * TILE).astype(np.float32)
+    wanted = x.reshape(3, 2, TILE)[:, ::-1].ravel()
+    return Launch(swapped, (6, TILE), (x, np.zeros_like(x)), {1: wanted})
+
+
+def registers_moved() -> Launch:
+    x = np.random.default_rng(0).normal(size=9 * TILE).astype(np.float32)
+    return Launch(reshared, (9, 256), (x, np.zeros_like(x)), {1: x + x})

@@ -26,7 +26,8 @@ def operand_of(p, binding, k):
         case "vector":
             return f"{vector_cuda(type_, binding.lengths[p.name])} p{k}", "", f"p{k}"
         case _:
-            return f"{type_.cuda} p{k}", "", f"p{k}"
+            cuda = vector_cuda(type_, binding.lengths[p.name]) if p.name in binding.lengths else type_.cuda
+            return f"{cuda} p{k}", "", f"p{k}"
 
 
 def result_of(intrinsic, binding):
@@ -36,6 +37,8 @@ def result_of(intrinsic, binding):
             return None
         case "vector":
             return vector_cuda(binding.scalar, binding.statics["width"])
+        case "T" if any(p.vectors and p.name in binding.lengths for p in intrinsic.parameters):
+            return vector_cuda(binding.scalar, binding.lengths["value"])
         case Scalar() as scalar:
             return scalar.cuda
         case Vector(element, length):
@@ -93,6 +96,8 @@ def bindings(intrinsic):
                     intrinsic.problem and intrinsic.problem(found)
                 ):
                     yield found
+                if any(p.vectors for p in intrinsic.parameters):
+                    yield from (Binding(scalar, {}, {"value": n}) for n in (1, 2, 4, 8, 16) if n * scalar.bytes <= 16)
 
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_89", "sm_90", "sm_90a")
@@ -177,6 +182,15 @@ def test_shuffles(name, scalar):
     for warp in range(3):
         for lane in range(32):
             assert result[warp, lane] == value[warp, source_lane(name, lane, int(by[warp, lane]))]
+
+
+@pytest.mark.parametrize("name", ["shuffle_up", "shuffle_down", "shuffle_xor", "shuffle", "broadcast"])
+def test_vectors_are_shuffled_whole(name):
+    value = np.random.default_rng(1).integers(0, 100, (3, 32, 4)).astype(np.float32)
+    by = np.random.default_rng(2).integers(0, 32, (3, 32) if name == "shuffle" else (3, 1)).astype(np.int32)
+    result = TABLE[name].meaning(Binding(FLOAT32, {}, {"value": 4}), value, by)
+    for part in range(4):
+        assert (result[..., part] == TABLE[name].meaning(Binding(FLOAT32), value[..., part], by)).all()
 
 
 def test_votes():

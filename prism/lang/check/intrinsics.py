@@ -66,7 +66,7 @@ def check_intrinsic(env: Env, e: s.Call, intrinsic: Intrinsic, target: Perspecti
     arguments = tuple(finish(env, intrinsic, p, given[p.name], typed[p.name], scalar) for p in operands)
     found = tree.Apply(
         intrinsic=intrinsic, arguments=arguments, statics=statics, code=env.code,
-        type=result_type(intrinsic, scalar, statics, e.span), perspective=result_perspective(intrinsic, arguments), span=e.span,
+        type=result_type(intrinsic, scalar, statics, arguments, e.span), perspective=result_perspective(intrinsic, arguments), span=e.span,
     )  # fmt: skip
     problem = intrinsic.problem(binding_of(found)) if intrinsic.problem is not None else ""
     if problem:
@@ -297,7 +297,7 @@ def finish(
     if p.kind != "value":
         return value
     wanted = p.type if isinstance(p.type, Scalar) else scalar
-    if isinstance(value.type, Vector) or wanted is None:
+    if (isinstance(value.type, Vector) and not p.vectors) or wanted is None:
         fail(
             errors.CallType(
                 span=e.span,
@@ -321,10 +321,16 @@ def finish(
                 labels=labels,
             )
         )
-    return coerce(value, wanted, e.span)
+    return value if isinstance(value.type, Vector) else coerce(value, wanted, e.span)
 
 
-def result_type(intrinsic: Intrinsic, scalar: Scalar | None, statics: Mapping[str, object], span: Span) -> Type:
+def result_type(
+    intrinsic: Intrinsic,
+    scalar: Scalar | None,
+    statics: Mapping[str, object],
+    arguments: tuple[tree.Expr, ...],
+    span: Span,
+) -> Type:
     """Return the application's type."""
     if intrinsic.result is None:
         return VOID
@@ -340,7 +346,7 @@ def result_type(intrinsic: Intrinsic, scalar: Scalar | None, statics: Mapping[st
         if scalar.bytes * width > 16:
             fail(type_errors.VectorSize(span=span, element=str(scalar), length=width))
         return Vector(scalar, width)
-    return scalar
+    return next((a.type for a in arguments if isinstance(a.type, Vector)), scalar)
 
 
 def result_perspective(intrinsic: Intrinsic, arguments: tuple[tree.Expr, ...]) -> Perspective:

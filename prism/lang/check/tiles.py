@@ -209,21 +209,14 @@ def same_elements(intrinsic: Intrinsic, operands: list[Parameter], typed: dict[s
     memory = [p for p in operands if p.type == "T" and p.kind in ("element", "tile", "tensor")]
     for p in memory[1:]:
         first, other = typed[memory[0].name], typed[p.name]
-        a, b = scalar_of(first), scalar_of(other)
-        if a is not None and b is not None and a != b:
-            labels = tuple(
-                Label(x.symbol.span, f"`{x.symbol.name}` is declared here")
-                for x in (first, other)
-                if isinstance(x, tree.Var | tree.Element)
-            )
-            facts = {
-                "parameter": p.name,
-                "name": intrinsic.name,
-                "found": str(b),
-                "other": memory[0].name,
-                "wanted": str(a),
-            }
-            fail(errors.OperandElement(span=other.span, labels=labels, **facts))  # type: ignore[arg-type]
+        wanted, found = scalar_of(first), scalar_of(other)
+        if wanted is not None and found is not None and wanted != found:
+            fail(
+                errors.OperandElement(
+                    span=other.span, parameter=p.name, name=intrinsic.name, found=str(found),
+                    other=memory[0].name, wanted=str(wanted), labels=origins((first, other)),
+                )
+            )  # fmt: skip
 
 
 def origins(arguments: tuple[tree.Expr, ...]) -> tuple[Label, ...]:
@@ -232,8 +225,6 @@ def origins(arguments: tuple[tree.Expr, ...]) -> tuple[Label, ...]:
     for e in arguments:
         if isinstance(e, tree.Var | tree.Element):
             root = e.symbol.root()
-            if isinstance(root.type, Fragment | TensorMap) or (
-                isinstance(root.type, Pointer) and root.type.shape is not None
-            ):
+            if isinstance(root.type, Fragment | TensorMap | Pointer):
                 found.append(Label(root.span, f"`{root.name}` is {root.type}"))
     return tuple(dict.fromkeys(found))

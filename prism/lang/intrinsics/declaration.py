@@ -33,7 +33,7 @@ class Parameter:
     `dtype` says that it is a scalar type. `unit`: threads of one such unit must agree on it; of an element, the unit that
     accesses it together. `effect` of element and array parameters: `read`, `write` or `update`; `atomic` accesses do not
     conflict with one another. `exact`: an element parameter's access is that element and no other. `length` of arrays: the
-    lengths allowed (none: any). `choices` of statics.
+    lengths allowed (none: any). `choices` of statics. `vectors`: the value may be a vector of T, and the result is then another.
     """
 
     name: str
@@ -48,6 +48,7 @@ class Parameter:
     choices: tuple[object, ...] = ()
     exact: bool = True
     length: tuple[int, ...] = ()
+    vectors: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
-from prism.lang.intrinsics.memory import from_bits, scalar_of, to_bits
+from prism.lang.intrinsics.memory import VECTOR, from_bits, scalar_of, to_bits
 from prism.lang.perspective import THREAD, WARP1, Perspective
 from prism.lang.types import BOOL, INT32, UINT32, Scalar
 
@@ -20,6 +20,8 @@ LANES = np.arange(32)
 def _shuffle_cuda(instruction: str) -> Callable[[Binding, str, str], str]:
     def cuda(binding: Binding, value: str, by: str) -> str:
         scalar = scalar_of(binding)
+        if "value" in binding.lengths:
+            return f"px{instruction.removesuffix('_sync')[1:]}_words({value}, {by})"
         if scalar.bits >= 32:
             return f"{instruction}({ALL}, {value}, {by})"
         if scalar.short:
@@ -29,14 +31,29 @@ def _shuffle_cuda(instruction: str) -> Callable[[Binding, str, str], str]:
     return cuda
 
 
+def _shuffle_preamble(instruction: str) -> Callable[[Binding], str]:
+    """Return the helper that shuffles a vector, word by word."""
+    text = f"""\
+template <typename V> static __device__ __forceinline__ V px{instruction.removesuffix("_sync")[1:]}_words(V v, int by) {{
+    unsigned int word[(sizeof(V) + 3) / 4] = {{}};
+    memcpy(word, &v, sizeof(V));
+#pragma unroll
+    for (int i = 0; i < (int)(sizeof(V) + 3) / 4; ++i) word[i] = {instruction}({ALL}, word[i], by);
+    memcpy(&v, word, sizeof(V));
+    return v;
+}}
+"""
+    return lambda binding: f"{VECTOR}\n{text}" if "value" in binding.lengths else ""
+
+
 def _shuffle_meaning(source: Callable[[Values], Values]) -> Callable[[Binding, Values, Values], Values]:
     """Return the meaning of the shuffle that takes the value of lane `source(by)`: its own, where that is no lane."""
 
     def meaning(binding: Binding, value: Values, by: Values) -> Values:
         value = np.asarray(value)
-        lanes = source(np.broadcast_to(by, value.shape).astype(np.int64) & 31)
+        lanes = source(np.broadcast_to(by, value.shape[:2]).astype(np.int64) & 31)
         lanes = np.where((lanes >= 0) & (lanes < 32), lanes, LANES)
-        return np.take_along_axis(value, lanes, axis=-1)
+        return np.take_along_axis(value, lanes.reshape(*lanes.shape, *(1,) * (value.ndim - 2)), axis=1)
 
     return meaning
 
@@ -47,9 +64,10 @@ def _shuffle(
     return Intrinsic(
         name=name,
         doc=doc,
-        parameters=(Parameter("value"), Parameter(by, "value", INT32, unit=unit)),
+        parameters=(Parameter("value", vectors=True), Parameter(by, "value", INT32, unit=unit)),
         result="T",
         cuda=_shuffle_cuda(instruction),
+        preamble=_shuffle_preamble(instruction),
         meaning=_shuffle_meaning(source),
         requires=WARP1,
         result_unit=WARP1 if name == "broadcast" else THREAD,
