@@ -1,4 +1,4 @@
-"""Matrix multiplication in bfloat16 on Hopper, as one block's warpgroups share it (the paper's section "Hopper", its last kernel).
+"""Matrix multiplication in bfloat16 on Hopper, whose work the warpgroups of a block share (the paper's `hgemm`).
 
 `C = A @ B.T`, row-major: `A` is `M x K`, `B` is `N x K`, `C` is `M x N`. A block computes a tile of `C` in steps along `K`.
 

@@ -21,6 +21,9 @@ from prism.bundl.faults_typing import TYPING_FAULTS
 from prism.bundl.text import parse, show
 
 FIGURES = "tests/bundl/figures.json"
+GOAL = 1_000_000  # programs, in the run called `random`
+Run = dict[str, Any]  # what tests/bundl/fuzz.py counted
+Runs = dict[str, Run]
 HEAD = "| rule | what is wrong | program | printed; corrected | correction |\n|---|---|---|---|---|"
 
 
@@ -88,17 +91,78 @@ def figures() -> str:
     path = Path(__file__).parents[2] / FIGURES
     if not path.exists():
         return f"*No figures yet: `{FIGURES}` is written by the fuzz run.*"
-    found = json.loads(path.read_text())
-    runs = {name: run for name, run in found.items() if isinstance(run, dict)}
+    return told(json.loads(path.read_text()))
+
+
+def told(runs: Runs) -> str:
+    """Return the figures of these runs, as a table and in words."""
     rows = ["| run | programs | states | seconds | races | failures |", "|---|---|---|---|---|---|"]
-    mutants: Counter[str] = Counter()
     for name, run in runs.items():
         counted = [f"{total(run.get(key, 0)):,.0f}" for key in ("programs", "states", "seconds", "races")]
         rows.append("| " + " | ".join([cell(name), *counted, str(len(run["failures"]))]) + " |")
-        mutants.update(run.get("mutants", {}))
-    fates = ", ".join(f"{number:,} {fate}" for fate, number in mutants.most_common())
-    story = f"Ill-typed neighbours of these programs, and what became of them: {fates}."
-    return "\n".join([*rows, "", story, "", found.get("note", "")])
+    words = [told_of(name, run) for name, told_of in STORIES.items() if (run := runs.get(name)) is not None]
+    return "\n".join([*rows, *[line for text in words for line in ("", text)]])
+
+
+def random_story(name: str, run: Run) -> str:
+    """Say which programs were generated, and how far from the goal they are."""
+    short = "" if run["programs"] >= GOAL else f" That is short of the goal, {GOAL:,}."
+    ways = ", ".join(f"{n:,} on {way}" for way, n in sorted(run["ways"].items(), key=lambda item: -item[1]))
+    fates = ", ".join(f"{n:,} {fate}" for fate, n in Counter(run["mutants"]).most_common())
+    return (
+        f"`{name}`: {run['programs']:,} programs, of seeds {seeds(run['seeds'])}; {ways}; "
+        f"{len(run['typing rules'])} typing rules and {len(run['steps'])} rules of the semantics took part.{short} "
+        f"How the runs ended, where a program may have several: {_ends(run)}. Ill-typed neighbours of these programs, and "
+        f"what became of them: {fates}."
+    )
+
+
+def seeds(parts: list[dict[str, int]]) -> str:
+    """Say which seeds were taken: each process has `from` and every `by`-th after it."""
+    ranges = [(part["from"], part["below or at"] - part["by"]) for part in parts]
+    if all(part["by"] == len(parts) for part in parts):
+        ranges = [(min(first for first, _ in ranges), max(last for _, last in ranges))]
+    return " and ".join(f"{first:,} to {last:,}" for first, last in ranges)
+
+
+def every_story(name: str, run: Run) -> str:
+    """Say up to which size all programs were run, at which places."""
+    sizes: dict[int, dict[str, int]] = {}
+    for room, programs in run["complete"].items():
+        place, size = room.split(" size ")
+        sizes.setdefault(int(size), {})[place] = programs
+    places = sorted({place for found in sizes.values() for place in found})
+    done = {size: sum(found.values()) for size, found in sizes.items() if len(found) == len(places)}
+    whole = sum(done.values())
+    ended = sum(run["ends"].values())
+    on = f", and {run['programs'] - ended:,} have loops that go on" if run["ends"].keys() == {"done"} else ""
+    more = "" if whole == run["programs"] else f", and {run['programs'] - whole:,} of the next size"
+    return (
+        f"`{name}`: all programs of up to {max(done)} rules, {whole:,} of them{more}, in code of {', '.join(places)} (blocks x "
+        f"threads), each on every schedule: {_ends(run)}{on}."
+    )
+
+
+def kernels_story(name: str, run: Run) -> str:
+    """Say how often Prism's checker and the calculus were compared, and on what they agreed."""
+    said = run["ends"]
+    agreed = said.get("both accept", 0) + said.get("both refuse", 0)
+    return (
+        f"`{name}`: of {run['programs']:,} kernels of Prism's core, {said.get('both accept', 0):,} are accepted by both checkers "
+        f"and {said.get('both refuse', 0):,} by neither; {run['programs'] - agreed:,} by one alone, as is meant. "
+        f"{run['ways'].get('ran', 0):,} were run too, and left in memory what the calculus says."
+    )
+
+
+def _ends(run: Run) -> str:
+    return ", ".join(f"{n:,} {end}" for end, n in Counter(run["ends"]).most_common())
+
+
+STORIES: dict[str, Callable[[str, Run], str]] = {
+    "every": every_story,
+    "random": random_story,
+    "kernels": kernels_story,
+}
 
 
 def total(counted: Any) -> float:

@@ -2,31 +2,46 @@
 
 `run` compiles each function once into closures (`compiler`, `statements`, `assign`, `expressions`, `pointers`, `apply`,
 `calls`), that run all threads of a block together over NumPy arrays (`values`, `lanes`, `frame`, `memory`). Where something
-can wait the closures are generators (`waiting`) under a scheduler (`machine`). Checked, `clocks` tells what is ordered.
+can wait the closures are generators (`waiting`, `barriers`) under a scheduler (`machine`, `schedules`). Asynchronous copies and
+wgmmas are `flights`, which end when the schedule or somebody who waits says so (`operations`, `mbarriers`). Checked, `clocks`
+tells what is ordered, and `shadow` what was accessed.
 """
 
 from prism.interpret.errors import (
+    ArrivalError,
     AssertError,
     BarrierError,
     BoundsError,
+    BytesError,
     DeadlockError,
     DivergenceError,
+    FlightError,
     MachineError,
     MisalignedError,
+    PhaseError,
+    ProxyError,
     RaceError,
     UninitialisedError,
 )
 from prism.interpret.machine import run
+from prism.interpret.schedules import SCHEDULES, schedules
 
 __all__ = [
+    "SCHEDULES",
+    "ArrivalError",
     "AssertError",
     "BarrierError",
     "BoundsError",
+    "BytesError",
     "DeadlockError",
     "DivergenceError",
+    "FlightError",
     "MachineError",
     "MisalignedError",
+    "PhaseError",
+    "ProxyError",
     "RaceError",
     "UninitialisedError",
     "run",
+    "schedules",
 ]

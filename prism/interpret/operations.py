@@ -161,7 +161,7 @@ def _wait(op: plan.Wait) -> Steps:
             _land(phases)
         if not phases.passes(phase, fault):
             text = f"waits for `{phases.name}` in round {v}, before this statement"
-            wait = Wait(op.at.span, text, frame.first(), needs=lambda: phases.missing(phase))
+            wait = Wait(op.at.span, text, frame.first(), needs=lambda: f"{phases.missing(phase)}, after line {op.first.span.line}")
             yield from waiting_for(block, wait, lambda: _passed(phases, phase, fault))
         block.machine.progress += 1
         clocks = block.machine.clocks

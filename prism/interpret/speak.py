@@ -19,7 +19,7 @@ def speakers(frame: Frame, code: Perspective) -> Any:
     if code.level == Level.THREAD:
         return lanes if code.size == 1 else lanes[frame.lanes.index[lanes] == 0]
     blocks = 1 if code.level == Level.BLOCK and code.size == 1 else 0
-    return lanes[:1] if blocks or frame.bid == 0 else lanes[:0]
+    return lanes[lanes == 0] if blocks or frame.bid == 0 else lanes[:0]
 
 
 def unit_of(frame: Frame, code: Perspective, lane: int) -> str:

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import re
 
-from prism.lang.perspective import WARPGROUP
+from prism.lang.intrinsics.wgmma import launched_registers as registers_of
 from prism.lang.tree import Function
 
 MOST_THREADS = 1024
-REGISTERS = 64 << 10
-"""Of a multiprocessor."""
-MOST_REGISTERS = 248
-"""Of a thread: the largest multiple of 8 that an instruction can name."""
 
 _BOUNDS = re.compile(r"__launch_bounds__\(\s*(\d+)\s*(?:,\s*(\d+))?")
 
@@ -28,6 +24,5 @@ def launched_registers(entry: Function) -> int | None:
     """Return how many registers a thread has at the launch, where the launch bounds leave only one number."""
     for text in entry.attributes:
         if (found := _BOUNDS.search(text)) and found[2] is not None:
-            threads = -(-int(found[1]) // WARPGROUP) * WARPGROUP
-            return min(MOST_REGISTERS, REGISTERS // (threads * max(1, int(found[2]))) // 8 * 8)
+            return registers_of(int(found[1]) * max(1, int(found[2])))
     return None

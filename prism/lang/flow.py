@@ -247,6 +247,8 @@ def _common(known: Facts, first: Pending, earlier: Touch, second: Touch) -> Rela
             loops = _loops(known, first, left)
             if _apart(known, left, right, source, loops):
                 return Relation(None, "the parts of different trips are proved disjoint")
+            if left.view is right.view and left.meaning.races == "allow" and _is_global(earlier.root):
+                return Relation(None, f'`{left.view.name}` says races="allow"')
             if not _same_part(left, right, source, stale=bool(loops)):
                 if source.level == Level.GRID and left.view is right.view and first.loop:
                     return Relation(
@@ -255,6 +257,10 @@ def _common(known: Facts, first: Pending, earlier: Touch, second: Touch) -> Rela
                 break
         source = left.view.perspective
     return Relation(source)
+
+
+def _is_global(root: Symbol) -> bool:
+    return isinstance(root.type, Pointer) and root.type.space == "global"
 
 
 def _loops(known: Facts, first: Pending, step: Step) -> list[Stmt]:
@@ -342,7 +348,8 @@ def index_span(known: Facts, use: Use) -> Span | None:
     expression = use.expression
     if not use.exact or not isinstance(expression, Element) or len(expression.indices) != 1:
         return None
-    return races.reach(known, expression.indices[0])
+    span = races.reach(known, expression.indices[0])
+    return None if span is None else (span[0], span[1] + use.width - 1)
 
 
 def pointer_change(statement: Stmt) -> tuple[Symbol, tuple[Symbol, ...]] | None:

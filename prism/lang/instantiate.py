@@ -211,7 +211,7 @@ def fold(scope: Scope, e: s.Expr) -> s.Expr:  # noqa: C901
 def fold_callee(scope: Scope, e: s.Expr) -> s.Expr:
     """Fold what is called. A variable is not: in `row(acc, i)` the construct is meant, whatever else is called `row`."""
     if isinstance(e, s.Name) and e.name in scope.locals and e.name not in {**scope.constants, **scope.template}:
-        outer = scope.kernel.python.__globals__.get(e.name)
+        outer = scope.kernel.python.__globals__.get(e.name, getattr(surface, e.name, None))
         if isinstance(outer, surface.Construct):
             return s.Resolved(value=outer, text=e.name, span=e.span)
     return fold(scope, e)

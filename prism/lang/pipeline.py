@@ -18,7 +18,7 @@ from prism.lang.plan import Layout, Program
 from prism.lang.sync import plan
 from prism.lang.tree import Apply, Expr, Function, Pointer, SharedDeclare, expressions
 
-CLUSTERS = "sm_90"
+CLUSTERS = RINGS = "sm_90"
 
 
 def build(kernel: surface.Kernel, template: Mapping[str, object] | None = None) -> Program:
@@ -73,6 +73,9 @@ def check_architecture(program: Program, arch: str) -> None:
             span=program.entry.span, name=f"a cluster of {size} blocks", needs=CLUSTERS, arch=arch
         )
         raise CompileError(error)
+    if program.plans[program.entry].mbarriers and not supports(arch, RINGS):
+        span, name = program.plans[program.entry].cycles[0].rings[0].span, "a ring"
+        raise CompileError(launch.Architecture(span=span, name=name, needs=RINGS, arch=arch))
     found: dict[Expr, launch.Architecture] = {}
     for function in program.functions:
         for statement in statements(function.body):

@@ -17,9 +17,9 @@ v - d < r, else arrive for round v - d and r = v - d + 1. `Arrive(delay=d, drain
 arrive for each of the rounds r .. v - 1 (at most d; none where the loop made no trip), and r = v. Afterwards rounds go on
 counting, in an outer loop's next trip.
 
-What a kernel does by itself, without an operation. At its start: one thread makes the mbarriers, and the block meets (where a
-mbarrier has `blocks`, the cluster does). At its end: the cluster meets, where the kernel has an object at block[n], n > 1, or
-an mbarrier with `blocks`: no block may leave while another reaches into its shared memory.
+What a kernel does by itself, without an operation. At its start one thread makes the mbarriers, and the block meets; at its
+start and at its end the cluster meets, where the kernel has an object at block[n], n > 1, or an mbarrier with `blocks`: no block
+may be missing yet, or gone already, when another reaches into its shared memory.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ they have waited for the writer. The last lap's stations are before this lap's. 
 thread's visits are in the order of the program, the sequential run is one of the schedules, and some thread can always go on.
 
 Named rules, each with what makes it legal:
-- *covered*: threads that have waited for a visit's end in an earlier station of the round need not wait again.
+- *covered*: threads that have waited for a visit's end in an earlier station of the round need not wait again; and who waits
+  for a later visit by the same threads, or by more, need not wait for their earlier one.
 - *own*: a thread's accesses to its own part, both times, are in program order; unless the copy comes in asynchronously.
 - *late*: an asynchronous reader arrives d rounds later, where only the next lap waits for it, and d is less than the copies.
 """
@@ -99,18 +100,18 @@ def _lap(context: Context, lap: Lap, made: Mapping[Stmt, str]) -> Rings:
     everything = list(edges(lap))
     for visit in lap.visits:
         check_late(visit, [edge for edge in everything if edge.earlier is visit])
-    needed, elided = reduced(context.objects, lap, everything)
-    barriers = mbarriers(context.function, lap, needed, everything)
+    needed, elided, fences = reduced(context.objects, lap, everything)
+    barriers = mbarriers(context.function, lap, needed, fences)
     operations: list[Op] = []
     completes: dict[Apply, Mbarrier] = {}
     for visit in lap.visits:
         barrier = barriers.get(visit)
-        operations += waits(visit, needed, barriers)
+        operations += waits(visit, lap, needed, barriers)
         for statement, apply in loads(visit):
             assert barrier is not None
             completes[apply] = barrier
             operations.append(Expect(at=statement, barrier=barrier, copy=apply, bytes=bytes_of_load(apply)))
-        operations += endings(visit, lap, barrier, everything, made)
+        operations += endings(visit, lap, barrier, everything, fences, made)
     operations.append(Advance(at=lap.home[lap.range[1]], side="after", cycle=lap.cycle))
     return Rings((lap.cycle,), tuple(barriers.values()), tuple(operations), completes, tuple(elided))
 
@@ -146,28 +147,42 @@ def clash(first: Sequence[Touch], second: Sequence[Touch]) -> tuple[Touch, Touch
     return next((a, b) for a in first for b in second if flow.conflicting(a.kind, b.kind))
 
 
-def reduced(objects: Objects, lap: Lap, everything: Sequence[Edge]) -> tuple[list[Edge], list[Elided]]:
-    """Return the edges for which somebody has to wait, and those for which nobody has, with the reason."""
+def reduced(objects: Objects, lap: Lap, everything: Sequence[Edge]) -> tuple[list[Edge], list[Elided], list[Edge]]:
+    """Return the edges for which somebody has to wait; those for which nobody has, with the reason; whose fences are needed."""
     needed: list[Edge] = []
     elided: list[Elided] = []
+    fences: list[Edge] = []
     for edge in sorted(everything, key=lambda e: lap.visits.index(e.later)):
-        why = ""
+        why, last = "", [other for other in needed if _outlasts(other, edge)]
         if _own(objects, lap, edge):
             why = "the same thread makes both"
         elif any(_covers(other, edge) for other in needed):
             why = "its threads have waited for it in an earlier visit of the round"
+        elif last:
+            why = "a later visit of its threads is waited for"
         if why:
             elided.append(Elided(edge.first.access, edge.second.access, why))
         else:
             needed.append(edge)
-    return needed, elided
+        if not any(fenced(other.earlier, [other]) for other in last):
+            fences.append(edge)
+    return needed, elided, fences
 
 
 def _covers(other: Edge, edge: Edge) -> bool:
-    """Rule *covered*."""
+    """Rule *covered*, of who waits."""
     same = other.earlier is edge.earlier and other.lap == edge.lap and other.later is not edge.later
     path = other.later.spot.path
     return same and edge.later.spot.path[: len(path)] == path
+
+
+def _outlasts(other: Edge, edge: Edge) -> bool:
+    """Rule *covered*, of who is waited for; `other` is the nearer one."""
+    one, two = edge.earlier, other.earlier
+    if other.later is not edge.later or other.lap != edge.lap or one is two or late(one) > late(two):
+        return False
+    copied = any(touch.how in ("load", "cp_async") for touch in one.touches())
+    return not copied and one.spot.path[: len(two.spot.path)] == two.spot.path
 
 
 def _own(objects: Objects, lap: Lap, edge: Edge) -> bool:
@@ -191,7 +206,7 @@ def _own(objects: Objects, lap: Lap, edge: Edge) -> bool:
 
 
 def mbarriers(
-    function: Function, lap: Lap, needed: Sequence[Edge], everything: Sequence[Edge]
+    function: Function, lap: Lap, needed: Sequence[Edge], fences: Sequence[Edge]
 ) -> dict[Visit, Mbarrier]:
     """Return the mbarriers of the visits for whose end somebody waits, or that are loaded."""
     found: dict[Visit, Mbarrier] = {}
@@ -208,7 +223,7 @@ def mbarriers(
         blocks = 0
         for later in waiting:
             blocks |= multicast_of(later)
-        number = sum(arrivals(visit, fenced(visit, everything) is not None).values()) * max(1, blocks.bit_count())
+        number = sum(arrivals(visit, fenced(visit, fences) is not None).values()) * max(1, blocks.bit_count())
         count, per = (number.numerator, number.denominator) if visit.crowd.share else (int(number), 0)
         found[visit] = Mbarrier(name, lap.cycle, count, per, blocks)
     return found
@@ -225,9 +240,9 @@ def arrivals(visit: Visit, fence: bool) -> dict[str, Fraction]:
     return found
 
 
-def fenced(visit: Visit, everything: Sequence[Edge]) -> tuple[Touch, Touch] | None:
+def fenced(visit: Visit, fences: Sequence[Edge]) -> tuple[Touch, Touch] | None:
     """Return a plain access of a visit and one by an engine that has to see it, or None where no proxy fence is needed."""
-    for edge in everything:
+    for edge in fences:
         if edge.earlier is visit:
             for one in visit.touches(edge.ring):
                 for two in edge.later.touches(edge.ring):
@@ -239,21 +254,22 @@ def fenced(visit: Visit, everything: Sequence[Edge]) -> tuple[Touch, Touch] | No
 # -- operations -------------------------------------------------------------------------------------------------------------
 
 
-def waits(visit: Visit, needed: Sequence[Edge], barriers: Mapping[Visit, Mbarrier]) -> Iterator[Op]:
+def waits(visit: Visit, lap: Lap, needed: Sequence[Edge], barriers: Mapping[Visit, Mbarrier]) -> Iterator[Op]:
     """Yield what a visit waits for: each thing once, before the first use of a copy that needs it."""
     seen: dict[tuple[Visit, int], list[Edge]] = {}
     for edge in needed:
         if edge.later is visit:
             seen.setdefault((edge.earlier, edge.lap), []).append(edge)
-    for (earlier, lap), own in seen.items():
+    for (earlier, behind), own in sorted(seen.items(), key=lambda item: (-item[0][1], lap.visits.index(item[0][0]))):
         at = visit.first_use([edge.ring for edge in own])
         first, second = own[0].first.access, own[0].second.access
-        yield Wait(at=at, barrier=barriers[earlier], lap=lap, first=first, second=second)
+        yield Wait(at=at, barrier=barriers[earlier], lap=behind, first=first, second=second)
 
 
 def endings(
-    visit: Visit, lap: Lap, barrier: Mbarrier | None, everything: Sequence[Edge], made: Mapping[Stmt, str]
-) -> Iterator[Op]:
+    visit: Visit, lap: Lap, barrier: Mbarrier | None, everything: Sequence[Edge], fences: Sequence[Edge],
+    made: Mapping[Stmt, str],
+) -> Iterator[Op]:  # fmt: skip
     """Yield what ends a visit: the wait for what its threads have under way, the fence for engines after it, the arrival."""
     at, delay, loops = visit.last_use, late(visit), lap.rounds[0].loops
     delay = delay if loops else 0
@@ -270,7 +286,7 @@ def endings(
                 at=at, side="after", kind=kind, pending=0, first=one, second=two, read=read, path=visit.spot.path
             )
             behind += [replace(drain, at=loops[0])] if delay else []
-    fence = fenced(visit, everything)
+    fence = fenced(visit, fences)
     if fence is not None:
         copied = [touch for touch in visit.touches() if touch.how == "cp_async"]
         if copied:

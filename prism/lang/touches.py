@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from prism.lang.bind import operands_of
 from prism.lang.perspective import THREAD, Perspective
 from prism.lang.plan import Access, Path
 from prism.lang.races import Form, Span
@@ -17,6 +18,7 @@ from prism.lang.tree import (
     Assign,
     Binary,
     Call,
+    Const,
     Declare,
     Element,
     Expr,
@@ -38,6 +40,8 @@ ENGINES = frozenset({"load", "bulk", "wgmma"})
 """Who accesses shared memory by another way than plain loads and stores: a fence is needed between the two."""
 GROUPED = frozenset({"cp_async", "bulk", "wgmma"})
 """What is waited for by groups that the thread commits."""
+COPIED = 16
+"""Bytes of a `cp_async` that does not say."""
 MOST = 7
 """Groups that may be pending at most: more are taken for so many."""
 
@@ -166,7 +170,7 @@ class Summary:
 class Use:
     """A use of memory or of a fragment in an expression: `kind` read, write or atomic; or a call.
 
-    `how` and `by` are as in `Touch`. A fragment that is declared has no expression: it is a use by its declaration.
+    `exact`: it touches `width` elements from where it points, and no others. `how` and `by` are as in `Touch`.
     """
 
     expression: Element | Var | Item | Call
@@ -175,6 +179,7 @@ class Use:
     conditional: bool = False
     how: str = ""
     by: Apply | None = None
+    width: int = 1
 
 
 def uses(statement: Stmt) -> Iterator[Use]:
@@ -258,14 +263,29 @@ def _apply(apply: Apply, conditional: bool) -> Iterator[Use]:
                 yield from _uses(index, conditional)
             quiet = parameter.atomic or parameter.mailbox
             kind = "atomic" if quiet else "read" if parameter.effect == "read" else "write"
-            exact = parameter.exact and parameter.kind == "element"
-            memory.append(Use(argument, kind, exact, conditional, how, by))
+            width = _width(apply, argument) if parameter.kind == "element" else None
+            exact = (parameter.exact or width is not None) and parameter.kind == "element"
+            memory.append(Use(argument, kind, exact, conditional, how, by, width or 1))
         elif parameter.kind in ("tile", "fragment") and isinstance(argument, Var):
             kind = "read" if parameter.effect == "read" else "write"
             memory.append(Use(argument, kind, False, conditional, how, by))
         else:
             yield from _uses(argument, conditional)
     yield from memory
+
+
+def _width(apply: Apply, element: Element) -> int | None:
+    """Return how many elements of a plain pointer an asynchronous copy touches, where that is constant."""
+    root = element.symbol.root().type
+    if not isinstance(root, Pointer) or not apply.intrinsic.asynchronous:
+        return None
+    if apply.intrinsic.asynchronous == "cp_async":
+        count = apply.statics.get("bytes") or COPIED
+        return max(1, int(count) // root.element.bytes) if isinstance(count, int) else None
+    for parameter, argument in operands_of(apply):
+        if parameter.name == "n" and isinstance(argument, Const):
+            return max(1, int(argument.value))
+    return None
 
 
 def spelled(expression: Expr) -> str:

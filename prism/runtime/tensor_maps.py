@@ -86,7 +86,7 @@ def _encoded(
             len(shape),
             pointer,
             [wide(n) for n in reversed(shape)],
-            [wide(n) for n in reversed(strides[:-1])],
+            [wide(n) for n in reversed(strides[:-1])] or [wide(PIECE)],  # of one axis it has none, but looks
             [word(n) for n in reversed(one_copy)],
             [word(1)] * len(shape),
             cuda.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,

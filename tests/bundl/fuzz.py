@@ -1,7 +1,9 @@
 """The long runs: generated programs, mutants of them, and every program up to a size; with figures.
 
     python -m tests.bundl.fuzz random --programs 1000000 --seconds 3600     two processes, into figures.json
-    python -m tests.bundl.fuzz every --size 5 --seconds 3600
+    python -m tests.bundl.fuzz every --size 6 --seconds 7200
+    python -m tests.bundl.fuzz kernels --programs 50000                     Prism's checker against the calculus
+    python -m tests.bundl.fuzz merge OTHER.json                             put another file's figures into figures.json
 
 A program is known by its seed alone: `made(seed)`. Figures are written as they grow, so a run may be ended at any time.
 """
@@ -11,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -129,6 +132,29 @@ def every_shard(shard: int, of: int, size: int, seconds: float, save: Callable[[
     return _stamp(figures, used, begun, save, [0, 0, of])
 
 
+def kernels_shard(
+    shard: int, of: int, first: int, programs_: int, seconds: float, save: Callable[[Figures], None]
+) -> Figures:
+    """Compare Prism's checker with the calculus on the kernels of this shard's seeds, and what one of ten leaves in memory."""
+    from tests.bundl.test_prism import compare, verdict  # needs NumPy and all of Prism
+
+    figures, begun, seed = empty(), time.monotonic(), first + shard
+    while seed < first + programs_ and time.monotonic() - begun < seconds:
+        with tempfile.TemporaryDirectory() as folder:
+            said, found = verdict(seed, (seed % 4) * 0.25, Path(folder))
+            if seed % 10 == shard:
+                found += compare(seed, Path(folder))
+                figures["ways"]["ran"] += 1
+        figures["programs"] += 1
+        figures["ends"][said] += 1
+        if found:
+            figures["failures"].append({"seed": seed, "found": found})
+        if figures["programs"] % 100 == 0:
+            _stamp(figures, set(), begun, save, [first + shard, seed, of])
+        seed += of
+    return _stamp(figures, set(), begun, save, [first + shard, seed, of])
+
+
 def _rooms(size: int) -> Iterator[tuple[Root, int]]:
     return ((root, n) for n in range(1, size + 1) for root in ROOTS)
 
@@ -184,18 +210,37 @@ def write(out: Path, kind: str, total: Figures) -> None:
     out.write_text(json.dumps({**known, kind: total}, indent=1, sort_keys=True) + "\n")
 
 
+def merge(other: Path, out: Path) -> Figures:
+    """Put the figures of another file into this one: they replace those of the same kind, parts of it (`kind, ..`) too."""
+    new = json.loads(other.read_text())
+    for kind, total in new.items():
+        known = json.loads(out.read_text()) if out.exists() else {}
+        kept = {name: value for name, value in known.items() if name.split(",")[0] != kind}
+        out.write_text(json.dumps(kept) + "\n")
+        write(out, kind, total)
+    return dict(new)
+
+
 def main() -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("kind", choices=["random", "every"])
+    parser.add_argument("kind", choices=["random", "every", "kernels", "merge"])
+    parser.add_argument("file", nargs="?", type=Path)
     parser.add_argument("--programs", type=int, default=1_000_000)
     parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--size", type=int, default=5)
+    parser.add_argument("--size", type=int, default=6)
     parser.add_argument("--seconds", type=float, default=3600)
     parser.add_argument("--of", type=int, default=2)
     parser.add_argument("--out", type=Path, default=FIGURES)
     a = parser.parse_args()
-    if a.kind == "random":
+    if a.kind == "merge":
+        print("merged", *merge(a.file, a.out))
+        return
+    if a.kind == "kernels":
+        total = run(
+            "kernels", a.of, a.out, lambda k, save: kernels_shard(k, a.of, a.first, a.programs, a.seconds, save)
+        )
+    elif a.kind == "random":
         total = run("random", a.of, a.out, lambda k, save: random_shard(k, a.of, a.first, a.programs, a.seconds, save))
     else:
         total = run("every", a.of, a.out, lambda k, save: every_shard(k, a.of, a.size, a.seconds, save))

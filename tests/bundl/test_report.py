@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from prism.bundl.faults import FAULTS, FINE
-from prism.bundl.report import SECTIONS, cell, one_line, render
+from prism.bundl.report import SECTIONS, cell, one_line, render, told
 from prism.bundl.text import parse
+from tests.bundl.fuzz import merge, write
 
 PAGE = Path(__file__).parents[2] / "docs" / "bundl.md"
 
@@ -24,6 +26,31 @@ def test_every_row_is_on_the_page() -> None:
         assert cell(one_line(fault.text)) in text
     for row in FINE.values():
         assert row.argument in text
+
+
+RUN = {
+    "programs": 1_000_000, "states": 5, "seconds": [2.0, 3.0], "races": 1, "failures": [], "typing rules": ["T-Var"],
+    "ends": {"done": 7}, "steps": {"S-Decl": 1}, "mutants": {"stuck": 2}, "ways": {"one schedule": 3},
+    "seeds": [{"from": 0, "below or at": 1_000_000, "by": 2}, {"from": 1, "below or at": 1_000_001, "by": 2}],
+}  # fmt: skip
+
+
+def test_figures_speak_for_themselves() -> None:
+    whole = told({"random": RUN})
+    assert "1,000,000 programs, of seeds 0 to 999,999" in whole and "short" not in whole
+    part = told({"random": {**RUN, "programs": 9}, "random, again": RUN})
+    assert "short of the goal, 1,000,000" in part and "| random, again | 1,000,000 | 5 | 5 | 1 | 0 |" in part
+    every = {**RUN, "programs": 25, "complete": {"grid 1x2 size 1": 1, "block 1x2 size 1": 2, "grid 1x2 size 2": 20}}
+    assert "all programs of up to 1 rules, 3 of them, and 22 of the next size" in told({"every": every})
+
+
+def test_merged_figures_take_the_place_of_parts(tmp_path: Path) -> None:
+    known, new = tmp_path / "known.json", tmp_path / "new.json"
+    for kind in ("random", "random, again", "every"):
+        write(known, kind, {"programs": 1})
+    write(new, "random", {"programs": 2})
+    merge(new, known)
+    assert json.loads(known.read_text()) == {"every": {"programs": 1}, "random": {"programs": 2}}
 
 
 def test_programs_read_back() -> None:

@@ -3,21 +3,22 @@
 The reference machine's tests and the GPU's share them.
 """
 
+# ruff: noqa: F821, I001 - kernels declare shared memory and registers without a value
+
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
 
 from examples.paper.hgemm import hgemm
 from prism.lang import (
-    CUtensorMap, async_, attr, bf16, block, bulk_load, claim, const, constexpr, count, cp_async, dtype, float32, fragment, grid,
-    group, id, int32, one, partition, prism, ptr, requires, roles, row, column, set_registers, shared, template, thread,
+    CUtensorMap, async_, attr, block, bulk_load, claim, column, const, constexpr, count, cp_async, dtype, float32, fragment, grid,
+    group, id, int32, one, partition, prism, ptr, requires, roles, row, set_registers, shared, template, thread,
     tma_load, tma_store, warp, warpgroup, wgmma,
 )  # fmt: skip
 from prism.lang.shorts import bf16_bits, bf16_values
-from prism.lang.types import BFLOAT16, FLOAT16, FLOAT32, INT8, INT32, UINT8
+from prism.lang.types import BFLOAT16, FLOAT32, INT8, INT32, UINT8
 from tests.examples.programs import Launch, aligned
 
 TILE = 128
@@ -118,12 +119,14 @@ def ring(kernel: Any, blocks: int, tiles: int, threads: int = TILE, **template: 
 @attr("__launch_bounds__(64)")
 @requires(grid[1], block[1], thread[64])
 def doubled(
-    x: const(CUtensorMap(T, R, C, swizzle=SWIZZLE)) @ grid[1], y: CUtensorMap(T, R, C, swizzle=SWIZZLE) @ grid[1],
-    plain: ptr(T) @ grid[1], tiles: int32 @ grid[1],
+    x: const(CUtensorMap(T, R, C, swizzle=SWIZZLE)) @ grid[1],
+    y: CUtensorMap(T, R, C, swizzle=SWIZZLE) @ grid[1],
+    plain: ptr(T) @ grid[1],
+    tiles: int32 @ grid[1],
 ):
     """A block's column of tiles: each is copied in, doubled in place, copied out; and stored plainly, row after row."""
-    with partition(plain, block[1], offset=id() * tiles * R * C) as mine, group(block[1]):
-        b: int32 @ block[1] = id()
+    b: int32 @ block[1] = id()
+    with partition(plain, block[1], offset=b * tiles * R * C) as mine, group(block[1]):
         a: shared(T[R, C], ring=COPIES, swizzle=SWIZZLE) @ block[1]
         t: int32 @ thread[1] = id()
         for k in range(0, tiles):
@@ -174,36 +177,58 @@ def added(scalar: Any, x: Any, y: Any) -> Any:
 
 @prism("global")
 @template(
-    T=dtype, S=dtype, N=constexpr(int), K=constexpr(int), SWIZZLE=constexpr(int), RA=constexpr(int), CA=constexpr(int),
-    RB=constexpr(int), CB=constexpr(int), TA=constexpr(bool), TB=constexpr(bool), AHEAD=constexpr(int),
+    T=dtype,
+    S=dtype,
+    N=constexpr(int),
+    K=constexpr(int),
+    SWIZZLE=constexpr(int),
+    RA=constexpr(int),
+    CA=constexpr(int),
+    RB=constexpr(int),
+    CB=constexpr(int),
+    TA=constexpr(bool),
+    TB=constexpr(bool),
+    AHEAD=constexpr(int),
 )
-@attr("__launch_bounds__(128, 1)")
-@requires(grid[1], block[1], warpgroup[1])
+@attr("__launch_bounds__(256, 1)")
+@requires(grid[1], block[1], warpgroup[2])
 def products(
-    x: const(CUtensorMap(T, RA, CA, swizzle=SWIZZLE)) @ grid[1], y: const(CUtensorMap(T, RB, CB, swizzle=SWIZZLE)) @ grid[1],
-    z: ptr(S) @ grid[1], steps: int32 @ grid[1],
+    x: const(CUtensorMap(T, RA, CA, swizzle=SWIZZLE)) @ grid[1],
+    y: const(CUtensorMap(T, RB, CB, swizzle=SWIZZLE)) @ grid[1],
+    z: ptr(S) @ grid[1],
+    steps: int32 @ grid[1],
 ):
     """One tile of 64 x N: the sum of the products of a row of tiles; `AHEAD` are under way when the next begins."""
     with partition(z, block[1], offset=id() * 64 * N) as out, group(block[1]):
         a: shared(T[RA, CA], ring=AHEAD + 1, swizzle=SWIZZLE) @ block[1]
         b: shared(T[RB, CB], ring=AHEAD + 1, swizzle=SWIZZLE) @ block[1]
         sums: fragment(S, 64, N) @ warpgroup[1]
+        consumer, producer = roles(warpgroup, 1, 1)
         for k in range(0, steps):
-            with claim(a, thread[1]) as tile_a, claim(b, thread[1]) as tile_b:
-                with one(thread):
-                    tma_load(tile_a, x[k * RA, 0])
-                    tma_load(tile_b, y[k * RB, 0])
-            with partition(a, warpgroup[1], in_flight=AHEAD) as tile_a, partition(b, warpgroup[1], in_flight=AHEAD) as tile_b:
-                with group(warpgroup[1]):
-                    wgmma(sums, tile_a, tile_b, transpose_a=TA, transpose_b=TB, accumulate=k > 0)
-        t: int32 @ thread[1] = id()
-        with partition(out, thread[1], offset=(t / 32 * 16 + t % 32 / 4) * N + t % 4 * 2) as mine, group(thread[1]):
-            for i in range(0, count(sums)):
-                mine[(row(sums, i) - row(sums, 0)) * N + column(sums, i) - column(sums, 0)] = sums[i]
+            with claim(a, producer) as tile_a, claim(b, producer) as tile_b, one(thread):
+                tma_load(tile_a, x[k * RA, 0])
+                tma_load(tile_b, y[k * RB, 0])
+            with claim(a, consumer, in_flight=AHEAD) as tile_a, claim(b, consumer, in_flight=AHEAD) as tile_b:
+                wgmma(sums, tile_a, tile_b, transpose_a=TA, transpose_b=TB, accumulate=k > 0)
+        with claim(out, consumer) as part:
+            t: int32 @ thread[1] = id()
+            with (
+                partition(part, thread[1], offset=(t / 32 * 16 + t % 32 / 4) * N + t % 4 * 2) as mine,
+                group(thread[1]),
+            ):
+                for i in range(0, count(sums)):
+                    mine[(row(sums, i) - row(sums, 0)) * N + column(sums, i) - column(sums, 0)] = sums[i]
 
 
 def product(
-    scalar: Any, columns: int, depth: int, swizzle: int = 128, ta: bool = False, tb: bool = False, ahead: int = 0, steps: int = 3
+    scalar: Any,
+    columns: int,
+    depth: int,
+    swizzle: int = 128,
+    ta: bool = False,
+    tb: bool = False,
+    ahead: int = 0,
+    steps: int = 3,
 ) -> Launch:
     """Integers so small that every sum is exact: the result must be NumPy's bit for bit."""
     rng, sum_ = np.random.default_rng(columns), INT32 if scalar in (INT8, UINT8) else FLOAT32
@@ -217,7 +242,7 @@ def product(
     }  # fmt: skip
     x, y = x.reshape(-1, x.shape[2]), y.reshape(-1, y.shape[2])
     z = np.zeros(64 * columns, sum_.numpy)
-    return Launch(products, (1, 128), (x, y, z, np.int32(steps)), {2: total.ravel().astype(z.dtype)}, template)
+    return Launch(products, (1, 256), (x, y, z, np.int32(steps)), {2: total.ravel().astype(z.dtype)}, template)
 
 
 def hgemm_of(m: int, n: int, k: int, bn: int = 256, bk: int = 64, stages: int = 4, exact: bool = False) -> Launch:
@@ -234,7 +259,9 @@ def hgemm_of(m: int, n: int, k: int, bn: int = 256, bk: int = 64, stages: int = 
     slack = 0.0 if exact else np.max(2.0**-8 * abs(wanted) + 2 * k**0.5 * 2.0**-24 * (abs(wide[0]) @ abs(wide[1]).T))
     arguments = (a, b, np.zeros(m * n, np.uint16), np.int32(m), np.int32(n), np.int32(k))
     template = {"BN": bn, "BK": bk, "STAGES": stages}
-    return Launch(hgemm, (m // 128 * (n // bn), 384), arguments, {2: wanted.ravel()}, template, float(slack))
+    return Launch(
+        hgemm, (m // 128 * (n // bn), 384), arguments, {2: wanted.ravel()}, template, float(slack), bf16_values
+    )
 
 
 # -- clusters and registers -------------------------------------------------------------------------------------------
@@ -244,13 +271,14 @@ def hgemm_of(m: int, n: int, k: int, bn: int = 256, bk: int = 64, stages: int = 
 @requires(grid[1], block[2], thread[128])
 def swapped(x: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1]):
     """Two blocks of a cluster give each other what they read."""
-    with partition(y, block[1], offset=id() * TILE) as out, group(block[2]):
+    first: int32 @ block[1] = id() * TILE
+    with partition(y, block[1], offset=first) as out, group(block[2]):
         s: shared(float32[2, TILE]) @ block[2]
         r: int32 @ block[1] = id()
         with partition(s, block[1], lambda i: (r, i)) as mine, group(block[1]):
             t: int32 @ thread[1] = id()
             with partition(mine, thread[1], offset=t) as place, group(thread[1]):
-                place[0] = x[r * TILE + t]
+                place[0] = x[first + t]
         with group(block[1]):
             t: int32 @ thread[1] = id()
             with partition(out, thread[1], offset=t) as place, group(thread[1]):
@@ -262,8 +290,8 @@ def swapped(x: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1]):
 @requires(grid[1], block[1], warpgroup[2])
 def reshared(x: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1]):
     """One warpgroup gives registers away, which the other one takes."""
-    with partition(y, block[1], offset=id() * TILE) as out, group(block[1]):
-        b: int32 @ block[1] = id()
+    first: int32 @ block[1] = id() * TILE
+    with partition(y, block[1], offset=first) as out, group(block[1]):
         workers, idle = roles(warpgroup, 1, 1)
         with idle:
             set_registers(24)
@@ -272,7 +300,7 @@ def reshared(x: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1]):
         with claim(out, workers) as part:
             t: int32 @ thread[1] = id()
             with partition(part, thread[1], offset=t) as mine, group(thread[1]):
-                mine[0] = 2.0 * x[b * TILE + t]
+                mine[0] = 2.0 * x[first + t]
 
 
 def exchanged() -> Launch:

@@ -44,9 +44,8 @@ from prism.lang import (
     tma_store,
     warpgroup,
     wgmma,
-    wgmma_async,
 )  # fmt: skip
-from prism.lang.shorts import bf16_bits, bf16_values
+from prism.lang.shorts import bf16_bits
 
 TILE = 32
 
@@ -197,9 +196,9 @@ def product(
             with claim(ta, consumer, in_flight=D) as now_a, claim(tb, consumer, in_flight=D) as now_b:
                 wgmma(acc, now_a, now_b)
         with claim(out, consumer) as tile:
-            with partition(tile, thread[1], offset=lambda i: row(acc, i) * 16 + column(acc, i)) as mine, group(thread[1]):
+            with partition(tile, thread[1], offset=0) as mine, group(thread[1]):
                 for i in range(0, count(acc)):
-                    mine[i] = acc[i]
+                    mine[row(acc, i) * 16 + column(acc, i)] = acc[i]
 
 
 @prism("global")

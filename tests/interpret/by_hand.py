@@ -80,7 +80,9 @@ def statements(body: Body) -> Iterator[Stmt]:
 
 def applied(program: Program, name: str) -> list[Apply]:
     """Return the applications of an intrinsic."""
-    found = (e for f in program.functions for s in statements(f.body) for x in expressions(s) for e in subexpressions(x))
+    found = (
+        e for f in program.functions for s in statements(f.body) for x in expressions(s) for e in subexpressions(x)
+    )
     return [e for e in found if isinstance(e, Apply) and e.intrinsic.name == name]
 
 

@@ -84,3 +84,100 @@ def test_detector_is_exact(trace):
             case ("acquire", thread, word):
                 clocks.acquire(0, word, thread)
                 oracle.known[thread] |= oracle.released.get(word, set())
+
+
+# -- agents -----------------------------------------------------------------------------------------------------------
+
+place = st.integers(0, LOCATIONS - 1)
+who = st.integers(0, TOTAL - 1)
+issue = st.tuples(st.just("issue"), who, st.sampled_from(["read", "write"]), place)
+more = st.tuples(st.just("more"), st.integers(0, 5), st.sampled_from(["read", "write"]), place)
+end = st.tuples(st.just("end"), st.integers(0, 5))
+hand = st.tuples(st.just("hand"), st.integers(0, 5), who)
+one = st.tuples(st.just("one"), who, st.sampled_from(["read", "write"]), place)
+hands = st.tuples(st.just("release"), who, who)
+
+
+class Operations(Oracle):
+    """An operation is one more thread: it starts with what its issuer knows, and who waits for it learns what it knows."""
+
+    def start(self, thread: int) -> int:
+        self.known.append(set(self.known[thread]))
+        return len(self.known) - 1
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(st.one_of(issue, issue, more, end, hand, one, one, hands), max_size=30))
+def test_operations_are_agents_of_their_own(trace):
+    """What is ordered with an operation under way is what its issuer did before, and what those do who waited for it."""
+    clocks, oracle = Clocks(BLOCKS, THREADS, cluster=2), Operations()
+    shadow = Shadow(clocks, LOCATIONS, 4, initialised=True)
+    site = clocks.site(SITE)
+    flying = []  # issuer, agent, the oracle's number
+
+    def access(number, by, kind, location):
+        note = shadow.read if kind == "read" else shadow.write
+        found = note(np.array([location]), np.array([by]), site, False)
+        assert (found is not None) == oracle.access(kind, False, {number: location})
+        return found is not None
+
+    for event in trace:
+        match event:
+            case ("issue", thread, kind, location):
+                agent = clocks.issue(np.array([[thread]]), "copy", generic=False)
+                flying.append((thread, agent, oracle.start(thread)))
+                racy = access(flying[-1][2], int(agent[0]), kind, location)
+            case ("more", number, kind, location) if number < len(flying):
+                thread, agent, known = flying[number]
+                clocks.renew(np.array([[thread]]), agent)
+                oracle.known[known] |= oracle.known[thread]
+                racy = access(known, int(agent[0]), kind, location)
+            case ("end", number) if number < len(flying):
+                thread, agent, known = flying.pop(number)
+                clocks.end(np.array([thread]), agent)
+                oracle.known[thread] |= oracle.known[known]
+                racy = False
+            case ("hand", number, thread) if number < len(flying):
+                _, agent, known = flying[number]
+                clocks.take(np.array([thread]), clocks.gather(agent))
+                oracle.known[thread] |= oracle.known[known]
+                racy = False
+            case ("one", thread, kind, location):
+                racy = access(thread, thread, kind, location)
+            case ("release", first, second):
+                clocks.take(np.array([second]), clocks.leave(np.array([first])))
+                oracle.known[second] |= oracle.known[first]
+                racy = False
+            case _:
+                racy = False
+        if racy:
+            return
+
+
+def test_a_column_is_used_again_once_its_operation_has_ended():
+    clocks = Clocks(1, THREADS)
+    unit = np.array([[1]])
+    first = clocks.issue(unit, "copy", generic=False)
+    assert clocks.issue(unit, "copy", generic=False)[0] != first[0]
+    clocks.end(np.array([1]), first)
+    assert clocks.issue(unit, "copy", generic=False)[0] == first[0]
+    assert clocks.who(int(first[0])) == (0, 1, "copy")
+
+
+def test_a_fence_is_of_the_thread_that_meets_it():
+    clocks = Clocks(1, THREADS, proxies=True)
+    shadow = Shadow(clocks, LOCATIONS, 4, initialised=True)
+    site = clocks.site(SITE)
+    everyone = np.arange(THREADS)
+    shadow.write(np.array([0]), np.array([0]), site, False)
+    clocks.join(0, everyone[None, :])
+    clocks.fence_proxy(np.array([1]))  # another thread's fence, after the barrier, is none for the write
+    agent = clocks.issue(np.array([[1]]), "copy", generic=False)
+    assert shadow.unfenced(np.array([0]), agent, "read") is not None
+    clocks.fence_proxy(np.array([0]))
+    agent = clocks.issue(np.array([[1]]), "copy", generic=False)
+    assert shadow.unfenced(np.array([0]), agent, "read") is not None  # nothing orders the fence before the copy
+    clocks.join(0, everyone[None, :])
+    agent = clocks.issue(np.array([[1]]), "copy", generic=False)
+    assert shadow.unfenced(np.array([0]), agent, "read") is None
+    assert shadow.unfenced(np.array([1]), agent, "read") is None

@@ -1,5 +1,6 @@
 """Rings, roles, asynchronous copies, fragments and tensor maps: what the checker accepts, and the typed tree that it makes."""
 
+# ruff: noqa: F821, I001 - template parameters, and names that annotations declare
 from __future__ import annotations
 
 import itertools
@@ -12,35 +13,10 @@ import pytest
 
 import prism.lang
 from prism.lang import (
-    CUtensorMap,
-    attr,
-    bf16,
-    block,
-    claim,
-    column,
-    const,
-    constexpr,
-    count,
-    fragment,
-    grid,
-    group,
-    id,
-    one,
-    partition,
-    prism as language,
-    ptr,
-    requires,
-    roles,
-    row,
-    set_registers,
-    shared,
-    template,
-    thread,
-    tma_load,
-    tree,
-    warpgroup,
-    wgmma,
+    CUtensorMap, attr, bf16, block, claim, column, const, constexpr, count, fragment, grid, group, id, one, partition, ptr,
+    requires, roles, set_registers, shared, template, thread, tma_load, tree, warpgroup, wgmma,
 )  # fmt: skip
+from prism.lang import prism as language
 from prism.lang.bind import binding_of
 from prism.lang.check import check
 from prism.lang.diagnostics import CompileError
@@ -59,36 +35,36 @@ ARGUMENTS = {"BM": 128, "BN": 256, "BK": 64, "STAGES": 4}
 @requires(grid[1], block[1], warpgroup[3])
 @template(BM=constexpr(int), BN=constexpr(int), BK=constexpr(int), STAGES=constexpr(int))
 def hgemm(
-    map_a: const(CUtensorMap(bf16, BM, BK, swizzle=128)) @ grid[1],  # noqa: F821 - M x K, row-major
-    map_b: const(CUtensorMap(bf16, BN, BK, swizzle=128)) @ grid[1],  # noqa: F821 - N x K
+    map_a: const(CUtensorMap(bf16, BM, BK, swizzle=128)) @ grid[1],
+    map_b: const(CUtensorMap(bf16, BN, BK, swizzle=128)) @ grid[1],
     c: ptr(bf16) @ grid[1],
     n: int @ grid[1],
     k: int @ grid[1],
 ):
     tile: int @ block[1] = id()
     with partition(c, block[1]) as c_block, group(block[1]):
-        a: shared(bf16[BM, BK], ring=STAGES, swizzle=128)  # noqa: F821
-        b: shared(bf16[BN, BK], ring=STAGES, swizzle=128)  # noqa: F821
-        acc: fragment(float, 64, BN) @ warpgroup[1]  # noqa: F821
+        a: shared(bf16[BM, BK], ring=STAGES, swizzle=128)
+        b: shared(bf16[BN, BK], ring=STAGES, swizzle=128)
+        acc: fragment(float, 64, BN) @ warpgroup[1]
         consumers, producer = roles(warpgroup, 2, 1)
-        row: int @ block[1] = tile / (n / BN)  # noqa: F821
-        col: int @ block[1] = tile % (n / BN)  # noqa: F821
+        row: int @ block[1] = tile / (n / BN)
+        col: int @ block[1] = tile % (n / BN)
         with producer:
             set_registers(40)
         with consumers:
             set_registers(232)
         with consumers, group(warpgroup[1]):
             acc = 0
-        for kk in range(0, k / BK):  # noqa: F821
+        for kk in range(0, k / BK):
             with claim(a, producer) as sa, claim(b, producer) as sb:
                 with one(thread):
-                    tma_load(sa, map_a[row * BM, kk * BK])  # noqa: F821
-                    tma_load(sb, map_b[col * BN, kk * BK])  # noqa: F821
+                    tma_load(sa, map_a[row * BM, kk * BK])
+                    tma_load(sb, map_b[col * BN, kk * BK])
             with claim(a, consumers, in_flight=1) as sa, claim(b, consumers, in_flight=1) as sb:
                 w: int @ warpgroup[1] = id()
                 with group(warpgroup[1]):
                     wgmma(acc, sa[64 * w, 0], sb)
-        with partition(c_block, thread[1], lambda i, j: (row * BM + i) * n + col * BN + j) as mine, consumers:  # noqa: F821
+        with partition(c_block, thread[1], lambda i, j: (row * BM + i) * n + col * BN + j) as mine, consumers:
             half: int @ warpgroup[1] = id()
             with group(warpgroup[1]), group(thread[1]):
                 for i in range(0, count(acc)):

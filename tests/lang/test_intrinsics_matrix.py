@@ -14,7 +14,7 @@ def element(shape, operand, lane, r, j):
     """Row and column of element j of register r, spelled out shape by shape as the ISA does (9.7.14.5)."""
     g, t = lane >> 2, lane & 3
     if operand == "c":
-        return g + (8 if r >= 2 else 0), t * 2 + (r & 1)
+        return (g + 8 * r, t * 2 + j) if shape.per_total == 2 else (g + (8 if r >= 2 else 0), t * 2 + (r & 1))
     p = shape.per_register
     if operand == "b":
         return t * p + j + 4 * p * r, g
@@ -39,6 +39,10 @@ def encode(values, kind):
             raw = np.array([exact[abs(v)] | (0x80 if v < 0 else 0) for v in values.ravel()], np.uint8).reshape(
                 values.shape
             )
+        case "s4" | "u4" | "b1":
+            bits = 1 if kind == "b1" else 4
+            parts = (values & (1 << bits) - 1) << np.arange(0, 32, bits)
+            return parts.sum(axis=-1).astype(np.uint32)
         case _:
             raw = values.astype(np.int8 if kind == "s8" else np.uint8)
     return np.ascontiguousarray(raw).view(np.uint32)[..., 0]
@@ -47,7 +51,7 @@ def encode(values, kind):
 def fragments(shape, operand, tile):
     """A tile's registers, lane by lane."""
     count = dict(zip("abc", shape.registers, strict=True))[operand]
-    width = 1 if operand == "c" else shape.per_register
+    width = shape.per_total if operand == "c" else shape.per_register
     found = np.zeros((32, count, width), tile.dtype)
     for lane in range(32):
         for r in range(count):
@@ -56,22 +60,28 @@ def fragments(shape, operand, tile):
     return found
 
 
+def sums(shape, held):
+    """A tile of sums, lane by lane, as registers."""
+    return encode(held, "f16") if shape.per_total == 2 else held[..., 0].astype(shape.accumulator.numpy)
+
+
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
 def test_products(shape):
-    low = 0 if shape.kind == "u8" else -3
-    a = RNG.integers(low, 4, (2, shape.m, shape.k))
-    b = RNG.integers(low, 4, (2, shape.k, shape.n))
+    (kind_a, kind_b), ranges = shape.kinds, {"u8": (0, 4), "u4": (0, 16), "s4": (-8, 8), "b1": (0, 2)}
+    a = RNG.integers(*ranges.get(kind_a, (-3, 4)), (2, shape.m, shape.k))
+    b = RNG.integers(*ranges.get(kind_b, (-3, 4)), (2, shape.k, shape.n))
     c = RNG.integers(-100, 100, (2, shape.m, shape.n))
-    x = np.stack([encode(fragments(shape, "a", tile), shape.kind) for tile in a])
-    y = np.stack([encode(fragments(shape, "b", tile), shape.kind) for tile in b])
-    z = np.stack([fragments(shape, "c", tile)[..., 0] for tile in c]).astype(shape.accumulator.numpy)
+    x = np.stack([encode(fragments(shape, "a", tile), kind_a) for tile in a])
+    y = np.stack([encode(fragments(shape, "b", tile), kind_b) for tile in b])
+    z = np.stack([sums(shape, fragments(shape, "c", tile)) for tile in c])
     TABLE[f"mma_{shape.name}"].meaning(Binding(None), x, y, z)
     for warp in range(2):
         want = c[warp].copy()
         for i in range(shape.m):
             for j in range(shape.n):
-                want[i, j] += sum(int(a[warp, i, k]) * int(b[warp, k, j]) for k in range(shape.k))
-        assert (z[warp] == fragments(shape, "c", want)[..., 0]).all()
+                pairs = [(int(a[warp, i, k]), int(b[warp, k, j])) for k in range(shape.k)]
+                want[i, j] += sum(p ^ q if shape.with_ == "xor" else p * q for p, q in pairs)
+        assert (z[warp] == sums(shape, fragments(shape, "c", want))).all()
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)

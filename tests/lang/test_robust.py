@@ -98,6 +98,48 @@ def kernel_(p: ptr(uint32) @ grid[1], x: ptr(const(float)) @ grid[1], words: ptr
         r: float @ thread[1] = desk[0][1]
         u: int64 @ thread[1] = int64(n) << 2 ^ 1
 """,
+    """
+@prism("device")
+@requires(warpgroup[1])
+@template(N=constexpr(int))
+def scale(acc: fragment(float, 64, N) @ warpgroup[1], by: float @ warpgroup[1]):
+    with group(thread[1]):
+        for i in range(count(acc)):
+            acc[i] = by * acc[i] + float(column(acc, i))
+
+
+@prism("global")
+@attr("__launch_bounds__(384, 1)")
+@requires(grid[1], block[1], warpgroup[3])
+def kernel_(map_x: const(CUtensorMap(bf16, 64, 64, swizzle=128)) @ grid[1], y: ptr(float) @ grid[1], n: int @ grid[1]):
+    with partition(y, block[1], 4096 * id()) as part, group(block[1]):
+        s: shared(bf16[64, 64], ring=3, swizzle=128)
+        u: shared(float[384])
+        v: shared(float[384], ring=2, align=128)
+        acc: fragment(float, 64, 64) @ warpgroup[1] = 0
+        consumers, producer = roles(warpgroup, 2, 1)
+        with producer: set_registers(40)
+        t: int @ thread[1] = id()
+        with partition(u, thread[1], t) as mine, async_(mine) as coming, group(thread[1]):
+            cp_async(coming[0], part[t], 4)
+        for k in range(n):
+            with claim(s, producer) as now, one(thread):
+                tma_load(now, map_x[0, 64 * k])
+            with claim(s, consumers, in_flight=1) as now, group(warpgroup[1]):
+                with wgmma_async():
+                    for j in range(2):
+                        wgmma(acc, now, now, accumulate=k > 0)
+            with partition(v, thread[1], t) as mine, group(thread[1]):
+                mine[0] = u[t]
+            with partition(v, block[1]) as whole, one(thread):
+                bulk_store(part[384 * k], whole)
+        with consumers, group(warpgroup[1]):
+            scale(acc, 2.0)
+            acc = 1
+            with group(thread[1]):
+                r: int = row(acc, 3)
+                acc[5] = acc[4]
+""",
 )
 POOL = """
     0 1 -1 2 3 32 48 64 0.5 1e400 99999999999999999999 True False None "text" ( ) [ ] , : = == != < + - * / // % << >> & | ~ @
@@ -105,6 +147,8 @@ POOL = """
     double T N OP ptr const constexpr shared vector mailbox grid block thread warp group split partition claim async_ unsafe
     id count range min max abs x y p n t own mine sums a k first tile add helper kernel_ broadcast shuffle_up warp_sum
     atomic_add load_vector store_vector publish receive {0} {} thread[1] thread[32] block[1] grid[1] warp[1] thread[n]
+    async_(u) one roles fragment CUtensorMap row column wgmma wgmma_async cp_async bulk_load tma_load set_registers acc consumers
+    producer map_x ring=2 swizzle=128 in_flight=1 warpgroup[1] warpgroup now acc[0] map_x[0,0] one(thread) wgmma_async() s u v
     ptr(int) int[4] shared(int[4]) id() x[0] a[1] template={n} offset= .x += -= ** is None:int __syncthreads()
 """.split()
 COUNTER = itertools.count()

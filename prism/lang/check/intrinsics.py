@@ -66,7 +66,8 @@ def check_intrinsic(env: Env, e: s.Call, intrinsic: Intrinsic, target: Perspecti
     arguments = tuple(finish(env, intrinsic, p, given[p.name], typed[p.name], scalar) for p in operands)
     found = tree.Apply(
         intrinsic=intrinsic, arguments=arguments, statics=statics, code=env.code,
-        type=result_type(intrinsic, scalar, statics, arguments, e.span), perspective=result_perspective(intrinsic, arguments), span=e.span,
+        type=result_type(intrinsic, scalar, statics, arguments, e.span), perspective=result_perspective(intrinsic, arguments),
+        span=e.span,
     )  # fmt: skip
     problem = intrinsic.problem(binding_of(found)) if intrinsic.problem is not None else ""
     if problem:

@@ -7,6 +7,7 @@ arrays at thread[1]. With g = lane / 4, t = lane % 4, and P elements in a regist
     a         M x K                         g + 8 * (r % (M/8))    (r / (M/8)) * 4P + t * P + j
     b         K x N                         r * 4P + t * P + j     g
     c         M x N, one element each       g + 8 * (r / 2)        2 * t + r % 2
+    c         of float16, two each          g + 8 * r              2 * t + j
     ldmatrix  8 x 8 of 16 bits, register r  g (matrix r)           2 * t + j; transposed: row 2 * t + j, column g
 
 For tf32 the low 13 bits of each word are ignored (the number is truncated, not rounded): so in the meaning too. Products
@@ -23,10 +24,10 @@ import numpy as np
 
 from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.memory import VECTOR, Memory, Values, scalar_of, vector_cuda
-from prism.lang.intrinsics.packed import to_float
+from prism.lang.intrinsics.packed import from_float, joined, to_float
 from prism.lang.perspective import WARP1
 from prism.lang.shorts import bf16_bits, bf16_values
-from prism.lang.types import BFLOAT16, FLOAT32, FLOAT64, INT32, UINT32, Scalar, Vector
+from prism.lang.types import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, INT32, UINT32, Scalar, Vector
 
 LANE = np.arange(32)
 GROUP, IN_GROUP = LANE // 4, LANE % 4
@@ -34,7 +35,10 @@ GROUP, IN_GROUP = LANE // 4, LANE % 4
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """One mma: its tile, the type of its operands (as PTX names it), of its accumulator, and the first architecture."""
+    """One mma: its tile, the type of its operands (as PTX names it), of its accumulator, and the first architecture.
+
+    `other`: the type of b, where it is not that of a. `with_`: how single bits are multiplied, `and` or `xor`.
+    """
 
     m: int
     n: int
@@ -42,16 +46,34 @@ class Shape:
     kind: str
     accumulator: Scalar
     arch: str
+    other: str = ""
+    with_: str = ""
 
     @property
     def name(self) -> str:
-        """`m16n8k8_tf32`."""
-        return f"m{self.m}n{self.n}k{self.k}_{self.kind}"
+        """`m16n8k8_tf32`, `m16n8k16_s8_u8`, `m16n8k16_f16_in_f16`, `m16n8k256_b1_xor`."""
+        parts = [self.kind, self.other, self.with_, "in_f16" if self.accumulator == FLOAT16 else ""]
+        return f"m{self.m}n{self.n}k{self.k}_{'_'.join(filter(None, parts))}"
+
+    @property
+    def kinds(self) -> tuple[str, str]:
+        """The types of a and b."""
+        return self.kind, self.other or self.kind
 
     @property
     def bits(self) -> int:
         """The size of an operand's element."""
-        return {"tf32": 32, "f16": 16, "bf16": 16, "f64": 64}.get(self.kind, 8)
+        return {"tf32": 32, "f16": 16, "bf16": 16, "f64": 64, "s4": 4, "u4": 4, "b1": 1}.get(self.kind, 8)
+
+    @property
+    def total(self) -> Scalar:
+        """The type of a register of c."""
+        return UINT32 if self.accumulator == FLOAT16 else self.accumulator
+
+    @property
+    def per_total(self) -> int:
+        """Elements in a register of c."""
+        return 2 if self.accumulator == FLOAT16 else 1
 
     @property
     def per_register(self) -> int:
@@ -69,7 +91,7 @@ class Shape:
         return (
             self.m * self.k // 32 // self.per_register,
             self.k * self.n // 32 // self.per_register,
-            self.m * self.n // 32,
+            self.m * self.n // 32 // self.per_total,
         )
 
 
@@ -79,8 +101,8 @@ def places(shape: Shape, operand: str) -> tuple[Values, Values]:
     p, tall = shape.per_register, shape.m // 8
     g, t = GROUP[:, None, None], IN_GROUP[:, None, None]
     if operand == "c":
-        r = np.arange(c)[None, :, None]
-        return np.broadcast_arrays(g + 8 * (r // 2), 2 * t + r % 2)  # type: ignore[return-value]
+        at = np.arange(c * shape.per_total).reshape(1, c, shape.per_total)
+        return np.broadcast_arrays(g + 8 * (at // 2), 2 * t + at % 2)  # type: ignore[return-value]
     r, j = np.arange(a if operand == "a" else b)[None, :, None], np.arange(p)[None, None, :]
     if operand == "a":
         return np.broadcast_arrays(g + 8 * (r % tall), r // tall * 4 * p + t * p + j)  # type: ignore[return-value]
@@ -114,22 +136,30 @@ def unpacked(registers: Values, kind: str) -> Values:
             return _small_float(words.view(np.uint8), 4, 3, 126)
         case "e5m2":
             return _small_float(words.view(np.uint8), 5, 2, 123)
-        case _:
+        case "s8" | "u8":
             return words.view(np.int8 if kind == "s8" else np.uint8).astype(np.int64)
+        case _:
+            bits = 1 if kind == "b1" else 4
+            parts = (words >> np.arange(0, 32, bits, dtype=np.uint32)).astype(np.int64) & (1 << bits) - 1
+            return np.where(parts > 7, parts - 16, parts) if kind == "s4" else parts
 
 
 def multiply(shape: Shape, a: Values, b: Values, c: Values) -> Values:
     """Return the accumulators of a * b + c: registers of shape (warps, 32, count) in, the same out."""
     warps, exact = a.shape[0], np.int64 if shape.accumulator.integral else np.float64
     tiles = []
-    rows, columns = (axis[..., 0] for axis in places(shape, "c"))
+    rows, columns = places(shape, "c")
     with np.errstate(all="ignore"):
         for operand, registers, extent in (("a", a, (shape.m, shape.k)), ("b", b, (shape.k, shape.n))):
             tile = np.zeros((warps, *extent), exact)
-            tile[(slice(None), *places(shape, operand))] = unpacked(registers, shape.kind)
+            tile[(slice(None), *places(shape, operand))] = unpacked(registers, shape.kinds[operand == "b"])
             tiles.append(tile)
         products = np.matmul(tiles[0], tiles[1])
-        total = products[:, rows, columns] + c.astype(exact)
+        if shape.with_ == "xor":  # bits that differ: those of either, less those of both, twice
+            products = tiles[0].sum(axis=2, keepdims=True) + tiles[1].sum(axis=1, keepdims=True) - 2 * products
+        if shape.accumulator == FLOAT16:
+            return joined(from_float(products[:, rows, columns] + unpacked(c, "f16"), "f16"))
+        total = products[:, rows[..., 0], columns[..., 0]] + c.astype(exact)
         if shape.accumulator.integral:
             total = total.astype(np.uint32).view(np.int32)
         return np.asarray(total.astype(shape.accumulator.numpy))
@@ -137,7 +167,8 @@ def multiply(shape: Shape, a: Values, b: Values, c: Values) -> Values:
 
 def _instruction(shape: Shape) -> str:
     out = {"float": f"f{shape.accumulator.bits}", "int": "s32"}[shape.accumulator.kind]
-    return f"mma.sync.aligned.m{shape.m}n{shape.n}k{shape.k}.row.col.{out}.{shape.kind}.{shape.kind}.{out}"
+    bits = f".{shape.with_}.popc" if shape.with_ else ""
+    return f"mma.sync.aligned.m{shape.m}n{shape.n}k{shape.k}.row.col.{out}.{'.'.join(shape.kinds)}.{out}{bits}"
 
 
 def _mma_text(shape: Shape) -> str:
@@ -148,9 +179,9 @@ def _mma_text(shape: Shape) -> str:
     for count in (c, a, b):
         operands.append("{" + ", ".join(f"%{at + k}" for k in range(count)) + "}")
         at += count
-    outs = ", ".join(f'"+{letter[shape.accumulator.name]}"(c[{k}])' for k in range(c))
+    outs = ", ".join(f'"+{letter[shape.total.name]}"(c[{k}])' for k in range(c))
     ins = [f'"{letter[shape.register.name]}"({x}[{k}])' for x, count in (("a", a), ("b", b)) for k in range(count)]
-    head = f"{shape.register.cuda} (&a)[{a}], const {shape.register.cuda} (&b)[{b}], {shape.accumulator.cuda} (&c)[{c}]"
+    head = f"{shape.register.cuda} (&a)[{a}], const {shape.register.cuda} (&b)[{b}], {shape.total.cuda} (&c)[{c}]"
     return (
         f"static __device__ __forceinline__ void px_mma_{shape.name}(const {head}) {{\n"
         f'    asm volatile("{_instruction(shape)} {operands[0]}, {operands[1]}, {operands[2]}, {operands[0]};"\n'
@@ -161,7 +192,12 @@ def _mma_text(shape: Shape) -> str:
 def _mma(shape: Shape) -> Intrinsic:
     """Return the mma of a shape on local arrays: c += a * b."""
     a, b, c = shape.registers
-    what = {"tf32": "tf32 words", "f64": "doubles"}.get(shape.kind, f"{shape.per_register} {shape.kind} a word")
+    kinds = [*dict.fromkeys(shape.kinds)]
+    what = {"tf32": "tf32 words", "f64": "doubles"}.get(
+        shape.kind, f"{shape.per_register} {' and '.join(kinds)} a word"
+    )
+    times = f", bits multiplied by {shape.with_} and counted" if shape.with_ else ""
+    held = f"c {shape.total}[{c}]{' (2 float16 a word)' if shape.per_total == 2 else ''}"
 
     def meaning(binding: Binding, x: Values, y: Values, z: Values) -> None:
         z[...] = multiply(shape, x, y, z)
@@ -170,12 +206,12 @@ def _mma(shape: Shape) -> Intrinsic:
         name=f"mma_{shape.name}",
         doc=(
             f"mma_{shape.name}(a, b, c): c += a * b, {shape.m}x{shape.k} by {shape.k}x{shape.n}: a {shape.register}[{a}], "
-            f"b {shape.register}[{b}] ({what}), c {shape.accumulator}[{c}], all @ thread[1]."
+            f"b {shape.register}[{b}] ({what}), {held}, all @ thread[1]{times}."
         ),
         parameters=(
             Parameter("a", "array", shape.register, length=(a,)),
             Parameter("b", "array", shape.register, length=(b,)),
-            Parameter("c", "array", shape.accumulator, effect="update", length=(c,)),
+            Parameter("c", "array", shape.total, effect="update", length=(c,)),
         ),
         result=None,
         cuda=lambda binding, *texts: f"px_mma_{shape.name}({', '.join(texts)})",
@@ -187,13 +223,21 @@ def _mma(shape: Shape) -> Intrinsic:
     )
 
 
+def _pairs(*kinds: str) -> list[tuple[str, str]]:
+    """Return all pairs of types, the second empty where it is the first."""
+    return [(a, "" if a == b else b) for a in kinds for b in kinds]
+
+
 SHAPES = (
     *(Shape(16, 8, k, "tf32", FLOAT32, "sm_80") for k in (4, 8)),
     Shape(16, 8, 8, "f16", FLOAT32, "sm_75"),
     Shape(16, 8, 16, "f16", FLOAT32, "sm_80"),
     *(Shape(16, 8, k, "bf16", FLOAT32, "sm_80") for k in (8, 16)),
-    *(Shape(16, 8, k, kind, INT32, "sm_80") for kind in ("s8", "u8") for k in (16, 32)),
-    *(Shape(16, 8, 32, kind, FLOAT32, "sm_89") for kind in ("e4m3", "e5m2")),
+    *(Shape(16, 8, k, "f16", FLOAT16, "sm_80" if k == 16 else "sm_75") for k in (8, 16)),
+    *(Shape(16, 8, k, a, INT32, "sm_80", b) for a, b in _pairs("s8", "u8") for k in (16, 32)),
+    *(Shape(16, 8, k, a, INT32, "sm_80", b) for a, b in _pairs("s4", "u4") for k in (32, 64)),
+    *(Shape(16, 8, k, "b1", INT32, "sm_80", with_=how) for how in ("and", "xor") for k in (128, 256)),
+    *(Shape(16, 8, 32, a, FLOAT32, "sm_89", b) for a, b in _pairs("e4m3", "e5m2")),
     Shape(8, 8, 4, "f64", FLOAT64, "sm_80"),
     *(Shape(16, 8, k, "f64", FLOAT64, "sm_90") for k in (4, 8, 16)),
 )

@@ -14,6 +14,8 @@ once. Integers are exact, modulo 2^32. Of tf32 numbers the low 13 bits are ignor
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -221,6 +223,11 @@ def descriptor(binding: Binding, operand: str) -> Descriptor:
     return Descriptor(tile.swizzle, tiles.slab_bytes(tile), first, swapped)
 
 
+def _lines(items: Iterable[str]) -> str:
+    """Return a list over several lines of C++."""
+    return textwrap.fill(", ".join(items), width=110).replace("\n", "\n        ")
+
+
 @dataclass(frozen=True, slots=True)
 class _Instruction:
     """One wgmma.mma_async: columns, the types of its operands and its sum."""
@@ -245,17 +252,17 @@ class _Instruction:
         count = self.columns // (4 if halves else 2)
         letter, cell = ("f", "d") if self.sum == FLOAT32 else ("r", "w" if halves else "d")
         what = f"wgmma.mma_async.sync.aligned.m64n{self.columns}k{self.k}.{sum_}.{self.a}.{self.b}"
-        registers = ", ".join(f"%{i}" for i in range(count))
+        registers = _lines(f"%{i}" for i in range(count)).replace("\n        ", ' "\n        "')
         scales = "" if self.sum == INT32 else ", 1, 1"
         swaps = f", %{count + 3}, %{count + 4}" if self.k == 16 else ""
-        outs = ", ".join(f'"+{letter}"({cell}[{i}])' for i in range(count))
+        outs = _lines(f'"+{letter}"({cell}[{i}])' for i in range(count))
         ins = '"l"(a), "l"(b), "r"(accumulate)' + (', "n"(SWAP_A), "n"(SWAP_B)' if swaps else "")
         words = f"    unsigned int (&w)[{count}] = reinterpret_cast<unsigned int (&)[{count}]>(d);\n" if halves else ""
         return (
             f"template <int SWAP_A, int SWAP_B> static __device__ __forceinline__ void {self.name}_step(\n"
             f"    {self.sum.cuda} (&d)[{self.columns // 2}], unsigned long long a, unsigned long long b, int accumulate) {{\n"
             f'{words}    asm volatile("{{\\n\\t.reg .pred p;\\n\\tsetp.ne.b32 p, %{count + 2}, 0;\\n\\t"\n'
-            f'        "{what} "\n        "{{{registers}}}, "\n        "%{count}, %{count + 1}, p{scales}{swaps};\\n\\t}}"\n'
+            f'        "{what} {{"\n        "{registers}}}, "\n        "%{count}, %{count + 1}, p{scales}{swaps};\\n\\t}}"\n'
             f"        : {outs}\n        : {ins});\n}}\n"
             f"template <int STEPS, typename A, typename B> static __device__ __forceinline__ void {self.name}(\n"
             f"    {self.sum.cuda} (&d)[{self.columns // 2}], const void* a, const void* b, bool accumulate = true) {{\n"

@@ -1,0 +1,126 @@
+"""wgmma and the tensor copies by themselves, on the GPU: descriptors, swizzles and slabs are what the hardware takes them for."""
+
+import numpy as np
+import pytest
+
+from prism.lang import tiles
+from prism.lang.intrinsics import TABLE, Binding
+from prism.lang.intrinsics import asynchronous as wait
+from prism.lang.intrinsics.wgmma import extents
+from prism.lang.types import BFLOAT16, FLOAT16, FLOAT32, INT8, INT32, UINT8, Pointer, TensorMap
+from prism.runtime import tensor_maps
+from prism.runtime.compile import compile_cubin
+from tests.lang.wgmma_kernels import WGMMA, cases, frame_bytes, kernel, pieces, simple
+
+try:
+    import cupy
+except ImportError:  # without a GPU these tests are skipped; with one they need it, and fail
+    cupy = None
+
+CASES = dict(cases())
+CASES |= {f"columns-{n}": simple(BFLOAT16, FLOAT32, n) for n in (8, 24, 72, 184, 248, 256)}
+CASES |= {f"integer-columns-{n}": simple(INT8, INT32, n, k=32, span=32) for n in (8, 24, 48, 80, 176, 256)}
+RNG = np.random.default_rng(9)
+
+
+def loaded(text, shared=0):
+    module = cupy.cuda.function.Module()
+    module.load(compile_cubin(text, "sm_90a").cubin)
+    function = module.get_function("f")
+    if shared:
+        function.max_dynamic_shared_size_bytes = shared
+    return function
+
+
+def stored(element, shape, kind):
+    """Random numbers as an array of this type on the host: small ones, so that sums are exact or nearly."""
+    match element:
+        case _ if element == BFLOAT16:
+            return (RNG.normal(size=shape).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+        case _ if element in (FLOAT16, FLOAT32):
+            return RNG.normal(size=shape).astype(element.numpy)
+        case _ if kind:  # no NaN, no infinity, and not too large
+            return RNG.integers(0, 256, shape).astype(np.uint8) & np.uint8(0xBF)
+        case _:
+            return RNG.integers(-128 if element == INT8 else 0, 128, shape).astype(element.numpy)
+
+
+def place(i, thread):
+    """Row and column of element i of a thread's part of an accumulator."""
+    lane = thread % 32
+    return thread // 32 * 16 + lane // 4 + i // 2 % 2 * 8, i // 4 * 8 + lane % 4 * 2 + i % 2
+
+
+@pytest.mark.parametrize("keep_old", [True, False])
+@pytest.mark.parametrize("name", CASES)
+def test_wgmma(name, keep_old):
+    binding = CASES[name]
+    fragment, kind = binding.fragments["accumulator"], binding.statics.get("kind")
+    a, b = (stored(binding.tiles[o].element, binding.tiles[o].shape, kind) for o in "ab")
+    old = RNG.integers(-8, 8, (64, fragment.columns)).astype(fragment.element.numpy)
+    i, thread = np.indices((fragment.size, 128))
+    rows, columns = place(i, thread)
+    d = cupy.asarray(old[rows, columns])
+    shared = frame_bytes(binding)
+    loaded(kernel(binding, "keep_old"), shared)(
+        (1,), (128,), (cupy.asarray(a), cupy.asarray(b), d, np.bool_(keep_old)), shared_mem=shared
+    )
+    got = np.zeros_like(old)
+    got[rows, columns] = cupy.asnumpy(d)
+    parts = []
+    for operand, tile in zip("ab", (a, b), strict=True):
+        (row, column), (height, width) = binding.starts[operand], extents(binding, operand)
+        parts.append(tile[None, row : row + height, column : column + width])
+    want = WGMMA.meaning(binding, *parts, old[None], keep_old)[0]
+    if fragment.element == INT32:
+        assert np.array_equal(got, want)
+    else:  # the hardware truncates as it adds: more so for 8-bit floats
+        scale = np.abs(want.astype(np.float64)).max()
+        tolerance = 2.0**-8 if fragment.element == FLOAT16 else 2.0**-10 if kind else 2.0**-18
+        assert np.abs(got.astype(np.float64) - want.astype(np.float64)).max() <= tolerance * scale
+
+
+def encoded(array, tensor):
+    """A tensor map of a matrix, in the GPU's memory."""
+    found = tensor_maps._encoded(
+        array.data.ptr, array.shape, array.strides, tensor.element.name, tensor.box, tensor.swizzle
+    )
+    return cupy.asarray(np.frombuffer(found, np.uint64))
+
+
+@pytest.mark.parametrize("swizzle", [0, 32, 64, 128])
+@pytest.mark.parametrize("element", [BFLOAT16, FLOAT32, UINT8], ids=str)
+def test_tensor_copies(element, swizzle):
+    """A tile comes in as `byte_offset` says, zeros outside the matrix, and goes out again to where it came from."""
+    rows, columns, at = 24, 256 // element.bytes, (-8, 32 // element.bytes * 3)
+    tile = Pointer(element, space="shared", shape=(rows, columns), swizzle=swizzle)
+    tensor = TensorMap(element, tile.shape, swizzle)
+    binding = Binding(element, {}, tiles={"tile": tile}, starts={"tile": (0, 0)}, maps={"tensor": tensor})
+    load, store = TABLE["tma_load"], TABLE["tma_store"]
+    assert load.problem(binding) == ""
+    count, indices = tiles.bytes_of(tile), [str(n) for n in at]
+    text = (
+        'extern "C" __global__ void f(const void* from, const void* to, unsigned char* out) {\n'
+        f"    extern __shared__ __align__(1024) unsigned char s[];\n    void* const bar = s + {count};\n"
+        f"    {wait.mbarrier_init('bar', 1)}\n    {wait.mbarrier_init_fence()}\n    {wait.mbarrier_expect('bar', count)}\n"
+        f"    {load.cuda(binding, 's', 'from', *indices, barrier='bar')};\n    {wait.mbarrier_arrive('bar')}\n"
+        f"    {wait.mbarrier_wait('bar', '0')}\n    for (int i = 0; i < {count}; ++i) out[i] = s[i];\n"
+        f"    {store.cuda(binding, 'to', *indices, 's')};\n    {wait.bulk_commit()}\n    {wait.bulk_wait(0)}\n}}\n"
+    )
+    whole = RNG.integers(1, 250, (40, 2 * columns * element.bytes)).astype(np.uint8)
+    source = cupy.asarray(whole.view(np.dtype(f"u{element.bytes}")))
+    target, out = cupy.zeros_like(source), cupy.zeros(count, cupy.uint8)
+    maps = [encoded(x, tensor) for x in (source, target)]
+    program = f"{pieces(load.preamble(binding), store.preamble(binding), uses=text)}\n\n{text}"
+    loaded(program)((1,), (1,), (*maps, out), shared_mem=count + 16)
+    got, words = cupy.asnumpy(out), cupy.asnumpy(source)
+    for row in range(rows):
+        for column in range(columns):
+            i, j = at[0] + row, at[1] + column
+            offset = tiles.byte_offset(tile, row, column)
+            inside = 0 <= i < words.shape[0] and j < words.shape[1]
+            want = words[i, j] if inside else 0
+            assert got[offset : offset + element.bytes].view(words.dtype)[0] == want
+    expected = np.zeros_like(words)
+    expected[: at[0] + rows, at[1] : at[1] + columns] = words[: at[0] + rows, at[1] : at[1] + columns]
+    assert np.array_equal(cupy.asnumpy(target), expected)
