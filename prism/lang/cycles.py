@@ -74,6 +74,11 @@ class Visit:
         """Return its accesses, to one ring or to all."""
         return [touch for station in self.stations for touch in station.touches if ring in (None, station.ring)]
 
+    def surely(self, ring: Symbol) -> list[Touch]:
+        """Return its accesses to one ring that are under no condition and in no loop."""
+        used = [used for station in self.stations if station.ring is ring for used in station.used]
+        return [one.touch for one in used if not any(isinstance(s, If | For | While) for s in one.inside)]
+
     def of(self, ring: Symbol) -> Station:
         """Return its station of a ring."""
         return next(station for station in self.stations if station.ring is ring)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from prism.lang import races
 from prism.lang.perspective import Level, Perspective
-from prism.lang.plan import Commit, Op, Path, WaitGroup
+from prism.lang.plan import Commit, Op, Path, ProxyFence, WaitGroup
 from prism.lang.tree import (
     Apply,
     Async,
@@ -59,10 +59,27 @@ def _issued(statement: Stmt) -> str:
 
 
 def kept(operations: Iterable[Op]) -> tuple[Op, ...]:
-    """Return the operations without groups that nobody waits for."""
+    """Return the operations without groups that nobody waits for, and without a fence or a wait just after its like."""
     found = tuple(operations)
     awaited = {op.kind for op in found if isinstance(op, WaitGroup)}
-    return tuple(op for op in found if not isinstance(op, Commit) or op.kind in awaited)
+    seen: set[tuple[object, ...]] = set()
+    left: list[Op] = []
+    for op in found:
+        match op:
+            case Commit(kind=kind) if kind not in awaited:
+                continue
+            case ProxyFence():
+                key: tuple[object, ...] = ("fence", op.at, op.side, op.path)
+            case WaitGroup():
+                seen.discard(("fence", op.at, op.side, op.path))
+                key = (op.kind, op.pending, op.read, op.at, op.side, op.path)
+            case _:
+                left.append(op)
+                continue
+        if key not in seen:
+            left.append(op)
+        seen.add(key)
+    return tuple(left)
 
 
 # -- how many --------------------------------------------------------------------------------------------------------------

@@ -241,13 +241,20 @@ def arrivals(visit: Visit, fence: bool) -> dict[str, Fraction]:
 
 
 def fenced(visit: Visit, fences: Sequence[Edge]) -> tuple[Touch, Touch] | None:
-    """Return a plain access of a visit and one by an engine that has to see it, or None where no proxy fence is needed."""
+    """Return a plain access of a visit and one by an engine that has to see it, or None where no proxy fence is needed.
+
+    None is needed for what an engine is sure to use in the same visit, later: the walk has put a fence between.
+    """
     for edge in fences:
-        if edge.earlier is visit:
-            for one in visit.touches(edge.ring):
-                for two in edge.later.touches(edge.ring):
-                    if not one.engine and two.engine and flow.conflicting(one.kind, two.kind):
-                        return one, two
+        if edge.earlier is not visit:
+            continue
+        sure = [touch for touch in visit.surely(edge.ring) if touch.engine]
+        for one in visit.touches(edge.ring):
+            if one.engine or any(one.serial < then.serial and flow.conflicting(one.kind, then.kind) for then in sure):
+                continue
+            for two in edge.later.touches(edge.ring):
+                if two.engine and flow.conflicting(one.kind, two.kind):
+                    return one, two
     return None
 
 

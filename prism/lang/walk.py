@@ -15,7 +15,7 @@ from functools import partial
 
 from prism.lang import flow, races
 from prism.lang.perspective import BLOCK, THREAD, WARP, WARP1, Level, Perspective
-from prism.lang.plan import Commit, Op, ProxyFence, Wait, WaitGroup
+from prism.lang.plan import Commit, Op, Path, ProxyFence, Wait, WaitGroup
 from prism.lang.touches import GROUPED, Pending
 from prism.lang.trail import Trail
 from prism.lang.tree import (
@@ -52,9 +52,11 @@ from prism.lang.walk_state import (
     left,
     left_station,
     marked,
+    narrow_path,
     on,
     order,
     union,
+    without,
 )
 
 
@@ -249,16 +251,28 @@ def walk_loop(walk: Walk, place: Place, loop: While | For, state: State) -> Stat
 
 
 def walk_split(walk: Walk, place: Place, split: Split, state: State) -> State:
-    """Walk the arms, which run at the same time; units that no arm names pass by with the state as it was."""
+    """Walk the arms, which run at the same time; units that no arm names pass by with the state as it was.
+
+    What is under way is its own thread's to commit and to wait for: it is as the arm that this thread runs leaves it.
+    """
     outs: list[tuple[Perspective, State]] = []
+    paths: list[Path] = []
     for arm in split.arms:
         code = Perspective(split.level, arm.size)
         inner = place.enter(code, (split.level, arm.first, arm.size))
         outs.append((code, walk_body(walk, inner, arm.body, state)))
+        paths.append(narrow_path(inner.path))
     for index, (code, out) in enumerate(outs):
         for other, another in outs[index + 1 :]:
             _check_arms(walk, state, (code, out), (other, another))
-    return union(state, *(out for _, out in outs))
+    flying = {p.touch for pending in state.values() for p in pending if p.since is not None and p.touch is not None}
+    if not flying:
+        return union(state, *(out for _, out in outs))
+    theirs = [{touch for touch in flying if path and on(path, touch)} for path in paths]
+    found = [without(state, set().union(*theirs))]
+    for index, (_, out) in enumerate(outs):
+        found.append(without(out, set().union(*(own for other, own in enumerate(theirs) if other != index))))
+    return union(*found)
 
 
 def _check_arms(walk: Walk, state: State, one: tuple[Perspective, State], two: tuple[Perspective, State]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, replace
 
 from prism.lang import races
@@ -99,6 +99,13 @@ def thinned(pending: frozenset[Pending]) -> frozenset[Pending]:
 def changed(state: State, change: Callable[[Pending], Pending]) -> State:
     """Return the state with each pending access changed."""
     return {env: frozenset(map(change, pending)) for env, pending in state.items()}
+
+
+def without(state: State, touches: Set[Touch]) -> State:
+    """Return the state without some accesses."""
+    if not touches:
+        return state
+    return {env: frozenset(p for p in pending if p.touch not in touches) for env, pending in state.items()}
 
 
 # -- what a mark does -------------------------------------------------------------------------------------------------------

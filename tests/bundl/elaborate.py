@@ -1,8 +1,9 @@
 """Prism's core to Bundl: a kernel in, well typed or not, a program of the calculus out (CALCULUS.md, 10).
 
 The core: one kernel whose body declares scalars, partitions its array between blocks, and in `group(block[1])` declares shared
-arrays and has scalars, local arrays, group, split, partition, claim, if, while, for, assignments, stores and calls of device
-functions, which have the same but for shared arrays. `int32` throughout. Templates are instantiated before, by Prism.
+arrays and has scalars, local arrays, group, split, partition, claim, async_, if, while, for, assignments, stores, copies and
+calls of device functions, which have the same but for shared arrays. `int32` throughout. Templates are instantiated before, by
+Prism.
 
 What the calculus has no word for is put in other words, as follows.
 - Prism's code at block[1] may speak of its threads at once. A block is destructed on entry, so block[1] is (Thread, T), the
@@ -11,6 +12,8 @@ What the calculus has no word for is put in other words, as follows.
 - `claim` names who may use the memory, and a split in it says which unit that is; Bundl's narrows code and data at once. So
   the arm that has the claimed name is Bundl's claim: one for each split on the way, as deep as the arm is. That one arm alone
   has it is looked up in the syntax. See `elaborate_claims`.
+- `async_` opens an array for copies of a few of its elements; Bundl's copies all of it. So a copy is one of a part as long as
+  it is, in the scope if that has one copy whose place is known on entry, else in a scope of its own. See `elaborate_async`.
 - A loop over a range counts in a variable of the code's perspective.
 - A pointer parameter is an array in shared or in global memory: a function is another one for each that it is called with.
 `NoWord` where there is nothing to say: a size that does not divide, an arm that no split reaches.
@@ -29,6 +32,7 @@ from prism.lang.instantiate import instantiate
 from prism.lang.parse import parse
 from prism.lang.perspective import Perspective
 from prism.lang.types import Scalar
+from tests.bundl.elaborate_async import Copy, Flight, copy_of, lone_copy
 from tests.bundl.elaborate_claims import LONG, Pending, own, owners, part
 from tests.bundl.elaborate_code import Code, NoWord, mentions, narrower, reach
 
@@ -57,6 +61,8 @@ class Elaboration:
     def __init__(self, made: Made, *, inside: bool) -> None:
         self.made, self.shape, self.inside = made, made.shape, inside  # inside a block
         self.kinds: dict[str, Kind] = {}
+        self.single: set[str] = set()  # the arrays that are one thread's
+        self.flights: dict[str, Flight] = {}
         self.pending: dict[str, Pending] = {}
 
     def place(self, e: s.Expr | None) -> Perspective:
@@ -139,21 +145,27 @@ class Elaboration:
             case s.Split(arms=arms):
                 return seq(*[self.arm(arms, number, code) for number in range(len(arms))])
             case s.Partition(source=s.Name(name=name), unit=unit, offset=offset, name=new, body=body):
-                _, parts = narrower(self.place(unit), code)
-                self.derive(name, new)
+                inner, parts = narrower(self.place(unit), code)
+                self.derive(name, new, inner.size)
                 view = View(self.expr(offset) if offset is not None else x.Int(0), x.Int(1), x.Int(LONG))
                 return x.Partition(self.psi(), name, new, parts, self.body(body, code), view)
             case s.Claim():
                 return self.claim(statement, code)
             case s.Evaluate(value=s.Call(function=s.Resolved(value=surface.Kernel())) as call):
                 return self.call(call)
+            case s.Async():
+                return self.asynchronous(statement, code)
+            case s.Evaluate(value=value) if (copy := copy_of(value)) is not None:
+                return self.copy(copy)
         raise NoWord(f"a statement: {type(statement).__name__}")
 
-    def derive(self, source: str, new: str) -> None:
-        """Note that `new` is where `source` is."""
+    def derive(self, source: str, new: str, size: int) -> None:
+        """Note that `new` is where `source` is, for so many threads."""
         if source not in self.kinds:
             raise NoWord(f"{source} is no array")
         self.kinds[new] = self.kinds[source]
+        if size == 1:
+            self.single.add(new)
 
     def loop(self, statement: s.For, code: Code) -> Stmt:
         """`for i in range(lo, hi, step)` is `let end = hi { let i = lo { while i < end { s; i = i + step } } }`."""
@@ -185,7 +197,7 @@ class Elaboration:
     def owning(self, claim: Pending, inner: Code, start: int, body: s.Body) -> Stmt:
         """Translate an arm that claims: for itself, or, on the way to the arm that has the name, for those inside it."""
         fresh = self.made.fresh(claim.name)
-        self.derive(claim.source, fresh)
+        self.derive(claim.source, fresh, inner.size)
         if inner.size != claim.unit:
             self.pending[claim.name] = claim._replace(source=fresh)
         made = self.body(body, inner)
@@ -201,7 +213,7 @@ class Elaboration:
         arms = set(owners(st.body, st.name, unit.size))
         if len(arms) > 1:
             raise NoWord(f"several arms use {st.name}")
-        self.derive(source, st.name)
+        self.derive(source, st.name, unit.size)
         offset = self.made.fresh("o") if st.offset is not None else None
         self.pending[st.name] = Pending(st.name, source, unit.size, offset)
         made = self.body(st.body, code)
@@ -211,6 +223,49 @@ class Elaboration:
         if offset is None or st.offset is None:
             return made
         return x.Declare(offset, Base.INT, at(THREAD, unit.size), self.expr(st.offset), made)
+
+    # Asynchronous copies. --------------------------------------------------------------------------------------
+
+    def asynchronous(self, st: s.Async, code: Code) -> Stmt:
+        """Translate a scope: with one copy of a place that is known on entry as one of Bundl's, else each copy as a scope."""
+        if not isinstance(st.source, s.Name) or st.source.name not in self.kinds:
+            raise NoWord("an asynchronous scope of no array")
+        source = st.source.name
+        if mentions(st.body, source):
+            raise NoWord(f"{source} is hidden")
+        copy = lone_copy(st, code)
+        self.flights[st.name] = Flight(source)
+        made = self.scope(copy, source, code, st.body) if copy else self.body(st.body, code)
+        del self.flights[st.name]
+        return made
+
+    def copy(self, copy: Copy) -> Stmt:
+        """Translate one copy: in the scope that was opened for it, or in one of its own."""
+        flight = self.flights.get(copy.name)
+        if flight is None:
+            raise NoWord(f"{copy.name} is not open for copies")
+        if flight.phi:
+            return x.AsyncMemcpy(flight.phi, copy.name, flight.given)
+        return self.scope(copy._replace(name=self.made.fresh(copy.name)), flight.target, None, ())
+
+    def scope(self, copy: Copy, target: str, code: Code | None, body: s.Body) -> Stmt:
+        """Return Bundl's scope for one copy: parts of both arrays that are as long as the copy, and the body in flight."""
+        part, given, phi = self.made.fresh("to"), copy.source, self.made.fresh("f")
+        index = self.expr(copy.source_index)
+        narrow = given in self.single
+        if narrow:
+            given = self.made.fresh("from")
+        elif index != x.Int(0):
+            raise NoWord("a copy from the midst of what several threads have")
+        inner: Stmt = x.AsyncMemcpy(phi, copy.name, given)
+        if code is not None:
+            self.flights[copy.name] = Flight(target, phi, given)
+            inner = self.body(body, code)
+        made: Stmt = x.AsyncPartition(phi, part, copy.name, inner)
+        if narrow:
+            made = x.Partition(self.psi(), copy.source, given, 1, made, View(index, x.Int(1), x.Int(copy.length)))
+        view = View(self.expr(copy.index), x.Int(1), x.Int(copy.length))
+        return x.Partition(self.psi(), target, part, 1, made, view)
 
     # Calls. ----------------------------------------------------------------------------------------------------
 
@@ -250,6 +305,8 @@ class Elaboration:
                 parameters.append(x.Param(parameter.name, type_, inner.place(parameter.place)))
                 if kind is not None:
                     inner.kinds[parameter.name] = kind
+                    if parameters[-1].at == at(THREAD):
+                        inner.single.add(parameter.name)
             body = inner.body(function.body, Code(pi.size, 0 if pi.size == self.shape.threads else pi.size))
             self.made.known[key] = self.made.fresh(kernel.__name__)
             self.made.functions.append(x.Function(self.made.known[key], tuple(parameters), pi, 0, body))

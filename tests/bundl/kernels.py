@@ -5,104 +5,12 @@ A kernel has up to two device functions beside it; the second may call the first
 
 from __future__ import annotations
 
+from math import gcd
 from random import Random
-from typing import NamedTuple
 
-BOUND = 4  # threads that a kernel's @requires promises
-CELLS = 16  # of each block's part of the array, and of the shared array
+from tests.bundl.kernels_text import BLOCK, BOUND, CELLS, HEAD, IMPORTS, TAIL, Function, Parameter, Scope, leq, name
 
-IMPORTS = """
-from prism.lang import block, claim, constexpr, grid, group, id, int32, partition, prism, ptr, requires, shared, split
-from prism.lang import template, thread
-"""
-HEAD = f"""
-@prism("global")
-@requires(grid[1], block[1], thread[{BOUND}])
-def kernel(y: ptr(int32) @ grid[1], n: int32 @ grid[1]):
-    b0: int32 @ block[1] = id()
-    with partition(y, block[1], offset=b0 * {CELLS}) as out:
-        with group(block[1]):
-            a: shared(int32[{CELLS}]) @ block[1]
-            u0: int32 @ thread[1] = id()
-            with partition(a, thread[1], offset=u0 * {CELLS // BOUND}) as a0:
-                with group(thread[1]):
-                    for i0 in range(0, {CELLS // BOUND}, 1):
-                        a0[i0] = u0 + i0
-            s0: int32 @ block[1] = n
-            w0: int32 @ thread[2] = id()
-            t0: int32 @ thread[1] = u0
-            r0: int32[2] @ thread[1] = {{0}}
-"""
-TAIL = f"""
-            with partition(out, thread[1], offset=u0 * {CELLS // BOUND}) as z0:
-                with group(thread[1]):
-                    z0[0] = z0[0] + s0 + w0
-                    z0[1] = z0[1] - t0
-                    z0[2] = z0[2] + a[5 * u0]
-                    z0[3] = z0[3] + a[15 - u0]
-"""
-
-BLOCK = 0  # block[1] beside sizes of thread units
-
-
-def leq(narrow: int, broad: int) -> bool:
-    """Whether narrow <= broad, of thread[n] and BLOCK."""
-    return broad == BLOCK or (narrow != BLOCK and broad % narrow == 0)
-
-
-def name(unit: int) -> str:
-    return "block[1]" if unit == BLOCK else f"thread[{unit}]"
-
-
-class Parameter(NamedTuple):
-    """A device function's: a scalar, a pointer to that many cells, or a local array of that length."""
-
-    name: str
-    kind: str
-    unit: int
-    cells: int = 0
-
-    def __str__(self) -> str:
-        type_ = {"scalar": "int32", "pointer": "ptr(int32)", "array": f"int32[{self.cells}]"}[self.kind]
-        return f"{self.name}: {type_} @ {name(self.unit)}"
-
-
-class Function(NamedTuple):
-    """A device function: who runs it, what it takes, and its template parameter's name and value, if it has one."""
-
-    name: str
-    code: int
-    parameters: tuple[Parameter, ...]
-    template: tuple[str, int] | None
-
-
-class Scope:
-    """What is in force: scalars, arrays that threads share, and local arrays by name, each with its unit; arrays with how
-    many cells are theirs.
-
-    `fixed` are not assigned to; `outside` are in global memory, which only single threads read.
-    """
-
-    def __init__(
-        self,
-        code: int,
-        scalars: dict[str, int],
-        arrays: dict[str, tuple[int, int]],
-        fixed: frozenset[str] = frozenset(),
-        outside: frozenset[str] = frozenset(),
-        locals_: dict[str, tuple[int, int]] | None = None,
-    ) -> None:
-        self.code, self.scalars, self.arrays, self.fixed = code, dict(scalars), dict(arrays), fixed
-        self.outside, self.locals = outside, dict(locals_ or {})
-
-    def at(self, code: int) -> Scope:
-        return Scope(code, self.scalars, self.arrays, self.fixed, self.outside, self.locals)
-
-    def view(self, source: str, y: str, unit: int, cells: int) -> None:
-        self.arrays[y] = (unit, cells)
-        if source in self.outside:
-            self.outside |= {y}
-
+__all__ = ["BOUND", "CELLS", "kernel"]
 
 RULES = [
     "unit",
@@ -119,7 +27,7 @@ RULES = [
     "call",
     "alias",
 ]
-RULES += ["template", "pass"]
+RULES += ["template", "pass", "async"]
 
 
 class Kernels:
@@ -129,6 +37,7 @@ class Kernels:
     def __init__(self, rng: Random, slips: float) -> None:
         self.rng, self.slips, self.count, self.lines = rng, slips, 0, list[str]()
         self.careless = frozenset(rng.sample(RULES, rng.choice((1, 1, 2, 3))) if slips else ())
+        self.aligned = {"a": CELLS, "out": CELLS}  # where an array of the kernel starts: at a multiple of so many cells
         self.functions: list[Function] = []
         self.template: tuple[str, int] | None = None  # that of the function under way
 
@@ -196,8 +105,8 @@ class Kernels:
                 fuel -= share
                 rule = self.rng.choices(
                     [self.declare, self.assign, self.store, self.if_, self.while_, self.for_, self.group, self.split]
-                    + [self.partition, self.claim, self.call, self.array, self.set],
-                    [4, 3, 6, 2, 1, 1, 3, 2, 5, 3, 4, 1, 2],
+                    + [self.partition, self.claim, self.call, self.array, self.set, self.asynchronous],
+                    [4, 3, 6, 2, 1, 1, 3, 2, 5, 3, 4, 1, 2, 3],
                 )[0]
                 rule(here, share - 1, depth)
 
@@ -313,6 +222,7 @@ class Kernels:
         if not self.slip("hidden"):
             del inner.arrays[source]
         inner.view(source, y, unit, own)
+        self.aligned[y] = gcd(self.aligned.get(source, 1), own)
         if self.rng.random() < 0.6 and leq(unit, here.code):
             self.put(depth + 1, f"with group({name(unit)}):")
             self.body(inner.at(unit), fuel, depth + 2)
@@ -336,6 +246,7 @@ class Kernels:
                 del inner.arrays[source]
             if source in inner.outside:
                 inner.outside |= {y}
+            self.aligned[y] = self.aligned.get(source, 1) if start == 0 else 1
             claims.append((y, unit, cells - start))
             depth += 1
         if not claims:
@@ -371,6 +282,68 @@ class Kernels:
             for y, at, cells in mine:
                 arm.arrays[y] = (at, cells)
             self.body(arm, fuel // 2, depth + 2)
+
+    def asynchronous(self, here: Scope, fuel: int, depth: int) -> None:
+        """Copies from global memory into a part of shared memory that each thread has, which go on until the scope's end."""
+        own = [v for v, (at, cells) in here.arrays.items() if at == 1 and cells]
+        to, sources = [v for v in own if v not in here.outside], [v for v in own if v in here.outside]
+        if not to:
+            self.lend(here, fuel, depth)
+            return
+        s, d = self.rng.choice(to), self.fresh("d")
+        g = self.rng.choice(["out", *sources, *sources]) if "out" in here.arrays else ""
+        inner = here.at(1)
+        for name_ in (s, g):
+            if not self.slip("async"):
+                inner.arrays.pop(name_, None)
+        self.put(depth, f"with async_({s}) as {d}:")
+        if self.slip("async"):
+            inner.arrays[d] = here.arrays[s]
+        depth += 1
+        if here.code != 1 and not self.slip("async"):
+            self.put(depth, "with group(thread[1]):")
+            depth += 1
+        self.body(inner, fuel // 3, depth)
+        if g:
+            self.copies(here, s if self.slip("async") else d, s, g, depth)
+        self.rng.choice([self.declare, self.assign, self.set])(inner, 0, depth)
+
+    def lend(self, here: Scope, fuel: int, depth: int) -> None:
+        """Give each thread its part of shared memory, and of global memory if it may be, for copies."""
+        inner, whole = here.at(here.code), here.code or BOUND
+        shared = [
+            v for v, (at, cells) in here.arrays.items() if at == here.code and v not in here.outside and cells >= whole
+        ]
+        if not shared or whole == 1:
+            return
+        lent = [self.rng.choice(shared)]
+        if "out" in here.arrays and here.arrays["out"][0] == here.code:
+            lent += self.rng.choice(([], ["out"]))
+        for source in lent:
+            own, y, u = here.arrays[source][1] // whole, self.fresh("y"), self.fresh("u")
+            self.put(depth, f"{u}: int32 @ thread[1] = id()")
+            self.put(depth, f"with partition({source}, thread[1], offset={u} * {own}) as {y}:")
+            del inner.arrays[source]
+            inner.scalars[u] = 1
+            inner.view(source, y, 1, own)
+            self.aligned[y] = gcd(self.aligned.get(source, 1), own)
+            depth += 1
+        self.asynchronous(inner, fuel, depth)
+
+    def copies(self, here: Scope, d: str, s: str, g: str, depth: int) -> None:
+        """One copy, or two side by side, or one element after the other."""
+        room = min(here.arrays[s][1], here.arrays[g][1])
+        at = gcd(self.aligned.get(s, 1), self.aligned.get(g, 1))
+        size = self.rng.choice([k for k in (1, 2, 4) if k <= room and at % k == 0])
+        start = 0 if g == "out" else self.rng.randrange(here.arrays[g][1] // size) * size
+        if self.rng.random() < 0.2 and g != "out":
+            i = self.fresh("i")
+            self.put(depth, f"for {i} in range(0, {room}, 1):")
+            self.put(depth + 1, f"cp_async({d}[{i}], {g}[{i}], 4)")
+            return
+        self.put(depth, f"cp_async({d}[0], {g}[{start}], {4 * size})")
+        if self.rng.random() < 0.3 and here.arrays[s][1] >= 2 * size:
+            self.put(depth, f"cp_async({d}[{size}], {g}[{start}], {4 * size})")
 
     # Functions. ------------------------------------------------------------------------------------------------
 

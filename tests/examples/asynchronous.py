@@ -13,9 +13,9 @@ import numpy as np
 
 from examples.paper.hgemm import hgemm
 from prism.lang import (
-    CUtensorMap, async_, attr, block, bulk_load, claim, column, const, constexpr, count, cp_async, dtype, float32, fragment, grid,
-    group, id, int32, one, partition, prism, ptr, requires, roles, row, set_registers, shared, template, thread,
-    tma_load, tma_store, warp, warpgroup, wgmma,
+    CUtensorMap, async_, atomic_add, attr, bf16, block, bulk_load, claim, column, const, constexpr, count, cp_async,
+    dtype, float32, fragment, grid, group, id, int32, one, partition, prism, ptr, requires, roles, row, set_registers,
+    shared, template, thread, tma_load, tma_store, warp, warpgroup, wgmma,
 )  # fmt: skip
 from prism.lang.shorts import bf16_bits, bf16_values
 from prism.lang.types import BFLOAT16, FLOAT32, INT8, INT32, UINT8
@@ -96,6 +96,34 @@ def piped(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], tiles: int32 
                 mine[0] = total
 
 
+@prism("global")
+@template(COPIES=constexpr(int))
+@attr("__launch_bounds__(192)")
+@requires(grid[1], block[1], thread[192])
+def drawn(
+    x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], counter: ptr(int32) @ grid[1], tiles: int32 @ grid[1]
+):
+    """A warp draws numbers until there are no more, a second one asks for those tiles, four turn them round."""
+    with partition(y, block[1], races="allow") as out, group(block[1]):
+        numbers: shared(int32[1], ring=2) @ block[1]
+        a: shared(int32[TILE], ring=COPIES) @ block[1]
+        readers, loader, drawer = roles(warp, 4, 1, 1)
+        while True:
+            with claim(numbers, drawer) as next_, claim(next_, thread[1]) as number, one(thread):
+                number[0] = atomic_add(counter[0], 1)
+            tile: int32 @ block[1] = tiles
+            with partition(numbers, block[1]) as number:
+                tile = number[0]
+            if tile >= tiles:
+                break
+            with claim(a, loader) as place, one(thread):
+                bulk_load(place, x[tile * TILE])
+            with claim(a, readers) as place, claim(out, readers) as part:
+                t: int32 @ thread[1] = id()
+                with partition(part, thread[1], offset=tile * TILE + t) as mine, group(thread[1]):
+                    mine[0] = place[TILE - 1 - t]
+
+
 def folded(x: Any, blocks: int, tiles: int) -> Any:
     """What each thread makes of its elements of its block's tiles, in int32."""
     total = np.ones((blocks, TILE), np.uint32)
@@ -109,6 +137,13 @@ def ring(kernel: Any, blocks: int, tiles: int, threads: int = TILE, **template: 
     many = tiles // 2 if kernel is two_buffers else tiles
     arguments = (x, np.zeros(blocks * TILE, np.int32), np.int32(many))
     return Launch(kernel, (blocks, threads), arguments, {1: folded(x, blocks, tiles)}, template)
+
+
+def drawn_by(blocks: int, tiles: int, copies: int) -> Launch:
+    x = aligned(np.random.default_rng(tiles).integers(-(2**31), 2**31, tiles * TILE).astype(np.int32))
+    arguments = (x, np.zeros_like(x), np.zeros(1, np.int32), np.int32(tiles))
+    wanted = {1: x.reshape(tiles, TILE)[:, ::-1].ravel(), 2: np.array([tiles + blocks])}
+    return Launch(drawn, (blocks, 192), arguments, wanted, {"COPIES": copies})
 
 
 # -- tensor copies ----------------------------------------------------------------------------------------------------
@@ -262,6 +297,53 @@ def hgemm_of(m: int, n: int, k: int, bn: int = 256, bk: int = 64, stages: int = 
     return Launch(
         hgemm, (m // 128 * (n // bn), 384), arguments, {2: wanted.ravel()}, template, float(slack), bf16_values
     )
+
+
+@prism("global")
+@template(BN=constexpr(int), STAGES=constexpr(int), AHEAD=constexpr(int))
+@attr("__launch_bounds__(256, 1)")
+@requires(grid[1], block[1], warpgroup[2])
+def lasting(
+    x: const(CUtensorMap(bf16, 64, 64, swizzle=128)) @ grid[1],
+    y: const(CUtensorMap(bf16, BN, 64, swizzle=128)) @ grid[1],
+    z: ptr(float32) @ grid[1],
+    m: int32 @ grid[1],
+    n: int32 @ grid[1],
+    k: int32 @ grid[1],
+):
+    """As the paper's kernel, but a block computes one tile after the other: its rings go on from one to the next."""
+    across: int32 @ grid[1] = n / BN
+    tiles: int32 @ grid[1] = m / 64 * across
+    blocks: int32 @ grid[1] = count(block[1])
+    b: int32 @ block[1] = id()
+    with partition(z, block[1], races="allow") as out, group(block[1]):
+        a: shared(bf16[64, 64], ring=STAGES, swizzle=128) @ block[1]
+        c: shared(bf16[BN, 64], ring=STAGES, swizzle=128) @ block[1]
+        sums: fragment(float, 64, BN) @ warpgroup[1]
+        consumer, producer = roles(warpgroup, 1, 1)
+        for tile in range(b, tiles, blocks):
+            top: int32 @ block[1] = tile / across * 64
+            left: int32 @ block[1] = tile % across * BN
+            for first in range(0, k, 64):
+                with claim(a, producer) as tile_a, claim(c, producer) as tile_c, one(thread):
+                    tma_load(tile_a, x[top, first])
+                    tma_load(tile_c, y[left, first])
+                with claim(a, consumer, in_flight=AHEAD) as tile_a, claim(c, consumer, in_flight=AHEAD) as tile_c:
+                    wgmma(sums, tile_a, tile_c, accumulate=first > 0)
+            with claim(out, consumer) as part:
+                t: int32 @ thread[1] = id()
+                start: int32 @ thread[1] = (top + t / 32 * 16 + t % 32 / 4) * n + left + t % 4 * 2
+                with partition(part, thread[1], offset=start) as mine, group(thread[1]):
+                    for i in range(0, count(sums)):
+                        mine[(row(sums, i) - row(sums, 0)) * n + column(sums, i) - column(sums, 0)] = sums[i]
+
+
+def lasting_of(m: int, n: int, k: int, blocks: int, bn: int = 64, stages: int = 3, ahead: int = 1) -> Launch:
+    rng = np.random.default_rng(m + n + k)
+    x, y = small(BFLOAT16, rng, (m, k)), small(BFLOAT16, rng, (n, k))
+    wanted = (bf16_values(x) @ bf16_values(y).T).ravel()
+    arguments = (x, y, np.zeros(m * n, np.float32), np.int32(m), np.int32(n), np.int32(k))
+    return Launch(lasting, (blocks, 256), arguments, {2: wanted}, {"BN": bn, "STAGES": stages, "AHEAD": ahead})
 
 
 # -- clusters and registers -------------------------------------------------------------------------------------------

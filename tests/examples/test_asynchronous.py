@@ -21,6 +21,13 @@ LAUNCHES = {
         for n in (0, 1, k, k + 1, 9)
     },
     **{f"two-buffers-{n}": lambda n=n: a.ring(a.two_buffers, 2, n) for n in (2, 6)},
+    **{f"drawn-{n}-{k}": lambda n=n, k=k: a.drawn_by(3, n, k) for n, k in ((0, 1), (1, 2), (7, 2), (20, 3))},
+    **{
+        f"lasting-{blocks}-{k}-{stages}-{ahead}": lambda b=blocks, k=k, s=stages, d=ahead: a.lasting_of(
+            128, 32, k, b, 16, s, d
+        )
+        for blocks, k, stages, ahead in ((1, 64, 2, 1), (1, 192, 2, 1), (3, 128, 3, 2), (2, 256, 1, 0), (5, 64, 4, 0))
+    },
     "doubled": lambda: a.tiles_doubled(INT32, 8, 64, 128, 2),
     "doubled-plain": lambda: a.tiles_doubled(BFLOAT16, 3, 8, 0, 1),
     "product": lambda: a.product(BFLOAT16, 16, 64),

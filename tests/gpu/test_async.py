@@ -74,6 +74,12 @@ GEMMS = {
     )
 }  # fmt: skip
 
+LASTING = {
+    f"{m}x{n}x{k}-{blocks}-{bn}-{stages}-{ahead}": (m, n, k, blocks, bn, stages, ahead)
+    for bn, stages, ahead in ((64, 1, 0), (64, 3, 1), (128, 4, 0), (128, 4, 2), (256, 2, 1))
+    for m, n, k, blocks in ((256, 512, 64, 7), (256, 512, 192, 16), (64, 256, 1024, 1), (1024, 1024, 320, 132))
+}
+
 
 def launches() -> dict[str, Launch]:
     """One launch of each kernel that the tests compile."""
@@ -83,6 +89,8 @@ def launches() -> dict[str, Launch]:
     found += [
         a.hgemm_of(128, 256, 128, **{k: v for k, v in more.items() if k != "exact"}) for _, more in GEMMS.values()
     ]
+    found += [a.lasting_of(64, 256, 64, 1, *case[4:]) for case in LASTING.values()]
+    found += [a.drawn_by(1, 1, copies) for copies in COPIES]
     found += [a.exchanged(), a.registers_moved()]
     return {f"{launch.kernel.__name__}{sorted(launch.template.items(), key=str)}": launch for launch in found}
 
@@ -119,6 +127,17 @@ def test_wgmma(name: str) -> None:
 def test_hgemm(name: str) -> None:
     sizes, more = GEMMS[name]
     a.hgemm_of(*sizes, **more).run(cupy.asarray)
+
+
+@pytest.mark.parametrize("name", LASTING)
+def test_rings_that_go_on_from_tile_to_tile(name: str) -> None:
+    a.lasting_of(*LASTING[name]).run(cupy.asarray)
+
+
+@pytest.mark.parametrize("copies", COPIES)
+@pytest.mark.parametrize("tiles", [0, 1, 2, 100, 10_000])
+def test_tiles_that_blocks_draw(tiles: int, copies: int) -> None:
+    a.drawn_by(264, tiles, copies).run(cupy.asarray)
 
 
 def test_hgemm_of_arrays_that_are_parts_of_others() -> None:

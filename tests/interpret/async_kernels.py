@@ -45,7 +45,7 @@ from prism.lang import (
     warpgroup,
     wgmma,
 )  # fmt: skip
-from prism.lang.shorts import bf16_bits
+from prism.lang.shorts import bf16_bits, bf16_values
 
 TILE = 32
 
@@ -220,6 +220,65 @@ def swapped(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], n: int32 @ 
 
 
 @prism("global")
+@requires(grid[1], block[2], thread[64])
+@template(K=constexpr(int))
+def shared_loads(
+    x: const(CUtensorMap(int32, 8, 16)) @ grid[1],
+    y: ptr(int32) @ grid[1],
+    n: int32 @ grid[1],
+):
+    """Each block of a cluster loads half a tile, for both."""
+    with partition(y, block[1], offset=0) as out:
+        b: int32 @ block[1] = id()
+        with group(block[2]):
+            r: int32 @ block[1] = id()
+            with group(block[1]):
+                s: shared(int32[16, 16], ring=K)
+                consumer, producer = roles(thread, 32, 32)
+                with partition(out, thread[1], offset=0) as mine:
+                    for i in range(n):
+                        with claim(s, producer) as a:
+                            with one(thread):
+                                tma_load(a[8 * r, 0], x[16 * i + 8 * r, 0], multicast=3)
+                        with claim(s, consumer) as a:
+                            t: int32 @ thread[1] = id()
+                            with group(thread[1]):
+                                for j in range(8):
+                                    mine[(b * n + i) * 256 + j * 32 + t] = a[j * 2 + t / 16, t % 16] + b
+
+
+@prism("global")
+@requires(grid[1], block[1], warpgroup[2])
+@template(K=constexpr(int), D=constexpr(int))
+def products(
+    a: const(CUtensorMap(bf16, 64, 64, swizzle=128)) @ grid[1],
+    b: const(CUtensorMap(bf16, 16, 64, swizzle=128)) @ grid[1],
+    c: ptr(float) @ grid[1],
+    k: int32 @ grid[1],
+):
+    """Products with parts of b, one after the other, of 0, 64, 128 .. of k: the rings and the steps under way go on."""
+    with partition(c, block[1], offset=0) as out, group(block[1]):
+        ta: shared(bf16[64, 64], ring=K, swizzle=128)
+        tb: shared(bf16[16, 64], ring=K, swizzle=128)
+        acc: fragment(float, 64, 16) @ warpgroup[1]
+        consumer, producer = roles(warpgroup, 1, 1)
+        with partition(out, thread[1], offset=0) as mine:
+            for j in range(3):
+                with consumer:
+                    acc = 0
+                for i in range(0, k * j / 2, 64):
+                    with claim(ta, producer) as now_a, claim(tb, producer) as now_b:
+                        with one(thread):
+                            tma_load(now_a, a[0, i])
+                            tma_load(now_b, b[0, i])
+                    with claim(ta, consumer, in_flight=D) as now_a, claim(tb, consumer, in_flight=D) as now_b:
+                        wgmma(acc, now_a, now_b)
+                with consumer, group(thread[1]):
+                    for i in range(0, count(acc)):
+                        mine[j * 1024 + row(acc, i) * 16 + column(acc, i)] = acc[i]
+
+
+@prism("global")
 @requires(grid[1], block[1], thread[64])
 @template(K=constexpr(int))
 def nested(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], n: int32 @ grid[1]):
@@ -305,6 +364,20 @@ def _product(trips: int) -> tuple[list[Any], int, Any]:
     return [bf16_bits(a), bf16_bits(b), np.zeros(64 * 16, np.float32), trips * 64], 2, wanted
 
 
+def _products(trips: int) -> tuple[list[Any], int, Any]:
+    (a, b, *_), _, _ = _product(2 * trips)
+    left, right = bf16_values(a), bf16_values(b)
+    parts = [64 * -(-(128 * trips * j // 2) // 64) for j in range(3)]
+    wanted = np.concatenate([(left[:, :n] @ right[:, :n].T).ravel() for n in parts])
+    return [a, b, np.zeros(3 * 1024, np.float32), 128 * trips], 2, wanted
+
+
+def _shared_loads(trips: int) -> tuple[list[Any], int, Any]:
+    x = np.arange(256 * max(1, trips), dtype=np.int32)
+    wanted = np.concatenate([x[: trips * 256] + b for b in range(2)])
+    return [x.reshape(-1, 16), np.zeros(max(1, len(wanted)), np.int32)[: len(wanted)], trips], 1, wanted
+
+
 def _swapped(trips: int) -> tuple[list[Any], int, Any]:
     x = np.arange(128, dtype=np.int32)
     wanted = x.reshape(2, 2, 32)[:, ::-1, ::-1].ravel() + trips - 1 if trips else np.zeros_like(x)
@@ -321,5 +394,7 @@ CASES = [
     *(Case(boxes, _boxes, {"K": k}) for k in RINGS),
     *(Case(nested, _nested, {"K": k}) for k in RINGS),
     *(Case(product, _product, {"K": k, "D": d}, threads=256) for k, d in ((1, 0), (2, 0), (2, 1), (4, 2))),
+    *(Case(products, _products, {"K": k, "D": d}, threads=256) for k, d in ((1, 0), (2, 1), (4, 2))),
+    *(Case(shared_loads, _shared_loads, {"K": k}, blocks=2) for k in RINGS),
     Case(swapped, _swapped, blocks=4, threads=32),
 ]

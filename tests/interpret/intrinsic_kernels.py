@@ -15,6 +15,7 @@ from prism.lang import (
     atomic_sub,
     bitcast,
     block,
+    broadcast,
     const,
     elect,
     exp,
@@ -25,6 +26,7 @@ from prism.lang import (
     group,
     half,
     id,
+    int8,
     intrinsic,
     ldmatrix,
     load_vector,
@@ -37,6 +39,8 @@ from prism.lang import (
     ptr,
     requires,
     shared,
+    shuffle_up,
+    shuffle_xor,
     stmatrix,
     store_vector,
     thread,
@@ -222,6 +226,33 @@ def case_hinted():
     return hinted, (1, 32), [x, np.zeros(256, np.float32)], {1: x}, 0
 
 
+@prism("global")
+@requires(grid[1], thread[32])
+def exchanged(x: ptr(const(float)) @ grid[1], b: ptr(const(int8)) @ grid[1], y: ptr(float) @ grid[1]):
+    me: int @ thread[1] = id()
+    with partition(y, thread[1], id() * 8) as out:
+        with group(thread[32]):
+            v: vector(float, 4) @ thread[1] = load_vector(x[me * 4], 4)
+            w: vector(int8, 2) @ thread[1] = load_vector(b[me * 2], 2)
+            other: vector(float, 4) @ thread[1] = shuffle_xor(v, 1)
+            first: vector(float, 4) @ thread[32] = broadcast(v, 3)
+            below: vector(int8, 2) @ thread[1] = shuffle_up(w, 2)
+            with group(thread[1]):
+                for k in range(0, 4):
+                    out[k] = other[k] + first[k]
+                for k in range(0, 2):
+                    out[4 + k] = float(below[k])
+
+
+def case_exchanged():
+    x, b = RNG.normal(size=(2, 32, 4)).astype(np.float32), RNG.integers(-9, 9, (2, 32, 2)).astype(np.int8)
+    y, lanes = np.zeros((2, 32, 8), np.float32), np.arange(32)
+    y[..., :4] = x[:, lanes ^ 1] + x[:, 3:4]
+    y[..., 4:6] = b[:, np.where(lanes < 2, lanes, lanes - 2)]
+    return exchanged, (1, 64), [x.ravel(), b.ravel(), np.zeros(512, np.float32)], {2: y}, 0
+
+
 CASES = {f.__name__.removeprefix("case_"): f for f in (
     case_paper_mma, case_staged_mma, case_transpose_8x8, case_counters, case_scalars, case_hinted,
+    case_exchanged,
 )}  # fmt: skip

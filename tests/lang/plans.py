@@ -75,4 +75,5 @@ def barriers(kernel: object, **template: object) -> list[str]:
     """Return the mbarriers: each with its copies and its arrivals."""
     _, plan = entry_plan(kernel, **template)
     per = {m: f" per {m.per} threads" if m.per else "" for m in plan.mbarriers}
+    per = {m: text + (f" of blocks {m.blocks:#b}" if m.blocks else "") for m, text in per.items()}
     return [f"{m.name}[{m.cycle.copies}] {m.count}{per[m]}" for m in plan.mbarriers]

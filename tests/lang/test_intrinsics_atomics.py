@@ -44,7 +44,7 @@ class Cells:
 STEPS = {
     "atomic_add": lambda a, b: a + b, "atomic_sub": lambda a, b: a - b, "atomic_min": min, "atomic_max": max,
     "atomic_and": lambda a, b: a & b, "atomic_or": lambda a, b: a | b, "atomic_xor": lambda a, b: a ^ b,
-    "atomic_exchange": lambda a, b: b,
+    "atomic_exchange": lambda a, b: b, "atomic_increment": lambda a, b: a + 1 if a < b else 0,
 }  # fmt: skip
 
 
@@ -53,7 +53,7 @@ STEPS = {
 def test_updates_go_thread_after_thread(name, scalar):
     intrinsic = TABLE[name]
     if not intrinsic.allows(scalar):
-        assert scalar.kind == "float"
+        assert scalar.kind == "float" or name == "atomic_increment"
         return
     rng = np.random.default_rng(3)
     start, at = rng.integers(0, 100, 4).astype(scalar.numpy), rng.integers(0, 4, 32)
@@ -89,7 +89,7 @@ def test_loads_acquire_after_and_stores_release_before():
 
 @pytest.mark.parametrize("order, scope", list(itertools.product(ORDERS, SCOPES)))
 def test_order_and_scope_are_in_the_instruction(order, scope):
-    binding = Binding(INT32, {"order": order, "scope": scope})
     for name in (*STEPS, "atomic_compare_exchange"):
+        binding = Binding(UINT32 if name == "atomic_increment" else INT32, {"order": order, "scope": scope})
         text = TABLE[name].preamble(binding)
         assert f"atom.{order}.{SCOPES[scope]}." in text or (order, scope) == ("relaxed", "gpu")

@@ -156,6 +156,7 @@ def test_packed_floats(kind):
     values = [[means(f"unpack_{kind}x2", w, part=p).astype(float) for p in (0, 1)] for w in words]
     for name, count, function in (
         ("add", 2, np.add),
+        ("sub", 2, np.subtract),
         ("mul", 2, np.multiply),
         ("min", 2, np.minimum),
         ("max", 2, np.maximum),

@@ -402,10 +402,20 @@ def converted(x: ptr(const(bf16)) @ grid[1], b_map: const(CUtensorMap(bf16, 64, 
 def test_conflicts_inside_a_visit_have_barriers_of_its_threads():
     """The consumers fill `a` themselves: a fence and their own barrier before the tensor cores read it, no wait for one another."""
     assert told(converted) == [
-        "7 < wait b_read of the last lap",
-        "7 < expect b_filled 8192",
-        "7 > arrive b_filled",
+        "8 < wait a_b_filled of the last lap",
+        "8 < expect b_filled 8192",
+        "8 > arrive b_filled",
+        "9 > advance b_a",
+        "11 < wait a_b_filled of the last lap",
+        "13 < fence",
+        "13 < named thread[128]",
+        "13 < wait b_filled",
+        "13 < registers",
+        "13 > commit wgmma",
+        "13 > pending wgmma 0",
+        "13 > arrive a_b_filled by warps",
     ]
+    assert barriers(converted) == ["b_filled[2] 1", "a_b_filled[2] 4"]
 
 
 @prism("global")
@@ -542,3 +552,38 @@ def test_a_jump_between_rounds_parts_cycles_and_so_do_different_copies():
     cycles = program.plans[program.entry].cycles
     assert [(cycle.name, cycle.copies) for cycle in cycles] == [("s", 2), ("r", 2), ("q", 3)]
     assert [line for line in told(stepped) if "advance" in line] == ["11 > advance s", "18 > advance r", "18 > advance q"]
+
+
+@prism("global")
+@attr("__launch_bounds__(256, 1)")
+@requires(grid[1], block[2], warpgroup[2])
+def spread(x: const(CUtensorMap(bf16, 32, 64, swizzle=128)) @ grid[1], z: const(CUtensorMap(bf16, 64, 64, swizzle=128)) @ grid[1], n: int @ grid[1]):
+    with group(block[2]):
+        r: int @ block[1] = id()
+        with group(block[1]):
+            a: shared(bf16[64, 64], ring=2, swizzle=128)
+            b: shared(bf16[64, 64], ring=2, swizzle=128)
+            acc: fragment(float, 64, 64) @ warpgroup[1]
+            consumer, loader = roles(warpgroup, 1, 1)
+            for i in range(n):
+                with claim(a, loader) as sa, claim(b, loader) as sb, one(thread):
+                    tma_load(sa, z[64 * r, i * 64])
+                    tma_load(sb[32 * r, 0], x[32 * r, i * 64], multicast=0b11)
+                with claim(a, consumer) as sa, claim(b, consumer) as sb:
+                    wgmma(acc, sa, sb)
+
+
+def test_a_multicast_counts_the_bytes_and_the_readers_of_all_blocks():
+    assert told(spread) == [
+        "10 < wait a_b_read of the last lap",
+        "10 < expect a_b_filled 8192",
+        "11 < expect a_b_filled 8192",
+        "11 > arrive a_b_filled",
+        "12 > advance a_b",
+        "13 < wait a_b_filled",
+        "13 < registers",
+        "13 > commit wgmma",
+        "13 > pending wgmma 0",
+        "13 > arrive a_b_read by warps",
+    ]
+    assert barriers(spread) == ["a_b_filled[2] 1", "a_b_read[2] 8 of blocks 0b11"]

@@ -30,7 +30,7 @@ from prism.lang.instantiate import PYTHON_TYPES, instantiate
 from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.parse import parse
 from prism.lang.perspective import Bound, Level, Perspective
-from prism.lang.types import ALIASES, SCALARS, VOID, Fragment, Mailbox, Pointer, Scalar, TensorMap, Vector
+from prism.lang.types import ALIASES, SCALARS, VOID, Array, Fragment, Mailbox, Pointer, Scalar, TensorMap, Vector
 
 PARSED: dict[surface.Kernel, s.Function] = {}
 
@@ -176,7 +176,7 @@ def check_function(
     parameters: list[tree.Symbol] = []
     for parameter in function.parameters:
         try:
-            symbol = check_parameter(parameter)
+            symbol = check_parameter(parameter, kernel.kind)
             parameters.append(symbol)
             env = env.bind(symbol)
         except CompileError as failure:
@@ -239,7 +239,7 @@ def check_requires(kernel: surface.Kernel, parsed: s.Function, template: Mapping
     return bound
 
 
-def check_parameter(parameter: s.Parameter) -> tree.Symbol:
+def check_parameter(parameter: s.Parameter, kind: str) -> tree.Symbol:
     """Return a parameter's symbol."""
     meaning = annotation.read(parameter.annotation)
     if parameter.place is None:
@@ -251,6 +251,8 @@ def check_parameter(parameter: s.Parameter) -> tree.Symbol:
     place, type_ = annotation.place(parameter.place), meaning.type
     if isinstance(type_, TensorMap):
         check_map_parameter(parameter.name, place, parameter.place.span)
+    if isinstance(type_, Array | Fragment) and kind == "global":
+        fail(type_errors.KernelParameter(span=parameter.annotation.span, name=parameter.name, type=str(type_)))
     if isinstance(type_, Fragment):
         type_ = placed(type_, parameter.name, place, parameter.annotation.span, parameter.place.span)
     return tree.Symbol(parameter.name, type_, place, parameter.span, parameter=True, const=meaning.const)

@@ -66,7 +66,7 @@ def own(env: Env, symbol: tree.Symbol, indices: tuple[s.Expr, ...], span: Span) 
 
 def named(env: Env, e: s.Expr) -> tree.Symbol | None:
     """Return the fragment that an argument names, or None."""
-    if not isinstance(e, s.Name) or not isinstance(env.names.get(e.name), tree.Symbol):
+    if not isinstance(e, s.Name) or e.name not in env.names:
         return None
     symbol = visible(env, e.name, e.span)
     return symbol if isinstance(symbol.type, Fragment) else None

@@ -385,7 +385,7 @@ def operand(scope: Scope, kind: str, e: Expr) -> list[str]:
             return [tile_start(scope, e)]
         case "tensor", Element():
             return [f"&{scope.names[e.symbol]}", *(expression(scope, i) for i in e.indices)]
-        case "tensor", Var(symbol=symbol) if isinstance(symbol.type, TensorMap):
+        case "tensor" | "map", Var(symbol=symbol) if isinstance(symbol.type, TensorMap):
             return [f"&{scope.names[symbol]}"]
         case _:
             return [expression(scope, e)]

@@ -12,7 +12,7 @@ class Skipped(Error):
     """A station of a ring that is not visited once in each round of the others."""
 
     code = "ring"
-    title = "`{name}` is opened {where}, and elsewhere in its cycle not: some rounds would skip this visit"
+    title = "`{name}` is opened {where}, apart from its other scopes: rounds would not make this visit once each"
     label = "not one visit a round"
     note_templates = (
         "each round visits a copy at every scope that opens `{name}`, in the order of the program; who is skipped is waited for",
@@ -101,7 +101,7 @@ class Multicast(Error):
     """A multicast that not all blocks of the cluster make."""
 
     code = "ring"
-    title = "a multicast into `{name}` is made by every block of the cluster, for every block of it; {fault}"
+    title = "not every block of the cluster is sure to make this multicast into `{name}`, for all of them: {fault}"
     label = "its bytes are counted in {blocks} blocks"
     note_templates = (
         "each block announces the bytes that come from all others, and waits for the readers of all of them",

@@ -34,6 +34,20 @@ class SharedParameter(Error):
 
 
 @dataclass(frozen=True, kw_only=True)
+class KernelParameter(Error):
+    """A kernel's parameter that a host cannot pass."""
+
+    code = "type"
+    title = "the kernel's parameter `{name}` is {type}, which lies in registers: the host has none to pass"
+    label = "not a type of the host's"
+    help_template = (
+        "take `{name}: ptr(T) @ grid[1]`, or declare it inside the kernel; device functions take arrays and fragments"
+    )
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class NotAPerspective(Error):
     """Something else where a perspective belongs."""
 

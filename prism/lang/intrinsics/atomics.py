@@ -14,7 +14,7 @@ import numpy as np
 
 from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.memory import Memory, Values, from_bits, scalar_of, to_bits, word_of
-from prism.lang.types import Scalar
+from prism.lang.types import UINT32, Scalar
 
 ORDERS = ("relaxed", "acquire", "release", "acq_rel")
 SCOPES = {"gpu": "gpu", "block": "cta", "system": "sys"}
@@ -260,6 +260,13 @@ atomic_exchange = _atomic(
 )  # fmt: skip
 
 
+atomic_increment = _atomic(
+    "atomic_increment", f"atomic_increment(p[i], last): add 1 to p[i], or make it 0 where it is last or more, {_GIVES}", "inc",
+    lambda before, last: before + type(before)(1) if before < last else type(before)(0), _as_is,
+    lambda scalar: scalar == UINT32, "uint32",
+)  # fmt: skip
+
+
 def _compare_preamble(binding: Binding) -> str:
     scalar = scalar_of(binding)
     word, register = word_of(scalar), _register(scalar)
@@ -358,5 +365,6 @@ grid_dependency_launch = _dependency(
 
 ATOMICS = (
     load_relaxed, load_acquire, store_relaxed, store_release, atomic_add, atomic_sub, atomic_min, atomic_max, atomic_and,
-    atomic_or, atomic_xor, atomic_exchange, atomic_compare_exchange, fence, grid_dependency_wait, grid_dependency_launch,
+    atomic_or, atomic_xor, atomic_exchange, atomic_increment, atomic_compare_exchange, fence, grid_dependency_wait,
+    grid_dependency_launch,
 )  # fmt: skip

@@ -424,7 +424,7 @@ prefetch_map = Intrinsic(
     preamble=lambda binding: _PREFETCH_MAP,
     meaning=lambda binding, *_: None,
     min_arch="sm_90",
-    source="PTX ISA 9.7.9.15 prefetch.tensormap",
+    source="PTX ISA, prefetch.tensormap",
 )
 
 

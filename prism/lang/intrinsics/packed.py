@@ -82,11 +82,13 @@ min_s16x2, max_s16x2, min_u16x2, max_u16x2 = (
 
 
 def _float_functions(kind: str, add_arch: str, fma_arch: str) -> tuple[Intrinsic, ...]:
-    """Return add, mul, fma, min and max of one type."""
+    """Return add, sub, mul, fma, min and max of one type."""
     long, rn = ("float16", "") if kind == "f16" else ("bfloat16", ".rn")
     return (
         _packed(f"add_{kind}x2", f"add_{kind}x2(a, b): the sums of both {long} halves, each rounded.",
                 f"add{rn}.{kind}x2", 2, _floats(np.add, kind), add_arch),
+        _packed(f"sub_{kind}x2", f"sub_{kind}x2(a, b): the differences of both {long} halves, each rounded.",
+                f"sub{rn}.{kind}x2", 2, _floats(np.subtract, kind), add_arch),
         _packed(f"mul_{kind}x2", f"mul_{kind}x2(a, b): the products of both {long} halves, each rounded.",
                 f"mul{rn}.{kind}x2", 2, _floats(np.multiply, kind), add_arch),
         _packed(f"fma_{kind}x2", f"fma_{kind}x2(a, b, c): a * b + c of both {long} halves, rounded once.",
@@ -98,8 +100,8 @@ def _float_functions(kind: str, add_arch: str, fma_arch: str) -> tuple[Intrinsic
     )  # fmt: skip
 
 
-add_f16x2, mul_f16x2, fma_f16x2, min_f16x2, max_f16x2 = _float_functions("f16", "sm_75", "sm_75")
-add_bf16x2, mul_bf16x2, fma_bf16x2, min_bf16x2, max_bf16x2 = _float_functions("bf16", "sm_90", "sm_80")
+add_f16x2, sub_f16x2, mul_f16x2, fma_f16x2, min_f16x2, max_f16x2 = _float_functions("f16", "sm_75", "sm_75")
+add_bf16x2, sub_bf16x2, mul_bf16x2, fma_bf16x2, min_bf16x2, max_bf16x2 = _float_functions("bf16", "sm_90", "sm_80")
 
 
 # -- conversions ------------------------------------------------------------------------------------------------------
@@ -148,6 +150,8 @@ def _unpack(kind: str) -> Intrinsic:
 pack_f16x2, pack_bf16x2, unpack_f16x2, unpack_bf16x2 = _pack("f16"), _pack("bf16"), _unpack("f16"), _unpack("bf16")
 
 PACKED = (
-    add_u16x2, min_s16x2, max_s16x2, min_u16x2, max_u16x2, add_f16x2, mul_f16x2, fma_f16x2, min_f16x2, max_f16x2, add_bf16x2,
-    mul_bf16x2, fma_bf16x2, min_bf16x2, max_bf16x2, pack_f16x2, pack_bf16x2, unpack_f16x2, unpack_bf16x2,
+    add_u16x2, min_s16x2, max_s16x2, min_u16x2, max_u16x2,
+    add_f16x2, sub_f16x2, mul_f16x2, fma_f16x2, min_f16x2, max_f16x2,
+    add_bf16x2, sub_bf16x2, mul_bf16x2, fma_bf16x2, min_bf16x2, max_bf16x2,
+    pack_f16x2, pack_bf16x2, unpack_f16x2, unpack_bf16x2,
 )  # fmt: skip

@@ -384,7 +384,7 @@ set_registers = Intrinsic(
     meaning=lambda binding, *_: np.zeros((1, 1)),
     requires=WARPGROUP1,
     min_arch="sm_90a",
-    source="PTX ISA 9.7.19.5 setmaxnreg",
+    source="PTX ISA, setmaxnreg",
 )
 
 WARPGROUPS = (wgmma, set_registers)

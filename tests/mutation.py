@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from prism.interpret import MachineError
-from prism.interpret.schedules import SCHEDULES
+from prism.interpret import SCHEDULES, MachineError, schedules
 from prism.lang.perspective import THREAD, WARP1, Level
 from prism.lang.plan import (
     Advance,
@@ -31,21 +30,26 @@ from prism.lang.plan import (
 Step = Barrier | Op
 
 
+LATER = "a copy that is given back a round later is still given back before its turn comes"
+UNAWAITED = "the arrivals after the last round let the next fill begin sooner: nobody needs them"
+
+
 @dataclass(frozen=True)
 class Mutant:
-    """A plan with one fault, and what the fault is."""
+    """A plan with one fault, what the fault is, and why it is none after all, where it is not."""
 
     name: str
     plan: Plan
+    harmless: str = ""
 
 
-def mutants(plan: Plan, *, barriers: bool = True) -> Iterator[Mutant]:
+def mutants(plan: Plan) -> Iterator[Mutant]:
     """Return every mutant of one function's plan."""
-    steps: tuple[Step, ...] = (*(plan.barriers if barriers else ()), *plan.operations)
+    steps: tuple[Step, ...] = (*plan.barriers, *plan.operations)
     for step in steps:
-        yield Mutant(f"without {named(step)}", plan.without(step))
+        yield Mutant(f"without {named(step)}", plan.without(step), harmless(plan, step, ""))
         for what, changed in weaker(step):
-            yield Mutant(f"{named(step)}: {what}", exchanged(plan, step, changed))
+            yield Mutant(f"{named(step)}: {what}", exchanged(plan, step, changed), harmless(plan, step, what))
     for barrier in plan.mbarriers:
         for by in (-1, 1):
             if barrier.count + by > 0:
@@ -53,11 +57,27 @@ def mutants(plan: Plan, *, barriers: bool = True) -> Iterator[Mutant]:
                 yield Mutant(f"`{barrier.name}` takes {by:+} arrivals", recounted(plan, barrier, changed))
 
 
-def program_mutants(program: Program) -> Iterator[tuple[str, Program]]:
-    """Return the mutants of all plans of a program."""
+def program_mutants(program: Program) -> Iterator[tuple[str, Program, str]]:
+    """Return the mutants of all plans of a program, each with why it is harmless, or the empty string."""
     for plan in program.plans.values():
         for mutant in mutants(plan):
-            yield f"{plan.function.name}: {mutant.name}", program.with_plan(mutant.plan)
+            yield f"{plan.function.name}: {mutant.name}", program.with_plan(mutant.plan), mutant.harmless
+
+
+def harmless(plan: Plan, step: Step, what: str) -> str:
+    """Return why a mutant is right: only slower than the plan."""
+    if not isinstance(step, Arrive):
+        return ""
+    if step.drain and what in ("", "one round later", "one round sooner"):
+        return UNAWAITED
+    waits = [op for op in plan.operations if isinstance(op, Wait) and op.barrier is step.barrier]
+    spare = step.barrier.cycle.copies > step.delay + 1
+    return LATER if what == "one round later" and spare and all(wait.lap for wait in waits) else ""
+
+
+def without_barriers(program: Program) -> list[tuple[Barrier, Program]]:
+    """Return the program without each of its barriers in turn."""
+    return [(b, program.with_plan(plan.without(b))) for plan in program.plans.values() for b in plan.barriers]
 
 
 def named(step: Step) -> str:
@@ -126,6 +146,7 @@ Right = Callable[..., bool]
 """Run a program with `schedule`, `seed` and `check` as given; tell whether its results are right."""
 
 TRIED = tuple((schedule, 0) for schedule in SCHEDULES)
+THOROUGH = tuple(schedules(24))
 
 
 def caught(program: Program, right: Right, tried: tuple[tuple[str, int], ...] = TRIED) -> str:
