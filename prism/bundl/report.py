@@ -82,7 +82,7 @@ def new_ones() -> str:
 
 def fine() -> str:
     """Return the table of what was fine."""
-    rows = [f"| **{row.rule}** ({row.where}) | {row.doubt} | {row.argument} |" for row in FINE.values()]
+    rows = [f"| **{row.rule}** ({row.where}) | {cell(row.doubt)} | {cell(row.argument)} |" for row in FINE.values()]
     return "\n".join(["| rule | doubt | why it is fine |", "|---|---|---|", *rows])
 
 

@@ -164,7 +164,8 @@ def store_value(scope: Scope, symbol: Symbol, value: Eval, node: Stmt, *, fresh:
     slot, each = scope.slot(symbol), per_thread(symbol)
     type_ = symbol.type if isinstance(symbol.type, Scalar | Vector) else None
     scalar, pointer = isinstance(symbol.type, Scalar), isinstance(symbol.type, Pointer)
-    agree = agreement(scope, symbol.perspective, node.span, f"value of `{symbol.name}`")
+    vector = isinstance(symbol.type, Vector)
+    agree = agreement(scope, symbol.perspective, node.span, f"value of `{symbol.name}`", vector=vector)
 
     def run(frame: Frame) -> bool:
         found = value(frame)

@@ -168,14 +168,20 @@ def waiting_for(block: Block, wait: Wait, ready: Callable[[], bool]) -> Generato
 # -- agreement ------------------------------------------------------------------------------------------------------------
 
 
-def agreement(scope: Scope, unit: Perspective, span: Span, what: str) -> Callable[[Frame, Any], None] | None:
+def agreement(
+    scope: Scope, unit: Perspective, span: Span, what: str, *, vector: bool = False
+) -> Callable[[Frame, Any], None] | None:
     """Return the check that the threads of a unit have the same value; None where there is nothing to check."""
     if not scope.check or (unit.level == Level.THREAD and unit.size == 1):
         return None
 
     def check(frame: Frame, value: Any) -> None:
-        if not isinstance(value, np.ndarray) or value.ndim != 1:
+        if not isinstance(value, np.ndarray) or value.ndim != (2 if vector else 1):
             return
+        for component in value.T if vector else (value,):
+            each(frame, component)
+
+    def each(frame: Frame, value: Any) -> None:
         threads = frame.block.machine.threads
         size = unit.size if unit.level == Level.THREAD else threads
         if len(value) != threads or threads % size:

@@ -21,17 +21,23 @@ from prism.lang.tree import Fragment, Place, Symbol
 
 
 @functools.lru_cache(maxsize=64)
-def places(threads: int, size: int) -> tuple[Any, Any]:
+def places(fragment: Fragment) -> tuple[Any, Any]:
     """Return row and column of each element of each thread's part: arrays of shape (threads, size)."""
-    t, index = np.arange(threads)[:, None], np.arange(size)[None, :]
-    lane = t % 32
-    rows = t // 32 * 16 + lane // 4 + index // 2 % 2 * 8
-    return rows, index // 4 * 8 + lane % 4 * 2 + index % 2
+    t, index = np.arange(fragment.threads)[:, None], np.arange(fragment.size)[None, :]
+    return place_of(fragment, 0, index, t), place_of(fragment, 1, index, t)
+
+
+def place_of(fragment: Fragment, axis: int, index: Any, t: Any) -> Any:
+    """Return the row (`axis` 0) or the column (1) of an element of the part of thread `t` of the fragment's unit."""
+    lane, strip = t % 32, fragment.strip
+    if axis:
+        return index % strip // 4 * 8 + lane % 4 * 2 + index % 2
+    return index // strip * 64 + t // 32 * 16 + lane // 4 + index // 2 % 2 * 8
 
 
 def gather(local: Local, fragment: Fragment, lanes: Any) -> Any:
     """Return the matrices of whole units of threads, of shape (units, rows, columns)."""
-    rows, columns = places(fragment.threads, fragment.size)
+    rows, columns = places(fragment)
     parts = local.data[:, lanes].T.reshape(-1, fragment.threads, fragment.size)
     found = np.empty((len(parts), fragment.rows, fragment.columns), local.data.dtype)
     found[:, rows, columns] = parts
@@ -40,7 +46,7 @@ def gather(local: Local, fragment: Fragment, lanes: Any) -> Any:
 
 def scatter(local: Local, fragment: Fragment, lanes: Any, matrices: Any) -> None:
     """Give whole units of threads their parts of matrices."""
-    rows, columns = places(fragment.threads, fragment.size)
+    rows, columns = places(fragment)
     local.data[:, lanes] = matrices[:, rows, columns].reshape(len(lanes), fragment.size).T
     if local.initialised is not None:
         local.initialised[:, lanes] = True
@@ -50,20 +56,13 @@ def compile_place(scope: Scope, node: Place) -> Eval:
     """Row or column of an element of this thread's part."""
     fragment = node.symbol.type
     assert isinstance(fragment, Fragment)
-    index, axis, unit = scope.evaluate(node.index), node.axis, fragment.threads
+    index = scope.evaluate(node.index)
 
     def place(frame: Frame) -> Any:
-        k, t = index(frame), frame.block.machine.everyone % unit
-        lane = t % 32
-        found = index_column(k, lane) if axis else t // 32 * 16 + lane // 4 + k // 2 % 2 * 8
-        return found.astype(np.int32)
+        t = frame.block.machine.everyone % fragment.threads
+        return place_of(fragment, node.axis, index(frame), t).astype(np.int32)
 
     return place
-
-
-def index_column(k: Any, lane: Any) -> Any:
-    """Return the column of element `k` of a lane's part."""
-    return k // 4 * 8 + lane % 4 * 2 + k % 2
 
 
 Touch = Callable[[Frame, Local], None]

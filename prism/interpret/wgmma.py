@@ -1,7 +1,7 @@
 """wgmma on the reference machine: a warpgroup's product, under way until its group is waited for.
 
-Each warp of the group issues a part, which reads its own rows of the first tile and all of the second. Late, the tiles are read
-when the group is waited for.
+Each warp of the group issues a part, which reads its own rows of the first tile (16 of each 64) and all of the second. Late,
+the tiles are read when the group is waited for.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from prism.lang.perspective import WARP
 from prism.lang.tree import Apply
 
 WARPS = 4
+ROWS_OF_A_WARP = 16
 
 
 def compile_wgmma(scope: Scope, node: Apply) -> Eval:
@@ -100,7 +101,8 @@ def _check_tiles(
 ) -> None:
     for number, agent in enumerate(agents):
         unit, warp = divmod(number, WARPS)
-        rows = np.split(indices[0][unit], WARPS, axis=axis)[warp]
+        mine = np.arange(indices[0][unit].shape[axis]) // ROWS_OF_A_WARP % WARPS == warp
+        rows = np.compress(mine, indices[0][unit], axis=axis)
         for tile, index in zip(tiles, (rows.ravel(), indices[1][unit].ravel()), strict=True):
             who = np.full(index.shape, lanes[number * WARP])
             by = np.full(index.shape, agent)

@@ -88,11 +88,14 @@ class Visit:
         """The rings whose copies it uses."""
         return tuple(station.ring for station in self.stations)
 
-    def first_use(self, rings: Sequence[Symbol]) -> Stmt:
+    @property
+    def order(self) -> tuple[int, ...]:
+        """Where it comes in the text."""
+        return min(map(_textual, self.stations))
+
+    def first_index(self, rings: Sequence[Symbol]) -> int:
         """Return the first statement of its list that uses a copy of one of these rings."""
-        assert self.stations
-        spots = [s.spot for s in self.stations if s.ring in rings and s.spot is not None]
-        return self.spot.body[min(spot.first for spot in spots)]
+        return min(s.spot.first for s in self.stations if s.ring in rings and s.spot is not None)
 
     @property
     def last_use(self) -> Stmt:
@@ -117,6 +120,30 @@ class Lap:
     def range(self) -> tuple[int, int]:
         """The first and the last statement of the list that holds stations."""
         return min(r.first for r in self.rounds), max(r.last for r in self.rounds)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Edge:
+    """`later` may not begin before `earlier` has ended, of the round `lap` laps before: two accesses to a copy of `ring`."""
+
+    earlier: Visit
+    later: Visit
+    lap: int
+    ring: Symbol
+    first: Touch
+    second: Touch
+
+
+GROUPED_READS = ("wgmma", "bulk")
+"""What may read a copy after its visit's last statement."""
+
+
+def late(visit: Visit) -> int:
+    """Return how many rounds later a visit's asynchronous readers are waited for: what all their rings allow."""
+    if not visit.rounds or not visit.rounds[0].loops:
+        return 0
+    found = [s.in_flight for s in visit.stations if any(touch.how in GROUPED_READS for touch in s.touches)]
+    return min(found, default=0)
 
 
 # -- rounds -----------------------------------------------------------------------------------------------------------------

@@ -5,9 +5,8 @@ they have waited for the writer. The last lap's stations are before this lap's. 
 thread's visits are in the order of the program, the sequential run is one of the schedules, and some thread can always go on.
 
 Named rules, each with what makes it legal:
-- *covered*: threads that have waited for a visit's end in an earlier station of the round need not wait again; and who waits
-  for a later visit by the same threads, or by more, need not wait for their earlier one.
 - *own*: a thread's accesses to its own part, both times, are in program order; unless the copy comes in asynchronously.
+- *implied*: what the other waits see to already, whatever the schedule (implied.py), nobody waits for.
 - *late*: an asynchronous reader arrives d rounds later, where only the next lap waits for it, and d is less than the copies.
 """
 
@@ -18,11 +17,12 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from prism.lang import flow
-from prism.lang.cycles import Lap, Visit, laps
+from prism.lang.cycles import GROUPED_READS, Edge, Lap, Visit, laps, late
 from prism.lang.diagnostics import CompileError, Label
 from prism.lang.errors.rings import Idle, Late
 from prism.lang.flow import Objects
 from prism.lang.groups import least
+from prism.lang.implied import parade, together
 from prism.lang.loads import bytes_of_load, check_multicast, loads, multicast_of
 from prism.lang.perspective import WARP
 from prism.lang.plan import (
@@ -43,8 +43,6 @@ from prism.lang.stations import stations
 from prism.lang.touches import Pending, Touch
 from prism.lang.tree import Apply, Function, Stmt, Symbol
 from prism.lang.walk_context import Context
-
-GROUPED_READS = ("wgmma", "bulk")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -67,53 +65,44 @@ class Rings:
         return replace(context, before=before, after=after, completes=self.completes, touches={})
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Edge:
-    """`later` may not begin before `earlier` has ended, of the round `lap` laps before: two accesses to a copy of `ring`."""
-
-    earlier: Visit
-    later: Visit
-    lap: int
-    ring: Symbol
-    first: Touch
-    second: Touch
-
-
 def rings(context: Context, own: Sequence[Commit]) -> Rings:
     """Return what the rings of a function need; `own` has the groups that are committed. Raises CompileError."""
     found = stations(context)
     if not found:
         return Rings()
     made = {commit.at: commit.kind for commit in own}
-    parts = [_lap(context, lap, made) for lap in laps(context.function, found)]
+    cycles = laps(context.function, found)
+    every = [edge for lap in cycles for edge in edges(lap)]
+    needed, elided, fences = reduced(context, cycles, every)
+    parts = [_lap(context, lap, every, needed, fences, made) for lap in cycles]
     return Rings(
         tuple(cycle for part in parts for cycle in part.cycles),
         tuple(barrier for part in parts for barrier in part.mbarriers),
         tuple(op for part in parts for op in part.operations),
         {apply: barrier for part in parts for apply, barrier in part.completes.items()},
-        tuple(one for part in parts for one in part.elided),
+        tuple(elided),
     )
 
 
-def _lap(context: Context, lap: Lap, made: Mapping[Stmt, str]) -> Rings:
+def _lap(
+    context: Context, lap: Lap, every: Sequence[Edge], needed: Sequence[Edge], fences: Sequence[Edge],
+    made: Mapping[Stmt, str],
+) -> Rings:  # fmt: skip
     """Return what one cycle needs."""
-    everything = list(edges(lap))
-    for visit in lap.visits:
-        check_late(visit, [edge for edge in everything if edge.earlier is visit])
-    needed, elided, fences = reduced(context.objects, lap, everything)
     barriers = mbarriers(context.function, lap, needed, fences)
     operations: list[Op] = []
     completes: dict[Apply, Mbarrier] = {}
     for visit in lap.visits:
+        check_late(visit, [edge for edge in every if edge.earlier is visit])
         barrier = barriers.get(visit)
         operations += waits(visit, lap, needed, barriers)
         for statement, apply in loads(visit):
             assert barrier is not None
             completes[apply] = barrier
             operations.append(Expect(at=statement, barrier=barrier, copy=apply, bytes=bytes_of_load(apply)))
-        operations += endings(visit, lap, barrier, everything, fences, made)
+        operations += endings(visit, lap, barrier, every, fences, made)
     operations.append(Advance(at=lap.home[lap.range[1]], side="after", cycle=lap.cycle))
-    return Rings((lap.cycle,), tuple(barriers.values()), tuple(operations), completes, tuple(elided))
+    return Rings((lap.cycle,), tuple(barriers.values()), tuple(operations), completes)
 
 
 # -- who waits for whom -------------------------------------------------------------------------------------------------------
@@ -147,52 +136,46 @@ def clash(first: Sequence[Touch], second: Sequence[Touch]) -> tuple[Touch, Touch
     return next((a, b) for a in first for b in second if flow.conflicting(a.kind, b.kind))
 
 
-def reduced(objects: Objects, lap: Lap, everything: Sequence[Edge]) -> tuple[list[Edge], list[Elided], list[Edge]]:
+def reduced(
+    context: Context, cycles: Sequence[Lap], every: Sequence[Edge]
+) -> tuple[list[Edge], list[Elided], list[Edge]]:
     """Return the edges for which somebody has to wait; those for which nobody has, with the reason; whose fences are needed."""
-    needed: list[Edge] = []
     elided: list[Elided] = []
-    fences: list[Edge] = []
-    for edge in sorted(everything, key=lambda e: lap.visits.index(e.later)):
-        why, last = "", [other for other in needed if _outlasts(other, edge)]
-        if _own(objects, lap, edge):
-            why = "the same thread makes both"
-        elif any(_covers(other, edge) for other in needed):
-            why = "its threads have waited for it in an earlier visit of the round"
-        elif last:
-            why = "a later visit of its threads is waited for"
-        if why:
-            elided.append(Elided(edge.first.access, edge.second.access, why))
+    needed: list[Edge] = []
+    for edge in every:
+        if _own(context.objects, edge):
+            elided.append(Elided(edge.first.access, edge.second.access, "the same thread makes both"))
         else:
             needed.append(edge)
-        if not any(fenced(other.earlier, [other]) for other in last):
-            fences.append(edge)
+    for group in together(cycles):
+        line, gone = parade(context.function, group), list[Edge]()
+        for edge in [edge for edge in needed if edge.later in line.visits and not multicast_of(edge.later)]:
+            rest = [other for other in needed if other is not edge and other.later in line.visits]
+            if all(line.implied(other, rest) for other in (edge, *gone)):
+                gone.append(edge)
+                needed.remove(edge)
+                why = "the other waits for the ring's visits see to it"
+                elided.append(Elided(edge.first.access, edge.second.access, why))
+    fences = [e for e in every if not any(_outlasts(other, e) and fenced(other.earlier, [other]) for other in needed)]
     return needed, elided, fences
 
 
-def _covers(other: Edge, edge: Edge) -> bool:
-    """Rule *covered*, of who waits."""
-    same = other.earlier is edge.earlier and other.lap == edge.lap and other.later is not edge.later
-    path = other.later.spot.path
-    return same and edge.later.spot.path[: len(path)] == path
-
-
 def _outlasts(other: Edge, edge: Edge) -> bool:
-    """Rule *covered*, of who is waited for; `other` is the nearer one."""
+    """Whether the threads of a visit go on to a later one of the same round, for which the same visit waits."""
     one, two = edge.earlier, other.earlier
-    if other.later is not edge.later or other.lap != edge.lap or one is two or late(one) > late(two):
+    if other.later is not edge.later or other.lap != edge.lap or one is two or one.order > two.order:
         return False
-    copied = any(touch.how in ("load", "cp_async") for touch in one.touches())
-    return not copied and one.spot.path[: len(two.spot.path)] == two.spot.path
+    return one.spot.path[: len(two.spot.path)] == two.spot.path
 
 
-def _own(objects: Objects, lap: Lap, edge: Edge) -> bool:
+def _own(objects: Objects, edge: Edge) -> bool:
     """Rule *own*."""
     earlier, later = edge.earlier, edge.later
     if any(touch.how in ("load", "cp_async") for touch in earlier.touches()) or multicast_of(later):
         return False
     if earlier.crowd.single and earlier.spot.path == later.spot.path:
         return True
-    aged = frozenset(lap.rounds[0].loops) if edge.lap else frozenset[Stmt]()
+    aged = frozenset(earlier.rounds[0].loops) if edge.lap else frozenset[Stmt]()
     for one in earlier.touches(edge.ring):
         for two in later.touches(edge.ring):
             if flow.conflicting(one.kind, two.kind):
@@ -205,9 +188,7 @@ def _own(objects: Objects, lap: Lap, edge: Edge) -> bool:
 # -- mbarriers --------------------------------------------------------------------------------------------------------------
 
 
-def mbarriers(
-    function: Function, lap: Lap, needed: Sequence[Edge], fences: Sequence[Edge]
-) -> dict[Visit, Mbarrier]:
+def mbarriers(function: Function, lap: Lap, needed: Sequence[Edge], fences: Sequence[Edge]) -> dict[Visit, Mbarrier]:
     """Return the mbarriers of the visits for whose end somebody waits, or that are loaded."""
     found: dict[Visit, Mbarrier] = {}
     names: set[str] = set()
@@ -268,7 +249,7 @@ def waits(visit: Visit, lap: Lap, needed: Sequence[Edge], barriers: Mapping[Visi
         if edge.later is visit:
             seen.setdefault((edge.earlier, edge.lap), []).append(edge)
     for (earlier, behind), own in sorted(seen.items(), key=lambda item: (-item[0][1], lap.visits.index(item[0][0]))):
-        at = visit.first_use([edge.ring for edge in own])
+        at = visit.spot.body[visit.first_index([edge.ring for edge in own])]
         first, second = own[0].first.access, own[0].second.access
         yield Wait(at=at, barrier=barriers[earlier], lap=behind, first=first, second=second)
 
@@ -279,7 +260,6 @@ def endings(
 ) -> Iterator[Op]:  # fmt: skip
     """Yield what ends a visit: the wait for what its threads have under way, the fence for engines after it, the arrival."""
     at, delay, loops = visit.last_use, late(visit), lap.rounds[0].loops
-    delay = delay if loops else 0
     first, last = lap.range
     behind: list[Op] = []
     for kind in GROUPED_READS:
@@ -325,12 +305,6 @@ def _witness(flying: Sequence[Touch], visit: Visit, everything: Sequence[Edge]) 
                     if one.root is edge.ring and flow.conflicting(one.kind, two.kind):
                         return one.access, two.access
     return flying[0].access, flying[0].access
-
-
-def late(visit: Visit) -> int:
-    """Return how many rounds later a visit's asynchronous readers are waited for: what all their rings allow."""
-    found = [s.in_flight for s in visit.stations if any(touch.how in GROUPED_READS for touch in s.touches)]
-    return min(found, default=0)
 
 
 def check_late(visit: Visit, own: Sequence[Edge]) -> None:

@@ -182,8 +182,9 @@ class Count(Expression):
 class Place(Expression):
     """Row (`axis` 0) or column (1) of element `index` of this thread's part of a fragment.
 
-    With t the thread's index inside the fragment's unit and lane = t % 32: row = t / 32 * 16 + lane / 4 + index / 2 % 2 * 8,
-    column = index / 4 * 8 + lane % 4 * 2 + index % 2.
+    With t the thread's index inside the fragment's unit, lane = t % 32, and strip the elements that it keeps of each 64 rows:
+    row = index / strip * 64 + t / 32 * 16 + lane / 4 + index / 2 % 2 * 8, column = index % strip / 4 * 8 + lane % 4 * 2 +
+    index % 2. (A warp's fragment has 16 rows: index / strip is 0.)
     """
 
     symbol: Symbol

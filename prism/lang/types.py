@@ -119,7 +119,8 @@ class Array:
 class Fragment:
     """A `rows` x `columns` matrix that a warpgroup (128 threads) or a warp (32) owns; each thread keeps a part in registers.
 
-    Which thread has which element is the tensor cores' layout of an accumulator; see `tree.Place`.
+    Which thread has which element is the tensor cores' layout of an accumulator, of 64 rows (a warp's: 16); a matrix of more
+    rows is several such, one below the other. See `tree.Place`.
     """
 
     element: Scalar
@@ -131,6 +132,11 @@ class Fragment:
     def size(self) -> int:
         """Number of elements a thread keeps."""
         return self.rows * self.columns // self.threads
+
+    @property
+    def strip(self) -> int:
+        """Number of those in 64 rows (of a warp's: in 16)."""
+        return self.columns // 2
 
     def __str__(self) -> str:
         return f"fragment({self.element}, {self.rows}, {self.columns})"

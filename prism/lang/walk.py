@@ -277,8 +277,9 @@ def walk_split(walk: Walk, place: Place, split: Split, state: State) -> State:
 
 def _check_arms(walk: Walk, state: State, one: tuple[Perspective, State], two: tuple[Perspective, State]) -> None:
     """Refuse a conflict of two arms through anything that they share."""
+    old = frozenset().union(*state.values())  # an arm may rename what was there before: a pointer gets another target
     for env, before in state.items():
-        fresh = [sorted(arm[1].get(env, frozenset()) - before, key=order) for arm in (one, two)]
+        fresh = [sorted(arm[1].get(env, frozenset()) - old, key=order) for arm in (one, two)]
         known = {p.touch for p in before}
         for first in fresh[0]:
             for second in fresh[1]:

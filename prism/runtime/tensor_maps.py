@@ -9,7 +9,7 @@ from typing import Any
 from prism.lang import tiles
 from prism.lang.types import SCALARS, TensorMap
 from prism.runtime.arrays import ArrayInfo
-from prism.runtime.driver import checked, driver
+from prism.runtime.driver import DeviceError, checked, driver
 from prism.runtime.entry import EntryParameter
 
 BYTES, ALIGNMENT = 128, 64
@@ -23,6 +23,7 @@ _TYPES = {
     "uint32": "UINT32", "int64": "INT64", "uint64": "UINT64", "float16": "FLOAT16", "bfloat16": "BFLOAT16",
     "float32": "FLOAT32", "float64": "FLOAT64",
 }  # fmt: skip
+_SINCE = 12000
 _SWIZZLES = {0: "NONE", 32: "32B", 64: "64B", 128: "128B"}
 
 
@@ -33,67 +34,78 @@ def encoded(parameter: EntryParameter, info: ArrayInfo) -> bytes:
         ValueError: the array's extents, strides or address are not what the copy engine takes.
         DeviceError: the driver refuses.
     """
-    check(parameter, info)
-    strides = tuple(_strides(info))
-    return _encoded(info.pointer, info.shape, strides, parameter.dtype, parameter.box, parameter.swizzle)
+    return _encoded(parameter, info.pointer, info.shape, info.strides)
 
 
-def check(parameter: EntryParameter, info: ArrayInfo) -> None:
-    """Check that the copy engine can move tiles of an array.
-
-    Raises:
-        ValueError: it can't; the message says why.
-    """
-    name, size = parameter.name, info.dtype.itemsize
-    if info.size == 0:
-        raise ValueError(f"`{name}` is empty: there is no tensor map of shape {info.shape}")
-    if max(info.shape) > LARGEST_EXTENT:
-        raise ValueError(f"`{name}` has shape {info.shape}: a tensor map's extents are at most 2^32")
-    if info.pointer % PIECE:
+def _check(parameter: EntryParameter, pointer: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
+    name, size = parameter.name, parameter.numpy.itemsize
+    if 0 in shape:
+        raise ValueError(f"`{name}` is empty: there is no tensor map of shape {shape}")
+    if max(shape) > LARGEST_EXTENT:
+        raise ValueError(f"`{name}` has shape {shape}: a tensor map's extents are at most 2^32")
+    if pointer % PIECE:
         raise ValueError(f"`{name}` begins at an address that is no multiple of {PIECE} bytes, as tensor copies need")
-    if info.shape[-1] > 1 and info.strides[-1] != size:
+    if shape[-1] > 1 and strides[-1] != size:
         raise ValueError(
             f"`{name}` must have its last axis's elements one after the other, as tensor copies need; "
-            f"its strides are {info.strides} bytes"
+            f"its strides are {strides} bytes"
         )
-    for stride in list(_strides(info))[:-1]:
+    for stride in _strides(shape, strides, size)[:-1]:
         if stride % PIECE or not 0 < stride < LARGEST_STRIDE:
             raise ValueError(
                 f"`{name}` must have strides that are multiples of {PIECE} bytes (but the last), as tensor copies need; "
-                f"they are {info.strides}: pad its rows"
+                f"they are {strides}: pad its rows"
             )
 
 
-def _strides(info: ArrayInfo) -> list[int]:
+def _strides(shape: tuple[int, ...], strides: tuple[int, ...], size: int) -> list[int]:
     """Return the strides in bytes; of an extent of 1, which are never used, some that the engine takes."""
-    found = [info.dtype.itemsize]
-    for extent, stride, inner in zip(info.shape[-2::-1], info.strides[-2::-1], info.shape[:0:-1], strict=True):
+    found = [size]
+    for extent, stride, inner in zip(shape[-2::-1], strides[-2::-1], shape[:0:-1], strict=True):
         packed = -(-found[0] * inner // PIECE) * PIECE
         found.insert(0, stride if extent > 1 else packed)
     return found
 
 
 @functools.lru_cache(maxsize=4096)
-def _encoded(
-    pointer: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: str, box: tuple[int, ...], swizzle: int
-) -> bytes:
+def _encoded(parameter: EntryParameter, pointer: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> bytes:
+    _check(parameter, pointer, shape, strides)
     cuda: Any = driver()
-    one_copy = tiles.box(TensorMap(SCALARS[dtype], box, swizzle))
-    wide, word = cuda.cuuint64_t, cuda.cuuint32_t
-    found = checked(
-        cuda.cuTensorMapEncodeTiled(
-            getattr(cuda.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{_TYPES[dtype]}"),
-            len(shape),
-            pointer,
-            [wide(n) for n in reversed(shape)],
-            [wide(n) for n in reversed(strides[:-1])] or [wide(PIECE)],  # of one axis it has none, but looks
-            [word(n) for n in reversed(one_copy)],
-            [word(1)] * len(shape),
-            cuda.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
-            getattr(cuda.CUtensorMapSwizzle, f"CU_TENSOR_MAP_SWIZZLE_{_SWIZZLES[swizzle]}"),
-            cuda.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-            cuda.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
-        ),
-        f"describing an array of shape {shape} and strides {strides} to the tensor copy engine",
+    scalar, swizzle = SCALARS[parameter.dtype], _SWIZZLES[parameter.swizzle]
+    rank, one_copy = len(shape), tiles.box(TensorMap(scalar, parameter.box, parameter.swizzle))
+    outer = _strides(shape, strides, scalar.bytes)[:-1]
+    room = ctypes.create_string_buffer(BYTES + ALIGNMENT)
+    place = ctypes.addressof(room) + -ctypes.addressof(room) % ALIGNMENT
+    status = _encoder()(
+        place,
+        int(getattr(cuda.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{_TYPES[scalar.name]}")),
+        rank,
+        pointer,
+        (ctypes.c_uint64 * rank)(*reversed(shape)),
+        (ctypes.c_uint64 * rank)(*reversed(outer)),
+        (ctypes.c_uint32 * rank)(*reversed(one_copy)),
+        (ctypes.c_uint32 * rank)(*[1] * rank),
+        int(cuda.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE),
+        int(getattr(cuda.CUtensorMapSwizzle, f"CU_TENSOR_MAP_SWIZZLE_{swizzle}")),
+        int(cuda.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_256B),
+        int(cuda.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
     )
-    return ctypes.string_at(int(found.getPtr()), BYTES)
+    doing = f"describing an array of shape {shape} and strides {strides} to the tensor copy engine"
+    checked((cuda.CUresult(status),), doing)
+    return ctypes.string_at(place, BYTES)
+
+
+@functools.cache
+def _encoder() -> Any:
+    """The driver's own function: that of cuda.bindings writes into a Python object, which is not aligned as a map must be."""
+    word, long, address = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
+    extents, lengths = ctypes.POINTER(long), ctypes.POINTER(word)
+    enums = (ctypes.c_int,) * 4
+    prototype = ctypes.CFUNCTYPE(
+        ctypes.c_int, address, ctypes.c_int, word, address, extents, extents, lengths, lengths, *enums
+    )
+    doing = "looking for the driver's tensor maps"
+    found, _ = checked(driver().cuGetProcAddress(b"cuTensorMapEncodeTiled", _SINCE, 0), doing)
+    if not found:
+        raise DeviceError("this driver has no tensor maps: it is older than CUDA 12")
+    return prototype(int(found))

@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from prism.lang.perspective import BLOCK, GRID, THREAD, Level, Perspective
-from tests.generated.derive import Function, indent
-from tests.generated.memories import Memories
+from tests.generated.derive import Found, indent
+from tests.generated.numbers import Function
+from tests.generated.pointers import Pointers
 from tests.generated.scope import INTEGERS, Local, Memory, Scope, Value, pick
 
 COMMON = ("int32", "int32", *INTEGERS)
 HEADS = {Level.BLOCK: "block[1], {}", Level.THREAD: "{}"}
+STEPS = """\
+@prism("device")
+@requires(thread[1])
+@template([("STEP", c_int), ("UP", c_int)])
+def steps(start: int32 @ thread[1]) -> int32 @ thread[1]:
+    return start + STEP if UP == 1 else start - STEP""".splitlines()
+FOLD = """\
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, N=constexpr(int), OP=function)
+def fold(items: T[N] @ thread[1], start: T @ thread[1]) -> T @ thread[1]:
+    sum: T = start
+    for k in range(N):
+        sum = OP(sum, items[k])
+    return sum""".splitlines()
+Actuals = tuple[Function, list[str], list[str], list[str]]
 
 
-class Functions(Memories):
+class Functions(Pointers):
     """Device functions, and calls of them."""
 
     def operator(self) -> list[str]:
@@ -25,94 +44,101 @@ class Functions(Memories):
             f"def {name}(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:", f"    return {body}",
         ]  # fmt: skip
 
-    def fold(self, name: str) -> list[str]:
-        """A function that combines an array's elements by a function that it is given (R26)."""
-        return [
-            '@prism("device")', "@requires(thread[1])", "@template(T=dtype, N=constexpr(int), OP=function)",
-            f"def {name}(items: T[N] @ thread[1], start: T @ thread[1]) -> T @ thread[1]:", "    sum: T = start",
-            "    for k in range(N):", "        sum = OP(sum, items[k])", "    return sum",
-        ]  # fmt: skip
+    # -- definitions ------------------------------------------------------------------------------------------------------
 
     def define(self, threads: int) -> list[str]:
         """A device function with a body of its own."""
         entry = pick(self.choices, [n for n in (1, 8, 32, 64, 96) if threads % n == 0])
-        block = self.chance(40)
+        block, generic = self.chance(40), self.chance(25)
         code = BLOCK if block else Perspective(Level.THREAD, entry)
         self.rule("R1-block" if block else "R1-thread")
-        template = self.chance(40)
         length = pick(self.choices, (2, 3, 4))
         scope = Scope(code, entry, threads, 1, 1, whole=block)
-        parameters = self.parameters(scope, length)
-        kind = pick(self.choices, (None, *INTEGERS[:2]))
-        result = (kind, pick(self.choices, [u for u in scope.units()])) if kind else None
-        inner = Scope(code, entry, threads, 1, 1, block, result=result or ("", code)).add(*parameters)
+        parameters = self.parameters(scope, length, "T" if generic else "")
+        kind = pick(self.choices, (None, *INTEGERS[:2], "float32", "bool", "int4", "T" if generic else "int64"))
+        result = (kind, pick(self.choices, scope.units())) if kind else None
+        flag = self.chance(20)
+        inner = replace(scope, result=result or ("", code)).add(*parameters)
+        called = self.rules["R13"]
         lines = self.body(inner, 2, 4)
+        if flag:
+            self.rule("R26-bool")
+            lines = ["if FLAG:", *indent(self.body(inner, 1, 1)), "else:", *indent(self.body(inner, 1, 1)), *lines]
+        if self.rules["R13"] > called:
+            self.rule("R30")
         if result:
-            lines.append(f"return {self.integer(inner, result[1], result[0])}")
+            lines.append(f"return {self.value_of(inner, *result)}")
         name = self.fresh("f")
-        memory = block or any(isinstance(p, Memory) for p in parameters) or any("atomic" in line for line in lines)
-        texts = []
-        for p in parameters:
-            texts.append(self.formal(p, "K" if template and isinstance(p, Local) else None))
-        used = template and any(isinstance(p, Local) for p in parameters)
-        self.functions.append(
-            Function(name, (code, entry), parameters, result, memory, f"K={length}" if used else "")
-        )  # fmt: skip
-        head = ['@prism("device")', f"@requires({HEADS[code.level].format(f'thread[{entry}]')})"]
-        if used:
+        memory = block or any(isinstance(p, Memory) for p in parameters) or any("(" in line for line in lines)
+        arrays = any(isinstance(p, Local) for p in parameters) and self.chance(50)
+        template = {"T": "dtype"} if generic else {}
+        given = [f"K={length}"] if arrays else []
+        if arrays:
             self.rule("R26-int")
-            head += ["@template(K=constexpr(int))"]
+            template["K"] = "constexpr(int)"
+        if flag:
+            template["FLAG"] = "constexpr(bool)"
+            given.append(f"FLAG={pick(self.choices, ('True', 'False'))}")
+        self.functions.append(Function(name, (code, entry), parameters, result, memory, ", ".join(given), generic))
+        head = ['@prism("device")', f"@requires({HEADS[code.level].format(f'thread[{entry}]')})"]
+        head += [f"@template({', '.join(f'{k}={v}' for k, v in template.items())})"] if template else []
+        texts = [self.formal(p, "K" if arrays and isinstance(p, Local) else None) for p in parameters]
         arrow = f" -> {result[0]} @ {result[1]}" if result else ""
         return [*head, f"def {name}({', '.join(texts)}){arrow}:", *indent(lines)]
+
+    def value_of(self, scope: Scope, kind: str, place: Perspective) -> str:
+        """A value to return."""
+        value = self.number(scope, place, kind)
+        return self.number(scope, place, kind, 0, loads=False) if value == "{0}" else value
 
     def formal(self, p: Value | Local | Memory, length: str | None) -> str:
         """How a parameter is written."""
         if isinstance(p, Value):
             return f"{p.name}: {p.type} @ {p.place}"
         if isinstance(p, Local):
-            return f"{p.name}: {p.type}[{length or p.length}] @ {p.place}"
+            return f"{p.name}: {p.type}[{length or p.shape[0]}] @ {p.place}"
         return f"{p.name}: ptr({f'const({p.type})' if p.const else p.type}) @ {p.place}"
 
-    def parameters(self, scope: Scope, length: int) -> tuple[Value | Local | Memory, ...]:
-        """A number of the code's perspective, and some others."""
+    def parameters(self, scope: Scope, length: int, generic: str) -> tuple[Value | Local | Memory, ...]:
+        """A number of the code's perspective, and some others; one of them has the type that a template gives."""
         found: list[Value | Local | Memory] = [Value(self.fresh("n"), "int32", scope.code)]
+        if generic:
+            found.append(Value(self.fresh("n"), generic, pick(self.choices, (scope.code, THREAD))))
         for _ in range(self.choices.number(0, 3)):
             place = THREAD if self.chance(40) else pick(self.choices, [u for u in scope.units() if u.size != 48])
             match self.choices.number(0, 3):
                 case 0:
-                    found.append(Value(self.fresh("n"), pick(self.choices, INTEGERS), place))
+                    kind = pick(self.choices, (*INTEGERS, self.some_type(), "bool", "int2", generic or "half2"))
+                    found.append(Value(self.fresh("n"), kind, place))
                 case 1:
-                    found.append(Local(self.fresh("a"), pick(self.choices, INTEGERS[:2]), place, length))
+                    found.append(
+                        Local(
+                            self.fresh("a"), pick(self.choices, (*INTEGERS[:2], generic or "int32")), place, (length,)
+                        )
+                    )
                 case 2:
                     place = pick(self.choices, (scope.code, place))
                     size = scope.threads if place == BLOCK else place.size
                     name = self.fresh("m")
-                    found.append(Memory(name, pick(self.choices, COMMON), place, size, name))
+                    found.append(Memory(name, pick(self.choices, COMMON), place, (size,), name))
                 case _:
                     place = pick(self.choices, (scope.code, BLOCK, THREAD))
                     name = self.fresh("m")
-                    found.append(Memory(name, pick(self.choices, COMMON), place, 1, name, const=True))
+                    found.append(Memory(name, pick(self.choices, COMMON), place, (1,), name, const=True))
         return tuple(found)
 
-    def call(self, scope: Scope, _: int) -> tuple[list[str], Scope] | None:
+    # -- calls ------------------------------------------------------------------------------------------------------------
+
+    def call(self, scope: Scope, depth: int) -> Found:
         """R13 CALL-BOUND, R14 CALL-SCALAR, R15 CALL-PTR."""
-        folded = [a for a in scope.locals if a.place == THREAD]
-        if folded and "fold" in self.operators_and_folds() and self.chance(30):
-            self.rule("R26-function")
-            array = pick(self.choices, folded)
-            operator = pick(self.choices, self.operators)
-            result = Value(self.fresh("r"), array.type, THREAD)
-            start = self.integer(scope, THREAD, array.type, 1, loads=False)
-            return [
-                f"{result.name}: {result.type} @ thread[1] = fold({array.name}, {start}, OP={operator})"
-            ], scope.add(result)
+        if self.chance(25):
+            return self.call_library(scope)
         callable_ = [f for f in self.functions if self.allowed(scope, f)]
         actuals = self.arguments(scope, pick(self.choices, callable_)) if callable_ else None
         if actuals is None:
             return None
         function, arguments, before, opens = actuals
-        for rule in ("R13", "R14"):
-            self.rule(rule)
+        self.rule("R13", "R14")
         if function.bound[0] != scope.code:
             self.rule("R13-broader")
         if scope.code.level == Level.BLOCK:
@@ -132,32 +158,47 @@ class Functions(Memories):
             lines = [head, *indent(lines)]
         return [*before, *lines], scope.add(result) if result and not opens else scope
 
-    def operators_and_folds(self) -> list[str]:
-        """Return what is declared before this function."""
-        return ["fold"] if self.operators else []
+    def call_library(self, scope: Scope) -> Found:
+        """A call of one of the functions that every program may have: `fold` with an operator, `steps` with a list."""
+        result = Value(self.fresh("r"), "int32", THREAD)
+        lines: list[str] = []
+        if self.operators and self.chance(60):
+            self.rule("R26-function")
+            self.prelude["fold"] = FOLD
+            folded = [a for a in scope.locals if a.place == THREAD and a.type in INTEGERS and len(a.shape) == 1]
+            if not folded:
+                folded = [Local(self.fresh("a"), pick(self.choices, INTEGERS), THREAD, (3,))]
+                lines += [f"{folded[0].name}: {folded[0].type}[3] @ thread[1] = {{0}}"]
+            array, operator = pick(self.choices, folded), pick(self.choices, self.operators)
+            result = replace(result, type=array.type)
+            text = f"fold({array.name}, {self.integer(scope, THREAD, array.type, 1, loads=False)}, OP={operator})"
+        else:
+            self.rule("R26-list", "R26-int")
+            self.prelude["steps"] = STEPS
+            listed = f"template=[{self.choices.number(1, 9)}, {self.choices.number(0, 1)}]"
+            text = f"steps({self.integer(scope, THREAD, 'int32', 1, loads=False)}, {listed})"
+        return [*lines, f"{result.name}: {result.type} @ thread[1] = {text}"], scope.add(result)
 
     def allowed(self, scope: Scope, function: Function) -> bool:
         """R13 CALL-BOUND: whether the code here has what a function requires."""
         code, entry = function.bound
         return scope.entry % entry == 0 and code <= scope.code and not (code == BLOCK and scope.code == GRID)
 
-    def arguments(self, scope: Scope, function: Function) -> tuple[Function, list[str], list[str], list[str]] | None:
-        """Return the function, actual arguments for it, and what stands before the call and around it to have them."""
+    def arguments(self, scope: Scope, function: Function) -> Actuals | None:
+        """Return the function as it is called here, its arguments, and what stands before the call and around it."""
+        if function.generic:
+            function = self.instance(function)
         found: list[str] = []
         before: list[str] = []
         opens: list[str] = []
         roots: set[str] = set()
         for p in function.parameters:
             if isinstance(p, Value):
-                found.append(self.integer(scope, p.place, p.type, 1, loads=not function.memory))
+                value = self.number(scope, p.place, p.type, 1, loads=not function.memory)
+                found.append("" if value == "{0}" else value)
                 continue
             if isinstance(p, Local):
-                arrays = [a.name for a in scope.locals if (a.type, a.place, a.length) == (p.type, p.place, p.length)]
-                names = [name for name in arrays if name not in found]
-                if not names and p.place <= scope.code:
-                    names = [self.fresh("a")]
-                    before.append(f"{names[0]}: {p.type}[{p.length}] @ {p.place} = {{0}}")
-                found.append(pick(self.choices, names) if names else "")
+                found.append(self.array_for(scope, p, found, before))
                 continue
             fits = [m for m in scope.memories if self.passes(m, p) and m.root not in roots]
             parts = [m for m in scope.memories if m.root not in roots and self.gives(scope, m, p)]
@@ -171,14 +212,33 @@ class Functions(Memories):
                 opens.append(f"with partition({memory.name}, {p.place}, id() * {size}) as {found[-1]}:")
             else:
                 return None
-            roots.add(memory.root)
+            roots |= set(memory.root.split("|")) | {memory.root}
         return None if "" in found else (function, found, before, opens)
+
+    def instance(self, function: Function) -> Function:
+        """A generic function for some type: what its call deduces."""
+        kind = pick(self.choices, INTEGERS)
+        parameters = tuple(replace(p, type=kind) if p.type == "T" else p for p in function.parameters)
+        result = function.result
+        if result is not None and result[0] == "T":
+            result = (kind, result[1])
+        template = ", ".join(filter(None, (f"T={kind}", function.template)))
+        return replace(function, parameters=parameters, result=result, template=template)
+
+    def array_for(self, scope: Scope, p: Local, found: list[str], before: list[str]) -> str:
+        """An array that a parameter takes, declared if there is none; the empty string where there can be none."""
+        arrays = [a.name for a in scope.locals if (a.type, a.place, a.shape) == (p.type, p.place, p.shape)]
+        names = [name for name in arrays if name not in found]
+        if not names and p.place <= scope.code:
+            names = [self.fresh("a")]
+            before.append(f"{names[0]}: {p.type}[{p.shape[0]}] @ {p.place} = {{0}}")
+        return pick(self.choices, names) if names else ""
 
     def gives(self, scope: Scope, memory: Memory, formal: Memory) -> bool:
         """Whether a part of this memory is what a parameter takes."""
         if memory.type != formal.type or memory.const or memory.tally or not memory.plain or formal.const:
             return False
-        units = self.units_of(scope, memory)
+        units = self.units_of(scope, memory) if memory.rank == 1 else []
         return formal.place in units and memory.size // scope.count(formal.place) >= formal.size
 
     def passes(self, actual: Memory, formal: Memory) -> bool:

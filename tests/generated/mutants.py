@@ -1,4 +1,7 @@
-"""Mutants: a legal program with one fault, and what the compiler said of it."""
+"""Mutants: a legal program with one fault, and what the compiler said of it.
+
+python -m tests.generated.fuzz --mutants 1000       mutants of as many generated programs, and of all that people wrote
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import ast
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import prism
@@ -13,14 +17,18 @@ import prism.lang
 from prism.lang import tree
 from prism.lang.check import check
 from prism.lang.diagnostics import CompileError
-from tests.generated import faults_memory
+from prism.lang.surface import Kernel
+from tests.generated import faults_edits, faults_memory, faults_words
 from tests.generated.faults import OPERATORS, Fault
-from tests.generated.programs import loaded
+from tests.generated.programs import MODULE, loaded, program
 from tests.generated.sites import Site, sites
+from tests.generated.written import written
 
-assert faults_memory, "its operators are in the table"
-WHOLE = ("race", "call-smem")
+assert faults_edits and faults_memory and faults_words, "their operators are in the table"
+WHOLE = ("race", "call-smem", "grid-sync")
 """Codes that later stages than the checker report."""
+EQUIVALENT: dict[tuple[str, str], str] = {}
+"""Mutants that are legal, by operator and the line that it makes, with the reason. Operators leave out what they know to be."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +45,15 @@ class Mutant:
         """Return the empty string where the code and line are right, else what came instead."""
         try:
             with loaded(self.text, vars(prism.lang)) as names:
-                kernel = names[self.function]
-                check(kernel, self.template)
+                kernel, template = names[self.function], renewed(self.template, names)
+                check(kernel, template)
                 if self.fault.code in WHOLE:
-                    prism.check(kernel, self.template)
+                    prism.check(kernel, template)
         except CompileError as error:
             said = sorted({(fault.code, fault.span.line) for fault in error.errors})
             return "" if said == [(self.fault.code, self.fault.at)] else f"said {said}\n{error}"
+        except Exception as error:  # no program makes the compiler fail in any other way
+            return f"{type(error).__name__}: {error}"
         return "accepted"
 
     def report(self) -> str:
@@ -52,6 +62,46 @@ class Mutant:
         around = range(max(1, self.fault.at - 12), min(len(lines), self.fault.at + 3) + 1)
         shown = "\n".join(f"{'>' if k == self.fault.at else ' '} {k:4} {lines[k - 1]}" for k in around)
         return f"{self.operator} in {self.function}: expected {self.fault.code} on line {self.fault.at}\n{shown}"
+
+
+def renewed(template: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
+    """Return template arguments in which functions of a generated program are those of its changed text."""
+    own = {k: v for k, v in template.items() if isinstance(v, Kernel) and v.__module__ == MODULE}
+    return {**template, **{k: names[v.__name__] for k, v in own.items()}}
+
+
+@dataclass(frozen=True)
+class Fate:
+    """What became of a mutant: `wrong` is empty where it was refused as it must be."""
+
+    operator: str
+    code: str
+    wrong: str
+
+
+def fates(found: Iterator[Mutant]) -> Iterator[Fate]:
+    """Yield what the compiler says of mutants, but of those that are known to be legal."""
+    for mutant in found:
+        if (mutant.operator, mutant.fault.lines[0].strip() if mutant.fault.lines else "") not in EQUIVALENT:
+            verdict = mutant.verdict()
+            yield Fate(mutant.operator, mutant.fault.code, f"{mutant.report()}\n{verdict}" if verdict else "")
+
+
+def mutants_of_program(seed: int, count: int, only: Sequence[str] = ()) -> Iterator[Mutant]:
+    """Yield mutants of a generated program."""
+    text = program(seed).text
+    with loaded(text) as names:
+        functions = check(names["kernel"])
+    yield from mutants(functions, text, seed, count, only)
+
+
+def mutants_of_files(
+    seed: int, count: int, chunk: int = 0, chunks: int = 1, only: Sequence[str] = ()
+) -> Iterator[Mutant]:
+    """Yield mutants of each function that people wrote, or of a part of the functions; `seed` decides which."""
+    every = [(file, function) for file, functions in written() for function in functions]
+    for number, (file, function) in list(enumerate(every))[chunk::chunks]:
+        yield from mutants([function], Path(file).read_text(), seed * len(every) + number, count, only)
 
 
 def applied(text: str, fault: Fault) -> str:
@@ -100,12 +150,3 @@ def parses(text: str) -> bool:
     except SyntaxError:
         return False
     return True
-
-
-def parts_of(statement: tree.Stmt) -> Iterator[tree.Expr]:
-    """Yield all expressions that a statement itself evaluates, and their parts."""
-    left = list(tree.expressions(statement))
-    while left:
-        e = left.pop()
-        yield e
-        left.extend(tree.operands(e))

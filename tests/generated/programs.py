@@ -13,35 +13,60 @@ from typing import Any
 import numpy as np
 
 import prism.lang
+from prism.lang.check import PARSED
 from prism.lang.perspective import BLOCK, GRID, THREAD, Level, Perspective
+from prism.lang.shorts import bf16_bits
 from prism.lang.surface import Kernel
+from prism.lang.types import SCALARS
 from tests.generated.derive import indent
 from tests.generated.functions import Functions
-from tests.generated.scope import Choices, Memory, Scope, Seeded, Value, pick
+from tests.generated.scope import BITS, FLOATS, VECTORS, Choices, Memory, Scope, Seeded, Value, pick
 
-VERSION = 1
+VERSION = 2
 """Of the generator: a seed names one program of one version."""
 
-HEAD = "from __future__ import annotations\n\nfrom prism.lang import *\nfrom prism.lang import prism\n\n\n"
+HEAD = """\
+from __future__ import annotations
+
+import numpy as np
+
+from prism.lang import *
+from prism.lang import prism
+
+
+"""
 SPACE, TALLY = 8, 16
 """Elements of the output for each thread; counters for the whole grid."""
+SIZES = ((5, 0), (5, 1), (10, 1), (10, 2), (25, 3))
+"""Statements in a kernel, and device functions, at most: most programs are small."""
 
 
 @dataclass(frozen=True)
 class Generated:
-    """A program: its text, the launch it is made for, and the rules that its derivation applied."""
+    """A program: its text, the launch it is made for, the types of its further inputs, and the rules that were applied."""
 
     text: str
     blocks: int
     threads: int
+    further: tuple[str, ...]
     rules: Counter[str]
 
     def inputs(self, n: int = 2) -> list[Any]:
         """Return arguments: results are in the first and the third."""
         random = np.random.default_rng(n)
-        out = np.zeros(self.blocks * self.threads * SPACE, np.int32)
-        x = random.integers(-(2**31), 2**31, self.blocks * self.threads, np.int32)
-        return [out, x, np.zeros(TALLY, np.uint32), np.int32(n)]
+        threads = self.blocks * self.threads
+        x = random.integers(-(2**31), 2**31, threads, np.int32)
+        further = [further_input(kind, random, threads) for kind in self.further]
+        return [np.zeros(threads * SPACE, np.int32), x, np.zeros(TALLY, np.uint32), np.int32(n), *further]
+
+
+def further_input(kind: str, random: np.random.Generator, size: int) -> Any:
+    """Return an array of a type: any bits for integers, small fractions for floats."""
+    scalar = SCALARS[kind]
+    if scalar.integral:
+        return np.frombuffer(random.bytes(size * scalar.bytes), scalar.numpy)
+    values = (random.integers(-400, 400, size) / 8).astype(np.float32)
+    return bf16_bits(values) if kind == "bfloat16" else values.astype(scalar.numpy)
 
 
 class Writer(Functions):
@@ -49,22 +74,21 @@ class Writer(Functions):
 
     def program(self) -> Generated:
         """The rules' start: functions, then a kernel."""
-        entry = pick(self.choices, (32, 64, 96, 128, 1, 8))
-        threads = entry * pick(self.choices, (1, 1, 2))
+        entry = pick(self.choices, (32, 64, 64, 96, 128, 256, 256, 1, 8))
+        threads = entry * pick(self.choices, (1, 1, 2) if entry < 256 else (1,))
         cluster = pick(self.choices, (1, 1, 2, 4))
         blocks = cluster * pick(self.choices, (1, 2) if cluster < 4 else (1,))
-        texts: list[list[str]] = []
-        for _ in range(self.choices.number(0, 2)):
-            texts.append(self.operator())
-        if self.operators:
-            texts.append(self.fold("fold"))
-        for _ in range(self.choices.number(0, 3)):
-            self.fuel = 12
+        statements, functions = pick(self.choices, SIZES)
+        texts = [self.operator() for _ in range(self.choices.number(0, 1 + functions // 2))]
+        if self.chance(30):
+            self.external()
+        for _ in range(self.choices.number(0, functions)):
+            self.fuel = min(12, statements)
             texts.append(self.define(threads))
-        self.fuel = 25
+        self.fuel = statements
         texts.append(self.kernel(entry, threads, cluster, blocks))
-        text = HEAD + "\n\n\n".join("\n".join(lines) for lines in texts) + "\n"
-        return Generated(text, blocks, threads, self.rules)
+        text = HEAD + "\n\n\n".join("\n".join(lines) for lines in (*self.prelude.values(), *texts)) + "\n"
+        return Generated(text, blocks, threads, tuple(self.further), self.rules)
 
     def kernel(self, entry: int, threads: int, cluster: int, blocks: int) -> list[str]:
         """R1 BOUND-WF: the kernel, from the whole grid's code on."""
@@ -76,11 +100,18 @@ class Writer(Functions):
             self.rule("R1-cluster")
         else:
             self.rule("R1-grid-block-thread")
-        out = Memory("out", "int32", GRID, blocks * threads * SPACE, "out")
+        size = blocks * threads
+        out = Memory("out", "int32", GRID, (size * SPACE,), "out", aligned=4)
+        self.further = [self.some_type() for _ in range(pick(self.choices, (0, 0, 1, 2)))]
+        inputs = [
+            Memory(f"y{k}", kind, GRID, (size,), f"y{k}", const=True, aligned=128 // BITS[kind])
+            for k, kind in enumerate(self.further)
+        ]
         scope = Scope(GRID, entry, threads, blocks, cluster, result=("", GRID)).add(
-            Memory("x", "int32", GRID, blocks * threads, "x", const=True),
-            Memory("tally", "uint32", GRID, TALLY, "tally", tally=True),
+            Memory("x", "int32", GRID, (size,), "x", const=True, aligned=4),
+            Memory("tally", "uint32", GRID, (TALLY,), "tally", tally=True),
             Value("n", "int32", GRID),
+            *inputs,
         )
         body: list[str] = []
         for _ in range(self.choices.number(0, 2)):
@@ -90,10 +121,14 @@ class Writer(Functions):
         if cluster > 1 and self.chance(40):
             units = [Perspective(Level.BLOCK, cluster)]
         body += self.parts(scope, out, units[0])
+        if self.shared_bytes and self.chance(30):
+            self.rule("R16-smem")
+            bound += f", smem={self.shared_bytes}"
+        further = "".join(f", {m.name}: ptr(const({m.type})) @ grid[1]" for m in inputs)
         return [
             '@prism("global")', f'@attr("__launch_bounds__({threads})")', f"@requires({bound})",
             "def kernel(out: ptr(int32) @ grid[1], x: ptr(const(int32)) @ grid[1], tally: ptr(uint32) @ grid[1], "
-            "n: int32 @ grid[1]):", *indent(body),
+            f"n: int32 @ grid[1]{further}):", *indent(body),
         ]  # fmt: skip
 
     def jump_or_declare(self, scope: Scope, depth: int) -> tuple[list[str], Scope]:
@@ -102,22 +137,19 @@ class Writer(Functions):
 
     def parts(self, scope: Scope, out: Memory, unit: Perspective) -> list[str]:
         """Each unit's part of the output, and its work."""
-        for rule in ("R20", "R21", "R2"):
-            self.rule(rule)
+        self.rule("R20", "R21", "R2")
         if unit.level == Level.THREAD:
             self.rule("R20-skip")
         name = self.fresh("p")
         size = out.size // scope.count(unit)
-        view = Memory(name, "int32", unit, size, "out")
+        view = Memory(name, "int32", unit, (size,), "out", aligned=4)
         outer = scope.without(out).bounded().add(view)
         lines: list[str] = []
         if self.chance(50):
             # Blocks of a cluster do not wait for one another: only one partition may tell who has what of their part.
             before = outer if unit == BLOCK or unit == THREAD else outer.without(view)
-            more, after = pick(self.choices, (self.split, self.for_, self.branch, self.declare))(before, 2) or (
-                [],
-                before,
-            )
+            found = pick(self.choices, (self.split, self.for_, self.branch, self.declare))(before, 2)
+            more, after = found or ([], before)
             outer = after.without(view).add(view)
             lines += more
         inner = outer.narrow(unit)
@@ -142,10 +174,14 @@ class Writer(Functions):
         kept = scope.without(out).narrow(THREAD)
         part = self.fresh("p")
         stores = [f"{part}[{k}] ^= {self.integer(kept, THREAD, 'int32', 1)}" for k in range(SPACE // 2)]
-        for value in scope.values[-2:]:
-            text = f"(1 if {value.name} > 3.0 else 0)" if value.type == "float32" else f"int32({value.name})"
+        for value in scope.values[-3:]:
+            kind = VECTORS[value.type][0] if value.type in VECTORS else value.type
+            text = value.name if value.type == kind else f"{value.name}[0]"
+            text = f"(1 if {text} > 3.0 else 0)" if kind in FLOATS else f"int32({text})"
             stores.append(f"{part}[{SPACE - 1}] += {text}")
         self.rule("R18")
+        if not any(m.name == out.name for m in scope.memories):
+            return lines  # a pointer goes by its name now
         lines += [f"with partition({out.name}, thread[1], id() * {SPACE}) as {part}:", "    with group(thread[1]):"]
         return [*lines, *indent(indent(stores))]
 
@@ -181,19 +217,22 @@ def strategy() -> Any:
 # -- text to kernels --------------------------------------------------------------------------------------------------
 
 COUNTER = itertools.count()
+MODULE = "prism_generated"
 
 
 @contextmanager
 def loaded(text: str, known: Mapping[str, Any] | None = None) -> Iterator[dict[str, Any]]:
     """Run a text as a module of its own, whose source the compiler can read while the context lasts."""
-    file = f"<generated {next(COUNTER)}>"
+    file = f"<generated {next(COUNTER) % 256}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    names: dict[str, Any] = {k: v for k, v in (known or {}).items() if k[:2] != "__"} | {"__name__": "prism_generated"}
+    names: dict[str, Any] = {k: v for k, v in (known or {}).items() if k[:2] != "__"} | {"__name__": MODULE}
     try:
         exec(compile(text, file, "exec"), names)
         yield names
     finally:
         del linecache.cache[file]
+        for kernel in kernels(names).values():
+            PARSED.pop(kernel, None)
 
 
 def kernels(names: dict[str, Any]) -> dict[str, Kernel]:

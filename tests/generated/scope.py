@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +12,19 @@ from prism.lang.perspective import BLOCK, GRID, THREAD, Level, Perspective
 
 T = TypeVar("T")
 INTEGERS = ("int32", "uint32", "int64")
-BITS = {"int32": 32, "uint32": 32, "int64": 64}
+SMALL = ("int8", "int16", "uint8", "uint16", "uint64")
+FLOATS = ("float32", "float32", "float64", "float16", "bfloat16")
+BITS = {
+    "int8": 8, "int16": 16, "int32": 32, "int64": 64, "uint8": 8, "uint16": 16, "uint32": 32, "uint64": 64,
+    "float16": 16, "bfloat16": 16, "float32": 32, "float64": 64, "bool": 8, "T": 32,
+}  # fmt: skip
+VECTORS = {
+    "int2": ("int32", 2), "int4": ("int32", 4), "uint2": ("uint32", 2), "uint4": ("uint32", 4),
+    "float2": ("float32", 2), "float4": ("float32", 4), "double2": ("float64", 2), "half2": ("float16", 2),
+    "half8": ("float16", 8), "vector(int64, 2)": ("int64", 2), "vector(bfloat16, 4)": ("bfloat16", 4),
+    "vector(uint8, 16)": ("uint8", 16), "vector(int16, 2)": ("int16", 2),
+}  # fmt: skip
+WARPS = {32: "warp[1]", 64: "warp[2]", 128: "warpgroup[1]"}
 
 
 class Choices(Protocol):
@@ -39,7 +52,7 @@ def pick(choices: Choices, options: Sequence[T]) -> T:
 
 @dataclass(frozen=True)
 class Value:
-    """A scalar in scope; `fixed` ones are never assigned; `natural` ones are never negative."""
+    """A number, bool or vector in scope; `fixed` ones are never assigned; `natural` ones are never negative."""
 
     name: str
     type: str
@@ -55,30 +68,45 @@ class Local:
     name: str
     type: str
     place: Perspective
-    length: int
+    shape: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Memory:
-    """Memory in scope: `size` elements for each unit of `place`. `plain`: its elements lie side by side.
+    """Memory in scope, for each unit of `place`: `shape` is what its indices range over.
 
+    `plain`: its elements lie side by side; `aligned`: the first of them is at a multiple of so many elements.
     `tally` memory is only ever added to, atomically; `root` is the object behind a view.
     """
 
     name: str
     type: str
     place: Perspective
-    size: int
+    shape: tuple[int, ...]
     root: str
     const: bool = False
     shared: bool = False
     plain: bool = True
     tally: bool = False
+    aligned: int = 1
+
+    @property
+    def size(self) -> int:
+        """How many elements there are."""
+        return math.prod(self.shape)
+
+    @property
+    def rank(self) -> int:
+        """How many indices an element takes."""
+        return len(self.shape)
 
 
 @dataclass(frozen=True)
 class Scope:
-    """One place of the program. `threads`: those of a block at the launch; `entry`: those guaranteed to a unit of the code."""
+    """One place of the program. `threads`: those of a block at the launch; `entry`: those guaranteed to a unit of the code.
+
+    `trips`: how often the place is run at most, through the loops around it.
+    """
 
     code: Perspective
     entry: int
@@ -91,6 +119,7 @@ class Scope:
     memories: tuple[Memory, ...] = ()
     loop: bool = False
     result: tuple[str, Perspective] | None = None
+    trips: int = 1
 
     def add(self, *names: Value | Local | Memory) -> Scope:
         """Return the scope with more names."""
@@ -101,9 +130,10 @@ class Scope:
             memories=(*self.memories, *(n for n in names if isinstance(n, Memory))),
         )
 
-    def without(self, memory: Memory) -> Scope:
+    def without(self, *memories: Memory) -> Scope:
         """Return the scope in which some memory goes by another name, or is not to be touched."""
-        return replace(self, memories=tuple(m for m in self.memories if m.name != memory.name))
+        gone = {memory.name for memory in memories}
+        return replace(self, memories=tuple(m for m in self.memories if m.name not in gone))
 
     def narrow(self, unit: Perspective) -> Scope:
         """Return the scope inside a group or arm: jumps may not leave it."""
@@ -122,6 +152,10 @@ class Scope:
     def bounded(self) -> Scope:
         """Return the scope inside a partition or claim: jumps may not leave it."""
         return replace(self, loop=False, result=None)
+
+    def looped(self, trips: int) -> Scope:
+        """Return the scope inside a loop."""
+        return replace(self, loop=True, trips=self.trips * trips)
 
     def count(self, unit: Perspective) -> int:
         """How many units one unit of the code has at the launch."""

@@ -79,3 +79,45 @@ def test_a_warps_collective_in_a_block_of_a_warp_and_a_half() -> None:
 def test_a_pure_function_keeps_its_declared_result() -> None:
     with loaded(HEAD + UNUSED) as names:
         prism.check(names["kernel"])
+
+
+POINTER_IN_AN_ARM = """
+@prism("global")
+@requires(grid[1], block[1], thread[32])
+def kernel(x: ptr(const(int32)) @ grid[1], n: int32 @ grid[1]):
+    with group(block[1]):
+        s: shared(int32[4]) @ block[1]
+        for k in range(n):
+            with partition(s, thread[16], lambda i: i * 2 + id()) as part:
+                with group(thread[16]):
+                    with claim(part, thread[1]) as own:
+                        match split(thread):
+                            case 1:
+                                q: ptr(const(int32)) @ thread[1] = x
+                            case 1:
+                                own[0] -= n
+"""
+VECTOR_OF_THE_BLOCK = """
+@prism("global")
+@requires(grid[1], block[1], thread[2])
+def kernel(y: ptr(int32) @ grid[1], n: int32 @ grid[1]):
+    with partition(y, thread[1], id()) as out:
+        v: int2 @ grid[1] = int2(n, n + 1)
+        with group(thread[1]):
+            out[0] = v.x - v.y
+"""
+
+
+def test_an_arm_may_declare_a_pointer_in_a_loop() -> None:
+    """What the second arm did in the trip before was taken for the first's."""
+    with loaded(HEAD + POINTER_IN_AN_ARM) as names:
+        prism.check(names["kernel"])
+
+
+def test_a_vector_is_no_number_for_each_thread() -> None:
+    """A block of two threads took the two components of one vector for two values that differ."""
+    with loaded(HEAD + VECTOR_OF_THE_BLOCK) as names:
+        built = prism.check(names["kernel"])
+    out = np.zeros(2, np.int32)
+    run(built, 1, 2, [out, 5], check=True)
+    assert out.tolist() == [-1, -1]

@@ -309,10 +309,11 @@ def product(map_c: const(CUtensorMap(float, 64, 32)) @ grid[1], x: ptr(const(bf1
         acc: fragment(float, 64, 64) @ warpgroup[1]
         u: int @ thread[1] = id()
         for i in range(n):
-            with partition(a, thread[1], lambda r, c: (r + u, c), races="allow") as mine, group(thread[1]):
-                mine[0, 0] = x[u + 64 * i]
+            with partition(a, thread[1], lambda r, c: (r + u / 2, c + u % 2 * 32), races="allow") as mine, group(thread[1]):
+                for j in range(32):
+                    mine[0, j] = x[32 * u + j + 4096 * i]
             with group(warpgroup[1]):
-                wgmma(acc, a, a)
+                wgmma(acc, a, a, accumulate=i > 0)
         with partition(s, thread[1], lambda r, c: (r + u / 2, c + u % 2 * 16), races="allow") as mine:
             with group(thread[1]):
                 for i in range(16):
@@ -326,14 +327,14 @@ def test_wgmma_on_plain_tiles():
         "1 > pending bulk 0 read",
         "7 < pending wgmma 0",
         "7 < block block[1]",
-        "9 < fence",
-        "9 < block block[1]",
-        "10 < registers",
-        "10 > commit wgmma",
-        "12 < pending wgmma 0",
-        "15 < fence",
-        "15 < block block[1]",
-        "16 > commit bulk",
+        "10 < fence",
+        "10 < block block[1]",
+        "11 < registers",
+        "11 > commit wgmma",
+        "13 < pending wgmma 0",
+        "16 < fence",
+        "16 < block block[1]",
+        "17 > commit bulk",
     ]
 
 
@@ -341,18 +342,20 @@ def test_wgmma_on_plain_tiles():
 @attr("__launch_bounds__(128)")
 @requires(grid[1], block[1], warpgroup[1])
 def batches(x: ptr(const(bf16)) @ grid[1], y: ptr(float) @ grid[1]):
-    with partition(y, thread[1], lambda i: i, races="allow") as out, group(block[1]):
+    t: int @ thread[1] = id()
+    with partition(y, thread[1], offset=2 * t) as out, group(block[1]):
         a: shared(bf16[64, 64], swizzle=128)
-        left: fragment(float, 64, 32) @ warpgroup[1]
-        right: fragment(float, 64, 32) @ warpgroup[1]
+        left: fragment(float, 64, 64) @ warpgroup[1]
+        right: fragment(float, 64, 64) @ warpgroup[1]
         u: int @ thread[1] = id()
-        with partition(a, thread[1], lambda r, c: (r + u, c), races="allow") as mine, group(thread[1]):
-            mine[0, 0] = x[u]
+        with partition(a, thread[1], lambda r, c: (r + u / 2, c + u % 2 * 32), races="allow") as mine, group(thread[1]):
+            for j in range(32):
+                mine[0, j] = x[32 * u + j]
         with group(warpgroup[1]):
             with wgmma_async():
+                wgmma(left, a, a, accumulate=False)
                 wgmma(left, a, a)
-                wgmma(left, a, a)
-            wgmma(right, a, a)
+            wgmma(right, a, a, accumulate=False)
             with group(thread[1]):
                 out[0] = left[0]
             with group(thread[1]):
@@ -362,12 +365,12 @@ def batches(x: ptr(const(bf16)) @ grid[1], y: ptr(float) @ grid[1]):
 def test_each_fragment_waits_for_its_own_batch():
     """The second batch needs no fence: nobody has touched a register since the first one's."""
     assert told(batches) == [
-        "8 < fence",
-        "8 < block block[1]",
-        "9 < registers",
-        "9 > commit wgmma",
-        "12 > commit wgmma",
-        "13 < pending wgmma 1",
-        "15 < pending wgmma 0",
+        "10 < fence",
+        "10 < block block[1]",
+        "11 < registers",
+        "11 > commit wgmma",
+        "14 > commit wgmma",
+        "15 < pending wgmma 1",
+        "17 < pending wgmma 0",
     ]
 

@@ -75,8 +75,9 @@ def hgemm(
             with claim(a, consumers, in_flight=LATE) as sa, claim(b, consumers, in_flight=LATE) as sb:
                 with group(warpgroup[1]):
                     w: int @ warpgroup[1] = id()
-                    wgmma(acc, sa[64 * w, 0], sb)
-        with partition(c_block, thread[1], lambda i: i, races="allow") as mine:
+                    wgmma(acc, sa[64 * w, 0], sb, accumulate=kk > 0)
+        t: int @ thread[1] = id()
+        with partition(c_block, thread[1], offset=t * (BN / 2)) as mine:
             with consumers, group(warpgroup[1]), group(thread[1]):
                 for i in range(0, count(acc)):
                     mine[i] = bf16(acc[i])
@@ -160,7 +161,8 @@ def persistent(
                     tma_load(sb, map_b[tile * 64, kk * 64])
                 with claim(a, consumers, in_flight=1) as sa, claim(b, consumers, in_flight=2) as sb:
                     wgmma(acc, sa, sb, accumulate=kk > 0)
-            with partition(c_block, thread[1], lambda i: i, races="allow") as mine:
+            t: int @ thread[1] = id()
+            with partition(c_block, thread[1], offset=t * 32) as mine:
                 with consumers, group(thread[1]):
                     for i in range(0, count(acc)):
                         mine[i] = acc[i]
@@ -233,14 +235,15 @@ def test_w8_w9_a_handoff_between_arms_waits_at_the_first_use_and_arrives_after_t
 
 @prism("global")
 @requires(grid[1], block[1], thread[64])
+@template(COPIES=constexpr(int))
 def everybody(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], n: int @ grid[1]):
     with partition(y, block[1], offset=0, races="allow") as out, group(block[1]):
-        s: shared(int32[64], ring=2)
+        s: shared(int32[64], ring=COPIES)
         u: int @ thread[1] = id()
         v: int32 @ thread[1] = 0
         for i in range(n):
             with partition(s, thread[1], offset=u) as mine, group(thread[1]):
-                mine[0] = x[i]
+                mine[0] = x[i] + u
             with partition(s, block[1]) as seen:
                 v = v + seen[(u + 1) % 64]
         with partition(out, thread[1], offset=u) as o, group(thread[1]):
@@ -248,14 +251,19 @@ def everybody(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], n: int @ 
 
 
 def test_a_station_of_all_threads_waits_for_itself_and_is_no_block_barrier():
-    assert told(everybody) == [
+    assert told(everybody, COPIES=1) == [
         "7 < wait s_read of the last lap",
         "7 > arrive s_filled by warps",
         "8 > advance s",
         "9 < wait s_filled",
         "9 > arrive s_read by warps",
     ]
-    assert barriers(everybody) == ["s_filled[2] 1 per 32 threads", "s_read[2] 1 per 32 threads"]
+    assert barriers(everybody, COPIES=1) == ["s_filled[1] 1 per 32 threads", "s_read[1] 1 per 32 threads"]
+
+
+def test_with_two_copies_the_visits_between_have_seen_to_the_last_laps_readers():
+    assert told(everybody, COPIES=2) == ["7 > arrive s_filled by warps", "8 > advance s", "9 < wait s_filled"]
+    assert barriers(everybody, COPIES=2) == ["s_filled[2] 1 per 32 threads"]
 
 
 @prism("global")
@@ -394,9 +402,10 @@ def converted(x: ptr(const(bf16)) @ grid[1], b_map: const(CUtensorMap(bf16, 64, 
                 tma_load(sb, b_map[0, i * 64])
             with claim(a, consumers) as sa, claim(b, consumers) as sb:
                 u: int @ thread[1] = id()
-                with partition(sa, thread[1], lambda r, c: (r + u, c)) as mine, group(thread[1]):
-                    mine[0, 0] = x[u + 64 * i]
-                wgmma(acc, sa, sb)
+                with partition(sa, thread[1], lambda r, c: (r + u / 2, c + u % 2 * 32)) as mine, group(thread[1]):
+                    for j in range(32):
+                        mine[0, j] = x[32 * u + j]
+                wgmma(acc, sa, sb, accumulate=i > 0)
 
 
 def test_conflicts_inside_a_visit_have_barriers_of_its_threads():
@@ -407,9 +416,9 @@ def test_conflicts_inside_a_visit_have_barriers_of_its_threads():
         "8 > arrive b_filled",
         "9 > advance b_a",
         "11 < wait a_b_filled of the last lap",
-        "13 < fence",
-        "13 < named thread[128]",
-        "13 < wait b_filled",
+        "14 < fence",
+        "14 < named thread[128]",
+        "14 < wait b_filled",
         "13 < registers",
         "13 > commit wgmma",
         "13 > pending wgmma 0",
@@ -464,7 +473,7 @@ def copied_for_wgmma(x: ptr(const(bf16)) @ grid[1], n: int @ grid[1]):
                     for j in range(4):
                         cp_async(mine[0, 8 * j], x[i * 4096 + u * 32 + 8 * j])
             with claim(a, consumers) as sa:
-                wgmma(acc, sa, sa)
+                wgmma(acc, sa, sa, accumulate=i > 0)
 
 
 def test_cp_async_before_the_tensor_cores_is_waited_for_and_fenced():
@@ -499,8 +508,8 @@ def stored(y: ptr(float) @ grid[1], n: int @ grid[1]):
                         with partition(t, thread[1], offset=u) as mine, group(thread[1]):
                             mine[0] = 1.0
                     with claim(s, storer, in_flight=2) as t, one(thread):
-                        bulk_store(o[128 * j], t, n=64)
-                        bulk_store(o[128 * j + 64], t[64], n=64)
+                        bulk_store(o[128 * (n * i + j)], t, n=64)
+                        bulk_store(o[128 * (n * i + j) + 64], t[64], n=64)
 
 
 def test_bulk_stores_in_flight_count_two_groups_a_visit():

@@ -1,6 +1,7 @@
 """Arrays as the tensor copy engine sees them: what the driver is told, and what is refused, without a GPU."""
 
 import ctypes
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from prism.runtime import tensor_maps
 from prism.runtime.arrays import BFLOAT16, ArrayInfo, describe
 from prism.runtime.bind import bind
+from prism.runtime.driver import DeviceError
 from prism.runtime.entry import EntryParameter
 from prism.runtime.launch import Arguments
 from prism.runtime.tensor_maps import encoded
@@ -24,47 +26,81 @@ def array(shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any = "uint16
 
 
 class Driver:
-    """The driver's own types, and an encoder that records."""
+    """The driver's own types, and an encoder that records, which must be given room that is aligned as a map must be."""
 
     def __init__(self) -> None:
-        self.calls: list[tuple[Any, ...]] = []
-        self.held: list[Any] = []
+        self.calls: list[Any] = []
+        word, long = ctypes.POINTER(ctypes.c_uint32), ctypes.POINTER(ctypes.c_uint64)
+        enums = (ctypes.c_int,) * 4
+        self.encode = ctypes.CFUNCTYPE(
+            ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint32, ctypes.c_void_p, long, long, word, word, *enums
+        )(self._encode)  # fmt: skip
+        self.status = 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(drivers, name)
 
-    def cuTensorMapEncodeTiled(self, *facts: Any) -> tuple[int, Any]:
-        self.calls.append(facts)
-        buffer = ctypes.create_string_buffer(bytes([len(self.calls)] * 128), 128)
-        self.held.append(buffer)
-        return 0, SimpleNamespace(getPtr=lambda: ctypes.addressof(buffer))
+    def _encode(self, room: int, kind: int, rank: int, pointer: int, *rest: Any) -> int:
+        assert room % 64 == 0
+        arrays = [array[: rank - (k == 1)] for k, array in enumerate(rest[:4])]
+        names = (
+            "kind",
+            "rank",
+            "pointer",
+            "extents",
+            "strides",
+            "box",
+            "steps",
+            "interleave",
+            "swizzle",
+            "promotion",
+            "fill",
+        )
+        self.calls.append(SimpleNamespace(**dict(zip(names, (kind, rank, pointer, *arrays, *rest[4:]), strict=True))))
+        ctypes.memset(room, len(self.calls), 128)
+        return self.status
+
+    def cuGetProcAddress(self, name: bytes, version: int, flags: int) -> tuple[Any, int, int]:
+        assert (name, version, flags) == (b"cuTensorMapEncodeTiled", 12000, 0)
+        address = ctypes.cast(self.encode, ctypes.c_void_p).value
+        assert address is not None
+        return drivers.CUresult(0), address, 0
 
 
 @pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> Driver:
+def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
     fake = Driver()
     monkeypatch.setattr(tensor_maps, "driver", lambda: fake)
-    tensor_maps._encoded.cache_clear()
-    return fake
+    for cached in (tensor_maps._encoded, tensor_maps._encoder):
+        cached.cache_clear()
+    yield fake
+    for cached in (tensor_maps._encoded, tensor_maps._encoder):
+        cached.cache_clear()
 
 
 def test_what_the_driver_is_told(fake: Driver) -> None:
     assert encoded(A, array((1000, 256), (1024, 2))) == bytes([1] * 128)
-    (kind, rank, pointer, extents, strides, box, steps, interleave, swizzle, promotion, fill) = fake.calls[0]
-    assert kind == drivers.CUtensorMapDataType.CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
-    assert (rank, pointer) == (2, 4096)
-    assert [int(n) for n in extents] == [256, 1000], "innermost first"
-    assert [int(n) for n in strides] == [1024], "without the last axis's"
-    assert [int(n) for n in box] == [64, 128] and [int(n) for n in steps] == [1, 1]
-    assert swizzle == drivers.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_128B
-    assert interleave == 0 and fill == 0 and promotion == 3
+    (call,) = fake.calls
+    assert call.kind == drivers.CUtensorMapDataType.CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
+    assert (call.rank, call.pointer) == (2, 4096)
+    assert call.extents == [256, 1000], "innermost first"
+    assert call.strides == [1024], "without the last axis's"
+    assert call.box == [64, 128] and call.steps == [1, 1]
+    assert call.swizzle == drivers.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_128B
+    assert call.interleave == 0 and call.fill == 0 and call.promotion == 3
 
 
 def test_a_wide_tile_is_copied_a_slab_at_a_time(fake: Driver) -> None:
     encoded(EntryParameter("a", "map", "float32", False, (4, 16, 96), 64), array((9, 40, 96), (15360, 384, 4), "f4"))
-    assert [int(n) for n in fake.calls[0][5]] == [16, 16, 4]
+    assert fake.calls[0].box == [16, 16, 4] and fake.calls[0].strides == [384, 15360]
     encoded(EntryParameter("a", "map", "int8", False, (256,)), array((4096,), (1,), "i1"))
-    assert fake.calls[1][1] == 1 and len(fake.calls[1][4]) == 1 and [int(n) for n in fake.calls[1][5]] == [256]
+    assert (fake.calls[1].rank, fake.calls[1].extents, fake.calls[1].box) == (1, [4096], [256])
+
+
+def test_the_drivers_refusal(fake: Driver) -> None:
+    fake.status = 1
+    with pytest.raises(DeviceError, match=r"describing an array of shape \(1000, 256\).*CUDA_ERROR_INVALID_VALUE"):
+        encoded(A, array((1000, 256), (512, 2)))
 
 
 def test_a_map_is_encoded_once_for_an_array_and_a_tile(fake: Driver) -> None:
@@ -82,9 +118,9 @@ def test_a_map_is_encoded_once_for_an_array_and_a_tile(fake: Driver) -> None:
 
 def test_strides_that_are_never_used_do_not_matter(fake: Driver) -> None:
     encoded(EntryParameter("a", "map", "float32", True, (1, 8)), array((1, 9), (36, 4), "f4"))
-    assert [int(n) for n in fake.calls[0][4]] == [48]
+    assert fake.calls[0].strides == [48]
     encoded(EntryParameter("a", "map", "float32", True, (8, 4)), array((8, 1), (48, 44), "f4"))
-    assert [int(n) for n in fake.calls[1][4]] == [48]
+    assert fake.calls[1].strides == [48]
 
 
 @pytest.mark.parametrize(

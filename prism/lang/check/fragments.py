@@ -14,18 +14,22 @@ from prism.lang.perspective import GRID, THREAD, WARP, WARPGROUP, Level, Perspec
 from prism.lang.types import INT32, Fragment
 
 ROWS = {WARPGROUP: 64, WARP: 16}
+MOST_REGISTERS = 240
 
 
 def placed(type_: Fragment, name: str, place: Perspective, span: Span, place_span: Span) -> Fragment:
     """Return a fragment's type where it is declared: the tensor cores have those of a warpgroup and of a warp."""
     if place.level != Level.THREAD or place.size not in ROWS:
         fail(errors.FragmentPlace(span=place_span, name=name, place=place))
-    rows = ROWS[place.size]
+    rows, whole = ROWS[place.size], place.size == WARPGROUP
+    registers = type_.rows * type_.columns // place.size * type_.element.bytes // 4
     fault = ""
-    if type_.rows != rows:
-        fault = f"one of {'a warpgroup' if place.size == WARPGROUP else 'a warp'} has {rows} rows"
+    if type_.rows % rows if whole else type_.rows != rows:
+        fault = f"one of a warpgroup has a multiple of {rows} rows" if whole else f"one of a warp has {rows} rows"
     elif type_.columns % 8 or type_.columns > 256:
         fault = "its columns are a multiple of 8, at most 256"
+    elif registers > MOST_REGISTERS:
+        fault = f"each thread would keep it in {registers} registers, and has at most {MOST_REGISTERS} for it"
     if fault:
         fail(errors.FragmentShape(span=span, type=str(type_), fault=fault))
     return Fragment(type_.element, type_.rows, type_.columns, place.size)

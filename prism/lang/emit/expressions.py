@@ -10,7 +10,7 @@ from typing import assert_never
 from prism.lang.bind import binding_of, operands_of
 from prism.lang.emit.names import is_copy, literal, type_cuda
 from prism.lang.intrinsics.asynchronous import map_text, rank_text
-from prism.lang.perspective import Level, Perspective
+from prism.lang.perspective import WARP, Level, Perspective
 from prism.lang.plan import Layout
 from prism.lang.tiles import offset_text, start_text
 from prism.lang.tree import (
@@ -39,12 +39,24 @@ from prism.lang.types import FLOAT32, SCALARS, Array, Fragment, Pointer, Scalar,
 class Position:
     """Where a thread stands: C++ expressions for its index and its block's inside the current unit of `code`.
 
-    At a perspective of blocks, `thread` counts inside the block.
+    At a perspective of blocks, `thread` counts inside the block. `warp`, if known, is the index of the thread's warp there: the
+    same for all of its threads as the compiler sees it too, so that what is computed from it is done once a warp.
     """
 
     code: Perspective
     thread: str
     block: str
+    warp: str = ""
+
+    def within(self, size: int) -> str:
+        """Return the warp's index inside a group of so many threads."""
+        return remainder(self.warp, size // WARP) if self.warp and size % WARP == 0 else ""
+
+    def behind(self, first: int, size: int) -> str:
+        """Return the warp's index inside an arm."""
+        if not self.warp or first % WARP or size % WARP:
+            return ""
+        return f"{tight(self.warp)} - {first // WARP}u" if first else self.warp
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,9 +307,11 @@ def _of_block(scope: Scope, root: Symbol, block: str) -> str:
 
 def place(scope: Scope, e: Place) -> str:
     """The row or the column of an element of this thread's part of a fragment."""
-    assert isinstance(e.symbol.type, Fragment)
-    thread = f"threadIdx.x % {e.symbol.type.threads}u"
-    return f"px_{'column' if e.axis else 'row'}({thread}, {expression(scope, e.index)})"
+    fragment = e.symbol.type
+    assert isinstance(fragment, Fragment)
+    strips = f"<{fragment.strip}>" if fragment.size > fragment.strip else ""
+    thread, index = f"threadIdx.x % {fragment.threads}u", expression(scope, e.index)
+    return f"px_{'column' if e.axis else 'row'}{strips}({thread}, {index})"
 
 
 # -- positions --------------------------------------------------------------------------------------------------------
@@ -305,9 +319,14 @@ def place(scope: Scope, e: Place) -> str:
 
 def thread_in(code: Perspective, position: Position) -> str:
     """Return the thread's index inside the current unit of `code`."""
-    if code.level == Level.THREAD or (code.level == Level.BLOCK and code.size == 1):
+    if in_one_block(code):
         return position.thread
     return f"{tight(position.block)} * blockDim.x + {tight(position.thread)}"
+
+
+def in_one_block(code: Perspective) -> bool:
+    """Whether units of `code` are parts of a block, or one."""
+    return code.level == Level.THREAD or (code.level == Level.BLOCK and code.size == 1)
 
 
 def divided(text: str, by: int) -> str:
@@ -320,6 +339,8 @@ def identity(scope: Scope, e: Id) -> str:
     if e.unit == e.code or e.unit.level == Level.GRID:
         return literal(0, e.type)
     position = scope.position_of(e.code)
+    if position.warp and e.unit.level == Level.THREAD and e.unit.size % WARP == 0 and in_one_block(e.code):
+        return f"({type_cuda(e.type)}){tight(divided(position.warp, e.unit.size // WARP))}"
     index = position.block if e.unit.level == Level.BLOCK else thread_in(e.code, position)
     return f"({type_cuda(e.type)}){tight(divided(index, e.unit.size))}"
 

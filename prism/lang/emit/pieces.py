@@ -19,12 +19,14 @@ _HELPERS = {
 template <typename T> {_HEAD} T* px_byte(T* tile, int offset) {{ return (T*)((unsigned char*)tile + offset); }}
 """,
     "px_row": f"""\
-{_HEAD} int px_row(unsigned int thread, int i) {{
-    return (int)(thread / 32u * 16u + thread % 32u / 4u) + i / 2 % 2 * 8;
+template <int STRIP = 1024> {_HEAD} int px_row(unsigned int thread, int i) {{
+    return i / STRIP * 64 + (int)(thread / 32u * 16u + thread % 32u / 4u) + i / 2 % 2 * 8;
 }}
 """,
     "px_column": f"""\
-{_HEAD} int px_column(unsigned int thread, int i) {{ return i / 4 * 8 + (int)(thread % 4u) * 2 + i % 2; }}
+template <int STRIP = 1024> {_HEAD} int px_column(unsigned int thread, int i) {{
+    return i % STRIP / 4 * 8 + (int)(thread % 4u) * 2 + i % 2;
+}}
 """,
     "px_arrive_expect": f"""\
 {_HEAD} void px_arrive_expect(void* barrier, unsigned int bytes) {{

@@ -15,15 +15,16 @@ from prism.lang.emit.merge import merged
 from prism.lang.emit.names import comment, declarator, registers, symbol_names, type_cuda
 from prism.lang.emit.pieces import TENSOR_MAP, helpers
 from prism.lang.emit.rings import arrays, counters, initialise, rings_of
-from prism.lang.emit.statements import accumulates, body, indented
+from prism.lang.emit.statements import accumulates, body, indented, used
 from prism.lang.flow import pointer_change
 from prism.lang.intrinsics.asynchronous import cluster_barrier
 from prism.lang.intrinsics.memory import VECTOR
-from prism.lang.perspective import THREAD
+from prism.lang.perspective import THREAD, WARP
 from prism.lang.place import alignment, calls, statements, subexpressions
 from prism.lang.plan import Program
 from prism.lang.roles import specialise
 from prism.lang.tree import (
+    Apply,
     Assert,
     Body,
     Count,
@@ -45,6 +46,7 @@ from prism.lang.types import Pointer, TensorMap, Type
 
 HARDWARE_BARRIERS = 16
 BASE_ALIGNMENT = 128
+WARP_INDEX = "px_warp"
 POSITION = ("const unsigned int px_t", "const unsigned int px_b", "const unsigned int px_s")
 
 
@@ -64,6 +66,7 @@ def emit(program: Program, *, comments: bool = True) -> Emitted:
     entry = program.entry
     named = allocate_named(program)
     positioned = frozenset(f for f in program.functions if needs_position(f))
+    by_warp = multiplies(program)
     taken = frozenset(f.identifier for f in program.functions)
     pieces: dict[str, None] = {}
     if any(uses_vectors(s.type) for f in program.functions for s in _symbols(f)):
@@ -72,11 +75,14 @@ def emit(program: Program, *, comments: bool = True) -> Emitted:
         collect(pieces, TENSOR_MAP)
     functions: list[str] = []
     for f in program.functions:
-        scope = Scope(symbol_names(f, taken), (_position(f),), program.layouts[f], _frame(f), positioned, pieces)
+        scope = Scope(
+            symbol_names(f, taken), (_position(f, by_warp),), program.layouts[f], _frame(f), positioned, pieces
+        )
         context = _context(program, f, scope, named, comments)
-        head, start = _head(f, scope, comments), _start(f, context)
+        lines = body(context, f.body)
         end = context.last if f.body and not isinstance(f.body[-1], Return) else ()
-        functions.append("\n".join([*head, *indented([*start, *body(context, f.body), *end]), "}"]))
+        lines = [*_start(f, context), *_warp(context, lines), *lines, *end]
+        functions.append("\n".join([*_head(f, scope, comments), *indented(lines), "}"]))
     shared = program.layouts[entry].bytes
     if shared:
         align = max(BASE_ALIGNMENT, alignment(entry))
@@ -178,9 +184,29 @@ def _symbols(function: Function) -> list[Symbol]:
     return [*function.parameters, *declared]
 
 
-def _position(function: Function) -> Position:
+def multiplies(program: Program) -> bool:
+    """Whether a program has wgmmas: which tiles they read depends on the warpgroup, and must be known to be the same for a warp."""
+    applied = (
+        part
+        for f in program.functions
+        for s in statements(f.body)
+        for e in expressions(s)
+        for part in subexpressions(e)
+    )
+    return any(isinstance(part, Apply) and part.intrinsic.asynchronous == "wgmma" for part in applied)
+
+
+def _warp(context: Context, lines: list[str]) -> list[str]:
+    """Return the line that gives a thread its warp's index, where that is used."""
+    if not context.scope.here.warp or not used(WARP_INDEX, lines):
+        return []
+    value = f"__shfl_sync(0xffffffffu, threadIdx.x / {WARP}u, 0)"
+    return [f"const unsigned int {WARP_INDEX} = {value};{context.remark('the same for the whole warp')}"]
+
+
+def _position(function: Function, by_warp: bool) -> Position:
     if function.kind == "global":
-        return Position(function.bound.code, "threadIdx.x", "blockIdx.x")
+        return Position(function.bound.code, "threadIdx.x", "blockIdx.x", WARP_INDEX if by_warp else "")
     return Position(function.bound.code, "px_t", "px_b")
 
 

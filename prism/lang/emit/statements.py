@@ -8,13 +8,13 @@ from typing import assert_never
 
 from prism.lang.diagnostics import Span
 from prism.lang.emit.context import INDENT, Context
-from prism.lang.emit.expressions import Position, expression, remainder, thread_in, tight
+from prism.lang.emit.expressions import Position, expression, in_one_block, remainder, thread_in, tight
 from prism.lang.emit.names import declarator, element_cuda, is_copy, registers, type_cuda
 from prism.lang.emit.operations import step
 from prism.lang.emit.raw import spliced
 from prism.lang.emit.rings import counters
 from prism.lang.emit.speak import assert_lines, print_lines
-from prism.lang.perspective import BLOCK, Level, Perspective
+from prism.lang.perspective import BLOCK, WARP, Level, Perspective
 from prism.lang.place import statements, subexpressions
 from prism.lang.tree import (
     Arm,
@@ -308,13 +308,13 @@ def _mentions(e: Expr, symbols: set[Symbol]) -> bool:
 # -- scopes -----------------------------------------------------------------------------------------------------------
 
 
-def _positioned(context: Context, code: Perspective, thread: str, block_: str, inner: Body) -> list[str]:
-    """Return the lines of a scope at `code`: an index that is an expression gets a name, if it is used."""
+def _positioned(context: Context, at: Position, inner: Body) -> list[str]:
+    """Return the lines of a scope: an index that is an expression gets a name, if it is used."""
     number = next(context.fresh)
     named = {"thread": f"px_t{number}", "block": f"px_b{number}"}
-    texts = {"thread": thread, "block": block_}
+    texts = {"thread": at.thread, "block": at.block}
     position = {k: v if re.fullmatch(r"[\w.]+", v) else named[k] for k, v in texts.items()}
-    lines = body(context.at(Position(code, position["thread"], position["block"])), inner)
+    lines = body(context.at(Position(at.code, position["thread"], position["block"], at.warp)), inner)
     names = [k for k in ("thread", "block") if position[k] == named[k] and used(named[k], lines)]
     return [*(f"const unsigned int {named[k]} = {texts[k]};" for k in names), *lines]
 
@@ -322,12 +322,12 @@ def _positioned(context: Context, code: Perspective, thread: str, block_: str, i
 def group(context: Context, s: Group) -> list[str]:
     """Every thread runs the body, with its index inside the unit."""
     here = context.scope.here
-    thread, block_ = here.thread, here.block
+    at = replace(here, code=s.unit)
     if s.unit.level == Level.THREAD and s.unit != s.code:
-        thread = remainder(thread, s.unit.size)
+        at = replace(at, thread=remainder(here.thread, s.unit.size), warp=here.within(s.unit.size))
     if s.unit.level == Level.BLOCK and s.unit != s.code:
-        block_ = remainder(block_, s.unit.size)
-    return scope(context, s.span, s.body, _positioned(context, s.unit, thread, block_, s.body))
+        at = replace(at, block=remainder(here.block, s.unit.size))
+    return scope(context, s.span, s.body, _positioned(context, at, s.body))
 
 
 def split(context: Context, s: Split) -> list[str]:
@@ -340,18 +340,26 @@ def split(context: Context, s: Split) -> list[str]:
     known = arm_of(context, s)
     if known is not None:
         return scope(context, known.span, known.body, _arm(context, s, known, index))
+    whole = here if s.level == Level.THREAD and in_one_block(s.code) else replace(here, warp="")
     lines: list[str] = []
     before = 0
     for arm in s.arms:
         end = arm.first + arm.size
-        tests = [f"{index} >= {arm.first}u"] if arm.first > before else []
+        tests = [_among(whole, index, ">=", arm.first)] if arm.first > before else []
         if not (s.level == s.code.level and end == s.code.size and (tests or lines)):
-            tests.append(f"{index} < {end}u")
+            tests.append(_among(whole, index, "<", end))
         head = f"if ({' && '.join(tests)})" if tests else ""
         head = f"}} else {head}".rstrip() if lines else head
         lines = [*lines[:-1], *block(head, context, arm.span, _arm(context, s, arm, index))]
         before = end
     return lines
+
+
+def _among(here: Position, index: str, op: str, bound: int) -> str:
+    """Return the test of a thread's index against a bound: of the warp's, where that is known, and the bound is a warp's end."""
+    if here.warp and bound % WARP == 0:
+        return f"{tight(here.warp)} {op} {bound // WARP}u"
+    return f"{index} {op} {bound}u"
 
 
 def arm_of(context: Context, s: Split) -> Arm | None:
@@ -366,8 +374,10 @@ def _arm(context: Context, s: Split, arm: Arm, index: str) -> list[str]:
     code = Perspective(s.level, arm.size)
     within = f"{index} - {arm.first}u" if arm.first else index
     here = context.scope.here
-    thread, block_ = (here.thread, within) if s.level == Level.BLOCK else (within, here.block)
-    return _positioned(context, code, thread, block_, arm.body)
+    if s.level == Level.BLOCK:
+        return _positioned(context, replace(here, code=code, block=within), arm.body)
+    warp = here.behind(arm.first, arm.size) if in_one_block(s.code) else ""
+    return _positioned(context, replace(here, code=code, thread=within, warp=warp), arm.body)
 
 
 def specialise(context: Context, s: Specialise) -> list[str]:
@@ -376,8 +386,8 @@ def specialise(context: Context, s: Specialise) -> list[str]:
     before = 0
     for role in s.roles:
         first, last = role.first, role.first + role.size
-        tests = [f"threadIdx.x >= {first}u"] if first > before else []
-        tests += [f"threadIdx.x < {last}u"] if last < context.threads else []
+        tests = [_among(context.scope.here, "threadIdx.x", ">=", first)] if first > before else []
+        tests += [_among(context.scope.here, "threadIdx.x", "<", last)] if last < context.threads else []
         head = f"if ({' && '.join(tests)})" if tests else ""
         head = f"}} else {head}".rstrip() if lines else head
         inner = replace(context, role=(first, last))

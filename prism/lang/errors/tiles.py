@@ -171,7 +171,7 @@ class FragmentShape(Error):
     code = "type"
     title = "there is no {type}: {fault}"
     label = "this type"
-    help_template = "write `fragment(T, 64, n) @ warpgroup[1]` or `fragment(T, 16, n) @ warp[1]`, n a multiple of 8"
+    help_template = "write `fragment(T, 64 * m, n) @ warpgroup[1]` or `fragment(T, 16, n) @ warp[1]`, n a multiple of 8"
     type: str
     fault: str
 
@@ -185,7 +185,7 @@ class FragmentPlace(Error):
     title = "the fragment `{name}` is declared at {place}"
     label = "neither a warpgroup nor a warp"
     note_templates = ("the tensor cores spread a matrix over the 128 threads of a warpgroup, or the 32 of a warp",)
-    help_template = "declare it @ warpgroup[1] (64 rows) or @ warp[1] (16 rows)"
+    help_template = "declare it @ warpgroup[1] (64 rows, or a multiple) or @ warp[1] (16 rows)"
     name: str
     place: Perspective
 

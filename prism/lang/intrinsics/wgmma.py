@@ -1,7 +1,8 @@
 """wgmma: a warpgroup multiplies two tiles in shared memory and adds the product to a fragment; and a warpgroup's registers.
 
 One `wgmma` of the language takes the product over all of K: a step of 32 bytes of K (of 16-bit rows, where K is the outer
-extent: 16 rows) is one instruction. Each reads its operands through a descriptor: where they begin, the swizzle, and two strides.
+extent: 16 rows) is one instruction for each 64 rows of the accumulator. Each reads its operands through a descriptor: where they
+begin, the swizzle, and two strides.
 
     K-major (rows x K)        8 rows of one span are the pattern: `stride` from 8 rows to the next; K goes on inside the span,
                               then in the next slab
@@ -34,6 +35,7 @@ STEP_BYTES = 32
 _LAYOUT = {128: 1, 64: 2, 32: 3}
 _KINDS = {BFLOAT16: "bf16", FLOAT16: "f16", FLOAT32: "tf32", INT8: "s8", UINT8: "u8"}
 FLOATS_OF_8_BITS = ("e4m3", "e5m2")
+KINDS_OF_8_BITS = (*FLOATS_OF_8_BITS, "e4m3_e5m2", "e5m2_e4m3")
 
 
 def columns_allowed(integers: bool) -> tuple[int, ...]:
@@ -44,7 +46,7 @@ def columns_allowed(integers: bool) -> tuple[int, ...]:
 def kind_of(binding: Binding, operand: str) -> str:
     """Return an operand's type as PTX spells it."""
     scalar = binding.tiles[operand].element
-    named = str(binding.statics.get("kind") or "")
+    named = str(binding.statics.get("kind") or "").split("_")[0 if operand == "a" else -1]
     return named if named and scalar == UINT8 else _KINDS.get(scalar, "") if isinstance(scalar, Scalar) else ""
 
 
@@ -64,7 +66,8 @@ def _k_extent(binding: Binding, operand: str) -> int | None:
 def extents(binding: Binding, operand: str) -> tuple[int, int]:
     """Return how many rows and columns of a tile operand the product reads, from where it begins."""
     k = _k_extent(binding, operand) or 0
-    other = ROWS if operand == "a" else binding.fragments["accumulator"].columns
+    accumulator = binding.fragments["accumulator"]
+    other = accumulator.rows if operand == "a" else accumulator.columns
     return (k, other) if transposed(binding, operand) else (other, k)
 
 
@@ -76,7 +79,7 @@ def _problem(binding: Binding) -> str:
         if found := _tile_problem(binding, operand):
             return found
     a, b = kind_of(binding, "a"), kind_of(binding, "b")
-    if a != b and {a, b} != {"s8", "u8"}:
+    if a != b and {a, b} not in ({"s8", "u8"}, set(FLOATS_OF_8_BITS)):
         return f"the tiles hold {binding.tiles['a'].element} and {binding.tiles['b'].element}: they must be of one type"
     if found := _fragment_problem(binding.fragments["accumulator"], a):
         return found
@@ -123,8 +126,8 @@ def _fragment_problem(fragment: Fragment, kind: str) -> str:
         return f"the accumulator is a fragment of a warpgroup, not of {fragment.threads} threads"
     if fragment.element not in sums:
         return f"{kind} products are added in {' or '.join(map(str, sums))}, not in {fragment.element}"
-    if fragment.rows != ROWS:
-        return f"the accumulator has {ROWS} rows, not {fragment.rows}"
+    if fragment.rows % ROWS:
+        return f"the accumulator has a multiple of {ROWS} rows, not {fragment.rows}"
     if fragment.columns not in columns_allowed(INT32 in sums):
         which = "8, 16, 24, or a multiple of 16 up to 256" if INT32 in sums else "a multiple of 8 up to 256"
         return f"the accumulator has {which} columns, not {fragment.columns}"
@@ -181,17 +184,17 @@ class Descriptor:
         """`leading` and `stride` in bytes, and the code of the layout."""
         return self.slab if self.transposed else 16, 8 * self.span, _LAYOUT[self.span]
 
-    def offset(self, step: int) -> int:
-        """Return how many bytes after the operand's first the operand of one step begins."""
+    def offset(self, step: int, strip: int = 0) -> int:
+        """Return how many bytes after the operand's first that of one step, for one strip of 64 rows, begins."""
         if self.transposed:
-            return step * (STEP_BYTES // 2) * self.span
+            return step * (STEP_BYTES // 2) * self.span + strip * (2 * ROWS // self.span * self.slab)
         slab, inside = divmod(self.first + step * STEP_BYTES, self.span)
-        return slab * self.slab + inside - self.first
+        return slab * self.slab + inside - self.first + strip * ROWS * self.span
 
-    def encode(self, address: int, step: int) -> int:
-        """Return the descriptor of one step, of an operand that begins at a shared address."""
+    def encode(self, address: int, step: int, strip: int = 0) -> int:
+        """Return the descriptor of one step, for one strip of 64 rows, of an operand that begins at a shared address."""
         leading, stride, layout = self.fields
-        at = address + self.offset(step)
+        at = address + self.offset(step, strip)
         return (at & 0x3FFFF) >> 4 | (leading >> 4) << 16 | (stride >> 4) << 32 | layout << 62
 
     def text(self) -> str:
@@ -205,9 +208,10 @@ template <int SPAN, int SLAB, int FIRST, bool TRANSPOSED> struct px_operand {{
     static __device__ __forceinline__ unsigned int first(const void* tile) {{
         return (px_smem(tile) & 0x3FFFFu) >> 4 | (TRANSPOSED ? SLAB >> 4 : 1) << 16;
     }}
-    static __device__ __forceinline__ unsigned long long at(unsigned int first, int step) {{
+    static __device__ __forceinline__ unsigned long long at(unsigned int first, int step, int strip = 0) {{
         const int inside = FIRST + step * {STEP_BYTES};
-        const int offset = TRANSPOSED ? step * {STEP_BYTES // 2} * SPAN : inside / SPAN * SLAB + inside % SPAN - FIRST;
+        const int offset = TRANSPOSED ? step * {STEP_BYTES // 2} * SPAN + strip * ({2 * ROWS} / SPAN * SLAB)
+                                      : inside / SPAN * SLAB + inside % SPAN - FIRST + strip * {ROWS} * SPAN;
         const unsigned int high = SPAN / 2 | (SPAN == 128 ? 1u : SPAN == 64 ? 2u : 3u) << 30;
         return (unsigned long long)high << 32 | first + offset / 16;
     }}
@@ -250,25 +254,27 @@ class _Instruction:
         """Return the helper that issues one."""
         halves, sum_ = self.sum == FLOAT16, {INT32: "s32", FLOAT16: "f16"}.get(self.sum, "f32")
         count = self.columns // (4 if halves else 2)
-        letter, cell = ("f", "d") if self.sum == FLOAT32 else ("r", "w" if halves else "d")
+        letter, kept = "f" if self.sum == FLOAT32 else "r", self.columns // 2
+        held = "unsigned int" if halves else self.sum.cuda
+        d = "reinterpret_cast<unsigned int*>(d)" if halves else "d"
         what = f"wgmma.mma_async.sync.aligned.m64n{self.columns}k{self.k}.{sum_}.{self.a}.{self.b}"
         registers = _lines(f"%{i}" for i in range(count)).replace("\n        ", ' "\n        "')
         scales = "" if self.sum == INT32 else ", 1, 1"
         swaps = f", %{count + 3}, %{count + 4}" if self.k == 16 else ""
-        outs = _lines(f'"+{letter}"({cell}[{i}])' for i in range(count))
+        outs = _lines(f'"+{letter}"(d[{i}])' for i in range(count))
         ins = '"l"(a), "l"(b), "r"(accumulate)' + (', "n"(SWAP_A), "n"(SWAP_B)' if swaps else "")
-        words = f"    unsigned int (&w)[{count}] = reinterpret_cast<unsigned int (&)[{count}]>(d);\n" if halves else ""
         return (
             f"template <int SWAP_A, int SWAP_B> static __device__ __forceinline__ void {self.name}_step(\n"
-            f"    {self.sum.cuda} (&d)[{self.columns // 2}], unsigned long long a, unsigned long long b, int accumulate) {{\n"
-            f'{words}    asm volatile("{{\\n\\t.reg .pred p;\\n\\tsetp.ne.b32 p, %{count + 2}, 0;\\n\\t"\n'
+            f"    {held}* d, unsigned long long a, unsigned long long b, int accumulate) {{\n"
+            f'    asm volatile("{{\\n\\t.reg .pred p;\\n\\tsetp.ne.b32 p, %{count + 2}, 0;\\n\\t"\n'
             f'        "{what} {{"\n        "{registers}}}, "\n        "%{count}, %{count + 1}, p{scales}{swaps};\\n\\t}}"\n'
             f"        : {outs}\n        : {ins});\n}}\n"
-            f"template <int STEPS, typename A, typename B> static __device__ __forceinline__ void {self.name}(\n"
-            f"    {self.sum.cuda} (&d)[{self.columns // 2}], const void* a, const void* b, bool accumulate = true) {{\n"
+            f"template <int STEPS, typename A, typename B, int KEPT> static __device__ __forceinline__ void {self.name}(\n"
+            f"    {self.sum.cuda} (&d)[KEPT], const void* a, const void* b, bool accumulate = true) {{\n"
             "    const unsigned int first_a = A::first(a), first_b = B::first(b);\n#pragma unroll\n"
-            f"    for (int k = 0; k < STEPS; ++k)\n        {self.name}_step<A::transposed, B::transposed>(\n"
-            "            d, A::at(first_a, k), B::at(first_b, k), k > 0 || accumulate);\n}\n"
+            "    for (int k = 0; k < STEPS; ++k)\n#pragma unroll\n"
+            f"        for (int s = 0; s < KEPT / {kept}; ++s)\n            {self.name}_step<A::transposed, B::transposed>(\n"
+            f"                {d} + s * {count}, A::at(first_a, k, s), B::at(first_b, k), k > 0 || accumulate);\n}}\n"
         )
 
 
@@ -278,7 +284,7 @@ def _instruction(binding: Binding) -> _Instruction:
 
 
 def steps(binding: Binding) -> int:
-    """Return how many instructions one wgmma becomes."""
+    """Return how many instructions one wgmma becomes, for each 64 rows of the accumulator."""
     return (_k_extent(binding, "a") or 0) // _instruction(binding).k
 
 
@@ -330,9 +336,9 @@ wgmma = Intrinsic(
     name="wgmma",
     doc=(
         'wgmma(acc, a, b, transpose_a=False, transpose_b=False, accumulate=True, kind=""): acc += A * B over all of K, or '
-        "A * B where not `accumulate`; acc is a fragment of 64 x N; a and b are swizzled shared tiles, 64 x K and N x K "
-        "(transposed: K x 64 and K x N), or what begins at a[i, k]; of bfloat16, float16, float32 (taken as tf32), int8, "
-        'uint8, or uint8 with `kind` "e4m3" or "e5m2".'
+        "A * B where not `accumulate`; acc is a fragment of M x N, M a multiple of 64; a and b are swizzled shared tiles, "
+        "M x K and N x K (transposed: K x M and K x N), or what begins at a[i, k]; of bfloat16, float16, float32 (taken as "
+        'tf32), int8, uint8, or uint8 with `kind` "e4m3", "e5m2", or, a\'s and then b\'s, "e4m3_e5m2" or "e5m2_e4m3".'
     ),
     parameters=(
         Parameter("accumulator", "fragment", "", unit=WARPGROUP1, effect="update"),
@@ -341,7 +347,7 @@ wgmma = Intrinsic(
         Parameter("transpose_a", "static", default=False, optional=True, choices=(False, True)),
         Parameter("transpose_b", "static", default=False, optional=True, choices=(False, True)),
         Parameter("accumulate", "value", BOOL, unit=WARPGROUP1, optional=True),
-        Parameter("kind", "static", default="", optional=True, choices=("", *FLOATS_OF_8_BITS)),
+        Parameter("kind", "static", default="", optional=True, choices=("", *KINDS_OF_8_BITS)),
     ),
     result=None,
     cuda=_cuda,

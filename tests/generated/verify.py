@@ -1,0 +1,75 @@
+"""What is verified of a generated program: the checker, inferred barriers, three schedules with every check, NVRTC.
+
+`ran` does all but the last; `accepted` gives many programs' texts to NVRTC at once, for most of its time is its start.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from collections.abc import Sequence
+
+import prism
+from prism.interpret import machine, run
+from prism.lang.plan import Program
+from prism.runtime.build import entry_of
+from prism.runtime.compile import MachineCodeError, compile_cubin
+from tests.generated.programs import Generated, loaded
+
+ARCH = "sm_90a"
+SCHEDULES = ("round-robin", "random", "reversed")
+
+
+class Wrong(AssertionError):
+    """Something that a legal program must not show; the message says what."""
+
+
+def results(built: Program, generated: Generated, schedule: str, *, check: bool, n: int = 2) -> tuple[bytes, list[str]]:
+    """Return the bytes of all results of a run, and the lines that it printed, in no order."""
+    arguments = generated.inputs(n)
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        run(built, generated.blocks, generated.threads, arguments, check=check, schedule=schedule, seed=n)
+    return bytes(arguments[0].tobytes() + arguments[2].tobytes()), sorted(said.getvalue().splitlines())
+
+
+def ran(generated: Generated, *, n: int = 2, thorough: bool = True) -> tuple[Program, str]:
+    """Check, synchronise, emit and run a program: one result under every schedule. Return it, and its CUDA C++ text.
+
+    `thorough`: it is also built twice, with one text, and run once without checks, to the same result.
+    """
+    try:
+        with loaded(generated.text) as names:
+            built = prism.check(names["kernel"])
+            text = entry_of(built, ARCH).source
+            if thorough and entry_of(prism.check(names["kernel"]), ARCH).source != text:
+                raise Wrong("the emitted text depends on more than the program")
+            first, *others = [results(built, generated, schedule, check=True, n=n) for schedule in SCHEDULES]
+            if any(other != first for other in others):
+                raise Wrong("the result depends on the schedule")
+            if thorough and results(built, generated, SCHEDULES[0], check=False, n=n) != first:
+                raise Wrong("the result depends on being checked")
+    finally:
+        machine._KEPT.clear()
+    return built, text
+
+
+def joined(texts: Sequence[str]) -> str:
+    """Return several programs as one: each in a namespace, its kernel under a name of its own."""
+    numbered = (re.sub(r"\bprism_kernel\b", f"prism_kernel_{k}", text) for k, text in enumerate(texts))
+    return "\n".join(f"namespace program_{k} {{\n{text}\n}}" for k, text in enumerate(numbered))
+
+
+def accepted(texts: Sequence[str]) -> dict[int, str]:
+    """Compile programs to machine code, together. Return what NVRTC says of those that it refuses, by number: none."""
+    try:
+        if texts:
+            compile_cubin(joined(texts) if len(texts) > 1 else texts[0], ARCH)
+    except MachineCodeError as error:
+        if len(texts) == 1:
+            return {0: error.log}
+        half = len(texts) // 2
+        found = {**accepted(texts[:half]), **{half + k: log for k, log in accepted(texts[half:]).items()}}
+        return found or {0: f"NVRTC refuses these programs only together\n{error.log}"}
+    return {}

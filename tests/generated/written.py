@@ -1,0 +1,47 @@
+"""The kernels that people wrote, for mutants of them: the library's, those under kernels/, the paper's programs."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from prism.kernels.scan import single_pass
+from prism.lang import tree
+from prism.lang.check import check
+from prism.lang.surface import Kernel
+
+ROOT = Path(__file__).parents[2]
+
+
+def modules() -> Iterator[ModuleType]:
+    """Yield the modules that hold kernels, each once."""
+    yield single_pass
+    for path in sorted((ROOT / "examples" / "paper").glob("*.py")):
+        if path.stem != "__init__":
+            yield importlib.import_module(f"examples.paper.{path.stem}")
+
+
+def entries(module: ModuleType) -> Iterator[tuple[Kernel, Mapping[str, Any]]]:
+    """Yield a module's kernels, each with the template arguments that the module gives for it, or none."""
+    given: Mapping[str, Mapping[str, Any]] = getattr(module, "EXAMPLES", {})
+    for name, value in vars(module).items():
+        if isinstance(value, Kernel) and value.kind == "global" and value.python.__module__ == module.__name__:
+            template = given.get(name, {})
+            switches = [key for key, each in template.items() if isinstance(each, bool)]
+            for setting in itertools.product((False, True), repeat=len(switches)):
+                yield value, {**template, **dict(zip(switches, setting, strict=True))}
+
+
+def written() -> list[tuple[str, Sequence[tree.Function]]]:
+    """Return each file with the checked functions that it holds, by name; instances with the same template once."""
+    files: dict[str, dict[Any, tree.Function]] = {}
+    for module in modules():
+        for kernel, template in entries(module):
+            for function in check(kernel, template):
+                key = (function.name, *sorted((k, str(v)) for k, v in function.template.items()))
+                files.setdefault(function.file, {}).setdefault(key, function)
+    return [(file, list(functions.values())) for file, functions in sorted(files.items())]
