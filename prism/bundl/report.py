@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -100,7 +99,7 @@ def told(runs: Runs) -> str:
     for name, run in runs.items():
         counted = [f"{total(run.get(key, 0)):,.0f}" for key in ("programs", "states", "seconds", "races")]
         rows.append("| " + " | ".join([cell(name), *counted, str(len(run["failures"]))]) + " |")
-    words = [told_of(name, run) for name, told_of in STORIES.items() if (run := runs.get(name)) is not None]
+    words = [story(name, runs[name]) for name, story in STORIES.items() if name in runs]
     return "\n".join([*rows, *[line for text in words for line in ("", text)]])
 
 
@@ -108,11 +107,11 @@ def random_story(name: str, run: Run) -> str:
     """Say which programs were generated, and how far from the goal they are."""
     short = "" if run["programs"] >= GOAL else f" That is short of the goal, {GOAL:,}."
     ways = ", ".join(f"{n:,} on {way}" for way, n in sorted(run["ways"].items(), key=lambda item: -item[1]))
-    fates = ", ".join(f"{n:,} {fate}" for fate, n in Counter(run["mutants"]).most_common())
+    fates = most(run["mutants"])
     return (
         f"`{name}`: {run['programs']:,} programs, of seeds {seeds(run['seeds'])}; {ways}; "
         f"{len(run['typing rules'])} typing rules and {len(run['steps'])} rules of the semantics took part.{short} "
-        f"How the runs ended, where a program may have several: {_ends(run)}. Ill-typed neighbours of these programs, and "
+        f"How the runs ended, where a program may have several: {most(run['ends'])}. Ill-typed neighbours of these programs, and "
         f"what became of them: {fates}."
     )
 
@@ -139,7 +138,7 @@ def every_story(name: str, run: Run) -> str:
     more = "" if whole == run["programs"] else f", and {run['programs'] - whole:,} of the next size"
     return (
         f"`{name}`: all programs of up to {max(done)} rules, {whole:,} of them{more}, in code of {', '.join(places)} (blocks x "
-        f"threads), each on every schedule: {_ends(run)}{on}."
+        f"threads), each on every schedule: {most(run['ends'])}{on}."
     )
 
 
@@ -154,8 +153,9 @@ def kernels_story(name: str, run: Run) -> str:
     )
 
 
-def _ends(run: Run) -> str:
-    return ", ".join(f"{n:,} {end}" for end, n in Counter(run["ends"]).most_common())
+def most(counted: dict[str, int]) -> str:
+    """Say how often each came, the most frequent first."""
+    return ", ".join(f"{n:,} {what}" for what, n in sorted(counted.items(), key=lambda item: -item[1]))
 
 
 STORIES: dict[str, Callable[[str, Run], str]] = {

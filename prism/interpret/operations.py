@@ -160,8 +160,8 @@ def _wait(op: plan.Wait) -> Steps:
         if not phases.passes(phase, fault):
             _land(phases)
         if not phases.passes(phase, fault):
-            text = f"waits for `{phases.name}` in round {v}, before this statement"
-            wait = Wait(op.at.span, text, frame.first(), needs=lambda: f"{phases.missing(phase)}, after line {op.first.span.line}")
+            text, after = f"waits for `{phases.name}` in round {v}, before this statement", op.first.span.line
+            wait = Wait(op.at.span, text, frame.first(), needs=lambda: f"{phases.missing(phase)}, after line {after}")
             yield from waiting_for(block, wait, lambda: _passed(phases, phase, fault))
         block.machine.progress += 1
         clocks = block.machine.clocks

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from prism.lang.perspective import Perspective
+from prism.lang.budget import most_threads
+from prism.lang.perspective import Level, Perspective
 from prism.lang.tree import (
     Assign,
     Async,
@@ -209,6 +210,15 @@ def units_of(unit: object, code: object) -> int | None:
     return None
 
 
+def most_units(known: Facts, unit: object, code: object) -> int | None:
+    """Return how many units a unit of `code` has at most: a block has no more threads than its launch bounds allow."""
+    if not isinstance(unit, Perspective) or not isinstance(code, Perspective):
+        return None
+    if (unit.level, code.level) == (Level.THREAD, Level.BLOCK):
+        return most_threads(known.function) * code.size // unit.size
+    return units_of(unit, code)
+
+
 def span_of(known: Facts, form: Form | None) -> Span | None:
     """Return the least and greatest value that a polynomial can have, where all its atoms are bounded."""
     if form is None:
@@ -245,7 +255,7 @@ def _bounds(known: Facts, atom: Atom) -> Span | None:
     kind, what, code = atom
     if kind == "name" and isinstance(what, Symbol):
         return known.ranges.get(what)
-    number = units_of(what, code)
+    number = units_of(what, code) if kind == "count" else most_units(known, what, code)
     if number is None:
         return None
     return (number, number) if kind == "count" else (0, number - 1)
@@ -321,7 +331,7 @@ def apart(known: Facts, form: Form | None, source: Perspective, used: Span | Non
         return False
     if monomial == (index,):
         for narrow, code, coefficient in digits:
-            number = units_of(narrow, code)
+            number = most_units(known, narrow, code)
             if number is None:
                 return False
             width += coefficient * (number - 1)

@@ -73,8 +73,9 @@ def rings(context: Context, own: Sequence[Commit]) -> Rings:
     made = {commit.at: commit.kind for commit in own}
     cycles = laps(context.function, found)
     every = [edge for lap in cycles for edge in edges(lap)]
-    needed, elided, fences = reduced(context, cycles, every)
-    parts = [_lap(context, lap, every, needed, fences, made) for lap in cycles]
+    needed, elided = reduced(context, cycles, every)
+    unseen = fences(cycles)
+    parts = [_lap(context, lap, every, needed, unseen, made) for lap in cycles]
     return Rings(
         tuple(cycle for part in parts for cycle in part.cycles),
         tuple(barrier for part in parts for barrier in part.mbarriers),
@@ -85,11 +86,11 @@ def rings(context: Context, own: Sequence[Commit]) -> Rings:
 
 
 def _lap(
-    context: Context, lap: Lap, every: Sequence[Edge], needed: Sequence[Edge], fences: Sequence[Edge],
+    context: Context, lap: Lap, every: Sequence[Edge], needed: Sequence[Edge], unseen: Fences,
     made: Mapping[Stmt, str],
 ) -> Rings:  # fmt: skip
     """Return what one cycle needs."""
-    barriers = mbarriers(context.function, lap, needed, fences)
+    barriers = mbarriers(context.function, lap, needed, unseen)
     operations: list[Op] = []
     completes: dict[Apply, Mbarrier] = {}
     for visit in lap.visits:
@@ -100,7 +101,7 @@ def _lap(
             assert barrier is not None
             completes[apply] = barrier
             operations.append(Expect(at=statement, barrier=barrier, copy=apply, bytes=bytes_of_load(apply)))
-        operations += endings(visit, lap, barrier, every, fences, made)
+        operations += endings(visit, lap, barrier, every, unseen, made)
     operations.append(Advance(at=lap.home[lap.range[1]], side="after", cycle=lap.cycle))
     return Rings((lap.cycle,), tuple(barriers.values()), tuple(operations), completes)
 
@@ -136,10 +137,8 @@ def clash(first: Sequence[Touch], second: Sequence[Touch]) -> tuple[Touch, Touch
     return next((a, b) for a in first for b in second if flow.conflicting(a.kind, b.kind))
 
 
-def reduced(
-    context: Context, cycles: Sequence[Lap], every: Sequence[Edge]
-) -> tuple[list[Edge], list[Elided], list[Edge]]:
-    """Return the edges for which somebody has to wait; those for which nobody has, with the reason; whose fences are needed."""
+def reduced(context: Context, cycles: Sequence[Lap], every: Sequence[Edge]) -> tuple[list[Edge], list[Elided]]:
+    """Return the edges for which somebody has to wait; and those for which nobody has, with the reason."""
     elided: list[Elided] = []
     needed: list[Edge] = []
     for edge in every:
@@ -156,16 +155,7 @@ def reduced(
                 needed.remove(edge)
                 why = "the other waits for the ring's visits see to it"
                 elided.append(Elided(edge.first.access, edge.second.access, why))
-    fences = [e for e in every if not any(_outlasts(other, e) and fenced(other.earlier, [other]) for other in needed)]
-    return needed, elided, fences
-
-
-def _outlasts(other: Edge, edge: Edge) -> bool:
-    """Whether the threads of a visit go on to a later one of the same round, for which the same visit waits."""
-    one, two = edge.earlier, other.earlier
-    if other.later is not edge.later or other.lap != edge.lap or one is two or one.order > two.order:
-        return False
-    return one.spot.path[: len(two.spot.path)] == two.spot.path
+    return needed, elided
 
 
 def _own(objects: Objects, edge: Edge) -> bool:
@@ -188,7 +178,7 @@ def _own(objects: Objects, edge: Edge) -> bool:
 # -- mbarriers --------------------------------------------------------------------------------------------------------------
 
 
-def mbarriers(function: Function, lap: Lap, needed: Sequence[Edge], fences: Sequence[Edge]) -> dict[Visit, Mbarrier]:
+def mbarriers(function: Function, lap: Lap, needed: Sequence[Edge], unseen: Fences) -> dict[Visit, Mbarrier]:
     """Return the mbarriers of the visits for whose end somebody waits, or that are loaded."""
     found: dict[Visit, Mbarrier] = {}
     names: set[str] = set()
@@ -204,7 +194,7 @@ def mbarriers(function: Function, lap: Lap, needed: Sequence[Edge], fences: Sequ
         blocks = 0
         for later in waiting:
             blocks |= multicast_of(later)
-        number = sum(arrivals(visit, fenced(visit, fences) is not None).values()) * max(1, blocks.bit_count())
+        number = sum(arrivals(visit, visit in unseen).values()) * max(1, blocks.bit_count())
         count, per = (number.numerator, number.denominator) if visit.crowd.share else (int(number), 0)
         found[visit] = Mbarrier(name, lap.cycle, count, per, blocks)
     return found
@@ -221,21 +211,44 @@ def arrivals(visit: Visit, fence: bool) -> dict[str, Fraction]:
     return found
 
 
-def fenced(visit: Visit, fences: Sequence[Edge]) -> tuple[Touch, Touch] | None:
-    """Return a plain access of a visit and one by an engine that has to see it, or None where no proxy fence is needed.
+Fences = Mapping[Visit, tuple[Touch, Touch]]
+"""The visits whose threads make a proxy fence at the end: a plain access, and the one by an engine that has to see it."""
 
-    None is needed for what an engine is sure to use in the same visit, later: the walk has put a fence between.
+
+def fences(cycles: Sequence[Lap]) -> Fences:
+    """Return where engines that come later, in this round or the next lap, have to see plain accesses."""
+    found: dict[Visit, tuple[Touch, Touch]] = {}
+    for lap in cycles:
+        for one in lap.rounds:
+            visits = [visit for visit in lap.visits if one.ring in visit.rings]
+            for place, engine in enumerate(visits):
+                between: list[Visit] = []
+                for back in range(1, len(visits) + 1):
+                    earlier = visits[place - back]
+                    pair = _unseen(earlier, engine, one.ring)
+                    if pair is not None and not any(_among(earlier, other) for other in between):
+                        found.setdefault(earlier, pair)
+                        between.append(earlier)
+    return found
+
+
+def _among(visit: Visit, other: Visit) -> bool:
+    """Whether the threads of a visit make another one too."""
+    return visit is not other and visit.spot.path[: len(other.spot.path)] == other.spot.path
+
+
+def _unseen(earlier: Visit, engine: Visit, ring: Symbol) -> tuple[Touch, Touch] | None:
+    """Return a plain access of a visit and one by an engine in a later visit that conflict.
+
+    None where an engine surely uses what was accessed in the same visit already: the walk puts a fence between.
     """
-    for edge in fences:
-        if edge.earlier is not visit:
+    sure = [touch for touch in earlier.surely(ring) if touch.engine]
+    for one in earlier.touches(ring):
+        if one.engine or any(one.serial < then.serial and flow.conflicting(one.kind, then.kind) for then in sure):
             continue
-        sure = [touch for touch in visit.surely(edge.ring) if touch.engine]
-        for one in visit.touches(edge.ring):
-            if one.engine or any(one.serial < then.serial and flow.conflicting(one.kind, then.kind) for then in sure):
-                continue
-            for two in edge.later.touches(edge.ring):
-                if two.engine and flow.conflicting(one.kind, two.kind):
-                    return one, two
+        for two in engine.touches(ring):
+            if two.engine and flow.conflicting(one.kind, two.kind):
+                return one, two
     return None
 
 
@@ -255,7 +268,7 @@ def waits(visit: Visit, lap: Lap, needed: Sequence[Edge], barriers: Mapping[Visi
 
 
 def endings(
-    visit: Visit, lap: Lap, barrier: Mbarrier | None, everything: Sequence[Edge], fences: Sequence[Edge],
+    visit: Visit, lap: Lap, barrier: Mbarrier | None, everything: Sequence[Edge], unseen: Fences,
     made: Mapping[Stmt, str],
 ) -> Iterator[Op]:  # fmt: skip
     """Yield what ends a visit: the wait for what its threads have under way, the fence for engines after it, the arrival."""
@@ -273,7 +286,7 @@ def endings(
                 at=at, side="after", kind=kind, pending=0, first=one, second=two, read=read, path=visit.spot.path
             )
             behind += [replace(drain, at=loops[0])] if delay else []
-    fence = fenced(visit, fences)
+    fence = unseen.get(visit)
     if fence is not None:
         copied = [touch for touch in visit.touches() if touch.how == "cp_async"]
         if copied:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from prism.lib import block, thread, warp
+    from prism.lib.matmuls import hgemm
     from prism.lib.operators import Operator
     from prism.lib.scans import scan
 
-__all__ = ["Operator", "block", "scan", "thread", "warp"]
+__all__ = ["Operator", "block", "hgemm", "scan", "thread", "warp"]
 
-_WHERE = {"Operator": "operators", "scan": "scans"}
+_WHERE = {"Operator": "operators", "hgemm": "matmuls", "scan": "scans"}
 _PACKAGES = ("block", "thread", "warp")
 
 

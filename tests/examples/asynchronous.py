@@ -368,6 +368,32 @@ def swapped(x: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1]):
 
 
 @prism("global")
+@template(COPIES=constexpr(int))
+@attr("__launch_bounds__(160)")
+@requires(grid[1], block[2], thread[160])
+def halves(x: const(CUtensorMap(int32, 8, 32, swizzle=128)) @ grid[1], y: ptr(int32) @ grid[1], tiles: int32 @ grid[1]):
+    """Each of two blocks asks for one half of a tile, for both of them."""
+    with partition(y, block[1], offset=id() * TILE) as out, group(block[2]):
+        r: int32 @ block[1] = id()
+        with group(block[1]):
+            a: shared(int32[16, 32], ring=COPIES, swizzle=128) @ block[1]
+            readers, loader = roles(warp, 4, 1)
+            total: int32 @ thread[1] = 1
+            for k in range(0, tiles):
+                with claim(a, loader) as tile, one(thread):
+                    tma_load(tile[r * 8, 0], x[k * 16 + r * 8, 0], multicast=3)
+                with claim(a, readers) as tile:
+                    t: int32 @ thread[1] = id()
+                    with group(thread[1]):
+                        for j in range(0, 4):
+                            total = 3 * total + tile[t / 8, t % 8 * 4 + j]
+            with claim(out, readers) as part:
+                t: int32 @ thread[1] = id()
+                with partition(part, thread[1], offset=t) as mine, group(thread[1]):
+                    mine[0] = total
+
+
+@prism("global")
 @attr("__launch_bounds__(256, 1)")
 @requires(grid[1], block[1], warpgroup[2])
 def reshared(x: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1]):
@@ -383,6 +409,17 @@ def reshared(x: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1]):
             t: int32 @ thread[1] = id()
             with partition(part, thread[1], offset=t) as mine, group(thread[1]):
                 mine[0] = 2.0 * x[first + t]
+
+
+def halved(tiles: int, copies: int, clusters: int = 3) -> Launch:
+    x = np.random.default_rng(tiles).integers(-(2**31), 2**31, (tiles * 16, 32)).astype(np.int32)
+    total = np.ones(TILE, np.uint32)
+    for four in x.view(np.uint32).reshape(tiles, TILE, 4):
+        for part in four.T:
+            total = total * np.uint32(3) + part
+    wanted = {1: np.tile(total.view(np.int32), 2 * clusters)}
+    y = np.zeros(2 * clusters * TILE, np.int32)
+    return Launch(halves, (2 * clusters, 160), (x, y, np.int32(tiles)), wanted, {"COPIES": copies})
 
 
 def exchanged() -> Launch:

@@ -37,6 +37,7 @@ LAUNCHES = {
     "product-int8": lambda: a.product(INT8, 16, 64, 64),
     "product-uint8": lambda: a.product(UINT8, 16, 32, 32),
     "hgemm": lambda: a.hgemm_of(128, 128, 192, bn=64, stages=2),
+    **{f"halves-{n}-{k}": lambda n=n, k=k: a.halved(n, k) for n, k in ((1, 1), (5, 1), (5, 2), (2, 3))},
     "exchanged": a.exchanged,
     "registers": a.registers_moved,
 }
@@ -58,5 +59,5 @@ def test_machine_code(name: str) -> None:
 
 
 def test_the_paper_kernel_has_a_text_for_each_role(golden) -> None:
-    text = emit(prism.check(a.hgemm, {"BN": 256, "BK": 64, "STAGES": 4})).source
-    golden(text[text.index("// hgemm") :], ".cu")
+    text = emit(prism.check(a.hgemm, {"BN": 256, "BK": 64, "STAGES": 4}), comments=False).source
+    golden(text[text.index('extern "C" __global__') :], ".cu")

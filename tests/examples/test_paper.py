@@ -37,6 +37,7 @@ from prism.lang.plan import Barrier
 from prism.lang.tree import For
 from tests.examples import programs as p
 from tests.examples import spelled
+from tests.mutation import without_barriers
 
 SCHEDULES = [("round-robin", 0), ("random", 1), ("reversed", 0)]
 PROGRAMS: dict[str, tuple[Kernel, dict[str, Any], str]] = {
@@ -221,14 +222,11 @@ def test_scan_again_on_the_same_words() -> None:
 )
 def test_every_barrier_is_needed(name: str) -> None:
     launch = LAUNCHES[name]()
-    program = prism.check(launch.kernel, launch.template)
-    for plan in program.plans.values():
-        for barrier in plan.barriers:
-            mutant = program.with_plan(plan.without(barrier))
-            with pytest.raises(RaceError):
-                for schedule, seed in SCHEDULES:
-                    given = [p.aligned(a) if isinstance(a, np.ndarray) else a for a in launch.arguments]
-                    run(mutant, *launch.shape, given, check=True, schedule=schedule, seed=seed)
+    for _, mutant in without_barriers(prism.check(launch.kernel, launch.template)):
+        with pytest.raises(RaceError):
+            for schedule, seed in SCHEDULES:
+                given = [p.aligned(a) if isinstance(a, np.ndarray) else a for a in launch.arguments]
+                run(mutant, *launch.shape, given, check=True, schedule=schedule, seed=seed)
 
 
 # -- as printed -----------------------------------------------------------------------------------------------------------

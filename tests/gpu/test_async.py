@@ -6,7 +6,6 @@ rounding of the result and by the order of its float32 sums (KERNELS.md, section
 
 from __future__ import annotations
 
-import itertools
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -91,6 +90,7 @@ def launches() -> dict[str, Launch]:
     ]
     found += [a.lasting_of(64, 256, 64, 1, *case[4:]) for case in LASTING.values()]
     found += [a.drawn_by(1, 1, copies) for copies in COPIES]
+    found += [a.halved(1, copies) for copies in COPIES]
     found += [a.exchanged(), a.registers_moved()]
     return {f"{launch.kernel.__name__}{sorted(launch.template.items(), key=str)}": launch for launch in found}
 
@@ -151,24 +151,51 @@ def test_hgemm_of_arrays_that_are_parts_of_others() -> None:
     assert np.array_equal(launch.values(given[2].get()), launch.results[2])
 
 
+def test_hgemm_of_torchs_bfloat16() -> None:
+    torch = pytest.importorskip("torch")
+    launch = a.hgemm_of(256, 512, 192, exact=True)
+    bits = [torch.from_numpy(x.view(np.int16)).cuda() for x in launch.arguments[:3]]
+    given = [*(x.view(torch.bfloat16) for x in bits), *launch.arguments[3:]]
+    launch.kernel[launch.shape](*given, template=launch.template)
+    assert np.array_equal(given[2].float().cpu().numpy(), launch.results[2])
+
+
 def test_blocks_of_a_cluster_read_one_anothers_memory() -> None:
     a.exchanged().run(cupy.asarray)
+
+
+@pytest.mark.parametrize("copies", COPIES)
+@pytest.mark.parametrize("tiles", [1, 2, 3, 8, 1000])
+def test_copies_for_both_blocks_of_a_cluster(tiles: int, copies: int) -> None:
+    a.halved(tiles, copies, 40).run(cupy.asarray)
 
 
 def test_registers_move_between_warpgroups() -> None:
     a.registers_moved().run(cupy.asarray)
 
 
-@pytest.mark.parametrize("kernel, threads", [(a.piped, 160), (a.in_turn, 128)], ids=["piped", "in-turn"])
-def test_many_launches_of_a_ring_end(kernel: object, threads: int) -> None:
-    """10,000 launches of more blocks than the device holds at once; a ring that hangs once in a while is found here."""
-    for copies, tiles in itertools.islice(zip(itertools.cycle(COPIES), (7, 8, 3, 1, 12), strict=False), 5):
-        launch = a.ring(kernel, 700, tiles, threads, COPIES=copies)
-        given = [cupy.asarray(x) if isinstance(x, np.ndarray) else x for x in launch.arguments]
-        for _ in range(2000):
-            launch.kernel[launch.shape](*given, template=launch.template)
-        finished(30.0)
-        assert np.array_equal(given[1].get(), launch.results[1])
+MANY = {
+    **{
+        f"piped-{k}-{n}": lambda k=k, n=n: a.ring(a.piped, 700, n, 160, COPIES=k)
+        for k, n in ((1, 7), (2, 8), (3, 3), (5, 12))
+    },
+    **{f"in-turn-{k}-{n}": lambda k=k, n=n: a.ring(a.in_turn, 700, n, COPIES=k) for k, n in ((1, 3), (4, 9))},
+    **{f"halves-{k}-{n}": lambda k=k, n=n: a.halved(n, k, 300) for k, n in ((1, 5), (2, 9))},
+    "product-ahead": lambda: a.product(BFLOAT16, 64, 64, ahead=1, steps=5),
+    "lasting": lambda: a.lasting_of(512, 512, 192, 132, 128, 3, 1),
+}
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_many_launches_end(name: str) -> None:
+    """1,000 launches each, 10,000 in all, most of more blocks than fit the device: what hangs once in a while is found here."""
+    launch = MANY[name]()
+    given = [cupy.asarray(x) if isinstance(x, np.ndarray) else x for x in launch.arguments]
+    for _ in range(1000):
+        launch.kernel[launch.shape](*given, template=launch.template)
+    finished(60.0)
+    for place, wanted in launch.results.items():
+        assert np.array_equal(given[place].get(), wanted)
 
 
 def finished(seconds: float) -> None:

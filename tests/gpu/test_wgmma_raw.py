@@ -45,10 +45,10 @@ def stored(element, shape, kind):
             return RNG.integers(-128 if element == INT8 else 0, 128, shape).astype(element.numpy)
 
 
-def place(i, thread):
-    """Row and column of element i of a thread's part of an accumulator."""
-    lane = thread % 32
-    return thread // 32 * 16 + lane // 4 + i // 2 % 2 * 8, i // 4 * 8 + lane % 4 * 2 + i % 2
+def place(i, thread, columns):
+    """Row and column of element i of a thread's part of an accumulator: 64 rows after 64 rows."""
+    (strip, i), lane = np.divmod(i, columns // 2), thread % 32
+    return strip * 64 + thread // 32 * 16 + lane // 4 + i // 2 % 2 * 8, i // 4 * 8 + lane % 4 * 2 + i % 2
 
 
 @pytest.mark.parametrize("keep_old", [True, False])
@@ -57,9 +57,9 @@ def test_wgmma(name, keep_old):
     binding = CASES[name]
     fragment, kind = binding.fragments["accumulator"], binding.statics.get("kind")
     a, b = (stored(binding.tiles[o].element, binding.tiles[o].shape, kind) for o in "ab")
-    old = RNG.integers(-8, 8, (64, fragment.columns)).astype(fragment.element.numpy)
+    old = RNG.integers(-8, 8, (fragment.rows, fragment.columns)).astype(fragment.element.numpy)
     i, thread = np.indices((fragment.size, 128))
-    rows, columns = place(i, thread)
+    rows, columns = place(i, thread, fragment.columns)
     d = cupy.asarray(old[rows, columns])
     shared = frame_bytes(binding)
     loaded(kernel(binding, "keep_old"), shared)(

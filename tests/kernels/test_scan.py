@@ -11,6 +11,7 @@ from prism.kernels.scan import DEVICE, Configuration, scan
 from prism.lib.operators import BY_NAME
 from prism.lib.scans import NATIVE
 from tests.lib.oracles import CASES, SCHEDULES, Case
+from tests.mutation import without_barriers
 
 SMALL = Configuration(threads=64, items=4, width=2, blocks=1)
 WIDE = Configuration(threads=96, items=2, width=1, blocks=1, words=2)
@@ -157,12 +158,8 @@ def test_words_of_other_launches_are_not_taken() -> None:
 
 
 def mutants():
-    found = program("int32", ADD.function, False, SMALL)
-    return [
-        pytest.param(found.with_plan(plan.without(barrier)), id=f"{plan.function.name}:{barrier.before.span.line}")
-        for plan in found.plans.values()
-        for barrier in plan.barriers
-    ]
+    found = without_barriers(program("int32", ADD.function, False, SMALL))
+    return [pytest.param(mutant, id=f"{barrier.kind}:{barrier.before.span.line}") for barrier, mutant in found]
 
 
 @pytest.mark.parametrize("mutant", mutants())

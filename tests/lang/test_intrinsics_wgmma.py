@@ -1,5 +1,6 @@
 """wgmma: what it compiles to, what its descriptors point at, what it means, what is wrong with it."""
 
+import itertools
 import re
 
 import numpy as np
@@ -51,9 +52,17 @@ def test_every_number_of_columns(clean):
     clean(together(kernel(simple(INT8, INT32, n, k=32, span=32)) for n in columns_allowed(True)))
 
 
-@pytest.mark.parametrize("name", ["bfloat16-float32-128x2", "float32-float32-64x1", "float16-tt-32", "part"])
-def test_one_instruction_a_step(nvrtc, name):
-    assert nvrtc(kernel(CASES[name]), "sm_90a").ptx.count("wgmma.mma_async") == steps(CASES[name])
+@pytest.mark.parametrize(
+    "name", ["bfloat16-float32-128x2", "float32-float32-64x1", "float16-tt-32", "part", "192-rows-part"]
+)
+def test_one_instruction_a_step_and_64_rows(nvrtc, name):
+    strips = CASES[name].fragments["accumulator"].rows // 64
+    assert nvrtc(kernel(CASES[name]), "sm_90a").ptx.count("wgmma.mma_async") == steps(CASES[name]) * strips
+
+
+def test_the_most_registers(clean):
+    clean(kernel(simple(BFLOAT16, FLOAT32, 192, rows=128)))
+    clean(kernel(simple(BFLOAT16, FLOAT32, 64, rows=384)))
 
 
 @pytest.mark.parametrize("accumulate", ["false", "true", "keep_old"])
@@ -124,25 +133,37 @@ def test_descriptors_reach_every_element(binding):
         size, start, found = t.element.bytes, binding.starts[operand], descriptor(binding, operand)
         rows, columns = extents(binding, operand)
         per_step, others = step_k // size, columns if swapped else rows
-        for step in range(steps(binding)):
-            code = found.encode(base + tiles.start_offset(t, *start), step)
-            for row in range(others):
+        height = 64 if operand == "a" else others
+        for step, strip in itertools.product(range(steps(binding)), range(others // height)):
+            code = found.encode(base + tiles.start_offset(t, *start), step, strip)
+            for row in range(height):
                 for k in range(per_step):
-                    at = (step * per_step + k, row) if swapped else (row, step * per_step + k)
+                    at = (strip * height + row, step * per_step + k)
+                    at = at[::-1] if swapped else at
                     want = base + tiles.byte_offset(t, start[0] + at[0], start[1] + at[1])
                     assert reached(code, row, k, size, swapped) == want
 
 
 def test_the_text_makes_the_same_descriptors(nvrtc):
     """The constants of `px_operand::at` fold: with a known address each step's descriptor is a number in the PTX."""
-    for binding in (CASES["part"], CASES["part-t"], CASES["bfloat16-float32-32x2"]):
+    names = (
+        "part",
+        "part-t",
+        "bfloat16-float32-32x2",
+        "128-rows-128",
+        "128-rows-t-128",
+        "128-rows-t-32",
+        "192-rows-part",
+    )
+    for binding in (CASES[name] for name in names):
         for operand in "ab":
             found = descriptor(binding, operand)
             head = WGMMA.preamble(binding).split("\n\n")[1]
             first = 4096 >> 4 | (found.fields[0] >> 4) << 16
             asserts = "".join(
-                f"    if ({found.text()}::at({first}u, {k}) != {found.encode(4096, k)}ull) wrong();\n"
+                f"    if ({found.text()}::at({first}u, {k}, {s}) != {found.encode(4096, k, s)}ull) wrong();\n"
                 for k in range(steps(binding))
+                for s in range(binding.fragments["accumulator"].rows // 64)
             )
             text = (
                 "static __device__ __forceinline__ unsigned int px_smem(const void* p) { return 0; }\n__device__ void wrong() "
@@ -187,7 +208,8 @@ def test_tf32_is_truncated_and_bfloat16_comes_either_way():
 def operands(binding, units):
     """Small whole numbers, as tiles of the types are stored, and as numbers; the tiles that `extents` says."""
     for operand in "ab":
-        element, kind = binding.tiles[operand].element, binding.statics.get("kind")
+        element, kinds = binding.tiles[operand].element, binding.statics.get("kind")
+        kind = kinds and kinds.split("_")[operand == "b" if "_" in kinds else 0]
         low = 0 if element == UINT8 and not kind else -2
         values = RNG.integers(low, 3, (units, *extents(binding, operand)))
         if kind:
@@ -203,8 +225,8 @@ def operands(binding, units):
 @pytest.mark.parametrize("binding", CASES.values(), ids=CASES)
 def test_products(binding):
     (a, left), (b, right) = operands(binding, 3)
-    sum_, columns = binding.fragments["accumulator"].element, binding.fragments["accumulator"].columns
-    held = RNG.integers(-50, 50, (3, 64, columns))
+    fragment = binding.fragments["accumulator"]
+    sum_, held = fragment.element, RNG.integers(-50, 50, (3, fragment.rows, fragment.columns))
     left = left.swapaxes(1, 2) if binding.statics.get("transpose_a") else left
     right = right if binding.statics.get("transpose_b") else right.swapaxes(1, 2)
     product = np.einsum("uik,ukj->uij", left, right)
@@ -277,7 +299,10 @@ def test_more_problems():
     wide = Binding(
         BFLOAT16, {}, tiles=fine.tiles, starts=fine.starts, fragments={"accumulator": Fragment(FLOAT32, 128, 64)}
     )
-    assert "64 rows, not 128" in WGMMA.problem(wide)
+    assert "`a` reads rows 0 to 127, and the tile has 64" in WGMMA.problem(wide)
+    assert "a multiple of 64 rows, not 96" in WGMMA.problem(simple(BFLOAT16, FLOAT32, 64, rows=96))
+    column = bound(A, B, (FLOAT32, 64, 128), ((0, 0), (0, 64)), transpose_a=True, transpose_b=True)
+    assert "`a` reads columns 0 to 127, and the tile has 64" in WGMMA.problem(column)
     warp = Binding(
         BFLOAT16, {}, tiles=fine.tiles, starts=fine.starts, fragments={"accumulator": Fragment(FLOAT32, 64, 64, 32)}
     )

@@ -419,10 +419,10 @@ def test_conflicts_inside_a_visit_have_barriers_of_its_threads():
         "14 < fence",
         "14 < named thread[128]",
         "14 < wait b_filled",
-        "13 < registers",
-        "13 > commit wgmma",
-        "13 > pending wgmma 0",
-        "13 > arrive a_b_filled by warps",
+        "14 < registers",
+        "14 > commit wgmma",
+        "14 > pending wgmma 0",
+        "14 > arrive a_b_filled by warps",
     ]
     assert barriers(converted) == ["b_filled[2] 1", "a_b_filled[2] 4"]
 

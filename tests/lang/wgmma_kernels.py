@@ -14,18 +14,19 @@ def tile(element, rows, columns, swizzle):
 
 
 def bound(a, b, accumulator, starts=((0, 0), (0, 0)), **statics):
-    """The binding of a wgmma of tiles, each (element, rows, columns, swizzle), and of a fragment, (element, columns)."""
+    """The binding of a wgmma of tiles, each (element, rows, columns, swizzle), and of a fragment, (element, columns, rows)."""
+    sum_, columns, *rows = accumulator
     return Binding(
         a[0], statics, tiles={"a": tile(*a), "b": tile(*b)}, starts=dict(zip("ab", starts, strict=True)),
-        fragments={"accumulator": Fragment(accumulator[0], 64, accumulator[1])},
+        fragments={"accumulator": Fragment(sum_, *(rows or [64]), columns)},
     )  # fmt: skip
 
 
-def simple(element, sum_, columns, k=64, span=128, **statics):
+def simple(element, sum_, columns, k=64, span=128, rows=64, **statics):
     """A binding of tiles that are all of the product: `transpose_a`, `transpose_b` as given."""
-    shape_a = (k, 64) if statics.get("transpose_a") else (64, k)
+    shape_a = (k, rows) if statics.get("transpose_a") else (rows, k)
     shape_b = (k, columns) if statics.get("transpose_b") else (columns, k)
-    return bound((element, *shape_a, span), (element, *shape_b, span), (sum_, columns), **statics)
+    return bound((element, *shape_a, span), (element, *shape_b, span), (sum_, columns, rows), **statics)
 
 
 def pieces(*preambles, uses):
@@ -88,6 +89,7 @@ def cases():
         (INT8, INT32, ""),
     ]
     types += [(UINT8, INT32, ""), (UINT8, FLOAT32, "e4m3"), (UINT8, FLOAT32, "e5m2"), (UINT8, FLOAT16, "e4m3")]
+    types += [(UINT8, FLOAT32, "e4m3_e5m2"), (UINT8, FLOAT16, "e5m2_e4m3")]
     for element, sum_, kind in types:
         for span in (128, 64, 32):
             for spans in (1, 2):
@@ -105,3 +107,19 @@ def cases():
     yield "part-t", bound(*part, (FLOAT32, 64), ((96, 64), (32, 64)), transpose_a=True, transpose_b=True)
     yield "mixed-spans", bound((BFLOAT16, 64, 64, 32), (BFLOAT16, 256, 64, 128), (FLOAT32, 256))
     yield "s8-u8", bound((INT8, 64, 64, 64), (UINT8, 24, 64, 32), (INT32, 24))
+    for span in (128, 64, 32):
+        yield f"128-rows-{span}", simple(BFLOAT16, FLOAT32, 128, 128, span, rows=128)
+        yield f"128-rows-t-{span}", simple(FLOAT16, FLOAT32, 32, 64, span, rows=128, transpose_a=True)
+    yield (
+        "192-rows-part",
+        bound((BFLOAT16, 384, 128, 128), (BFLOAT16, 64, 128, 64), (FLOAT32, 64, 192), ((128, 32), (0, 32))),
+    )
+    yield (
+        "192-rows-part-t",
+        bound(
+            (BFLOAT16, 64, 320, 128), (BFLOAT16, 64, 64, 64), (FLOAT32, 64, 192), ((32, 128), (0, 32)), transpose_a=True
+        ),
+    )
+    yield "256-rows-halves", simple(FLOAT16, FLOAT16, 64, rows=256)
+    yield "128-rows-tf32", simple(FLOAT32, FLOAT32, 64, rows=128)
+    yield "128-rows-s8", simple(INT8, INT32, 48, 128, rows=128)

@@ -185,7 +185,7 @@ def _symbols(function: Function) -> list[Symbol]:
 
 
 def multiplies(program: Program) -> bool:
-    """Whether a program has wgmmas: which tiles they read depends on the warpgroup, and must be known to be the same for a warp."""
+    """Whether a program has wgmmas: the compiler should see that their operands' addresses are the same for a whole warp."""
     applied = (
         part
         for f in program.functions

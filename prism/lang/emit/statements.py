@@ -48,7 +48,7 @@ from prism.lang.tree import (
     While,
     expressions,
 )
-from prism.lang.types import FLOAT32, INT32, Fragment, Pointer, Type
+from prism.lang.types import FLOAT16, FLOAT32, INT32, Fragment, Pointer, Type
 
 UNROLLED_TRIPS = 64  # of a loop that indexes registers: they are registers only if every index is a constant
 
@@ -72,7 +72,7 @@ def body(context: Context, statements: Body) -> list[str]:
 
 def accumulates(type_: Type) -> bool:
     """Whether a wgmma may add to it."""
-    return isinstance(type_, Fragment) and type_.threads == 128 and type_.element in (FLOAT32, INT32)
+    return isinstance(type_, Fragment) and type_.threads == 128 and type_.element in (FLOAT16, FLOAT32, INT32)
 
 
 def before_loop(pragma: list[str], lines: list[str]) -> list[str]:

@@ -25,6 +25,7 @@ from prism.lang import (
     thread,
 )
 from tests.lib.oracles import CASES, SCHEDULES, Case
+from tests.mutation import without_barriers
 
 
 @prism("global")
@@ -92,12 +93,7 @@ def test_scan(case: Case, threads: int, items: int, width: int, exclusive: bool)
 def mutants(kernel, template):
     """The program, and one program for each inferred barrier, without it."""
     program = package.check(kernel, template)
-    found = [
-        (barrier, program.with_plan(plan.without(barrier)))
-        for plan in program.plans.values()
-        for barrier in plan.barriers
-    ]
-    return program, found
+    return program, without_barriers(program)
 
 
 @pytest.mark.parametrize("rounds", [3])

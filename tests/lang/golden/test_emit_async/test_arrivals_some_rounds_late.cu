@@ -11,10 +11,11 @@ extern "C" __global__ void __launch_bounds__(384, 1) k(const __grid_constant__ p
         asm volatile("fence.mbarrier_init.release.cluster;\n\tfence.proxy.async.shared::cta;" ::: "memory");
     }
     __syncthreads();  // the mbarriers are made
+    const unsigned int px_warp = __shfl_sync(0xffffffffu, threadIdx.x / 32u, 0);  // the same for the whole warp
     {  // line 1
         px_bf16* const a = reinterpret_cast<px_bf16*>(px_shared);  // line 1
         px_bf16* const b = reinterpret_cast<px_bf16*>(px_shared + 49152u);  // line 1
-        if (threadIdx.x < 256u) {  // threads 0 to 255
+        if (px_warp < 8u) {  // threads 0 to 255
             unsigned int px_a_b_slot = 0u, px_a_b_phase = 0u;
             unsigned int px_bar_empty_late = 0u, px_bar_empty_left = 0u;
             float acc[128];  // line 1
@@ -26,7 +27,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) k(const __grid_constant__ p
                 {  // line 1
                     px_bf16* const sa = a + px_a_b_slot * 8192u;
                     px_bf16* const sb = b + px_a_b_slot * 16384u;
-                    int w = (int)(threadIdx.x / 128u);  // line 1
+                    int w = (int)(px_warp / 4u);  // line 1
                     px_mbarrier_wait(px_bar_full + px_a_b_slot, px_a_b_phase);  // write a (line 1) before read a (line 1)
                     px_keep(acc);  // the wgmmas
                     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");

@@ -1,0 +1,207 @@
+"""How the matrices of a product lie in memory, and what the kernel is given: copied only where tensor copies can't take them."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from prism.lang.surface import Kernel
+from prism.lang.types import SCALARS
+from prism.runtime.arrays import ArrayInfo, describe
+
+NO_BIAS, COLUMNS, ROWS = 0, 1, 2
+"""What a bias has an element for."""
+
+PIECE = 16
+"""Bytes: tensor copies begin, and have rows, at multiples of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A checked call: `per` says what the bias has an element for, `kind` is the result's dtype."""
+
+    a: ArrayInfo
+    b: ArrayInfo
+    c: ArrayInfo | None
+    bias: ArrayInfo | None
+    per: int
+    out: ArrayInfo | None
+    kind: str
+    alpha: float
+    beta: float
+    epilogue: Kernel
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """m, n, k."""
+        return self.a.shape[0], self.b.shape[1], self.a.shape[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What the kernel is given: matrices as their tensor maps have them; `plain`: it writes without one.
+
+    `result` is what the caller gets; where `copied`, what the kernel makes is copied there.
+    """
+
+    a: ArrayInfo
+    b: ArrayInfo
+    c: ArrayInfo | None
+    out: ArrayInfo
+    bias: ArrayInfo
+    per: int
+    transpose_a: bool
+    transpose_b: bool
+    result: Any
+    copied: bool
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """m, n, k."""
+        return self.out.shape[0], self.out.shape[1], self.a.shape[0 if self.transpose_a else 1]
+
+    @property
+    def beta(self) -> bool:
+        """Whether `c` is read."""
+        return self.c is not None
+
+    @property
+    def plain(self) -> bool:
+        """Whether tensor copies can't write the result."""
+        return not inside(self.out, 1)
+
+    @property
+    def stride(self) -> int:
+        """Elements from a row of the result to the next."""
+        return self.out.strides[0] // self.out.dtype.itemsize
+
+    @property
+    def maps(self) -> tuple[Any, Any, Any, Any]:
+        """What the kernel's tensor maps are made of; what it doesn't use is bytes of no meaning."""
+        unused = bytes(128)
+        return self.a, self.b, unused if self.c is None else self.c, unused if self.plain else self.out
+
+
+def arranged(job: Job) -> Call:
+    """Return how the kernel makes a result: operands copied where they must be, the result beside `out` where it must be."""
+    if job.out is not None and job.out.size and not inside(job.out, 1) and inside(job.out, 0):
+        job = _turned(job)
+    m, n, _ = job.shape
+    a, b = operands(job)
+    left, transpose_a = _operand(a, 1)
+    right, transpose_b = _operand(b, 0)
+    bias = left if job.bias is None else job.bias if job.bias.contiguous else describe(_dense(job.bias))
+    before = job.c if job.c is None or inside(job.c, 1) else describe(_padded(job.c))
+    if job.out is not None and _usable(job.out, before, (left, right, bias)):
+        target = job.out
+    else:
+        room = n if before is None else _room(n, SCALARS[job.kind].bytes)
+        target = describe(empty(a, (m, room), job.kind)[:, :n])
+    result = target.owner if job.out is None else job.out.owner
+    copied = job.out is not None and target is not job.out
+    return Call(left, right, before, target, bias, job.per, transpose_a, transpose_b, result, copied)
+
+
+def _turned(job: Job) -> Job:
+    """Return the transposed product: for a result whose columns, not its rows, lie one after the other."""
+    turned = [None if info is None else _transposed(info) for info in (job.b, job.a, job.c, job.out)]
+    a, b, before, out = turned
+    assert a is not None and b is not None
+    per = {NO_BIAS: NO_BIAS, COLUMNS: ROWS, ROWS: COLUMNS}[job.per]
+    return replace(job, a=a, b=b, c=before, out=out, per=per)
+
+
+def _transposed(info: ArrayInfo) -> ArrayInfo:
+    return replace(info, shape=info.shape[::-1], strides=info.strides[::-1], owner=info.owner.T)
+
+
+def operands(job: Job) -> tuple[ArrayInfo, ArrayInfo]:
+    """Return what is multiplied; where there is nothing to add up, zeros."""
+    m, n, k = job.shape
+    if k:
+        return job.a, job.b
+    a, b = (describe(empty(job.a, shape, job.a.scalar, zeros=True)) for shape in ((m, 8), (8, n)))
+    return a, b
+
+
+# -- operands ---------------------------------------------------------------------------------------------------------
+
+
+def inside(info: ArrayInfo, axis: int) -> bool:
+    """Whether tensor copies take a matrix as it is, its elements along an axis one after the other."""
+    size, apart = info.dtype.itemsize, info.strides[1 - axis]
+    dense = info.strides[axis] == size or info.shape[axis] == 1
+    rows = apart % PIECE == 0 and apart >= info.shape[axis] * size
+    return dense and info.pointer % PIECE == 0 and (rows or info.shape[1 - axis] == 1)
+
+
+def _operand(info: ArrayInfo, along_k: int) -> tuple[ArrayInfo, bool]:
+    """Return a matrix as its tensor map has it, outer extent first, and whether that is K, its axis `along_k`."""
+    if not inside(info, 0) and not inside(info, 1):
+        info = describe(_padded(info))
+    k_outside = not inside(info, along_k)
+    outer = along_k if k_outside else 1 - along_k
+    axes = (outer, 1 - outer)
+    shape, strides = tuple(info.shape[axis] for axis in axes), tuple(info.strides[axis] for axis in axes)
+    return replace(info, shape=shape, strides=strides), k_outside
+
+
+def _padded(info: ArrayInfo) -> Any:
+    """Return a copy of a matrix whose rows begin at multiples of 16 bytes."""
+    rows, columns = info.shape
+    copy = empty(info, (rows, _room(columns, info.dtype.itemsize)), info.scalar)[:, :columns]
+    copy[...] = info.owner
+    return copy
+
+
+def _room(columns: int, size: int) -> int:
+    """Return how many elements a row has that ends at a multiple of 16 bytes."""
+    return -(-columns * size // PIECE) * PIECE // size
+
+
+def _dense(info: ArrayInfo) -> Any:
+    """Return a copy of an array's elements, one after the other."""
+    flat = info.owner.reshape(-1)
+    return flat.clone() if info.library == "torch" else flat.copy()
+
+
+def empty(info: ArrayInfo, shape: tuple[int, int], kind: str, zeros: bool = False) -> Any:
+    """Return a new matrix in the library, and on the device, of `info`."""
+    if info.library == "torch":
+        torch = sys.modules["torch"]
+        make = torch.zeros if zeros else torch.empty
+        return make(shape, dtype=getattr(torch, kind), device=info.owner.device)
+    dtype = info.dtype if kind == info.scalar else np.dtype(kind)
+    library = np if info.library == "numpy" else sys.modules["cupy"]
+    return (library.zeros if zeros else library.empty)(shape, dtype)
+
+
+# -- the result -------------------------------------------------------------------------------------------------------
+
+
+def _usable(out: ArrayInfo, before: ArrayInfo | None, reads: tuple[ArrayInfo, ...]) -> bool:
+    """Whether the kernel may write into `out`: its rows are dense, and nothing is overwritten before it is read."""
+    rows = out.strides[1] == out.dtype.itemsize or out.shape[1] == 1
+    if not rows or any(_overlap(info, out) for info in reads):
+        return False
+    if before is None:
+        return out.strides[0] >= out.shape[1] * out.dtype.itemsize or out.shape[0] == 1
+    # The slab that `c` came into goes out by a tensor copy. Each of its elements is read before it is written.
+    same = before.pointer == out.pointer and before.strides == out.strides
+    return inside(out, 1) and (same or not _overlap(before, out))
+
+
+def _overlap(one: ArrayInfo, two: ArrayInfo) -> bool:
+    """Whether the bytes from the first to the last of two arrays overlap."""
+    (first, last), (begin, end) = _bytes(one), _bytes(two)
+    return bool(one.size and two.size) and first < end and begin < last
+
+
+def _bytes(info: ArrayInfo) -> tuple[int, int]:
+    """Return where an array's memory begins and ends."""
+    steps = [(extent - 1) * stride for extent, stride in zip(info.shape, info.strides, strict=True)]
+    begin = info.pointer + sum(min(0, step) for step in steps)
+    return begin, info.pointer + sum(max(0, step) for step in steps) + info.dtype.itemsize

@@ -1,0 +1,246 @@
+"""`prism.lib.hgemm`: products of matrices of float16 or bfloat16 on the tensor cores, with what comes after them fused in."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from prism.interpret import run
+from prism.kernels.hgemm import HOST, Configuration, choose, identity, tall
+from prism.kernels.hgemm import hgemm as kernel
+from prism.lang.pipeline import build
+from prism.lang.plan import Program
+from prism.lang.surface import Kernel
+from prism.lang.types import SCALARS
+from prism.lib import own
+from prism.lib.matmul_layouts import COLUMNS, NO_BIAS, ROWS, Job, arranged, empty, operands
+from prism.runtime.arrays import ArrayInfo, describe, one_place, require_writable
+from prism.runtime.build import entry_of
+from prism.runtime.device import device
+from prism.runtime.launch import Launcher, prepare
+from prism.runtime.streams import choose_stream, order
+
+INPUTS = ("float16", "bfloat16")
+RESULTS = ("float16", "bfloat16", "float32")
+
+
+def hgemm(
+    a: Any,
+    b: Any,
+    c: Any = None,
+    *,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+    bias: Any = None,
+    epilogue: Kernel | None = None,
+    out: Any = None,
+    out_dtype: Any = None,
+    stream: Any = None,
+) -> Any:
+    """Return `epilogue(alpha * a @ b + beta * c + bias)`.
+
+    Parameters
+    ----------
+    a, b : arrays of NumPy, CuPy or torch
+        m x k and k x n, both of float16 or both of bfloat16. Any strides; a copy is made where neither axis has its elements
+        one after the other, or rows (columns) don't begin at multiples of 16 bytes.
+    c : array, optional
+        m x n, of the result's dtype; read where `beta` is not 0. It may be `out`.
+    alpha, beta : float
+        Factors, taken as float32.
+    bias : array, optional
+        Of `a`'s dtype: n elements (also as 1 x n), one added to each column; or m x 1, one added to each row.
+    epilogue : device function, optional
+        What to make of each element, at `thread[1]`: a function of one float32 with a float32 result, marked `prism("device")`.
+    out : array, optional
+        Where to put the result.
+    out_dtype : dtype, optional
+        float16, bfloat16 or float32, by name or as the library's own; by default that of `out`, or else of `a`.
+    stream : stream or int, optional
+        Where to run, for arrays on a GPU; by default their library's current stream.
+
+    Returns
+    -------
+    array
+        m x n, of `a`'s library and on its device; `out`, if given.
+
+    Raises
+    ------
+    TypeError
+        An argument is no array, or of a dtype that is not supported; arrays of two dtypes, of two libraries, or on the host and
+        on a GPU; `epilogue` is no device function.
+    ValueError
+        Shapes don't fit; `out` is read-only; `beta` without `c`; arrays on two GPUs; `stream` for arrays on the host.
+    prism.lang.CompileError
+        `epilogue` is not a function of one float32 at thread[1].
+    DeviceError
+        The GPU has no wgmma: it is no Hopper (sm_90a).
+
+    Notes
+    -----
+    Products are exact and added in float32, in an order that depends on the shape alone: the same call gives the same bits. The
+    result is rounded once. A NumPy array runs on the reference machine, on the CPU, from the same kernel (`prism.kernels.hgemm`).
+
+    Examples
+    --------
+    >>> import numpy as np, prism
+    >>> a, b = np.eye(2, dtype=np.float16), np.array([[1, 2], [3, 4]], np.float16)
+    >>> prism.lib.hgemm(a, b, alpha=2.0, out_dtype="float32")
+    array([[2., 4.],
+           [6., 8.]], dtype=float32)
+    """
+    facts = [describe(a, "a"), describe(b, "b")]
+    _operands(*facts)
+    epilogue = identity if epilogue is None else epilogue
+    if not isinstance(epilogue, Kernel) or epilogue.kind != "device":
+        raise TypeError('`epilogue` must be a device function, marked @prism("device")')
+    m, n = facts[0].shape[0], facts[1].shape[1]
+    given = None if out is None else describe(out, "out")
+    kind = _result_dtype(out_dtype, given, facts[0])
+    before = None if c is None or not beta else describe(c, "c")
+    if beta and c is None:
+        raise ValueError("`beta` is the factor of `c`, which is missing")
+    for name, info in (("out", given), ("c", before)):
+        if info is not None:
+            _like_result(info, name, facts[0], (m, n), kind)
+    if given is not None:
+        require_writable(given, "out")
+    offsets, per = _bias(bias, facts[0], m, n)
+    present = {"a": facts[0], "b": facts[1], "c": before, "bias": offsets, "out": given}
+    one_place({name: info for name, info in present.items() if info is not None})
+    if facts[0].device is None and stream is not None:
+        raise ValueError("`stream` is for arrays on a GPU, and `a` is on the host")
+    job = Job(facts[0], facts[1], before, offsets, per, given, kind, float(alpha), float(beta), epilogue)
+    return _on_host(job) if facts[0].device is None else _on_device(job, stream)
+
+
+# -- Arguments --------------------------------------------------------------------------------------------------------
+
+
+def _operands(a: ArrayInfo, b: ArrayInfo) -> None:
+    """Check the matrices that are multiplied."""
+    for name, info in (("a", a), ("b", b)):
+        own.require_known(info, name)
+        if info.scalar not in INPUTS:
+            raise TypeError(f"`{name}` has dtype {info.scalar}, and hgemm takes float16 or bfloat16")
+        if len(info.shape) != 2:
+            raise ValueError(f"`{name}` must have 2 axes, not {len(info.shape)}: shape {info.shape}")
+    if a.scalar != b.scalar:
+        raise TypeError(f"`a` has dtype {a.scalar} and `b` {b.scalar}: hgemm multiplies matrices of one dtype")
+    if a.library != b.library:
+        raise TypeError(f"`b` must be an array of {a.library}, as `a` is, not of {b.library}")
+    if a.shape[1] != b.shape[0]:
+        ends = f"k is {a.shape[1]} or {b.shape[0]}"
+        raise ValueError(f"shapes don't fit: `a` is {a.shape} and `b` is {b.shape}, so {ends}")
+
+
+def _result_dtype(asked: Any, out: ArrayInfo | None, a: ArrayInfo) -> str:
+    """Return the name of the result's dtype."""
+    if asked is None:
+        kind = a.scalar if out is None else out.scalar
+    else:
+        kind = asked if isinstance(asked, str) else getattr(asked, "__name__", str(asked)).removeprefix("torch.")
+    if kind not in RESULTS:
+        what = "`out_dtype`" if asked is not None else "`out`"
+        raise TypeError(f"{what} must be float16, bfloat16 or float32, not {kind}")
+    return str(kind)
+
+
+def _like_result(info: ArrayInfo, name: str, a: ArrayInfo, shape: tuple[int, int], kind: str) -> None:
+    """Check an array that has the result's shape, dtype and library."""
+    if info.library != a.library:
+        raise TypeError(f"`{name}` must be an array of {a.library}, as `a` is, not of {info.library}")
+    if info.scalar != kind:
+        raise TypeError(f"`{name}` must be of {kind}, the result's dtype, not of {info.scalar}")
+    if info.shape != shape:
+        raise ValueError(f"`{name}` must have shape {shape}, the result's, not {info.shape}")
+
+
+def _bias(bias: Any, a: ArrayInfo, m: int, n: int) -> tuple[ArrayInfo | None, int]:
+    """Return a bias's facts, and what it has an element for."""
+    if bias is None:
+        return None, NO_BIAS
+    info = describe(bias, "bias")
+    if info.scalar != a.scalar or info.library != a.library:
+        raise TypeError(f"`bias` must be an array of {a.library} of {a.scalar}, as `a` is, not of {info.scalar}")
+    if info.shape in ((n,), (1, n)):
+        return info, COLUMNS
+    if info.shape == (m, 1):
+        return info, ROWS
+    raise ValueError(f"`bias` must have shape {(n,)}, one a column, or {(m, 1)}, one a row, not {info.shape}")
+
+
+# -- Programs ---------------------------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=1024)
+def program_for(
+    kind: str, result: str, transposed: tuple[bool, bool], plain: bool, beta: bool, per: int, epilogue: Kernel,
+    configuration: Configuration,
+) -> Program:  # fmt: skip
+    """Return the kernel for dtypes and layouts, cut into tiles by a configuration."""
+    size = SCALARS[result].bytes
+    cut = configuration.template(transpose_a=transposed[0], transpose_b=transposed[1], out_bytes=size)
+    facts = {"T": kind, "OUT": result, "PLAIN": plain, "BETA": beta, "BIAS": per, "EPILOGUE": epilogue}
+    return build(kernel, {**facts, **cut})
+
+
+@functools.lru_cache(maxsize=1024)
+def _launcher(program: Program, ordinal: int) -> Launcher:
+    return prepare(entry_of(program, device(ordinal).arch), ordinal)
+
+
+# -- NumPy: the reference machine -------------------------------------------------------------------------------------
+
+
+def _on_host(job: Job) -> Any:
+    m, n, k = job.shape
+    result = empty(job.a, (m, n), job.kind)
+    if m and n:
+        a, b = (_bits(info) for info in operands(job))
+        before = result if job.c is None else _bits(job.c)
+        bias = np.zeros(1, a.dtype) if job.bias is None else _bits(job.bias).reshape(-1)
+        facts = (job.a.scalar, job.kind, (False, True), False, job.c is not None, job.per, job.epilogue)
+        program = program_for(*facts, HOST)
+        target = result.view(np.uint16) if job.kind == "bfloat16" else result
+        before = before.view(target.dtype)
+        numbers = (np.int64(n), bias, m, n, max(k, 1), 1, job.alpha, job.beta)
+        run(program, HOST.cluster, HOST.threads, (a, b, before, target, target.reshape(-1), *numbers))
+    if job.out is None:
+        return result
+    job.out.owner[...] = result
+    return job.out.owner
+
+
+def _bits(info: ArrayInfo) -> Any:
+    """Return a matrix's elements as the reference machine takes them: in C order, bfloat16 as its bits."""
+    found = np.ascontiguousarray(info.owner)
+    return found.view(np.uint16) if info.scalar == "bfloat16" else found
+
+
+# -- CuPy and torch: the GPU ------------------------------------------------------------------------------------------
+
+
+def _on_device(job: Job, stream: Any, configuration: Configuration | None = None) -> Any:
+    assert job.a.device is not None
+    handle = choose_stream(stream, (job.a,))
+    order([info for info in (job.a, job.b, job.c, job.bias, job.out) if info is not None], handle)
+    with own.working(job.a, None if stream is None else handle):
+        call = arranged(job)
+        m, n, k = call.shape
+        if m and n:
+            processors = device(job.a.device).sm_count
+            cut = configuration or choose(m, n, k, processors, SCALARS[job.kind].bytes)
+            layout = (call.transpose_a, call.transpose_b)
+            facts = (job.a.scalar, job.kind, layout, call.plain, call.beta, call.per, job.epilogue)
+            program = program_for(*facts, cut)
+            down, across = cut.tiles(m, n)
+            blocks = min(down * across, processors * cut.blocks // cut.cluster) * cut.cluster
+            numbers = (m, n, k, tall(cut, down, processors), job.alpha, job.beta)
+            values = (*call.maps, call.out.pointer, call.stride, call.bias.pointer, *numbers)
+            _launcher(program, job.a.device)(blocks, cut.threads, handle, values)
+        if call.copied:
+            call.result[...] = call.out.owner
+    return call.result
