@@ -12,9 +12,10 @@ SPAN = 128  # bytes that the tensor copy engine permutes pieces in: a row of an 
 class Configuration:
     """A tile of `bm x bn` elements of the result, `bk` of K at a time, with `stages` of these in shared memory.
 
-    A block has `consumers` warpgroups that multiply, and one of helpers. `ahead` products are under way when the next begin. The sums
-    are rounded and stored in slabs of `span` bytes a row, of which there are `slabs`. `cluster_m` blocks share the columns of
-    a tile, or `cluster_n` its rows: each copies a part of what they share, for all of them. `blocks` a multiprocessor.
+    A block has `consumers` warpgroups that multiply, and one of helpers. `ahead` products are under way when the next
+    begin. The sums are rounded and stored in slabs of `span` bytes a row, of which there are `slabs`. `cluster_m` blocks
+    share the columns of a tile, or `cluster_n` its rows: each copies a part of what they share, for all of them.
+    `blocks` a multiprocessor.
     """
 
     bm: int = 128
@@ -47,8 +48,9 @@ class Configuration:
     @property
     def name(self) -> str:
         """A short name, for tables of measurements."""
+        facts = {"w": self.consumers, "s": self.stages, "a": self.ahead, "b": self.blocks}
         cluster = f" c{self.cluster_m}x{self.cluster_n}" if self.cluster > 1 else ""
-        return f"{self.bm}x{self.bn}x{self.bk} w{self.consumers} s{self.stages} a{self.ahead}{cluster}{f' b{self.blocks}' * (self.blocks > 1)}"
+        return f"{self.bm}x{self.bn} " + " ".join(f"{key}{value}" for key, value in facts.items()) + cluster
 
     def tiles(self, m: int, n: int) -> tuple[int, int]:
         """Return how many clusters' tiles a result has, down and across."""
@@ -61,26 +63,35 @@ class Configuration:
             "TRANSPOSE_A": transpose_a, "TRANSPOSE_B": transpose_b, "A_ROWS": self.bk if transpose_a else self.bm,
             "B_ROWS": self.bk if transpose_b else self.bn, "SLAB": self.span // out_bytes, "BM": self.bm, "BN": self.bn,
             "BK": self.bk, "STAGES": self.stages, "AHEAD": self.ahead, "SPAN": self.span, "SLABS": self.slabs,
-            "CLUSTER_M": self.cluster_m, "CLUSTER_N": self.cluster_n, "CLUSTER": self.cluster, "CONSUMERS": self.consumers,
-            "THREADS": self.threads, "BLOCKS": self.blocks, "WORKER_REGISTERS": workers, "HELPER_REGISTERS": helpers,
+            "CLUSTER_M": self.cluster_m, "CLUSTER_N": self.cluster_n, "CLUSTER": self.cluster,
+            "CONSUMERS": self.consumers, "THREADS": self.threads, "BLOCKS": self.blocks, "WORKER_REGISTERS": workers, "HELPER_REGISTERS": helpers,
         }  # fmt: skip
 
     def registers(self) -> tuple[int, int]:
-        """Return how many registers the threads that multiply have, and the others; zeros where nobody gives any away."""
+        """Return the registers of the threads that multiply, and of the others; zeros: as many as they start with."""
         if self.blocks > 1:
             return 200, 56
         return (224, 56) if self.consumers > 1 else (0, 0)
 
 
-# Sums of 64 x bn live in a warpgroup's registers. The wide tiles read the least shared memory, and the least of the L2, a
-# product; the others are there for results that would leave multiprocessors idle in the last round, or for good.
+# A warpgroup's sums live in its registers. The wide tiles read the least of shared memory, and of the L2, a product; the
+# others are there for results that would leave multiprocessors idle in the last round, or all the time.
 TILES = (
-    Configuration(128, 256, 4, cluster_m=2), Configuration(128, 256, 4), Configuration(128, 224, 4, span=64, slabs=4),
-    Configuration(128, 192, 4, cluster_m=2), Configuration(128, 192, 4), Configuration(128, 160, 5, span=64, slabs=4),
-    Configuration(128, 128, 6, cluster_m=2), Configuration(128, 128, 6), Configuration(128, 64, 8, cluster_n=2),
-    Configuration(128, 64, 8), Configuration(64, 256, 5, 1), Configuration(64, 128, 8, 1), Configuration(64, 64, 12, 1, cluster_n=2),
+    Configuration(128, 256, 4, cluster_m=2),
+    Configuration(128, 256, 4),
+    Configuration(128, 224, 4, span=64, slabs=4),
+    Configuration(128, 192, 4, cluster_m=2),
+    Configuration(128, 192, 4),
+    Configuration(128, 160, 5, span=64, slabs=4),
+    Configuration(128, 128, 6, cluster_m=2),
+    Configuration(128, 128, 6),
+    Configuration(128, 64, 8, cluster_n=2),
+    Configuration(128, 64, 8),
+    Configuration(64, 256, 5, 1),
+    Configuration(64, 128, 8, 1),
+    Configuration(64, 64, 12, 1, cluster_n=2),
     Configuration(64, 64, 12, 1),
-)  # fmt: skip
+)
 
 # The reference machine's work is by statement, not by element: few tiles.
 HOST = Configuration(128, 256, 2, ahead=0)

@@ -21,8 +21,8 @@ from prism.lang import (
     BM=constexpr(int), BN=constexpr(int), BK=constexpr(int), STAGES=constexpr(int), AHEAD=constexpr(int),
     SPAN=constexpr(int), SLABS=constexpr(int), CLUSTER_M=constexpr(int), CLUSTER_N=constexpr(int),
     CLUSTER=constexpr(int), CONSUMERS=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
-    WORKER_REGISTERS=constexpr(int), HELPER_REGISTERS=constexpr(int), PLAIN=constexpr(bool), BETA=constexpr(bool), BIAS=constexpr(int),
-    EPILOGUE=function,
+    WORKER_REGISTERS=constexpr(int), HELPER_REGISTERS=constexpr(int), PLAIN=constexpr(bool), BETA=constexpr(bool),
+    BIAS=constexpr(int), EPILOGUE=function,
 )
 @requires(grid[1], block[CLUSTER], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -119,7 +119,8 @@ def hgemm(
                                             values[e] += entry(bias, i + strip + y, m)
                                         values[e] = EPILOGUE(values[e])
                                 if OUT == float32:
-                                    with partition(own, thread[1], lambda y, x: (lane / 4 + y, lane % 4 * 2 + x)) as mine:
+                                    q: int32 @ thread[1] = lane % 4 * 2
+                                    with partition(own, thread[1], lambda y, x: (lane / 4 + y, q + x)) as mine:
                                         with group(thread[1]):
                                             for e in range(0, SLAB / 2):
                                                 mine[r + e / 2 % 2 * 8, e / 4 * 8 + e % 2] = values[e]

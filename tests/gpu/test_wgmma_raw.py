@@ -14,6 +14,7 @@ from tests.lang.wgmma_kernels import WGMMA, cases, frame_bytes, kernel, pieces, 
 
 try:
     import cupy
+    from cuda.bindings import driver
 except ImportError:  # without a GPU these tests are skipped; with one they need it, and fail
     cupy = None
 
@@ -28,7 +29,9 @@ def loaded(text, shared=0):
     module.load(compile_cubin(text, "sm_90a").cubin)
     function = module.get_function("f")
     if shared:
-        function.max_dynamic_shared_size_bytes = shared
+        kind = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        (error,) = driver.cuFuncSetAttribute(driver.CUfunction(function.ptr), kind, shared)
+        assert error == driver.CUresult.CUDA_SUCCESS
     return function
 
 
