@@ -48,9 +48,10 @@ class Configuration:
     @property
     def name(self) -> str:
         """A short name, for tables of measurements."""
-        facts = {"w": self.consumers, "s": self.stages, "a": self.ahead, "b": self.blocks}
+        facts = {"w": self.consumers, "s": self.stages, "a": self.ahead, "slabs": self.slabs, "b": self.blocks}
         cluster = f" c{self.cluster_m}x{self.cluster_n}" if self.cluster > 1 else ""
-        return f"{self.bm}x{self.bn} " + " ".join(f"{key}{value}" for key, value in facts.items()) + cluster
+        tile = f"{self.bm}x{self.bn}x{self.bk} "
+        return tile + " ".join(f"{key}{value}" for key, value in facts.items() if value > 1 or key in "a") + cluster
 
     def tiles(self, m: int, n: int) -> tuple[int, int]:
         """Return how many clusters' tiles a result has, down and across."""
@@ -64,7 +65,8 @@ class Configuration:
             "B_ROWS": self.bk if transpose_b else self.bn, "SLAB": self.span // out_bytes, "BM": self.bm, "BN": self.bn,
             "BK": self.bk, "STAGES": self.stages, "AHEAD": self.ahead, "SPAN": self.span, "SLABS": self.slabs,
             "CLUSTER_M": self.cluster_m, "CLUSTER_N": self.cluster_n, "CLUSTER": self.cluster,
-            "CONSUMERS": self.consumers, "THREADS": self.threads, "BLOCKS": self.blocks, "WORKER_REGISTERS": workers, "HELPER_REGISTERS": helpers,
+            "CONSUMERS": self.consumers, "THREADS": self.threads, "BLOCKS": self.blocks, "WORKER_REGISTERS": workers,
+            "HELPER_REGISTERS": helpers,
         }  # fmt: skip
 
     def registers(self) -> tuple[int, int]:

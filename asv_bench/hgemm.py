@@ -1,0 +1,511 @@
+"""Prism's hgemm beside cuBLAS (torch.matmul in bfloat16): one process, alternating rounds, medians, random normal data.
+
+    python asv_bench/hgemm.py [--shapes 4096,8192x1024x8192] [--seconds 110] [--all] [--json FILE]
+
+Needs a Hopper GPU and torch. Kernels are timed as CUDA graphs of launches, so that the host's time a call does not count; buffers
+are rotated past the L2. Every configuration's result is compared with float64 in the same run (sampled rows), after a first run
+in a process of its own, which may hang without harm. Where power binds (from 4096 up), all run in turn on a hot GPU; its clock
+and watts are printed, and joules a flop of each by itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from prism.kernels.hgemm import Configuration as C
+from prism.kernels.hgemm import choose, identity, tall
+
+START = time.monotonic()
+L2 = 60 << 20
+PROCESSORS = 132
+EPS_OUT, EPS_SUM = 2.0**-8, 2.0**-23
+
+WIDE = C(128, 256, 4, cluster_m=2)
+LARGE = (
+    WIDE, replace(WIDE, ahead=0), replace(WIDE, cluster_m=1), replace(WIDE, cluster_m=1, ahead=0),
+    replace(WIDE, cluster_m=1, cluster_n=2), replace(WIDE, stages=3, slabs=4), replace(WIDE, stages=2, bk=128, slabs=2),
+    C(256, 128, 4, slabs=1, cluster_n=2), C(128, 192, 4, cluster_m=2), C(128, 192, 5, slabs=1, cluster_m=2),
+    C(128, 192, 4), C(128, 224, 4, span=64, slabs=4, cluster_m=2), C(128, 160, 5, span=64, slabs=4, cluster_m=2),
+    C(128, 128, 6, cluster_m=2), C(128, 128, 3, 1, slabs=1, blocks=2, cluster_m=2),
+    C(128, 128, 3, 1, slabs=1, blocks=2), C(64, 192, 3, 1, blocks=2, cluster_m=2),
+)  # fmt: skip
+MEDIUM = (
+    WIDE, replace(WIDE, cluster_m=1), replace(WIDE, cluster_m=1, cluster_n=2), C(128, 128, 6), C(128, 128, 6, cluster_m=2),
+    C(128, 128, 3, 1, slabs=1, blocks=2, cluster_m=2), C(128, 128, 3, 1, slabs=1, blocks=2), C(128, 192, 4, cluster_m=2),
+    C(64, 256, 5, 1, cluster_m=2), C(256, 128, 4, slabs=1, cluster_n=2),
+)  # fmt: skip
+SMALL = (
+    C(128, 64, 8), C(128, 64, 8, cluster_n=2), C(128, 64, 8, cluster_m=2), C(128, 64, 8, cluster_n=4),
+    C(128, 64, 8, cluster_m=4), C(64, 128, 8, 1), C(64, 128, 8, 1, cluster_m=2), C(64, 64, 12, 1),
+    C(64, 64, 12, 1, cluster_n=2), C(64, 64, 12, 1, cluster_m=2), C(64, 32, 12, 1, span=64),
+    C(64, 32, 12, 1, span=64, cluster_n=2), C(128, 128, 6), C(128, 128, 6, cluster_m=2), C(64, 64, 6, 1, bk=128),
+    C(64, 64, 6, 1, bk=128, cluster_m=2), C(128, 64, 4, bk=128, cluster_n=2),
+)  # fmt: skip
+SKINNY = (
+    C(64, 64, 12, 1), C(64, 64, 12, 1, cluster_n=2), C(64, 64, 12, 1, cluster_n=4), C(64, 32, 16, 1, span=64),
+    C(64, 32, 16, 1, span=64, cluster_n=2), C(64, 64, 6, 1, bk=128), C(64, 64, 6, 1, bk=128, cluster_n=2), C(64, 128, 8, 1),
+)  # fmt: skip
+SHAPES = (
+    "512", "1024", "2048", "3072", "4096", "5120", "8192", "4096x14336x4096", "8192x1024x8192", "64x8192x8192",
+    "4104x4096x4104",
+)  # fmt: skip
+LAYOUTS = ("NN", "NT", "TN", "TT")  # of a, of b: N has a row's elements one after the other
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A configuration, and how many tiles to go down before going right (0: what the library takes)."""
+
+    cut: C
+    tall: int = 0
+
+    @property
+    def name(self) -> str:
+        return self.cut.name + (f" tall{self.tall}" if self.tall else "")
+
+
+def candidates(m: int, n: int, k: int) -> list[Candidate]:
+    """What is tried for a shape; the first is the library's choice."""
+    some = SKINNY if m <= 64 else SMALL if m * n <= 1 << 20 else MEDIUM if m * n <= 1 << 22 else LARGE
+    found = [Candidate(choose(m, n, k, PROCESSORS))] + [Candidate(cut) for cut in some]
+    if some is LARGE:
+        found += [Candidate(WIDE, t) for t in (4, 12, 16)]
+    return list(dict.fromkeys(found))
+
+
+# -- compiling, in processes of their own -----------------------------------------------------------------------------------
+
+
+def compiled(request: tuple[C, str]) -> tuple[C, str, Any, str]:
+    """Return a configuration's entry for a layout, or None and why there is none; its machine code is in the cache."""
+    from prism.lib.matmuls import program_for
+    from prism.runtime.build import entry_of
+    from prism.runtime.code import machine_code
+    from prism.runtime.compile import compile_cubin
+
+    cut, layout = request
+    try:
+        transposed = (layout[0] == "T", layout[1] == "N")
+        program = program_for("bfloat16", "bfloat16", transposed, False, False, 0, identity, cut)
+        entry = entry_of(program, "sm_90a")
+        binary = compile_cubin(entry.source, entry.arch)
+        machine_code(entry.source, entry.arch)
+        return (
+            cut,
+            layout,
+            entry,
+            f"{binary.registers} registers, {binary.spills} spilled, {entry.shared_bytes} B shared",
+        )
+    except Exception as error:  # one that does not compile is a line of the report, not its end
+        return cut, layout, None, f"{type(error).__name__}: {str(error)[:300]}"
+
+
+def compile_all(requests: Sequence[tuple[C, str]]) -> dict[tuple[C, str], Any]:
+    """Compile, print what came out, and return the entries."""
+    began = time.monotonic()
+    with ProcessPoolExecutor(12, mp_context=multiprocessing.get_context("spawn")) as pool:
+        found = list(pool.map(compiled, requests))
+    for cut, layout, entry, text in found:
+        if entry is None or " 0 spilled" not in text:
+            print(f"  {cut.name} {layout}: {text}")
+    print(f"compiled {len(found)} kernels in {time.monotonic() - began:.1f} s", flush=True)
+    return {(cut, layout): entry for cut, layout, entry, _ in found if entry is not None}
+
+
+# -- calls ------------------------------------------------------------------------------------------------------------------
+
+
+def matrices(m: int, n: int, k: int, layout: str = "NN", most: int = 3 << 30) -> list[tuple[Any, Any, Any]]:
+    """Enough triples of a (m x k), b (k x n) and room for the result to pass the L2 twice."""
+    import torch
+
+    def normal(rows: int, columns: int, how: str) -> Any:
+        shape = (rows, columns) if how == "N" else (columns, rows)
+        found = torch.randn(shape, device="cuda", dtype=torch.float32).to(torch.bfloat16)
+        return found if how == "N" else found.T
+
+    size = 2 * (m * n + m * k + n * k)
+    sets = max(1, min(1 + 2 * L2 // size, most // size))
+    return [
+        (
+            normal(m, k, layout[0]),
+            normal(k, n, layout[1]),
+            torch.full((m, n), torch.nan, device="cuda", dtype=torch.bfloat16),
+        )
+        for _ in range(sets)
+    ]
+
+
+def call_of(
+    entry: Any, what: Candidate, sets: Sequence[tuple[Any, Any, Any]], layout: str = "NN"
+) -> Callable[[int, int], None]:
+    """Return a call of a configuration on the i-th set, on a stream."""
+    from prism.runtime.arrays import describe
+    from prism.runtime.launch import prepare
+    from prism.runtime.tensor_maps import encoded
+
+    (m, k), n, cut = sets[0][0].shape, sets[0][1].shape[1], what.cut
+    launch = prepare(entry, 0)
+    down, across = cut.tiles(m, n)
+    blocks = min(down * across, PROCESSORS * cut.blocks // cut.cluster) * cut.cluster
+    many = what.tall or tall(cut, down, PROCESSORS)
+    values = []
+    for a, b, c in sets:
+        operands = (a.T if layout[0] == "T" else a, b.T if layout[1] == "T" else b, c, c)
+        maps = [encoded(p, describe(x)) for p, x in zip(entry.parameters, operands, strict=False)]
+        values.append((*maps, c.data_ptr(), n, a.data_ptr(), m, n, k, many, 1.0, 0.0))
+    return lambda i, stream: launch(blocks, cut.threads, stream, values[i % len(values)])
+
+
+def cublas(sets: Sequence[tuple[Any, Any, Any]]) -> Callable[[int, int], None]:
+    """Return a call of torch.matmul."""
+    import torch
+
+    return lambda i, stream: torch.matmul(sets[i % len(sets)][0], sets[i % len(sets)][1], out=sets[i % len(sets)][2])
+
+
+def fault(a: Any, b: Any, c: Any) -> str:
+    """Return how a result differs from float64's by more than KERNELS.md 6 allows, or nothing; 48 rows of it."""
+    import torch
+
+    rows = torch.randint(0, a.shape[0], (48,), device="cuda")
+    rows[0], rows[1] = 0, a.shape[0] - 1
+    exact, size = a[rows].double() @ b.double(), a[rows].double().abs() @ b.double().abs()
+    bound = EPS_OUT * exact.abs() + 2 * a.shape[1] ** 0.5 * EPS_SUM * size
+    wrong = ~((c[rows].double() - exact).abs() <= bound)
+    return f"{int(wrong.sum())} of {wrong.numel()} sampled elements are wrong" if bool(wrong.any()) else ""
+
+
+# -- a first run, in a process of its own -----------------------------------------------------------------------------------
+
+
+def first_run(names: Sequence[str], layout: str) -> int:
+    """Run configurations on odd shapes, with exact sums; print a line for each as it is done."""
+    import torch
+
+    wanted = dict.fromkeys(names)
+    every = {cut.name: cut for cut in all_cuts() if cut.name in wanted}
+    for name in wanted:
+        print("begin", name, flush=True)
+        _, _, entry, text = compiled((every[name], layout))
+        bad = "" if entry is not None else text
+        for m, n, k in (
+            ((392, 520, 200), (2000, 1304, 64), (128, 256, 2048), (3000, 2600, 136)) if entry is not None else ()
+        ):
+            a, b = (torch.randint(-1, 2, s, device="cuda").to(torch.bfloat16) for s in ((m, k), (k, n)))
+            if layout == "TT":
+                a, b = a.T.contiguous().T, b.T.contiguous().T
+            c = torch.full((m, n), torch.nan, device="cuda", dtype=torch.bfloat16)
+            call = call_of(entry, Candidate(every[name]), [(a, b, c)], layout)
+            for i in range(3):
+                call(i, torch.cuda.current_stream().cuda_stream)
+            torch.cuda.synchronize()
+            exact = (a.float() @ b.float()).to(torch.bfloat16)
+            if not torch.equal(c, exact):
+                at = (c != exact).nonzero()
+                bad += f" {m}x{n}x{k}: {len(at)} of {m * n} elements differ, the first at {at[0].tolist()};"
+        print("end", name, "|", bad or "exact", flush=True)
+    return 0
+
+
+def all_cuts() -> list[C]:
+    """Every configuration that any shape's candidates have."""
+    shapes = [parsed(text) for text in (*SHAPES, "16384")]
+    return list(dict.fromkeys(what.cut for shape in shapes for what in candidates(*shape)))
+
+
+def sound(cuts: Sequence[C], layout: str, limit: float) -> set[str]:
+    """Return the names of the configurations that are exact; print what the others do. A hang costs `limit` seconds."""
+    left, good = [cut.name for cut in cuts], set()
+    while left:
+        command = [sys.executable, __file__, "--first-run", layout, *left]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        try:
+            text, _ = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            text, _ = process.communicate()
+            text += "\nHANG"
+        done = [line.removeprefix("end ").split(" | ") for line in text.splitlines() if line.startswith("end ")]
+        for name, verdict in done:
+            if verdict == "exact":
+                good.add(name)
+            else:
+                print(f"  {name} {layout}: {verdict}")
+            left.remove(name)
+        if left:
+            tail = "hangs" if text.endswith("HANG") else "ends the process: " + " / ".join(text.splitlines()[-4:])
+            print(f"  {left[0]} {layout}: {tail}", flush=True)
+            left.pop(0)
+    print(f"{len(good)} of {len(cuts)} configurations are exact in {layout} ({elapsed():.0f} s)", flush=True)
+    return good
+
+
+# -- timing -----------------------------------------------------------------------------------------------------------------
+
+
+def elapsed() -> float:
+    return time.monotonic() - START
+
+
+def graph_of(call: Callable[[int, int], None], launches: int) -> Any:
+    """Return a CUDA graph of so many calls."""
+    import torch
+
+    stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+    with torch.cuda.stream(stream):
+        call(0, stream.cuda_stream)
+        torch.cuda.synchronize()
+        with torch.cuda.graph(graph, stream=stream):
+            for i in range(launches):
+                call(i, torch.cuda.current_stream().cuda_stream)
+    return graph
+
+
+def compare(graphs: dict[str, Any], launches: int, rounds: int) -> dict[str, list[float]]:
+    """Return the seconds of a call in each round. The order alternates: the second of two runs hotter."""
+    import torch
+
+    times: dict[str, list[float]] = {name: [] for name in graphs}
+    for number in range(rounds + 1):
+        for name in list(graphs)[:: 1 if number % 2 else -1]:
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            graphs[name].replay()
+            begin.record()
+            graphs[name].replay()
+            end.record()
+            end.synchronize()
+            if number:
+                times[name].append(begin.elapsed_time(end) / launches / 1e3)
+    return times
+
+
+class Meter:
+    """The GPU's clock, watts and joules, where NVML tells them."""
+
+    def __init__(self) -> None:
+        try:
+            import pynvml
+
+            pynvml.nvmlInit()
+            self.nvml, self.handle = pynvml, pynvml.nvmlDeviceGetHandleByIndex(0)
+        except Exception:
+            self.nvml = None
+
+    def now(self) -> tuple[float, float, float]:
+        """Return MHz, watts, and joules so far."""
+        if self.nvml is None:
+            return 0.0, 0.0, 0.0
+        clock = self.nvml.nvmlDeviceGetClockInfo(self.handle, self.nvml.NVML_CLOCK_SM)
+        watts = self.nvml.nvmlDeviceGetPowerUsage(self.handle) / 1e3
+        return clock, watts, self.nvml.nvmlDeviceGetTotalEnergyConsumption(self.handle) / 1e3
+
+
+def heat(graph: Any, seconds: float) -> None:
+    """Keep the GPU busy."""
+    import torch
+
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        graph.replay()
+        torch.cuda.synchronize()
+
+
+def measure(text: str, entries: dict[tuple[C, str], Any], good: set[str], meter: Meter, rounds: int) -> dict[str, Any]:
+    """Print and return the table of one shape."""
+    import torch
+
+    m, n, k = parsed(text)
+    flops, sets = 2.0 * m * n * k, matrices(m, n, k)
+    tried = [what for what in candidates(m, n, k) if what.cut.name in good and (what.cut, "NN") in entries]
+    calls = {"cuBLAS": cublas(sets)}
+    calls |= {what.name: call_of(entries[what.cut, "NN"], what, sets) for what in tried}
+    launches = max(2, min(400, int(12e-3 * 6e14 / flops)))
+    launches = max(launches, len(sets)) if flops < 1e11 else launches
+    graphs, wrong = {}, {}
+    for name, call in calls.items():
+        sets[0][2].fill_(torch.nan)
+        graphs[name] = graph_of(call, launches)
+        graphs[name].replay()
+        torch.cuda.synchronize()
+        wrong[name] = fault(*sets[0])
+    if flops > 1e11:
+        heat(graphs["cuBLAS"], 0.7)
+    times = compare(graphs, launches, rounds if flops > 1e11 else 2 * rounds)
+    clock, watts, _ = meter.now()
+    peer = statistics.median(times["cuBLAS"])
+    print(
+        f"\n{text}: cuBLAS {peer * 1e6:.1f} us, {flops / peer / 1e12:.0f} TFLOP/s ({clock:.0f} MHz, {watts:.0f} W, {len(sets)} sets)"
+    )
+    rows = []
+    for name in times:
+        ratio = statistics.median(p / t for p, t in zip(times["cuBLAS"], times[name], strict=True))
+        seconds = statistics.median(times[name])
+        rows.append(
+            {"name": name, "us": seconds * 1e6, "tflops": flops / seconds / 1e12, "ratio": ratio, "fault": wrong[name]}
+        )
+    chosen = Candidate(choose(m, n, k, PROCESSORS)).name
+    for row in sorted(rows, key=lambda r: -r["ratio"]):
+        mark = "  <- the library's choice" if row["name"] == chosen else ""
+        print(
+            f"  {row['ratio']:6.3f} {row['tflops']:6.0f} TFLOP/s {row['us']:9.1f} us  {row['name']} {row['fault']}{mark}"
+        )
+    print(f"  ({elapsed():.0f} s)", flush=True)
+    return {"shape": text, "clock": clock, "watts": watts, "rows": rows}
+
+
+def best(table: dict[str, Any], many: int = 1) -> list[str]:
+    """Return the names of the fastest of Prism's in a table."""
+    rows = sorted((r for r in table["rows"] if r["name"] != "cuBLAS" and not r["fault"]), key=lambda r: -r["ratio"])
+    return [row["name"] for row in rows[:many]]
+
+
+def joules(text: str, entries: dict[tuple[C, str], Any], names: Sequence[str], meter: Meter) -> None:
+    """Print what each takes by itself, in a steady state: TFLOP/s, watts, joules a TFLOP."""
+    import torch
+
+    m, n, k = parsed(text)
+    sets, flops = matrices(m, n, k), 2.0 * m * n * k
+    every = {what.name: what for what in candidates(m, n, k)}
+    print(f"\n{text}, each alone for 0.8 s: TFLOP/s, W, pJ a flop")
+    for name in ("cuBLAS", *names):
+        call = cublas(sets) if name == "cuBLAS" else call_of(entries[every[name].cut, "NN"], every[name], sets)
+        graph, launches = graph_of(call, 8), 8
+        heat(graph, 0.4)
+        begin, began, count = meter.now()[2], time.monotonic(), 0
+        while time.monotonic() < began + 0.8:
+            graph.replay()
+            torch.cuda.synchronize()
+            count += launches
+        seconds, (clock, _, end) = time.monotonic() - began, meter.now()
+        rate, watts = count * flops / seconds, (end - begin) / seconds
+        print(f"  {rate / 1e12:5.0f} {watts:5.0f} {watts / rate * 1e12:6.3f}  {clock:.0f} MHz  {name}", flush=True)
+
+
+def layouts(text: str, entries: dict[tuple[C, str], Any], cut: C, rounds: int) -> None:
+    """Print each layout's speed, beside cuBLAS's."""
+    import torch
+
+    m, n, k = parsed(text)
+    flops = 2.0 * m * n * k
+    graphs: dict[str, Any] = {}
+    kept, wrong = [], {}
+    launches = max(2, int(12e-3 * 6e14 / flops))
+    for layout in LAYOUTS:
+        if (cut, layout) not in entries:
+            continue
+        sets = matrices(m, n, k, layout)
+        kept.append(sets)
+        graphs[f"cuBLAS {layout}"] = graph_of(cublas(sets), launches)
+        graphs[layout] = graph_of(call_of(entries[cut, layout], Candidate(cut), sets, layout), launches)
+        graphs[layout].replay()
+        torch.cuda.synchronize()
+        wrong[layout] = fault(*sets[0])
+    times = compare(graphs, launches, rounds)
+    print(f"\n{text} by layout, {cut.name}: TFLOP/s, ratio to cuBLAS, ratio to NN")
+    for layout in wrong:
+        ratio = statistics.median(p / t for p, t in zip(times[f"cuBLAS {layout}"], times[layout], strict=True))
+        own = statistics.median(p / t for p, t in zip(times["NN"], times[layout], strict=True))
+        rate = flops / statistics.median(times[layout]) / 1e12
+        print(f"  {layout} {rate:5.0f} {ratio:6.3f} {own:6.3f} {wrong[layout]}")
+    print(f"  ({elapsed():.0f} s)", flush=True)
+
+
+def host_time() -> None:
+    """Print the host's time for a warm call of the library's function, and of torch's."""
+    import torch
+
+    import prism
+
+    a, b, c = (torch.randn((128, 128), device="cuda").to(torch.bfloat16) for _ in range(3))
+    for name, call in (
+        ("prism.lib.hgemm", lambda: prism.lib.hgemm(a, b, out=c)),
+        ("torch.matmul", lambda: torch.matmul(a, b, out=c)),
+    ):
+        call()
+        torch.cuda.synchronize()
+        took = []
+        for _ in range(20):
+            began = time.perf_counter()
+            for _ in range(50):
+                call()
+            took.append((time.perf_counter() - began) / 50)
+            torch.cuda.synchronize()
+        print(f"host time of a warm call, {name}: {statistics.median(took) * 1e6:.1f} us", flush=True)
+
+
+# -- main -------------------------------------------------------------------------------------------------------------------
+
+
+def parsed(text: str) -> tuple[int, int, int]:
+    """`4096` is square, `64x8192x8192` is m x n x k."""
+    numbers = [int(part) for part in text.split("x")]
+    return (numbers[0],) * 3 if len(numbers) == 1 else (numbers[0], numbers[1], numbers[2])
+
+
+def main() -> int:
+    """Measure, print tables, and write what was found."""
+    if sys.argv[1:2] == ["--first-run"]:
+        return first_run(sys.argv[3:], sys.argv[2])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--shapes", default=",".join(SHAPES))
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--seconds", type=float, default=110.0, help="begin nothing more after this")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    shapes = options.shapes.split(",")
+    cuts = list(dict.fromkeys(what.cut for text in shapes for what in candidates(*parsed(text))))
+    requests = [(cut, "NN") for cut in cuts] + [(WIDE, layout) for layout in LAYOUTS[1:]]
+    entries = compile_all(requests)
+    good = sound([cut for cut in cuts if (cut, "NN") in entries], "NN", 45.0) & {cut.name for cut in cuts}
+    if sound([WIDE], "TT", 30.0) != {WIDE.name}:
+        entries = {key: entry for key, entry in entries.items() if key[1] == "NN"}
+
+    import torch
+
+    from prism.runtime.compile import nvrtc_version
+
+    print(
+        f"{torch.cuda.get_device_name()}, torch {torch.__version__}, NVRTC {nvrtc_version()}; above 1: Prism is faster"
+    )
+    meter, tables = Meter(), []
+    for text in shapes:
+        if elapsed() > options.seconds:
+            print(f"{text}: no time left")
+            continue
+        try:
+            tables.append(measure(text, entries, good, meter, options.rounds))
+        except Exception as error:
+            print(f"{text}: {type(error).__name__}: {error}", flush=True)
+        torch.cuda.empty_cache()
+    for table in tables:
+        if table["shape"] == "8192" and elapsed() < options.seconds:
+            joules("8192", entries, best(table, 6), meter)
+    for text in ("4096", "8192"):
+        if text in shapes and elapsed() < options.seconds:
+            layouts(text, entries, WIDE, options.rounds)
+    host_time()
+    print("\nbest of each shape:")
+    for table in tables:
+        for name in best(table):
+            row = next(r for r in table["rows"] if r["name"] == name)
+            print(f"  {table['shape']:>16} {row['ratio']:6.3f} {row['tflops']:6.0f} TFLOP/s  {name}")
+    if options.json is not None:
+        options.json.write_text(json.dumps(tables, indent=1) + "\n")
+    print(f"{elapsed():.0f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
