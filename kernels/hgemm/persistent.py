@@ -17,7 +17,7 @@ from prism.lang import (
 @prism("global")
 @template(
     T=dtype, OUT=dtype, TRANSPOSE_A=constexpr(bool), TRANSPOSE_B=constexpr(bool),
-    A_ROWS=constexpr(int), B_ROWS=constexpr(int), SLAB=constexpr(int),
+    A_ROWS=constexpr(int), B_ROWS=constexpr(int), SPAN_B=constexpr(int), SLAB=constexpr(int),
     BM=constexpr(int), BN=constexpr(int), BK=constexpr(int), STAGES=constexpr(int), AHEAD=constexpr(int),
     SPAN=constexpr(int), SLABS=constexpr(int), CLUSTER_M=constexpr(int), CLUSTER_N=constexpr(int),
     CLUSTER=constexpr(int), CONSUMERS=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
@@ -28,7 +28,7 @@ from prism.lang import (
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def hgemm(
     map_a: const(CUtensorMap(T, A_ROWS / CLUSTER_N, BM if TRANSPOSE_A else BK, swizzle=128)) @ grid[1],
-    map_b: const(CUtensorMap(T, B_ROWS / CLUSTER_M, BN if TRANSPOSE_B else BK, swizzle=128)) @ grid[1],
+    map_b: const(CUtensorMap(T, B_ROWS / CLUSTER_M, BN if TRANSPOSE_B else BK, swizzle=SPAN_B)) @ grid[1],
     map_c: const(CUtensorMap(OUT, BM, SLAB, swizzle=SPAN)) @ grid[1],
     map_out: CUtensorMap(OUT, BM, SLAB, swizzle=SPAN) @ grid[1],
     out: ptr(OUT) @ grid[1], stride: int64 @ grid[1], bias: ptr(const(T)) @ grid[1], m: int32 @ grid[1],
@@ -56,7 +56,7 @@ def hgemm(
         rank: int32 @ block[1] = id()
         with group(block[1]):
             a: shared(T[A_ROWS, BM if TRANSPOSE_A else BK], ring=STAGES, swizzle=128)
-            b: shared(T[B_ROWS, BN if TRANSPOSE_B else BK], ring=STAGES, swizzle=128)
+            b: shared(T[B_ROWS, BN if TRANSPOSE_B else BK], ring=STAGES, swizzle=SPAN_B)
             slab: shared(OUT[BM, SLAB], ring=SLABS, swizzle=SPAN)
             sums: fragment(float32, ROWS, BN) @ warpgroup[1]
             w: int32 @ warpgroup[1] = id()

@@ -130,7 +130,8 @@ class _Knowledge:
         if (trip, place) == (self.after, self.place) and not self.asynchronous:
             for thread in threads:
                 self.known[thread] |= {thread}
-        if visit.crowd.whole and any(edge.earlier is visit for edge in self.needed):
+        copied = any(touch.how == "cp_async" for touch in visit.touches())  # such arrivals are made thread by thread
+        if visit.crowd.whole and not copied and any(edge.earlier is visit for edge in self.needed):
             for thread in threads:
                 mates = (other for other in threads if self.parade.warps[other] == self.parade.warps[thread])
                 self.known[thread] = frozenset().union(*(self.known[other] for other in mates))

@@ -163,7 +163,9 @@ def _own(objects: Objects, edge: Edge) -> bool:
     earlier, later = edge.earlier, edge.later
     if any(touch.how in ("load", "cp_async") for touch in earlier.touches()) or multicast_of(later):
         return False
-    if earlier.crowd.single and earlier.spot.path == later.spot.path:
+    if earlier.spot.path != later.spot.path:
+        return False
+    if earlier.crowd.single:
         return True
     aged = frozenset(earlier.rounds[0].loops) if edge.lap else frozenset[Stmt]()
     for one in earlier.touches(edge.ring):

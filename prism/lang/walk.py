@@ -19,6 +19,7 @@ from prism.lang.plan import Commit, Op, Path, ProxyFence, Wait, WaitGroup
 from prism.lang.touches import GROUPED, Pending
 from prism.lang.trail import Trail
 from prism.lang.tree import (
+    Arm,
     Async,
     Batch,
     Body,
@@ -255,16 +256,15 @@ def walk_split(walk: Walk, place: Place, split: Split, state: State) -> State:
 
     What is under way is its own thread's to commit and to wait for: it is as the arm that this thread runs leaves it.
     """
-    outs: list[tuple[Perspective, State]] = []
+    outs: list[tuple[Arm, State]] = []
     paths: list[Path] = []
     for arm in split.arms:
-        code = Perspective(split.level, arm.size)
-        inner = place.enter(code, (split.level, arm.first, arm.size))
-        outs.append((code, walk_body(walk, inner, arm.body, state)))
+        inner = place.enter(Perspective(split.level, arm.size), (split.level, arm.first, arm.size))
+        outs.append((arm, walk_body(walk, inner, arm.body, state)))
         paths.append(narrow_path(inner.path))
-    for index, (code, out) in enumerate(outs):
-        for other, another in outs[index + 1 :]:
-            _check_arms(walk, state, (code, out), (other, another))
+    for index, one in enumerate(outs):
+        for two in outs[index + 1 :]:
+            _check_arms(walk, split, state, one, two)
     flying = {p.touch for pending in state.values() for p in pending if p.since is not None and p.touch is not None}
     if not flying:
         return union(state, *(out for _, out in outs))
@@ -275,11 +275,10 @@ def walk_split(walk: Walk, place: Place, split: Split, state: State) -> State:
     return union(*found)
 
 
-def _check_arms(walk: Walk, state: State, one: tuple[Perspective, State], two: tuple[Perspective, State]) -> None:
+def _check_arms(walk: Walk, split: Split, state: State, one: tuple[Arm, State], two: tuple[Arm, State]) -> None:
     """Refuse a conflict of two arms through anything that they share."""
-    old = frozenset().union(*state.values())  # an arm may rename what was there before: a pointer gets another target
     for env, before in state.items():
-        fresh = [sorted(arm[1].get(env, frozenset()) - old, key=order) for arm in (one, two)]
+        fresh = [sorted(arm[1].get(env, frozenset()) - before, key=order) for arm in (one, two)]
         known = {p.touch for p in before}
         for first in fresh[0]:
             for second in fresh[1]:
@@ -289,9 +288,18 @@ def _check_arms(walk: Walk, state: State, one: tuple[Perspective, State], two: t
                     continue
                 alone = replace(first, synced=None, asynced=None)
                 relation = flow.related(walk.context.objects, alone, second.touch)
-                unit = None if relation is None else relation.unit
-                if unit is not None and not (unit <= one[0] and unit <= two[0]):
+                if relation is not None and relation.unit is not None and _meet(split, relation.unit, one[0], two[0]):
                     raise Concurrent(first.touch, second.touch)
+
+
+def _meet(split: Split, unit: Perspective, one: Arm, two: Arm) -> bool:
+    """Whether one unit has threads of two arms: not where each has its own units, or they are in different ones."""
+    if unit <= Perspective(split.level, one.size) and unit <= Perspective(split.level, two.size):
+        return False
+    if unit.level != split.level:
+        return True
+    mine, theirs = (range(arm.first // unit.size, (arm.first + arm.size - 1) // unit.size + 1) for arm in (one, two))
+    return bool(set(mine) & set(theirs))
 
 
 def repointed(statement: Stmt, state: State) -> State:

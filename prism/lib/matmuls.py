@@ -113,7 +113,7 @@ def hgemm(
     if facts[0].device is None and stream is not None:
         raise ValueError("`stream` is for arrays on a GPU, and `a` is on the host")
     job = Job(facts[0], facts[1], before, offsets, per, given, kind, float(alpha), float(beta), epilogue)
-    return _on_host(job) if facts[0].device is None else _on_device(job, stream)
+    return _on_host(job) if facts[0].device is None else on_device(job, stream)
 
 
 # -- Arguments --------------------------------------------------------------------------------------------------------
@@ -223,7 +223,8 @@ def _bits(info: ArrayInfo) -> Any:
 # -- CuPy and torch: the GPU ------------------------------------------------------------------------------------------
 
 
-def _on_device(job: Job, stream: Any, configuration: Configuration | None = None) -> Any:
+def on_device(job: Job, stream: Any, configuration: Configuration | None = None) -> Any:
+    """Run a job on its GPU, cut into tiles by a configuration: by default the one that suits the shape."""
     assert job.a.device is not None
     handle = choose_stream(stream, (job.a,))
     order([info for info in (job.a, job.b, job.c, job.bias, job.out) if info is not None], handle)

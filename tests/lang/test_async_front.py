@@ -363,6 +363,23 @@ def test_stations_by_all_threads_and_one_that_loads_for_them() -> None:
     assert {"bulk_load", "bulk_store"} <= set(applied(f))
 
 
+def test_the_same_thread_by_two_ways() -> None:
+    """Thread 0 of the block is thread 0 of its first role."""
+    f = kernel(
+        """
+        s: shared(float[256], ring=3)
+        first, second = roles(warp, 8, 4)
+        with partition(s, block[1]) as now:
+            with one(thread):
+                bulk_load(now[0], x[0], n=128)
+            with first, one(warp), one(thread):
+                bulk_load(now[128], x[128], n=128)
+        """,
+        X,
+    )
+    assert applied(f)["bulk_load"].code == THREAD
+
+
 def test_a_bulk_store_from_a_plain_object() -> None:
     f = kernel(
         """

@@ -75,17 +75,17 @@ def copies_alone(env: Env, symbol: tree.Symbol, span: Span) -> None:
         fail(errors.CopyTwice(span=span, name=symbol.name, place=symbol.perspective, labels=labels))
 
 
-def alone(env: Env, unit: Perspective) -> tuple[tuple[int, int], ...] | None:
-    """Return which thread of `unit` runs this code, as the arms that lead to it; None where more than one does."""
-    arms: list[tuple[int, int]] = []
+def alone(env: Env, unit: Perspective) -> tuple[int, int] | None:
+    """Return which thread of `unit` runs this code, by its block and its number there; None where more than one does."""
+    at = {Level.BLOCK: 0, Level.THREAD: 0}
     for step in reversed(env.path):
         if step.kind in ("group", "arm"):
             if step.unit == unit:
-                return tuple(arms)
+                return at[Level.BLOCK], at[Level.THREAD]
             if step.kind == "group":
                 return None
-            arms.append((step.first, step.unit.size))
-    return tuple(arms) if env.context.entry == unit else None
+            at[step.unit.level] += step.first
+    return (at[Level.BLOCK], at[Level.THREAD]) if env.context.entry == unit else None
 
 
 # -- Batches of wgmmas ------------------------------------------------------------------------------------------------

@@ -77,7 +77,7 @@ class Context:
     loads: dict[tree.Symbol, Span] = field(default_factory=dict)
     uses: dict[tree.Symbol, Span] = field(default_factory=dict)
     """Copies of rings (the views that opened them) that bulk or tensor loads fill, and those that something else uses."""
-    writers: dict[tree.Symbol, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    writers: dict[tree.Symbol, tuple[int, int]] = field(default_factory=dict)
     """Which thread of the owner's threads copies to a name on the owner's behalf."""
 
 

@@ -1,0 +1,192 @@
+"""prism.lib.hgemm on the GPU: exact on small integers, near float64 on normal numbers, at every edge, layout and epilogue."""
+
+import random
+
+import numpy as np
+import pytest
+
+import prism
+from prism.kernels.hgemm import TILES, Configuration
+from prism.lib import matmuls
+from tests.kernels.test_hgemm import relu
+
+try:
+    import torch
+except ImportError:  # without a GPU these tests are skipped; with one they need it, and fail
+    torch = None
+
+EDGES = [1, 7, 8, 63, 64, 65, 127, 128, 129, 255, 257, 500]
+EPS = {"bfloat16": 2.0**-8, "float16": 2.0**-11, "float32": 2.0**-24}
+
+
+def small(*shape, kind="bfloat16"):
+    return torch.randint(-2, 3, shape, device="cuda").to(getattr(torch, kind))
+
+
+def product(a, b):
+    """The exact product, in float64."""
+    return a.double() @ b.double()
+
+
+def near(found, a, b, kind: str = "bfloat16") -> bool:
+    """KERNELS.md 6: one rounding of the result, and float32 sums of k products in any order."""
+    exact, size = product(a, b), product(a.abs(), b.abs())
+    bound = EPS[kind] * exact.abs() + 2 * a.shape[1] ** 0.5 * 2.0**-23 * size
+    return bool(((found.double() - exact).abs() <= bound).all())
+
+
+def cut(a, b, out, configuration: Configuration) -> None:
+    """Run a certain configuration, whatever the library would choose."""
+    from prism.runtime.arrays import describe
+
+    facts = [describe(x) for x in (a, b, out)]
+    job = matmuls.Job(facts[0], facts[1], None, None, 0, facts[2], facts[2].scalar, 1.0, 0.0, matmuls.identity)
+    matmuls.on_device(job, None, configuration)
+
+
+@pytest.mark.parametrize("configuration", TILES, ids=lambda found: found.name)
+def test_configurations(configuration: Configuration) -> None:
+    for m, n, k in ((8, 8, 8), (264, 520, 72), (1000, 1032, 520), (4096, 64, 64), (640, 5000, 200)):
+        a, b = small(m, k), small(k, n)
+        out = torch.full((m, n), torch.nan, device="cuda", dtype=torch.float32)
+        if configuration.bn % (configuration.span // 4) == 0:
+            cut(a, b, out, configuration)
+            assert torch.equal(out.double(), product(a, b)), (m, n, k)
+        a, b = torch.randn(m, k, device="cuda").half(), torch.randn(k, n, device="cuda").half()
+        half = torch.full((m, n), torch.nan, device="cuda", dtype=torch.float16)
+        cut(a, b, half, configuration)
+        assert near(half, a, b, "float16"), (m, n, k)
+
+
+def test_edges() -> None:
+    for m in EDGES:
+        for n in EDGES:
+            for k in (1, 8, 64, 100, 257):
+                a, b = small(m, k), small(k, n)
+                assert torch.equal(prism.lib.hgemm(a, b, out_dtype="float32").double(), product(a, b)), (m, n, k)
+
+
+@pytest.mark.parametrize("layout", ["NN", "NT", "TN", "TT"])
+@pytest.mark.parametrize("kind", ["bfloat16", "float16"])
+def test_layouts(layout: str, kind: str) -> None:
+    for m, n, k in ((512, 384, 640), (1000, 520, 264), (2048, 2048, 2048)):
+        a = small(m, k, kind=kind) if layout[0] == "N" else small(k, m, kind=kind).T
+        b = small(k, n, kind=kind) if layout[1] == "N" else small(n, k, kind=kind).T
+        assert torch.equal(prism.lib.hgemm(a, b, out_dtype="float32").double(), product(a, b))
+        columns = torch.full((n, m), torch.nan, device="cuda", dtype=torch.float32).T
+        assert prism.lib.hgemm(a, b, out=columns) is columns
+        assert torch.equal(columns.double(), product(a, b))
+
+
+@pytest.mark.parametrize("size", [512, 1024, 2048, 3072, 4096, 8192])
+def test_normal_numbers(size: int) -> None:
+    a, b = (torch.randn(size, size, device="cuda").to(torch.bfloat16) for _ in range(2))
+    out = torch.full((size, size), torch.nan, device="cuda", dtype=torch.bfloat16)
+    prism.lib.hgemm(a, b, out=out)
+    rows = torch.randint(0, size, (64,), device="cuda")
+    assert near(out[rows], a[rows], b)
+    again = prism.lib.hgemm(a, b)
+    assert torch.equal(out, again), "the same call gives the same bits"
+
+
+def test_nothing_outside_is_written() -> None:
+    for m, n, wide in ((129, 250, 256), (129, 251, 259), (200, 8, 8), (65, 130, 131)):
+        room = torch.full((m + 2, wide), 7.0, device="cuda", dtype=torch.bfloat16)
+        a, b = small(m, 72), small(72, n)
+        prism.lib.hgemm(a, b, out=room[1 : m + 1, :n])
+        assert torch.equal(room[1 : m + 1, :n].double(), product(a, b).to(torch.bfloat16).double())
+        room[1 : m + 1, :n] = 7.0
+        assert bool((room == 7.0).all()), (m, n, wide)
+
+
+def test_any_strides_and_addresses() -> None:
+    whole = small(700, 900)
+    for a in (
+        whole[3:503, 5:405],
+        whole[::2, ::3][:300, :200],
+        whole[:300, 1:201],
+        whole.T[:400, 1:301],
+        whole[:1, :40],
+        whole[:40, :1],
+    ):
+        b = small(a.shape[1], 136)
+        assert torch.equal(prism.lib.hgemm(a, b, out_dtype="float32").double(), product(a, b))
+        assert torch.equal(prism.lib.hgemm(b.T, a.T, out_dtype="float32").double(), product(b.T, a.T))
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "float32"])
+def test_what_comes_after(kind: str) -> None:
+    for m, n, k in ((256, 512, 128), (1000, 264, 136), (333, 251, 72)):
+        a, b, c = small(m, k), small(k, n), small(m, n, kind=kind)
+        wanted = 0.5 * product(a, b) - 2 * c.double()
+        for bias in (None, small(n), small(m, 1)):
+            total = wanted if bias is None else wanted + bias.double()
+            found = prism.lib.hgemm(a, b, c, alpha=0.5, beta=-2.0, bias=bias, out_dtype=kind)
+            assert torch.equal(found, total.to(getattr(torch, kind)))
+            found = prism.lib.hgemm(a, b, c, alpha=0.5, beta=-2.0, bias=bias, out_dtype=kind, epilogue=relu)
+            assert torch.equal(found, total.clamp(min=0).to(getattr(torch, kind)))
+        assert prism.lib.hgemm(a, b, c, alpha=0.5, beta=-2.0, out=c) is c
+        assert torch.equal(c, wanted.to(getattr(torch, kind)))
+
+
+def test_an_operand_may_be_the_result() -> None:
+    a, b = small(256, 256, kind="float16"), small(256, 256, kind="float16")
+    wanted = product(a, b)
+    prism.lib.hgemm(a, b, out=a)
+    assert torch.equal(a.double(), wanted)
+
+
+@pytest.mark.parametrize("m, n, k", [(0, 0, 0), (0, 5, 3), (5, 0, 3), (300, 200, 0)])
+def test_nothing(m: int, n: int, k: int) -> None:
+    a, b = (torch.ones(s, device="cuda", dtype=torch.bfloat16) for s in ((m, k), (k, n)))
+    assert torch.equal(prism.lib.hgemm(a, b), torch.zeros(m, n, device="cuda", dtype=torch.bfloat16))
+
+
+def test_cupy() -> None:
+    cupy = pytest.importorskip("cupy")
+    a, b = (cupy.random.randint(-2, 3, s).astype(cupy.float16) for s in ((300, 136), (136, 264)))
+    found = prism.lib.hgemm(a, b, out_dtype=np.float32)
+    assert isinstance(found, cupy.ndarray) and found.dtype == np.float32
+    assert cupy.array_equal(found, a.astype(cupy.float32) @ b.astype(cupy.float32))
+
+
+def test_streams_and_graphs() -> None:
+    a, b = small(1024, 1024), small(1024, 1024)
+    out, wanted = torch.zeros(1024, 1024, device="cuda"), product(a, b)
+    prism.lib.hgemm(a, b, out=out)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        prism.lib.hgemm(a, b, out=out)
+    out.zero_()
+    graph.replay()
+    torch.cuda.synchronize()
+    assert torch.equal(out.double(), wanted)
+    side, other = torch.cuda.Stream(), torch.zeros_like(out)
+    side.wait_stream(torch.cuda.current_stream())
+    for _ in range(100):
+        prism.lib.hgemm(a, b, out=out)
+        prism.lib.hgemm(a, b, out=other, stream=side)
+    torch.cuda.synchronize()
+    assert torch.equal(out, other) and torch.equal(out.double(), wanted)
+
+
+@pytest.mark.slow
+def test_soak() -> None:
+    """Many launches over random shapes, on two streams: no hang, no wrong tile."""
+    rng = random.Random(0)
+    streams = [torch.cuda.Stream() for _ in range(2)]
+    shapes = [tuple(8 * rng.randint(1, 160) for _ in range(3)) for _ in range(40)]
+    cases = []
+    for m, n, k in shapes:
+        a, b = small(m, k), small(k, n)
+        cases.append((a, b, torch.empty(2, m, n, device="cuda", dtype=torch.float32), product(a, b)))
+    torch.cuda.synchronize()
+    for launch in range(20000):
+        a, b, out, _ = cases[rng.randrange(len(cases))]
+        which = launch % 2
+        prism.lib.hgemm(a, b, out=out[which], stream=streams[which])
+    for a, b, out, wanted in cases:
+        for which in range(2):
+            prism.lib.hgemm(a, b, out=out[which], stream=streams[which])
+        torch.cuda.synchronize()
+        assert torch.equal(out[0].double(), wanted) and torch.equal(out[1].double(), wanted), (a.shape, b.shape)

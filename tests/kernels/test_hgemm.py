@@ -1,0 +1,204 @@
+"""The tensor-core product on the reference machine, with all its checks: every schedule, layout, cluster, edge and epilogue."""
+
+import functools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import prism
+from prism.interpret import SCHEDULES, run
+from prism.kernels.hgemm import TILES, Configuration, choose, hgemm, identity, tall
+from prism.kernels.hgemm.configurations import clocks
+from prism.lang import device, float32, requires, thread
+from prism.lang.shorts import bf16_bits, bf16_values
+from prism.lib.matmuls import program_for
+from prism.runtime.build import entry_of
+from prism.runtime.compile import compile_cubin
+
+SMALL = Configuration(128, 64, 2, slabs=1)
+ONE = Configuration(64, 64, 3, 1, ahead=0)
+NUMPY = {"float16": np.float16, "bfloat16": np.uint16, "float32": np.float32}
+
+
+@device
+@requires(thread[1])
+def relu(x: float32 @ thread[1]) -> float32 @ thread[1]:
+    return x if x > 0.0 else 0.0
+
+
+def stored(values, kind: str):
+    """Small integers as a type keeps them."""
+    return bf16_bits(values.astype(np.float32)) if kind == "bfloat16" else values.astype(NUMPY[kind])
+
+
+def numbers(array, kind: str):
+    return bf16_values(array) if kind == "bfloat16" else array.astype(np.float32)
+
+
+@functools.cache
+def program(kind, result, transposed, plain, beta, per, epilogue, cut):
+    return program_for(kind, result, transposed, plain, beta, per, epilogue, cut)
+
+
+def multiplied(
+    m, n, k, cut=SMALL, *, blocks=2, kind="bfloat16", result="bfloat16", transposed=(False, False), plain=False, beta=0.0,
+    per=0, epilogue=identity, high=None, **options,
+):  # fmt: skip
+    """Run the kernel, checked, on small integers, whose sums are exact; return what it makes, and what it should."""
+    rng = np.random.default_rng(m + n + k)
+    a, b, c = (rng.integers(-2, 3, shape) for shape in ((m, k), (n, k), (m, n)))
+    bias = rng.integers(-2, 3, max(m, n))
+    out = np.full((m, n + 8), np.nan).astype(np.float32)
+    out = stored(out, result)
+    given = [np.ascontiguousarray(stored(x.T if t else x, kind)) for x, t in zip((a, b), transposed, strict=True)]
+    arguments = (
+        *given, stored(c, result), out[:, :n], out.reshape(-1), n + 8, stored(bias, kind), m, n, k,
+        high or tall(cut, cut.tiles(m, n)[0], blocks), 2.0, beta,
+    )  # fmt: skip
+    code = program(kind, result, transposed, plain, beta != 0, per, epilogue, cut)
+    run(code, blocks * cut.cluster, cut.threads, arguments, check=True, **options)
+    wanted = 2.0 * (a @ b.T) + beta * c
+    wanted = wanted + (bias[:n] if per == 1 else bias[:m, None] if per == 2 else 0)
+    assert np.array_equal(out[:, n:], stored(np.full((m, 8), np.nan), result)), "written beside the result"
+    return numbers(out[:, :n], result), np.maximum(wanted, 0) if epilogue is relu else wanted
+
+
+def exact(*shape, **options) -> bool:
+    found, wanted = multiplied(*shape, **options)
+    return np.array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_schedules(schedule: str, seed: int) -> None:
+    assert exact(200, 136, 200, schedule=schedule, seed=seed)
+
+
+@pytest.mark.parametrize("k", [1, 8, 64, 65, 128, 136, 192, 320])
+def test_every_number_of_rounds(k: int) -> None:
+    assert exact(72, 72, k, cut=ONE)
+    assert exact(136, 72, k)
+
+
+@pytest.mark.parametrize("m, n", [(1, 1), (1, 130), (63, 64), (64, 65), (127, 8), (128, 64), (129, 63), (260, 200)])
+def test_edges(m: int, n: int) -> None:
+    assert exact(m, n, 72)
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 3, 7])
+def test_any_number_of_blocks(blocks: int) -> None:
+    assert exact(300, 200, 72, blocks=blocks, high=2)
+
+
+@pytest.mark.parametrize("transposed", [(False, False), (False, True), (True, False), (True, True)])
+@pytest.mark.parametrize("kind", ["bfloat16", "float16"])
+def test_layouts(transposed, kind: str) -> None:
+    assert exact(136, 72, 136, kind=kind, result=kind, transposed=transposed)
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        replace(SMALL, cluster_m=2), replace(SMALL, cluster_n=2), replace(SMALL, cluster_m=4, stages=3),
+        replace(ONE, cluster_n=2),
+        Configuration(128, 64, 2, 1, slabs=1), Configuration(256, 64, 2, slabs=1),
+        Configuration(128, 96, 2, span=64),
+        replace(ONE, bk=128), replace(ONE, stages=1), replace(SMALL, cluster_m=2, ahead=0, stages=1),
+    ],
+    ids=lambda cut: cut.name,
+)  # fmt: skip
+def test_cuts(cut: Configuration) -> None:
+    assert exact(200, 200, 200, cut=cut, transposed=(False, True))
+    assert exact(200, 136, 136, cut=cut, transposed=(True, False), schedule="random")
+
+
+@pytest.mark.parametrize("result", ["bfloat16", "float16", "float32"])
+@pytest.mark.parametrize("plain", [False, True])
+def test_results(result: str, plain: bool) -> None:
+    assert exact(130, 71, 72, result=result, plain=plain)
+    assert exact(130, 71, 72, result=result, plain=plain, beta=3.0, per=1)
+
+
+@pytest.mark.parametrize("per", [0, 1, 2])
+@pytest.mark.parametrize("beta", [0.0, -1.0])
+def test_epilogue(per: int, beta: float) -> None:
+    assert exact(136, 72, 72, per=per, beta=beta, epilogue=relu, cut=replace(SMALL, cluster_m=2))
+
+
+def test_every_configuration_is_clean_machine_code() -> None:
+    """No spill, and no warning that wgmmas wait one by one or that registers stay where they are."""
+    for cut in dict.fromkeys([*TILES[:1], *TILES[-3:]]):
+        code = program("bfloat16", "bfloat16", (False, True), False, False, 0, identity, cut)
+        binary = compile_cubin(entry_of(code, "sm_90a").source, "sm_90a")
+        assert (binary.spills, binary.warnings) == (0, ()), cut.name
+
+
+def test_the_choice_fits_the_device() -> None:
+    for cut in TILES:
+        assert (cut.shared_bytes + 1024 + 256) * cut.blocks <= 228 << 10, cut.name
+        assert cut.bn % (cut.span // 2) == 0, cut.name
+    for out_bytes in (2, 4):
+        for size in (1, 64, 500, 1024, 4096, 16384):
+            cut = choose(size, size, size, 132, out_bytes)
+            assert cut in TILES and cut.bn % (cut.span // out_bytes) == 0
+    assert clocks(TILES[0], 4096, 4096, 4096, 132) < clocks(TILES[-1], 4096, 4096, 4096, 132)
+
+
+# -- prism.lib.hgemm on NumPy arrays ------------------------------------------------------------------------------------
+
+
+def test_the_library() -> None:
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-2, 3, shape).astype(np.float16) for shape in ((130, 40), (40, 70)))
+    wanted = a.astype(np.float32) @ b.astype(np.float32)
+    found = prism.lib.hgemm(a, b)
+    assert found.dtype == np.float16 and np.array_equal(found, wanted)
+    assert np.array_equal(
+        prism.lib.hgemm(a[::2, ::2], b[::2]), a[::2, ::2].astype(np.float32) @ b[::2].astype(np.float32)
+    )
+    assert np.array_equal(prism.lib.hgemm(b.T, a.T, out_dtype="float32"), wanted.T)
+    out = np.empty((70, 130), np.float16).T
+    assert prism.lib.hgemm(a, b, out=out, epilogue=relu) is out and np.array_equal(out, np.maximum(wanted, 0))
+    c = out.copy()
+    again = prism.lib.hgemm(a, b, c, alpha=2.0, beta=-1.0, bias=b[0], out=c)
+    assert again is c and np.array_equal(c, 2 * wanted - np.maximum(wanted, 0) + b[0])
+
+
+@pytest.mark.parametrize("m, n, k", [(0, 0, 0), (0, 5, 3), (5, 0, 3), (5, 3, 0), (1, 1, 1)])
+def test_the_library_on_nothing(m: int, n: int, k: int) -> None:
+    a, b = np.ones((m, k), np.float16), np.ones((k, n), np.float16)
+    assert np.array_equal(prism.lib.hgemm(a, b), np.full((m, n), k, np.float16))
+    c = np.full((m, n), 3, np.float16)
+    assert np.array_equal(prism.lib.hgemm(a, b, c, beta=2.0), np.full((m, n), k + 6, np.float16))
+
+
+A, B = np.zeros((4, 3), np.float16), np.zeros((3, 5), np.float16)
+
+
+@pytest.mark.parametrize(
+    "error, call",
+    [
+        (TypeError, lambda: prism.lib.hgemm([[1.0]], B)),
+        (TypeError, lambda: prism.lib.hgemm(A.astype(np.float32), B)),
+        (TypeError, lambda: prism.lib.hgemm(A, B.astype(np.float32))),
+        (ValueError, lambda: prism.lib.hgemm(A[0], B)),
+        (ValueError, lambda: prism.lib.hgemm(B, A)),
+        (ValueError, lambda: prism.lib.hgemm(A, B, beta=1.0)),
+        (ValueError, lambda: prism.lib.hgemm(A, B, np.zeros((5, 4), np.float16), beta=1.0)),
+        (TypeError, lambda: prism.lib.hgemm(A, B, np.zeros((4, 5)), beta=1.0)),
+        (ValueError, lambda: prism.lib.hgemm(A, B, out=np.zeros((4, 4), np.float16))),
+        (TypeError, lambda: prism.lib.hgemm(A, B, out=np.zeros((4, 5), np.int32))),
+        (TypeError, lambda: prism.lib.hgemm(A, B, out=np.zeros((4, 5), np.float16), out_dtype="float32")),
+        (TypeError, lambda: prism.lib.hgemm(A, B, out_dtype="float64")),
+        (ValueError, lambda: prism.lib.hgemm(A, B, bias=np.zeros(4, np.float16))),
+        (TypeError, lambda: prism.lib.hgemm(A, B, bias=np.zeros(5, np.float32))),
+        (TypeError, lambda: prism.lib.hgemm(A, B, epilogue=max)),
+        (TypeError, lambda: prism.lib.hgemm(A, B, epilogue=hgemm)),
+        (ValueError, lambda: prism.lib.hgemm(A, B, stream=1)),
+    ],
+)
+def test_errors(error, call) -> None:
+    with pytest.raises(error) as found:
+        call()
+    assert "`" in str(found.value) and not isinstance(found.value, prism.lang.CompileError)
