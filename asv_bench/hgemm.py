@@ -1,6 +1,6 @@
 """Prism's hgemm beside cuBLAS (torch.matmul in bfloat16): one process, alternating rounds, medians, random normal data.
 
-    python asv_bench/hgemm.py [--shapes 4096,8192x1024x8192] [--seconds 110] [--all] [--json FILE]
+    python asv_bench/hgemm.py [--shapes 4096,8192x1024x8192] [--rounds 7] [--seconds 110] [--json FILE]
 
 Needs a Hopper GPU and torch. Kernels are timed as CUDA graphs of launches, so that the host's time a call does not count; buffers
 are rotated past the L2. Every configuration's result is compared with float64 in the same run (sampled rows), after a first run
@@ -19,69 +19,19 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from hgemm_candidates import PROCESSORS, SHAPES, WIDE, Candidate, all_cuts, candidates, parsed
 
 from prism.kernels.hgemm import Configuration as C
 from prism.kernels.hgemm import choose, identity, tall
 
 START = time.monotonic()
 L2 = 60 << 20
-PROCESSORS = 132
 EPS_OUT, EPS_SUM = 2.0**-8, 2.0**-23
 
-WIDE = C(128, 256, 4, cluster_m=2)
-LARGE = (
-    WIDE, replace(WIDE, ahead=0), replace(WIDE, cluster_m=1), replace(WIDE, cluster_m=1, ahead=0),
-    replace(WIDE, cluster_m=1, cluster_n=2), replace(WIDE, stages=3, slabs=4), replace(WIDE, stages=2, bk=128, slabs=2),
-    C(256, 128, 4, slabs=1, cluster_n=2), C(128, 192, 4, cluster_m=2), C(128, 192, 5, slabs=1, cluster_m=2),
-    C(128, 192, 4), C(128, 224, 4, span=64, slabs=4, cluster_m=2), C(128, 160, 5, span=64, slabs=4, cluster_m=2),
-    C(128, 128, 6, cluster_m=2), C(128, 128, 3, 1, slabs=1, blocks=2, cluster_m=2),
-    C(128, 128, 3, 1, slabs=1, blocks=2), C(64, 192, 3, 1, blocks=2, cluster_m=2),
-)  # fmt: skip
-MEDIUM = (
-    WIDE, replace(WIDE, cluster_m=1), replace(WIDE, cluster_m=1, cluster_n=2), C(128, 128, 6), C(128, 128, 6, cluster_m=2),
-    C(128, 128, 3, 1, slabs=1, blocks=2, cluster_m=2), C(128, 128, 3, 1, slabs=1, blocks=2), C(128, 192, 4, cluster_m=2),
-    C(64, 256, 5, 1, cluster_m=2), C(256, 128, 4, slabs=1, cluster_n=2),
-)  # fmt: skip
-SMALL = (
-    C(128, 64, 8), C(128, 64, 8, cluster_n=2), C(128, 64, 8, cluster_m=2), C(128, 64, 8, cluster_n=4),
-    C(128, 64, 8, cluster_m=4), C(64, 128, 8, 1), C(64, 128, 8, 1, cluster_m=2), C(64, 64, 12, 1),
-    C(64, 64, 12, 1, cluster_n=2), C(64, 64, 12, 1, cluster_m=2), C(64, 32, 12, 1, span=64),
-    C(64, 32, 12, 1, span=64, cluster_n=2), C(128, 128, 6), C(128, 128, 6, cluster_m=2), C(64, 64, 6, 1, bk=128),
-    C(64, 64, 6, 1, bk=128, cluster_m=2), C(128, 64, 4, bk=128, cluster_n=2),
-)  # fmt: skip
-SKINNY = (
-    C(64, 64, 12, 1), C(64, 64, 12, 1, cluster_n=2), C(64, 64, 12, 1, cluster_n=4), C(64, 32, 16, 1, span=64),
-    C(64, 32, 16, 1, span=64, cluster_n=2), C(64, 64, 6, 1, bk=128), C(64, 64, 6, 1, bk=128, cluster_n=2), C(64, 128, 8, 1),
-)  # fmt: skip
-SHAPES = (
-    "512", "1024", "2048", "3072", "4096", "5120", "8192", "4096x14336x4096", "8192x1024x8192", "64x8192x8192",
-    "4104x4096x4104",
-)  # fmt: skip
 LAYOUTS = ("NN", "NT", "TN", "TT")  # of a, of b: N has a row's elements one after the other
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A configuration, and how many tiles to go down before going right (0: what the library takes)."""
-
-    cut: C
-    tall: int = 0
-
-    @property
-    def name(self) -> str:
-        return self.cut.name + (f" tall{self.tall}" if self.tall else "")
-
-
-def candidates(m: int, n: int, k: int) -> list[Candidate]:
-    """What is tried for a shape; the first is the library's choice."""
-    some = SKINNY if m <= 64 else SMALL if m * n <= 1 << 20 else MEDIUM if m * n <= 1 << 22 else LARGE
-    found = [Candidate(choose(m, n, k, PROCESSORS))] + [Candidate(cut) for cut in some]
-    if some is LARGE:
-        found += [Candidate(WIDE, t) for t in (4, 12, 16)]
-    return list(dict.fromkeys(found))
 
 
 # -- compiling, in processes of their own -----------------------------------------------------------------------------------
@@ -219,12 +169,6 @@ def first_run(names: Sequence[str], layout: str) -> int:
     return 0
 
 
-def all_cuts() -> list[C]:
-    """Every configuration that any shape's candidates have."""
-    shapes = [parsed(text) for text in (*SHAPES, "16384")]
-    return list(dict.fromkeys(what.cut for shape in shapes for what in candidates(*shape)))
-
-
 def sound(cuts: Sequence[C], layout: str, limit: float) -> set[str]:
     """Return the names of the configurations that are exact; print what the others do. A hang costs `limit` seconds."""
     left, good = [cut.name for cut in cuts], set()
@@ -345,9 +289,8 @@ def measure(text: str, entries: dict[tuple[C, str], Any], good: set[str], meter:
     times = compare(graphs, launches, rounds if flops > 1e11 else 2 * rounds)
     clock, watts, _ = meter.now()
     peer = statistics.median(times["cuBLAS"])
-    print(
-        f"\n{text}: cuBLAS {peer * 1e6:.1f} us, {flops / peer / 1e12:.0f} TFLOP/s ({clock:.0f} MHz, {watts:.0f} W, {len(sets)} sets)"
-    )
+    state = f"{clock:.0f} MHz, {watts:.0f} W, {len(sets)} sets"
+    print(f"\n{text}: cuBLAS {peer * 1e6:.1f} us, {flops / peer / 1e12:.0f} TFLOP/s ({state})")
     rows = []
     for name in times:
         ratio = statistics.median(p / t for p, t in zip(times["cuBLAS"], times[name], strict=True))
@@ -448,10 +391,39 @@ def host_time() -> None:
 # -- main -------------------------------------------------------------------------------------------------------------------
 
 
-def parsed(text: str) -> tuple[int, int, int]:
-    """`4096` is square, `64x8192x8192` is m x n x k."""
-    numbers = [int(part) for part in text.split("x")]
-    return (numbers[0],) * 3 if len(numbers) == 1 else (numbers[0], numbers[1], numbers[2])
+def prepared(shapes: Sequence[str]) -> tuple[dict[tuple[C, str], Any], set[str]]:
+    """Compile what the shapes' candidates are, and return it, with the names of those that are exact."""
+    cuts = list(dict.fromkeys(what.cut for text in shapes for what in candidates(*parsed(text))))
+    entries = compile_all([(cut, "NN") for cut in cuts] + [(WIDE, layout) for layout in LAYOUTS[1:]])
+    good = sound([cut for cut in cuts if (cut, "NN") in entries], "NN", 45.0)
+    if sound([WIDE], "TT", 30.0) != {WIDE.name}:
+        entries = {key: entry for key, entry in entries.items() if key[1] == "NN"}
+    return entries, good
+
+
+def tables_of(
+    shapes: Sequence[str], entries: dict[tuple[C, str], Any], good: set[str], options: Any
+) -> list[dict[str, Any]]:
+    """Measure shape by shape; what fails is told, and the next goes on."""
+    import torch
+
+    meter, found = Meter(), []
+    for text in shapes:
+        if elapsed() > options.seconds:
+            print(f"{text}: no time left")
+            continue
+        try:
+            found.append(measure(text, entries, good, meter, options.rounds))
+        except Exception as error:
+            print(f"{text}: {type(error).__name__}: {error}", flush=True)
+        torch.cuda.empty_cache()
+    for table in found:
+        if table["shape"] == "8192" and elapsed() < options.seconds:
+            joules("8192", entries, best(table, 6), meter)
+    for text in ("4096", "8192"):
+        if text in shapes and elapsed() < options.seconds:
+            layouts(text, entries, WIDE, options.rounds)
+    return found
 
 
 def main() -> int:
@@ -464,13 +436,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=110.0, help="begin nothing more after this")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    shapes = options.shapes.split(",")
-    cuts = list(dict.fromkeys(what.cut for text in shapes for what in candidates(*parsed(text))))
-    requests = [(cut, "NN") for cut in cuts] + [(WIDE, layout) for layout in LAYOUTS[1:]]
-    entries = compile_all(requests)
-    good = sound([cut for cut in cuts if (cut, "NN") in entries], "NN", 45.0) & {cut.name for cut in cuts}
-    if sound([WIDE], "TT", 30.0) != {WIDE.name}:
-        entries = {key: entry for key, entry in entries.items() if key[1] == "NN"}
+    entries, good = prepared(options.shapes.split(","))
 
     import torch
 
@@ -479,22 +445,7 @@ def main() -> int:
     print(
         f"{torch.cuda.get_device_name()}, torch {torch.__version__}, NVRTC {nvrtc_version()}; above 1: Prism is faster"
     )
-    meter, tables = Meter(), []
-    for text in shapes:
-        if elapsed() > options.seconds:
-            print(f"{text}: no time left")
-            continue
-        try:
-            tables.append(measure(text, entries, good, meter, options.rounds))
-        except Exception as error:
-            print(f"{text}: {type(error).__name__}: {error}", flush=True)
-        torch.cuda.empty_cache()
-    for table in tables:
-        if table["shape"] == "8192" and elapsed() < options.seconds:
-            joules("8192", entries, best(table, 6), meter)
-    for text in ("4096", "8192"):
-        if text in shapes and elapsed() < options.seconds:
-            layouts(text, entries, WIDE, options.rounds)
+    tables = tables_of(options.shapes.split(","), entries, good, options)
     host_time()
     print("\nbest of each shape:")
     for table in tables:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from prism.interpret import SCHEDULES, MachineError, schedules
-from prism.lang.perspective import THREAD, WARP, WARP1, Level
+from prism.lang.perspective import BLOCK, THREAD, WARP, WARP1, Level
 from prism.lang.plan import (
     Advance,
     Arrive,
@@ -35,6 +35,7 @@ LATER = "a copy that is given back a round later is still given back before its 
 UNAWAITED = "the arrivals after the last round let the next fill begin sooner: nobody needs them"
 UNSEEN = "elements of global memory that nobody else touches, which the analysis cannot see"
 ONE_WARP = "a block of one warp"
+ELSEWHERE = "one access, which is elsewhere a trip later: the analysis cannot see that"
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,8 @@ def excused(step: Step, threads: int, what: str) -> str:
     root = step.first.root.type
     if isinstance(root, Pointer) and root.space == "global":
         return UNSEEN
+    if step.loop and step.first.span == step.second.span:
+        return ELSEWHERE
     return ONE_WARP if threads <= WARP and what == f"of {WARP1} only" else ""
 
 
@@ -113,6 +116,8 @@ def weaker(step: Step) -> Iterator[tuple[str, Step]]:
             for unit in (WARP1, THREAD):
                 if step.unit.level > Level.THREAD or unit < step.unit:
                     yield f"of {unit} only", replace(step, unit=unit, kind="warp")
+            if step.unit > BLOCK:
+                yield f"of {BLOCK} only", replace(step, unit=BLOCK, kind="block")
         case Wait():
             yield "of the other lap", replace(step, lap=1 - step.lap)
         case Arrive():

@@ -60,11 +60,12 @@ class Configuration:
     def template(self, *, transpose_a: bool, transpose_b: bool, out_bytes: int) -> dict[str, Any]:
         """Return the kernel's template arguments that this decides, for operands that have K inside, or outside."""
         workers, helpers = self.registers()
+        span_b = 64 if transpose_b and self.bn % 64 else SPAN
         return {
             "TRANSPOSE_A": transpose_a, "TRANSPOSE_B": transpose_b, "A_ROWS": self.bk if transpose_a else self.bm,
-            "B_ROWS": self.bk if transpose_b else self.bn, "SPAN_B": 64 if transpose_b and self.bn % 64 else SPAN, "SLAB": self.span // out_bytes, "BM": self.bm, "BN": self.bn,
-            "BK": self.bk, "STAGES": self.stages, "AHEAD": self.ahead, "SPAN": self.span, "SLABS": self.slabs,
-            "CLUSTER_M": self.cluster_m, "CLUSTER_N": self.cluster_n, "CLUSTER": self.cluster,
+            "B_ROWS": self.bk if transpose_b else self.bn, "SPAN_B": span_b, "SLAB": self.span // out_bytes,
+            "BM": self.bm, "BN": self.bn, "BK": self.bk, "STAGES": self.stages, "AHEAD": self.ahead, "SPAN": self.span,
+            "SLABS": self.slabs, "CLUSTER_M": self.cluster_m, "CLUSTER_N": self.cluster_n, "CLUSTER": self.cluster,
             "CONSUMERS": self.consumers, "THREADS": self.threads, "BLOCKS": self.blocks, "WORKER_REGISTERS": workers,
             "HELPER_REGISTERS": helpers,
         }  # fmt: skip

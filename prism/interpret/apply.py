@@ -27,7 +27,7 @@ def compile_apply(scope: Scope, node: Apply) -> Eval:
     """An intrinsic: thread by thread, a collective of a warp, or memory."""
     if node.intrinsic.meaning is None:
         raise no_meaning(node)
-    if any(parameter.kind == "map" for parameter in node.intrinsic.parameters):
+    if any(parameter.kind == "map" for parameter in node.intrinsic.parameters) or _needs_nobody(scope, node):
         return lambda frame: None
     pairs = operands_of(node)
     binding = binding_of(node)
@@ -44,6 +44,12 @@ def compile_apply(scope: Scope, node: Apply) -> Eval:
     if node.intrinsic.elementwise or node.intrinsic.requires == THREAD:
         return _elementwise(scope, node, binding)
     return _collective(scope, node, binding)
+
+
+def _needs_nobody(scope: Scope, node: Apply) -> bool:
+    """Whether it is a hint to the hardware (`set_registers`), which the roles of one unit may each give for themselves."""
+    operands = [p for p in node.intrinsic.parameters if p.kind != "static"]
+    return scope.shop.mode.apart and node.intrinsic.result is None and not operands and not node.intrinsic.orders
 
 
 def _finish(node: Apply) -> Callable[[Frame, Any], Any]:

@@ -1,7 +1,7 @@
 """The plan's barriers, and the agreement of units.
 
 Where all threads of a block run in step a barrier is only checked: all its threads must be there. Where they run apart, in
-roles or warp by warp, and for barriers of a cluster, threads wait for one another.
+roles or warp by warp, and for barriers of a cluster or of the grid, threads wait for one another.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from prism.interpret.errors import BarrierError, DivergenceError
-from prism.interpret.frame import Block, Cluster, Frame, Wait
+from prism.interpret.frame import Block, Cluster, Frame, Machine, Wait
 from prism.interpret.scope import Piece, Scope
 from prism.lang.diagnostics import Span
 from prism.lang.perspective import WARP, Level, Perspective
@@ -22,10 +22,8 @@ from prism.lang.plan import Barrier
 def compile_barrier(scope: Scope, barrier: Barrier) -> list[Piece]:
     """A barrier: a check of who is there, or a wait."""
     unit = barrier.unit
-    if unit.level > Level.BLOCK:
-        raise BarrierError(
-            f"a barrier of {unit} is beyond the reference machine", barrier.before.span, perspective=unit
-        )
+    if unit.level == Level.GRID:
+        return [Piece(None, _grid_meeting(barrier))]
     if unit.level == Level.BLOCK and unit.size > 1:
         return [Piece(None, _meeting(barrier))]
     if scope.shop.mode.apart and (unit.level == Level.BLOCK or unit.size > WARP):
@@ -153,6 +151,63 @@ def span_of(lanes: Any, cluster: Cluster) -> str:
     texts = [f"{run[0]}" if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs[:3]]
     more = " and more" if len(runs) > 3 else ""
     return f"threads {', '.join(texts)}{more}" + (" of the cluster" if cluster.size > 1 else "")
+
+
+class _GridMeeting:
+    """Who has come to a barrier of the grid, and how often all went on from it. A block that has ended never comes."""
+
+    def __init__(self, threads: int) -> None:
+        self.here = np.zeros(threads, bool)
+        self.passed = 0
+
+    def come(self, machine: Machine, numbers: Any) -> None:
+        """Note threads that have come; the last ones let all go on."""
+        self.here[numbers] = True
+        machine.progress += 1
+        if not self.here.all():
+            return
+        self.here[:] = False
+        self.passed += 1
+        if machine.clocks is not None:
+            machine.clocks.meet_all()
+
+
+def _grid_meeting(barrier: Barrier) -> Callable[[Frame], Generator[None, None, bool]]:
+    key = barrier if barrier.met is None else barrier.met
+
+    def steps(frame: Frame) -> Generator[None, None, bool]:
+        block, machine = frame.block, frame.block.machine
+        meeting = machine.meetings.get(key)
+        if meeting is None:
+            meeting = machine.meetings[key] = _GridMeeting(machine.blocks * machine.threads)
+        before = meeting.passed
+        meeting.come(machine, block.numbers(frame.active()))
+        if meeting.passed == before:
+            text = f"waits at the barrier of {barrier.unit} before this statement"
+            wait = Wait(barrier.before.span, text, frame.first(), needs=lambda: _blocks_absent(meeting, machine, barrier))
+            yield from waiting_for(block, wait, lambda: meeting.passed != before)
+        return False
+
+    return steps
+
+
+def _blocks_absent(meeting: _GridMeeting, machine: Machine, barrier: Barrier) -> str:
+    whole: Any = meeting.here.reshape(machine.blocks, machine.threads).all(axis=1)
+    absent = [number for number in range(machine.blocks) if not whole[number]]
+    late = [number for number in absent if number not in machine.begun]
+    here = [number for number in absent if number in machine.begun]
+    missing = [_blocks(here)] if here else []
+    missing += [f"{_blocks(late)}, not begun yet: fewer blocks run at once than the grid has"] if late else []
+    return f"the barrier of {barrier.unit} at line {barrier.before.span.line}: missing {' and '.join(missing)}"
+
+
+def _blocks(numbers: list[int]) -> str:
+    if len(numbers) == 1:
+        return f"block {numbers[0]}"
+    whole = numbers[-1] - numbers[0] == len(numbers) - 1
+    texts = [str(number) for number in numbers[:6]]
+    listed = ", ".join(texts) + (" and more" if len(numbers) > len(texts) else "")
+    return f"blocks {numbers[0]} to {numbers[-1]}" if whole else f"blocks {listed}"
 
 
 def waiting_for(block: Block, wait: Wait, ready: Callable[[], bool]) -> Generator[None, None, None]:

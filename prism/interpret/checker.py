@@ -51,7 +51,7 @@ class Checker:
         if kind != "write" and shadow.initialised is not None and (shadow.initialised[at] != region.stamp).any():
             bad = int(np.argmax(shadow.initialised[at] != region.stamp))
             self._uninitialised(frame, region, int(lanes[bad // region.width]), shadow.initialised[at[bad]] != 0)
-        gap = shadow.unfenced(at, by, kind) if proxy and region.shared else None
+        gap = shadow.unfenced(at, by, kind) if proxy else None
         note = shadow.read if kind == "read" else shadow.write
         found = note(at, by, site, atomic, region.stamp)
         for conflict, report in ((found, self._race), (gap, self._proxy)):
@@ -146,7 +146,8 @@ def _remedy(same_block: bool, one: int, two: int, same_line: bool) -> str:
         return "one access by two threads, which no barrier can part: give each thread elements of its own"
     if not same_block:
         return (
-            "no barrier joins two blocks: let one kernel write and the next read, or pass the value through a mailbox"
+            "no barrier joins two blocks, unless the kernel is launched cooperatively: let one kernel write and the next read, "
+            "or pass the value through a mailbox"
         )
     size = 32
     while one // size != two // size:

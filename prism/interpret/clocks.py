@@ -64,6 +64,8 @@ class Clocks:
         self._released: dict[tuple[int, int], Any] = {}
         self._shown: dict[int, Any] = {}  # what a thread had done when it last met a release fence
         self._seen: dict[int, Any] = {}  # what its relaxed reads since have seen released
+        self._fenced: Any = None  # what threads had done when they met a fence of the one order
+        self.stale: Any = None  # `Versions`, where loads may see old values
 
     @property
     def fenced(self) -> Any:
@@ -90,6 +92,11 @@ class Clocks:
             part = self._rows[:, :, columns]
             part[numbers] = part[numbers].max(axis=1, keepdims=True)
         self._step(numbers.ravel())
+
+    def meet_all(self) -> None:
+        """Order what all threads of all blocks did before what they do next."""
+        self._foreign[:] = True
+        self.meet(np.arange(self.total)[None, :])
 
     def leave(self, numbers: Any) -> Any:
         """Return what these threads have done and know, to be handed to who waits for it; they go on after it."""
@@ -184,20 +191,30 @@ class Clocks:
 
     def acquire(self, shadow: int, location: int, thread: int) -> None:
         """Order what was released at the location before what `thread` does next."""
-        row = self._released.get((shadow, location))
+        self.learn(thread, self._released.get((shadow, location)))
+
+    def learn(self, thread: int, row: Any) -> None:
+        """Order what was handed over before what `thread` does next, in any block."""
         if row is not None:
             self._rows[thread, :, : row.shape[-1]] = np.maximum(self._rows[thread, :, : row.shape[-1]], row)
             self._foreign[thread // self.threads] = True
 
     def fence(self, thread: int, order: str) -> None:
-        """Order by the relaxed accesses before an acquire fence, and after a release fence."""
+        """Order by the relaxed accesses before an acquire fence, and after a release fence; `sc` fences have one order."""
         seen = self._seen.get(thread)
-        if order != "release" and seen is not None:
-            self._rows[thread, :, : seen.shape[-1]] = np.maximum(self._rows[thread, :, : seen.shape[-1]], seen)
-            self._foreign[thread // self.threads] = True
+        if order == "sc":
+            seen = union_of([row for row in (seen, self._fenced) if row is not None])
+        if order != "release":
+            self.learn(thread, seen)
         if order != "acquire":
             self._shown[thread] = self._rows[thread].copy()
+            if order == "sc":
+                self._fenced = _wider(self._fenced, self._rows[thread])
             self._step(np.array([thread]))
+
+    def released(self, shadow: int, location: int) -> Any:
+        """Return what acquiring the location teaches now, or None."""
+        return self._released.get((shadow, location))
 
     def fences(self, how: str) -> bool:
         """Whether there is anything that `saw` or `show` would note."""
@@ -205,7 +222,10 @@ class Clocks:
 
     def saw(self, shadow: int, location: int, thread: int) -> None:
         """Note a relaxed read: what was released at the location is ordered before the next acquire fence."""
-        row = self._released.get((shadow, location))
+        self.learnt(thread, self._released.get((shadow, location)))
+
+    def learnt(self, thread: int, row: Any) -> None:
+        """Note what the next acquire fence of a thread orders before what comes after it."""
         if row is not None:
             self._seen[thread] = _wider(self._seen.get(thread), row)
 

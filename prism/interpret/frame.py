@@ -42,6 +42,8 @@ class Machine:
     late: str = "never"  # when asynchronous operations take effect after they are issued: `never`, `always`, `random`
     fine: bool = False  # whether what need not wait lets others go first, now and then
     progress: int = 0
+    begun: set[int] = field(default_factory=set)  # the numbers of the blocks that have started
+    meetings: dict[Any, Any] = field(default_factory=dict)  # at barriers of the grid
 
     def order(self, count: int) -> list[int]:
         """Return the order in which to run `count` things that stand side by side."""

@@ -20,6 +20,7 @@ from prism.interpret.schedules import HOW, SCHEDULES, Conductor, Strand
 from prism.interpret.scope import Code, Mode, Shop
 from prism.interpret.shadow import Shadow
 from prism.interpret.units import has_rings, has_roles, smallest, uses_proxies
+from prism.interpret.versions import Versions
 from prism.interpret.waiting import steps_of
 from prism.lang.perspective import Level
 from prism.lang.plan import Program
@@ -68,6 +69,8 @@ def run(
         late=late,
         fine=how.fine,
     )
+    if machine.clocks is not None and how.stale:
+        machine.clocks.stale = Versions(machine.clocks, machine.random)
     launch = _Launch(program, machine, compile_function(_shop(program, mode), program.entry), cluster)
     launch.arguments = bind(program, arguments, machine.clocks)
     launch.unit = smallest(program, threads) if split else threads
@@ -161,6 +164,7 @@ class _Launch:
         for rank in range(count):
             shared, live = cluster.shared[rank * size : (rank + 1) * size], np.ones(machine.threads, bool)
             cluster.blocks.append(Block(machine, number * count + rank, cluster, rank, rank * size, shared, live))
+            machine.begun.add(number * count + rank)
         return cluster.blocks
 
     def _frame(self, block: Block, mask: Any) -> Frame:

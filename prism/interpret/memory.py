@@ -11,6 +11,7 @@ from prism.interpret.checker import Checker
 from prism.interpret.errors import MisalignedError, SpaceError
 from prism.interpret.frame import Frame
 from prism.interpret.regions import Reference, Region
+from prism.interpret.versions import Versions
 
 
 class IntrinsicMemory:
@@ -18,6 +19,7 @@ class IntrinsicMemory:
 
     def __init__(self, frame: Frame, lanes: Any, checker: Checker | None, dtype: np.dtype[Any]) -> None:
         self.frame, self.lanes, self.checker, self.dtype = frame, lanes, checker, dtype
+        self.learnt: dict[int, Any] = {}  # what the writes whose values were loaded had been handed
 
     def _at(self, reference: Reference, offset: Any, kind: str, atomic: bool, where: Any = None) -> Any:
         index, lanes = reference.index + np.asarray(offset, np.int64), self.lanes
@@ -30,9 +32,11 @@ class IntrinsicMemory:
     def load(self, reference: Reference, offset: Any = 0, atomic: bool = False, where: Any = None) -> Any:
         """Read one element a thread."""
         index = self._at(reference, offset, "read", atomic, where)
+        found = reference.region.data[index]
+        if atomic and where is None and self._stale(reference.region) is not None:
+            return self._load_stale(reference.region, index, found)
         if atomic:
             self._meet(reference.region, index, "saw")
-        found = reference.region.data[index]
         if where is None:
             return found
         result = np.zeros(len(where), found.dtype)
@@ -42,10 +46,16 @@ class IntrinsicMemory:
     def store(self, reference: Reference, value: Any, offset: Any = 0, atomic: bool = False, where: Any = None) -> None:
         """Write one element a thread."""
         index = self._at(reference, offset, "write", atomic, where)
+        data, stale = reference.region.data, self._stale(reference.region) if atomic else None
         if atomic:
             self._meet(reference.region, index, "show")
             self.frame.block.machine.progress += 1
-        reference.region.data[index] = value if where is None or np.ndim(value) == 0 else np.asarray(value)[where]
+        before: Any = data[index].copy() if stale is not None else None
+        data[index] = value if where is None or np.ndim(value) == 0 else np.asarray(value)[where]
+        if stale is not None:
+            for k, at in enumerate(index):
+                lane = self.lanes[k] if where is None else self.lanes[where][k]
+                stale.write(self._key(reference.region, at), self._thread(lane), before[k], data[at])
 
     def update(self, reference: Reference, step: Callable[[Any, int], Any], order: str) -> Any:
         """Replace each thread's element by `step(element, k)`, thread after thread, and return the values before."""
@@ -54,16 +64,47 @@ class IntrinsicMemory:
         self._meet(reference.region, index, "saw")
         self._meet(reference.region, index, "show")
         self._order(reference.region, index, order)
-        changed = False
+        changed, stale = False, self._stale(reference.region)
         for k, at in enumerate(index):
             before[k] = data[at]
             data[at] = step(before[k], k)
             changed = changed or data[at] != before[k]
+            if stale is not None:
+                stale.update(self._key(reference.region, at), self._thread(self.lanes[k]))
+                stale.write(self._key(reference.region, at), self._thread(self.lanes[k]), before[k], data[at])
         self.frame.block.machine.progress += bool(changed)
         return before
 
+    def _stale(self, region: Region) -> Versions | None:
+        """Return the old values that loads may see, where there are any."""
+        return None if region.shadow is None else region.shadow.clocks.stale
+
+    def _key(self, region: Region, at: Any) -> tuple[int, int]:
+        assert region.shadow is not None
+        return region.shadow.number, region.first + int(at) * region.width
+
+    def _load_stale(self, region: Region, index: Any, newest: Any) -> Any:
+        """Read, thread by thread, the newest value or an old one."""
+        stale = self._stale(region)
+        assert stale is not None
+        found = newest.copy()
+        for k, at in enumerate(index):
+            key, thread = self._key(region, at), self._thread(self.lanes[k])
+            old = stale.read(key, thread)
+            row = stale.clocks.released(*key) if old is None else old[1]
+            if old is not None:
+                found[k] = old[0]
+            self.learnt[thread] = row
+            stale.clocks.learnt(thread, row)
+        return found
+
     def order(self, reference: Reference, order: str) -> None:
         """Order what these threads did before (release), or do next (acquire), by their elements."""
+        if order == "acquire" and self.learnt:
+            assert reference.region.shadow is not None
+            for thread, row in self.learnt.items():
+                reference.region.shadow.clocks.learn(thread, row)
+            return
         self._order(reference.region, reference.index, order)
 
     def fence(self, order: str) -> None:

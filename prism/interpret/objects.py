@@ -129,15 +129,18 @@ def _spread(block: Block, name: str, pointer: Pointer, first: int, stamp: int) -
 
 
 def _instance(frame: Frame, statement: SharedDeclare) -> int:
-    """Return the number of this execution of a declaration: the same for all threads, and blocks of a cluster, in it."""
-    block, key = frame.block, (statement, frame.shared)
+    """Return the number of this execution of a declaration: the same for all threads, and blocks of a cluster, in it.
+
+    Roles each have a copy of the statement; it declares one object all the same.
+    """
+    block, key = frame.block, (statement.symbol, frame.shared)
     counts = block.state.get(key)
     if counts is None:
         counts = block.state[key] = np.zeros(block.machine.threads, np.int64)
     lanes = frame.active()
     counts[lanes] += 1
     known = block.cluster.instances
-    return known.setdefault((statement, frame.shared, int(counts[lanes[0]])), len(known) + 1)
+    return known.setdefault((*key, int(counts[lanes[0]])), len(known) + 1)
 
 
 def scalar_bytes(pointer: Pointer) -> int:

@@ -24,14 +24,15 @@ class How:
     late: tuple[str, ...] = ("never",)  # one of these, by the seed
     apart: str = "never"
     fine: bool = False
-    roles: bool = False  # where there are roles, the program is run as roles.py makes it
+    roles: bool = False  # where there are roles, the program is run as roles.py makes it, for every other seed
+    stale: bool = False  # atomic loads may see old values
 
 
 HOW = {
     "round-robin": How(),
     "reversed": How(),
     "late": How(("always",)),
-    "random": How(("random",), "rings", fine=True, roles=True),
+    "random": How(("random",), "rings", fine=True, roles=True, stale=True),
     "ahead": How(("never", "always"), "always", roles=True),
     "starved": How(("never", "always"), "always", roles=True),
 }

@@ -197,4 +197,6 @@ class Shadow:
         writes.clock[at], writes.site[at] = self.clocks.known[by, by], site
         for accesses in (self._reads, self._polls, self._updates):
             accesses.forget(at)
+        if self.clocks.stale is not None:
+            self.clocks.stale.forget(self.number, at)
         return None

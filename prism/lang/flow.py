@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from prism.lang import races
 from prism.lang.perspective import BLOCK, THREAD, Level, Perspective
@@ -55,8 +56,8 @@ from prism.lang.tree import (
 )  # fmt: skip
 from prism.lang.types import UINT8
 
-Env = tuple[tuple[Symbol, Symbol], ...]
-"""Pointer variables that were assigned, and the object or view that each one names now."""
+Env = tuple[tuple[Any, Any], ...]
+"""Pointer variables that were assigned, and the object or view that each one names now; conditions, and whether they hold."""
 
 
 # -- objects --------------------------------------------------------------------------------------------------------------

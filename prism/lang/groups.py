@@ -69,9 +69,9 @@ def kept(operations: Iterable[Op]) -> tuple[Op, ...]:
             case Commit(kind=kind) if kind not in awaited:
                 continue
             case ProxyFence():
-                key: tuple[object, ...] = ("fence", op.at, op.side, op.path)
+                key: tuple[object, ...] = ("fence", op.at, op.side, op.path, op.space)
             case WaitGroup():
-                seen.discard(("fence", op.at, op.side, op.path))
+                seen -= {("fence", op.at, op.side, op.path, space) for space in ("shared", "global", "all")}
                 key = (op.kind, op.pending, op.read, op.at, op.side, op.path)
             case _:
                 left.append(op)

@@ -17,6 +17,11 @@ v - d < r, else arrive for round v - d and r = v - d + 1. `Arrive(delay=d, drain
 arrive for each of the rounds r .. v - 1 (at most d; none where the loop made no trip), and r = v. Afterwards rounds go on
 counting, in an outer loop's next trip.
 
+Fills ahead. Where threads that fill a ring use it too, skew.py can issue the fills some visits ahead (`Plan.skews`). Then a cycle
+of its own counts the fills, the lead: its `leads` is the ring's cycle. A view that is `ahead` (tree.py) means the copy of the
+lead's round, and an mbarrier with `of` is that one, with rounds as the lead counts them. `Plan.skewed` is the plan for it, with
+the statements of the function as it was written; skew.py moves them, and what stands beside them.
+
 What a kernel does by itself, without an operation. At its start one thread makes the mbarriers, and the block meets; at its
 start and at its end the cluster meets, where the kernel has an object at block[n], n > 1, or an mbarrier with `blocks`: no block
 may be missing yet, or gone already, when another reaches into its shared memory.
@@ -29,7 +34,7 @@ from dataclasses import dataclass, field, replace
 
 from prism.lang.diagnostics import Span
 from prism.lang.perspective import Level, Perspective
-from prism.lang.tree import Apply, Function, Stmt, Symbol
+from prism.lang.tree import Apply, Declare, For, Function, Stmt, Symbol
 
 Path = tuple[Perspective | tuple[Level, int, int], ...]
 """Where code stands: a group's unit, or a split arm's level, first unit and size, outermost first."""
@@ -50,7 +55,7 @@ class Access:
 class Barrier:
     """A barrier before `before`; `first` and `second` are the accesses that force it.
 
-    `kind` is `warp`, `named`, `block` or `cluster`. `loop` tells that `first` reaches `second` round a loop's back-edge. `met`
+    `kind` is `warp`, `named`, `block`, `cluster`, or `grid` (in a cooperative launch only). `loop` tells that `first` reaches `second` round a loop's back-edge. `met`
     is one object for all copies of a barrier in the bodies of several roles: threads that meet any of them meet the same
     barrier (None: the barrier itself).
     """
@@ -69,11 +74,15 @@ class Barrier:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Cycle:
-    """Rings of the same number of copies that are visited in step: each thread has one count of its rounds."""
+    """Rings of the same number of copies that are visited in step: each thread has one count of its rounds.
+
+    `leads`: None, or the cycle whose fills this one counts.
+    """
 
     name: str
     copies: int
     rings: tuple[Symbol, ...]
+    leads: Cycle | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -83,6 +92,7 @@ class Mbarrier:
     `count`: the arrivals of a phase; with `per`, so many for each `per` threads of the block (a launch decides how many it
     has). Bytes announced by `Expect` must have come in too. `blocks`: 0, or a mask of the cluster's blocks: each arrival is made
     at the same mbarrier of each of them (their copies come here, so they wait for this block too), and `count` has them all.
+    `of`: None, or the mbarriers that these are, here with rounds as the lead counts them.
     """
 
     name: str
@@ -90,6 +100,12 @@ class Mbarrier:
     count: int
     per: int = 0
     blocks: int = 0
+    of: Mbarrier | None = None
+
+    @property
+    def itself(self) -> Mbarrier:
+        """The mbarriers that these are, whoever counts."""
+        return self if self.of is None else self.of
 
     def arrivals(self, threads: int) -> int:
         """Return the arrivals of a phase in a block of so many threads."""
@@ -156,10 +172,14 @@ class Advance(Operation):
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class ProxyFence(Operation):
-    """Make the thread's plain accesses to shared memory visible to asynchronous ones (bulk, tensor, wgmma) that come after."""
+    """Make the thread's plain accesses visible to asynchronous ones (bulk, tensor, wgmma) that come after.
+
+    `space`: those to `shared` memory, `global`, or `all`.
+    """
 
     first: Access
     second: Access
+    space: str = "shared"
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -198,10 +218,37 @@ class Elided:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Skew:
+    """Fills that can be issued `by` visits ahead: `fills`, statements of one list, which `around` (outermost first) lead to from
+    the body of `loop`. They need the values that `needs` declare, in the order of the text.
+
+    `opens` stands before the fills of a trip, and not before the loop's first ones; `closes` after a trip's fills or, where there
+    are none left, in their place.
+    """
+
+    lead: Cycle
+    loop: For
+    around: tuple[Stmt, ...]
+    fills: tuple[Stmt, ...]
+    needs: tuple[Declare, ...]
+    by: int
+    opens: tuple[Barrier | Op, ...] = ()
+    closes: tuple[Op, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Note:
+    """What is worth knowing of a place, though nothing stands there."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Plan:
     """All barriers of one function, in program order, and its operations, in the order of execution at each place.
 
-    `completes`: the mbarrier on which each bulk or tensor load completes.
+    `completes`: the mbarrier on which each bulk or tensor load completes. `skewed`: the plan for fills ahead, with its `skews`.
     """
 
     function: Function
@@ -211,6 +258,16 @@ class Plan:
     cycles: tuple[Cycle, ...] = ()
     mbarriers: tuple[Mbarrier, ...] = ()
     completes: Mapping[Apply, Mbarrier] = field(default_factory=dict)
+    notes: tuple[Note, ...] = ()
+    skews: tuple[Skew, ...] = ()
+    skewed: Plan | None = None
+
+    def cycle_of(self, view: Symbol) -> Cycle | None:
+        """Return the cycle whose round says which copy a view of a ring means; None for any other name."""
+        if view.view is None:
+            return None
+        ring, ahead = view.view.source, view.view.ahead
+        return next((c for c in self.cycles if ring in c.rings and (c.leads is not None) == ahead), None)
 
     def before(self) -> Mapping[Stmt, tuple[Barrier | Op, ...]]:
         """Return what stands before each statement, in order: a thread waits for its own and fences, meets others, then waits."""
@@ -238,6 +295,7 @@ class Plan:
             self,
             barriers=tuple(b for b in self.barriers if b is not step),
             operations=tuple(op for op in self.operations if op is not step),
+            skewed=None,
         )
 
 

@@ -45,6 +45,9 @@ from prism.lang.tree import Apply, Function, Stmt, Symbol
 from prism.lang.walk_context import Context
 
 
+OWN = "the same thread makes both"
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Rings:
     """What the rings of a function need: see `Plan`."""
@@ -54,6 +57,7 @@ class Rings:
     operations: tuple[Op, ...] = ()
     completes: Mapping[Apply, Mbarrier] = field(default_factory=dict)
     elided: tuple[Elided, ...] = ()
+    laps: tuple[Lap, ...] = ()
 
     def into(self, context: Context, own: Sequence[Op]) -> Context:
         """Return what is known of the function, with these operations in place."""
@@ -65,45 +69,80 @@ class Rings:
         return replace(context, before=before, after=after, completes=self.completes, touches={})
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Ahead:
+    """Visits that fill some rounds ahead, `lead` counts them, one more after `last`; `met`: a barrier sees to them, no mbarrier."""
+
+    visits: tuple[Visit, ...]
+    lead: Cycle
+    last: Stmt
+    met: bool
+
+
 def rings(context: Context, own: Sequence[Commit]) -> Rings:
     """Return what the rings of a function need; `own` has the groups that are committed. Raises CompileError."""
     found = stations(context)
-    if not found:
-        return Rings()
+    return planned(context, own, laps(context.function, found), {}) if found else Rings()
+
+
+def planned(context: Context, own: Sequence[Commit], cycles: Sequence[Lap], ahead: Mapping[Lap, Ahead]) -> Rings:
+    """Return what cycles need, where those `ahead` are filled so.
+
+    What moves to another trip implies nothing for others, and is implied by nothing.
+    """
     made = {commit.at: commit.kind for commit in own}
-    cycles = laps(context.function, found)
     every = [edge for lap in cycles for edge in edges(lap)]
-    needed, elided = reduced(context, cycles, every)
-    unseen = fences(cycles)
-    parts = [_lap(context, lap, every, needed, unseen, made) for lap in cycles]
+    moved = {visit: one for one in ahead.values() for visit in one.visits}
+    needed, elided = reduced(context, cycles, [e for e in every if not {e.earlier, e.later} & moved.keys()])
+    for edge in [edge for edge in every if {edge.earlier, edge.later} & moved.keys()]:
+        if any(moved[visit].met for visit in (edge.earlier, edge.later) if visit in moved):
+            elided.append(Elided(edge.first.access, edge.second.access, "the barrier before a trip's fills"))
+        elif _own(context.objects, edge):
+            elided.append(Elided(edge.first.access, edge.second.access, OWN))
+        else:
+            needed.append(edge)
+    unseen = {visit: pair for visit, pair in fences(cycles).items() if visit not in moved or not moved[visit].met}
+    parts = [_lap(context, lap, every, needed, unseen, made, ahead.get(lap)) for lap in cycles]
     return Rings(
         tuple(cycle for part in parts for cycle in part.cycles),
         tuple(barrier for part in parts for barrier in part.mbarriers),
         tuple(op for part in parts for op in part.operations),
         {apply: barrier for part in parts for apply, barrier in part.completes.items()},
         tuple(elided),
+        tuple(cycles),
     )
 
 
 def _lap(
     context: Context, lap: Lap, every: Sequence[Edge], needed: Sequence[Edge], unseen: Fences,
-    made: Mapping[Stmt, str],
+    made: Mapping[Stmt, str], ahead: Ahead | None,
 ) -> Rings:  # fmt: skip
     """Return what one cycle needs."""
     barriers = mbarriers(context.function, lap, needed, unseen)
+    counted = {b: replace(b, cycle=ahead.lead, of=b) for b in barriers.values()} if ahead is not None else {}
     operations: list[Op] = []
     completes: dict[Apply, Mbarrier] = {}
     for visit in lap.visits:
         check_late(visit, [edge for edge in every if edge.earlier is visit])
         barrier = barriers.get(visit)
-        operations += waits(visit, lap, needed, barriers)
+        found = list(waits(visit, lap, needed, barriers))
+        early = ahead is not None and visit in ahead.visits
         for statement, apply in loads(visit):
             assert barrier is not None
-            completes[apply] = barrier
-            operations.append(Expect(at=statement, barrier=barrier, copy=apply, bytes=bytes_of_load(apply)))
-        operations += endings(visit, lap, barrier, every, unseen, made)
+            completes[apply] = counted[barrier] if early else barrier
+            found.append(Expect(at=statement, barrier=barrier, copy=apply, bytes=bytes_of_load(apply)))
+        found += endings(visit, lap, barrier, every, unseen, made)
+        operations += (_counted(op, counted) for op in found) if early else found
+    if ahead is not None:
+        operations.append(Advance(at=ahead.last, side="after", cycle=ahead.lead))
     operations.append(Advance(at=lap.home[lap.range[1]], side="after", cycle=lap.cycle))
-    return Rings((lap.cycle,), tuple(barriers.values()), tuple(operations), completes)
+    cycles = (lap.cycle,) if ahead is None else (lap.cycle, ahead.lead)
+    return Rings(cycles, tuple(barriers.values()), tuple(operations), completes)
+
+
+def _counted(op: Op, by: Mapping[Mbarrier, Mbarrier]) -> Op:
+    """Return an operation of a fill ahead: its rounds are the lead's."""
+    return replace(op, barrier=by[op.barrier]) if isinstance(op, Wait | Arrive | Expect) else op
 
 
 # -- who waits for whom -------------------------------------------------------------------------------------------------------
@@ -143,7 +182,7 @@ def reduced(context: Context, cycles: Sequence[Lap], every: Sequence[Edge]) -> t
     needed: list[Edge] = []
     for edge in every:
         if _own(context.objects, edge):
-            elided.append(Elided(edge.first.access, edge.second.access, "the same thread makes both"))
+            elided.append(Elided(edge.first.access, edge.second.access, OWN))
         else:
             needed.append(edge)
     for group in together(cycles):

@@ -141,6 +141,7 @@ class Kernel:
     kind: str
     requires: tuple[Perspective, ...] | None = None
     smem: int | None = None
+    cooperative: bool = False
     template: Mapping[str, Any] = field(default_factory=dict)
     attributes: tuple[str, ...] = ()
     may_alias: tuple[frozenset[str], ...] = ()
@@ -207,9 +208,15 @@ def mark(kind: str) -> Callable[[FunctionType], Kernel]:
     return kernel if kind == "global" else device
 
 
-def requires(*bound: Any, smem: int | None = None) -> Callable[[Any], Any]:
-    """State the units that the function may rely on, one entry a level, and the bytes of shared memory it may use."""
-    return lambda target: _record(target, requires=bound, smem=smem)
+def requires(*bound: Any, smem: int | None = None, cooperative: bool = False) -> Callable[[Any], Any]:
+    """State the units that the function may rely on, one entry a level, and the bytes of shared memory it may use.
+
+    `cooperative`: all blocks of the grid run at once, so that they can wait for one another: the compiler may put barriers of the
+    whole grid. A launch of more blocks than the device holds at once is refused. A device function that needs it says so too.
+    """
+    if not isinstance(cooperative, bool):
+        raise TypeError(f"`cooperative` is True or False, not {cooperative!r}")
+    return lambda target: _record(target, requires=bound, smem=smem, cooperative=cooperative)
 
 
 def template(*listed: Any, **named: Any) -> Callable[[Any], Any]:

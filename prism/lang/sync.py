@@ -98,13 +98,15 @@ def enclosing(body: Body, loops: tuple[Stmt, ...] = ()) -> dict[Stmt, tuple[Stmt
 
 def kind_of(unit: Perspective) -> str:
     """Name the hardware's barrier for a unit."""
+    if unit.level == Level.GRID:
+        return "grid"
     if unit.level == Level.BLOCK:
         return "block" if unit.size == 1 else "cluster"
     return "warp" if WARP % unit.size == 0 else "named"
 
 
-def refused(conflict: Conflict) -> CompileError:
-    """Return the error for a conflict that no barrier can order."""
+def refused(conflict: Conflict, function: Function) -> CompileError:
+    """Return the error for a conflict in a function that no barrier can order."""
     first, second = conflict.first.touch, conflict.second
     assert first is not None
     round_ = ", in another trip of the loop" if conflict.first.loop else ""
@@ -112,7 +114,7 @@ def refused(conflict: Conflict) -> CompileError:
     name, span = second.root.name, second.access.span
     if conflict.first.since is not None:
         return CompileError(InFlight(span=span, labels=labels, name=name, first=first.kind, second=second.kind))
-    if conflict.unit.level == Level.GRID:
+    if conflict.unit.level == Level.GRID and not function.cooperative:
         return CompileError(
             GridSync(span=span, labels=labels, name=name, unit=conflict.unit, first=first.kind, second=second.kind)
         )
@@ -139,7 +141,7 @@ def plan_function(
         needed = minimal(context, first.placed)
         last = walked(context, grouped(needed), notes=True)
     except Conflict as conflict:
-        raise refused(conflict) from None
+        raise refused(conflict, function) from None
     except Concurrent as concurrent:
         one, two = concurrent.first, concurrent.second
         labels = (Label(one.access.span, f"the other arm's {one.kind}"),)
@@ -170,8 +172,8 @@ def made(
                 operations.append(
                     WaitGroup(at=at, side=side, kind=kind, pending=most, first=pair[0], second=pair[1], read=read)
                 )
-            case Fence():
-                operations.append(ProxyFence(at=at, side=side, first=pair[0], second=pair[1]))
+            case Fence(space=space):
+                operations.append(ProxyFence(at=at, side=side, first=pair[0], second=pair[1], space=space))
             case Registers():
                 operations.append(WgmmaFence(at=at, side=side))
     everything = kept((*own, *found.operations, *operations))

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from prism.lang.bind import operands_of
-from prism.lang.perspective import THREAD, Perspective
+from prism.lang.perspective import THREAD, Level, Perspective
 from prism.lang.plan import Access, Path
 from prism.lang.races import Form, Span
 from prism.lang.tree import (
@@ -109,12 +109,16 @@ class Pending:
     asynced: Met | None = None
 
     def settled(self, unit: Perspective, engines: bool) -> bool:
-        """Whether a barrier of `unit` orders it before all that can ever conflict with it: the block's, for shared memory."""
+        """Whether a barrier of `unit` orders it before all that can ever conflict with it.
+
+        That is the block's, or the cluster's, for shared memory, and the grid's for all memory.
+        """
         if self.touch is None or self.since is not None or not isinstance(self.touch.root.type, Pointer):
             return False
         if engines and not (self.fenced or self.touch.engine):
             return False
-        return self.touch.root.type.space == "shared" and self.touch.root.perspective <= unit
+        shared = self.touch.root.type.space == "shared"
+        return (shared or unit.level == Level.GRID) and self.touch.root.perspective <= unit
 
     def after(self, met: Met) -> Pending:
         """Return it as it is after a barrier."""

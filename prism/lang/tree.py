@@ -39,7 +39,7 @@ class View:
 
     `offset` is evaluated once, on entry, into a symbol of its own (perspective: the unit's); a lambda has none. A view of a
     ring (`source.type.ring`) names the copy of the present visit; `in_flight`: how many visits later asynchronous readers of
-    the copy are waited for.
+    the copy are waited for. `ahead`, made by skew.py only: it names the copy that is filled ahead.
     """
 
     source: Symbol
@@ -49,6 +49,7 @@ class View:
     offset: tuple[Symbol, Expr] | None = None
     races: str = "check"
     in_flight: int = 0
+    ahead: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -470,6 +471,8 @@ class Function:
     span: Span
     trusts: frozenset[str] = frozenset()
     """Const pointer parameters that are loaded once for several threads: nobody may write that memory meanwhile."""
+    cooperative: bool = False
+    """Whether all blocks of the grid run at once, and can meet at a barrier."""
 
 
 def children(statement: Stmt) -> tuple[Body, ...]:

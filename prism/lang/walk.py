@@ -14,7 +14,8 @@ from dataclasses import replace
 from functools import partial
 
 from prism.lang import flow, races
-from prism.lang.perspective import BLOCK, THREAD, WARP, WARP1, Level, Perspective
+from prism.lang.conditions import bare, forgotten, in_order, parted
+from prism.lang.perspective import BLOCK, GRID, THREAD, WARP, WARP1, Level, Perspective
 from prism.lang.plan import Commit, Op, Path, ProxyFence, Wait, WaitGroup
 from prism.lang.touches import GROUPED, Pending
 from prism.lang.trail import Trail
@@ -28,6 +29,7 @@ from prism.lang.tree import (
     Const,
     Continue,
     For,
+    Function,
     Group,
     If,
     Partition,
@@ -50,12 +52,15 @@ from prism.lang.walk_state import (
     applied,
     changed,
     closed,
+    has_ended,
     left,
     left_station,
     marked,
     narrow_path,
     on,
     order,
+    over,
+    space_of,
     union,
     without,
 )
@@ -111,7 +116,7 @@ def walk_statement(walk: Walk, place: Place, statement: Stmt, state: State) -> S
             continue
         for op in walk.context.after.get(statement, ()):
             found = operated(walk.context, found, op)
-        return found
+        return forgotten(found, walk.context.conditions.changed.get(statement, frozenset()))
 
 
 def operated(context: Context, state: State, op: Op) -> State:
@@ -132,7 +137,8 @@ def operated(context: Context, state: State, op: Op) -> State:
                 return pending
 
     if isinstance(op, ProxyFence):
-        return changed(state, Pending.proxied)
+        fence = Fence(op.space)
+        return changed(state, lambda p: p.proxied() if fence.covers(p) else p)
     return changed(state, change) if isinstance(op, Commit | WaitGroup | Wait) else state
 
 
@@ -151,14 +157,14 @@ def remedy(walk: Walk, place: Place, conflict: Conflict, state: State) -> tuple[
     if relation.registers:
         return (Registers(),) if warps(place) else ()
     if relation.behind and first.synced is not None and first.synced[2] in walk.placed:
-        walk.placed[first.synced[2]] = marked(walk.placed[first.synced[2]], (Fence(),))
+        walk.placed[first.synced[2]] = marked(walk.placed[first.synced[2]], (Fence(space_of(first.touch.root)),))
         raise Restart
-    unit = realise(relation.unit, place.code, walk.context.function.bound.block)
+    unit = realise(relation.unit, place.code, walk.context.function)
     if unit is None:
         return ()
     marks: list[Mark] = [] if relation.unit == THREAD else [unit]
     if relation.fence:
-        marks.append(Fence())
+        marks.append(Fence(space_of(first.touch.root)))
     groups = [p.since for pending in state.values() for p in pending if p.touch is first.touch and p.since is not None]
     if groups:
         if first.touch.how not in GROUPED or min(groups) < 0 or (first.touch.how == "wgmma" and not warps(place)):
@@ -173,16 +179,18 @@ def warps(place: Place) -> bool:
     return place.code >= WARP1
 
 
-def realise(unit: Perspective, code: Perspective, cluster: int | None = None) -> Perspective | None:
-    """Return the unit of the barrier that joins a unit's threads and may stand in code at `code`, or None.
+def realise(unit: Perspective, code: Perspective, function: Function) -> Perspective | None:
+    """Return the unit of the barrier that joins a unit's threads and may stand in a function's code at `code`, or None.
 
     Parts of a warp that divide it, and whole warps, have barriers of their own; other groups of threads take the block's. A
-    cluster of `cluster` blocks has its own.
+    cluster has its own; other groups of blocks take the grid's, which is there only where all blocks surely run at once.
     """
     if unit.level == Level.THREAD and WARP % unit.size and unit.size % WARP:
         unit = BLOCK
-    if unit > BLOCK and unit != Perspective(Level.BLOCK, cluster or 1):
-        return None
+    if unit > BLOCK and unit != Perspective(Level.BLOCK, function.bound.block or 1):
+        if not function.cooperative:
+            return None
+        unit = GRID
     return unit if unit <= code else None
 
 
@@ -194,7 +202,9 @@ def transfer(walk: Walk, place: Place, statement: Stmt, state: State) -> State: 
     state = touch_all(walk, place, statement, state)
     match statement:
         case If():
-            return union(*(walk_body(walk, place, body, state) for body in children(statement)))
+            asked = walk.context.conditions.asked.get(statement)
+            cases = (state, state) if asked is None else parted(state, *asked)
+            return union(*(walk_body(walk, place, body, s) for body, s in zip(children(statement), cases, strict=True)))
         case While() | For():
             return walk_loop(walk, place, statement, state)
         case Group():
@@ -232,12 +242,13 @@ def walk_view(walk: Walk, place: Place, statement: Partition | Claim, state: Sta
 
 def walk_loop(walk: Walk, place: Place, loop: While | For, state: State) -> State:
     """Walk a loop until its head's state is stable; a loop that may make no trip is also left as it was entered."""
-    head = state
+    gone = walk.context.conditions.changed.get(loop, frozenset())
+    head = state = forgotten(state, gone)
     again = partial(aged, walk.context.objects.known.renewed[loop])
     while True:
         exits = Exits()
         out = union(walk_body(walk, replace(place, exits=exits), loop.body, head), *exits.continues)
-        merged = union(head, again(out, loop))
+        merged = union(head, again(forgotten(out, gone), loop))
         if merged == head:
             break
         head = merged
@@ -248,7 +259,7 @@ def walk_loop(walk: Walk, place: Place, loop: While | For, state: State) -> Stat
             after = union(out, *exits.breaks)
         case _:
             after = union(head, *exits.breaks)
-    return left(after, state)
+    return left(forgotten(after, gone), state)
 
 
 def walk_split(walk: Walk, place: Place, split: Split, state: State) -> State:
@@ -272,13 +283,15 @@ def walk_split(walk: Walk, place: Place, split: Split, state: State) -> State:
     found = [without(state, set().union(*theirs))]
     for index, (_, out) in enumerate(outs):
         found.append(without(out, set().union(*(own for other, own in enumerate(theirs) if other != index))))
-    return union(*found)
+    loads = {touch for touch in flying if touch.how == "load"}
+    return over(union(*found), {touch for touch in loads if any(has_ended(out, touch) for _, out in outs)})
 
 
 def _check_arms(walk: Walk, split: Split, state: State, one: tuple[Arm, State], two: tuple[Arm, State]) -> None:
     """Refuse a conflict of two arms through anything that they share."""
-    for env, before in state.items():
-        fresh = [sorted(arm[1].get(env, frozenset()) - before, key=order) for arm in (one, two)]
+    outs = bare(one[1]), bare(two[1])
+    for env, before in bare(state).items():
+        fresh = [sorted(out.get(env, frozenset()) - before, key=order) for out in outs]
         known = {p.touch for p in before}
         for first in fresh[0]:
             for second in fresh[1]:
@@ -313,7 +326,7 @@ def repointed(statement: Stmt, state: State) -> State:
         for source in sources or (pointer,):
             named = dict(env)
             named[pointer] = flow.target(source, env)
-            key = tuple(sorted(named.items(), key=lambda item: (item[0].name, item[0].span.line, item[0].span.column)))
+            key = tuple(sorted(named.items(), key=in_order))
             found[key] = found.get(key, frozenset()) | pending
     return found
 

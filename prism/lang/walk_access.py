@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from prism.lang import flow
+from prism.lang.conditions import far
 from prism.lang.diagnostics import CompileError
 from prism.lang.errors.sync import SameArgument
 from prism.lang.flow import Env
@@ -32,14 +33,16 @@ def touch_all(walk: Walk, place: Place, statement: Stmt, state: State) -> State:
     if not uses and fragment is None:
         return state
     found: State = {}
+    apart = len(state) > 1 and bool(walk.context.conditions.asked)
+    others = frozenset(p for pending in state.values() for p in pending if far(p.touch)) if apart else frozenset[Pending]()
     for env, pending in state.items():
         before, fresh = pending, frozenset[Pending]()
         for use in uses:
             if isinstance(use.expression, Call):
-                before, fresh = _call(walk, place, env, use, before, fresh)
+                before, fresh = _call(walk, place, env, use, before, fresh, others)
             elif walk.context.engines or not isinstance(use.expression, Item):
                 touch = make_touch(walk.context, place, env, use)
-                check(walk, touch, before | fresh, None)
+                check(walk, touch, before | fresh | others, None)
                 if not harmless(walk.context.function, touch):
                     fresh |= {_pending(touch)}
         if fragment is not None and walk.context.engines:
@@ -129,7 +132,8 @@ def declare_touch(context: Context, place: Place, fragment: Symbol, at: Stmt | E
 
 
 def _call(
-    walk: Walk, place: Place, env: Env, use: Use, before: frozenset[Pending], fresh: frozenset[Pending]
+    walk: Walk, place: Place, env: Env, use: Use, before: frozenset[Pending], fresh: frozenset[Pending],
+    others: frozenset[Pending],
 ) -> tuple[frozenset[Pending], frozenset[Pending]]:
     """A call: its exposed accesses, then the barriers that all its paths meet, then what it leaves pending."""
     call = use.expression
@@ -142,7 +146,8 @@ def _call(
             for earlier in sorted(before | fresh, key=order):
                 if earlier.touch is None:
                     _expose(walk, touch, earlier, exposed.guard)
-            check(walk, touch, frozenset(p for p in before | fresh if p.touch is not None), exposed.guard)
+            known = frozenset(p for p in before | fresh | others if p.touch is not None)
+            check(walk, touch, known, exposed.guard)
     clears = (None, *summary.clears) if use.conditional else summary.clears or (None,)
     label = f"the barriers inside `{call.function.name}`, called on line {call.span.line}"
     before, fresh = (

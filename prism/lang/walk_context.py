@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from prism.lang import flow, races
+from prism.lang.conditions import Conditions, conditions
 from prism.lang.flow import Relation
 from prism.lang.perspective import Level, Perspective
 from prism.lang.plan import Elided, Mbarrier, Op, Path
@@ -87,6 +88,7 @@ class Context:
     after: Mapping[Stmt, tuple[Op, ...]] = field(default_factory=dict)
     completes: Mapping[Apply, Mbarrier] = field(default_factory=dict)
     touches: dict[tuple[object, ...], Touch] = field(default_factory=dict)
+    conditions: Conditions = field(default_factory=Conditions)
 
 
 def context_of(function: Function, objects: flow.Objects, summaries: Mapping[Function, Summary]) -> Context:
@@ -94,7 +96,8 @@ def context_of(function: Function, objects: flow.Objects, summaries: Mapping[Fun
     own = any(apply.intrinsic.asynchronous in ENGINES for _, apply in issues(function))
     called = {call.function for call in flow.callees(function)}
     passed = any(e.how in ENGINES for f in called for e in (*summaries[f].entry, *summaries[f].exit))
-    return Context(function, objects, summaries, Return(value=None, span=function.span), own or passed)
+    end = Return(value=None, span=function.span)
+    return Context(function, objects, summaries, end, own or passed, conditions=conditions(function))
 
 
 def issues(function: Function) -> Iterator[tuple[Stmt, Apply]]:

@@ -10,7 +10,7 @@ from prism.lang.flow import Env
 from prism.lang.perspective import Level, Perspective
 from prism.lang.plan import Path
 from prism.lang.touches import MOST, Pending, Touch
-from prism.lang.tree import Fragment, Stmt, Symbol
+from prism.lang.tree import Fragment, Pointer, Stmt, Symbol
 
 State = dict[Env, frozenset[Pending]]
 NOTED = 64
@@ -34,7 +34,13 @@ class Landing:
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """A proxy fence."""
+    """A proxy fence for accesses to `shared` memory, `global`, or `all`."""
+
+    space: str = "shared"
+
+    def covers(self, pending: Pending) -> bool:
+        """Whether it is one for an access's memory."""
+        return self.space == "all" or (pending.touch is not None and space_of(pending.touch.root) == self.space)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +72,17 @@ def marked(marks: tuple[Mark, ...], more: Iterable[Mark]) -> tuple[Mark, ...]:
                     all(m.read for m in (mark, *like)),
                 )
                 marks = (*(m for m in marks if m not in like), one)
+            case Fence(space=space):
+                spaces = {space, *(m.space for m in marks if isinstance(m, Fence))}
+                marks = (*(m for m in marks if not isinstance(m, Fence)), mark if len(spaces) == 1 else Fence("all"))
             case _:
                 marks = marks if mark in marks else (*marks, mark)
     return tuple(sorted(marks, key=rank))
+
+
+def space_of(root: Symbol) -> str:
+    """Return where an object is: `shared` memory, or `global`."""
+    return root.type.space if isinstance(root.type, Pointer) else "global"
 
 
 # -- joins ----------------------------------------------------------------------------------------------------------------
@@ -99,6 +113,25 @@ def thinned(pending: frozenset[Pending]) -> frozenset[Pending]:
 def changed(state: State, change: Callable[[Pending], Pending]) -> State:
     """Return the state with each pending access changed."""
     return {env: frozenset(map(change, pending)) for env, pending in state.items()}
+
+
+def has_ended(state: State, touch: Touch) -> bool:
+    """Whether an access that was under way has surely been waited for."""
+    found = [p for pending in state.values() for p in pending if p.touch is touch]
+    return bool(found) and all(p.since is None for p in found)
+
+
+def over(state: State, touches: Set[Touch]) -> State:
+    """Return the state after some threads have waited for loads: they are over, and the others can hear of it at a barrier."""
+    if not touches:
+        return state
+
+    def end(pending: Pending) -> Pending:
+        if pending.touch not in touches:
+            return pending
+        return replace(pending.landed() if pending.since is not None else pending, synced=None, asynced=None)
+
+    return changed(state, end)
 
 
 def without(state: State, touches: Set[Touch]) -> State:
@@ -139,7 +172,7 @@ def applied(state: State, mark: Mark, label: str, at: Stmt, keep: Keeping) -> St
         case Landing():
             return changed(state, lambda p: p.landed() if mark.lands(p) else p)
         case Fence():
-            return changed(state, Pending.proxied)
+            return changed(state, lambda p: p.proxied() if mark.covers(p) else p)
         case Registers():
             return {env: frozenset(p for p in pending if not plain_registers(p)) for env, pending in state.items()}
 
@@ -199,11 +232,8 @@ def left(state: State, entered: State) -> State:
     def leave(pending: Pending, before: frozenset[Touch | None]) -> Pending:
         return replace(pending, loop=False) if pending.loop and pending.touch not in before else pending
 
-    found: State = {}
-    for env, pending in state.items():
-        before = frozenset(p.touch for p in entered.get(env, ()) if p.loop)
-        found[env] = frozenset(leave(p, before) for p in pending)
-    return found
+    before = frozenset(p.touch for pending in entered.values() for p in pending if p.loop)
+    return changed(state, lambda p: leave(p, before))
 
 
 def order(pending: Pending) -> tuple[int, int, bool, int, str, int]:

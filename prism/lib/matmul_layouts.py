@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from prism.lang.surface import Kernel
-from prism.lang.types import SCALARS
 from prism.runtime.arrays import ArrayInfo, describe
 
 NO_BIAS, COLUMNS, ROWS = 0, 1, 2
@@ -63,6 +62,12 @@ class Call:
         """m, n, k."""
         return self.out.shape[0], self.out.shape[1], self.a.shape[0 if self.transpose_a else 1]
 
+    def untouched(self, job: Job) -> bool:
+        """Whether the kernel is given the caller's own arrays alone: the same call again makes no copy and no new array."""
+        kept = {self.a.pointer, self.b.pointer} == {job.a.pointer, job.b.pointer} and not self.copied
+        same = self.c is None or job.c is None or self.c.pointer == job.c.pointer
+        return kept and same and (job.bias is None or job.bias.pointer == self.bias.pointer)
+
     @property
     def beta(self) -> bool:
         """Whether `c` is read."""
@@ -98,8 +103,7 @@ def arranged(job: Job) -> Call:
     if job.out is not None and _usable(job.out, before, (left, right, bias)):
         target = job.out
     else:
-        room = n if before is None else _room(n, SCALARS[job.kind].bytes)
-        target = describe(empty(a, (m, room), job.kind)[:, :n])
+        target = describe(empty(a, (m, n), job.kind))
     result = target.owner if job.out is None else job.out.owner
     copied = job.out is not None and target is not job.out
     return Call(left, right, before, target, bias, job.per, transpose_a, transpose_b, result, copied)
@@ -184,14 +188,11 @@ def empty(info: ArrayInfo, shape: tuple[int, int], kind: str, zeros: bool = Fals
 
 def _usable(out: ArrayInfo, before: ArrayInfo | None, reads: tuple[ArrayInfo, ...]) -> bool:
     """Whether the kernel may write into `out`: its rows are dense, and nothing is overwritten before it is read."""
-    rows = out.strides[1] == out.dtype.itemsize or out.shape[1] == 1
-    if not rows or any(_overlap(info, out) for info in reads):
-        return False
-    if before is None:
-        return out.strides[0] >= out.shape[1] * out.dtype.itemsize or out.shape[0] == 1
-    # The slab that `c` came into goes out by a tensor copy. Each of its elements is read before it is written.
-    same = before.pointer == out.pointer and before.strides == out.strides
-    return inside(out, 1) and (same or not _overlap(before, out))
+    dense = out.strides[1] == out.dtype.itemsize or out.shape[1] == 1
+    apart = out.strides[0] >= out.shape[1] * out.dtype.itemsize or out.shape[0] == 1
+    if before is not None and (before.pointer != out.pointer or before.strides != out.strides):
+        reads = (*reads, before)  # of the same memory, each element is read before it is written
+    return dense and apart and not any(_overlap(info, out) for info in reads)
 
 
 def _overlap(one: ArrayInfo, two: ArrayInfo) -> bool:

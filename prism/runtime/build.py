@@ -29,6 +29,7 @@ def entry_of(program: Program, arch: str) -> Entry:
         thread_multiple=function.bound.thread,
         block_multiple=function.bound.block,
         max_threads=max_threads(function),
+        cooperative=function.cooperative,
     )
 
 

@@ -52,7 +52,8 @@ class Entry:
     """A compiled kernel's text and contract.
 
     `shared_bytes` is dynamic shared memory. `thread_multiple` and `block_multiple` say what the numbers of threads a
-    block and of blocks must be multiples of (None: any); `max_threads` is the largest block.
+    block and of blocks must be multiples of (None: any); `max_threads` is the largest block. `cooperative`: all blocks must run
+    at once, and behind its other parameters the kernel takes the address of a word at which they meet, zero at first.
 
     Raises:
         ValueError: the name is no C identifier, the architecture not of the form `sm_90a`, or a number out of range.
@@ -66,6 +67,7 @@ class Entry:
     thread_multiple: int | None = None
     block_multiple: int | None = None
     max_threads: int = MAX_THREADS
+    cooperative: bool = False
 
     @property
     def title(self) -> str:
@@ -98,6 +100,7 @@ class Entry:
             "thread_multiple": self.thread_multiple,
             "block_multiple": self.block_multiple,
             "max_threads": self.max_threads,
+            "cooperative": self.cooperative,
         }
         return {**found, "source": self.source} if source else found
 
@@ -119,6 +122,7 @@ class Entry:
                 thread_multiple=_typed(found["thread_multiple"], int, None),
                 block_multiple=_typed(found["block_multiple"], int, None),
                 max_threads=_typed(found["max_threads"], int),
+                cooperative=_typed(found.get("cooperative", False), bool),
             )
         except (KeyError, TypeError) as error:
             raise ValueError(f"not an entry as Prism writes it: {error}") from error

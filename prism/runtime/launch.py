@@ -18,12 +18,18 @@ from prism.runtime.code import machine_code
 from prism.runtime.device import Loaded, current_device, load, using
 from prism.runtime.driver import checked, driver
 from prism.runtime.entry import MAX_BLOCKS, Entry, EntryParameter
+from prism.runtime.scratch import SCRATCH
 
 _FORMATS = {
     ("bool", 8): "?", ("int", 8): "b", ("int", 16): "h", ("int", 32): "i", ("int", 64): "q",
     ("uint", 8): "B", ("uint", 16): "H", ("uint", 32): "I", ("uint", 64): "Q",
     ("float", 16): "H", ("float", 32): "f", ("float", 64): "d",
 }  # fmt: skip
+
+
+GRID_WORD = (EntryParameter("px_grid", "pointer", "uint32"),)
+"""What a cooperative kernel takes behind its own parameters."""
+TOO_LARGE = "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"
 
 
 class LaunchError(ValueError):
@@ -38,9 +44,12 @@ class Arguments:
     Buffers are reused, one a launch in flight on the host, so that packing allocates nothing.
     """
 
-    def __init__(self, name: str, parameters: tuple[EntryParameter, ...]) -> None:
+    def __init__(
+        self, name: str, parameters: tuple[EntryParameter, ...], hidden: tuple[EntryParameter, ...] = ()
+    ) -> None:
         self.name = name
-        self.parameters = parameters
+        self.hidden = len(hidden)  # of the parameters, the last that the caller does not know
+        self.parameters = parameters = (*parameters, *hidden)
         self._offsets, codes = _layout(parameters)
         self._struct = struct.Struct(f"@{codes}")
         self._shorts = tuple(i for i, p in enumerate(parameters) if p.kind == "scalar" and SCALARS[p.dtype].short)
@@ -89,9 +98,9 @@ class Arguments:
 
     def _explain(self, values: Sequence[Any]) -> None:
         """Raise the error of the first value that doesn't fit, naming its parameter."""
-        expected, given = len(self.parameters), len(values)
+        expected, given = len(self.parameters) - self.hidden, len(values) - self.hidden
         if given != expected:
-            names = ", ".join(p.name for p in self.parameters)
+            names = ", ".join(p.name for p in self.parameters[:expected])
             raise LaunchError(f"`{self.name}` takes {expected} arguments ({names}), {given} given")
         for parameter, value in zip(self.parameters, values, strict=True):
             _check_value(parameter, value)
@@ -126,7 +135,7 @@ class Launcher:
     def __init__(self, entry: Entry, loaded: Loaded) -> None:
         self.entry = entry
         self.loaded = loaded
-        self.arguments = Arguments(entry.title, entry.parameters)
+        self.arguments = Arguments(entry.title, entry.parameters, hidden=GRID_WORD if entry.cooperative else ())
         self._shapes: set[tuple[int, int]] = set()
         self._ordinal = loaded.device.ordinal
 
@@ -136,10 +145,12 @@ class Launcher:
         Values, in the parameters' order: addresses for pointers, numbers for scalars, for tensor maps arrays as `describe`
         gives them.
 
-        Nothing is allocated or synchronised; may be captured in a CUDA graph.
+        Nothing is allocated or synchronised; may be captured in a CUDA graph. (The first cooperative launch on a stream allocates
+        the word at which blocks meet: make it before the capture.)
 
         Raises:
-            LaunchError: the bound doesn't admit this shape, or too many or too few values; nothing is launched.
+            LaunchError: the bound doesn't admit this shape, more blocks of a cooperative kernel than run at once, or too many or
+                too few values; nothing is launched.
             TypeError, OverflowError: a value doesn't fit its parameter, which is named; nothing is launched.
             DeviceError: the driver refuses the launch, or an earlier one failed.
         """
@@ -154,14 +165,26 @@ class Launcher:
                 self._launch(blocks, threads, stream, values)
 
     def _launch(self, blocks: int, threads: int, stream: int, values: Sequence[Any]) -> None:
+        cooperative = self.entry.cooperative
+        if cooperative:
+            values = (*values, SCRATCH.get(self._ordinal, stream, 4, "grid"))
         held = self.arguments.pack(values)
         try:
-            function, shared = self.loaded.function, self.entry.shared_bytes
-            result = driver().cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, shared, stream, held[1], 0)
+            how = (self.loaded.function, blocks, 1, 1, threads, 1, 1, self.entry.shared_bytes, stream, held[1])
+            result = driver().cuLaunchCooperativeKernel(*how) if cooperative else driver().cuLaunchKernel(*how, 0)
         finally:
             self.arguments.release(held)
         if result[0] != 0:
+            if getattr(result[0], "name", "") == TOO_LARGE:
+                raise LaunchError(self._too_large(blocks, threads))
             checked(result, f"launching `{self.entry.name}` with {blocks} blocks of {threads} threads")
+
+    def _too_large(self, blocks: int, threads: int) -> str:
+        most = self.resident_blocks(threads)
+        return (
+            f"`{self.entry.title}` is launched cooperatively: all its blocks must run at once, and GPU {self._ordinal} holds "
+            f"{most} of {threads} threads each, not {blocks}"
+        )
 
     def resident_blocks(self, threads: int) -> int:
         """Return how many blocks of so many threads the whole device holds at once.

@@ -8,6 +8,7 @@ numbers.py. Statements that touch memory are in memories.py and pointers.py, the
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from prism.lang.perspective import BLOCK, GRID, THREAD, Level, Perspective
 from tests.generated.numbers import RULES, Function, Numbers
@@ -32,7 +33,7 @@ class Statements(Numbers):
     )  # fmt: skip
     compound: tuple[str, ...] = (
         "branch", "for_", "while_", "group", "group", "split", "partition", "partition", "partition", "claim", "share",
-        "exchange",
+        "exchange", "copies", "ring", "ring", "product",
     )  # fmt: skip
 
     def body(self, scope: Scope, depth: int, most: int = 3) -> list[str]:
@@ -146,9 +147,10 @@ class Statements(Numbers):
     def branch(self, scope: Scope, depth: int) -> tuple[list[str], Scope]:
         """R9 COND."""
         self.rule("R9")
-        lines = [f"if {self.condition(scope, scope.code)}:", *indent(self.body(scope, depth))]
+        inner = replace(scope, once=False)
+        lines = [f"if {self.condition(scope, scope.code)}:", *indent(self.body(inner, depth))]
         if self.chance(40):
-            lines += ["else:", *indent(self.body(scope, depth))]
+            lines += ["else:", *indent(self.body(inner, depth))]
         return lines, scope
 
     def unroll(self, constant: bool) -> str:

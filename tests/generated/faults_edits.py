@@ -32,7 +32,7 @@ def count(function: tree.Function, symbol: tree.Symbol) -> int:
     """How often a name is used in a function, as a part of an expression or as what a view is of."""
     found = 0
     for statement in statements(function.body):
-        view = statement.view.view if isinstance(statement, tree.Partition | tree.Claim) else None
+        view = statement.view.view if isinstance(statement, tree.Partition | tree.Claim | tree.Async) else None
         if view is not None:
             found += view.source is symbol
             found += sum(within(index, symbol) for index in view.index) if view.offset is None else 0

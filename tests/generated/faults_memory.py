@@ -321,10 +321,20 @@ def bad_bound(site: Site, text: Lines) -> Iterator[Fault]:
             yield from edit(text, line, r"(thread|warp)\[[^\]]*\]", new, "bound-wf")
 
 
+def takes_shared(function: tree.Function) -> int:
+    """Return the line of the first shared object, or call of a function that has one; 0 where there is none."""
+    for s in statements(function.body):
+        if isinstance(s, tree.SharedDeclare):
+            return s.span.line
+        for call in calls_in(s):
+            if isinstance(call, tree.Call) and takes_shared(call.function):
+                return call.span.line
+    return 0
+
+
 @operator
 def too_little_shared(site: Site, text: Lines) -> Iterator[Fault]:
     """R16: more shared memory than the bound allows."""
-    line = decorator(site, text)
-    shared = any(isinstance(s, tree.SharedDeclare) for s in statements(site.function.body))
-    if line is not None and shared and "smem" not in text[line - 1]:
-        yield from edit(text, line, r"\)$", ", smem=2)", "call-smem", site.function.span.line)
+    line, at = decorator(site, text), takes_shared(site.function)
+    if line is not None and at and "smem" not in text[line - 1]:
+        yield from edit(text, line, r"\)$", ", smem=2)", "call-smem", at)

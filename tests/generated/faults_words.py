@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from prism.lang import tree
-from prism.lang.perspective import GRID, THREAD, Level
+from prism.lang.perspective import BLOCK, GRID, THREAD, Level
 from prism.lang.types import INT32, Array, Pointer, Scalar, Vector
 from tests.generated.faults import Fault, Lines, insert, misfit, numbers, operator, pointers, swap
 from tests.generated.faults_memory import calls_in, decorator
@@ -250,6 +250,56 @@ def extern_without_text(site: Site, text: Lines) -> Iterator[Fault]:
         )
         if 1 < line < site.function.span.line and text[line - 2].startswith("@extern"):
             yield Fault(line - 1, line, (), "extern", line - 1)
+
+
+# -- R24 ASYNC, rings --------------------------------------------------------------------------------------------------
+
+
+@operator
+def use_in_flight(site: Site, text: Lines) -> Iterator[Fault]:
+    """R24: what copies write meanwhile is read, or written."""
+    for way in site.ways:
+        if (
+            isinstance(way, tree.Async)
+            and isinstance(way.view.type, Pointer)
+            and site.names.get(way.view.name) is way.view
+            and way.view not in site.hidden
+        ):
+            rank = len(way.view.view.params) if way.view.view is not None else 1
+            element = f"{way.view.name}[{', '.join('0' * rank)}]"
+            yield from insert(site, "async", 0, f"zz: bool @ thread[1] = {element} == 0")
+            if site.code == THREAD:
+                yield from insert(site, "async", 0, f"{element} = 0")
+
+
+@operator
+def copy_by_many(site: Site, text: Lines) -> Iterator[Fault]:
+    """R18: an asynchronous copy that more than one thread issues."""
+    if site.code == THREAD:
+        return
+    for s in pointers(site, const=False):
+        for x in pointers(site, const=True):
+            if isinstance(s.type, Pointer) and isinstance(x.type, Pointer) and s.view is None and x.view is None:
+                same = s.type.element == x.type.element == INT32 and x.type.space == "global"
+                if same and s.type.shape is not None and len(s.type.shape) == 1:
+                    yield from insert(site, "ptr-write", 0, f"cp_async({s.name}[0], {x.name}[0], 4)")
+
+
+@operator
+def ring_by_its_name(site: Site, text: Lines) -> Iterator[Fault]:
+    """A ring's own name, which stands for no copy."""
+    for s in site.names.values():
+        if isinstance(s.type, Pointer) and s.type.ring and s not in site.hidden and isinstance(s.type.element, Scalar):
+            yield from insert(
+                site, "ring", 0, f"zz: bool @ thread[1] = {s.name}[{', '.join('0' * len(s.type.shape or 'i'))}] == 0"
+            )
+
+
+@operator
+def ring_in_a_loop(site: Site, text: Lines) -> Iterator[Fault]:
+    """A ring declared in a loop, whose visits could not be counted."""
+    if site.code == BLOCK and site.function.kind == "global":
+        yield from insert(site, "ring", 1, "for zz_k in range(2):", "    zz: shared(int32[4], ring=2)")
 
 
 # -- what only a later launch could order --------------------------------------------------------------------------------

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from prism.lang.perspective import BLOCK, GRID, THREAD, Level, Perspective
+from tests.generated.asynchronous import Asynchronous
 from tests.generated.derive import Found, indent
 from tests.generated.numbers import Function
-from tests.generated.pointers import Pointers
 from tests.generated.scope import INTEGERS, Local, Memory, Scope, Value, pick
 
 COMMON = ("int32", "int32", *INTEGERS)
@@ -30,7 +30,7 @@ def fold(items: T[N] @ thread[1], start: T @ thread[1]) -> T @ thread[1]:
 Actuals = tuple[Function, list[str], list[str], list[str]]
 
 
-class Functions(Pointers):
+class Functions(Asynchronous):
     """Device functions, and calls of them."""
 
     def operator(self) -> list[str]:

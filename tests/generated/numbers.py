@@ -25,10 +25,10 @@ RULES = """
     R1-grid-block-thread R1-grid-thread R1-cluster R1-block R1-thread R2 R3 R4 R4-whole R5 R6 R6-const R7 R8 R9
     R9-expression R10 R11-break R11-continue R11-return R12 R12-count R12-bare R13 R13-broader R14 R15 R15-const R15-array
     R16 R16-smem R17 R17-local R18 R18-vector R19 R19-const R19-vector R20 R20-lambda R20-indices R20-nested R20-skip R20-same
-    R20-allow R21 R22 R23 R25 R25-dimensions R26-int R26-bool R26-dtype R26-function R26-list R27-local R27-memory
+    R20-allow R21 R22 R23 R24 R24-valid R25 R25-dimensions R26-int R26-bool R26-dtype R26-function R26-list R27-local R27-memory
     R27-text R27-mentioned R27-pragma R28-const R28-owner R28-chosen R28-swap R28-returned R29-value R29-memory
     R29-collective R30 split-thread split-warp split-warpgroup split-block collective atomic while for-unrolled unroll
-    float vector component dimensions bool small assert print cast
+    float vector component dimensions bool small assert print cast ring ring-bulk role one fragment wgmma
 """.split()
 
 

@@ -107,7 +107,7 @@ class Writer(Functions):
             Memory(f"y{k}", kind, GRID, (size,), f"y{k}", const=True, aligned=128 // BITS[kind])
             for k, kind in enumerate(self.further)
         ]
-        scope = Scope(GRID, entry, threads, blocks, cluster, result=("", GRID)).add(
+        scope = Scope(GRID, entry, threads, blocks, cluster, result=("", GRID), once=True).add(
             Memory("x", "int32", GRID, (size,), "x", const=True, aligned=4),
             Memory("tally", "uint32", GRID, (TALLY,), "tally", tally=True),
             Value("n", "int32", GRID),

@@ -105,7 +105,7 @@ class Memory:
 class Scope:
     """One place of the program. `threads`: those of a block at the launch; `entry`: those guaranteed to a unit of the code.
 
-    `trips`: how often the place is run at most, through the loops around it.
+    `trips`: how often the place is run at most, through the loops around it; `once`: a ring may be declared.
     """
 
     code: Perspective
@@ -120,6 +120,7 @@ class Scope:
     loop: bool = False
     result: tuple[str, Perspective] | None = None
     trips: int = 1
+    once: bool = False
 
     def add(self, *names: Value | Local | Memory) -> Scope:
         """Return the scope with more names."""
@@ -147,15 +148,15 @@ class Scope:
         The compiler refuses some programs without a race here: it does not compare which units two arms are of.
         """
         kept = (m for m in self.memories if m.const or m.tally or m.place.level > Level.THREAD or m.place <= unit)
-        return replace(self.narrow(unit), memories=tuple(kept))
+        return replace(self.narrow(unit), memories=tuple(kept), once=False)
 
     def bounded(self) -> Scope:
         """Return the scope inside a partition or claim: jumps may not leave it."""
-        return replace(self, loop=False, result=None)
+        return replace(self, loop=False, result=None, once=self.once and self.code == GRID)
 
     def looped(self, trips: int) -> Scope:
         """Return the scope inside a loop."""
-        return replace(self, loop=True, trips=self.trips * trips)
+        return replace(self, loop=True, trips=self.trips * trips, once=False)
 
     def count(self, unit: Perspective) -> int:
         """How many units one unit of the code has at the launch."""

@@ -31,8 +31,9 @@ class Site:
         return self.statement.span.line
 
     def visible(self) -> list[tree.Symbol]:
-        """Return the symbols that may be used here, but for claims' names."""
-        claimed = {way.view for way in self.ways if isinstance(way, tree.Claim)}
+        """Return the symbols that may be used here, but for rings, claims' names, and what is in flight."""
+        claimed = {way.view for way in self.ways if isinstance(way, tree.Claim | tree.Async)}
+        claimed |= {s for s in self.names.values() if isinstance(s.type, tree.Pointer) and s.type.ring}
         through = {s for s in self.names.values() if any(v in claimed for v in behind(s))}
         return [s for s in self.names.values() if s not in self.hidden and s not in through]
 
@@ -78,7 +79,9 @@ def walk(site: Site, body: tree.Body, found: list[Site]) -> None:
                 for arm in statement.arms:
                     unit = Perspective(statement.level, arm.size)
                     walk(replace(inner, bound=site.bound.narrow(unit)), arm.body, found)
-            case tree.Partition() | tree.Claim():
+            case tree.Batch():
+                walk(inner, statement.body, found)
+            case tree.Partition() | tree.Claim() | tree.Async():
                 view = statement.view
                 assert view.view is not None
                 source = view.view.source
@@ -98,7 +101,7 @@ def uses(body: tree.Body, symbol: tree.Symbol) -> bool:
         return own or any(inside(part) for part in tree.operands(e))
 
     for statement in body:
-        if isinstance(statement, tree.Partition | tree.Claim):
+        if isinstance(statement, tree.Partition | tree.Claim | tree.Async):
             view = statement.view.view
             if view is not None and view.source is symbol:
                 return True

@@ -11,33 +11,38 @@ import re
 from collections.abc import Sequence
 
 import prism
-from prism.interpret import machine, run
+from prism.interpret import SCHEDULES, machine, run
 from prism.lang.plan import Program
 from prism.runtime.build import entry_of
-from prism.runtime.compile import MachineCodeError, compile_cubin
+from prism.runtime.compile import MachineCodeError, SlowCodeError, compile_cubin
 from tests.generated.programs import Generated, loaded
 
 ARCH = "sm_90a"
-SCHEDULES = ("round-robin", "random", "reversed")
 
 
 class Wrong(AssertionError):
     """Something that a legal program must not show; the message says what."""
 
 
-def results(built: Program, generated: Generated, schedule: str, *, check: bool, n: int = 2) -> tuple[bytes, list[str]]:
+def schedules_of(seed: int) -> tuple[str, ...]:
+    """Return the three schedules of a program: blocks in their order, any order, and one that is unfair in some way."""
+    others = [name for name in SCHEDULES if name not in ("round-robin", "random")]
+    return "round-robin", "random", others[seed % len(others)]
+
+
+def results(built: Program, generated: Generated, schedule: str, seed: int, *, check: bool) -> tuple[bytes, list[str]]:
     """Return the bytes of all results of a run, and the lines that it printed, in no order."""
-    arguments = generated.inputs(n)
+    arguments = generated.inputs(seed % 4)
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
-        run(built, generated.blocks, generated.threads, arguments, check=check, schedule=schedule, seed=n)
+        run(built, generated.blocks, generated.threads, arguments, check=check, schedule=schedule, seed=seed)
     return bytes(arguments[0].tobytes() + arguments[2].tobytes()), sorted(said.getvalue().splitlines())
 
 
-def ran(generated: Generated, *, n: int = 2, thorough: bool = True) -> tuple[Program, str]:
+def ran(generated: Generated, *, seed: int = 2, thorough: bool = True) -> tuple[Program, str]:
     """Check, synchronise, emit and run a program: one result under every schedule. Return it, and its CUDA C++ text.
 
-    `thorough`: it is also built twice, with one text, and run once without checks, to the same result.
+    `thorough`: under all schedules; and it is built twice, with one text, and run without checks, to the same result.
     """
     try:
         with loaded(generated.text) as names:
@@ -45,10 +50,11 @@ def ran(generated: Generated, *, n: int = 2, thorough: bool = True) -> tuple[Pro
             text = entry_of(built, ARCH).source
             if thorough and entry_of(prism.check(names["kernel"]), ARCH).source != text:
                 raise Wrong("the emitted text depends on more than the program")
-            first, *others = [results(built, generated, schedule, check=True, n=n) for schedule in SCHEDULES]
+            how = SCHEDULES if thorough else schedules_of(seed)
+            first, *others = [results(built, generated, schedule, seed, check=True) for schedule in how]
             if any(other != first for other in others):
                 raise Wrong("the result depends on the schedule")
-            if thorough and results(built, generated, SCHEDULES[0], check=False, n=n) != first:
+            if thorough and results(built, generated, SCHEDULES[0], seed, check=False) != first:
                 raise Wrong("the result depends on being checked")
     finally:
         machine._KEPT.clear()
@@ -66,6 +72,8 @@ def accepted(texts: Sequence[str]) -> dict[int, str]:
     try:
         if texts:
             compile_cubin(joined(texts) if len(texts) > 1 else texts[0], ARCH)
+    except SlowCodeError:  # compiled: wgmmas beside a call, such as that of `print_`, are only slow
+        return {}
     except MachineCodeError as error:
         if len(texts) == 1:
             return {0: error.log}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from tests.examples import test_asynchronous as asynchronous
 from tests.examples import test_paper as paper
 from tests.examples.programs import Launch, aligned
 from tests.interpret.async_kernels import CASES, Case
+from tests.kernels import test_hgemm as hgemms
 from tests.kernels import test_scan as scans
 from tests.mutation import LATER, THOROUGH, TRIED, UNAWAITED, Right, Score, program_mutants, score
 
@@ -95,6 +97,22 @@ def test_kernels(name: str) -> None:
     found = score(prism.check(launch.kernel, launch.template), right_of(launch), launch.shape[1], TRIED)
     assert found.wrong + len(found.excused)
     assert [name for name in found.survivors if name != BY_THE_WARP] == []
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize(
+    "cut", [hgemms.ONE, hgemms.SMALL, replace(hgemms.SMALL, cluster_m=2)], ids=lambda cut: cut.name
+)
+def test_the_product(cut: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    built = hgemms.program("bfloat16", "bfloat16", (False, False), False, False, 0, hgemms.identity, cut)
+
+    def right(mutant: Program, **options: Any) -> bool:
+        del options["check"]
+        monkeypatch.setattr(hgemms, "program", lambda *_: mutant)
+        return hgemms.exact(300, 200, 264, cut=cut, blocks=1, **options)
+
+    found = score(built, right, cut.threads, TRIED)
+    assert found.wrong and not found.survivors
 
 
 @pytest.mark.fuzz

@@ -46,7 +46,7 @@ def is_def(program: Program, line: int) -> bool:
     return source_lines(program.entry.file)[line - 1].lstrip().startswith("def ")
 
 
-def words(step: Barrier | Op) -> str:  # noqa: C901
+def words(step: Barrier | Op) -> str:
     match step:
         case Barrier():
             return f"{step.kind} {step.unit}"

@@ -20,17 +20,14 @@ from prism.lang import (
     grid,
     group,
     id,
-    int32,
     one,
     partition,
     prism,
     ptr,
     requires,
-    roles,
     shared,
     thread,
     tma_store,
-    warp,
     warpgroup,
     wgmma,
     wgmma_async,
@@ -198,7 +195,11 @@ def test_what_only_the_entry_needs_stands_before_the_loop():
 @prism("global")
 @requires(grid[1], block[1], thread[64])
 def source(x: ptr(float) @ grid[1], y: ptr(float) @ grid[1], n: int @ grid[1]):
-    with partition(y, block[1], offset=0, races="allow") as out, partition(x, block[1], offset=64) as part, group(block[1]):
+    with (
+        partition(y, block[1], offset=0, races="allow") as out,
+        partition(x, block[1], offset=64) as part,
+        group(block[1]),
+    ):
         s: shared(float[64])
         u: int @ thread[1] = id()
         with partition(part, thread[1], offset=u) as own_x:
@@ -212,7 +213,7 @@ def source(x: ptr(float) @ grid[1], y: ptr(float) @ grid[1], n: int @ grid[1]):
 
 
 def test_what_a_copy_reads_is_not_overwritten_before_it_has_ended():
-    assert told(source) == ["5 > commit cp_async", "8 < pending cp_async 0", "9 < block block[1]"]
+    assert told(source) == ["9 > commit cp_async", "12 < pending cp_async 0", "13 < block block[1]"]
 
 
 @prism("device")
@@ -309,7 +310,10 @@ def product(map_c: const(CUtensorMap(float, 64, 32)) @ grid[1], x: ptr(const(bf1
         acc: fragment(float, 64, 64) @ warpgroup[1]
         u: int @ thread[1] = id()
         for i in range(n):
-            with partition(a, thread[1], lambda r, c: (r + u / 2, c + u % 2 * 32), races="allow") as mine, group(thread[1]):
+            with (
+                partition(a, thread[1], lambda r, c: (r + u / 2, c + u % 2 * 32), races="allow") as mine,
+                group(thread[1]),
+            ):
                 for j in range(32):
                     mine[0, j] = x[32 * u + j + 4096 * i]
             with group(warpgroup[1]):
@@ -325,16 +329,16 @@ def product(map_c: const(CUtensorMap(float, 64, 32)) @ grid[1], x: ptr(const(bf1
 def test_wgmma_on_plain_tiles():
     assert told(product) == [
         "1 > pending bulk 0 read",
-        "7 < pending wgmma 0",
-        "7 < block block[1]",
-        "10 < fence",
-        "10 < block block[1]",
-        "11 < registers",
-        "11 > commit wgmma",
-        "13 < pending wgmma 0",
-        "16 < fence",
-        "16 < block block[1]",
-        "17 > commit bulk",
+        "9 < pending wgmma 0",
+        "9 < block block[1]",
+        "13 < fence",
+        "13 < block block[1]",
+        "14 < registers",
+        "14 > commit wgmma",
+        "16 < pending wgmma 0",
+        "19 < fence",
+        "19 < block block[1]",
+        "20 > commit bulk",
     ]
 
 
@@ -374,3 +378,100 @@ def test_each_fragment_waits_for_its_own_batch():
         "17 < pending wgmma 0",
     ]
 
+
+# -- clusters ---------------------------------------------------------------------------------------------------------------
+
+
+@prism("global")
+@requires(grid[1], block[2], thread[64])
+def exchanged(y: ptr(float) @ grid[1], n: int @ grid[1]):
+    with partition(y, block[2], offset=0, races="allow") as out, group(block[2]):
+        s: shared(float[2, 64])
+        rank: int @ block[1] = id()
+        u: int @ thread[1] = id() % 64
+        v: float @ thread[1] = 1.0
+        for i in range(n):
+            with partition(s, block[1], lambda j: (rank, j)) as part, group(block[1]):
+                t: int @ thread[1] = id()
+                with partition(part, thread[1], offset=t) as mine, group(thread[1]):
+                    mine[0] = v + t + rank
+            v = v + s[1 - rank, 63 - u]
+        with partition(out, thread[1], offset=rank * 64 + u) as o, group(thread[1]):
+            o[0] = v
+
+
+def test_a_clusters_object_takes_cluster_barriers_in_the_clusters_code():
+    assert told(exchanged) == ["7 < cluster block[2]", "11 < cluster block[2]"]
+
+
+def test_each_block_keeps_its_part_of_a_clusters_object():
+    program = build(exchanged)
+    assert program.layouts[program.entry].bytes == 256
+
+
+# -- shared memory ----------------------------------------------------------------------------------------------------------
+
+
+@prism("global")
+@attr("__launch_bounds__(64, 1)")
+@requires(grid[1], block[1], thread[64])
+def laid_out(x: ptr(const(float)) @ grid[1], y: ptr(float) @ grid[1], n: int @ grid[1]):
+    with partition(y, block[1], offset=0, races="allow") as out, group(block[1]):
+        u: int @ thread[1] = id()
+        small: shared(float[64])
+        if n > 0:
+            early: shared(float[6000])
+            with partition(early, thread[1], offset=u) as mine, group(thread[1]):
+                mine[0] = 1.0
+        ring: shared(float[65], ring=3)
+        tile: shared(bf16[64, 64], ring=2, swizzle=128)
+        if n > 1:
+            later: shared(float[6000])
+            with partition(later, thread[1], offset=u) as mine, group(thread[1]):
+                mine[0] = 1.0
+        for i in range(n):
+            with partition(ring, thread[1], offset=u) as mine, group(thread[1]):
+                mine[0] = x[u]
+            with partition(ring, block[1]) as seen:
+                v: float @ thread[1] = seen[63 - u]
+
+
+def test_rings_stand_below_the_stack_and_mbarriers_behind_it():
+    program = build(laid_out)
+    layout = program.layouts[program.entry]
+    at = {symbol.name: start for symbol, start in layout.offsets.items()}
+    assert (at["tile"], at["ring"], at["small"]) == (0, 16384, 16384 + 3 * 272)
+    assert at["early"] == at["later"] == at["small"] + 256
+    assert {symbol.name: stride for symbol, stride in layout.strides.items()} == {"tile": 8192, "ring": 272}
+    assert list(layout.mbarriers.values()) == [at["later"] + 24000] and layout.bytes == at["later"] + 24000 + 24
+
+
+# -- what is refused --------------------------------------------------------------------------------------------------------
+
+
+@prism("global")
+@attr("__launch_bounds__(256, 1)")
+@requires(grid[1], block[1], warpgroup[2])
+def overwritten(x: ptr(float) @ grid[1], y: ptr(float) @ grid[1]):
+    with (
+        partition(y, block[1], offset=0, races="allow") as out,
+        partition(x, block[1], offset=0) as part,
+        group(block[1]),
+    ):
+        s: shared(float[256])
+        u: int @ thread[1] = id()
+        with partition(part, thread[1], offset=u) as own_x:
+            with async_(s) as d, partition(d, thread[1], offset=u) as mine, group(thread[1]):
+                cp_async(mine[0], own_x[0], bytes=4)
+                own_x[0] = 1.0
+
+
+def test_what_a_copy_reads_is_not_overwritten_in_its_own_scope():
+    with pytest.raises(CompileError, match="in use by an asynchronous read that has not ended") as caught:
+        build(overwritten)
+    assert caught.value.code == "race"
+    assert caught.value.span.line - build_line(overwritten) == 11
+
+
+def build_line(kernel):
+    return next(n for n, text in enumerate(open(__file__), 1) if f"def {kernel.python.__name__}(" in text)

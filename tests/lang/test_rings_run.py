@@ -1,6 +1,6 @@
 """Rings on the reference machine: any number of copies and of trips means the same program; each operation is needed."""
 
-# ruff: noqa: B007, F821 -- kernels: loops that only count, names that they declare
+# ruff: noqa: F821 -- kernels: loops that only count, names that they declare
 from __future__ import annotations
 
 import numpy as np

@@ -126,6 +126,68 @@ def test_w4_after_a_branch_the_barrier_is_at_the_join():
     holds(branch, zeros(64), np.int32(0), needed=False)
 
 
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+def asked_twice(y: ptr(int32) @ grid[1], n: int32 @ grid[1], m: int32 @ grid[1]):
+    with partition(y, block[1], offset=0) as out:
+        with group(block[1]):
+            s: shared(int32[64]) @ block[1]
+            r: shared(int32[64]) @ block[1]
+            u: int32 @ thread[1] = id()
+            v: int32 @ thread[1] = 0
+            k: int32 @ block[1] = n
+            with partition(s, thread[1], offset=u) as mine:
+                with group(thread[1]):
+                    mine[0] = u
+            if k > 0:
+                with partition(r, thread[1], offset=u) as mine:
+                    with group(thread[1]):
+                        mine[0] = s[(u + 1) % 64]
+                v = v + r[(u + 1) % 64]
+            if k > 0:
+                with partition(s, thread[1], offset=u) as mine:
+                    with group(thread[1]):
+                        mine[0] = v
+            k = k + m
+            if k > 0:
+                v = v + s[(u + 1) % 64]
+            with partition(out, thread[1], offset=u) as o:
+                with group(thread[1]):
+                    o[0] = v
+
+
+def test_a_condition_asked_twice_is_taken_both_times_or_not_at_all():
+    """The write under the second `if` needs no barrier: the first one had one. What has changed may answer otherwise."""
+    assert [line for _, line, _ in found(asked_twice)] == [13, 15, 22]
+    for n, m in ((1, 0), (0, 0), (0, 1), (1, -1)):
+        holds(asked_twice, zeros(64), np.int32(n), np.int32(m), needed=(n, m) == (1, 0))
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[32])
+def blocks_differ(y: ptr(int32) @ grid[1], n: int32 @ grid[1]):
+    b: int32 @ block[1] = id()
+    with partition(y, block[1], lambda i: b * 32 + i) as left:
+        with group(block[1]):
+            if b > 0:
+                with partition(left, thread[1], lambda i: i) as o:
+                    with group(thread[1]):
+                        o[0] = 1
+    with partition(y, block[1], lambda i: (1 - b) * 32 + i) as right:
+        with group(block[1]):
+            v: int32 @ thread[1] = 0
+            if b > 0:
+                pass
+            else:
+                v = right[0]
+
+
+def test_blocks_may_answer_differently():
+    with pytest.raises(CompileError) as caught:
+        build(blocks_differ)
+    assert caught.value.code in ("grid-sync", "race")
+
+
 # -- loops ------------------------------------------------------------------------------------------------------------------
 
 

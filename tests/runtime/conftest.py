@@ -27,6 +27,12 @@ class Driver:
         self.launched.append((function, *rest[:8], struct.unpack("i", ctypes.string_at(pointer, 4))[0]))
         return (Status(self.status),)
 
+    def cuLaunchCooperativeKernel(self, function: Any, *rest: Any) -> tuple[Any]:
+        pointers = (ctypes.c_void_p * 2).from_address(rest[8])
+        values = tuple(ctypes.c_int64.from_address(pointer or 0).value for pointer in pointers)
+        self.launched.append((function, *rest[:8], *values))
+        return (Status(self.status),)
+
     def cuStreamIsCapturing(self, stream: int) -> tuple[Any, int]:
         return Status(0), self.capturing
 

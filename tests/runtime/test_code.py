@@ -62,6 +62,7 @@ def test_an_entry_survives_json() -> None:
         {"shared_bytes": -1},
         {"shared_bytes": "16"},
         {"max_threads": 2048},
+        {"cooperative": 1},
         {"thread_multiple": 0},
         {"source": None},
     ],

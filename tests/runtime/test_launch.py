@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from prism.runtime import launch as launch_module
 from prism.runtime.driver import DeviceError
 from prism.runtime.entry import Entry, EntryParameter
 from prism.runtime.launch import Arguments, Launcher, LaunchError, check_shape
+from prism.runtime.scratch import Scratch
 
 # -- Arguments --------------------------------------------------------------------------------------------------------
 
@@ -144,3 +146,55 @@ def test_the_drivers_refusal(fake: Any) -> None:
     with pytest.raises(DeviceError, match="launching `k` with 4 blocks of 64 threads") as caught:
         launcher()(4, 64, 0, (7,))
     assert caught.value.code == "CUDA_ERROR_OF_THE_TEST"
+
+
+# -- cooperative launches -----------------------------------------------------------------------------------------------
+
+COOPERATIVE = Entry("k", "", "sm_90a", (EntryParameter("n", "scalar", "int64"),), 64, 32, cooperative=True)
+
+
+def cooperative(monkeypatch: pytest.MonkeyPatch) -> Launcher:
+    monkeypatch.setattr(launch_module, "SCRATCH", Scratch())
+    found = SimpleNamespace(ordinal=0, sm_count=10)
+    loaded: Any = SimpleNamespace(function=11, device=found, occupancy=lambda threads, shared: 3)
+    return Launcher(COOPERATIVE, loaded)
+
+
+def test_a_cooperative_launch_gets_a_word_for_its_stream(fake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    launcher = cooperative(monkeypatch)
+    for stream in (99, 98, 99):
+        launcher(4, 64, stream, (7,))
+    first, second, third = fake.launched
+    assert first == (11, 4, 1, 1, 64, 1, 1, 64, 99, 7, 1 << 20)
+    assert second[-1] == 2 << 20 and third == first
+    assert len(fake.allocated) == 2
+
+
+def test_a_captured_cooperative_launch_needs_one_before(fake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    launcher = cooperative(monkeypatch)
+    fake.capturing = 1
+    with pytest.raises(RuntimeError, match="once on this stream before the capture"):
+        launcher(4, 64, 99, (7,))
+    fake.capturing = 0
+    launcher(4, 64, 99, (7,))
+    fake.capturing = 1
+    launcher(4, 64, 99, (7,))
+    assert len(fake.allocated) == 1 and fake.launched[0] == fake.launched[1]
+
+
+def test_more_blocks_than_run_at_once(fake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    launcher = cooperative(monkeypatch)
+    monkeypatch.setattr(type(fake), "cuLaunchCooperativeKernel", lambda *_: (TooLarge(720),))
+    with pytest.raises(LaunchError, match="GPU 0 holds 30 of 64 threads each, not 31"):
+        launcher(31, 64, 0, (7,))
+
+
+class TooLarge(int):
+    name = "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"
+
+
+@pytest.mark.parametrize("values", [(), (1, 2)])
+def test_the_word_is_no_argument(fake: Any, monkeypatch: pytest.MonkeyPatch, values: tuple[int, ...]) -> None:
+    with pytest.raises(LaunchError, match=rf"`k` takes 1 arguments \(n\), {len(values)} given"):
+        cooperative(monkeypatch)(4, 64, 0, values)
+    assert not fake.launched

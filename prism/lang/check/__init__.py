@@ -170,6 +170,8 @@ def check_function(
         fail(call_errors.Extern(span=parsed.span, name=parsed.name))
     spans = dict(parsed.decorators)
     bound = check_requires(kernel, parsed, template, spans.get("requires", parsed.span))
+    if kernel.cooperative and bound.grid is None:
+        fail(rules.BoundCooperative(span=spans.get("requires", parsed.span), name=parsed.name, bound=str(bound)))
     function = instantiate(kernel, parsed, template)
     context = Context(kernel, session, bound_span=spans.get("requires"), entry=bound.code)
     env = Env(context, bound, {}, {})
@@ -205,7 +207,7 @@ def check_function(
         result=context.result or VOID, result_perspective=context.result_perspective, body=body, shared_limit=limit,
         attributes=attributes, may_alias=kernel.may_alias,
         pure=is_pure(tuple(parameters), context.result or VOID, body), template=template, file=parsed.span.file, span=parsed.span,
-        trusts=trusted(tuple(parameters), body),
+        trusts=trusted(tuple(parameters), body), cooperative=kernel.cooperative,
     )  # fmt: skip
 
 

@@ -175,6 +175,10 @@ def check_bound(env: Env, function: tree.Function, e: s.Call) -> None:
                     labels=labels,
                 )
             )
+    caller = env.context.kernel
+    if function.cooperative and not caller.cooperative:
+        labels = (Label(function.span, f"`{function.name}` requires it"),)
+        fail(errors.CallCooperative(span=e.span, name=function.name, caller=caller.__name__, labels=labels))
 
 
 def check_argument(env: Env, function: tree.Function, formal: tree.Symbol, actual: s.Expr) -> tree.Expr:

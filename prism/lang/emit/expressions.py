@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from prism.lang.bind import binding_of, operands_of
-from prism.lang.emit.names import is_copy, literal, type_cuda
+from prism.lang.emit.names import GRID_WORD, is_copy, literal, type_cuda
 from prism.lang.intrinsics.asynchronous import map_text, rank_text
 from prism.lang.perspective import WARP, Level, Perspective
 from prism.lang.plan import Layout
@@ -373,6 +373,8 @@ def call(scope: Scope, e: Call) -> str:
         if inner.level == Level.BLOCK and inner != e.code:
             block = remainder(block, inner.size)
         arguments += [thread, block, scope.frame(scope.layout.frame.get(id(e), 0))]
+    if e.function.cooperative:
+        arguments.append(GRID_WORD)
     return f"{e.function.identifier}({', '.join(arguments)})"
 
 

@@ -29,6 +29,8 @@ _WORDS = """
     unix
 """
 RESERVED = frozenset(_WORDS.split())
+GRID_WORD = "px_grid"
+"""The parameter that cooperative kernels and functions have behind all others: the word at which all blocks meet."""
 _VECTORS = re.compile(r"(u?(char|short|int|long|longlong)|float|double)[1-4]|dim3")
 
 

@@ -9,7 +9,7 @@ from prism.lang.diagnostics import InternalError
 from prism.lang.emit.context import INDENT, Context
 from prism.lang.emit.expressions import expression, remainder, tight
 from prism.lang.emit.merge import ArriveExpect, Step
-from prism.lang.emit.names import comment
+from prism.lang.emit.names import GRID_WORD, comment
 from prism.lang.emit.rings import Rings, advance, arrive_late
 from prism.lang.intrinsics import asynchronous
 from prism.lang.perspective import WARP, Level, Perspective
@@ -80,7 +80,7 @@ def operation(context: Context, op: Op | ArriveExpect) -> list[str]:
         case Advance():
             return [advance(rings, op.cycle)]
         case ProxyFence():
-            return [asynchronous.proxy_fence()]
+            return [asynchronous.proxy_fence(op.space)]
         case Commit():
             return [_COMMITS[op.kind]()]
         case WaitGroup():
@@ -186,6 +186,8 @@ def _barrier(context: Context, b: Barrier) -> str:
             return "__syncthreads();"
         case "cluster":
             return asynchronous.cluster_barrier()
+        case "grid":
+            return f"px_grid_barrier({GRID_WORD});"
         case "warp" if size % WARP == 0 or b.unit.level != Level.THREAD:
             return "__syncwarp();"
         case "warp":

@@ -28,6 +28,20 @@ template <int STRIP = 1024> {_HEAD} int px_column(unsigned int thread, int i) {{
     return i % STRIP / 4 * 8 + (int)(thread % 4u) * 2 + i % 2;
 }}
 """,
+    "px_grid_barrier": f"""\
+{_HEAD} void px_grid_barrier(unsigned int* word) {{
+    asm volatile("bar.sync 0;" ::: "memory");
+    if (threadIdx.x == 0u) {{
+        // All blocks together add 2^31: the word's top bit turns when the last one comes, and the rest is 0 again.
+        const unsigned int mine = blockIdx.x == 0u ? 0x80000000u - (gridDim.x - 1u) : 1u;
+        unsigned int before, now;
+        asm volatile("atom.add.release.gpu.u32 %0, [%1], %2;" : "=r"(before) : "l"(word), "r"(mine) : "memory");
+        do asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(now) : "l"(word) : "memory");
+        while (((before ^ now) & 0x80000000u) == 0u);
+    }}
+    asm volatile("bar.sync 0;" ::: "memory");
+}}
+""",
     "px_arrive_expect": f"""\
 {_HEAD} void px_arrive_expect(void* barrier, unsigned int bytes) {{
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
@@ -50,7 +64,8 @@ template <unsigned int BLOCKS> {_HEAD} void px_arrive_blocks(void* barrier) {{
     "px_arrive_blocks_warp": f"""\
 template <unsigned int BLOCKS> {_HEAD} void px_arrive_blocks_warp(void* barrier) {{
     __syncwarp();
-    if (threadIdx.x % 32u == 0u) px_arrive_blocks<BLOCKS>(barrier);
+    const unsigned int block = threadIdx.x % 32u;
+    if (block < 16u && (BLOCKS >> block & 1u)) px_mbarrier_arrive_remote(barrier, block);
 }}
 """,
 }

@@ -12,8 +12,9 @@ from prism.lang.emit.context import Context
 from prism.lang.emit.expressions import Position, Scope, blocks_of, collect, uses_vectors
 from prism.lang.emit.halves import short_pieces
 from prism.lang.emit.merge import merged
-from prism.lang.emit.names import comment, declarator, registers, symbol_names, type_cuda
+from prism.lang.emit.names import GRID_WORD, comment, declarator, registers, symbol_names, type_cuda
 from prism.lang.emit.pieces import TENSOR_MAP, helpers
+from prism.lang.emit.restrict import restricted
 from prism.lang.emit.rings import arrays, counters, initialise, rings_of
 from prism.lang.emit.statements import accumulates, body, indented, used
 from prism.lang.flow import pointer_change
@@ -42,7 +43,7 @@ from prism.lang.tree import (
     Symbol,
     expressions,
 )
-from prism.lang.types import Pointer, TensorMap, Type
+from prism.lang.types import TensorMap, Type
 
 HARDWARE_BARRIERS = 16
 BASE_ALIGNMENT = 128
@@ -220,6 +221,8 @@ def _head(function: Function, scope: Scope, comments: bool) -> list[str]:
     parameters = [_parameter(function, p, scope.names[p]) for p in function.parameters]
     if not kernel and function in scope.positioned:
         parameters += POSITION
+    if function.cooperative:
+        parameters.append(f"unsigned int* {GRID_WORD}")
     result = type_cuda(function.result)
     attributes = " ".join((*function.attributes, *_cluster(function)))
     before = 'extern "C" __global__ void' if kernel else f"static __device__ __forceinline__ {result}"
@@ -256,7 +259,6 @@ def _parameter(function: Function, symbol: Symbol, name: str) -> str:
     if shape := registers(symbol.type):
         extents = "".join(f"[{n}]" for n in shape)
         return f"{'const ' if symbol.const else ''}{type_cuda(symbol.type)} (&{name}){extents}"
-    aliased = any(symbol.name in names for names in function.may_alias)
-    if isinstance(symbol.type, Pointer) and function.kind == "global" and not aliased and not _repoints(function):
+    if restricted(function, symbol) and not _repoints(function):
         return f"{type_cuda(symbol.type)} __restrict__ {name}"
     return declarator(symbol.type, name)

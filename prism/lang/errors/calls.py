@@ -32,6 +32,19 @@ class CallBound(Error):
 
 
 @dataclass(frozen=True, kw_only=True)
+class CallCooperative(Error):
+    """R13: a callee whose blocks wait for one another, in a kernel whose blocks need not run at once."""
+
+    code = "call-bound"
+    rule = "R13"
+    title = "`{name}` needs all blocks of the grid to run at once, and `{caller}` does not ask for that"
+    label = "called here"
+    help_template = "write `cooperative=True` in the `@requires` of `{caller}` too"
+    name: str
+    caller: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class CallArguments(Error):
     """A wrong number of arguments, or an argument given twice."""
 

@@ -65,6 +65,19 @@ class BoundKernel(Error):
 
 
 @dataclass(frozen=True, kw_only=True)
+class BoundCooperative(Error):
+    """R1: a cooperative launch asked for by code that does not speak for the grid."""
+
+    code = "bound-wf"
+    rule = "R1"
+    title = "`{name}` asks for a cooperative launch, and speaks only for {bound}"
+    label = "no `grid[1]`"
+    help_template = "a barrier of the grid needs code of the grid: add `grid[1]`, or leave `cooperative=True` to its callers"
+    name: str
+    bound: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class GroupDivides(Error):
     """R2: a group whose size does not divide the guaranteed units."""
 

@@ -15,8 +15,13 @@ class GridSync(Error):
     code = "grid-sync"
     title = "`{name}` would need a barrier of the whole {unit} between these accesses"
     label = "this {second} may meet another block's {first}"
-    note_templates = ("blocks of one kernel run in any order, and cannot wait for one another at a barrier",)
-    help_template = "split the kernel in two here, or keep one partition of `{name}` open over both accesses"
+    note_templates = (
+        "blocks of one kernel run in any order, and cannot wait for one another at a barrier unless all run at once",
+    )
+    help_template = (
+        "split the kernel in two here, or keep one partition of `{name}` open over both accesses, or write "
+        "`cooperative=True` in `@requires`: then no more blocks can be launched than run at once"
+    )
     name: str
     unit: Perspective
     first: str

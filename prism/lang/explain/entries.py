@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from prism.lang.explain.model import Entry, Exempt, Spot
-from prism.lang.perspective import Perspective
+from prism.lang.perspective import Level, Perspective
 from prism.lang.plan import (
     Access,
     Advance,
@@ -28,6 +28,7 @@ _BARRIERS = {
     "warp": ("__syncwarp()", "warp barrier"),
     "named": ("named barrier", "named barrier"),
     "cluster": ("cluster barrier", "cluster barrier"),
+    "grid": ("grid barrier", "grid barrier"),
 }
 _GROUPS = {"cp_async": "cp.async", "bulk": "bulk store", "wgmma": "wgmma"}
 EACH = "each thread that comes here"
@@ -68,7 +69,8 @@ def entry(function: Function, step: Barrier | Op, at: Stmt) -> Entry:  # noqa: C
     match step:
         case Barrier(kind=kind, unit=unit, loop=loop):
             title, counted = _BARRIERS.get(kind, (f"{kind} barrier", f"{kind} barrier"))
-            return made(title, joins=f"each {unit_name(unit)}", counted=counted, loop=loop)
+            joins = "the whole grid" if unit.level == Level.GRID else f"each {unit_name(unit)}"
+            return made(title, joins=joins, counted=counted, loop=loop)
         case Wait(barrier=barrier, lap=lap):
             when = "of this round" if lap == 0 else f"of {_many(barrier.cycle.copies, 'round')} ago, if there was one"
             return made(f"wait for `{barrier.name}`: the visit {when}", counted="mbarrier wait")

@@ -91,9 +91,11 @@ template <int N> {_HEAD} void px_keep({formal}) {{
 """
 
 
+# An arrival in another block says that tensor copies may go there: the wgmmas that read what they overwrite have been waited for.
+# `.release.cluster` would also publish plain writes to the other block, by a membar of the whole GPU: 1 us an arrival, measured.
 _REMOTE = (
     "{\\n\\t.reg .b32 there;\\n\\tmapa.shared::cluster.u32 there, %0, %1;\\n\\t"
-    "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\\n\\t}"
+    "mbarrier.arrive.shared::cluster.b64 _, [there];\\n\\t}"
 )
 
 HELPERS = {
@@ -107,7 +109,7 @@ HELPERS = {
     ),
     "px_mbarrier_arrive_remote": _on_barrier("px_mbarrier_arrive_remote", _REMOTE, "rank"),
     "px_mbarrier_wait": _wait("px_mbarrier_wait", ""),
-    "px_mbarrier_wait_cluster": _wait("px_mbarrier_wait_cluster", ".acquire.cluster"),
+    "px_mbarrier_wait_cluster": _wait("px_mbarrier_wait_cluster", ""),
     "px_cluster_barrier": (
         f'{_HEAD} void px_cluster_barrier() {{\n    asm volatile("barrier.cluster.arrive.release.aligned;\\n\\t"\n'
         '                 "barrier.cluster.wait.acquire.aligned;" ::: "memory");\n}\n'
@@ -224,8 +226,8 @@ def keep(fragment: str) -> str:
 
 
 def proxy_fence(space: str = "shared") -> str:
-    """Order the thread's plain accesses before what the copy engine and wgmma do later. `space`: `shared`, or `global`."""
-    return _statement(f"fence.proxy.async.{'shared::cta' if space == 'shared' else 'global'}")
+    """Order the thread's plain accesses before what the copy engine and wgmma do later. `space`: `shared`, `global`, or `all`."""
+    return _statement("fence.proxy.async" + {"shared": ".shared::cta", "global": ".global", "all": ""}[space])
 
 
 # -- clusters ---------------------------------------------------------------------------------------------------------
