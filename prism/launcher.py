@@ -33,7 +33,7 @@ def launch(
 
     `template` gives the template arguments that the arrays' dtypes don't imply. Arrays on the host run on the reference
     machine: `check=True` reports races, deadlocks, accesses out of bounds and uninitialised reads, under `schedule`
-    (round-robin, random by `seed`, reversed). Arrays on a GPU run there, on `stream` or their library's current stream.
+    and `seed` (see `prism.interpret.SCHEDULES`). Arrays on a GPU run there, on `stream` or their library's current stream.
 
     Raises CompileError for a program that breaks a rule; LaunchError for blocks or threads that break the kernel's bound;
     TypeError and ValueError for arguments, naming them; MachineError from the reference machine's checks.

@@ -184,7 +184,9 @@ def _grid_meeting(barrier: Barrier) -> Callable[[Frame], Generator[None, None, b
         meeting.come(machine, block.numbers(frame.active()))
         if meeting.passed == before:
             text = f"waits at the barrier of {barrier.unit} before this statement"
-            wait = Wait(barrier.before.span, text, frame.first(), needs=lambda: _blocks_absent(meeting, machine, barrier))
+            wait = Wait(
+                barrier.before.span, text, frame.first(), needs=lambda: _blocks_absent(meeting, machine, barrier)
+            )
             yield from waiting_for(block, wait, lambda: meeting.passed != before)
         return False
 

@@ -16,7 +16,8 @@ def compile_function(shop: Shop, function: Function) -> Code:
     plan = shop.program.plans.get(function)
     if plan is not None:
         scope.before, scope.after, scope.completes = plan.before(), plan.after(), plan.completes
-        scope.cycles = {ring: cycle for cycle in plan.cycles for ring in cycle.rings}
+        scope.cycles = {ring: cycle for cycle in plan.cycles if cycle.leads is None for ring in cycle.rings}
+        scope.leads = {ring: cycle for cycle in plan.cycles if cycle.leads is not None for ring in cycle.rings}
     parameters = tuple(scope.slot(parameter) for parameter in function.parameters)
     body = compile_body(scope, function.body)
     bytes_ = max(scope.high, scope.layout.bytes if scope.layout is not None else 0)

@@ -89,11 +89,12 @@ def _shop(program: Program, mode: Mode) -> Shop:
 
 
 def _specialised(program: Program) -> Program:
-    """Return the program with one body a role; made once."""
+    """Return the program as it is emitted: fills ahead, one body a role; made once."""
     from prism.lang.roles import specialise
+    from prism.lang.skew import skewed
 
     if id(program) not in _ROLES:
-        _ROLES[id(program)] = (program, specialise(program))
+        _ROLES[id(program)] = (program, specialise(skewed(program)))
         while len(_ROLES) > 64:
             _ROLES.popitem(last=False)
     return _ROLES[id(program)][1]

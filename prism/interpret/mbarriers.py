@@ -121,6 +121,7 @@ class Phases:
 
 def phases_of(block: Block, barrier: Mbarrier, copy: int) -> Phases:
     """Return a block's mbarrier of one copy."""
+    barrier = barrier.itself
     key = (barrier, copy)
     found = block.state.get(key)
     if found is None:

@@ -76,11 +76,12 @@ class Ring:
     copies: list[Region]
     stamp: int
 
-    def region(self, frame: Frame) -> Region:
-        """Return this round's copy."""
-        if self.cycle is None:
+    def region(self, frame: Frame, lead: Cycle | None = None) -> Region:
+        """Return this round's copy; `lead`: that which is filled ahead."""
+        cycle = self.cycle if lead is None else lead
+        if cycle is None:
             return self.copies[0]
-        v = rounds_of(frame.block, self.cycle).get(frame, self.name)
+        v = rounds_of(frame.block, cycle).get(frame, self.name)
         copy = self.copies[v % len(self.copies)]
         return replace(copy, stamp=self.stamp + v) if copy.shadow is not None else copy
 

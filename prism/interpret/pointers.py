@@ -14,6 +14,7 @@ from prism.interpret.objects import Ring, Spread
 from prism.interpret.regions import Address, Mixed, Region
 from prism.interpret.scope import Eval, Scope
 from prism.interpret.values import merge
+from prism.lang.plan import Cycle
 from prism.lang.tree import Element, Pointer, Scalar, Symbol, Vector
 
 Locate = Callable[[Frame], tuple[Region, Any]]
@@ -40,12 +41,13 @@ def _locate(scope: Scope, symbol: Symbol, indices: list[Eval], node: Element | N
     if isinstance(root.type, Pointer) and root.type.space == "shared" and root.perspective.size > 1:
         return _locate_spread(scope, slot, root, indices, node)
     index = indices[0] if len(indices) == 1 else _flatten(scope, root, indices, node)
+    lead = _lead(scope, symbol)
 
     def locate(frame: Frame) -> tuple[Region, Any]:
         address: Any = frame.values[slot]
         if type(address) is not Address:
             if type(address) is Ring:
-                return address.region(frame), index(frame)
+                return address.region(frame, lead), index(frame)
             address = _one(frame, address, root, node)
         at = index(frame)
         if address.map is not None:
@@ -53,6 +55,15 @@ def _locate(scope: Scope, symbol: Symbol, indices: list[Eval], node: Element | N
         return address.region, at
 
     return locate
+
+
+def _lead(scope: Scope, symbol: Symbol) -> Cycle | None:
+    """Return the cycle that counts the fills ahead, where a name is of a copy that is filled so."""
+    while symbol.view is not None:
+        if symbol.view.ahead:
+            return scope.leads[symbol.view.source]
+        symbol = symbol.view.source
+    return None
 
 
 def _locate_spread(scope: Scope, slot: int, root: Symbol, indices: list[Eval], node: Element | None) -> Locate:
@@ -168,7 +179,7 @@ def pointer_value(scope: Scope, symbol: Symbol) -> Eval:
         return lambda frame: frame.values[slot]
     slots = [scope.fresh() for _ in symbol.view.params]
     locate = _locate(scope, symbol, [_read(slot) for slot in slots], None)
-    root = scope.slot(symbol.root())
+    root, lead = scope.slot(symbol.root()), _lead(scope, symbol)
 
     def value(frame: Frame) -> Address:
         def map_indices(user: Frame, indices: Any) -> Any:
@@ -180,7 +191,7 @@ def pointer_value(scope: Scope, symbol: Symbol) -> Eval:
             return at
 
         held = frame.values[root]
-        return Address(held.region(frame) if type(held) is Ring else held.region, map_indices)
+        return Address(held.region(frame, lead) if type(held) is Ring else held.region, map_indices)
 
     return value
 

@@ -118,6 +118,7 @@ class Scope:
     before: Mapping[Stmt, tuple[Barrier | Op, ...]] = field(default_factory=dict)
     after: Mapping[Stmt, tuple[Op, ...]] = field(default_factory=dict)
     cycles: Mapping[Symbol, Cycle] = field(default_factory=dict)
+    leads: Mapping[Symbol, Cycle] = field(default_factory=dict)  # of rings whose fills are ahead
     completes: Mapping[Apply, Mbarrier] = field(default_factory=dict)
     count: int = 0
     live: int = 0

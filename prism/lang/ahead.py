@@ -13,11 +13,11 @@ What the fills then need, cheapest first:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from prism.lang import flow
-from prism.lang.cycles import Edge, Lap, Visit, late
+from prism.lang.cycles import Edge, Lap, Visit, jumps, late
 from prism.lang.early import Early, Held, needs
 from prism.lang.implied import members
 from prism.lang.loads import multicast_of
@@ -26,7 +26,7 @@ from prism.lang.place import statements
 from prism.lang.plan import Barrier, Commit, Cycle, Note, Op, Plan, ProxyFence, Skew, WaitGroup
 from prism.lang.rings import Ahead, Fences, Rings, edges, fences, planned
 from prism.lang.touches import Pending
-from prism.lang.tree import Body, Break, Claim, Const, Continue, For, Group, Partition, Return, Scalar, Stmt
+from prism.lang.tree import Claim, Const, For, Group, Partition, Scalar, Stmt
 from prism.lang.walk_context import Context
 
 MOST_BITS = 31
@@ -117,7 +117,7 @@ def fills_of(context: Context, lap: Lap, unseen: Fences) -> Fills:
     everyone = all(members(context.function, visit.spot.path) == everything for visit in lap.visits)
     touches = [touch for visit in filling for touch in visit.touches()]
     code = getattr((*around, *at)[0], "code", THREAD)
-    met = everyone and BLOCK <= code and not any(touch.how == "load" for touch in touches)
+    met = everyone and code >= BLOCK and not any(touch.how == "load" for touch in touches)
     if all(touch.how == "" for touch in touches):
         raise Held("the threads wait for what they load before they store it: with `cp_async` they would not")
     if any(multicast_of(visit) for visit in filling):
@@ -136,24 +136,8 @@ def check_loop(loop: Stmt, by: int) -> None:
     assert isinstance(loop.symbol.type, Scalar)
     if loop.symbol.type.bits < MOST_BITS or abs(int(loop.step.value)) * by >> MOST_BITS:
         raise Held("the loop's index may not reach so far ahead")
-    if any(jumps(loop.body)):
+    if jumps(loop.body, 0, len(loop.body)):
         raise Held("the loop may be left, or a trip cut short")
-
-
-def jumps(body: Body) -> Iterator[Stmt]:
-    """Yield the jumps that leave a loop, or its trip, from its body."""
-    for s in statements(body):
-        if isinstance(s, Return):
-            yield s
-    left = list(body)
-    while left:
-        s = left.pop()
-        if isinstance(s, Break | Continue):
-            yield s
-        inner = (getattr(s, name, ()) for name in ("then", "otherwise", "body"))
-        if not isinstance(s, For) and type(s).__name__ != "While":
-            left += [one for part in inner for one in part]
-            left += [one for arm in getattr(s, "arms", ()) for one in arm.body]
 
 
 def placed(lap: Lap, loop: For, filling: Sequence[Visit]) -> tuple[tuple[Stmt, ...], tuple[Stmt, ...]]:

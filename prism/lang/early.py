@@ -90,7 +90,7 @@ def needs(early: Early, barriers: Sequence[Barrier]) -> tuple[Declare, ...]:
             if symbol in made:
                 found[symbol] = _declaration(symbol, visible)
                 left.append(found[symbol])
-    needed = tuple(s for s in early.before if s in found.values())
+    needed = tuple(s for s in early.before if isinstance(s, Declare) and found.get(s.symbol) is s)
     check_memory(early, (*inner, *needed), barriers)
     return needed
 
@@ -174,13 +174,15 @@ def check_effect(context: Context, s: Stmt, own: frozenset[Symbol]) -> None:
         if symbol not in own:
             raise Held(f"it changes `{symbol.name}`")
     for part in (part for e in expressions(s) for part in subexpressions(e)):
-        if isinstance(part, Apply) and part.intrinsic.asynchronous in COPIES:
-            continue
-        if isinstance(part, Call) and not part.function.pure:
+        if isinstance(part, Call):
             check_callee(context, part.function)
-        elif not isinstance(part, Call) and not _computes(part):
-            assert isinstance(part, Apply)
+        elif isinstance(part, Apply) and part.intrinsic.asynchronous not in COPIES and not _computes(part):
             raise Held(f"it calls `{part.intrinsic.name}`")
+    check_touches(context, s)
+
+
+def check_touches(context: Context, s: Stmt) -> None:
+    """Raise Held where a statement reads a ring, or writes anything else."""
     for root, kind in touched(context, s):
         if root is None or isinstance(root.type, Fragment):
             raise Held("it uses more than memory and variables")
@@ -192,6 +194,8 @@ def check_effect(context: Context, s: Stmt, own: frozenset[Symbol]) -> None:
 
 def check_callee(context: Context, function: Function) -> None:
     """Raise Held for a function that does more than read, and write what it is given."""
+    if function.pure:
+        return
     if any(unit is not None for unit in context.summaries[function].clears) or orders(function.body):
         raise Held(f"it calls `{function.name}`")
     for s in statements(function.body):

@@ -209,6 +209,8 @@ def _ordered(first: Pending, earlier: Touch, second: Touch, unit: Perspective) -
     fence = second.engine and not earlier.engine
     if first.since is not None:
         return Relation(unit, land=True, fence=fence)
+    if earlier.how == "load" and unit < BLOCK:
+        unit = BLOCK  # it has ended, and those know that waited at its mbarrier: not the thread that issued it
     if unit == THREAD:
         if fence and not first.fenced:
             return Relation(THREAD, fence=True)

@@ -44,7 +44,6 @@ from prism.lang.touches import Pending, Touch
 from prism.lang.tree import Apply, Function, Stmt, Symbol
 from prism.lang.walk_context import Context
 
-
 OWN = "the same thread makes both"
 
 
@@ -57,6 +56,7 @@ class Rings:
     operations: tuple[Op, ...] = ()
     completes: Mapping[Apply, Mbarrier] = field(default_factory=dict)
     elided: tuple[Elided, ...] = ()
+    loaded: Mapping[Mbarrier | Stmt, frozenset[Apply]] = field(default_factory=dict)
     laps: tuple[Lap, ...] = ()
 
     def into(self, context: Context, own: Sequence[Op]) -> Context:
@@ -66,12 +66,12 @@ class Rings:
         for op in (*own, *self.operations):
             side = before if op.side == "before" else after
             side[op.at] = (*side.get(op.at, ()), op)
-        return replace(context, before=before, after=after, completes=self.completes, touches={})
+        return replace(context, before=before, after=after, loaded=self.loaded, touches={})
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Ahead:
-    """Visits that fill some rounds ahead, `lead` counts them, one more after `last`; `met`: a barrier sees to them, no mbarrier."""
+    """Fills some rounds ahead: `lead` counts them, one more after `last`. `met`: a barrier sees to them, no mbarrier."""
 
     visits: tuple[Visit, ...]
     lead: Cycle
@@ -109,6 +109,7 @@ def planned(context: Context, own: Sequence[Commit], cycles: Sequence[Lap], ahea
         tuple(op for part in parts for op in part.operations),
         {apply: barrier for part in parts for apply, barrier in part.completes.items()},
         tuple(elided),
+        {key: ended for part in parts for key, ended in part.loaded.items()},
         tuple(cycles),
     )
 
@@ -137,7 +138,19 @@ def _lap(
         operations.append(Advance(at=ahead.last, side="after", cycle=ahead.lead))
     operations.append(Advance(at=lap.home[lap.range[1]], side="after", cycle=lap.cycle))
     cycles = (lap.cycle,) if ahead is None else (lap.cycle, ahead.lead)
-    return Rings(cycles, tuple(barriers.values()), tuple(operations), completes)
+    loaded: dict[Mbarrier | Stmt, frozenset[Apply]] = {}
+    for visit in lap.visits:
+        if visit in barriers:
+            loaded |= {one: ended(lap, visit) for one in (barriers[visit], counted.get(barriers[visit], barriers[visit]))}
+        waited = [edge.earlier for edge in needed if edge.later is visit]
+        loaded |= {s.opening: frozenset().union(*(ended(lap, one) for one in waited)) for s in visit.stations}
+    return Rings(cycles, tuple(barriers.values()), tuple(operations), completes, loaded=loaded)
+
+
+def ended(lap: Lap, visit: Visit) -> frozenset[Apply]:
+    """Return the loads that have ended when a visit has: its own, and those of the copies that it used."""
+    before = [other for other in lap.visits if other.order <= visit.order and set(other.rings) & set(visit.rings)]
+    return frozenset(apply for other in before for _, apply in loads(other))
 
 
 def _counted(op: Op, by: Mapping[Mbarrier, Mbarrier]) -> Op:

@@ -245,8 +245,9 @@ class Projection:
             for op in self.plan.operations.get(s, ()):
                 if isinstance(op, Wait | Arrive | Expect) and self.does(op):
                     yield op.barrier.cycle
-        for cycle in self.plan.plan.cycles:
-            if any(ring in mentioned for ring in cycle.rings):
+        for symbol in mentioned:
+            cycle = self.plan.plan.cycle_of(symbol)
+            if cycle is not None:
                 yield cycle
 
     def _needed(self, s: Stmt, mentioned: set[Symbol]) -> bool:

@@ -8,8 +8,10 @@ with the barriers fixed: it finds no conflict, whatever placed them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 from prism.lang import flow, overlap, races
+from prism.lang.ahead import with_skews
 from prism.lang.diagnostics import CompileError, Label
 from prism.lang.errors.sync import Arms, GridSync, InFlight, NoPlace, Overlap
 from prism.lang.flow import Summary
@@ -148,7 +150,9 @@ def plan_function(
         error = Arms(span=two.access.span, labels=labels, name=two.root.name, first=one.kind, second=two.kind)
         raise CompileError(error) from None
     elided = tuple(last.elided[key] for key in sorted(last.elided)[:NOTED])
-    return made(context, found, own, needed, elided), summarise(context, last)
+    planned = made(context, found, own, needed, elided)
+    other = partial(made, context, own=own, needed=needed, elided=elided)
+    return with_skews(context, own, found, planned, other), summarise(context, last)
 
 
 def made(

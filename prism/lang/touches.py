@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from math import prod
 
 from prism.lang.bind import operands_of
 from prism.lang.perspective import THREAD, Level, Perspective
@@ -138,6 +139,8 @@ class Pending:
 
     def landed(self) -> Pending:
         """Return it as it is once its thread has waited for it."""
+        if self.since is None:
+            return self
         return replace(self, since=None, fenced=self.touch is not None and self.touch.engine)
 
     def proxied(self) -> Pending:
@@ -286,10 +289,13 @@ def _width(apply: Apply, element: Element) -> int | None:
     if apply.intrinsic.asynchronous == "cp_async":
         count = apply.statics.get("bytes") or COPIED
         return max(1, int(count) // root.element.bytes) if isinstance(count, int) else None
-    for parameter, argument in operands_of(apply):
-        if parameter.name == "n" and isinstance(argument, Const):
-            return max(1, int(argument.value))
-    return None
+    given = {parameter.name: argument for parameter, argument in operands_of(apply)}
+    if "n" in given:
+        n = given["n"]
+        return max(1, int(n.value)) if isinstance(n, Const) else None
+    tiles = [a for p, a in operands_of(apply) if p.kind == "tile" and isinstance(a, Var | Element)]
+    shape = tiles[0].symbol.type.shape if tiles and isinstance(tiles[0].symbol.type, Pointer) else None
+    return None if shape is None else max(1, prod(shape))  # at most: where it begins inside, it is less
 
 
 def spelled(expression: Expr) -> str:

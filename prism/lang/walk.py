@@ -52,14 +52,12 @@ from prism.lang.walk_state import (
     applied,
     changed,
     closed,
-    has_ended,
     left,
     left_station,
     marked,
     narrow_path,
     on,
     order,
-    over,
     space_of,
     union,
     without,
@@ -131,7 +129,7 @@ def operated(context: Context, state: State, op: Op) -> State:
                 return pending.committed()
             case WaitGroup(kind=kind, pending=most, read=read) if Landing(kind, most, read).lands(pending):
                 return pending.landed()
-            case Wait(barrier=barrier) if touch.by is not None and context.completes.get(touch.by) is barrier:
+            case Wait(barrier=barrier) if touch.by in context.loaded.get(barrier, ()):
                 return replace(pending.landed(), synced=(BLOCK, "the wait for the copy", None))
             case _:
                 return pending
@@ -232,12 +230,21 @@ def transfer(walk: Walk, place: Place, statement: Stmt, state: State) -> State: 
 
 
 def walk_view(walk: Walk, place: Place, statement: Partition | Claim, state: State) -> State:
-    """Walk a view's body. What happened to a ring's copy is settled with its scope: the ring's mbarriers see to the rest."""
+    """Walk a view's body. What happened to a ring's copy is settled with its scope: the ring's mbarriers see to the rest.
+
+    What was loaded has been read from its source for those threads that waited for it inside.
+    """
     view = statement.view
     inner = place.open(view, isinstance(statement, Claim))
     after = closed(walk_body(walk, inner, statement.body, state), view)
     source = view.view.source if view.view is not None else view
-    return left_station(after, source) if isinstance(source.type, Pointer) and source.type.ring else after
+    if not (isinstance(source.type, Pointer) and source.type.ring):
+        return after
+    ended = walk.context.loaded.get(statement, frozenset())
+    after = left_station(after, source)
+    return (
+        changed(after, lambda p: p.landed() if p.touch is not None and p.touch.by in ended else p) if ended else after
+    )
 
 
 def walk_loop(walk: Walk, place: Place, loop: While | For, state: State) -> State:
@@ -283,8 +290,7 @@ def walk_split(walk: Walk, place: Place, split: Split, state: State) -> State:
     found = [without(state, set().union(*theirs))]
     for index, (_, out) in enumerate(outs):
         found.append(without(out, set().union(*(own for other, own in enumerate(theirs) if other != index))))
-    loads = {touch for touch in flying if touch.how == "load"}
-    return over(union(*found), {touch for touch in loads if any(has_ended(out, touch) for _, out in outs)})
+    return union(*found)
 
 
 def _check_arms(walk: Walk, split: Split, state: State, one: tuple[Arm, State], two: tuple[Arm, State]) -> None:

@@ -74,9 +74,9 @@ class Place:
 class Context:
     """What is known of one function and of its callees, and the accesses made once for each use.
 
-    `before`, `after`: operations that the plan has for certain, of rings and of groups that are committed; `completes`: the
-    mbarriers of loads. `end`: stands for the end of the function's body. `engines`: whether some access is the copy engine's or
-    the tensor cores'.
+    `before`, `after`: operations that the plan has for certain, of rings and of groups that are committed. `loaded`: which
+    loads into rings have ended for who waits on an mbarrier, or for those threads of the block that have left a ring's scope.
+    `end`: stands for the end of the function's body. `engines`: whether some access is the copy engine's or the tensor cores'.
     """
 
     function: Function
@@ -86,7 +86,7 @@ class Context:
     engines: bool = False
     before: Mapping[Stmt, tuple[Op, ...]] = field(default_factory=dict)
     after: Mapping[Stmt, tuple[Op, ...]] = field(default_factory=dict)
-    completes: Mapping[Apply, Mbarrier] = field(default_factory=dict)
+    loaded: Mapping[Mbarrier | Stmt, frozenset[Apply]] = field(default_factory=dict)
     touches: dict[tuple[object, ...], Touch] = field(default_factory=dict)
     conditions: Conditions = field(default_factory=Conditions)
 

@@ -115,25 +115,6 @@ def changed(state: State, change: Callable[[Pending], Pending]) -> State:
     return {env: frozenset(map(change, pending)) for env, pending in state.items()}
 
 
-def has_ended(state: State, touch: Touch) -> bool:
-    """Whether an access that was under way has surely been waited for."""
-    found = [p for pending in state.values() for p in pending if p.touch is touch]
-    return bool(found) and all(p.since is None for p in found)
-
-
-def over(state: State, touches: Set[Touch]) -> State:
-    """Return the state after some threads have waited for loads: they are over, and the others can hear of it at a barrier."""
-    if not touches:
-        return state
-
-    def end(pending: Pending) -> Pending:
-        if pending.touch not in touches:
-            return pending
-        return replace(pending.landed() if pending.since is not None else pending, synced=None, asynced=None)
-
-    return changed(state, end)
-
-
 def without(state: State, touches: Set[Touch]) -> State:
     """Return the state without some accesses."""
     if not touches:

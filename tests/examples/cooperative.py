@@ -15,7 +15,6 @@ from prism.lang import (
     const,
     constexpr,
     count,
-    device,
     grid,
     group,
     id,

@@ -1,6 +1,6 @@
 """Barriers of the whole grid, in cooperative launches: placed where blocks conflict, needed, enough, and refused elsewhere."""
 
-# ruff: noqa: B007, F821 -- kernels: names that they declare
+# ruff: noqa: F821 -- kernels: names that they declare
 from __future__ import annotations
 
 import re
@@ -12,13 +12,32 @@ import pytest
 
 import prism
 from prism.interpret import DeadlockError, run, schedules
-from prism.lang import CompileError, atomic_add, block, const, grid, group, id, int32, partition, ptr, requires, thread
+from prism.lang import (
+    CompileError,
+    atomic_add,
+    block,
+    bulk_load,
+    claim,
+    const,
+    grid,
+    group,
+    id,
+    int32,
+    one,
+    partition,
+    ptr,
+    requires,
+    roles,
+    shared,
+    thread,
+    warp,
+)  # fmt: skip
 from prism.lang.emit import emit
 from prism.lang.emit.restrict import kinds
 from prism.lang.plan import Program
 from tests.examples import cooperative as c
 from tests.examples.programs import Launch
-from tests.mutation import TRIED, score
+from tests.mutation import TRIED, caught, score, without_barriers
 
 LAUNCHES: dict[str, Callable[[], Launch]] = {
     "smooth": lambda: c.ring_sums(c.smooth, 3, 32, 3),
@@ -57,7 +76,7 @@ def right(launch: Launch) -> Callable[..., bool]:
 
 def test_the_least_number_of_them() -> None:
     assert barriers(program_of(LAUNCHES["smooth"]())) == ["grid round the loop", "grid"]
-    assert barriers(program_of(LAUNCHES["swapped"]())) == ["grid round the loop"]  # one a step: nothing is written twice
+    assert barriers(program_of(LAUNCHES["swapped"]())) == ["grid round the loop"]
     assert barriers(program_of(LAUNCHES["total"]())) == ["block", "grid"]
     assert barriers(program_of(LAUNCHES["clusters"]())) == ["cluster", "grid"]
     assert barriers(program_of(LAUNCHES["ring"]())) == ["grid", "grid"]
@@ -144,6 +163,38 @@ def test_refused_in_code_of_one_block() -> None:
 def test_the_option_is_a_bool() -> None:
     with pytest.raises(TypeError, match="`cooperative` is True or False"):
         requires(grid[1], thread[32], cooperative=1)  # type: ignore[arg-type]
+
+
+# -- beside asynchronous copies -------------------------------------------------------------------------------------------
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[160])
+def written_by_its_loader(x: ptr(int32) @ grid[1], y: ptr(int32) @ grid[1]):
+    i: int32 @ thread[1] = id()
+    with partition(x, thread[1], 4 * i) as own, partition(y, block[1], 128 * id()) as out, group(block[1]):
+        ring: shared(int32[4], ring=1) @ block[1]
+        readers, loader = roles(warp, 4, 1)
+        with claim(ring, loader) as tile, one(thread):
+            bulk_load(tile, own[0], n=4)
+        with claim(ring, readers) as tile, claim(out, readers) as part:
+            t: int32 @ thread[1] = id()
+            with partition(part, thread[1], t) as mine, group(thread[1]):
+                mine[0] = tile[t % 4]
+        with loader, one(thread):
+            own[0] = 7
+
+
+def test_who_loads_does_not_know_that_it_has_ended() -> None:
+    """Those who wait for the copy do: the loading thread writes its source again after it has met them."""
+    program = prism.check(written_by_its_loader)
+    assert barriers(program) == ["block"]
+    x, y = np.arange(640, dtype=np.int32), np.zeros(128, np.int32)
+    launch = Launch(written_by_its_loader, (1, 160), (x, y), {1: np.tile(x[512:516], 32)})
+    for schedule, seed in schedules(12):
+        assert right(launch)(program, check=True, schedule=schedule, seed=seed)
+    (without,) = (mutant for _, mutant in without_barriers(program))
+    assert caught(without, right(launch)) == "machine-race"
 
 
 # -- on the reference machine ---------------------------------------------------------------------------------------------

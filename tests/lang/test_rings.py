@@ -608,3 +608,42 @@ def test_a_multicast_counts_the_bytes_and_the_readers_of_all_blocks():
         "16 > arrive a_b_read by warps",
     ]
     assert barriers(spread) == ["a_b_filled[2] 1", "a_b_read[2] 8 of blocks 0b11"]
+
+
+@prism("global")
+@attr("__launch_bounds__(64, 1)")
+@requires(grid[1], block[1], warp[2])
+def in_place(x: ptr(float) @ grid[1], n: int @ grid[1]):
+    with partition(x, block[1], offset=0) as part, group(block[1]):
+        s: shared(float[32], ring=2)
+        adding, copying = roles(warp, 1, 1)
+        u: int @ thread[1] = id()
+        for i in range(n):
+            with partition(part, block[1], offset=32 * i) as here:
+                with claim(s, copying) as t, one(thread):
+                    bulk_load(t, here[0])
+                with claim(s, adding) as t:
+                    lane: int @ thread[1] = id()
+                    with partition(t, thread[1], offset=lane) as mine, group(thread[1]):
+                        mine[0] = mine[0] + 1.0
+                with claim(here, thread[1]) as o, claim(s, copying) as t, one(thread):
+                    bulk_store(o[0], t)
+        with partition(part, thread[1], offset=u) as mine, group(thread[1]):
+            mine[0] = 0.0
+
+
+def test_what_is_loaded_may_be_overwritten_once_a_visit_has_waited_for_it():
+    """The tiles of different trips are proved apart; after the loop the stores have ended before anybody writes."""
+    assert told(in_place) == [
+        "8 < expect s_filled 128",
+        "8 > arrive s_filled",
+        "12 < wait s_filled",
+        "12 > fence",
+        "12 > arrive s_filled_2 by warps",
+        "13 > advance s",
+        "14 < wait s_filled_2",
+        "14 > commit bulk",
+        "14 > pending bulk 0 read",
+        "15 < pending bulk 0",
+        "15 < block block[1]",
+    ]

@@ -26,7 +26,7 @@ def merged(plan: Plan, body: Body) -> tuple[Steps, Steps]:
     before: dict[Stmt, tuple[Step, ...]] = dict(plan.before())
     after: dict[Stmt, tuple[Step, ...]] = dict(plan.after())
     for list_ in _lists(body):
-        for barrier in plan.mbarriers:
+        for barrier in dict.fromkeys(op.barrier for op in plan.operations if isinstance(op, Expect)):
             _merge(barrier, list_, before, after)
     return _clean(before), _clean(after)
 

@@ -24,6 +24,7 @@ from prism.lang.perspective import THREAD, WARP
 from prism.lang.place import alignment, calls, statements, subexpressions
 from prism.lang.plan import Program
 from prism.lang.roles import specialise
+from prism.lang.skew import skewed
 from prism.lang.tree import (
     Apply,
     Assert,
@@ -63,7 +64,7 @@ class Emitted:
 
 def emit(program: Program, *, comments: bool = True) -> Emitted:
     """Return a program as stand-alone CUDA C++: no includes, one `extern "C"` kernel, the same text every time."""
-    program = specialise(program)
+    program = specialise(skewed(program))
     entry = program.entry
     named = allocate_named(program)
     positioned = frozenset(f for f in program.functions if needs_position(f))

@@ -29,7 +29,7 @@ def restricted(function: Function, pointer: Symbol) -> bool:
 
 @functools.lru_cache(maxsize=256)
 def kinds(function: Function) -> Mapping[Symbol, frozenset[str]]:
-    """Return what a function does to the memory of each object: it reads, it writes. What is assigned to a pointer counts for both."""
+    """Return what a function does to the memory of each object: it reads, it writes. To assign a pointer counts for both."""
     found: dict[Symbol, frozenset[str]] = {}
 
     def note(symbol: Symbol, more: frozenset[str]) -> None:

@@ -1,8 +1,8 @@
 """Rings in C++: a thread's counters of each cycle, the addresses of copies and mbarriers, and what a kernel does first.
 
-For each cycle a thread keeps `slot`, the copy of the present round, and `phase`, the parity of the rounds over the copies: no
-division. For an mbarrier at which it arrives some rounds late, it also keeps how many rounds it has not yet arrived for, and
-the copy of the first of these.
+For each cycle a thread keeps `slot`, the copy of the present round, and, where somebody waits by it, `phase`, the parity of the
+rounds over the copies: no division. For an mbarrier at which it arrives some rounds late, it also keeps how many rounds it has
+not yet arrived for, and the copy of the first of these.
 """
 
 from __future__ import annotations
@@ -38,19 +38,27 @@ class Rings:
 
     def at(self, barrier: Mbarrier, late: bool = False) -> str:
         """Return the address of the mbarrier of the present round's copy, or of the first that was not arrived for."""
+        name = self.barriers[barrier.itself]
         if barrier.cycle.copies == 1:
-            return self.barriers[barrier]
-        return f"{self.barriers[barrier]} + {f'{self.barriers[barrier]}_late' if late else self.slot(barrier.cycle)}"
+            return name
+        return f"{name} + {f'{name}_late' if late else self.slot(barrier.cycle)}"
 
-    def cycle_of(self, ring: Symbol) -> Cycle:
-        """Return the cycle that a ring belongs to."""
-        return next(cycle for cycle in self.plan.cycles if ring in cycle.rings)
+    @property
+    def waited(self) -> frozenset[Cycle]:
+        """The cycles of whose rounds the parity is asked for."""
+        return frozenset(op.barrier.cycle for op in self.plan.operations if isinstance(op, Wait))
+
+    def cycle_of(self, view: Symbol) -> Cycle:
+        """Return the cycle whose round says which copy a view means."""
+        cycle = self.plan.cycle_of(view)
+        assert cycle is not None
+        return cycle
 
     def copy(self, view: Symbol, ring: str) -> str:
         """Return the address of the copy that a view names."""
         assert is_copy(view) and view.view is not None and isinstance(view.view.source.type, Pointer)
         source = view.view.source
-        slot, stride = self.slot(self.cycle_of(source)), self.layout.strides[source]
+        slot, stride = self.slot(self.cycle_of(view)), self.layout.strides[source]
         assert isinstance(source.type, Pointer)
         return ring if slot == "0u" else f"{ring} + {slot} * {stride // source.type.element.bytes}u"
 
@@ -77,15 +85,16 @@ def _name(name: str, used: set[str]) -> str:
 def counters(rings: Rings, body: Body) -> list[str]:
     """Return the lines that declare the counters of the threads that run some statements, before the first round."""
     found = set(statements(body))
-    views = (s.view.view for s in found if isinstance(s, Partition | Claim | Async) and is_copy(s.view))
+    views = [s.view for s in found if isinstance(s, Partition | Claim | Async) and is_copy(s.view)]
     here = [op for op in rings.plan.operations if isinstance(op, Wait | Arrive | Expect) and op.at in found]
-    counted = {rings.cycle_of(view.source) for view in views if view is not None} | {op.barrier.cycle for op in here}
+    counted = {rings.cycle_of(view) for view in views} | {op.barrier.cycle for op in here}
     late = {op.barrier for op in here if isinstance(op, Arrive) and op.delay}
     lines = []
     for cycle in (cycle for cycle in rings.plan.cycles if cycle in counted):
         name = rings.names[cycle]
-        slot = f"{name}_slot = 0u, " if cycle.copies > 1 else ""
-        lines.append(f"unsigned int {slot}{name}_phase = 0u;")
+        counts = [f"{name}_slot = 0u"] if cycle.copies > 1 else []
+        counts += [f"{name}_phase = 0u"] if cycle in rings.waited or not counts else []
+        lines.append(f"unsigned int {', '.join(counts)};")
     for barrier in (barrier for barrier in rings.barriers if barrier in late):
         name = rings.barriers[barrier]
         slot = f"{name}_late = 0u, " if barrier.cycle.copies > 1 else ""
@@ -98,6 +107,8 @@ def advance(rings: Rings, cycle: Cycle) -> str:
     name, copies = rings.names[cycle], cycle.copies
     if copies == 1:
         return f"{name}_phase ^= 1u;"
+    if cycle not in rings.waited:
+        return f"if (++{name}_slot == {copies}u) {name}_slot = 0u;"
     return f"if (++{name}_slot == {copies}u) {{ {name}_slot = 0u; {name}_phase ^= 1u; }}"
 
 

@@ -72,7 +72,9 @@ class BoundCooperative(Error):
     rule = "R1"
     title = "`{name}` asks for a cooperative launch, and speaks only for {bound}"
     label = "no `grid[1]`"
-    help_template = "a barrier of the grid needs code of the grid: add `grid[1]`, or leave `cooperative=True` to its callers"
+    help_template = (
+        "a barrier of the grid needs code of the grid: add `grid[1]`, or leave `cooperative=True` to its callers"
+    )
     name: str
     bound: str
 

@@ -19,8 +19,8 @@ class GridSync(Error):
         "blocks of one kernel run in any order, and cannot wait for one another at a barrier unless all run at once",
     )
     help_template = (
-        "split the kernel in two here, or keep one partition of `{name}` open over both accesses, or write "
-        "`cooperative=True` in `@requires`: then no more blocks can be launched than run at once"
+        "split the kernel in two here, keep one partition of `{name}` open over both accesses, or write "
+        "`cooperative=True` in `@requires`"
     )
     name: str
     unit: Perspective
