@@ -150,8 +150,8 @@ def placed(lap: Lap, loop: For, filling: Sequence[Visit]) -> tuple[tuple[Stmt, .
     depth = len(trail) - 1
     where = {visit: {station.trail[depth][1] for station in visit.stations} for visit in lap.visits}
     early = set().union(*(where[visit] for visit in filling))
-    if max(early) >= min(index for visit in lap.visits if visit not in filling for index in where[visit]):
-        raise Held("it is filled when the trip has begun to use it, or other rings in step with it")
+    if any(early & where[visit] for visit in lap.visits if visit not in filling):
+        raise Held("it is filled and used inside one scope")
     return around, tuple(lap.home[index] for index in sorted(early))
 
 
@@ -160,10 +160,7 @@ def placed(lap: Lap, loop: For, filling: Sequence[Visit]) -> tuple[tuple[Stmt, .
 
 def skew_of(context: Context, found: Rings, plan: Plan, fills: Fills, unseen: Fences) -> Skew:
     """Return the fills as they are issued ahead. Raises Held."""
-    lap, inner = fills.lap, frozenset(statements(fills.at))
-    for op in plan.operations:
-        if op.at in inner and op not in found.operations:
-            raise Held("something else is waited for in it")
+    lap, rings = fills.lap, frozenset(found.operations)
     for visit in fills.visits:
         if any(touch.kind != "write" for touch in visit.touches()):
             raise Held("it reads what it fills")
@@ -174,6 +171,9 @@ def skew_of(context: Context, found: Rings, plan: Plan, fills: Fills, unseen: Fe
     between = lap.home[lap.home.index(fills.at[0]) : lap.home.index(fills.at[-1])]
     before += tuple(s for s in between if s not in fills.at)
     declared = needs(Early(context, fills.loop, fills.around, fills.at, before), plan.barriers)
+    moved = frozenset(statements((*fills.at, *declared)))
+    if any(op.at in moved and op not in rings for op in plan.operations):
+        raise Held("something else is waited for in it")
     lead = Cycle(f"{lap.cycle.name}_ahead", lap.cycle.copies, lap.cycle.rings, lap.cycle)
     opens, closes = meeting(context, fills, unseen) if fills.met else ((), ())
     return Skew(lead, fills.loop, fills.around, fills.at, declared, fills.by, opens, closes)
@@ -189,10 +189,8 @@ def meeting(context: Context, fills: Fills, unseen: Fences) -> tuple[tuple[Barri
     first, second = (copies or filled)[0].first.access, (copies or filled)[0].second.access
     if copies:
         opens.append(WaitGroup(at=at, kind="cp_async", pending=fills.by - 1, first=first, second=second))
-    for visit in fills.visits:
-        if visit in unseen:
-            one, two = unseen[visit]
-            opens.append(ProxyFence(at=at, first=one.access, second=two.access))
+    for one, two in [unseen[visit] for visit in fills.visits if visit in unseen][:1]:
+        opens.append(ProxyFence(at=at, first=one.access, second=two.access))
     unit = joined(context, every)
     if unit is not None:
         opens.append(Barrier(kind_of(unit), unit, at, first, second, loop=True))

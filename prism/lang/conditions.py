@@ -65,7 +65,8 @@ def conditions(function: Function) -> Conditions:
             asked = _asked(statement.condition)
             if asked is not None:
                 found[statement] = asked
-    often = [c for c in dict.fromkeys(c for c, _ in found.values()) if sum(c == d for d, _ in found.values()) > 1][:MOST]
+    questions = [question for question, _ in found.values()]
+    often = [question for question in dict.fromkeys(questions) if questions.count(question) > 1][:MOST]
     if not often:
         return Conditions()
     often = [replace(condition, number=number) for number, condition in enumerate(often)]

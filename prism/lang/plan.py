@@ -55,9 +55,9 @@ class Access:
 class Barrier:
     """A barrier before `before`; `first` and `second` are the accesses that force it.
 
-    `kind` is `warp`, `named`, `block`, `cluster`, or `grid` (in a cooperative launch only). `loop` tells that `first` reaches `second` round a loop's back-edge. `met`
-    is one object for all copies of a barrier in the bodies of several roles: threads that meet any of them meet the same
-    barrier (None: the barrier itself).
+    `kind` is `warp`, `named`, `block`, `cluster`, or `grid` (in a cooperative launch only). `loop` tells that `first` reaches
+    `second` round a loop's back-edge. `met` is one object for all copies of a barrier in the bodies of several roles: threads
+    that meet any of them meet the same barrier (None: the barrier itself).
     """
 
     kind: str

@@ -141,7 +141,8 @@ def _lap(
     loaded: dict[Mbarrier | Stmt, frozenset[Apply]] = {}
     for visit in lap.visits:
         if visit in barriers:
-            loaded |= {one: ended(lap, visit) for one in (barriers[visit], counted.get(barriers[visit], barriers[visit]))}
+            barrier = barriers[visit]
+            loaded |= {one: ended(lap, visit) for one in (barrier, counted.get(barrier, barrier))}
         waited = [edge.earlier for edge in needed if edge.later is visit]
         loaded |= {s.opening: frozenset().union(*(ended(lap, one) for one in waited)) for s in visit.stations}
     return Rings(cycles, tuple(barriers.values()), tuple(operations), completes, loaded=loaded)

@@ -60,6 +60,15 @@ def skewed(program: Program) -> Program:
     )
 
 
+def shown(program: Program) -> Program:
+    """Return the program as it was written, with the plan and the layout of what is emitted: fills ahead are where they were."""
+    plan = program.plans[program.entry].skewed
+    if plan is None:
+        return program
+    layouts = {**program.layouts, program.entry: layout_of(program)}
+    return replace(program.with_plan(plan), layouts=layouts)
+
+
 def layout_of(program: Program) -> Layout:
     """Return the layout of a kernel whose fills are ahead: with the mbarriers of that plan."""
     layout, plan = program.layouts[program.entry], program.plans[program.entry].skewed

@@ -59,7 +59,7 @@ class Trips:
         start, stop = self.loop.start, self.loop.stop
         end = int(start.value) + by * self.step if isinstance(start, Const) else None
         if end is not None and end == self._clamped(end):
-            sure = isinstance(stop, Const) and len(range(int(self._value(start)), int(stop.value), self.step)) >= by
+            sure = isinstance(stop, Const) and len(range(self._value(start), self._value(stop), self.step)) >= by
             guarded = fills if sure else (self._if(self._before(self._var(index), stop), fills),)
             return self._for(index, start, self._const(end), self.loop.step, guarded), guarded[-1]
         number = replace(index, name=f"{index.name}_count")
@@ -110,13 +110,14 @@ class Trips:
         return Const(value=value, type=self.type, span=self.loop.span)
 
     def _value(self, e: Expr) -> int:
-        assert isinstance(e, Const) and not isinstance(e.value, float)
-        return int(e.value)
+        assert isinstance(e, Const)
+        value: int = int(e.value)
+        return value
 
     def _clamped(self, value: int) -> int:
         """Return the nearest value of the index's type."""
         bits = self.type.bits
-        least, most = (0, 2**bits - 1) if self.type.kind == "uint" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+        least, most = (0, (1 << bits) - 1) if self.type.kind == "uint" else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
         return min(max(value, least), most)
 
     # -- statements ---------------------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ def touch_all(walk: Walk, place: Place, statement: Stmt, state: State) -> State:
         return state
     found: State = {}
     apart = len(state) > 1 and bool(walk.context.conditions.asked)
-    others = frozenset(p for pending in state.values() for p in pending if far(p.touch)) if apart else frozenset[Pending]()
+    others = frozenset(p for pending in state.values() for p in pending if apart and far(p.touch))
     for env, pending in state.items():
         before, fresh = pending, frozenset[Pending]()
         for use in uses:
@@ -132,7 +132,12 @@ def declare_touch(context: Context, place: Place, fragment: Symbol, at: Stmt | E
 
 
 def _call(
-    walk: Walk, place: Place, env: Env, use: Use, before: frozenset[Pending], fresh: frozenset[Pending],
+    walk: Walk,
+    place: Place,
+    env: Env,
+    use: Use,
+    before: frozenset[Pending],
+    fresh: frozenset[Pending],
     others: frozenset[Pending],
 ) -> tuple[frozenset[Pending], frozenset[Pending]]:
     """A call: its exposed accesses, then the barriers that all its paths meet, then what it leaves pending."""

@@ -7,9 +7,10 @@ from prism.lang.explain.counts import counts
 from prism.lang.explain.entries import entries, exempts
 from prism.lang.explain.graph import graph
 from prism.lang.explain.memory import pieces
-from prism.lang.explain.model import Account, Chapter, Resources, Unproved
+from prism.lang.explain.model import Account, Chapter, Remark, Resources, Unproved
 from prism.lang.explain.regions import lines, regions
 from prism.lang.plan import Program
+from prism.lang.skew import shown
 from prism.lang.tree import Function
 
 NOT_COMPILED = "not known: it was not compiled"
@@ -17,7 +18,8 @@ NOT_COMPILED = "not known: it was not compiled"
 
 def account(program: Program, resources: Resources | str = NOT_COMPILED) -> Account:
     """Return what there is to say about a program, the entry first; `resources` is what compiling it for a machine said."""
-    return Account(tuple(chapter(program, function) for function in reversed(program.functions)), resources)
+    seen = shown(program)
+    return Account(tuple(chapter(seen, function) for function in reversed(seen.functions)), resources)
 
 
 def chapter(program: Program, function: Function) -> Chapter:
@@ -36,6 +38,7 @@ def chapter(program: Program, function: Function) -> Chapter:
         entries=between,
         exempts=without,
         unproved=_unproved(function),
+        remarks=tuple(Remark(note.span.line, note.text) for note in plan.notes),
         counts=counts(program, function),
         bytes=0 if layout is None else layout.bytes,
         pieces=pieces(program, function),

@@ -89,6 +89,14 @@ class Unproved:
 
 
 @dataclass(frozen=True, slots=True)
+class Remark:
+    """What is worth knowing of a line, though nothing stands there."""
+
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Region:
     """Lines `first .. last` inside a construct: `code` if its perspective is that of the code, else that of a part handed out."""
 
@@ -229,6 +237,7 @@ class Chapter:
     entries: tuple[Entry, ...]
     exempts: tuple[Exempt, ...]
     unproved: tuple[Unproved, ...]
+    remarks: tuple[Remark, ...]
     counts: tuple[Count, ...]
     bytes: int
     pieces: tuple[Piece, ...]

@@ -206,6 +206,9 @@ def _after(chapter: Chapter, prefix: str) -> Iterator[Markup]:
     if chapter.unproved:
         yield tag("h3", "Not proved")
         yield tag("ul", *_unproved(chapter, prefix))
+    if chapter.remarks:
+        yield tag("h3", "Rings that threads fill and use")
+        yield tag("ul", *(tag("li", _links(f"line {r.line}: {r.text}", chapter, prefix)) for r in chapter.remarks))
     if chapter.bytes:
         yield tag("h3", f"Shared memory: {chapter.bytes} bytes")
         title = f"{chapter.bytes} bytes of shared memory"

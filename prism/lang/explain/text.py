@@ -45,6 +45,9 @@ def _chapter(chapter: Chapter) -> Iterator[str]:
     if chapter.unproved:
         yield "  not proved:"
         yield from (f"    partition `{u.name}` (line {u.line}): {u.reason}" for u in chapter.unproved)
+    if chapter.remarks:
+        yield "  rings:"
+        yield from (f"    line {r.line}: {r.text}" for r in chapter.remarks)
     if chapter.bytes:
         yield f"  shared memory: {chapter.bytes} bytes"
         for piece in chapter.pieces:
