@@ -15,6 +15,7 @@ from prism.lang.errors import launch
 from prism.lang.intrinsics.declaration import supports
 from prism.lang.place import calls, place, shared_bytes, statements, subexpressions, with_mbarriers
 from prism.lang.plan import Layout, Program
+from prism.lang.skew import shown
 from prism.lang.sync import plan
 from prism.lang.tree import Apply, Expr, Function, Pointer, SharedDeclare, expressions
 
@@ -73,7 +74,7 @@ def check_architecture(program: Program, arch: str) -> None:
             span=program.entry.span, name=f"a cluster of {size} blocks", needs=CLUSTERS, arch=arch
         )
         raise CompileError(error)
-    if program.plans[program.entry].mbarriers and not supports(arch, RINGS):
+    if shown(program).plans[program.entry].mbarriers and not supports(arch, RINGS):
         span, name = program.plans[program.entry].cycles[0].rings[0].span, "a ring"
         raise CompileError(launch.Architecture(span=span, name=name, needs=RINGS, arch=arch))
     found: dict[Expr, launch.Architecture] = {}

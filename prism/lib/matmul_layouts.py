@@ -75,8 +75,8 @@ class Call:
 
     @property
     def plain(self) -> bool:
-        """Whether tensor copies can't write the result."""
-        return not inside(self.out, 1)
+        """Whether tensor copies can't write the result: not at all, or not without writing beyond its rows."""
+        return not inside(self.out, 1) or self.out.shape[1] * self.out.dtype.itemsize % PIECE != 0
 
     @property
     def stride(self) -> int:

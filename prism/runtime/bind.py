@@ -16,6 +16,7 @@ from prism.runtime.arrays import (
 )
 from prism.runtime.entry import EntryParameter
 from prism.runtime.launch import LaunchError
+from prism.runtime.tensor_maps import PIECE
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +37,8 @@ def bind(name: str, parameters: tuple[EntryParameter, ...], arguments: Sequence[
     Raises:
         LaunchError: too many or too few arguments.
         TypeError: no array where one is needed, or one of another dtype; arrays on the host and on a GPU.
-        ValueError: an array is not contiguous, has not the number of axes of its tensor map, or is read-only where the
-            kernel writes; arrays on two GPUs.
+        ValueError: an array is not contiguous, has not the number of axes of its tensor map, or is read-only, or has rows
+            that tensor stores can't write exactly, where the kernel writes; arrays on two GPUs.
     """
     if len(arguments) != len(parameters):
         names = ", ".join(p.name for p in parameters)
@@ -53,6 +54,8 @@ def bind(name: str, parameters: tuple[EntryParameter, ...], arguments: Sequence[
             raise TypeError(f"`{parameter.name}` must be an array of {parameter.dtype}, not of {info.scalar}")
         if parameter.kind == "map":
             require_axes(info, parameter.name, len(parameter.box))
+            if not parameter.const:
+                require_whole_pieces(info, parameter.name)
         else:
             require_contiguous(info, parameter.name)
         if not parameter.const:
@@ -60,3 +63,16 @@ def bind(name: str, parameters: tuple[EntryParameter, ...], arguments: Sequence[
         arrays[parameter.name] = info
         values.append(info if parameter.kind == "map" else info.pointer)
     return BoundArguments(tuple(values), arrays, one_place(arrays))
+
+
+def require_whole_pieces(info: ArrayInfo, name: str) -> None:
+    """Refuse an array whose rows end inside a piece of 16 bytes, as what a tensor store writes.
+
+    The engine clips rows by pieces: on an H200 a row of 500 bytes, in an array of wider rows, was written as 512.
+    """
+    row = info.shape[-1] * info.dtype.itemsize
+    if row % PIECE:
+        raise ValueError(
+            f"`{name}` is written by tensor copies, and its rows of {row} bytes are no multiple of {PIECE}: "
+            "copies would write beyond them; pad the rows, or write them with plain stores"
+        )

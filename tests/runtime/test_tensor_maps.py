@@ -2,6 +2,7 @@
 
 import ctypes
 from collections.abc import Iterator
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -209,3 +210,13 @@ def test_bfloat16_of_torch_is_known_and_is_no_integer() -> None:
         info = describe(tensor)
     assert info.dtype == BFLOAT16 and info.scalar == "bfloat16" and info.strides == (128, 2)
     assert info.dtype != np.uint16 and describe(np.zeros(3, np.uint16)).scalar == "uint16"
+
+
+def test_rows_that_end_inside_a_piece_are_not_written() -> None:
+    """The engine clips rows by 16 bytes: it would write beyond a row of 250 elements of 2 bytes."""
+    wide = np.zeros((129, 256), np.float16)
+    parameter = EntryParameter("y", "map", "float16", box=(64, 64), swizzle=128)
+    bind("f", (parameter,), (wide[:, :248],))
+    with pytest.raises(ValueError, match="`y` is written by tensor copies, and its rows of 500 bytes"):
+        bind("f", (parameter,), (wide[:, :250],))
+    bind("f", (replace(parameter, const=True),), (wide[:, :250],))

@@ -164,7 +164,8 @@ def why(op: Op | ArriveExpect) -> str:
         case Expect() | ArriveExpect():
             return f"{op.barrier.name}: bytes to come"
         case Advance():
-            return f"the next round of {', '.join(ring.name for ring in op.cycle.rings)}"
+            fills = "fills of " if op.cycle.leads is not None else ""
+            return f"the next round of {fills}{', '.join(ring.name for ring in op.cycle.rings)}"
         case Commit() | WgmmaFence():
             return "the wgmmas" if isinstance(op, WgmmaFence) else f"a group of {_KINDS[op.kind]}"
         case _:

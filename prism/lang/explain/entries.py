@@ -80,7 +80,7 @@ def entry(function: Function, step: Barrier | Op, at: Stmt) -> Entry:  # noqa: C
             return made(f"announce {'the' if size is None else size} bytes of the copy to `{barrier.name}`",
                         "the mbarrier completes when they have come in")  # fmt: skip
         case Advance(cycle=cycle):
-            return made("next round", f"{_rings(cycle.rings)}: the next of {cycle.copies} copies")
+            return made("next round" if cycle.leads is None else "next round of fills", f"{_rings(cycle.rings)}: the next of {cycle.copies} copies")
         case ProxyFence():
             return made("fence.proxy.async")
         case Commit(kind=kind):
