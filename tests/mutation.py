@@ -50,7 +50,8 @@ class Mutant:
 
 
 def mutants(plan: Plan) -> Iterator[Mutant]:
-    """Return every mutant of one function's plan."""
+    """Return every mutant of one function's plan. None has another plan for fills ahead, which would be without the fault."""
+    plan = replace(plan, skewed=None)
     steps: tuple[Step, ...] = (*plan.barriers, *plan.operations)
     for step in steps:
         yield Mutant(f"without {named(step)}", plan.without(step), harmless(plan, step, ""), step)
@@ -77,8 +78,8 @@ def harmless(plan: Plan, step: Step, what: str) -> str:
         return ""
     if step.drain and what in ("", "one round later", "one round sooner"):
         return UNAWAITED
-    waits = [op for op in plan.operations if isinstance(op, Wait) and op.barrier is step.barrier]
-    spare = step.barrier.cycle.copies > step.delay + 1
+    waits = [op for op in plan.operations if isinstance(op, Wait) and op.barrier.itself is step.barrier.itself]
+    spare = step.barrier.cycle.copies > step.delay + 1 and not any(wait.barrier.of for wait in waits)
     return LATER if what == "one round later" and spare and all(wait.lap for wait in waits) else ""
 
 
@@ -151,13 +152,19 @@ def recounted(plan: Plan, old: Mbarrier, new: Mbarrier) -> Plan:
     """Return the plan with one mbarrier in place of another."""
 
     def moved(op: Op) -> Op:
-        return replace(op, barrier=new) if isinstance(op, Wait | Arrive | Expect) and op.barrier is old else op
+        if not isinstance(op, Wait | Arrive | Expect) or op.barrier.itself is not old:
+            return op
+        return replace(op, barrier=exchange(op.barrier))
+
+    def exchange(barrier: Mbarrier) -> Mbarrier:
+        counted = replace(new, cycle=barrier.cycle, of=new)
+        return new if barrier is old else counted if barrier.of is old else barrier
 
     return replace(
         plan,
         operations=tuple(moved(op) for op in plan.operations),
         mbarriers=tuple(new if barrier is old else barrier for barrier in plan.mbarriers),
-        completes={copy: new if barrier is old else barrier for copy, barrier in plan.completes.items()},
+        completes={copy: exchange(barrier) for copy, barrier in plan.completes.items()},
     )
 
 

@@ -79,14 +79,17 @@ class Flights:
         self.fences = np.ones(threads, np.int64)  # wgmma's: how many each thread has met
         self._open: dict[tuple[str, int], Any] = {}  # agents of groups that are yet to be committed
 
-    def agents(self, kind: str, units: Any, what: str, part: int = 0) -> Any:
-        """Return the agents of the groups that rows of lanes have open, which go on now; None where nothing is checked."""
+    def agents(self, kind: str, units: Any, what: str, part: int = 0, *, generic: bool | None = None) -> Any:
+        """Return the agents of the groups that rows of lanes have open, which go on now; None where nothing is checked.
+
+        `generic`: whether they access memory as threads do (None: as the kind does).
+        """
         clocks = self.block.machine.clocks
         if clocks is None:
             return None
         numbers = self.block.numbers(units)
         if kind == "load":
-            return clocks.issue(numbers, what, generic=False)
+            return clocks.issue(numbers, what, generic=bool(generic))
         open_ = self._open.setdefault((kind, part), np.full(self.block.machine.threads, -1, np.int64))
         found = open_[units[:, 0]]
         fresh = found < 0
@@ -154,7 +157,10 @@ class Flights:
         self.block.machine.progress += 1
 
     def arrive_after(self, lanes: Any) -> tuple[Callable[[], None], Any]:
-        """Return what lets the lanes' copies so far take effect, and what those who wait for them know then."""
+        """Return what lets the lanes' copies so far take effect, and what those who wait for them know then.
+
+        Those of a group that was committed may still be waited for as a group.
+        """
         taken = [(f, np.isin(f.lanes, lanes)) for f in self.flying["cp_async"]]
         taken = [(flight, chosen) for flight, chosen in taken if chosen.any()]
         clocks = self.block.machine.clocks
@@ -164,7 +170,7 @@ class Flights:
             row = clocks.gather(np.unique(np.concatenate(agents))) if agents else None
         for flight, chosen in taken:
             for waited in flight.waited:
-                waited |= chosen
+                waited |= chosen & (flight.groups >= self.committed["cp_async"][flight.lanes])
         self.flying["cp_async"] = [f for f in self.flying["cp_async"] if not f.waited[0].all()]
         for (of, _), open_ in self._open.items():
             if of == "cp_async":

@@ -85,8 +85,13 @@ class _Transfer:
 
     @property
     def kind(self) -> str:
-        """How it is waited for."""
-        return self.node.intrinsic.asynchronous
+        """How it is waited for: a store to another block as a load is."""
+        return "load" if self.node.intrinsic.asynchronous == "remote" else self.node.intrinsic.asynchronous
+
+    @property
+    def generic(self) -> bool:
+        """Whether it accesses memory as threads do."""
+        return self.node.intrinsic.asynchronous in ("cp_async", "remote")
 
     @property
     def name(self) -> str:
@@ -136,6 +141,21 @@ class _Transfer:
             ends = [_elements(region, into) for region in regions]
             self._start(k, _box(tensor, k), ends, count, multicast)
 
+    def send(self, destination: Any, value: Any, shift: int) -> None:
+        """Store each thread's value in the block that is `shift` further on."""
+        size, mine = destination.region.data.itemsize, self.frame.block
+        if self.measured is not None:
+            self.measured.extend([size] * len(self.lanes))
+            return
+        blocks = mine.cluster.blocks
+        other = blocks[(mine.rank + shift) % len(blocks)]
+        values = np.broadcast_to(np.asarray(value), self.lanes.shape)
+        for k in range(len(self.lanes)):
+            end = _elements(_of_block(destination.region, mine, other), destination.index[k : k + 1])
+            held = values[k : k + 1].copy()
+            source = _Side(end.region, end.index, lambda held=held: held, end.put)  # type: ignore[misc]
+            self._start(k, source, [end], size, 1 << other.rank, sent=other)
+
     def store_tile(self, tensor: Box, tile: Tile) -> None:
         """Copy the other way."""
         for k in range(len(self.lanes)):
@@ -148,24 +168,36 @@ class _Transfer:
         block = self.frame.block
         return [b for b in block.cluster.blocks if multicast >> b.rank & 1] if multicast else [block]
 
-    def _start(self, k: int, source: _Side, destinations: list[_Side], count: int, multicast: int = 0) -> None:
-        """Issue one thread's copy."""
+    def _start(
+        self,
+        k: int,
+        source: _Side,
+        destinations: list[_Side],
+        count: int,
+        multicast: int = 0,
+        sent: Block | None = None,
+    ) -> None:
+        """Issue one thread's copy; or a value `sent` to another block, whose flight it is."""
         if self.plain or (self.kind == "load" and self.barrier is None and self.checker is None):
             for end in destinations:
                 end.put(source.get())
             return
         load, flights, lane = self.kind == "load", flights_of(self.frame.block), self.lanes[k : k + 1]
         parts = (0,) if load else (0, 1)
-        agents = tuple(flights.agents(self.kind, lane[:, None], self.name, part) for part in parts)
+        agents = tuple(
+            flights.agents(self.kind, lane[:, None], self.name, part, generic=self.generic) for part in parts
+        )
         if self.checker is not None:
-            self._check(lane, agents[0], source, "read")
+            if sent is None:
+                self._check(lane, agents[0], source, "read")
             for end in destinations:
                 self._check(lane, agents[-1], end, "write")
         known, flight = agents if self.checker is not None else (), (self.kind, self.name, self.node.span, lane)
         if load:
             targets = self._targets(multicast, k)
             effect = self._landing(k, source, destinations, targets, count, agents[0])
-            flights.issue(Flight(*flight, (effect,), known, whole=True, targets=targets))
+            into = flights if sent is None else flights_of(sent)
+            into.issue(Flight(*flight, (effect,), known, whole=True, targets=targets))
         else:
             flights.issue(Flight(*flight, _storing(source, destinations), known, whole=True))
 
@@ -223,7 +255,7 @@ class _Transfer:
     def _check(self, lane: Any, agent: Any, end: _Side, kind: str) -> None:
         assert self.checker is not None
         lanes, by = np.full(len(end.index), lane[0]), np.full(len(end.index), agent[0])
-        self.checker.access(self.frame, end.region, end.index, lanes, kind, by=by, proxy=True)
+        self.checker.access(self.frame, end.region, end.index, lanes, kind, by=by, proxy=not self.generic)
 
     def _error(self, kind: type[MachineError], text: str, here: str, k: int) -> MachineError:
         block = self.frame.block.number

@@ -105,11 +105,10 @@ def fills_of(context: Context, lap: Lap, unseen: Fences) -> Fills:
     """Return the fills of a cycle, with where they stand. Raises Held."""
     filling, using = parted(lap)
     loop = lap.rounds[0].loops[0]
-    if lap.cycle.copies == 1:
-        raise Held("there is one copy: with `ring=2` or more the next one could be filled while it is used")
-    by = lap.cycle.copies - 1 - max(late(visit) for visit in using)
+    held = max(late(visit) for visit in using)
+    by = lap.cycle.copies - 1 - held
     if by < 1:
-        raise Held("all copies are in use: more than `in_flight` and one could be filled ahead")
+        raise Held(f"{'all copies are' if held else 'the copy is'} in use: with `ring={held + 2}` or more one could be filled")
     check_loop(loop, by)
     assert isinstance(loop, For)
     around, at = placed(lap, loop, filling)
@@ -117,13 +116,13 @@ def fills_of(context: Context, lap: Lap, unseen: Fences) -> Fills:
     everyone = all(members(context.function, visit.spot.path) == everything for visit in lap.visits)
     touches = [touch for visit in filling for touch in visit.touches()]
     code = getattr((*around, *at)[0], "code", THREAD)
-    met = everyone and code >= BLOCK and not any(touch.how == "load" for touch in touches)
+    met = everyone and code >= BLOCK and all(touch.how in ("", "cp_async") for touch in touches)
     if all(touch.how == "" for touch in touches):
         raise Held("the threads wait for what they load before they store it: with `cp_async` they would not")
     if any(multicast_of(visit) for visit in filling):
         raise Held("it is filled by copies to several blocks")
     if not met and any(v in unseen and any(t.how == "cp_async" for t in v.touches()) for v in filling):
-        raise Held("some threads of the block copy by `cp_async` what other units read: each copy is waited for at once")
+        raise Held("its threads are not the block's, and wait for their `cp_async` at once: another unit reads it")
     return Fills(lap, filling, using, loop, around, at, by, met)
 
 

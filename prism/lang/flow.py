@@ -196,7 +196,7 @@ def _together(first: Pending, earlier: Touch, second: Touch) -> str | None:
     match earlier.how:
         case "cp_async" if first.since == -1:
             return "not proved: copies of one `async_`; the reference machine checks it"
-        case "load" if first.since is not None:
+        case "load" | "remote" if first.since is not None:
             return "not proved: loads of one visit; the reference machine checks it"
         case "bulk" if earlier.kind == second.kind == "write":
             return "not proved: stores of different tiles; the reference machine checks it"

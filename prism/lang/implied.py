@@ -110,7 +110,7 @@ class _Knowledge:
         self.known: list[frozenset[int]] = [frozenset()] * len(parade.warps)
         self.ended: dict[tuple[int, int], frozenset[int]] = {}
         self.after = late(earlier)
-        self.asynchronous = any(touch.how in ("load", "cp_async") for touch in earlier.touches())
+        self.asynchronous = any(touch.how in ("load", "remote", "cp_async") for touch in earlier.touches())
 
     def wait(self, trip: int, place: int, before: int | None = None) -> None:
         """Go through the waits of a visit, those that stand before the statement `before` of its list at the latest."""

@@ -10,8 +10,11 @@ from prism.lang.bind import binding_of, operands_of
 from prism.lang.cycles import Lap, Visit
 from prism.lang.diagnostics import CompileError
 from prism.lang.errors.rings import Multicast
+from prism.lang.intrinsics.memory import scalar_of
+from prism.lang.intrinsics.remote import shift_of
 from prism.lang.perspective import Level, Perspective
 from prism.lang.stations import Station, Used
+from prism.lang.touches import LOADS
 from prism.lang.tree import Apply, Break, Const, Continue, Expr, For, Function, If, Return, Stmt, While, expressions
 
 
@@ -26,13 +29,18 @@ def loading(visit: Visit) -> Iterator[tuple[Station, Used]]:
     """Yield the uses of copies by loads."""
     for station in visit.stations:
         for used in station.used:
-            if used.touch.how == "load":
+            if used.touch.how in LOADS:
                 yield station, used
 
 
 def bytes_of_load(apply: Apply) -> int | None:
-    """Return the bytes that a load brings to each block, or None where its operand `n` says so at run time."""
+    """Return the bytes that a load brings to each block, or None where its operand `n` says so at run time.
+
+    A store to another block brings it as many as another one's brings to this block.
+    """
     binding = binding_of(apply)
+    if apply.intrinsic.asynchronous == "remote":
+        return scalar_of(binding).bytes
     if binding.maps:
         (tensor,) = binding.maps.values()
         return tiles.bytes_of(tensor) * max(1, _mask(apply).bit_count())
@@ -51,16 +59,18 @@ def bytes_of_load(apply: Apply) -> int | None:
 # -- multicasts -------------------------------------------------------------------------------------------------------------
 
 
-def _mask(apply: Apply) -> int:
+def _mask(apply: Apply, blocks: int = 16) -> int:
+    if apply.intrinsic.asynchronous == "remote":
+        return (1 << blocks) - 1  # its readers may be in any of them
     value = apply.statics.get("multicast")
     return value if isinstance(value, int) else 0
 
 
-def multicast_of(visit: Visit) -> int:
-    """Return the mask of the blocks that a visit's loads go to; 0 where they go to their own alone."""
+def multicast_of(visit: Visit, blocks: int = 16) -> int:
+    """Return the mask of the blocks that a visit's loads go to, in a cluster of so many; 0 where they go to their own alone."""
     mask = 0
     for _, apply in loads(visit):
-        mask |= _mask(apply)
+        mask |= _mask(apply, blocks)
     return mask
 
 
@@ -74,14 +84,20 @@ def check_multicast(function: Function, lap: Lap, visit: Visit) -> None:
             continue
         fault, change = "", ""
         uneven = [e for e in _conditions(lap) if not cluster <= e.perspective]
-        if _mask(apply) != (1 << blocks) - 1:
+        remote = apply.intrinsic.asynchronous == "remote"
+        if remote and shift_of(binding_of(apply)) % blocks == 0:
+            fault = "it stays in its own block" if blocks > 1 else "there is no cluster"
+            change = (
+                f"write a `shift` from 1 to {blocks - 1}" if blocks > 1 else "ask for one: `block[2]` in `@requires`"
+            )
+        elif not remote and _mask(apply) != (1 << blocks) - 1:
             fault = f"its mask is {_mask(apply):#b}"
             change = (
                 f"write `multicast={(1 << blocks) - 1:#b}`"
                 if blocks > 1
                 else "leave `multicast` out: there is no cluster"
             )
-        elif any(isinstance(s, If | For | While) for s in used.inside[:-1]):
+        elif any(isinstance(s, If | For | While) and not (remote and _counted(s)) for s in used.inside[:-1]):
             fault, change = "this one stands under a condition or in a loop", "let every block make it, once a visit"
         elif uneven:
             place = uneven[0].perspective
@@ -89,7 +105,16 @@ def check_multicast(function: Function, lap: Lap, visit: Visit) -> None:
             change = f"let the loop depend on values at {cluster} or broader alone"
         if fault:
             span, name = apply.span, station.ring.name
-            raise CompileError(Multicast(span=span, name=name, blocks=blocks, fault=fault, change=change))
+            what = "store to another block's copy of" if remote else "multicast into"
+            raise CompileError(Multicast(span=span, name=name, what=what, blocks=blocks, fault=fault, change=change))
+
+
+def _counted(statement: Stmt) -> bool:
+    """Whether a statement is a loop that makes the same trips in every block: its bounds are constant, and nothing leaves it."""
+    if not isinstance(statement, For):
+        return False
+    constant = all(isinstance(bound, Const) for bound in (statement.start, statement.stop, statement.step))
+    return constant and not any(isinstance(s, Break | Continue | Return) for s in races.statements(statement.body))
 
 
 def _conditions(lap: Lap) -> Iterator[Expr]:

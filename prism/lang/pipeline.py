@@ -34,6 +34,7 @@ def build(kernel: surface.Kernel, template: Mapping[str, object] | None = None) 
     layouts[entry] = with_mbarriers(layouts[entry], plans[entry])
     check_shared_limit(entry, layouts)
     program = Program(entry, functions, plans, layouts)
+    check_shared_limit(entry, shown(program).layouts)
     try:
         allocate_named(program)
     except ValueError:

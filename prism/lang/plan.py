@@ -92,7 +92,8 @@ class Mbarrier:
     `count`: the arrivals of a phase; with `per`, so many for each `per` threads of the block (a launch decides how many it
     has). Bytes announced by `Expect` must have come in too. `blocks`: 0, or a mask of the cluster's blocks: each arrival is made
     at the same mbarrier of each of them (their copies come here, so they wait for this block too), and `count` has them all.
-    `of`: None, or the mbarriers that these are, here with rounds as the lead counts them.
+    `of`: None, or the mbarriers that these are, here with rounds as the lead counts them. `stores`: other blocks' threads store
+    to the copies themselves (`st_async`), so waits and arrivals order plain accesses of the whole cluster.
     """
 
     name: str
@@ -101,6 +102,7 @@ class Mbarrier:
     per: int = 0
     blocks: int = 0
     of: Mbarrier | None = None
+    stores: bool = False
 
     @property
     def itself(self) -> Mbarrier:

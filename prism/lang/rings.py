@@ -214,7 +214,7 @@ def reduced(context: Context, cycles: Sequence[Lap], every: Sequence[Edge]) -> t
 def _own(objects: Objects, edge: Edge) -> bool:
     """Rule *own*."""
     earlier, later = edge.earlier, edge.later
-    if any(touch.how in ("load", "cp_async") for touch in earlier.touches()) or multicast_of(later):
+    if any(touch.how in ("load", "remote", "cp_async") for touch in earlier.touches()) or multicast_of(later):
         return False
     if earlier.spot.path != later.spot.path:
         return False
@@ -248,10 +248,11 @@ def mbarriers(function: Function, lap: Lap, needed: Sequence[Edge], unseen: Fenc
         names.add(name)
         blocks = 0
         for later in waiting:
-            blocks |= multicast_of(later)
+            blocks |= multicast_of(later, function.bound.block or 1)
+        stores = any(touch.how == "remote" for other in (visit, *waiting) for touch in other.touches())
         number = sum(arrivals(visit, visit in unseen).values()) * max(1, blocks.bit_count())
         count, per = (number.numerator, number.denominator) if visit.crowd.share else (int(number), 0)
-        found[visit] = Mbarrier(name, lap.cycle, count, per, blocks)
+        found[visit] = Mbarrier(name, lap.cycle, count, per, blocks, stores=stores)
     return found
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from prism.lang import races
 from prism.lang.early import mentioned
 from prism.lang.place import statements, with_mbarriers
-from prism.lang.plan import Barrier, Expect, Layout, Op, Plan, Program, Skew
+from prism.lang.plan import Barrier, Expect, Layout, Op, Plan, Program, Skew, Wait
 from prism.lang.renamed import Renamed, copied, with_parts
 from prism.lang.tree import (
     Apply,
@@ -32,6 +32,7 @@ from prism.lang.tree import (
     Stmt,
     Unsafe,
     View,
+    While,
     children,
 )
 from prism.lang.trips import Trips, once
@@ -83,13 +84,15 @@ class _Rewriting:
     """A kernel's body as it is rewritten.
 
     `copies`: statements with what became of them. `trips`: what stands in a trip in place of a skew's fills; `firsts`: the last
-    statement of a trip of the loop before. `heads`: of each loop, what comes first now. `names`: what each skew's fills are in.
+    statement of a trip of the loop before; `fresh`: what stands in such a loop that is executed once, so that the copies which it
+    fills were never used. `heads`: of each loop, what comes first now. `names`: what each skew's fills are in.
     """
 
     original: Plan
     copies: Copies = field(default_factory=list)
     trips: dict[Skew, Stmt] = field(default_factory=dict)
     firsts: dict[Skew, Stmt] = field(default_factory=dict)
+    fresh: set[Stmt] = field(default_factory=set)
     heads: dict[Stmt, Stmt] = field(default_factory=dict)
     names: dict[Skew, Renamed] = field(default_factory=dict)
 
@@ -160,6 +163,8 @@ class _Rewriting:
         fills = self.fills(skew, loop.body, skew.around)
         self.trips[skew] = If(condition=trips.has_later(skew.by), then=(later, *fills), otherwise=(), span=loop.span)
         first, self.firsts[skew] = trips.first(index, skew.by, self.fills(skew, loop.body, skew.around))
+        if not _repeated(self.original.function.body, skew.loop):
+            self.fresh |= set(statements((first,)))
         return first
 
     def fills(self, skew: Skew, body: Body, around: tuple[Stmt, ...]) -> Body:
@@ -188,6 +193,8 @@ class _Rewriting:
         operations: list[Op] = []
         for op in self.original.operations:
             for at in self.places(op, op.at, op.side, places):
+                if isinstance(op, Wait) and op.lap and at in self.fresh:
+                    continue
                 moved = replace(op, at=at)
                 if isinstance(moved, Expect):
                     moved = replace(moved, copy=applied.get(moved.copy, moved.copy))
@@ -217,6 +224,12 @@ class _Rewriting:
 def _ahead(view: View, skew: Skew) -> View:
     """Return a view that means the copy which is filled ahead, where it is one of the fills' rings."""
     return replace(view, ahead=True) if view.source in skew.lead.rings else view
+
+
+def _repeated(body: Body, loop: For) -> bool:
+    """Whether a loop stands in another one."""
+    others = (s for s in statements(body) if isinstance(s, For | While) and s is not loop)
+    return any(loop in statements(other.body) for other in others)
 
 
 def _needed(body: Body, skews: tuple[Skew, ...]) -> Body:

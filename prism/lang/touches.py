@@ -37,6 +37,8 @@ from prism.lang.tree import (
     operands,
 )  # fmt: skip
 
+LOADS = frozenset({"load", "remote"})
+"""What completes on a ring's mbarrier by the bytes that come in."""
 ENGINES = frozenset({"load", "bulk", "wgmma"})
 """Who accesses shared memory by another way than plain loads and stores: a fence is needed between the two."""
 GROUPED = frozenset({"cp_async", "bulk", "wgmma"})

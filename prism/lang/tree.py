@@ -313,12 +313,13 @@ class Group(Statement):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Arm:
-    """One case of a split: units `first .. first + size - 1` of the split's level run the body."""
+    """One case of a split: units `first .. first + size - 1` of the split's level run the body. `name`: a role's, or none."""
 
     first: int
     size: int
     body: Body
     span: Span
+    name: str = ""
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)

@@ -111,14 +111,14 @@ def asked(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], tiles: int32 
 
 @prism("global")
 @template(COPIES=constexpr(int), DEEP=constexpr(int))
-@attr("__launch_bounds__(192)")
-@requires(grid[1], block[1], thread[192])
+@attr("__launch_bounds__(224)")
+@requires(grid[1], block[1], thread[224])
 def teams(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], tiles: int32 @ grid[1]):
-    """Four warps fold tiles that they copy themselves, a fifth one tile in two, for itself; a sixth has nothing to do."""
-    with partition(y, block[1], offset=id() * 160) as out, group(block[1]):
+    """Four warps fold tiles that they copy themselves, two more one tile in two, for themselves; a seventh has nothing to do."""
+    with partition(y, block[1], offset=id() * 192) as out, group(block[1]):
         a: shared(int32[TILE], ring=COPIES)
-        b: shared(int32[32], ring=DEEP)
-        many, few = roles(warp, 4, 1)
+        b: shared(int32[64], ring=DEEP)
+        many, few = roles(warp, 4, 2)
         total: int32 @ thread[1] = 1
         for k in range(0, tiles):
             with claim(a, many) as tile:
@@ -139,7 +139,7 @@ def teams(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], tiles: int32 
             with claim(b, few) as tile:
                 t: int32 @ thread[1] = id()
                 with group(thread[1]):
-                    total = 3 * total + tile[31 - t]
+                    total = 3 * total + tile[63 - t]
         with claim(out, many) as part:
             t: int32 @ thread[1] = id()
             with partition(part, thread[1], offset=t) as mine, group(thread[1]):
@@ -152,13 +152,13 @@ def teams(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], tiles: int32 
 
 def teams_of(tiles: int, copies: int, deep: int) -> Launch:
     x = aligned(np.random.default_rng(tiles).integers(-(2**31), 2**31, max(1, tiles) * TILE).astype(np.int32))
-    total = np.ones(160, np.uint32)
+    total = np.ones(192, np.uint32)
     for k in range(tiles):
         tile = x.view(np.uint32)[k * TILE : (k + 1) * TILE]
-        other = tile[:32] if k % 2 == 0 else np.full(32, k, np.uint32)
+        other = tile[:64] if k % 2 == 0 else np.full(64, k, np.uint32)
         total = total * np.uint32(3) + np.concatenate([tile[::-1], other[::-1]])
-    arguments = (x, np.zeros(160, np.int32), np.int32(tiles))
-    return Launch(teams, (1, 192), arguments, {1: total.view(np.int32)}, {"COPIES": copies, "DEEP": deep})
+    arguments = (x, np.zeros(192, np.int32), np.int32(tiles))
+    return Launch(teams, (1, 224), arguments, {1: total.view(np.int32)}, {"COPIES": copies, "DEEP": deep})
 
 
 @prism("global")

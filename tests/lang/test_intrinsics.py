@@ -55,7 +55,8 @@ def harness(intrinsic, binding):
         if given
         else ([], [], [])
     )
-    call = intrinsic.cuda(binding, *operands)
+    more = {"barrier": "nullptr"} if intrinsic.asynchronous == "remote" else {}
+    call = intrinsic.cuda(binding, *operands, **more)
     if named := result_of(intrinsic, binding):
         heads.append(f"{named}* out")
         call = f"out[threadIdx.x] = {call}"

@@ -307,6 +307,7 @@ def test_what_they_do_to_memory():
         "cp_async": ("write of `destination`, read of `source`", "cp_async", True),
         "bulk_load": ("write of `destination`, read of `source`", "load", True),
         "bulk_store": ("write of `destination`, read of `source`", "bulk", True),
+        "st_async": ("write of `destination`", "remote", True),
         "tma_load": ("write of `tile`, read of `tensor`", "load", True),
         "tma_store": ("write of `tensor`, read of `tile`", "bulk", True),
         "wgmma": ("update of `accumulator`, read of `a`, read of `b`", "wgmma", True),

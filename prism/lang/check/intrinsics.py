@@ -31,7 +31,7 @@ from prism.lang.check.tiles import (
     tensor_operand,
     tile_operand,
 )
-from prism.lang.diagnostics import Span
+from prism.lang.diagnostics import Label, Span
 from prism.lang.errors import asynchronous, ownership
 from prism.lang.errors import calls as errors
 from prism.lang.errors import types as type_errors
@@ -176,7 +176,7 @@ def address(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, target: Per
     base, indices = flatten(e) if isinstance(e, s.Subscript) else (e, ())
     if not isinstance(base, s.Name) or not indices:
         fail(errors.ElementArgument(span=e.span, parameter=p.name, name=intrinsic.name))
-    symbol = visible(env, base.name, base.span, "copy" if intrinsic.asynchronous and p.effect != "read" else "")
+    symbol = visible(env, base.name, base.span, use_of(intrinsic) if p.effect != "read" else "")
     if not isinstance(symbol.type, Pointer) or isinstance(symbol.type.element, Mailbox) != p.mailbox:
         kind = " that holds mailboxes" if p.mailbox else ""
         fail(errors.ElementArgument(span=e.span, parameter=p.name, name=intrinsic.name, kind=kind))
@@ -197,9 +197,18 @@ def address(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, target: Per
     return found
 
 
+def use_of(intrinsic: Intrinsic) -> str:
+    """Return how an intrinsic uses the memory that it writes: see `check_opened`."""
+    return "load" if intrinsic.asynchronous == "remote" else "copy" if intrinsic.asynchronous else ""
+
+
 def in_flight_destination(env: Env, intrinsic: Intrinsic, found: tree.Element) -> tree.Element:
     """R24 ASYNC: a `cp.async` writes to what `async_` opened, or to a copy of a ring."""
     symbol = found.symbol
+    root = symbol.root()
+    if intrinsic.asynchronous == "remote" and not (isinstance(root.type, Pointer) and root.type.ring):
+        labels = (Label(root.span, "declared here"),)
+        fail(asynchronous.LoadDestination(span=found.span, function=intrinsic.name, root=root.name, labels=labels))
     if intrinsic.asynchronous == "cp_async" and symbol not in env.context.flights and copy_of(symbol) is None:
         facts = {"function": intrinsic.name, "name": symbol.name}
         fail(asynchronous.AsyncDestination(span=found.span, labels=(declared(symbol),), **facts))  # type: ignore[arg-type]

@@ -38,7 +38,7 @@ def check_enter(env: Env, st: s.Enter) -> tree.Stmt:
         labels = (Label(role.span, f"divides {role.code}"), *why_here(env))
         facts = {"name": role.name, "place": role.code, "code_perspective": env.code}
         fail(errors.RoleCode(span=st.role.span, **facts, labels=labels))  # type: ignore[arg-type]
-    return arm(env, st, Step("arm", head(st.span), role.unit, f"with {role.name}", role.first))
+    return arm(env, st, Step("arm", head(st.span), role.unit, f"with {role.name}", role.first), role.name)
 
 
 def check_one(env: Env, st: s.One) -> tree.Stmt:
@@ -50,10 +50,10 @@ def check_one(env: Env, st: s.One) -> tree.Stmt:
     return arm(env, st, Step("arm", head(st.span), Perspective(level.level, level.scale), f"one({level.name})"))
 
 
-def arm(env: Env, st: s.Enter | s.One, step: Step) -> tree.Stmt:
+def arm(env: Env, st: s.Enter | s.One, step: Step, name: str = "") -> tree.Stmt:
     """Return a split with one arm."""
     from prism.lang.check.statements import check_body
 
     body = check_body(env.enter(step, env.bound.narrow(step.unit)), st.body)
-    only = tree.Arm(step.first, step.unit.size, body, st.span)
+    only = tree.Arm(step.first, step.unit.size, body, st.span, name)
     return tree.Split(level=step.unit.level, code=env.code, arms=(only,), span=st.span)

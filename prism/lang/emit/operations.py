@@ -70,7 +70,8 @@ def operation(context: Context, op: Op | ArriveExpect) -> list[str]:
     match op:
         case Wait():
             parity = rings.phase(op.barrier.cycle, op.lap)
-            return [asynchronous.mbarrier_wait(rings.at(op.barrier), parity, cluster=bool(op.barrier.blocks))]
+            blocks, stores = bool(op.barrier.blocks), op.barrier.stores
+            return [asynchronous.mbarrier_wait(rings.at(op.barrier), parity, cluster=blocks, stores=stores)]
         case Arrive():
             return arrive(rings, op)
         case Expect():
@@ -115,7 +116,8 @@ def arrive(rings: Rings, op: Arrive) -> list[str]:
     if op.copies:
         call = asynchronous.mbarrier_arrive_copies(at)
     elif op.barrier.blocks:
-        call = f"px_arrive_blocks{warp}<{op.barrier.blocks:#x}u>({at});"
+        name = "px_release_blocks" if op.barrier.stores else "px_arrive_blocks"
+        call = f"{name}{warp}<{op.barrier.blocks:#x}u>({at});"
     else:
         call = f"px_arrive_warp({at});" if warp else asynchronous.mbarrier_arrive(at)
     return arrive_late(rings, op, call) if op.delay else [call]

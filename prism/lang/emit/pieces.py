@@ -13,6 +13,27 @@ TENSOR_MAP = """\
 struct __align__(64) px_tensor_map { unsigned long long word[16]; };
 """
 
+
+def _in_blocks(name: str, arrive: str) -> dict[str, str]:
+    """Return the helpers that arrive in several blocks of the cluster: each thread, or some for their warp."""
+    return {
+        name: f"""\
+template <unsigned int BLOCKS> {_HEAD} void {name}(void* barrier) {{
+#pragma unroll
+    for (int block = 0; block < 16; ++block)
+        if (BLOCKS >> block & 1u) {arrive}(barrier, block);
+}}
+""",
+        f"{name}_warp": f"""\
+template <unsigned int BLOCKS> {_HEAD} void {name}_warp(void* barrier) {{
+    __syncwarp();
+    const unsigned int block = threadIdx.x % 32u;
+    if (block < 16u && (BLOCKS >> block & 1u)) {arrive}(barrier, block);
+}}
+""",
+    }
+
+
 _HELPERS = {
     "px_swizzle": SWIZZLE,
     "px_byte": f"""\
@@ -54,27 +75,13 @@ template <int STRIP = 1024> {_HEAD} int px_column(unsigned int thread, int i) {{
     if (threadIdx.x % 32u == 0u) px_mbarrier_arrive(barrier);
 }}
 """,
-    "px_arrive_blocks": f"""\
-template <unsigned int BLOCKS> {_HEAD} void px_arrive_blocks(void* barrier) {{
-#pragma unroll
-    for (int block = 0; block < 16; ++block)
-        if (BLOCKS >> block & 1u) px_mbarrier_arrive_remote(barrier, block);
-}}
-""",
-    "px_arrive_blocks_warp": f"""\
-template <unsigned int BLOCKS> {_HEAD} void px_arrive_blocks_warp(void* barrier) {{
-    __syncwarp();
-    const unsigned int block = threadIdx.x % 32u;
-    if (block < 16u && (BLOCKS >> block & 1u)) px_mbarrier_arrive_remote(barrier, block);
-}}
-""",
+    **_in_blocks("px_arrive_blocks", "px_mbarrier_arrive_remote"),
+    **_in_blocks("px_release_blocks", "px_mbarrier_release_remote"),
 }
 
 
 def helpers(text: str) -> list[str]:
     """Return the helpers that a text calls, in the order in which they must stand."""
     words = set(re.findall(r"\bpx_\w+", text))
-    if "px_arrive_blocks_warp" in words:
-        words.add("px_arrive_blocks")
     mine = [piece.rstrip("\n") for name, piece in _HELPERS.items() if name in words]
     return [*asynchronous.helpers("\n".join([text, *mine])), *mine]

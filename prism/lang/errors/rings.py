@@ -98,10 +98,10 @@ class Idle(Error):
 
 @dataclass(frozen=True, kw_only=True)
 class Multicast(Error):
-    """A multicast that not all blocks of the cluster make."""
+    """A multicast, or a store to another block, that not all blocks of the cluster make."""
 
     code = "ring"
-    title = "not every block of the cluster is sure to make this multicast into `{name}`, for all of them: {fault}"
+    title = "not every block of the cluster is sure to make this {what} `{name}`, for all of them: {fault}"
     label = "its bytes are counted in {blocks} blocks"
     note_templates = (
         "each block announces the bytes that come from all others, and waits for the readers of all of them",
@@ -111,3 +111,4 @@ class Multicast(Error):
     blocks: int
     fault: str
     change: str
+    what: str = "multicast into"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from prism.lang import overlap, races
-from prism.lang.explain.counts import counts
+from prism.lang.explain.counts import counts, duties
 from prism.lang.explain.entries import entries, exempts
 from prism.lang.explain.graph import graph
 from prism.lang.explain.memory import pieces
@@ -43,6 +43,7 @@ def chapter(program: Program, function: Function) -> Chapter:
         bytes=0 if layout is None else layout.bytes,
         pieces=pieces(program, function),
         graph=graph(function, source, between, without),
+        duties=duties(function),
     )
 
 

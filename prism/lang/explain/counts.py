@@ -1,4 +1,4 @@
-"""How many barriers a thread meets: once in a function, and in each trip of each loop, called functions included."""
+"""How many barriers, waits and arrivals a thread meets: once in a function, and in each trip of each loop, calls included."""
 
 from __future__ import annotations
 
@@ -6,12 +6,28 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from prism.lang.diagnostics import source_lines
-from prism.lang.explain.entries import entry
-from prism.lang.explain.model import Count, Tally
+from prism.lang.emit.merge import Step, merged
+from prism.lang.explain.entries import entry, role_names
+from prism.lang.explain.model import Count, Duty, Tally
+from prism.lang.perspective import BLOCK, Level, Perspective
 from prism.lang.place import calls
-from prism.lang.plan import Barrier, Op, Plan, Program
-from prism.lang.races import statements
-from prism.lang.tree import Body, Break, Continue, For, Function, If, Return, Specialise, Split, Stmt, While, children
+from prism.lang.plan import Path, Plan, Program
+from prism.lang.roles import roles_of
+from prism.lang.tree import (
+    Arm,
+    Body,
+    Break,
+    Continue,
+    For,
+    Function,
+    If,
+    Return,
+    Specialise,
+    Split,
+    Stmt,
+    While,
+    children,
+)
 
 Range = Mapping[str, tuple[int, int]]
 """The kinds of what makes a thread wait, and the least and the greatest number of each."""
@@ -28,24 +44,49 @@ class _Ways:
 
 @dataclass(frozen=True, slots=True)
 class _Counter:
-    """Counts in one program, `deep` with what called functions do. `known` has the functions counted so far."""
+    """Counts in one program, `deep` with what called functions do. `known` has the functions counted so far.
+
+    `role`: None, or the threads, first and last + 1, for which it counts: those of them that go through the arms of splits.
+    """
 
     program: Program
     deep: bool
+    role: tuple[int, int] | None = None
     known: dict[Function, Range] = field(default_factory=dict)
 
 
 def counts(program: Program, function: Function) -> tuple[Count, ...]:
-    """Return what a function makes a thread meet: first outside all loops, then a trip of each loop, as far as there is any."""
-    deep, own = _Counter(program, True), _Counter(program, False)
-    found = [Count(None, "", "", _tallies(_whole(deep, function)), _tallies(_whole(own, function)))]
-    for owner, loop in _loops(function, set()):
+    """Return what a function makes a thread meet: first outside all loops, then a trip of each loop, as far as there is any.
+
+    Where threads have roles, each role in turn has these counts of its own.
+    """
+    found = duties(function)
+    if not found:
+        return _counts(program, function, "", None)
+    return tuple(c for d in found for c in _counts(program, function, d.name, (d.first, d.first + d.size)))
+
+
+def duties(function: Function) -> tuple[Duty, ...]:
+    """Return the roles of a kernel's threads, each by the narrowest of its names; none where all do the same."""
+    named = sorted(role_names(function).items(), key=lambda one: one[0][1])
+    found = []
+    for first, last in roles_of(function):
+        names = [name for (start, size), name in named if start <= first and last <= start + size]
+        found.append(Duty(names[0] if names else f"threads {first} to {last - 1}", first, last - first))
+    return tuple(found) if len(found) > 1 else ()
+
+
+def _counts(program: Program, function: Function, name: str, threads: tuple[int, int] | None) -> tuple[Count, ...]:
+    deep, own = _Counter(program, True, threads), _Counter(program, False, threads)
+    once = _tallies(_whole(deep, function))
+    found = [Count(None, "", "", once, _tallies(_whole(own, function)), name)] if once or threads is None else []
+    for owner, loop in _loops(function, threads, set()):
         total = _tallies(_trip(deep, owner, loop))
         if total:
             lines = source_lines(owner.span.file)
             text = lines[loop.span.line - 1].strip().rstrip(":") if loop.span.line <= len(lines) else ""
-            name = "" if owner is function else owner.name
-            found.append(Count(loop.span.line, text, name, total, _tallies(_trip(own, owner, loop))))
+            where = "" if owner is function else owner.name
+            found.append(Count(loop.span.line, text, where, total, _tallies(_trip(own, owner, loop)), name))
     return tuple(found)
 
 
@@ -53,15 +94,33 @@ def _tallies(range_: Range) -> tuple[Tally, ...]:
     return tuple(Tally(kind, least, most) for kind, (least, most) in sorted(range_.items()) if most)
 
 
-def _loops(function: Function, met: set[Function]) -> Iterator[tuple[Function, While | For]]:
+def _loops(
+    function: Function, role: tuple[int, int] | None, met: set[Function]
+) -> Iterator[tuple[Function, While | For]]:
     """Yield the loops of a function and of what it calls, each once, with the function that each is in."""
     met.add(function)
-    for statement in statements(function.body):
+    for statement in _reached(function.body, role):
         if isinstance(statement, While | For):
             yield function, statement
         for call in calls(statement):
             if call.function not in met:
-                yield from _loops(call.function, met)
+                yield from _loops(call.function, None, met)
+
+
+def _reached(body: Body, role: tuple[int, int] | None) -> Iterator[Stmt]:
+    """Yield the statements of a list, and of those inside them, that threads of a role come to."""
+    for statement in body:
+        yield statement
+        arms = _arms(statement, role) if isinstance(statement, Split) else None
+        for part in children(statement) if arms is None else (arm.body for arm in arms):
+            yield from _reached(part, role)
+
+
+def _arms(split: Split, role: tuple[int, int] | None) -> tuple[Arm, ...]:
+    """Return the arms of a split that threads of a role may run."""
+    if role is None or split.level != Level.THREAD or split.code != BLOCK:
+        return split.arms
+    return tuple(arm for arm in split.arms if _overlap(role, arm.first, arm.size))
 
 
 def _whole(counter: _Counter, function: Function) -> Range:
@@ -78,12 +137,12 @@ def _trip(counter: _Counter, function: Function, loop: While | For) -> Range:
 
 def _body(counter: _Counter, plan: Plan, body: Body) -> _Ways:
     """Return the ways through a statement list."""
-    before, after = plan.before(), plan.after()
+    before, after = merged(plan, body)
     sofar: Range = {}
     again: list[Range] = []
     returned: list[Range] = []
     for statement in body:
-        sofar = _sum(sofar, _met(plan, before.get(statement, ()), statement))
+        sofar = _sum(sofar, _met(counter, plan, before.get(statement, ()), statement))
         if counter.deep:
             for call in calls(statement):
                 sofar = _sum(sofar, _whole(counter, call.function))
@@ -92,7 +151,7 @@ def _body(counter: _Counter, plan: Plan, body: Body) -> _Ways:
         returned += (_sum(sofar, way) for way in ways.returned)
         if ways.through is None:
             return _Ways(None, tuple(again), tuple(returned))
-        sofar = _sum(_sum(sofar, ways.through), _met(plan, after.get(statement, ()), statement))
+        sofar = _sum(_sum(sofar, ways.through), _met(counter, plan, after.get(statement, ()), statement))
     return _Ways(sofar, tuple(again), tuple(returned))
 
 
@@ -109,6 +168,8 @@ def _inside(counter: _Counter, plan: Plan, statement: Stmt) -> _Ways:
             return _Ways(None, (), ({},))
         case If():
             return _joined([_body(counter, plan, part) for part in children(statement)])
+        case Split() if counter.role is not None:
+            return _joined([_body(counter, plan, arm.body) for arm in _arms(statement, counter.role)] or [_Ways({})])
         case Split() | Specialise():  # the threads of no arm pass by
             return _joined([*(_body(counter, plan, part) for part in children(statement)), _Ways({})])
         case _:
@@ -116,9 +177,19 @@ def _inside(counter: _Counter, plan: Plan, statement: Stmt) -> _Ways:
             return _body(counter, plan, parts[0]) if parts else _Ways({})
 
 
-def _met(plan: Plan, steps: Iterable[Barrier | Op], statement: Stmt) -> Range:
-    kinds = [entry(plan.function, step, statement).counted for step in steps]
+def _overlap(role: tuple[int, int], first: int, size: int) -> bool:
+    return first < role[1] and role[0] < first + size
+
+
+def _met(counter: _Counter, plan: Plan, steps: Iterable[Step], statement: Stmt) -> Range:
+    mine = (step for step in steps if counter.role is None or _comes(counter.role, getattr(step, "path", ())))
+    kinds = [entry(plan.function, step, statement).kind for step in mine]
     return {kind: (kinds.count(kind), kinds.count(kind)) for kind in kinds if kind}
+
+
+def _comes(role: tuple[int, int], path: Path) -> bool:
+    """Whether threads of a role come to the end of a path."""
+    return not path or isinstance(path[0], Perspective) or _overlap(role, path[0][1], path[0][2])
 
 
 def _joined(arms: list[_Ways]) -> _Ways:

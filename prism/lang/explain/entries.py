@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
+from prism.lang.emit.merge import ArriveExpect, Step, Steps, merged
 from prism.lang.explain.model import Entry, Exempt, Spot
-from prism.lang.perspective import Level, Perspective
+from prism.lang.perspective import BLOCK, Level, Perspective
 from prism.lang.plan import (
     Access,
     Advance,
@@ -13,7 +15,7 @@ from prism.lang.plan import (
     Barrier,
     Commit,
     Expect,
-    Op,
+    Path,
     Plan,
     ProxyFence,
     Wait,
@@ -21,7 +23,7 @@ from prism.lang.plan import (
     WgmmaFence,
 )
 from prism.lang.races import statements
-from prism.lang.tree import Function, Stmt, children
+from prism.lang.tree import Body, Function, Group, Split, Stmt, children
 
 _BARRIERS = {
     "block": ("__syncthreads()", "block barrier"),
@@ -36,13 +38,24 @@ EACH = "each thread that comes here"
 
 def entries(function: Function, plan: Plan) -> tuple[Entry, ...]:
     """Return all that a plan puts before and after a function's statements, in the order of the lines, each with a key."""
-    found: list[Entry] = []
-    before, after = plan.before(), plan.after()
-    for statement in statements(function.body):
-        found += (entry(function, step, statement) for step in before.get(statement, ()))
-        found += (entry(function, step, statement) for step in after.get(statement, ()))
+    found = _inside(function, function.body, merged(plan, function.body), ())
     unique = dict.fromkeys(sorted(found, key=lambda one: (one.line, one.side == "after")))
     return tuple(_named(unique))
+
+
+def _inside(function: Function, body: Body, steps: tuple[Steps, Steps], path: Path) -> Iterator[Entry]:
+    """Yield what stands in a statement list, in the order of execution; `path` says which threads come there."""
+    before, after = steps
+    for statement in body:
+        yield from (entry(function, step, statement, path) for step in before.get(statement, ()))
+        if isinstance(statement, Split):
+            for arm in statement.arms:
+                yield from _inside(function, arm.body, steps, (*path, (statement.level, arm.first, arm.size)))
+        else:
+            inside = (*path, statement.unit) if isinstance(statement, Group) else path
+            for part in children(statement):
+                yield from _inside(function, part, steps, inside)
+        yield from (entry(function, step, statement, path) for step in after.get(statement, ()))
 
 
 def _named(found: dict[Entry, None]) -> Iterator[Entry]:
@@ -50,54 +63,98 @@ def _named(found: dict[Entry, None]) -> Iterator[Entry]:
     for one in found:
         letter = "B" if one.counted.endswith("barrier") else "W" if one.counted else "S"
         numbers[letter] = numbers.get(letter, 0) + 1
-        yield Entry(
-            f"{letter}{numbers[letter]}", one.line, one.column, one.title, one.joins, one.side, one.first, one.second,
-            one.loop, one.why, one.counted,
-        )  # fmt: skip
+        yield replace(one, key=f"{letter}{numbers[letter]}")
 
 
-def entry(function: Function, step: Barrier | Op, at: Stmt) -> Entry:  # noqa: C901
-    """Return one step of a plan as an entry; its key is given when all are there."""
+def entry(function: Function, step: Step, at: Stmt, path: Path = ()) -> Entry:  # noqa: C901
+    """Return one step of a plan as an entry; its key is given when all are there. `path` says which threads come there."""
+    each = who(function, getattr(step, "path", ()) or path)
 
-    def made(title: str, why: str = "", joins: str = EACH, counted: str = "", loop: bool = False) -> Entry:
+    def made(
+        title: str, why: str = "", joins: str = each, kind: str = "", loop: bool = False, rounds: int = 0
+    ) -> Entry:
         pair = (getattr(step, "first", None), getattr(step, "second", None))
         first, second = (spot(function, access) if isinstance(access, Access) else None for access in pair)
         side = getattr(step, "side", "before")
         line = at.span.line if side == "before" else last_line(at)
-        return Entry("", line, at.span.column, title, joins, side, first, second, loop, why, counted)
+        return Entry("", line, at.span.column, title, joins, side, first, second, loop, why, kind, rounds)
 
     match step:
         case Barrier(kind=kind, unit=unit, loop=loop):
-            title, counted = _BARRIERS.get(kind, (f"{kind} barrier", f"{kind} barrier"))
+            title, kind = _BARRIERS.get(kind, (f"{kind} barrier", f"{kind} barrier"))
             joins = "the whole grid" if unit.level == Level.GRID else f"each {unit_name(unit)}"
-            return made(title, joins=joins, counted=counted, loop=loop)
+            return made(title, joins=joins, kind=kind, loop=loop)
         case Wait(barrier=barrier, lap=lap):
             when = "of this round" if lap == 0 else f"of {_many(barrier.cycle.copies, 'round')} ago, if there was one"
-            return made(f"wait for `{barrier.name}`: the visit {when}", counted="mbarrier wait")
+            rounds = lap * barrier.cycle.copies
+            return made(f"wait for `{barrier.name}`: the visit {when}", kind="mbarrier wait", rounds=rounds)
         case Arrive():
-            return made(*_arrive(step))
+            return made(*_arrive(step, each), kind="arrival")
+        case ArriveExpect(barrier=barrier, bytes=size):
+            return made(f"arrive at `{barrier.name}`, and announce {size} bytes of copies",
+                        "the mbarrier completes when they have come in", kind="announcing arrival")  # fmt: skip
         case Expect(barrier=barrier, bytes=size):
             return made(f"announce {'the' if size is None else size} bytes of the copy to `{barrier.name}`",
-                        "the mbarrier completes when they have come in")  # fmt: skip
+                        "the mbarrier completes when they have come in", kind="announcement")  # fmt: skip
         case Advance(cycle=cycle):
-            return made("next round" if cycle.leads is None else "next round of fills", f"{_rings(cycle.rings)}: the next of {cycle.copies} copies")
+            return made(
+                "next round" if cycle.leads is None else "next round of fills",
+                f"{_rings(cycle.rings)}: the next of {cycle.copies} copies",
+            )
         case ProxyFence():
-            return made("fence.proxy.async")
+            return made("fence.proxy.async", kind="proxy fence")
         case Commit(kind=kind):
-            return made(f"close the group of {_GROUPS.get(kind, kind)}s issued so far", "it is waited for as one")
+            return made(f"close the group of {_GROUPS.get(kind, kind)}s issued so far", "it is waited for as one",
+                        kind="group commit")  # fmt: skip
         case WaitGroup(kind=kind, pending=pending):
             number = "all groups" if pending == 0 else f"all but the newest {_many(pending, 'group')}"
-            return made(f"wait for {number} of {_GROUPS.get(kind, kind)}s", counted="group wait")
+            return made(f"wait for {number} of {_GROUPS.get(kind, kind)}s", kind="group wait")
         case WgmmaFence():
-            return made("wgmma.fence", "the registers of the wgmmas that follow were written by plain code")
+            return made("wgmma.fence", "the registers of the wgmmas that follow were written by plain code",
+                        kind="wgmma fence")  # fmt: skip
         case _:  # a step that this file has not heard of: its name is better than nothing
             return made(type(step).__name__)
 
 
-def _arrive(step: Arrive) -> tuple[str, str, str]:
+def who(function: Function, path: Path) -> str:
+    """Return which threads come to the end of a path, which starts at the block: those of a role by its name."""
+    first = size = within = 0  # threads `first .. first + size - 1`, or (`within`) some of each group inside them
+    name = ""
+    for part in path:
+        if isinstance(part, Perspective):
+            within = part.size if size and part.level == Level.THREAD and part.size < (within or size) else within
+        elif part[0] == Level.THREAD and within:
+            arm = f"{_threads(part[1], part[2])} of each {Perspective(Level.THREAD, within)}"
+            return f"{arm} of {name or _threads(first, size)}"
+        elif part[0] == Level.THREAD:
+            name = name or role_names(function).get((part[1], part[2]), "")
+            first, size = first + part[1], part[2]
+    if not size:
+        return EACH
+    threads = _threads(first, size)
+    number = threads if size == 1 else "each thread" if name else f"each of {threads}"
+    if not name:
+        return number
+    return f"{number} of {name}" if size == 1 else f"{number} of {name} ({threads})"
+
+
+def _threads(first: int, size: int) -> str:
+    return f"thread {first}" if size == 1 else f"threads {first} to {first + size - 1}"
+
+
+def role_names(function: Function) -> dict[tuple[int, int], str]:
+    """Return the names of roles by their first thread and their size."""
+    splits = (s for s in statements(function.body) if isinstance(s, Split) and s.level == Level.THREAD)
+    return {(arm.first, arm.size): arm.name for s in splits if s.code == BLOCK for arm in s.arms if arm.name}
+
+
+def _arrive(step: Arrive, each: str) -> tuple[str, str, str]:
     visit = "this visit" if step.delay == 0 else f"the visit of {_many(step.delay, 'round')} ago"
     why = f"{visit} has ended" + (", as far as its copies have come in" if step.copies else "")
-    joins = EACH if step.every == 1 else "each warp that comes here, by one of its threads"
+    joins = each
+    if step.every > 1:
+        whose = "that comes here" if each == EACH else each.removeprefix("each thread ").removeprefix("each ")
+        joins = f"one thread of each warp {whose}"
     return f"arrive at `{step.barrier.name}`", why, joins
 
 

@@ -118,7 +118,7 @@ def _edges(entries: tuple[Entry, ...], exempts: tuple[Exempt, ...], index: dict[
     for entry in entries:
         if entry.first in index and entry.second in index and entry.counted:
             ends = index[entry.first], index[entry.second]
-            found.setdefault(ends, Edge(*ends, entry.loop, entry.key, entry.reason))
+            found.setdefault(ends, Edge(*ends, entry.loop or ends[1] <= ends[0], entry.key, entry.reason))
     for exempt in exempts:
         if exempt.first in index and exempt.second in index:
             ends = index[exempt.first], index[exempt.second]

@@ -104,7 +104,7 @@ def _walls(found: Graph, plan: _Plan) -> list[tuple[Entry, float]]:
 
 
 def _label(entry: Entry) -> str:
-    return f"{entry.key} {_short(entry.title.replace('`', ''), 36)}"
+    return f"{entry.key} {_short(entry.title.partition(':')[0].replace('`', ''), 36)}"
 
 
 def _rows(found: Graph) -> tuple[list[float], float]:

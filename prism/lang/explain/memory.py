@@ -8,7 +8,7 @@ from dataclasses import replace
 from prism.lang.explain.model import Piece
 from prism.lang.place import calls, shared_bytes, statements
 from prism.lang.plan import Program
-from prism.lang.tree import Function, Pointer, SharedDeclare, Symbol
+from prism.lang.tree import Function, Pointer, SharedDeclare
 
 MBARRIER = 8
 """Bytes of one mbarrier."""
@@ -28,7 +28,10 @@ def _pieces(program: Program, function: Function, base: int, depth: int, line: i
         if isinstance(statement, SharedDeclare) and statement.symbol in layout.offsets:
             symbol = statement.symbol
             at, where = base + layout.offsets[symbol], statement.span.line if line is None else line
-            yield Piece(symbol.name, at, _size(symbol, layout.strides.get(symbol)), depth, where)
+            copies = symbol.type.ring if isinstance(symbol.type, Pointer) else 0
+            stride = layout.strides.get(symbol, 0) if copies else 0
+            size = copies * stride if stride else shared_bytes(symbol)
+            yield Piece(symbol.name, at, size, depth, where, copies=copies, stride=stride)
         for call in calls(statement):
             callee = program.layouts.get(call.function)
             if callee is not None and callee.bytes and id(call) in layout.frame:
@@ -36,13 +39,9 @@ def _pieces(program: Program, function: Function, base: int, depth: int, line: i
                 yield Piece(f"{call.function.name}()", start, callee.bytes, depth, where, frame=True)
                 yield from _pieces(program, call.function, start, depth + 1, where)
     for mbarrier, at in layout.mbarriers.items():
-        size = MBARRIER * mbarrier.cycle.copies
-        yield Piece(mbarrier.name, base + at, size, depth, function.span.line if line is None else line)
-
-
-def _size(symbol: Symbol, stride: int | None) -> int:
-    copies = symbol.type.ring if isinstance(symbol.type, Pointer) else 0
-    return copies * stride if copies and stride is not None else shared_bytes(symbol)
+        copies, where = mbarrier.cycle.copies, function.span.line if line is None else line
+        size = MBARRIER * copies
+        yield Piece(mbarrier.name, base + at, size, depth, where, copies=copies, stride=MBARRIER, mbarriers=True)
 
 
 def _sharing(found: list[Piece], index: int) -> Iterator[str]:

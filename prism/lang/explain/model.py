@@ -36,8 +36,9 @@ class Spot:
 class Entry:
     """What the compiler put before or after a line: `title` is what it is, `joins` who takes part.
 
-    `first` and `second` are the accesses that force it (`loop`: the second one in the loop's next trip); where there are none,
-    `why` says what it is for. `counted` is the kind that it is counted as, empty for what makes no thread wait.
+    `first` and `second` are the accesses that force it (`loop`: the second one in the loop's next trip; `rounds`: so many rounds
+    of a ring later); where there are none, `why` says what it is for. `kind` is what it is counted as, empty for what costs next
+    to nothing.
     """
 
     key: str
@@ -50,7 +51,20 @@ class Entry:
     second: Spot | None = None
     loop: bool = False
     why: str = ""
-    counted: str = ""
+    kind: str = ""
+    rounds: int = 0
+
+    @property
+    def counted(self) -> str:
+        """The kind, if threads wait here; else nothing."""
+        return self.kind if self.kind.endswith(("barrier", "wait")) else ""
+
+    @property
+    def later(self) -> str:
+        """When the second access comes, as far as that is not plain."""
+        if self.rounds:
+            return f"{self.rounds} round{'' if self.rounds == 1 else 's'} later"
+        return "in the next trip" if self.loop else ""
 
     @property
     def barrier(self) -> bool:
@@ -62,12 +76,12 @@ class Entry:
         """Why it is there, as one line of text."""
         if self.first is None or self.second is None:
             return self.why
-        return pair(self.first, self.second, self.loop)
+        return pair(self.first, self.second, self.later)
 
 
-def pair(first: Spot, second: Spot, loop: bool) -> str:
+def pair(first: Spot, second: Spot, later: str = "") -> str:
     """Return two accesses, one after the other, in words."""
-    return f"{first}, then {second}{' in the next trip' if loop else ''}"
+    return f"{first}, then {second}{' ' if later else ''}{later}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +158,8 @@ class Tally:
 class Count:
     """What a thread meets once in a function (`loop` None), or in each trip of a loop; loops inside are counted apart.
 
-    `total` includes what called functions do, `own` does not. `function` is named where the loop is a called function's.
+    `total` includes what called functions do, `own` does not. `function` is named where the loop is a called function's. Where
+    threads have roles, each has counts of its own, of what those of its threads meet that have the most to do.
     """
 
     loop: int | None
@@ -152,11 +167,15 @@ class Count:
     function: str
     total: tuple[Tally, ...]
     own: tuple[Tally, ...]
+    role: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Bytes `start .. start + size - 1` of the frame: a shared object, or (`frame`) the whole frame of a called function."""
+    """Bytes `start .. start + size - 1` of the frame: a shared object, or (`frame`) the whole frame of a called function.
+
+    `copies` of a ring, or of the mbarriers of its copies (`mbarriers`), `stride` bytes apart.
+    """
 
     name: str
     start: int
@@ -165,6 +184,9 @@ class Piece:
     line: int
     frame: bool = False
     shares: tuple[str, ...] = ()
+    copies: int = 0
+    stride: int = 0
+    mbarriers: bool = False
 
     @property
     def end(self) -> int:
@@ -223,6 +245,23 @@ class Graph:
     loops: tuple[Span, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Duty:
+    """A role: threads `first .. first + size - 1` of a block, whose name is the program's, or says which they are."""
+
+    name: str
+    first: int
+    size: int
+
+    @property
+    def threads(self) -> str:
+        """Which threads they are."""
+        return f"threads {self.first} to {self.first + self.size - 1}" if self.size > 1 else f"thread {self.first}"
+
+    def __str__(self) -> str:
+        return self.threads if self.name == self.threads else f"{self.name}, {self.threads}"
+
+
 @dataclass(frozen=True)
 class Chapter:
     """One function."""
@@ -242,6 +281,7 @@ class Chapter:
     bytes: int
     pieces: tuple[Piece, ...]
     graph: Graph
+    duties: tuple[Duty, ...] = ()
 
     @cached_property
     def barriers(self) -> int:

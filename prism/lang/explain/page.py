@@ -67,6 +67,7 @@ def _front(found: Account) -> Markup:
         ("Barriers", str(sum(chapter.barriers for chapter in found.chapters))),
         ("Waits", str(sum(chapter.waits for chapter in found.chapters) or "")),
         ("Shared memory", f"{entry.bytes} bytes a block"), ("Registers", str(found.resources)),
+        ("Roles", "; ".join(map(str, entry.duties))),
         ("Template", ", ".join(f"{name}={value}" for name, value in entry.template)),
     ]  # fmt: skip
     listed = tag("dl", *(_fact(name, value) for name, value in facts if value), cls="facts")
@@ -176,7 +177,7 @@ def _entry(entry: Entry, chapter: Chapter, prefix: str) -> Markup:
     title = tag("p", tag("b", entry.key), tag("code", entry.title.replace("`", "")), tag("span", joins), cls="what")
     why: list[Markup] = []
     if entry.first is not None and entry.second is not None:
-        then = " then, in the next trip, " if entry.loop else " then "
+        then = f" then, {entry.later}, " if entry.later else " then "
         why = [tag("p", _spot(entry.first, prefix), then, _spot(entry.second, prefix), cls="why")]
     elif entry.why:
         why = [tag("p", _links(entry.why, chapter, prefix), cls="why")]
@@ -230,12 +231,16 @@ def _unproved(chapter: Chapter, prefix: str) -> Iterator[Markup]:
 _CAPTION = (
     "Boxes are accesses, one column an object, in the order of the program; a strong edge writes. An arrow says that one may "
     "follow the other, and that they conflict: red where a barrier orders them, grey where none of its own is needed, dashed "
-    "round a loop. Red lines across are the barriers."
+    "round a loop. Red lines across are the barriers and waits."
 )
 
 
 def _counted(count: object, chapter: Chapter, prefix: str) -> Iterator[str]:
     loop, function, shown = getattr(count, "loop"), getattr(count, "function"), getattr(count, "text")  # noqa: B009
+    role = getattr(count, "role")  # noqa: B009
+    if role:
+        yield tag("b", role)
+        yield ", "
     if loop is None:
         yield "once: "
     else:
@@ -280,3 +285,8 @@ def _reuse(chapter: Chapter) -> Iterator[Markup]:
         )
     elif len(chapter.pieces) > 1:
         yield tag("figcaption", "No byte is used twice.")
+    if any(piece.mbarriers for piece in chapter.pieces):
+        yield tag("figcaption", _COPIES)
+
+
+_COPIES = "A ring's copies stand one after the other. Each copy has an mbarrier in each of the arrays of mbarriers."

@@ -48,7 +48,8 @@ def _inside(body: Body, lines: list[str]) -> Iterator[Region]:
                 for number, arm in enumerate(arms, 1):
                     units = _UNITS[level] + ("s" if arm.size > 1 else "")
                     range_ = f"{arm.first} to {arm.first + arm.size - 1}" if arm.size > 1 else str(arm.first)
-                    title = f"arm {number} of {len(arms)}: {units} {range_}"
+                    which = arm.name or f"arm {number} of {len(arms)}"
+                    title = f"{which}: {units} {range_}"
                     yield from _region(title, Perspective(level, arm.size), arm, arm.body, lines, code=True)
             case Partition(view=view) | Claim(view=view) | Async(view=view):
                 kind = type(statement).__name__.lower()

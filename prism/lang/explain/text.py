@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from prism.lang.explain.account import account
-from prism.lang.explain.model import Account, Chapter, Count, Entry, Resources, pair
+from prism.lang.explain.model import Account, Chapter, Count, Entry, Piece, Resources, pair
 from prism.lang.plan import Program
 
 
@@ -41,18 +41,29 @@ def _chapter(chapter: Chapter) -> Iterator[str]:
     yield from _counts(chapter, False)
     if chapter.exempts:
         yield "  no further barrier for:" if chapter.barriers else "  no barrier for:"
-        yield from (f"    {pair(e.first, e.second, False)}: {e.reason}" for e in chapter.exempts)
+        yield from (f"    {pair(e.first, e.second)}: {e.reason}" for e in chapter.exempts)
     if chapter.unproved:
         yield "  not proved:"
         yield from (f"    partition `{u.name}` (line {u.line}): {u.reason}" for u in chapter.unproved)
     if chapter.remarks:
         yield "  rings:"
         yield from (f"    line {r.line}: {r.text}" for r in chapter.remarks)
+    if chapter.duties:
+        yield "  roles:"
+        yield from (f"    {duty}" for duty in chapter.duties)
     if chapter.bytes:
         yield f"  shared memory: {chapter.bytes} bytes"
         for piece in chapter.pieces:
             shares = f", in the bytes of {', '.join(piece.shares)}" if piece.shares else ""
-            yield f"    {piece.start:>7}  {'  ' * piece.depth}{piece.name}, {piece.size} bytes{shares}"
+            yield f"    {piece.start:>7}  {'  ' * piece.depth}{piece.name}, {extent(piece)}{shares}"
+
+
+def extent(piece: Piece) -> str:
+    """Return how many bytes a piece has, and what they are the copies of."""
+    if piece.copies < 2 and not piece.mbarriers:
+        return f"{piece.size} bytes"
+    what = f"mbarrier{'s' if piece.copies > 1 else ''}" if piece.mbarriers else "copies"
+    return f"{piece.copies} {what} of {piece.stride} bytes, {piece.size} bytes"
 
 
 def _title(chapter: Chapter) -> str:
@@ -77,7 +88,7 @@ def _source(chapter: Chapter) -> Iterator[str]:
 
 def _entry(entry: Entry, blank: str) -> Iterator[str]:
     indent = " " * entry.column
-    joins = f"joins {entry.joins}" if entry.barrier else f"({entry.joins})"
+    joins = f"joins {entry.joins}" if entry.barrier else f"by {entry.joins}"
     yield f"{blank} + {indent}{entry.title}  {joins}"
     if entry.reason:
         yield f"{blank} |   {indent}{entry.reason}"
@@ -96,10 +107,14 @@ def _counts(chapter: Chapter, once: bool) -> Iterator[str]:
     """Yield a line for each loop that meets any; `once`: first what is met outside of loops."""
     for count in chapter.counts:
         if count.loop is None and once:
-            yield f"  once: {described(count)}"
+            yield f"  {_role(count)}once: {described(count)}"
         elif count.loop is not None:
             owner = f" of {count.function}" if count.function else ""
-            yield f"  a trip of the loop on line {count.loop}{owner} (`{count.text}`): {described(count)}"
+            yield f"  {_role(count)}a trip of the loop on line {count.loop}{owner} (`{count.text}`): {described(count)}"
+
+
+def _role(count: Count) -> str:
+    return f"{count.role}, " if count.role else ""
 
 
 def described(count: Count) -> str:

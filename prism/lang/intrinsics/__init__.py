@@ -16,6 +16,7 @@ from prism.lang.intrinsics.matrix import MATRIX
 from prism.lang.intrinsics.memory import MEMORY, Memory
 from prism.lang.intrinsics.namespace import Namespace
 from prism.lang.intrinsics.packed import PACKED
+from prism.lang.intrinsics.remote import REMOTE
 from prism.lang.intrinsics.special import SPECIAL, fma
 from prism.lang.intrinsics.warp import COLLECTIVES
 from prism.lang.intrinsics.wgmma import WARPGROUPS
@@ -31,7 +32,7 @@ FAMILIES: Mapping[str, tuple[Intrinsic, ...]] = MappingProxyType(
         "Atomic accesses and fences": ATOMICS,
         "Mailboxes": MAILBOXES,
         "Matrix fragments": MATRIX,
-        "Asynchronous copies": COPIES,
+        "Asynchronous copies": (*COPIES, *REMOTE),
         "Warpgroups": WARPGROUPS,
     }
 )

@@ -47,6 +47,10 @@ class Transfer(Protocol):
         """
         ...
 
+    def send(self, destination: Any, value: Any, shift: int) -> None:
+        """Store each thread's value at its destination's place in the block that is `shift` further on in the cluster."""
+        ...
+
     def store_tile(self, tensor: Any, tile: Any) -> None:
         """Copy the other way; what is outside the tensor is not written."""
         ...
@@ -93,10 +97,14 @@ template <int N> {_HEAD} void px_keep({formal}) {{
 
 # An arrival in another block says that tensor copies may go there: the wgmmas that read what they overwrite have been waited for.
 # `.release.cluster` would also publish plain writes to the other block, by a membar of the whole GPU: 1 us an arrival, measured.
-_REMOTE = (
-    "{\\n\\t.reg .b32 there;\\n\\tmapa.shared::cluster.u32 there, %0, %1;\\n\\t"
-    "mbarrier.arrive.shared::cluster.b64 _, [there];\\n\\t}"
-)
+# Where another block's threads store there themselves (`st_async`), it is needed: these have read what is overwritten.
+def _remote(order: str) -> str:
+    return (
+        "{\\n\\t.reg .b32 there;\\n\\tmapa.shared::cluster.u32 there, %0, %1;\\n\\t"
+        f"mbarrier.arrive{order}.shared::cluster.b64 _, [there];\\n\\t}}"
+    )
+
+
 
 HELPERS = {
     "px_mbarrier_init": _on_barrier("px_mbarrier_init", "mbarrier.init.shared::cta.b64 [%0], %1", "count"),
@@ -107,9 +115,11 @@ HELPERS = {
     "px_mbarrier_arrive_copies": _on_barrier(
         "px_mbarrier_arrive_copies", "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0]"
     ),
-    "px_mbarrier_arrive_remote": _on_barrier("px_mbarrier_arrive_remote", _REMOTE, "rank"),
+    "px_mbarrier_arrive_remote": _on_barrier("px_mbarrier_arrive_remote", _remote(""), "rank"),
+    "px_mbarrier_release_remote": _on_barrier("px_mbarrier_release_remote", _remote(".release.cluster"), "rank"),
     "px_mbarrier_wait": _wait("px_mbarrier_wait", ""),
     "px_mbarrier_wait_cluster": _wait("px_mbarrier_wait_cluster", ""),
+    "px_mbarrier_acquire_cluster": _wait("px_mbarrier_acquire_cluster", ".acquire.cluster"),
     "px_cluster_barrier": (
         f'{_HEAD} void px_cluster_barrier() {{\n    asm volatile("barrier.cluster.arrive.release.aligned;\\n\\t"\n'
         '                 "barrier.cluster.wait.acquire.aligned;" ::: "memory");\n}\n'
@@ -170,8 +180,13 @@ def mbarrier_expect(address: str, bytes: int | str) -> str:
     return f"px_mbarrier_expect({address}, {bytes});"
 
 
-def mbarrier_wait(address: str, parity: str, cluster: bool = False) -> str:
-    """Wait, suspended, until the phase of this parity has been completed. `cluster`: other blocks arrive there, or copy here."""
+def mbarrier_wait(address: str, parity: str, cluster: bool = False, stores: bool = False) -> str:
+    """Wait, suspended, until the phase of this parity has been completed. `cluster`: other blocks arrive there, or copy here.
+
+    `stores`: their threads store here, or read what is overwritten.
+    """
+    if stores:
+        return f"px_mbarrier_acquire_cluster({address}, {parity});"
     return f"px_mbarrier_wait{'_cluster' if cluster else ''}({address}, {parity});"
 
 

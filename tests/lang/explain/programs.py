@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 
-from examples.paper import scan, sgemm
+from examples.paper import hgemm, scan, sgemm
 from prism.kernels.scan import single_pass
 from prism.lang import (
     block,
@@ -78,6 +78,8 @@ def program(name: str) -> Program:
             return build(single_pass.scan, single_pass.EXAMPLES["scan"])
         case "paper scan":
             return build(scan.scan, scan.EXAMPLES["scan"])
+        case "hgemm":
+            return build(hgemm.hgemm, hgemm.EXAMPLES["hgemm"])
         case "nasty":
             return build(nasty)
         case "ways":

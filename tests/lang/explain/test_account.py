@@ -121,7 +121,10 @@ def test_operations_of_a_plan_stand_at_their_sides_and_are_counted():
     assert arrive.why == "the visit of 1 round ago has ended"
     assert titles["wait for all but the newest 1 group of cp.asyncs"].counted == "group wait"
     (trip,) = [count for count in found.counts if count.loop is not None]
-    assert [str(tally) for tally in trip.total] == ["2 block barriers", "1 group wait", "2 mbarrier waits"]
+    assert [str(tally) for tally in trip.total] == [
+        "1 announcement", "1 arrival", "2 block barriers", "1 group commit", "1 group wait", "2 mbarrier waits",
+        "1 proxy fence", "1 wgmma fence",
+    ]  # fmt: skip
     for text in (explain(built), explain_page(built)):
         assert "fence.proxy.async" in text and "wgmma.fence" in text and "next round" in text
 
