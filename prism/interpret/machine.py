@@ -90,7 +90,7 @@ def _shop(program: Program, mode: Mode) -> Shop:
 
 def _specialised(program: Program) -> Program:
     """Return the program as it is emitted: fills ahead, one body a role; made once."""
-    from prism.lang.roles import specialise
+    from prism.lang.specialise import specialise
     from prism.lang.skew import skewed
 
     if id(program) not in _ROLES:

@@ -24,7 +24,7 @@ class How:
     late: tuple[str, ...] = ("never",)  # one of these, by the seed
     apart: str = "never"
     fine: bool = False
-    roles: bool = False  # where there are roles, the program is run as roles.py makes it, for every other seed
+    roles: bool = False  # where there are roles, the program is run as specialise.py makes it, for every other seed
     stale: bool = False  # atomic loads may see old values
 
 

@@ -37,7 +37,7 @@ def uses_proxies(program: Program) -> bool:
 
 
 def has_roles(program: Program) -> bool:
-    """Whether the program is one that roles.py made: its roles run apart."""
+    """Whether the program is one that specialise.py made: its roles run apart."""
     return any(isinstance(node, Specialise) for node in nodes(program))
 
 

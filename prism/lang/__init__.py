@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 
-import prism.lang.roles  # noqa: F401 - the stage of that name first: what it is called is then the construct's name
 from prism.lang.diagnostics import CompileError, InternalError
 from prism.lang.intrinsics import *  # noqa: F403 - the table names what it exports
 from prism.lang.intrinsics import NAMES, intrinsic
@@ -101,12 +100,12 @@ prism = sys.modules[__name__.partition(".")[0]]
 """The package itself: `@prism("global")` works after `from prism.lang import prism` as after `import prism`."""
 
 __all__ = [
-    "CUtensorMap", "column", "fragment", "one", "roles", "row", "wgmma_async", "CompileError", "InternalError", "Kernel", "assert_", "async_", "attr", "bf16", "bfloat16", "block", "bool_",
-    "claim", "const", "constexpr", "count", "device", "double", "double2", "double2_cast", "dtype", "extern",
-    "float16", "float2", "float2_cast", "float32", "float4", "float4_cast", "float64", "function", "grid", "group",
+    "CUtensorMap", "CompileError", "InternalError", "Kernel", "assert_", "async_", "attr", "bf16", "bfloat16", "block",
+    "bool_", "claim", "column", "const", "constexpr", "count", "device", "double", "double2", "double2_cast", "dtype", "extern",
+    "float16", "float2", "float2_cast", "float32", "float4", "float4_cast", "float64", "fragment", "function", "grid", "group",
     "half", "half2", "half2_cast", "half8", "half8_cast", "id", "int16", "int2", "int2_cast", "int32", "int4",
-    "int4_cast", "int64", "int8", "intrinsic", "kernel", "mailbox", "may_alias", "partition", "print_", "prism",
-    "ptr", "requires", "shared", "split", "template", "thread", "uint", "uint16", "uint2", "uint2_cast", "uint32",
-    "uint4", "uint4_cast", "uint64", "uint8", "unsafe", "vector", "warp", "warpgroup", "c_float", "c_int",
+    "int4_cast", "int64", "int8", "intrinsic", "kernel", "mailbox", "may_alias", "one", "partition", "print_", "prism",
+    "ptr", "requires", "roles", "row", "shared", "split", "template", "thread", "uint", "uint16", "uint2", "uint2_cast", "uint32",
+    "uint4", "uint4_cast", "uint64", "uint8", "unsafe", "vector", "warp", "warpgroup", "wgmma_async", "c_float", "c_int",
     "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t", *NAMES,
 ]  # fmt: skip

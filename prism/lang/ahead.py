@@ -62,7 +62,9 @@ def with_skews(
             one = fills_of(context, lap, unseen)
             fills[lap] = one, skew_of(context, found, plan, one, unseen)
             visits = f"{one.by} visit{'s' * (one.by > 1)}"
-            notes.append(Note(span, f"{names}: filled {visits} ahead, so that the copies come in while others are used"))
+            notes.append(
+                Note(span, f"{names}: filled {visits} ahead, so that the copies come in while others are used")
+            )
         except Held as why:
             notes.append(Note(span, f"{names}: nothing overlaps, because {why}"))
     plan = replace(plan, notes=tuple(notes))
@@ -108,7 +110,9 @@ def fills_of(context: Context, lap: Lap, unseen: Fences) -> Fills:
     held = max(late(visit) for visit in using)
     by = lap.cycle.copies - 1 - held
     if by < 1:
-        raise Held(f"{'all copies are' if held else 'the copy is'} in use: with `ring={held + 2}` or more one could be filled")
+        raise Held(
+            f"{'all copies are' if held else 'the copy is'} in use: with `ring={held + 2}` or more one could be filled"
+        )
     check_loop(loop, by)
     assert isinstance(loop, For)
     around, at = placed(lap, loop, filling)

@@ -246,21 +246,26 @@ def orders(body: Iterable[Stmt]) -> bool:
 def check_memory(early: Early, moved: Sequence[Stmt], barriers: Sequence[Barrier]) -> None:
     """Raise Held for memory that the moved statements read, and that may have another value in their own trip."""
     context, loop = early.context, early.loop
-    inside = [s for s in statements(loop.body) if s not in moved]
-    everywhere = [s for s in statements(context.function.body) if s not in moved]
-    waits = any(barrier.before in inside for barrier in barriers)
-    for barrier in barriers:
-        if barrier.before in moved:
-            raise Held("a barrier stands in it")
+    early_ones, trip = set(moved), set(statements(loop.body))
+    inside = [s for s in statements(loop.body) if s not in early_ones]
+    everywhere = [s for s in statements(context.function.body) if s not in early_ones]
+    waits = any(barrier.before in trip for barrier in barriers)
     for root in dict.fromkeys(r for s in moved for r, kind in touched(context, s) if kind == "read" and r is not None):
         if _constant(context.function, root):
             continue
         if orders(inside):
             raise Held(f"it reads `{root.name}`, and the loop waits for what others write")
-        for place, happens in ((inside, True), (everywhere, waits)):
-            if happens and any(_same(context, root, r) for s in place for r, kind in touched(context, s) if kind != "read"):
-                where = "the loop" if place is inside else "the kernel"
-                raise Held(f"it reads `{root.name}`, which {where} may write")
+        if writes(context, inside, root):
+            raise Held(f"it reads `{root.name}`, which the loop may write")
+        if waits and writes(context, everywhere, root):
+            raise Held(f"it reads `{root.name}`, which the kernel may write, and barriers stand in the loop")
+    if any(barrier.before in early_ones for barrier in barriers):
+        raise Held("a barrier stands in it")
+
+
+def writes(context: Context, body: Iterable[Stmt], read: Symbol) -> bool:
+    """Whether statements may write memory that is read elsewhere."""
+    return any(_same(context, read, root) for s in body for root, kind in touched(context, s) if kind != "read")
 
 
 def _constant(function: Function, root: Symbol) -> bool:
@@ -283,4 +288,3 @@ def _same(context: Context, read: Symbol, written: Symbol | None) -> bool:
 def _pointer(context: Context, symbol: Symbol) -> bool:
     """Whether a name is a pointer variable, which may point to anything."""
     return isinstance(symbol.type, Pointer) and not symbol.parameter and symbol not in context.objects.live
-

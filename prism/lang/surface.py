@@ -82,7 +82,9 @@ wgmma_async = Construct("wgmma_async", "with wgmma_async(): the wgmmas inside ar
 roles = Construct("roles", "a, b = roles(warpgroup, 2, 1): a static split whose arms have names")
 one = Construct("one", "with one(thread): the first such unit of the current one runs the body")
 id = Construct("id", "id(): the index of the target's unit inside the current one; id(unit) names the unit")
-count = Construct("count", "count(unit): how many such units the current one has; count(acc): a thread's part of a fragment")
+count = Construct(
+    "count", "count(unit): how many such units the current one has; count(acc): a thread's part of a fragment"
+)
 row = Construct("row", "row(acc, i): the row of element i of this thread's part of a fragment")
 column = Construct("column", "column(acc, i): the column of element i of this thread's part of a fragment")
 assert_ = Construct("assert_", 'assert_(condition, "text"): ends the kernel with the text where it does not hold')
@@ -93,7 +95,9 @@ const = Construct("const", "const(T): never assigned")
 constexpr = Construct("constexpr", "constexpr(int): a compile-time value")
 shared = Construct("shared", "shared(T[n]): an object in the block's shared memory; ring=k: k copies, visited in turn")
 fragment = Construct("fragment", "fragment(T, rows, columns): a matrix that a warpgroup or a warp keeps in registers")
-CUtensorMap = Construct("CUtensorMap", "CUtensorMap(T, rows, columns, swizzle=128): a matrix that is copied a tile at a time")
+CUtensorMap = Construct(
+    "CUtensorMap", "CUtensorMap(T, rows, columns, swizzle=128): a matrix that is copied a tile at a time"
+)
 vector = Construct("vector", "vector(T, n): n scalars moved as one word of at most 16 bytes")
 mailbox = Construct("mailbox", "mailbox(T): a word between blocks, written by publish and read by receive")
 dtype = Construct("dtype", "a template parameter that stands for a scalar type")

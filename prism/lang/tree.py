@@ -12,7 +12,7 @@
               | Partition(view, body) | Claim(view, body)   -- view.view tells what the new name means
               | Async(view, body)                  -- the view is the destination of copies that end after the body, not before
               | Batch(body)                        -- wgmma_async(): the wgmmas of the body are one group
-              | Specialise(roles)                  -- made by roles.py only: each thread runs the body of its role
+              | Specialise(roles)                  -- made by specialise.py only: each thread runs the body of its role
               | Assert(condition, text) | Print(texts, values)
               | Unsafe(text, ...)                  -- text for the emitted code, with its effects as declared
     expression = Const | Var | Unary | Binary | Select | Cast | Item | Element | Component | Id | Count | Place | Call | Apply
@@ -383,7 +383,7 @@ class Role:
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Specialise(Statement):
-    """One body a role; threads of no role run nothing. Stands last in a kernel, made by roles.py."""
+    """One body a role; threads of no role run nothing. Stands last in a kernel, made by specialise.py."""
 
     roles: tuple[Role, ...]
 

@@ -59,7 +59,8 @@ class Trips:
         start, stop = self.loop.start, self.loop.stop
         end = int(start.value) + by * self.step if isinstance(start, Const) else None
         if end is not None and end == self._clamped(end):
-            sure = isinstance(stop, Const) and abs(self._value(stop) - self._value(start)) > abs(end - self._value(start) - self.step)
+            room = self._value(stop) - (end - self.step) if isinstance(stop, Const) else 0
+            sure = room > 0 if self.step > 0 else room < 0
             guarded = fills if sure else (self._if(self._before(self._var(index), stop), fills),)
             return self._for(index, start, self._const(end), self.loop.step, guarded), guarded[-1]
         number = replace(index, name=f"{index.name}_count")

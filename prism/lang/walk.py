@@ -296,9 +296,9 @@ def walk_split(walk: Walk, place: Place, split: Split, state: State) -> State:
 def _check_arms(walk: Walk, split: Split, state: State, one: tuple[Arm, State], two: tuple[Arm, State]) -> None:
     """Refuse a conflict of two arms through anything that they share."""
     outs = bare(one[1]), bare(two[1])
+    known = {p.touch for pending in state.values() for p in pending}  # of an earlier trip, and looked at there
     for env, before in bare(state).items():
         fresh = [sorted(out.get(env, frozenset()) - before, key=order) for out in outs]
-        known = {p.touch for p in before}
         for first in fresh[0]:
             for second in fresh[1]:
                 if first.touch is None or second.touch is None or {first.touch, second.touch} & known:

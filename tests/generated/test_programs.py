@@ -25,7 +25,7 @@ hypothesis = pytest.importorskip("hypothesis")
 COUNT, CHUNKS = 300, 10
 FUZZ = int(os.environ.get("FUZZ_EXAMPLES", "10000"))
 NODES = set(tree.Stmt.__args__) | set(tree.Expr.__args__)  # type: ignore[attr-defined]
-NEVER = {"Specialise": "made by roles.py, out of a program that has been checked"}
+NEVER = {"Specialise": "made by specialise.py, out of a program that has been checked"}
 """Nodes of the typed tree that no generated program has, with the reason."""
 
 

@@ -18,6 +18,7 @@ from prism.runtime.compile import MachineCodeError, SlowCodeError, compile_cubin
 from tests.generated.programs import Generated, loaded
 
 ARCH = "sm_90a"
+ENTRY = re.compile(r'extern "C" __global__[^\n]*?\b(prism_\w+)\(')
 
 
 class Wrong(AssertionError):
@@ -62,9 +63,13 @@ def ran(generated: Generated, *, seed: int = 2, thorough: bool = True) -> tuple[
 
 
 def joined(texts: Sequence[str]) -> str:
-    """Return several programs as one: each in a namespace, its kernel under a name of its own."""
-    numbered = (re.sub(r"\bprism_kernel\b", f"prism_kernel_{k}", text) for k, text in enumerate(texts))
-    return "\n".join(f"namespace program_{k} {{\n{text}\n}}" for k, text in enumerate(numbered))
+    """Return several programs as one: each in a namespace, its kernels under names of their own."""
+    spaces = []
+    for k, text in enumerate(texts):
+        for name in set(ENTRY.findall(text)):
+            text = re.sub(rf"\b{name}\b", f"{name}_{k}", text)
+        spaces.append(f"namespace program_{k} {{\n{text}\n}}")
+    return "\n".join(spaces)
 
 
 def accepted(texts: Sequence[str]) -> dict[int, str]:

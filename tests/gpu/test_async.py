@@ -20,6 +20,7 @@ from prism.runtime import code
 from prism.runtime.compile import compile_cubin
 from prism.runtime.keys import source_key
 from tests.examples import asynchronous as a
+from tests.examples import skewed as s
 from tests.examples.programs import Launch
 
 try:
@@ -79,6 +80,30 @@ LASTING = {
     for m, n, k, blocks in ((256, 512, 64, 7), (256, 512, 192, 16), (64, 256, 1024, 1), (1024, 1024, 320, 132))
 }
 
+AHEAD = {
+    **{f"asked-{k}-{n}": lambda k=k, n=n: a.ring(s.asked, 5, n, COPIES=k) for k in COPIES for n in trips(k)},
+    **{f"teams-{k}-{n}": lambda k=k, n=n: s.teams_of(n, k, max(1, k - 1)) for k in COPIES for n in trips(k)},
+    **{
+        f"edges-{k}-{n}": lambda k=k, n=n: s.edges_of(3, max(0, 128 * n - 50), k) for k in COPIES for n in trips(k)[:-1]
+    },
+    **{
+        f"between-{first}-{last}-{step}-{k}-{scalar.__name__}": lambda first=first, last=last, step=step, k=k, t=scalar: (
+            s.between_of(first, last, step, k, t)
+        )
+        for scalar in (np.int32, np.int64, np.uint32)
+        for k in (2, 3, 7)
+        for first, last, step in ((0, 7, 1), (3, 3, 1), (9, 2, 1), (1, 20, 3), (20, 0, -1), (20, 1, -6))
+        if step > 0 or scalar is not np.uint32
+    },
+    **{
+        f"multiplied-{k}-{late}-{n}": lambda k=k, late=late, n=n: s.multiplied_of(n, k, late)
+        for k, late in ((1, 0), (2, 0), (2, 1), (3, 0), (4, 1), (6, 3))
+        for n in trips(k)
+    },
+    **{f"in-turn-{k}-10000": lambda k=k: a.ring(a.in_turn, 2, 10_000, COPIES=k) for k in (2, 4)},
+}
+"""Rings that the same threads fill and use: filled some visits ahead."""
+
 
 def launches() -> dict[str, Launch]:
     """One launch of each kernel that the tests compile."""
@@ -91,7 +116,7 @@ def launches() -> dict[str, Launch]:
     found += [a.lasting_of(64, 256, 64, 1, *case[4:]) for case in LASTING.values()]
     found += [a.drawn_by(1, 1, copies) for copies in COPIES]
     found += [a.halved(1, copies) for copies in COPIES]
-    found += [a.exchanged(), a.registers_moved()]
+    found += [a.exchanged(), a.registers_moved(), *(make() for make in AHEAD.values())]
     return {f"{launch.kernel.__name__}{sorted(launch.template.items(), key=str)}": launch for launch in found}
 
 
@@ -110,6 +135,11 @@ def compiled() -> None:
 def test_a_rings_result_does_not_depend_on_its_copies(name: str) -> None:
     kernel, tiles, threads, template = RINGS[name]
     a.ring(kernel, 5, tiles, threads, **template).run(cupy.asarray)
+
+
+@pytest.mark.parametrize("name", AHEAD)
+def test_rings_that_are_filled_ahead(name: str) -> None:
+    AHEAD[name]().run(cupy.asarray)
 
 
 @pytest.mark.parametrize("name", TILES)

@@ -12,7 +12,7 @@ import pytest
 import prism
 from prism.interpret import SCHEDULES, run, schedules
 from prism.lang.plan import Program
-from prism.lang.roles import specialise
+from prism.lang.specialise import specialise
 from tests.interpret.async_kernels import CASES, RINGS, Case, loaded, nested, product, stations
 
 

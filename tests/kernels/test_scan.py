@@ -181,7 +181,7 @@ def test_which_barriers_there_are() -> None:
     assert sorted(places) == [
         ("BLOCK", "block", "write", "read", False),  # block.reduce: the warps' results
         ("BLOCK", "block", "write", "read", False),  # block.scan: likewise
-        ("GRID", "block", "read", "write", False),  # the desk is cleared for the next number
+        ("GRID", "block", "read", "write", True),  # the desk is cleared for the next number
         ("GRID", "block", "write", "read", False),  # the first number
     ]
 

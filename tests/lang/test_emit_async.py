@@ -24,7 +24,7 @@ from prism.lang.plan import (
     Wait,
     WaitGroup,
 )
-from prism.lang.roles import specialise
+from prism.lang.specialise import specialise
 from prism.lang.tree import (
     Call,
     Element,

@@ -8,7 +8,7 @@ from prism.interpret import run
 from prism.interpret.machine import SCHEDULES
 from prism.lang.place import statements
 from prism.lang.plan import Advance
-from prism.lang.roles import specialise
+from prism.lang.specialise import specialise
 from prism.lang.tree import Specialise
 from prism.lang.types import BFLOAT16
 from tests.examples import asynchronous as a

@@ -1,4 +1,4 @@
-"""`st_async`, a store into the ring of another block of the cluster: what waits for it, on every schedule, and what is refused."""
+"""`st_async`, a store into the ring of another block of the cluster: what waits for it, on every schedule; what is refused."""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@
 # ruff: noqa: F821 -- kernels: loops that only count, names that they declare
 from __future__ import annotations
 
-import itertools
 import random
 
 import numpy as np
@@ -115,7 +114,10 @@ class Early(generated.Writer):
         inner = [copy]
         if self.random.random() < 0.5:
             inner = ["if (rounds % 8 + tid) % 3 > 0:", f"    {copy}", "else:", "    mine[0] = 1.0"]
-        return [f"with partition({name}, thread[1], offset={offset}) as mine, group(thread[1]):", *generated.indented(inner)]
+        return [
+            f"with partition({name}, thread[1], offset={offset}) as mine, group(thread[1]):",
+            *generated.indented(inner),
+        ]
 
     def ring(self, name):
         self.copies[name] = self.random.randint(2, 4)
@@ -290,6 +292,7 @@ def kernel(
     with partition(y, block[1], offset=64 * id()) as out, group(block[1]):
         a: shared(int32[64], ring=K)
         table: shared(int32[64])
+        other: shared(int32[64])
         t: int32 @ thread[1] = id()
         total: int32 @ thread[1] = 0
         place: int32 @ block[1] = 0
@@ -305,6 +308,8 @@ def kernel(
             mine[0] = total + place
 """
 COPY = "cp_async(mine[0], x[64 * k + t], bytes=4)"
+COPY_OR = f"if t < 32: {COPY}\n                else: mine[0] = {{}}"
+TABLE = "with partition(table, thread[1], offset=t) as e, group(thread[1]): e[0] = t"
 REASONS = {
     "filled 3 visits ahead": {},
     "the copy is in use: with `ring=2` or more one could be filled": {"K": 1},
@@ -312,17 +317,25 @@ REASONS = {
     "the loop's step is not a constant": {"loop": "for k in range(0, n, n + 1)"},
     "the loop may be left, or a trip cut short": {"last": "if k == 7: break"},
     "it needs `place`, which the loop changes": {"last": "place += k", "fill": COPY.replace("64 * k", "place")},
-    "it needs `at`, which the trip computes otherwise than from the loop's index": {
+    "it needs `at`, which the loop changes": {
         "first": "at: int32 @ block[1] = place\n            at = at + k", "fill": COPY.replace("k", "at"),
     },
+    "filled 3 visits ahead, so that": {
+        "first": "at: int32 @ block[1] = place + 64 * k", "fill": COPY.replace("64 * k", "at"),
+    },
     "it reads `y`, which the loop may write": {
-        "fill": "cp_async(mine[0], y[64 * k + t], bytes=4)",
+        "fill": COPY_OR.format("out[64 * k + t]"),
         "last": "with partition(out, thread[1], offset=t) as o, group(thread[1]): o[0] = total",
     },
     "the threads wait for what they load before they store it": {"fill": "mine[0] = x[64 * k + t]"},
     "it does more than fill them": {"fill": f"{COPY}\n                print_('{{}}', t)"},
     "it changes `total`": {"fill": f"{COPY}\n                total += 1"},
-    "it reads `a`": {"fill": f"{COPY}\n                mine[0] = mine[0] + 1"},
+    "it reads what it fills": {"fill": COPY_OR.format("mine[0] + 1")},
+    "filled 3 visits ahead, so": {"before": TABLE, "fill": COPY_OR.format("table[63 - t]")},
+    "it reads `table`, which the kernel may write": {
+        "before": TABLE, "fill": COPY_OR.format("table[63 - t]"),
+        "last": "with partition(other, thread[1], offset=t) as e, group(thread[1]): e[0] = k\n            total += other[63 - t]",
+    },
 }  # fmt: skip
 
 
@@ -397,12 +410,13 @@ def check_trips(type_, start, stop, step, by, known_start, known_stop):
         symbol=index, start=bound("start", start, known_start), stop=bound("stop", stop, known_stop),
         step=Const(value=step, type=type_, span=SPAN), body=(), span=SPAN,
     )  # fmt: skip
-    found, indices = Trips(loop), range(start, stop, step)
-    for number, k in itertools.chain(enumerate(indices[:8]), enumerate(indices[-8:], max(0, len(indices) - 8))):
-        here = {**names, index: k}
-        assert value(found.has_later(by), here) == (number + by < len(indices))
-        if number + by < len(indices):
-            assert value(found.later(by), here) == indices[number + by]
+    found = Trips(loop)
+    trips_ = max(0, -((start - stop) // step))
+    for number in {*range(min(trips_, 8)), *range(max(0, trips_ - 8), trips_)}:
+        here = {**names, index: start + number * step}
+        assert value(found.has_later(by), here) == (number + by < trips_)
+        if number + by < trips_:
+            assert value(found.later(by), here) == start + (number + by) * step
     fill = Declare(symbol=Symbol("filled", type_, GRID, SPAN), value=Var(symbol=other, type=type_, perspective=GRID, span=SPAN),
                    span=SPAN)  # fmt: skip
     first, _ = found.first(other, by, (fill,))
@@ -416,7 +430,7 @@ def check_trips(type_, start, stop, step, by, known_start, known_stop):
         for inner in body:
             here[inner.symbol] = value(inner.value, here)
             filled += [here[inner.symbol]] if inner is fill else []
-    assert count == by and filled == list(indices[:by])
+    assert count == by and filled == list(range(start, stop, step)[:by])
 
 
 def test_bounds_are_evaluated_once():

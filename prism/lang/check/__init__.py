@@ -201,7 +201,7 @@ def check_function(
         raise CompileError(*context.errors)
     attributes = tuple(fill(text, template) for text in kernel.attributes)
     check_registers(kernel.kind, attributes, bound, body, parsed.span)
-    limit = kernel.smem.value(template) if isinstance(kernel.smem, surface.TemplateName) else kernel.smem
+    limit = shared_limit(kernel, template, dict(parsed.decorators).get("requires", parsed.span))
     return tree.Function(
         name=parsed.name, identifier=parsed.name, kind=kernel.kind, bound=bound, parameters=tuple(parameters),
         result=context.result or VOID, result_perspective=context.result_perspective, body=body, shared_limit=limit,
@@ -209,6 +209,14 @@ def check_function(
         pure=is_pure(tuple(parameters), context.result or VOID, body), template=template, file=parsed.span.file, span=parsed.span,
         trusts=trusted(tuple(parameters), body), cooperative=kernel.cooperative,
     )  # fmt: skip
+
+
+def shared_limit(kernel: surface.Kernel, template: Mapping[str, object], span: Span) -> int | None:
+    """R16 CALL-SMEM: return what `smem=` says, a number of bytes or nothing."""
+    limit = kernel.smem.value(template) if isinstance(kernel.smem, surface.TemplateName) else kernel.smem
+    if limit is not None and (type(limit) is not int or limit < 0):
+        fail(call_errors.SharedLimit(span=span, text=show(limit)))
+    return limit
 
 
 def check_requires(kernel: surface.Kernel, parsed: s.Function, template: Mapping[str, object], span: Span) -> Bound:  # noqa: C901

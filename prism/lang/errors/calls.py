@@ -326,6 +326,18 @@ class CallSharedMemory(Error):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SharedLimit(Error):
+    """R16: a limit that is no number of bytes."""
+
+    code = "call-smem"
+    rule = "R16"
+    title = "`smem` is a number of bytes, known at compile time, not `{text}`"
+    label = "this limit"
+    help_template = "write `smem=1024`, or leave `smem` out to have it computed"
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Recursion(Error):
     """R30: a function that calls itself, directly or through others."""
 

@@ -12,7 +12,7 @@ from prism.lang.explain.model import Count, Duty, Tally
 from prism.lang.perspective import BLOCK, Level, Perspective
 from prism.lang.place import calls
 from prism.lang.plan import Path, Plan, Program
-from prism.lang.roles import roles_of
+from prism.lang.specialise import roles_of
 from prism.lang.tree import (
     Arm,
     Body,

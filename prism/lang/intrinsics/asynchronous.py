@@ -105,7 +105,6 @@ def _remote(order: str) -> str:
     )
 
 
-
 HELPERS = {
     "px_mbarrier_init": _on_barrier("px_mbarrier_init", "mbarrier.init.shared::cta.b64 [%0], %1", "count"),
     "px_mbarrier_arrive": _on_barrier("px_mbarrier_arrive", "mbarrier.arrive.shared::cta.b64 _, [%0]"),

@@ -87,13 +87,12 @@ class Intrinsic:
     architecture that has it. `orders`: it orders accesses, or waits, without an element operand (a fence). `asynchronous`: its
     accesses to memory go on after it, until they are waited for: `cp_async` (by commit groups or an mbarrier), `load` (bulk and
     tensor loads into a ring: by the ring's mbarrier), `remote` (stores into another block's ring: likewise), `bulk` (bulk and
-    tensor stores: by commit groups), `wgmma` (likewise).
-    `hidden`: only the compiler puts it into a program.
+    tensor stores: by commit groups), `wgmma` (likewise). `hidden`: only the compiler puts it into a program.
 
     `cuda(binding, *operands)` gives the C++ expression, element operands being addresses; a tile's operand is the address where
     it begins (of the first byte before swizzling), a tensor's are the map's address and then one index an extent, outermost
-    first; a `load` or `remote` gets `barrier=`, the address of the mbarrier on which it completes. `preamble(binding)` the C++ helper text
-    that it calls, emitted once. `meaning(binding, ...)` on the reference machine:
+    first; a `load` or `remote` gets `barrier=`, the address of the mbarrier on which it completes. `preamble(binding)` the C++
+    helper text that it calls, emitted once. `meaning(binding, ...)` on the reference machine:
       elementwise (`result_unit is None`): NumPy arrays or scalars in, out;
       collective (`requires` broader than thread[1]): arrays of shape (units, requires.size) in, the same out, or one that
         broadcasts to it (vectors: one more axis); array operands have shape (units, requires.size, length), written in place;

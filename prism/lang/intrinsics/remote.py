@@ -1,4 +1,4 @@
-"""`st_async`: a store into the shared memory of another block of the cluster, which that block waits for at its ring's mbarrier."""
+"""`st_async`: a store into the shared memory of another block of the cluster, which waits for it at its ring's mbarrier."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def _meaning(binding: Binding, transfer: Transfer, destination: Any, value: Any)
 st_async = Intrinsic(
     name="st_async",
     doc=(
-        "st_async(s[i], v, shift=1): store v at the place of s[i], an element of the thread's part of a ring's copy, in the block "
-        "that is `shift` further on in the cluster, round its end; that block has it once it has waited for this visit of the ring."
+        "st_async(s[i], v, shift=1): store v at the place of s[i], of this thread's part of a ring's copy, in the block that is "
+        "`shift` further on in the cluster, round its end; that block has it where it has waited for this visit of the ring."
     ),
     parameters=(
         Parameter("destination", "element", effect="write"),

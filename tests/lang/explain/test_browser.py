@@ -63,7 +63,7 @@ def page(tmp_path_factory: pytest.TempPathFactory):
 
 
 @pytest.mark.parametrize("width", [1280, 1024])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, "hgemm"])
 def test_the_page_loads_in_silence_and_fits(browser: Chromium, page, name: str, width: int):
     browser.open(page(name), width, 800)
     assert browser.console == []
@@ -74,7 +74,7 @@ def test_the_page_loads_in_silence_and_fits(browser: Chromium, page, name: str, 
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("name", ["scan", "tiled"])
+@pytest.mark.parametrize("name", ["scan", "tiled", "hgemm"])
 def test_every_text_can_be_read(browser: Chromium, page, name: str, dark: bool):
     browser.open(page(name), dark=dark)
     ratio, *where = browser.run(CONTRAST)
@@ -108,7 +108,7 @@ def test_the_lines_that_force_a_barrier_light_up_with_it(browser: Chromium, page
 
 
 def test_no_text_in_a_picture_is_cut_off_or_tiny(browser: Chromium, page):
-    for name in ("tiled", "scan", "paper scan"):
+    for name in ("tiled", "scan", "paper scan", "hgemm"):
         browser.open(page(name))
         small = browser.run("""Math.min(...[...document.querySelectorAll('#f0 svg text')].map(t => {
             const svg = t.closest('svg'); return parseFloat(getComputedStyle(t).fontSize)
