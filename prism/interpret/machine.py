@@ -90,8 +90,8 @@ def _shop(program: Program, mode: Mode) -> Shop:
 
 def _specialised(program: Program) -> Program:
     """Return the program as it is emitted: fills ahead, one body a role; made once."""
-    from prism.lang.specialise import specialise
     from prism.lang.skew import skewed
+    from prism.lang.specialise import specialise
 
     if id(program) not in _ROLES:
         _ROLES[id(program)] = (program, specialise(skewed(program)))

@@ -54,7 +54,7 @@ def where(context: Context, path: Path) -> str | None:
             index = remainder(index, part.size) if part.level == Level.THREAD else index
             continue
         _, first, size = part
-        known = context.role if index == "threadIdx.x" else None
+        known = (context.role or (0, context.threads)) if index == "threadIdx.x" else None
         if known is not None and (known[1] <= first or first + size <= known[0]):
             return None
         if known is None or not (first <= known[0] and known[1] <= first + size):

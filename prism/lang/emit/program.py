@@ -23,8 +23,8 @@ from prism.lang.intrinsics.memory import VECTOR
 from prism.lang.perspective import THREAD, WARP
 from prism.lang.place import alignment, calls, statements, subexpressions
 from prism.lang.plan import Program
-from prism.lang.specialise import specialise
 from prism.lang.skew import skewed
+from prism.lang.specialise import specialise
 from prism.lang.tree import (
     Apply,
     Assert,

@@ -363,10 +363,10 @@ def _among(here: Position, index: str, op: str, bound: int) -> str:
 
 
 def arm_of(context: Context, s: Split) -> Arm | None:
-    """Return the arm that all threads of the role run, where that is known."""
-    if context.role is None or s.code != BLOCK or s.level != Level.THREAD:
+    """Return the arm that all threads of the role, or of the block, run, where that is known."""
+    if s.code != BLOCK or s.level != Level.THREAD:
         return None
-    first, last = context.role
+    first, last = context.role or (0, context.threads)
     return next((arm for arm in s.arms if arm.first <= first and last <= arm.first + arm.size), None)
 
 

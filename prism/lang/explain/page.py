@@ -85,7 +85,8 @@ def _contents(found: Account) -> Markup:
     names = ("function", "where", "speaks for", "barriers", "a loop's trip", "shared memory")
     rows = [tag("tr", *(tag("th", name, scope="col") for name in names))]
     for order, chapter in enumerate(found.chapters):
-        trips = "; ".join(f"{', '.join(map(str, c.total))}" for c in chapter.counts if c.loop and not c.function)
+        own = [c for c in chapter.counts if c.loop and not c.function]
+        trips = "; ".join(f"{c.role}{': ' if c.role else ''}{', '.join(map(str, c.total))}" for c in own)
         place = f"{_file(chapter)}:{chapter.line}"
         number, size = str(chapter.barriers + chapter.waits or ""), f"{chapter.bytes} B" if chapter.bytes else ""
         cells = (place, chapter.bound, number, trips, size)
