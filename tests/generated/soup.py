@@ -133,6 +133,13 @@ def spoil(text: str, choices: random.Random, changes: int) -> str:
     return choices.choice(ways)(text, choices) if choices.random() < 0.1 else text
 
 
+def spoilt(seed: int, every: list[Source]) -> tuple[Source, str]:
+    """Return one of some sources, and its text spoilt: both of a seed."""
+    choices = random.Random(seed)
+    source = choices.choice(every)
+    return source, spoil(source.text, choices, choices.choice((1, 1, 2, 3)))
+
+
 def parses(text: str) -> bool:
     """Whether Python reads a text."""
     try:

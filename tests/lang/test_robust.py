@@ -11,10 +11,11 @@ from tokenize import COMMENT, ENCODING, ENDMARKER, TokenInfo, generate_tokens, u
 
 import pytest
 
+import prism as package
 import prism.lang
-from prism.lang.check import check
 from prism.lang.diagnostics import CompileError, InternalError
 from prism.lang.surface import Kernel
+from prism.runtime.build import entry_of
 
 hypothesis = pytest.importorskip("hypothesis")
 st = hypothesis.strategies
@@ -140,6 +141,51 @@ def kernel_(map_x: const(CUtensorMap(bf16, 64, 64, swizzle=128)) @ grid[1], y: p
                 r: int = row(acc, 3)
                 acc[5] = acc[4]
 """,
+    """
+def doubled(v):
+    return 2 * v
+
+
+@prism("device")
+@requires(thread[1])
+@extern("return 2 * v;", meaning=doubled)
+def twice(v: int @ thread[1]) -> int @ thread[1]:
+    pass
+
+
+@prism("device")
+@requires(block[1], thread[1])
+def later(x: ptr(int) @ block[1], y: ptr(int) @ block[1], n: int @ block[1]) -> ptr(int) @ block[1]:
+    if n > 2:
+        return y
+    return x
+
+
+@prism("global")
+@requires(grid[1], block[1], warp[2], smem=10000)
+def kernel_(x: ptr(const(int)) @ grid[1], y: ptr(int) @ grid[1], n: int @ grid[1]):
+    with partition(y, block[1], id() * 64) as out, group(block[1]):
+        tile: shared(int[64]) @ block[1]
+        spare: shared(int[64]) @ block[1]
+        t: int @ thread[1] = id()
+        with partition(tile, thread[1], t) as cell, partition(spare, thread[1], lambda i: t + i) as other:
+            with group(thread[1]):
+                cell[0] = twice(t)
+                other[0] = n
+        now: ptr(int) @ block[1] = tile
+        swap: ptr(int) @ block[1] = now
+        now = later(tile, spare, n)
+        four: int4 @ thread[1] = int4_cast(x[4 * t])
+        table: float[2][3] @ thread[1] = {0}
+        table[1, 2] = half(four.y)
+        v: uint32 @ thread[1] = 7
+        unsafe("v = v + 1u;", reads=[v], writes=[v], meaning=doubled)
+        assert_(n < 100, "few")
+        print_("n = {}", n)
+        with partition(out, thread[1], t) as mine, group(thread[1]):
+            for i in range(4, unroll=2):
+                mine[0] = now[t] + four.x + swap[i] if t > i else int(table[1][2])
+""",
 )
 POOL = """
     0 1 -1 2 3 32 48 64 0.5 1e400 99999999999999999999 True False None "text" ( ) [ ] , : = == != < + - * / // % << >> & | ~ @
@@ -183,7 +229,7 @@ def mutant(program: list[TokenInfo], changes: list[tuple[str, int, str]]) -> str
 
 
 def verdict(text: str) -> str:
-    """Check the last kernel of a text; `python` where Python itself refuses it."""
+    """Compile the last kernel of a text to CUDA C++; `python` where Python itself refuses it."""
     file = f"<mutant {next(COUNTER)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     names: dict[str, object] = {name: getattr(prism.lang, name) for name in prism.lang.__all__}
@@ -204,7 +250,7 @@ def verdict(text: str) -> str:
     if not isinstance(kernel, Kernel):
         return "python"
     try:
-        check(kernel)
+        entry_of(package.check(kernel), "sm_90a")
     except CompileError as error:
         assert not isinstance(error, InternalError)
         assert all(fault.title_text and fault.help for fault in error.errors)
