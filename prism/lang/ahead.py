@@ -5,9 +5,9 @@ copy before the last use. All copies but the one in use may be under way, less t
 many visits ahead the fills can be issued, if all that they read is a function of the loop's index (early.py). skew.py does it.
 
 What the fills then need, cheapest first:
-- *met*: all threads of the block fill, by `cp.async` and plain stores, and all use. A trip begins with what orders both ways at
-  once: each thread waits for its own copies of this visit, then the threads meet: the others' copies are in as well, and the
-  copy that the trip will fill has been used. Commit groups count the visits, one each trip, the last of them empty.
+- *met*: all threads of the block fill, by `cp.async` and plain stores. A trip begins with what orders both ways at once: each
+  thread waits for its own copies of this visit, then the threads meet: the others' copies are in as well, and the copy that the
+  trip will fill has been used. Commit groups count the visits, one each trip, the last of them empty.
 - *mbarriers* for all else (loads by one thread, the threads of a role): as without skew, with rounds that the fills count.
 """
 
@@ -25,6 +25,7 @@ from prism.lang.perspective import BLOCK, THREAD, WARP, Level, Perspective
 from prism.lang.place import statements
 from prism.lang.plan import Barrier, Commit, Cycle, Note, Op, Plan, ProxyFence, Skew, WaitGroup
 from prism.lang.rings import Ahead, Fences, Rings, edges, fences, planned
+from prism.lang.stations import ring_of
 from prism.lang.touches import Pending
 from prism.lang.tree import Claim, Const, For, Group, Partition, Scalar, Stmt
 from prism.lang.walk_context import Context
@@ -117,7 +118,7 @@ def fills_of(context: Context, lap: Lap, unseen: Fences) -> Fills:
     assert isinstance(loop, For)
     around, at = placed(lap, loop, filling)
     everything = frozenset(members(context.function, ()))
-    everyone = all(members(context.function, visit.spot.path) == everything for visit in lap.visits)
+    everyone = all(members(context.function, visit.spot.path) == everything for visit in filling)
     touches = [touch for visit in filling for touch in visit.touches()]
     code = getattr((*around, *at)[0], "code", THREAD)
     met = everyone and code >= BLOCK and all(touch.how in ("", "cp_async") for touch in touches)
@@ -148,6 +149,8 @@ def placed(lap: Lap, loop: For, filling: Sequence[Visit]) -> tuple[tuple[Stmt, .
     trail = lap.rounds[0].trail
     start = next(n for n, (body, index) in enumerate(trail) if body[index] is loop)
     around = tuple(body[index] for body, index in trail[start + 1 : -1])
+    if any(ring_of(s) is not None for s in around):
+        raise Held("its stations stand inside another ring's")
     if not all(isinstance(s, Partition | Claim | Group) for s in around):
         raise Held("its stations stand under a condition in the loop")
     depth = len(trail) - 1

@@ -1,17 +1,12 @@
-"""wgmma and the tensor copies by themselves, on the GPU: descriptors, swizzles and slabs are what the hardware takes them for."""
+"""wgmma by itself, on the GPU: descriptors, swizzles and slabs are what the hardware takes them for."""
 
 import numpy as np
 import pytest
 
-from prism.lang import tiles
-from prism.lang.intrinsics import TABLE, Binding
-from prism.lang.intrinsics import asynchronous as wait
 from prism.lang.intrinsics.wgmma import extents
-from prism.lang.types import BFLOAT16, FLOAT16, FLOAT32, INT8, INT32, UINT8, Pointer, TensorMap
-from prism.runtime import tensor_maps
+from prism.lang.types import BFLOAT16, FLOAT16, FLOAT32, INT8, INT32
 from prism.runtime.compile import compile_cubin
-from prism.runtime.entry import EntryParameter
-from tests.lang.wgmma_kernels import WGMMA, cases, frame_bytes, kernel, pieces, simple
+from tests.lang.wgmma_kernels import WGMMA, cases, frame_bytes, kernel, simple
 
 try:
     import cupy
@@ -83,48 +78,3 @@ def test_wgmma(name, keep_old):
         scale = np.abs(WGMMA.meaning(binding, *sizes, np.abs(old[None]), keep_old).astype(np.float64)).max()
         tolerance = 2.0**-8 if fragment.element == FLOAT16 else 2.0**-10 if kind else 2.0**-18
         assert np.abs(got.astype(np.float64) - want.astype(np.float64)).max() <= tolerance * scale
-
-
-def encoded(array, tensor):
-    """A tensor map of a matrix, in the GPU's memory."""
-    parameter = EntryParameter("m", "map", tensor.element.name, box=tensor.box, swizzle=tensor.swizzle)
-    found = tensor_maps._encoded(parameter, array.data.ptr, array.shape, array.strides)
-    return cupy.asarray(np.frombuffer(found, np.uint64))
-
-
-@pytest.mark.parametrize("swizzle", [0, 32, 64, 128])
-@pytest.mark.parametrize("element", [BFLOAT16, FLOAT32, UINT8], ids=str)
-def test_tensor_copies(element, swizzle):
-    """A tile comes in as `byte_offset` says, zeros outside the matrix, and goes out again to where it came from."""
-    rows, columns, at = 24, 256 // element.bytes, (-8, 32 // element.bytes * 3)
-    tile = Pointer(element, space="shared", shape=(rows, columns), swizzle=swizzle)
-    tensor = TensorMap(element, tile.shape, swizzle)
-    binding = Binding(element, {}, tiles={"tile": tile}, starts={"tile": (0, 0)}, maps={"tensor": tensor})
-    load, store = TABLE["tma_load"], TABLE["tma_store"]
-    assert load.problem(binding) == ""
-    count, indices = tiles.bytes_of(tile), [str(n) for n in at]
-    text = (
-        'extern "C" __global__ void f(const void* from, const void* to, unsigned char* out) {\n'
-        f"    extern __shared__ __align__(1024) unsigned char s[];\n    void* const bar = s + {count};\n"
-        f"    {wait.mbarrier_init('bar', 1)}\n    {wait.mbarrier_init_fence()}\n    {wait.mbarrier_expect('bar', count)}\n"
-        f"    {load.cuda(binding, 's', 'from', *indices, barrier='bar')};\n    {wait.mbarrier_arrive('bar')}\n"
-        f"    {wait.mbarrier_wait('bar', '0')}\n    for (int i = 0; i < {count}; ++i) out[i] = s[i];\n"
-        f"    {store.cuda(binding, 'to', *indices, 's')};\n    {wait.bulk_commit()}\n    {wait.bulk_wait(0)}\n}}\n"
-    )
-    whole = RNG.integers(1, 250, (40, 2 * columns * element.bytes)).astype(np.uint8)
-    source = cupy.asarray(whole.view(np.dtype(f"u{element.bytes}")))
-    target, out = cupy.zeros_like(source), cupy.zeros(count, cupy.uint8)
-    maps = [encoded(x, tensor) for x in (source, target)]
-    program = f"{pieces(load.preamble(binding), store.preamble(binding), uses=text)}\n\n{text}"
-    loaded(program)((1,), (1,), (*maps, out), shared_mem=count + 16)
-    got, words = cupy.asnumpy(out), cupy.asnumpy(source)
-    for row in range(rows):
-        for column in range(columns):
-            i, j = at[0] + row, at[1] + column
-            offset = tiles.byte_offset(tile, row, column)
-            inside = 0 <= i < words.shape[0] and j < words.shape[1]
-            want = words[i, j] if inside else 0
-            assert got[offset : offset + element.bytes].view(words.dtype)[0] == want
-    expected = np.zeros_like(words)
-    expected[: at[0] + rows, at[1] : at[1] + columns] = words[: at[0] + rows, at[1] : at[1] + columns]
-    assert np.array_equal(cupy.asnumpy(target), expected)
