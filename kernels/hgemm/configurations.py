@@ -80,7 +80,7 @@ class Configuration:
 # A warpgroup's sums live in its registers. The wide tiles read the least of shared memory, and of the L2, a product; the
 # others are there for results that would leave multiprocessors idle in the last round, or all the time.
 TILES = (
-    Configuration(128, 256, 4, cluster_m=2),
+    Configuration(128, 256, 3, cluster_m=2, slabs=4),
     Configuration(128, 256, 4),
     Configuration(128, 224, 4, span=64, slabs=4),
     Configuration(128, 192, 4, cluster_m=2),
@@ -93,7 +93,7 @@ TILES = (
     Configuration(64, 256, 5, 1),
     Configuration(64, 128, 8, 1),
     Configuration(64, 64, 12, 1, cluster_n=2),
-    Configuration(64, 64, 12, 1),
+    Configuration(64, 64, 6, 1, bk=128),
 )
 
 # The reference machine's work is by statement, not by element: few tiles.

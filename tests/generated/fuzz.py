@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import itertools
 import json
 import os
 import platform
@@ -19,7 +20,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,8 +33,8 @@ FIGURES = Path(__file__).with_name("figures.json")
 FIRST = 1_000_000
 PARTS = 16
 """Into how many parts the kernels that people wrote are divided, for the processes."""
-BATCH, CHUNK, THOROUGH = 32, 128, 8
-"""Programs that NVRTC gets together, and that a process examines at a time; one of so many is built and run once more."""
+BATCH, CHUNK, RENEWED, THOROUGH = 32, 64, 12, 8
+"""Programs that NVRTC gets together; those of a process's chunk, and chunks of a process; one of so many is looked at closely."""
 
 
 @dataclass
@@ -92,18 +93,22 @@ def task(seeds: range) -> Report:
 
 
 def reports(first: int, programs: int, seconds: float, processes: int) -> Iterator[Report]:
-    """Yield reports of batches, in the order in which they end; no new one is begun after so many seconds."""
-    begun, at, end = time.monotonic(), first, first + programs
-    with ProcessPoolExecutor(processes, initializer=quiet) as pool:
-        running: set[Future[Report]] = set()
-        while True:
-            while at < end and len(running) < processes + 1 and time.monotonic() - begun < seconds:
-                running.add(pool.submit(task, range(at, min(at + CHUNK, end))))
-                at += CHUNK
-            if not running:
-                return
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            yield from (future.result() for future in done)
+    """Yield reports of chunks, in the order in which they end; no new one is begun after so many seconds.
+
+    Processes are renewed after some chunks each: the compiler's caches, and NVRTC's, only grow.
+    """
+    begun, end = time.monotonic(), first + programs
+    while first < end and time.monotonic() - begun < seconds:
+        now = min(end, first + RENEWED * processes * CHUNK)
+        chunks = iter([range(at, min(at + CHUNK, now)) for at in range(first, now, CHUNK)])
+        with ProcessPoolExecutor(processes, initializer=quiet) as pool:
+            running = {pool.submit(task, seeds) for seeds in itertools.islice(chunks, processes)}
+            while running:
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                if time.monotonic() - begun < seconds:
+                    running |= {pool.submit(task, seeds) for seeds in itertools.islice(chunks, len(done))}
+                yield from (future.result() for future in done)
+        first = now
 
 
 def figures_of(total: Report, begun: float, processes: int) -> dict[str, Any]:

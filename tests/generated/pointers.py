@@ -59,25 +59,16 @@ class Pointers(Memories):
         text = f"{pointer.name}: ptr({memory.type}) @ {self.spell(memory.place)} = {memory.name}"
         return [text], scope.without(memory).add(pointer)
 
-    def pairs(self, scope: Scope) -> list[tuple[Memory, Memory]]:
-        """Two shared objects of one type and size, in a block's code."""
-        found = [m for m in scope.memories if m.shared and m.place == scope.code == BLOCK and m.plain and m.rank == 1]
-        found = [m for m in found if m.size % scope.threads == 0]
-        return [(a, b) for a in found for b in found if a.name < b.name and (a.type, a.shape) == (b.type, b.shape)]
-
     def exchange(self, scope: Scope, depth: int) -> Found:
-        """Two buffers that change places, or one that a function returns."""
-        if scope.code != BLOCK or scope.trips > 4:
+        """Two buffers that change places, or one that a function returns; they end with the same statements."""
+        if scope.code != BLOCK or scope.trips > 4 or sum(m.shared for m in scope.memories) > 3:
             return None
         lines: list[str] = []
-        pairs = self.pairs(scope)
-        if not pairs:
-            kind = pick(self.choices, (*INTEGERS, "float32"))
-            for _ in range(2):
-                more, scope = self.shared_object(scope, kind, (scope.threads,), 1)
-                lines += more
-            pairs = [tuple(scope.memories[-2:])]  # type: ignore[list-item]
-        one, other = pick(self.choices, pairs)
+        kind, each = pick(self.choices, (*INTEGERS, "float32")), self.choices.number(1, 2)
+        for _ in range(2):
+            more, scope = self.shared_object(scope, kind, (scope.threads * each,), each)
+            lines += more
+        one, other = scope.memories[-2:]
         more, scope = (self.returned if self.chance(30) else self.swapped)(scope, one, other, depth)
         return [*lines, *more], scope
 
