@@ -2,6 +2,7 @@
 
     python -m tests.generated.fuzz --programs 100000 --first 1000000 --seconds 7200
     python -m tests.generated.fuzz --mutants 100        of so many programs, and of all kernels that people wrote
+    python -m tests.generated.fuzz --device ..          besides, each is run on the GPU, to the same results (on_device.py)
 
 A program is known by its seed alone, and `python -m tests.generated.show SEED` prints it. Without `--first`, seeds go on
 where the last run in figures.json ended. Figures are written as they grow, so a run may be ended at any time.
@@ -26,11 +27,14 @@ from pathlib import Path
 from typing import Any
 
 from tests.generated.mutants import EQUIVALENT, Fate, fates, mutants_of_files, mutants_of_program
+from tests.generated.on_device import Made, launched, silent
 from tests.generated.programs import VERSION, program
 from tests.generated.verify import accepted, ran
 
 FIGURES = Path(__file__).with_name("figures.json")
 FIRST = 1_000_000
+DEVICE = "--device" in sys.argv
+"""Whether programs are run on the GPU besides: known to all processes, which have this command line."""
 PARTS = 16
 """Into how many parts the kernels that people wrote are divided, for the processes."""
 BATCH, CHUNK, RENEWED, THOROUGH = 32, 64, 12, 8
@@ -46,6 +50,8 @@ class Report:
     seconds: float = 0.0
     rules: Counter[str] = field(default_factory=Counter)
     failures: list[dict[str, Any]] = field(default_factory=list)
+    device: Counter[str] = field(default_factory=Counter)
+    differ: list[int] = field(default_factory=list)
 
 
 def examine(seeds: range) -> Report:
@@ -59,20 +65,28 @@ def examine(seeds: range) -> Report:
 
 def batch(seeds: range, report: Report) -> None:
     """Verify the programs of some seeds, and have NVRTC compile them all at once."""
-    texts: dict[int, str] = {}
+    made: dict[int, Made] = {}
     for seed in seeds:
         generated = program(seed)
         report.rules.update(set(generated.rules))
         report.lines += generated.text.count("\n")
         try:
-            texts[seed] = ran(generated, seed=seed, thorough=seed % THOROUGH == 0)[1]
+            made[seed] = Made(seed, generated, *ran(generated, seed=seed, thorough=seed % THOROUGH == 0))
         except Exception as error:  # whatever it is, the program shows it
             found = f"{type(error).__name__}: {error}"
             report.failures.append({"seed": seed, "found": found[:4000], "program": generated.text})
-    order = list(texts)
-    for k, log in accepted(list(texts.values())).items():
+    order = list(made)
+    refused = {} if DEVICE else accepted([one.entry.source for one in made.values()])
+    for k, log in refused.items():
         found = f"NVRTC refuses it\n{log[:4000]}"
         report.failures.append({"seed": order[k], "found": found, "program": program(order[k]).text})
+    if DEVICE:
+        for seed, found in launched(list(made.values())).items():
+            report.device[found] += 1
+            if found not in ("floats", "slow"):
+                report.failures.append({"seed": seed, "found": found, "program": program(seed).text})
+            elif len(report.differ) < 20:
+                report.differ.append(seed)
 
 
 # -- many processes -------------------------------------------------------------------------------------------------------
@@ -80,6 +94,8 @@ def batch(seeds: range, report: Report) -> None:
 
 def quiet() -> None:
     """Make a process ready: the collector runs between chunks only, and does not look at what was there before."""
+    if DEVICE:
+        silent()
     gc.collect()
     gc.freeze()
     gc.disable()
@@ -126,6 +142,7 @@ def figures_of(total: Report, begun: float, processes: int) -> dict[str, Any]:
         "verified": "checker, barriers, 3 schedules with all checks, NVRTC to machine code",
         "one of so many under all schedules, without checks, and built twice": THOROUGH,
         "programs a rule": dict(sorted(total.rules.items())),
+        **({"on the GPU": {"differ": dict(total.device), "some of these": total.differ[:100]}} if DEVICE else {}),
         "failures": total.failures,
     }
 
@@ -160,6 +177,8 @@ def fuzz(
         total.seconds += report.seconds
         total.rules += report.rules
         total.failures += report.failures
+        total.device += report.device
+        total.differ += report.differ
         if time.monotonic() - said > 20:
             said = time.monotonic()
             save(figures := figures_of(total, begun, processes))
@@ -240,6 +259,7 @@ def main() -> int:
     parser.add_argument("--programs", type=int, default=100_000)
     parser.add_argument("--mutants", type=int)
     parser.add_argument("--first", type=int)
+    parser.add_argument("--device", action="store_true")
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--out", type=Path, default=FIGURES)

@@ -15,6 +15,7 @@ from prism.interpret import SCHEDULES, machine, run
 from prism.lang.plan import Program
 from prism.runtime.build import entry_of
 from prism.runtime.compile import MachineCodeError, SlowCodeError, compile_cubin
+from prism.runtime.entry import Entry
 from tests.generated.programs import Generated, loaded
 
 ARCH = "sm_90a"
@@ -40,16 +41,16 @@ def results(built: Program, generated: Generated, schedule: str, seed: int, *, c
     return bytes(arguments[0].tobytes() + arguments[2].tobytes()), sorted(said.getvalue().splitlines())
 
 
-def ran(generated: Generated, *, seed: int = 2, thorough: bool = True) -> tuple[Program, str]:
-    """Check, synchronise, emit and run a program: one result under every schedule. Return it, and its CUDA C++ text.
+def ran(generated: Generated, *, seed: int = 2, thorough: bool = True) -> tuple[Entry, bytes]:
+    """Check, synchronise, emit and run a program: one result under every schedule. Return its entry, and the result's bytes.
 
     `thorough`: under all schedules; and it is built twice, with one text, and run without checks, to the same result.
     """
     try:
         with loaded(generated.text) as names:
             built = prism.check(names["kernel"])
-            text = entry_of(built, ARCH).source
-            if thorough and entry_of(prism.check(names["kernel"]), ARCH).source != text:
+            entry = entry_of(built, ARCH)
+            if thorough and entry_of(prism.check(names["kernel"]), ARCH).source != entry.source:
                 raise Wrong("the emitted text depends on more than the program")
             how = SCHEDULES if thorough else schedules_of(seed)
             first, *others = [results(built, generated, schedule, seed, check=True) for schedule in how]
@@ -59,7 +60,7 @@ def ran(generated: Generated, *, seed: int = 2, thorough: bool = True) -> tuple[
                 raise Wrong("the result depends on being checked")
     finally:
         machine._KEPT.clear()
-    return built, text
+    return entry, first[0]
 
 
 def joined(texts: Sequence[str]) -> str:
