@@ -82,14 +82,16 @@ class _Meeting:
     def settle(self, cluster: Cluster, size: int) -> None:
         """Let the units go on of which all threads that live are here."""
         live = np.concatenate([block.live for block in cluster.blocks])
-        whole = len(live) // size * size
-        there = (self.here | ~live)[:whole].reshape(-1, size).all(axis=1)
-        ready = there & self.here[:whole].reshape(-1, size).any(axis=1)
-        for unit in map(int, np.flatnonzero(ready)):
-            lanes = np.flatnonzero(self.here[unit * size : (unit + 1) * size]) + unit * size
-            self.here[lanes] = False
-            self.passed[lanes] += 1
-            _join(cluster, lanes)
+        room = max(size, len(live) // cluster.size)
+        for start in range(0, len(live), room):  # units are counted in a block, or make up whole blocks
+            stop = start + room // size * size
+            there = (self.here | ~live)[start:stop].reshape(-1, size).all(axis=1)
+            ready = there & self.here[start:stop].reshape(-1, size).any(axis=1)
+            for at in (start + int(unit) * size for unit in np.flatnonzero(ready)):
+                lanes = np.flatnonzero(self.here[at : at + size]) + at
+                self.here[lanes] = False
+                self.passed[lanes] += 1
+                _join(cluster, lanes)
 
 
 def _join(cluster: Cluster, lanes: Any) -> None:
@@ -138,7 +140,8 @@ def _gone_on(meeting: _Meeting, cluster: Cluster, size: int, lanes: Any, goal: A
 
 def _absent(meeting: _Meeting, cluster: Cluster, lanes: Any, size: int, barrier: Barrier) -> str:
     live = np.concatenate([block.live for block in cluster.blocks])
-    first = int(lanes[0]) // size * size
+    room = max(size, len(live) // cluster.size)
+    first = int(lanes[0]) // room * room + int(lanes[0]) % room // size * size
     absent = np.flatnonzero(live[first : first + size] & ~meeting.here[first : first + size]) + first
     return f"the barrier of {barrier.unit} at line {barrier.before.span.line}: missing {span_of(absent, cluster)}"
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from prism.lang.budget import most_threads
-from prism.lang.perspective import BLOCK, WARP, Level, Perspective
-from prism.lang.place import statements, subexpressions
+from prism.lang.perspective import BLOCK, WARP, WARPGROUP, Level, Perspective
+from prism.lang.place import calls, statements, subexpressions
 from prism.lang.plan import Advance, Arrive, Barrier, Cycle, Expect, Op, Plan, Program, Wait
 from prism.lang.tree import (
     Apply,
@@ -89,8 +89,27 @@ def roles_of(entry: Function) -> list[tuple[int, int]]:
         for arm in split.arms:
             if arm.first % WARP == 0 and arm.size % WARP == 0:
                 cuts |= {arm.first, arm.first + arm.size}
+    for first, last in _together(entry.body, 0, total):
+        cuts -= {cut for cut in cuts if first < cut < last and (cut - first) % WARPGROUP}
     ends = sorted(cut for cut in cuts if cut <= total)
     return list(zip(ends, ends[1:], strict=False))
+
+
+def _together(body: Body, first: int, last: int) -> Iterator[tuple[int, int]]:
+    """Yield the threads of the block that come to each wgmma: a warpgroup runs one instruction, so one role's text has it."""
+    for s in body:
+        if isinstance(s, Batch) or any(_multiplies(call.function.body) for call in calls(s)):
+            yield first, last
+        elif isinstance(s, Split) and _blocks_threads(s):
+            for arm in s.arms:
+                yield from _together(arm.body, arm.first, arm.first + arm.size)
+        else:
+            for inner in children(s):
+                yield from _together(inner, first, last)
+
+
+def _multiplies(body: Body) -> bool:
+    return any(isinstance(s, Batch) or any(_multiplies(c.function.body) for c in calls(s)) for s in statements(body))
 
 
 def _splits(body: Body, around: bool) -> Iterator[Split]:

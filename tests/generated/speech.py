@@ -13,7 +13,7 @@ def shifted(v, d):
     if np.ndim(v) == 0:
         return v
     rows = v.reshape(-1, 32)
-    first = np.asarray(d).reshape(-1, 32)[:, :1] if np.ndim(d) else d
+    first = (np.asarray(d).reshape(-1, 32)[:, :1] if np.ndim(d) else d) % 32
     lanes = np.arange(32) - np.where(np.arange(32) >= first, first, 0)
     found = np.take_along_axis(rows, np.broadcast_to(lanes, rows.shape), 1)
     return found.reshape(-1)
@@ -21,7 +21,7 @@ def shifted(v, d):
 
 @prism("device")
 @requires(warp[1])
-@extern("return __shfl_up_sync(0xffffffffu, v, d);", meaning=shifted)
+@extern("return __shfl_up_sync(0xffffffffu, v, d % 32u);", meaning=shifted)
 def shift(v: int32 @ thread[1], d: uint32 @ warp[1]) -> int32 @ thread[1]:
     pass""".splitlines()
 MIXED = """\
