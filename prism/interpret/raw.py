@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from prism.interpret.checker import Checker
 from prism.interpret.errors import NoMeaningError
 from prism.interpret.frame import Frame
 from prism.interpret.pointers import pointer_value
-from prism.interpret.regions import Address, Region
+from prism.interpret.regions import Address, Mixed, Region
 from prism.interpret.scope import Eval, Run, Scope
 from prism.interpret.values import dtype_of
 from prism.lang.tree import Array, Pointer, Scalar, Symbol, Unsafe, Vector
@@ -20,28 +21,48 @@ from prism.lang.tree import Array, Pointer, Scalar, Symbol, Unsafe, Vector
 class Memory:
     """Memory as a meaning sees it: `p[k]` is one element a thread, `p[k] = v` stores one; `k` one index, or one a thread."""
 
-    def __init__(self, frame: Frame, address: Address, checker: Checker | None) -> None:
-        self._frame, self._address, self._checker = frame, address, checker
+    def __init__(self, frame: Frame, pointer: Address | Mixed, checker: Checker | None) -> None:
+        self._frame, self._checker = frame, checker
         self._lanes = frame.active()
+        everyone = frame.block.machine.everyone
+        parts = pointer.parts if isinstance(pointer, Mixed) else [(True, pointer)]
+        self._parts = [
+            (self._lanes if mask is True else np.intersect1d(self._lanes, everyone[mask]), address)
+            for mask, address in parts
+        ]
 
-    def _at(self, index: Any, kind: str) -> tuple[Region, Any]:
-        region, threads = self._address.region, self._frame.block.machine.threads
-        at = np.zeros(threads, np.int64)
-        at[self._lanes] = index
-        if self._address.map is not None:
-            at = np.broadcast_to(self._address.map(self._frame, (at,)), (threads,))
-        at = at[self._lanes]
-        if self._checker is not None:
-            self._checker.access(self._frame, region, at, self._lanes, kind)
-        return region, at
+    def _each(self, index: Any, kind: str) -> Iterator[tuple[Any, Region, Any]]:
+        """Yield what the threads of each pointer touch: the threads, the region, an element of it for each."""
+        threads = self._frame.block.machine.threads
+        whole = np.zeros(threads, np.int64)
+        whole[self._lanes] = index
+        for lanes, address in self._parts:
+            at = whole
+            if address.map is not None:
+                at = np.broadcast_to(address.map(self._frame, (at,)), (threads,))
+            at = at[lanes]
+            if self._checker is not None:
+                self._checker.access(self._frame, address.region, at, lanes, kind)
+            yield lanes, address.region, at
 
     def __getitem__(self, index: Any) -> Any:
-        region, at = self._at(index, "read")
-        return region.data[at]
+        found: Any = None
+        for lanes, region, at in self._each(index, "read"):
+            values = region.data[at]
+            if len(self._parts) == 1:
+                return values
+            if found is None:
+                found = np.zeros((self._frame.block.machine.threads, *values.shape[1:]), values.dtype)
+            found[lanes] = values
+        return found[self._lanes]
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        region, at = self._at(index, "write")
-        region.data[at] = value
+        whole = None
+        if len(self._parts) > 1 and np.ndim(value):
+            whole = np.zeros((self._frame.block.machine.threads, *np.shape(value)[1:]), np.asarray(value).dtype)
+            whole[self._lanes] = value
+        for lanes, region, at in self._each(index, "write"):
+            region.data[at] = value if whole is None else whole[lanes]
 
 
 def compile_unsafe(scope: Scope, statement: Unsafe) -> Run:

@@ -218,7 +218,7 @@ class Projection:
         while True:
             before = len(self.removed), self.live
             found = tuple(self._walk(body))
-            mentioned = {symbol for s in found for symbol in _mentioned(s)}
+            mentioned = {symbol for s in found for symbol in (*_mentioned(s), *self._written(s))}
             self.live = frozenset(self._cycles(found, mentioned))
             self.removed |= {s for s in found if not self._needed(s, mentioned)}
             if before == (len(self.removed), self.live):
@@ -268,6 +268,12 @@ class Projection:
             cycle = self.plan.plan.cycle_of(symbol)
             if cycle is not None:
                 yield cycle
+
+    def _written(self, s: Stmt) -> tuple[Symbol, ...]:
+        """The variable that an assignment writes which stays whoever reads it: its declaration stays with it."""
+        stays = isinstance(s, Assign) and (self.beside(s) or not all(map(_pure, expressions(s))))
+        target = _variable(s) if stays and isinstance(s, Assign) else None
+        return () if target is None else (target,)
 
     def _needed(self, s: Stmt, mentioned: set[Symbol]) -> bool:
         if self.beside(s):

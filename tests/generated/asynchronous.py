@@ -200,6 +200,30 @@ class Asynchronous(Pointers):
             body += self.body(replace(arm, memories=tuple(m for m in arm.memories if m.const or m is view)), 0, 1)
         return self.inside([f"claim({ring.name}, {role}) as {now}"], body)
 
+    # -- clusters ---------------------------------------------------------------------------------------------------------
+
+    def cluster(self, scope: Scope, _: int) -> Found:
+        """Shared memory of a whole cluster: each block fills its part, and reads another's."""
+        if scope.code.level != BLOCK.level or not 1 < scope.code.size == self.blocks or scope.trips > 2:
+            return None
+        self.rule("cluster-shared", "R25", "R20-indices")
+        kind, blocks, each = pick(self.choices, INTEGERS), scope.code.size, self.choices.number(1, 2)
+        s, r, t, v, j, part = (self.fresh(stem) for stem in "srtvjp")
+        self.shared_bytes += scope.threads * each * BITS[kind] // 8 + 256
+        value = self.integer(scope.narrow(THREAD), THREAD, kind, 1)
+        lines = [
+            f"{s}: shared({kind}[{blocks}, {scope.threads * each}])", f"{r}: int32 @ block[1] = id()",
+            f"{t}: int32 @ thread[1] = id() % {scope.threads}", f"{v}: {kind} @ thread[1] = 0",
+        ]  # fmt: skip
+        items = [f"partition({s}, thread[1], lambda {j}: ({r}, {t} * {each} + {j})) as {part}", "group(thread[1])"]
+        lines += self.inside(items, [f"{part}[{k}] = {value}" for k in range(each)])
+        other = f"({r} + {self.choices.number(0, 3)}) % {blocks}, ({t} + {self.choices.number(0, 40)}) % {scope.threads * each}"
+        lines += self.inside(["group(thread[1])"], [f"{v} = {s}[{other}]"])
+        return lines, scope.add(
+            Value(r, "int32", BLOCK, fixed=True, natural=True), Value(t, "int32", THREAD, fixed=True, natural=True),
+            Value(v, kind, THREAD),
+        )  # fmt: skip
+
     # -- tensor cores -----------------------------------------------------------------------------------------------------
 
     def product(self, scope: Scope, _: int) -> Found:

@@ -33,7 +33,7 @@ class Statements(Numbers):
     )  # fmt: skip
     compound: tuple[str, ...] = (
         "branch", "for_", "while_", "group", "group", "split", "partition", "partition", "partition", "claim", "share",
-        "exchange", "copies", "ring", "ring", "product",
+        "exchange", "copies", "ring", "ring", "product", "cluster", "cluster",
     )  # fmt: skip
 
     def body(self, scope: Scope, depth: int, most: int = 3) -> list[str]:

@@ -29,6 +29,7 @@ RULES = """
     R27-text R27-mentioned R27-pragma R28-const R28-owner R28-chosen R28-swap R28-returned R29-value R29-memory
     R29-collective R30 split-thread split-warp split-warpgroup split-block collective atomic while for-unrolled unroll
     float vector component dimensions bool small assert print cast ring ring-bulk role one fragment wgmma
+    cluster-shared cooperative
 """.split()
 
 
@@ -58,6 +59,7 @@ class Numbers:
     names: int = 0
     nested: int = 0
     shared_bytes: int = 0
+    blocks: int = 1
     further: list[str] = field(default_factory=list)
 
     def rule(self, *names: str) -> None:
@@ -159,26 +161,24 @@ class Numbers:
             found.append(whole if array.type == kind else self.component(scope, whole, array.type, place))
         memories = [
             m for m in scope.memories
-            if loads and (kind == m.type or short(m.type) == kind) and scope.readable(m, place)
+            if loads and (kind == m.type or component_of(m.type) == kind) and scope.readable(m, place)
         ]  # fmt: skip
         if memories:
             memory = pick(self.choices, memories)
             self.rule("R19-const" if memory.const else "R19")
             whole = f"{memory.name}{self.at(scope, memory.shape, place)}"
-            found.append(
-                whole if memory.type == kind else self.component(scope, whole, memory.type, place, memory=True)
-            )
+            found.append(whole if memory.type == kind else self.component(scope, whole, memory.type, place))
         vectors = [v for v in scope.values if place <= v.place and component_of(v.type) == kind]
         if vectors:
             vector = pick(self.choices, vectors)
             found.append(self.component(scope, vector.name, vector.type, place))
         return found
 
-    def component(self, scope: Scope, vector: str, kind: str, place: Perspective, memory: bool = False) -> str:
-        """One component of a vector; of one in memory, by its name."""
+    def component(self, scope: Scope, vector: str, kind: str, place: Perspective) -> str:
+        """One component of a vector."""
         self.rule("component")
         length = VECTORS[kind][1]
-        if length <= 4 and (memory or self.chance(60)):
+        if length <= 4 and self.chance(60):
             return f"{vector}.{'xyzw'[self.choices.number(0, length - 1)]}"
         return f"{vector}[{self.index(scope, length, place)}]"
 
@@ -277,11 +277,6 @@ class Numbers:
 def component_of(kind: str) -> str:
     """Return the type of a vector's components, or no type."""
     return VECTORS[kind][0] if kind in VECTORS else ""
-
-
-def short(kind: str) -> str:
-    """Return the type of a vector's components where they have names, or no type."""
-    return VECTORS[kind][0] if kind in VECTORS and VECTORS[kind][1] <= 4 else ""
 
 
 def holds(memory: Memory, width: int) -> bool:

@@ -45,6 +45,9 @@ def launched(made: Sequence[Made]) -> dict[int, str]:
     """Run programs on the GPU, compiled together; return what differs, by seed: nothing, or `floats` where they may."""
     import cupy
 
+    made = [one for one in made if not one.entry.cooperative]  # these take a word of the runtime's
+    if not made:
+        return {}
     try:
         cubin = compile_cubin(joined([one.entry.source for one in made]), ARCH).cubin
     except SlowCodeError:  # a wgmma beside a call is only slow, but then there is no machine code here

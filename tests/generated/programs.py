@@ -78,6 +78,7 @@ class Writer(Functions):
         threads = entry * pick(self.choices, (1, 1, 2) if entry < 256 else (1,))
         cluster = pick(self.choices, (1, 1, 2, 4))
         blocks = cluster * pick(self.choices, (1, 2) if cluster < 4 else (1,))
+        self.blocks = cluster
         statements, functions = pick(self.choices, SIZES)
         texts = [self.operator() for _ in range(self.choices.number(0, 1 + functions // 2))]
         if self.chance(30):
@@ -121,6 +122,10 @@ class Writer(Functions):
         if cluster > 1 and self.chance(40):
             units = [Perspective(Level.BLOCK, cluster)]
         body += self.parts(scope, out, units[0])
+        if self.chance(8):
+            self.rule("cooperative")
+            bound += ", cooperative=True"
+            body += self.parts(scope, out, pick(self.choices, (THREAD, units[0])), turn=self.choices.number(0, 3))
         if self.shared_bytes and self.chance(30):
             self.rule("R16-smem")
             bound += f", smem={self.shared_bytes}"
@@ -135,8 +140,8 @@ class Writer(Functions):
         """An early return, or a declaration."""
         return self.jump(scope, depth) or self.declare(scope, depth)
 
-    def parts(self, scope: Scope, out: Memory, unit: Perspective) -> list[str]:
-        """Each unit's part of the output, and its work."""
+    def parts(self, scope: Scope, out: Memory, unit: Perspective, turn: int = 0) -> list[str]:
+        """Each unit's part of the output, or with a `turn` that of another unit, and its work."""
         self.rule("R20", "R21", "R2")
         if unit.level == Level.THREAD:
             self.rule("R20-skip")
@@ -148,7 +153,7 @@ class Writer(Functions):
         if self.chance(50):
             # Blocks of a cluster do not wait for one another: only one partition may tell who has what of their part.
             before = outer if unit == BLOCK or unit == THREAD else outer.without(view)
-            found = pick(self.choices, (self.split, self.for_, self.branch, self.declare))(before, 2)
+            found = pick(self.choices, (self.split, self.for_, self.branch, self.declare, self.cluster))(before, 2)
             more, after = found or ([], before)
             outer = after.without(view).add(view)
             lines += more
@@ -160,7 +165,8 @@ class Writer(Functions):
         else:
             work = self.work(inner, view)
         lines += [f"with group({unit}):", *indent(work)]
-        return [f"with partition({out.name}, {unit}, offset=id() * {size}) as {name}:", *indent(lines)]
+        which = f"(id() + {turn}) % {scope.count(unit)}" if turn else "id()"
+        return [f"with partition({out.name}, {unit}, offset={which} * {size}) as {name}:", *indent(lines)]
 
     def work(self, scope: Scope, out: Memory) -> list[str]:
         """A block's code: statements, then what is left of them in the output."""

@@ -121,3 +121,25 @@ def test_a_vector_is_no_number_for_each_thread() -> None:
     out = np.zeros(2, np.int32)
     run(built, 1, 2, [out, 5], check=True)
     assert out.tolist() == [-1, -1]
+
+
+COMPONENTS = """
+@prism("global")
+@requires(grid[1], block[1], thread[32])
+def kernel(y: ptr(int32) @ grid[1], n: int32 @ grid[1]):
+    with partition(y, block[1], offset=0) as out, group(block[1]):
+        s: shared(int4[32]) @ block[1]
+        with partition(s, thread[1], id()) as mine, group(thread[1]):
+            mine[0] = int4(n, n + 1, n + 2, n + 3)
+        v: int32 @ thread[1] = s[5][id() % 4] * 10 + s[6].z
+        with partition(out, thread[1], id()) as mine, group(thread[1]):
+            mine[0] = v
+"""
+
+
+def test_a_component_of_a_vector_in_memory_has_a_number() -> None:
+    with loaded(HEAD + COMPONENTS) as names:
+        built = prism.check(names["kernel"])
+    out = np.zeros(32, np.int32)
+    run(built, 1, 32, [out, 5], check=True)
+    assert out.tolist() == [(5 + k % 4) * 10 + 7 for k in range(32)]

@@ -330,7 +330,7 @@ def check_subscript(env: Env, e: s.Subscript, target: Perspective) -> tree.Expr:
         if isinstance(symbol.type, Array):
             return item(env, symbol, indices, e, target)
         if isinstance(symbol.type, Pointer):
-            return read_element(env, element(env, symbol, indices, e.span, target))
+            return loaded(env, symbol, indices, e.span, target)
         if isinstance(symbol.type, Fragment):
             return fragment_item(env, symbol, indices, e.span)
         if isinstance(symbol.type, TensorMap):
@@ -339,6 +339,21 @@ def check_subscript(env: Env, e: s.Subscript, target: Perspective) -> tree.Expr:
     if isinstance(value.type, Vector) and len(indices) == 1:
         return component(env, value, indices[0], e.span, target)
     fail(errors.NotSubscriptable(span=e.span, found=str(value.type)))
+
+
+def loaded(env: Env, symbol: tree.Symbol, indices: tuple[s.Expr, ...], span: Span, target: Perspective) -> tree.Expr:
+    """An element of memory, or where elements are vectors a component of one: `p[i]`, `p[i][k]`."""
+    assert isinstance(symbol.type, Pointer)
+    if not isinstance(symbol.type.element, Vector) or len(indices) != rank(symbol) + 1:
+        return read_element(env, element(env, symbol, indices, span, target))
+    vector = read_element(env, element(env, symbol, indices[:-1], span, target))
+    return component(env, vector, indices[-1], span, target)
+
+
+def rank(symbol: tree.Symbol) -> int:
+    """Return how many indices an element of memory takes."""
+    shape = symbol.type.shape if isinstance(symbol.type, Pointer) else None
+    return len(symbol.view.params) if symbol.view is not None else len(shape or (0,))
 
 
 def flatten(e: s.Subscript) -> tuple[s.Expr, tuple[s.Expr, ...]]:
@@ -388,7 +403,7 @@ def element(
 ) -> tree.Element:
     """The element of memory that `p[i]` names: its perspective is that of the pointer and the indices."""
     assert isinstance(symbol.type, Pointer)
-    wanted = len(symbol.view.params) if symbol.view is not None else len(symbol.type.shape or (0,))
+    wanted = rank(symbol)
     if len(indices) != wanted:
         fail(errors.Indices(span=span, name=symbol.name, wanted=wanted, given=len(indices)))
     typed = tuple(check_index(env, index, target) for index in indices)
