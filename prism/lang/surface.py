@@ -233,8 +233,16 @@ def template(*listed: Any, **named: Any) -> Callable[[Any], Any]:
     return lambda target: _record(target, template=parameters)
 
 
+def _texts(decorator: str, *given: object) -> None:
+    """Refuse what a decorator was given that is no text; it would be met only when the kernel is compiled."""
+    for text in given:
+        if not isinstance(text, str):
+            raise TypeError(f"@{decorator} takes text, not {text!r}")
+
+
 def attr(text: str) -> Callable[[Any], Any]:
     """Put an attribute on the emitted function, as `__launch_bounds__(THREADS, 1)`; template names in it are replaced."""
+    _texts("attr", text)
     return lambda target: _record(target, attributes=(text,))
 
 
@@ -261,12 +269,14 @@ def extern(
     parameters that it touches (left out: all are read, and those not const written). `meaning`, a Python function of the
     same parameters, is what the reference machine runs.
     """
+    _texts("extern", text, *(reads or ()), *(writes or ()))
     read, written = (None if names is None else tuple(names) for names in (reads, writes))
     return lambda target: _record(target, external=External(text, read, written, meaning))
 
 
 def may_alias(*names: str) -> Callable[[Any], Any]:
     """Say that these pointer parameters may overlap; others are taken not to."""
+    _texts("may_alias", *names)
     return lambda target: _record(target, may_alias=(frozenset(names),))
 
 
@@ -288,9 +298,11 @@ class TemplateName:
     def __floordiv__(self, divisor: int) -> TemplateName:
         return TemplateName(self.name, (*self.steps, ("/", divisor)))
 
-    def value(self, template: Mapping[str, Any]) -> int:
-        """Return the number that it stands for under these template arguments."""
-        number = int(template[self.name])
+    def value(self, template: Mapping[str, Any]) -> object:
+        """Return the number that it stands for under these template arguments; or what is no number, for the caller to refuse."""
+        if not isinstance(number := template[self.name], int):
+            return number
+        number = int(number)
         for op, operand in self.steps:
             number = number * operand if op == "*" else number // operand
         return number

@@ -149,7 +149,7 @@ class Asynchronous(Pointers):
         each, now, part = self.choices.number(1, 2), self.fresh("r"), self.fresh("p")
         ring = Memory(self.fresh("s"), kind, unit, (unit.size * each,), now, shared=True)
         value = self.number(scope.narrow(THREAD), THREAD, kind, 1, loads=False)
-        body = [f"{part}[{j}] = {value} + TRIP" for j in range(each)]
+        body = [f"{part}[{j}] = {value} ^ TRIP" for j in range(each)]
         return ring, [f"partition({now}, thread[1], id() * {each}) as {part}", "group(thread[1])"], body, kind
 
     def bulk(self, scope: Scope, _: str, unit: Perspective) -> tuple[Memory, Items, list[str], str] | None:
@@ -185,7 +185,7 @@ class Asynchronous(Pointers):
         if not each:  # fewer elements than threads: nobody has one
             return self.inside(items, ["pass"])
         items += [f"partition({now}, thread[1], id() * {each}) as {part}", "group(thread[1])"]
-        return self.inside(items, [f"{part}[{self.choices.number(0, each - 1)}] += {self.choices.number(1, 9)}"])
+        return self.inside(items, [f"{part}[{self.choices.number(0, each - 1)}] ^= {self.choices.number(1, 9)}"])
 
     def drained(self, scope: Scope, ring: Memory, role: str, unit: Perspective, total: Value) -> list[str]:
         """The last station, which reads."""
@@ -193,7 +193,7 @@ class Asynchronous(Pointers):
         view = replace(ring, name=now, root=ring.name, place=unit, plain=False)
         body = [
             f"{t}: int32 @ thread[1] = id()",
-            f"{total.name} += {now}[({t} + {self.choices.number(0, 9)}) % {ring.size}]",
+            f"{total.name} ^= {now}[({t} + {self.choices.number(0, 9)}) % {ring.size}]",
         ]
         if self.chance(30):
             arm = scope.arm(unit).add(total, view)
@@ -228,7 +228,7 @@ class Asynchronous(Pointers):
 
     def product(self, scope: Scope, _: int) -> Found:
         """A product of two tiles of small integers, by one warpgroup or by each, and what its threads make of it."""
-        if scope.code != BLOCK or scope.entry % 128 or scope.trips > 1 or self.chance(40):
+        if scope.code != BLOCK or scope.entry % 128 or scope.trips > 1:
             return None
         self.rule("fragment", "wgmma")
         columns, kind = 8 * self.choices.number(1, 4), pick(self.choices, ("bfloat16", "float16"))
@@ -259,5 +259,5 @@ class Asynchronous(Pointers):
             f"partition({name}, thread[1], lambda {k}: (({place}) / 64, ({place}) % 64)) as {part}",
             "group(thread[1])",
         ]
-        body = [f"for {k} in range({each}):", f"    {part}[{k}] = {kind}(({value} + {k}) % 4)"]
+        body = [f"for {k} in range({each}):", f"    {part}[{k}] = {kind}(({value} % 4 + {k}) % 4)"]
         return [f"{name}: shared({kind}[{rows}, 64], swizzle=128) @ block[1]", *self.inside(items, body)]

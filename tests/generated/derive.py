@@ -108,7 +108,8 @@ class Statements(Numbers):
             left += self.at(scope, target.shape, target.place)
         if kind in VECTORS and self.chance(60):
             left, kind = self.component(scope, left, kind, target.place), VECTORS[kind][0]
-        op = pick(self.choices, ("=", "=", "+=", "-=")) if kind not in VECTORS and kind != "bool" else "="
+        changes = ("+=", "-=") if kind in FLOATS or kind.startswith("u") else ("^=", "|=")
+        op = pick(self.choices, ("=", "=", *changes)) if kind not in VECTORS and kind != "bool" else "="
         value = self.number(scope, target.place, kind)
         if value == "{0}":
             return None

@@ -17,7 +17,7 @@ STEPS = """\
 @requires(thread[1])
 @template([("STEP", c_int), ("UP", c_int)])
 def steps(start: int32 @ thread[1]) -> int32 @ thread[1]:
-    return start + STEP if UP == 1 else start - STEP""".splitlines()
+    return start % 1000 + STEP if UP == 1 else start % 1000 - STEP""".splitlines()
 FOLD = """\
 @prism("device")
 @requires(thread[1])
@@ -36,7 +36,12 @@ class Functions(Asynchronous):
     def operator(self) -> list[str]:
         """A function of two numbers of one type, for any type (R26)."""
         name = self.fresh("op")
-        ops = "a {} b", "b {} (a & b)", "max(a, b) {} min(a, b)", "(a if a < b else b) {} a"
+        ops = (
+            "a % 9 {} b % 9",
+            "b % 7 {} (a & b) % 9",
+            "max(a, b) % 9 {} min(a, b) % 8",
+            "(a if a < b else b) % 7 {} a % 5",
+        )
         body = pick(self.choices, ops).format(pick(self.choices, "+-*^|"))
         self.operators.append(name)
         return [

@@ -37,7 +37,7 @@ DEVICE = "--device" in sys.argv
 """Whether programs are run on the GPU besides: known to all processes, which have this command line."""
 PARTS = 16
 """Into how many parts the kernels that people wrote are divided, for the processes."""
-BATCH, CHUNK, RENEWED, THOROUGH = 32, 64, 12, 64 if DEVICE else 8
+BATCH, CHUNK, RENEWED, THOROUGH = 128, 128, 8, 64 if DEVICE else 32
 """Programs that NVRTC gets together; those of a process's chunk, and chunks of a process; one of so many is looked at closely."""
 
 

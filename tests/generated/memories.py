@@ -150,7 +150,8 @@ class Memories(Speech):
             value = self.number(scope.add(k), THREAD, memory.type)
             return [f"for {k.name} in range({min(memory.size, 4)}):", f"    {memory.name}[{k.name}] = {value}"]
         left, kind = f"{memory.name}{self.at(scope, memory.shape, THREAD)}", memory.type
-        op = pick(self.choices, ("=", "=", "+=", "-=")) if kind in INTEGERS else "="
+        changes = ("+=", "-=") if kind.startswith("u") else ("^=", "|=")
+        op = pick(self.choices, ("=", "=", *changes)) if kind in INTEGERS else "="
         return [f"{left} {op} {self.number(scope, THREAD, kind)}"]
 
     def store_vector(self, scope: Scope, memory: Memory, kind: str) -> list[str]:

@@ -33,6 +33,10 @@ RULES = """
 """.split()
 
 
+MOST = {"int8": 99, "int16": 150, "int32": 30_000, "int64": 1 << 30, "T": 99}
+"""Signed integers below these have a product of the same type."""
+
+
 @dataclass(frozen=True)
 class Function:
     """A device function that later ones may call. `parameters` are what its body knows of them; `generic`: it is for any `T`."""
@@ -108,8 +112,7 @@ class Numbers:
         left = self.integer(scope, place, kind, depth - 1, loads)
         shape = self.choices.number(0, 10)
         if shape <= 4:
-            op = pick(self.choices, "+-*&|^")
-            return f"({left} {op} {self.integer(scope, place, kind, depth - 1, loads)})"
+            return self.arithmetic(left, self.integer(scope, place, kind, depth - 1, loads), kind)
         if shape == 5:
             return f"({left} {pick(self.choices, '/%')} {self.choices.number(1, 9)})"
         if shape == 6:
@@ -118,7 +121,7 @@ class Numbers:
             other = self.integer(scope, place, kind, depth - 1, loads)
             return f"{pick(self.choices, ('min', 'max'))}({left}, {other})"
         if shape == 8:
-            return f"({pick(self.choices, '-~')}{left})"
+            return f"(-({left} % 99))" if self.chance(50) and not kind.startswith("u") else f"(~{left})"
         if shape == 9 and self.operators and kind != "T":
             self.rule("R26-dtype")
             other = self.integer(scope, place, kind, depth - 1, loads)
@@ -126,6 +129,13 @@ class Numbers:
         self.rule("R9-expression")
         other = self.integer(scope, place, kind, depth - 1, loads)
         return f"({left} if {self.condition(scope, place, depth - 1, loads)} else {other})"
+
+    def arithmetic(self, left: str, right: str, kind: str) -> str:
+        """An operator between two integers; signed ones are made small first, for they must not overflow."""
+        op, most = pick(self.choices, "+-*&|^"), MOST.get(kind)
+        if most is None or op in "&|^":
+            return f"({left} {op} {right})"
+        return f"(({left} % {most}) {op} ({right} % {most}))"
 
     def leaf(self, scope: Scope, place: Perspective, kind: str, loads: bool) -> str:
         """A name, an element, an index of a unit or a number; never a bare literal where there is something else."""

@@ -22,7 +22,7 @@ from tests.generated.derive import indent
 from tests.generated.functions import Functions
 from tests.generated.scope import BITS, FLOATS, VECTORS, Choices, Memory, Scope, Seeded, Value, pick
 
-VERSION = 2
+VERSION = 4
 """Of the generator: a seed names one program of one version."""
 
 HEAD = """\
@@ -37,7 +37,9 @@ from prism.lang import prism
 """
 SPACE, TALLY = 8, 16
 """Elements of the output for each thread; counters for the whole grid."""
-SIZES = ((5, 0), (5, 1), (10, 1), (10, 2), (25, 3))
+MOST_THREADS = 512
+"""In all: the reference machine's clocks have an entry for each two threads."""
+SIZES = ((3, 0), (3, 1), (6, 1), (8, 1), (25, 3))
 """Statements in a kernel, and device functions, at most: most programs are small."""
 
 
@@ -76,8 +78,8 @@ class Writer(Functions):
         """The rules' start: functions, then a kernel."""
         entry = pick(self.choices, (32, 64, 64, 96, 128, 256, 256, 1, 8))
         threads = entry * pick(self.choices, (1, 1, 2) if entry < 256 else (1,))
-        cluster = pick(self.choices, (1, 1, 2, 4))
-        blocks = cluster * pick(self.choices, (1, 2) if cluster < 4 else (1,))
+        cluster = pick(self.choices, (1, 1, 2, 4) if threads <= 64 else (1, 1, 2) if threads <= 128 else (1,))
+        blocks = cluster * pick(self.choices, (1, 2) if 2 * cluster * threads <= MOST_THREADS else (1,))
         self.blocks = cluster
         statements, functions = pick(self.choices, SIZES)
         texts = [self.operator() for _ in range(self.choices.number(0, 1 + functions // 2))]
@@ -174,7 +176,7 @@ class Writer(Functions):
         if self.chance(70):
             more, scope = self.share(scope, 0) or ([], scope)
             lines += more
-        for _ in range(self.choices.number(2, 6)):
+        for _ in range(self.choices.number(1, 5)):
             more, scope = self.statement(scope, 4)
             lines += more
         kept = scope.without(out).narrow(THREAD)
@@ -184,7 +186,7 @@ class Writer(Functions):
             kind = VECTORS[value.type][0] if value.type in VECTORS else value.type
             text = value.name if value.type == kind else f"{value.name}[0]"
             text = f"(1 if {text} > 3.0 else 0)" if kind in FLOATS else f"int32({text})"
-            stores.append(f"{part}[{SPACE - 1}] += {text}")
+            stores.append(f"{part}[{SPACE - 1}] ^= {text}")
         self.rule("R18")
         if not any(m.name == out.name for m in scope.memories):
             return lines  # a pointer goes by its name now

@@ -36,12 +36,12 @@ def mix(a: uint32 @ thread[1], b: uint32 @ thread[1]) -> uint32 @ thread[1]:
     pass""".splitlines()
 STORED = """\
 def putting(x, y, v):
-    y[0] = x[0] + v
+    y[0] = x[0] ^ v
 
 
 @prism("device")
 @requires(thread[1])
-@extern("y[0] = x[0] + v;", reads=["x"], writes=["y"], meaning=putting)
+@extern("y[0] = x[0] ^ v;", reads=["x"], writes=["y"], meaning=putting)
 def put(x: ptr(const(int32)) @ thread[1], y: ptr(int32) @ thread[1], v: int32 @ thread[1]):
     pass""".splitlines()
 EXTERNS = (
@@ -140,8 +140,8 @@ class Speech(Statements):
             return None
         self.rule("R27-memory")
         memory, value, name = pick(self.choices, fits).name, pick(self.choices, reads), self.fresh("meaning")
-        self.meaning(name, [memory, value], f"{memory}[0] = {value} - 3")
-        return [f'unsafe("{memory}[0] = {value} - 3;", reads=[{value}], writes=[{memory}], meaning={name})'], scope
+        self.meaning(name, [memory, value], f"{memory}[0] = {value} ^ 3")
+        return [f'unsafe("{memory}[0] = {value} ^ 3;", reads=[{value}], writes=[{memory}], meaning={name})'], scope
 
     # -- R29 EXTERN -------------------------------------------------------------------------------------------------------
 

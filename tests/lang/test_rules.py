@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import linecache
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from prism.lang.check import check
 from prism.lang.diagnostics import CompileError
 from prism.lang.perspective import BLOCK, THREAD, WARP1, Level, Perspective
 from prism.lang.place import statements
-from prism.lang.types import INT32, SCALARS
+from prism.lang.types import FLOAT32, INT32, SCALARS
 
 COUNTER = itertools.count()
 WARP = "thread[32]"
@@ -248,6 +250,32 @@ def test_decorators_in_any_order(place: int, mark: str, future: bool) -> None:
 def test_kernels_have_their_own_decorator() -> None:
     text = "@kernel\n@requires(grid[1], block[1], thread[32])\ndef f(n: int @ grid[1]):\n    m: int = n\n"
     assert check(load(text)["f"])[-1].kind == "global"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "limit", "code"),
+    [("dtype", FLOAT32, "N", "call-smem"), ("constexpr(int)", -4, "N", "call-smem"), ("dtype", INT32, "M", "template")],
+)
+def test_a_limit_of_shared_memory_is_a_number(kind: str, given: object, limit: str, code: str) -> None:
+    head = f"@template(N={kind})\n@kernel\n@requires(grid[1], block[1], thread[32], smem={limit})\n"
+    names = load("@template(M=dtype)\n@device\ndef g(): pass\n" + head + "def f(n: int @ grid[1]):\n    m: int = n\n")
+    with pytest.raises(CompileError) as caught:
+        check(names["f"], {"N": given})  # type: ignore[arg-type]
+    assert caught.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("decorator", "given"),
+    [
+        (surface.attr, id),
+        (surface.extern, None),
+        (surface.may_alias, 1),
+        (lambda name: surface.extern("", reads=[name]), id),
+    ],
+)
+def test_decorators_want_text(decorator: Callable[[Any], Any], given: object) -> None:
+    with pytest.raises(TypeError, match="takes text, not"):
+        decorator(given)
 
 
 def test_requires_is_missing_from_a_cell() -> None:

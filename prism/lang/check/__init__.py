@@ -213,13 +213,22 @@ def check_function(
 
 def shared_limit(kernel: surface.Kernel, template: Mapping[str, object], span: Span) -> int | None:
     """R16 CALL-SMEM: return what `smem=` says, a number of bytes or nothing."""
-    limit = kernel.smem.value(template) if isinstance(kernel.smem, surface.TemplateName) else kernel.smem
+    limit = value_of(kernel.smem, template, span)
     if limit is not None and (type(limit) is not int or limit < 0):
         fail(call_errors.SharedLimit(span=span, text=show(limit)))
     return limit
 
 
-def check_requires(kernel: surface.Kernel, parsed: s.Function, template: Mapping[str, object], span: Span) -> Bound:  # noqa: C901
+def value_of(given: object, template: Mapping[str, object], span: Span) -> object:
+    """Return what a decorator was given; for the name of a template parameter, its argument."""
+    if not isinstance(given, surface.TemplateName):
+        return given
+    if given.name not in template:
+        fail(name_errors.TemplateUnbound(span=span, name=given.name))
+    return given.value(template)
+
+
+def check_requires(kernel: surface.Kernel, parsed: s.Function, template: Mapping[str, object], span: Span) -> Bound:
     """R1 BOUND-WF: at most one entry a level, positive constant sizes, threads below every broader entry."""
     if not kernel.requires:
         example = "grid[1], block[1], thread[32]" if kernel.kind == "global" else "thread[1]"
@@ -228,11 +237,7 @@ def check_requires(kernel: surface.Kernel, parsed: s.Function, template: Mapping
     for entry in kernel.requires:
         if not isinstance(entry, Perspective):
             fail(rules.BoundValue(span=span, text=entry.name if isinstance(entry, surface.LevelName) else str(entry)))
-        size: object = entry.size
-        if isinstance(size, surface.TemplateName):
-            if size.name not in template:
-                fail(name_errors.TemplateUnbound(span=span, name=size.name))
-            size = size.value(template)
+        size = value_of(entry.size, template, span)
         if not isinstance(size, int) or size < 1 or (entry.level == Level.GRID and size != 1):
             fail(rules.BoundValue(span=span, text=f"{entry.level}[{size}]"))
         if entry.level in entries:

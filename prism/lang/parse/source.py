@@ -101,9 +101,13 @@ def _functions(text: str) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef, ...]:
 
 
 def _definitions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for node in ast.walk(tree):
+    left = [tree]
+    for node in left:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node
+        left.extend(
+            n for n in ast.iter_child_nodes(node) if isinstance(n, ast.stmt | ast.excepthandler | ast.match_case)
+        )
 
 
 def _first_line(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
