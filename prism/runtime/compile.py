@@ -95,8 +95,10 @@ def option_list(arch: str, extra_options: tuple[str, ...] = ()) -> tuple[str, ..
     return (f"-arch={arch}", f"-std={STANDARD}", *(f"--ptxas-options={o}" for o in (*PTXAS_OPTIONS, *extra_options)))
 
 
-def compile_cubin(source: str, arch: str, *, extra_options: tuple[str, ...] = ()) -> Binary:
+def compile_cubin(source: str, arch: str, *, extra_options: tuple[str, ...] = (), fma: bool = True) -> Binary:
     """Compile text that stands alone. `extra_options` go to the assembler (ptxas), after Prism's own.
+
+    Without `fma`, `a * b + c` is rounded twice, as NumPy does it and the reference machine.
 
     Raises:
         ValueError: `arch` is not of the form `sm_90a`, or NVRTC doesn't know it.
@@ -115,6 +117,7 @@ def compile_cubin(source: str, arch: str, *, extra_options: tuple[str, ...] = ()
         arch=arch,
         std=STANDARD,
         ptxas_options=[*PTXAS_OPTIONS, *extra_options],
+        fma=fma,
         no_source_include=True,
         no_cache=True,  # NVRTC's own cache, where a driver is there: a hit in it has no log, so no registers
     )

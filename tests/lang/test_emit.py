@@ -285,6 +285,16 @@ def test_groups_and_splits_erase_to_arithmetic_and_ifs(text):
     assert "const unsigned int px_t4 = px_t3 % 8u; int l = (int)px_t4;" in source
 
 
+def test_past_a_gap_each_arm_says_where_it_begins(text):
+    """An arm without statements is dropped; its threads must not fall into the `else` of another."""
+    out = symbol("out", Pointer(INT32), GRID)
+    arms = tuple(Arm(first, 1, (assign(element(out, const(first)), const(1)),), S) for first in (2, 3, 63))
+    source = squeezed(text(program(function("gap", [out], [Split(level=Level.THREAD, code=PAIR, arms=arms, span=S)]))))
+    assert "if (threadIdx.x >= 2u && threadIdx.x < 3u) { out[2] = 1; } else" in source
+    assert "else if (threadIdx.x >= 3u && threadIdx.x < 4u) { out[3] = 1; } else" in source
+    assert "else if (threadIdx.x >= 63u) { out[63] = 1; }" in source
+
+
 def test_device_functions_take_a_position_and_a_frame(text):
     """W1, and a frame above what lives at the call."""
     p, q = symbol("p", Pointer(INT32), WARP1), symbol("scratch", Pointer(INT32, space="shared", shape=(4, 8)), BLOCK)

@@ -351,7 +351,7 @@ def split(context: Context, s: Split) -> list[str]:
         head = f"if ({' && '.join(tests)})" if tests else ""
         head = f"}} else {head}".rstrip() if lines else head
         lines = [*lines[:-1], *block(head, context, arm.span, _arm(context, s, arm, index))]
-        before = end
+        before = end if arm.first <= before else before  # past a gap, `else` doesn't keep out those in it
     return lines
 
 
@@ -394,7 +394,7 @@ def specialise(context: Context, s: Specialise) -> list[str]:
         made = [*counters(context.rings, role.body), *body(inner, role.body)]
         title = f"{head} {{".lstrip() + context.remark(f"threads {first} to {last - 1}")
         lines = [*lines[:-1], title, *indented(made), "}"]
-        before = last
+        before = last if first <= before else before
     return lines
 
 
