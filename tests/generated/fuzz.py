@@ -11,17 +11,18 @@ where the last run in figures.json ended. Figures are written as they grow, so a
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import gc
-import itertools
 import json
 import os
 import platform
 import subprocess
 import sys
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,8 @@ DEVICE = "--device" in sys.argv
 """Whether programs are run on the GPU besides: known to all processes, which have this command line."""
 LOST = False
 """Whether the GPU stopped in a program of this process."""
+PATIENCE = 120
+"""Seconds that a chunk may take."""
 PARTS = 16
 """Into how many parts the kernels that people wrote are divided, for the processes."""
 BATCH, CHUNK, RENEWED, THOROUGH = 128, 128, 8, 64 if DEVICE else 32
@@ -108,6 +111,7 @@ def on_gpu(made: list[Made], report: Report) -> dict[int, str]:
 
 def quiet() -> None:
     """Make a process ready: the collector runs between chunks only, and does not look at what was there before."""
+    faulthandler.enable()
     if DEVICE:
         silent()
     gc.collect()
@@ -116,7 +120,8 @@ def quiet() -> None:
 
 
 def task(seeds: range) -> Report:
-    """Examine some seeds in a process of the pool."""
+    """Examine some seeds in a process of the pool; one that hangs says where, and ends."""
+    faulthandler.dump_traceback_later(PATIENCE, exit=True)
     report = examine(seeds)
     gc.collect()
     return report
@@ -125,20 +130,50 @@ def task(seeds: range) -> Report:
 def reports(first: int, programs: int, seconds: float, processes: int) -> Iterator[Report]:
     """Yield reports of chunks, in the order in which they end; no new one is begun after so many seconds.
 
-    Processes are renewed after some chunks each: the compiler's caches, and NVRTC's, only grow.
+    Processes are renewed after some chunks each: the compiler's caches, and NVRTC's, only grow. Where one ends before its
+    chunk, the chunks of all are examined again, alone.
     """
     begun, end = time.monotonic(), first + programs
-    while first < end and time.monotonic() - begun < seconds:
-        now = min(end, first + RENEWED * processes * CHUNK)
-        chunks = iter([range(at, min(at + CHUNK, now)) for at in range(first, now, CHUNK)])
+    todo = deque(range(at, min(at + CHUNK, end)) for at in range(first, end, CHUNK))
+    while todo and time.monotonic() - begun < seconds:
+        lost: list[range] = []
+        running: dict[Future[Report], range] = {}
+        room = RENEWED * processes
         with ProcessPoolExecutor(processes, initializer=quiet) as pool:
-            running = {pool.submit(task, seeds) for seeds in itertools.islice(chunks, processes)}
-            while running:
-                done, running = wait(running, return_when=FIRST_COMPLETED)
-                if time.monotonic() - begun < seconds:
-                    running |= {pool.submit(task, seeds) for seeds in itertools.islice(chunks, len(done))}
-                yield from (future.result() for future in done)
-        first = now
+            while True:
+                while todo and room and not lost and len(running) < processes and time.monotonic() - begun < seconds:
+                    room -= 1
+                    try:
+                        future = pool.submit(task, todo[0])
+                    except BrokenProcessPool:
+                        break
+                    running[future] = todo.popleft()
+                if not running:
+                    break
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    chunk = running.pop(future)
+                    if isinstance(future.exception(), BrokenProcessPool):
+                        lost.append(chunk)
+                    else:
+                        yield future.result()
+        for chunk in lost:
+            yield from alone(chunk)
+
+
+def alone(seeds: range) -> Iterator[Report]:
+    """Examine seeds in a process of their own; where that ends, halves of them, down to the program that ends it."""
+    with ProcessPoolExecutor(1, initializer=quiet) as pool:
+        try:
+            yield pool.submit(task, seeds).result()
+            return
+        except BrokenProcessPool:
+            pass
+    if len(seeds) > 1:
+        for half in (seeds[: len(seeds) // 2], seeds[len(seeds) // 2 :]):
+            yield from alone(half)
+    else:
+        found = {"seed": seeds.start, "found": "it ends the process", "program": program(seeds.start).text}
+        yield Report(seeds, failures=[found])
 
 
 def figures_of(total: Report, begun: float, processes: int) -> dict[str, Any]:
