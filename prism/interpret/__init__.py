@@ -21,6 +21,7 @@ from prism.interpret.errors import (
     PhaseError,
     ProxyError,
     RaceError,
+    UndefinedError,
     UninitialisedError,
 )
 from prism.interpret.machine import run
@@ -41,6 +42,7 @@ __all__ = [
     "PhaseError",
     "ProxyError",
     "RaceError",
+    "UndefinedError",
     "UninitialisedError",
     "run",
     "schedules",

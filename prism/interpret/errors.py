@@ -90,6 +90,12 @@ class BoundsError(MachineError):
     code = "machine-bounds"
 
 
+class UndefinedError(MachineError):
+    """Arithmetic whose result C++ leaves open: signed overflow, division by zero, a shift by too many bits."""
+
+    code = "machine-undefined"
+
+
 class UninitialisedError(MachineError):
     """A read of shared memory or of a local that nothing has written."""
 

@@ -16,6 +16,7 @@ from prism.interpret.lanes import both, minus
 from prism.interpret.pointers import address_of, apart, pointer_value
 from prism.interpret.regions import mixed
 from prism.interpret.scope import Eval, Scope
+from prism.interpret.undefined import defined_binary, defined_negation, may_be_undefined
 from prism.interpret.values import binary, cast, merge, unary, wrap
 from prism.lang.perspective import Level
 from prism.lang.tree import (
@@ -126,7 +127,10 @@ def compile_var(scope: Scope, node: Var) -> Eval:
 
 def compile_unary(scope: Scope, node: Unary) -> Eval:
     """`-`, `~`, `not`."""
-    operand, apply = scope.evaluate(node.operand), unary(node.op, scalar_type(node))
+    operand, scalar = scope.evaluate(node.operand), scalar_type(node)
+    apply = unary(node.op, scalar)
+    if scope.check and may_be_undefined(node.op, scalar):
+        return defined_negation(node, scalar, operand, apply)
     return lambda frame: apply(operand(frame))
 
 
@@ -135,7 +139,10 @@ def compile_binary(scope: Scope, node: Binary) -> Eval:
     left, right = scope.evaluate(node.left), scope.evaluate(node.right)
     if node.op in ("and", "or"):
         return _logical(node.op == "and", left, right, is_pure(scope, node.right))
-    apply = binary(node.op, scalar_type(node.left))
+    scalar = scalar_type(node.left)
+    apply = binary(node.op, scalar)
+    if scope.check and may_be_undefined(node.op, scalar):
+        return defined_binary(node, scalar, left, right, apply)
     return lambda frame: apply(left(frame), right(frame))
 
 

@@ -176,9 +176,9 @@ def cast(source: Scalar, target: Scalar) -> Callable[[Any], Any]:
 
 
 def _to_float(value: Any, source: np.dtype[Any], target: np.dtype[Any]) -> Any:
-    if isinstance(value, np.ndarray):
-        return value.astype(target)
     with np.errstate(all="ignore"):
+        if isinstance(value, np.ndarray):
+            return value.astype(target)
         return float(np.asarray(value, source).astype(target))
 
 

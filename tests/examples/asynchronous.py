@@ -15,7 +15,7 @@ from examples.paper.hgemm import hgemm
 from prism.lang import (
     CUtensorMap, async_, atomic_add, attr, bf16, block, bulk_load, claim, column, const, constexpr, count, cp_async,
     dtype, float32, fragment, grid, group, id, int32, one, partition, prism, ptr, requires, roles, row, set_registers,
-    shared, template, thread, tma_load, tma_store, warp, warpgroup, wgmma,
+    shared, template, thread, tma_load, tma_store, uint32, warp, warpgroup, wgmma,
 )  # fmt: skip
 from prism.lang.shorts import bf16_bits, bf16_values
 from prism.lang.types import BFLOAT16, FLOAT32, INT8, INT32, UINT8
@@ -36,14 +36,14 @@ def in_turn(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], tiles: int3
     with partition(y, block[1], offset=id() * TILE) as out, group(block[1]):
         a: shared(int32[TILE], ring=COPIES) @ block[1]
         t: int32 @ thread[1] = id()
-        total: int32 @ thread[1] = 1
+        total: uint32 @ thread[1] = 1
         for k in range(0, tiles):
             with partition(a, thread[1], offset=t) as mine, async_(mine) as place, group(thread[1]):
                 cp_async(place[0], x[first + k * TILE + t], bytes=4)
             with partition(a, block[1]) as tile, group(thread[1]):
-                total = 3 * total + tile[TILE - 1 - t]
+                total = 3 * total + uint32(tile[TILE - 1 - t])
         with partition(out, thread[1], offset=t) as mine, group(thread[1]):
-            mine[0] = total
+            mine[0] = int32(total)
 
 
 @prism("global")
@@ -55,21 +55,21 @@ def two_buffers(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], pairs: 
         a: shared(int32[TILE]) @ block[1]
         b: shared(int32[TILE]) @ block[1]
         t: int32 @ thread[1] = id()
-        total: int32 @ thread[1] = 1
+        total: uint32 @ thread[1] = 1
         with partition(a, thread[1], offset=t) as mine, async_(mine) as place, group(thread[1]):
             cp_async(place[0], x[first + t], bytes=4)
         for k in range(0, pairs):
             with partition(b, thread[1], offset=t) as mine, async_(mine) as place, group(thread[1]):
                 cp_async(place[0], x[first + (2 * k + 1) * TILE + t], bytes=4)
             with group(thread[1]):
-                total = 3 * total + a[TILE - 1 - t]
+                total = 3 * total + uint32(a[TILE - 1 - t])
             with partition(a, thread[1], offset=t) as mine, async_(mine) as place, group(thread[1]):
                 if k + 1 < pairs:
                     cp_async(place[0], x[first + (2 * k + 2) * TILE + t], bytes=4)
             with group(thread[1]):
-                total = 3 * total + b[TILE - 1 - t]
+                total = 3 * total + uint32(b[TILE - 1 - t])
         with partition(out, thread[1], offset=t) as mine, group(thread[1]):
-            mine[0] = total
+            mine[0] = int32(total)
 
 
 @prism("global")
@@ -82,18 +82,18 @@ def piped(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], tiles: int32 
     with partition(y, block[1], offset=id() * TILE) as out, group(block[1]):
         a: shared(int32[TILE], ring=COPIES) @ block[1]
         readers, loader = roles(warp, 4, 1)
-        total: int32 @ thread[1] = 1
+        total: uint32 @ thread[1] = 1
         for k in range(0, tiles):
             with claim(a, loader) as tile, one(thread):
                 bulk_load(tile, x[first + k * TILE])
             with claim(a, readers) as tile:
                 t: int32 @ thread[1] = id()
                 with group(thread[1]):
-                    total = 3 * total + tile[TILE - 1 - t]
+                    total = 3 * total + uint32(tile[TILE - 1 - t])
         with claim(out, readers) as part:
             t: int32 @ thread[1] = id()
             with partition(part, thread[1], offset=t) as mine, group(thread[1]):
-                mine[0] = total
+                mine[0] = int32(total)
 
 
 @prism("global")
@@ -378,7 +378,7 @@ def halves(x: const(CUtensorMap(int32, 8, 32, swizzle=128)) @ grid[1], y: ptr(in
         with group(block[1]):
             a: shared(int32[16, 32], ring=COPIES, swizzle=128) @ block[1]
             readers, loader = roles(warp, 4, 1)
-            total: int32 @ thread[1] = 1
+            total: uint32 @ thread[1] = 1
             for k in range(0, tiles):
                 with claim(a, loader) as tile, one(thread):
                     tma_load(tile[r * 8, 0], x[k * 16 + r * 8, 0], multicast=3)
@@ -386,11 +386,11 @@ def halves(x: const(CUtensorMap(int32, 8, 32, swizzle=128)) @ grid[1], y: ptr(in
                     t: int32 @ thread[1] = id()
                     with group(thread[1]):
                         for j in range(0, 4):
-                            total = 3 * total + tile[t / 8, t % 8 * 4 + j]
+                            total = 3 * total + uint32(tile[t / 8, t % 8 * 4 + j])
             with claim(out, readers) as part:
                 t: int32 @ thread[1] = id()
                 with partition(part, thread[1], offset=t) as mine, group(thread[1]):
-                    mine[0] = total
+                    mine[0] = int32(total)
 
 
 @prism("global")

@@ -13,7 +13,7 @@ import numpy as np
 
 from prism.lang import (
     async_, attr, bf16, block, bulk_load, claim, column, const, constexpr, count, cp_async, dtype, float32, fragment, grid, group,
-    id, int32, one, partition, prism, ptr, requires, roles, row, shared, template, thread, warp, warpgroup, wgmma,
+    id, int32, one, partition, prism, ptr, requires, roles, row, shared, template, thread, uint32, warp, warpgroup, wgmma,
 )  # fmt: skip
 from prism.lang.shorts import bf16_bits, bf16_values
 from tests.examples.asynchronous import TILE
@@ -29,7 +29,7 @@ def edges(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], rows: int32 @
         a: shared(int32[TILE], ring=COPIES)
         b: shared(int32[TILE], ring=COPIES)
         t: int32 @ thread[1] = id()
-        total: int32 @ thread[1] = 1
+        total: uint32 @ thread[1] = 1
         for r in range(0, rows):
             for k in range(0, n, TILE):
                 first: int32 @ block[1] = r * n + k
@@ -44,9 +44,9 @@ def edges(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], rows: int32 @
                     else:
                         mine[0] = 0
                 with partition(a, block[1]) as one_way, partition(b, block[1]) as other_way, group(thread[1]):
-                    total = 3 * total + one_way[(t + 1) % TILE] - other_way[t] + first
+                    total = 3 * total + uint32(one_way[(t + 1) % TILE]) - uint32(other_way[t]) + uint32(first)
         with partition(out, thread[1], offset=t) as mine, group(thread[1]):
-            mine[0] = total
+            mine[0] = int32(total)
 
 
 def edges_of(rows: int, n: int, copies: int) -> Launch:
@@ -69,15 +69,15 @@ def between(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], first: T @ 
     with partition(y, block[1], offset=id() * TILE) as out, group(block[1]):
         a: shared(int32[TILE], ring=COPIES)
         t: int32 @ thread[1] = id()
-        total: int32 @ thread[1] = 1
+        total: uint32 @ thread[1] = 1
         for k in range(first, last, STEP):
             with partition(x, block[1], offset=int32(k) * TILE) as source, group(block[1]):
                 with partition(a, thread[1], offset=t) as mine, async_(mine) as place, group(thread[1]):
                     cp_async(place[0], source[t], bytes=4)
                 with partition(a, block[1]) as tile, group(thread[1]):
-                    total = 3 * total + tile[TILE - 1 - t]
+                    total = 3 * total + uint32(tile[TILE - 1 - t])
         with partition(out, thread[1], offset=t) as mine, group(thread[1]):
-            mine[0] = total
+            mine[0] = int32(total)
 
 
 def between_of(first: int, last: int, step: int, copies: int, scalar: Any = np.int32) -> Launch:
@@ -99,14 +99,14 @@ def asked(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], tiles: int32 
     with partition(y, block[1], offset=id() * TILE) as out, group(block[1]):
         a: shared(int32[TILE], ring=COPIES)
         t: int32 @ thread[1] = id()
-        total: int32 @ thread[1] = 1
+        total: uint32 @ thread[1] = 1
         for k in range(0, tiles):
             with claim(a, thread[1]) as tile, one(thread):
                 bulk_load(tile, x[first + k * TILE])
             with partition(a, block[1]) as tile, group(thread[1]):
-                total = 3 * total + tile[TILE - 1 - t]
+                total = 3 * total + uint32(tile[TILE - 1 - t])
         with partition(out, thread[1], offset=t) as mine, group(thread[1]):
-            mine[0] = total
+            mine[0] = int32(total)
 
 
 @prism("global")
@@ -119,7 +119,7 @@ def teams(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], tiles: int32 
         a: shared(int32[TILE], ring=COPIES)
         b: shared(int32[64], ring=DEEP)
         many, few = roles(warp, 4, 2)
-        total: int32 @ thread[1] = 1
+        total: uint32 @ thread[1] = 1
         for k in range(0, tiles):
             with claim(a, many) as tile:
                 t: int32 @ thread[1] = id()
@@ -128,7 +128,7 @@ def teams(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], tiles: int32 
             with claim(a, many) as tile:
                 t: int32 @ thread[1] = id()
                 with group(thread[1]):
-                    total = 3 * total + tile[TILE - 1 - t]
+                    total = 3 * total + uint32(tile[TILE - 1 - t])
             with claim(b, few) as tile:
                 t: int32 @ thread[1] = id()
                 with partition(tile, thread[1], offset=t) as mine, group(thread[1]):
@@ -139,15 +139,15 @@ def teams(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], tiles: int32 
             with claim(b, few) as tile:
                 t: int32 @ thread[1] = id()
                 with group(thread[1]):
-                    total = 3 * total + tile[63 - t]
+                    total = 3 * total + uint32(tile[63 - t])
         with claim(out, many) as part:
             t: int32 @ thread[1] = id()
             with partition(part, thread[1], offset=t) as mine, group(thread[1]):
-                mine[0] = total
+                mine[0] = int32(total)
         with claim(out, few) as part:
             t: int32 @ thread[1] = id()
             with partition(part, thread[1], offset=128 + t) as mine, group(thread[1]):
-                mine[0] = total
+                mine[0] = int32(total)
 
 
 def teams_of(tiles: int, copies: int, deep: int) -> Launch:

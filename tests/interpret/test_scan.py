@@ -107,7 +107,7 @@ BARRIER = {"base: int32": block[1]}
 def launch(program, n, threads, items, blocks=None, **options):
     blocks = blocks or -(-n // (threads * items))
     rng = np.random.default_rng(1)
-    x = rng.integers(-(2**31), 2**31, n, np.int32)
+    x = rng.integers(-(2**20), 2**20, n, np.int32)
     y = np.zeros(n, np.int32)
     boxes = np.zeros(blocks, np.uint64)
     run(program, blocks, threads, [x, y, boxes, n, threads, 7], **options)

@@ -54,6 +54,7 @@ from prism.lang.types import (
     INT32,
     INT64,
     SCALARS,
+    UINT16,
     UINT32,
     VOID,
     Array,
@@ -426,6 +427,14 @@ def test_narrow_integers_are_cast_back(text):
     )  # fmt: skip
     source = text(program(function("narrow", [a, out], [assign(element(out, const(0)), chosen)])))
     assert "((signed char)(a * (signed char)(-a)) < (signed char)0) ? (signed char)(-a) : a" in source
+
+
+def test_a_product_of_unsigned_shorts_does_not_overflow_an_int(text):
+    a, out = symbol("a", UINT16), symbol("out", Pointer(UINT16), GRID)
+    source = text(
+        program(function("short", [a, out], [assign(element(out, const(0)), binary("*", var(a), var(a), UINT16))]))
+    )
+    assert "= (unsigned short)((unsigned int)a * a);" in source
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ from prism.lang.tree import (
     Unary,
     Var,
 )
-from prism.lang.types import FLOAT32, SCALARS, Array, Fragment, Pointer, Scalar, TensorMap, Vector
+from prism.lang.types import FLOAT32, SCALARS, UINT16, Array, Fragment, Pointer, Scalar, TensorMap, Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +192,8 @@ def binary(scope: Scope, e: Binary) -> str:
     left, right = expression(scope, e.left), expression(scope, e.right)
     if e.op == "%" and isinstance(e.type, Scalar) and e.type.kind == "float":
         return f"{'fmodf' if e.type.bits == 32 else 'fmod'}({left}, {right})"
+    if e.op == "*" and e.type == UINT16:
+        left = f"(unsigned int){tight(left)}"  # C++ would multiply in `int`, where the product of two may overflow
     text = f"{factor(left)} {LOGICAL.get(e.op, e.op)} {factor(right)}"
     return f"({type_cuda(e.type)})({text})" if e.op not in BOOLEAN and narrow(e.type) else text
 

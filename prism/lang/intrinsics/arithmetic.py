@@ -8,6 +8,8 @@ import numpy as np
 
 from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.memory import scalar_of
+from prism.lang.shorts import round_bf16
+from prism.lang.types import BFLOAT16
 
 _CHOOSE = """\
 template <typename T> static __device__ __forceinline__ T px_{name}(T a, T b) {{
@@ -64,4 +66,34 @@ absolute = Intrinsic(
     allows_text="a number",
 )
 
-ARITHMETIC = (minimum, maximum, absolute)
+def _wrapping(name: str, op: str, words: str, function: Any) -> Intrinsic:
+    def cuda(binding: Binding, a: str, b: str) -> str:
+        scalar = scalar_of(binding)
+        if scalar.kind == "float":
+            return f"({a} {op} {b})"
+        word = "unsigned long long" if scalar.bits == 64 else "unsigned int"
+        return f"({scalar.cuda})(({word})({a}) {op} ({word})({b}))"
+
+    def meaning(binding: Binding, a: Any, b: Any) -> Any:
+        with np.errstate(all="ignore"):
+            found = function(a, b)
+        return round_bf16(found) if scalar_of(binding) == BFLOAT16 else found
+
+    return Intrinsic(
+        name=name,
+        doc=f"{name}(a, b): {words}; of integers modulo 2^bits, signed ones too. Of floats it is `a {op} b`.",
+        parameters=(Parameter("a"), Parameter("b")),
+        result="T",
+        cuda=cuda,
+        meaning=meaning,
+        result_unit=None,
+        allows=lambda scalar: scalar.kind != "bool",
+        allows_text="a number",
+    )
+
+
+wrapping_add = _wrapping("wrapping_add", "+", "the sum", np.add)
+wrapping_subtract = _wrapping("wrapping_subtract", "-", "the difference", np.subtract)
+wrapping_multiply = _wrapping("wrapping_multiply", "*", "the product", np.multiply)
+
+ARITHMETIC = (minimum, maximum, absolute, wrapping_add, wrapping_subtract, wrapping_multiply)

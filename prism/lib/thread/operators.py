@@ -1,9 +1,12 @@
-"""The usual associative operators, thread by thread: what `prism.lib` and kernels pass as `OP`.
+"""The usual operators, thread by thread: what `prism.lib` and kernels pass as `OP`; and the usual comparisons.
 
-Each is a function of its two arguments alone, so that its result lives at the perspective that both share.
+Each is a function of its two arguments alone, so that its result lives at the perspective that both share. Those up to
+`bitwise_xor` are associative.
 """
 
-from prism.lang import dtype, prism, requires, template, thread
+from prism.lang import (
+    bitcast, dtype, float32, int32, prism, requires, template, thread, uint32, wrapping_add, wrapping_multiply,
+)
 
 
 @prism("device")
@@ -11,7 +14,7 @@ from prism.lang import dtype, prism, requires, template, thread
 @template(T=dtype)
 def add(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
     """`a + b`; integers wrap."""
-    return a + b
+    return wrapping_add(a, b)
 
 
 @prism("device")
@@ -19,7 +22,7 @@ def add(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
 @template(T=dtype)
 def multiply(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
     """`a * b`; integers wrap."""
-    return a * b
+    return wrapping_multiply(a, b)
 
 
 @prism("device")
@@ -60,3 +63,73 @@ def bitwise_or(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
 def bitwise_xor(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
     """The bits that are set in one of the two."""
     return a ^ b
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype)
+def subtract(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
+    """`a - b`; unsigned integers wrap. For differences: it is not associative."""
+    return a - b
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype)
+def less(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
+    """Whether `a` stands before `b` in ascending order; NaN stands last."""
+    return a < b or (a == a and b != b)
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype)
+def greater(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
+    """Whether `a` stands before `b` in descending order; NaN stands last."""
+    return a > b or (a == a and b != b)
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype)
+def not_equal(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
+    """`a != b`: NaN differs from itself."""
+    return a != b
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype)
+def lower(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
+    """Whether `a` is less than `b`, or NaN where `b` is not: what `argmin` looks for."""
+    return a < b or (a != a and b == b)
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype)
+def higher(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
+    """Whether `a` is greater than `b`, or NaN where `b` is not: what `argmax` looks for."""
+    return a > b or (a != a and b == b)
+
+
+@prism("device")
+@requires(thread[1])
+def bits_of_int32(a: int32 @ thread[1]) -> uint32 @ thread[1]:
+    """An unsigned integer that is ordered as `a` is: what a radix sort takes as `KEY`."""
+    return bitcast(a, uint32) ^ 0x80000000
+
+
+@prism("device")
+@requires(thread[1])
+def bits_of_uint32(a: uint32 @ thread[1]) -> uint32 @ thread[1]:
+    """`a` itself: what a radix sort takes as `KEY`."""
+    return a
+
+
+@prism("device")
+@requires(thread[1])
+def bits_of_float32(a: float32 @ thread[1]) -> uint32 @ thread[1]:
+    """An unsigned integer that is ordered as `a` is, -0 below 0: what a radix sort takes as `KEY`."""
+    bits: uint32 = bitcast(a, uint32)
+    return bits ^ 0xFFFFFFFF if bits >> 31 != 0 else bits ^ 0x80000000

@@ -6,7 +6,7 @@ extern "C" __global__ void prism_in_turn(const int* __restrict__ x, int* __restr
         const int y_offset = (int)blockIdx.x * 128;
         int* const a = reinterpret_cast<int*>(px_shared);
         int t = (int)threadIdx.x;
-        int total = 1;
+        unsigned int total = 1u;
         #pragma unroll
         for (int k_ahead = 0; k_ahead < 2; ++k_ahead) {
             if (k_ahead < tiles) {
@@ -35,13 +35,13 @@ extern "C" __global__ void prism_in_turn(const int* __restrict__ x, int* __restr
             asm volatile("cp.async.commit_group;" ::: "memory");
             {
                 int* const tile = a + px_a_slot * 128u;
-                total = (3 * total) + tile[127 - t];
+                total = (3u * total) + (unsigned int)tile[127 - t];
             }
             if (++px_a_slot == 3u) px_a_slot = 0u;
         }
         {
             const int out_offset = t;
-            y[y_offset + (out_offset + 0)] = total;
+            y[y_offset + (out_offset + 0)] = (int)total;
         }
     }
 }

@@ -16,7 +16,7 @@ extern "C" __global__ void prism_asked(const int* __restrict__ x, int* __restric
         const int y_offset = (int)blockIdx.x * 128;
         int* const a = reinterpret_cast<int*>(px_shared);
         int t = (int)threadIdx.x;
-        int total = 1;
+        unsigned int total = 1u;
         #pragma unroll
         for (int k_ahead = 0; k_ahead < 3; ++k_ahead) {
             if (k_ahead < tiles) {
@@ -47,7 +47,7 @@ extern "C" __global__ void prism_asked(const int* __restrict__ x, int* __restric
             {
                 int* const tile_2 = a + px_a_slot * 128u;
                 px_mbarrier_wait(px_bar_a_filled + px_a_slot, px_a_phase);
-                total = (3 * total) + tile_2[127 - t];
+                total = (3u * total) + (unsigned int)tile_2[127 - t];
                 asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
                 px_arrive_warp(px_bar_a_read + px_a_slot);
             }
@@ -55,7 +55,7 @@ extern "C" __global__ void prism_asked(const int* __restrict__ x, int* __restric
         }
         {
             const int out_offset = t;
-            y[y_offset + (out_offset + 0)] = total;
+            y[y_offset + (out_offset + 0)] = (int)total;
         }
     }
 }

@@ -1,0 +1,130 @@
+"""Arithmetic whose result C++ leaves open, in a checked run: signed overflow, division by zero, shifts by too many bits.
+
+The GPU's compiler takes it for granted that none of them happens, and drops tests that could only fail after one.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from prism.interpret.errors import UndefinedError
+from prism.interpret.frame import Frame
+from prism.interpret.scope import Eval
+from prism.interpret.values import Operation, dtype_of
+from prism.lang.tree import Binary, Scalar, Unary
+
+_EXACT = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+_WORDS = {"+": "the sum", "-": "the difference", "*": "the product", "/": "the quotient", "%": "the quotient"}
+UNSIGNED = "compute in an unsigned type, whose results wrap, or in a wider one"
+
+
+def may_be_undefined(op: str, scalar: Scalar) -> bool:
+    """Whether an operator on two values of a type has arguments that C++ gives no result. Narrow ones are computed in `int`."""
+    if op in ("/", "%", "<<", ">>"):
+        return scalar.integral
+    return op in _EXACT and scalar.kind == "int" and scalar.bits >= 32
+
+
+def defined_binary(node: Binary, scalar: Scalar, left: Eval, right: Eval, apply: Operation) -> Eval:
+    """Return the closure that checks the operands of the threads at hand, and then applies the operator."""
+    faulty = {"<<": _far, ">>": _far, "/": _no_quotient, "%": _no_quotient}.get(node.op, _overflows)
+
+    def evaluate(frame: Frame) -> Any:
+        a, b = left(frame), right(frame)
+        bad = faulty(node.op, a, b, scalar)
+        if bad is not False and (lane := _lane(frame, bad)) is not None:
+            _report(frame, node, scalar, lane, a, b)
+        return apply(a, b)
+
+    return evaluate
+
+
+def defined_negation(node: Unary, scalar: Scalar, operand: Eval, apply: Any) -> Eval:
+    """Return the closure of `-a`: the smallest number has no opposite."""
+
+    def evaluate(frame: Frame) -> Any:
+        a = operand(frame)
+        bad = a == _least(scalar)
+        if bad is not False and (lane := _lane(frame, bad)) is not None:
+            _fail(frame, node, lane, f"the opposite of {_of(a, lane)} is no {scalar}", "negated here", UNSIGNED)
+        return apply(a)
+
+    return evaluate
+
+
+def _least(scalar: Scalar) -> int:
+    return -(1 << (scalar.bits - 1))
+
+
+def _overflows(op: str, a: Any, b: Any, scalar: Scalar) -> Any:
+    """Where a sum, difference or product doesn't fit."""
+    half = 1 << (scalar.bits - 1)
+    if not (isinstance(a, np.ndarray) or isinstance(b, np.ndarray)):
+        return not -half <= _EXACT[op](int(a), int(b)) < half
+    dtype = dtype_of(scalar)
+    a, b = np.asarray(a, dtype), np.asarray(b, dtype)
+    if scalar.bits == 32:
+        exact = _EXACT[op](a.astype(np.int64), b.astype(np.int64))
+        return (exact < -half) | (exact >= half)
+    found = _EXACT[op](a, b)
+    if op == "*":
+        divisor = np.where((a == 0) | (a == -1), 1, a)
+        return np.where(a == -1, b == -half, (a != 0) & (found // divisor != b))
+    return ((a ^ found) & (b ^ found) if op == "+" else (a ^ b) & (a ^ found)) < 0
+
+
+def _no_quotient(_: str, a: Any, b: Any, scalar: Scalar) -> Any:
+    """Where the divisor is zero, or the quotient doesn't fit."""
+    zero = b == 0
+    return zero if scalar.kind == "uint" else zero | ((b == -1) & (a == _least(scalar)))
+
+
+def _far(_: str, __: Any, b: Any, scalar: Scalar) -> Any:
+    """Where a count is none of the type's bits."""
+    return (b < 0) | (b >= max(scalar.bits, 32))
+
+
+def _lane(frame: Frame, bad: Any) -> int | None:
+    """Return the first of the active threads for which something is bad."""
+    active = np.logical_and(bad, frame.mask)
+    if not active.any():
+        return None
+    return int(np.argmax(active)) if active.ndim else 0
+
+
+def _of(value: Any, lane: int) -> int:
+    return int(value[lane]) if isinstance(value, np.ndarray) and value.ndim else int(value)
+
+
+def _report(frame: Frame, node: Binary, scalar: Scalar, lane: int, a: Any, b: Any) -> None:
+    one, two = _of(a, lane), _of(b, lane)
+    if node.op in ("<<", ">>"):
+        _fail(
+            frame,
+            node,
+            lane,
+            f"a shift of {scalar} by {two} bits",
+            "shifted here",
+            "shift by fewer bits than the type has",
+        )
+    if node.op in ("/", "%") and two == 0:
+        _fail(
+            frame,
+            node,
+            lane,
+            f"{one} is divided by zero",
+            "divided here",
+            "test the divisor first: `a / b if b != 0 else 0`",
+        )
+    what = f"{_WORDS[node.op]} of {one} and {two} does not fit in {scalar}"
+    _fail(frame, node, lane, what, "signed numbers must not overflow", UNSIGNED)
+
+
+def _fail(frame: Frame, node: Binary | Unary, lane: int, what: str, here: str, advice: str) -> None:
+    raise UndefinedError(
+        what, node.span, here=here, perspective=node.perspective, thread=lane, block=frame.block.number, barrier=advice,
+        notes=("C++ leaves the result open, and the GPU's compiler assumes that this does not happen",),
+    )  # fmt: skip
