@@ -432,7 +432,7 @@ def test_narrow_integers_are_cast_back(text):
 def test_a_product_of_unsigned_shorts_does_not_overflow_an_int(text):
     a, out = symbol("a", UINT16), symbol("out", Pointer(UINT16), GRID)
     source = text(
-        program(function("short", [a, out], [assign(element(out, const(0)), binary("*", var(a), var(a), UINT16))]))
+        program(function("square", [a, out], [assign(element(out, const(0)), binary("*", var(a), var(a), UINT16))]))
     )
     assert "= (unsigned short)((unsigned int)a * a);" in source
 
