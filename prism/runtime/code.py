@@ -37,6 +37,7 @@ def machine_code(source: str, arch: str) -> bytes:
         ValueError: the compiler is needed, and doesn't know `arch`.
         MissingCompiler: the compiler is needed, and isn't there.
         MachineCodeError: the compiler refuses the text: a bug in Prism.
+        AssemblerError: the assembler has an internal error: a bug in ptxas.
         SlowCodeError: what uses wgmma or `set_registers` would run as if it did not.
     """
     key = source_key(source, arch)

@@ -36,6 +36,14 @@ class MachineCodeError(InternalError):
     arch: str
 
 
+class AssemblerError(RuntimeError):
+    """The assembler gave up on text that its compiler had accepted: a bug in ptxas. `log` and `source` as above."""
+
+    log: str
+    source: str
+    arch: str
+
+
 class SlowCodeError(RuntimeError):
     """The assembler took a kernel whose wgmmas would wait one by one, or whose `set_registers` would do nothing.
 
@@ -104,6 +112,7 @@ def compile_cubin(source: str, arch: str, *, extra_options: tuple[str, ...] = ()
         ValueError: `arch` is not of the form `sm_90a`, or NVRTC doesn't know it.
         MissingCompiler: cuda-core or NVRTC isn't there.
         MachineCodeError: NVRTC refuses the text; its `log` has the compiler's own words.
+        AssemblerError: ptxas fails with an internal error.
         SlowCodeError: what uses wgmma or `set_registers` would run as if it did not.
     """
     _check_arch(arch)
@@ -153,15 +162,24 @@ def _spills(log: str) -> tuple[int, int]:
     return max((a for a, _ in found), default=0), max((b for _, b in found), default=0)
 
 
-def _refused(source: str, arch: str, version: str, log: str) -> MachineCodeError:
-    error = MachineCodeError(
-        f"NVRTC {version} refused the CUDA text that Prism generated for {arch}. "
-        "The compiler's own words are in `.log` of this error, the text in `.source`."
-    )
+def _refused(source: str, arch: str, version: str, log: str) -> MachineCodeError | AssemblerError:
+    error: MachineCodeError | AssemblerError
+    if _INTERNAL in log:
+        error = AssemblerError(
+            f"the assembler of NVRTC {version} failed with an internal error on this kernel, for {arch}: a bug in ptxas. "
+            "Another release of nvidia-cuda-nvrtc may take it, or the kernel written a little differently; its own words "
+            "are in `.log` of this error, the text in `.source`"
+        )
+    else:
+        error = MachineCodeError(
+            f"NVRTC {version} refused the CUDA text that Prism generated for {arch}. "
+            "The compiler's own words are in `.log` of this error, the text in `.source`."
+        )
     error.log, error.source, error.arch = log.replace("\0", ""), source, arch
     return error
 
 
+_INTERNAL = "Internal compiler error"
 _IGNORED = "C7508"
 
 

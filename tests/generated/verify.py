@@ -14,7 +14,7 @@ import prism
 from prism.interpret import SCHEDULES, machine, run
 from prism.lang.plan import Program
 from prism.runtime.build import entry_of
-from prism.runtime.compile import MachineCodeError, SlowCodeError, compile_cubin
+from prism.runtime.compile import AssemblerError, MachineCodeError, SlowCodeError, compile_cubin
 from prism.runtime.entry import Entry
 from tests.generated.programs import Generated, loaded
 
@@ -80,9 +80,9 @@ def accepted(texts: Sequence[str]) -> dict[int, str]:
             compile_cubin(joined(texts) if len(texts) > 1 else texts[0], ARCH)
     except SlowCodeError:  # compiled: wgmmas beside a call, such as that of `print_`, are only slow
         return {}
-    except MachineCodeError as error:
+    except (AssemblerError, MachineCodeError) as error:
         if len(texts) == 1:
-            return {0: error.log}
+            return {0: f"{type(error).__name__}: {error.log}"}
         half = len(texts) // 2
         found = {**accepted(texts[:half]), **{half + k: log for k, log in accepted(texts[half:]).items()}}
         return found or {0: f"NVRTC refuses these programs only together\n{error.log}"}

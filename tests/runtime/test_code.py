@@ -5,6 +5,7 @@ import subprocess
 import sys
 import warnings
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from prism.lang.diagnostics import InternalError
 from prism.runtime import artifacts, code
 from prism.runtime.compile import (
+    AssemblerError,
     Binary,
     MachineCodeError,
     MissingCompiler,
@@ -106,6 +108,20 @@ def test_refused_text_is_a_bug_in_prism_and_not_raw_compiler_text(text: str) -> 
     assert "sm_90a" in str(caught.value) and "bug in Prism" in str(caught.value)
     assert "error" not in str(caught.value).replace("of this error", "")
     assert "error" in caught.value.log and caught.value.source == text
+
+
+def test_an_internal_error_of_the_assembler_is_not_a_bug_in_prism(monkeypatch: pytest.MonkeyPatch) -> None:
+    class GivesUp:
+        def __init__(self, *_: object) -> None: ...
+
+        def compile(self, target: str, logs: StringIO) -> None:
+            logs.write("ptxas fatal   : (C7907) Internal compiler error.\n")
+            raise RuntimeError("NVRTC_ERROR_COMPILATION")
+
+    monkeypatch.setattr("cuda.core.Program", GivesUp)
+    with pytest.raises(AssemblerError, match="for sm_90a: a bug in ptxas") as caught:
+        compile_cubin(SOURCE, "sm_90a")
+    assert "C7907" in caught.value.log and caught.value.source == SOURCE
 
 
 WGMMA = """
