@@ -62,7 +62,8 @@ def beyond(function: Function, layouts: Mapping[Function, Layout], limit: int) -
             if layout.offsets[symbol] + size > limit:
                 return statement.span
         for call in calls(statement):
-            if layout.frame.get(id(call), 0) + layouts[call.function].bytes > limit:
+            takes = layouts[call.function].bytes
+            if takes and layout.frame.get(id(call), 0) + takes > limit:
                 return call.span
     return None
 

@@ -310,7 +310,7 @@ def barrier_of_the_grid(site: Site, text: Lines) -> Iterator[Fault]:
     """The grid's memory written by all, then by others: no barrier joins the grid."""
     first_of_all = site.statement is site.function.body[0] and site.function.kind == "global"
     for s in pointers(site, const=False):
-        if first_of_all and s.perspective == site.code == GRID:
+        if first_of_all and not site.function.cooperative and s.perspective == site.code == GRID:
             part = ("    with group(thread[1]):", "        zz[0] = 0")
             first, second = (f"with partition({s.name}, thread[1], id() + {k}) as zz:" for k in (0, 1))
             yield from insert(site, "grid-sync", 5, first, *part, second, *part)
