@@ -11,10 +11,11 @@ import pytest
 FOLDER = Path(__file__).parents[1] / "asv_bench"
 
 
-def test_asv_finds_the_benchmarks(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["scan", "reduce"])
+def test_asv_finds_the_benchmarks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (FOLDER / "benchmarks" / "__init__.py").is_file()
     monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
-    module = importlib.import_module("benchmarks.scan")
+    module = importlib.import_module(f"benchmarks.{name}")
     classes = [value for value in vars(module).values() if isinstance(value, type) and hasattr(value, "params")]
     assert classes
     for found in classes:

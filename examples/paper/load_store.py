@@ -5,7 +5,7 @@ may call is checked: `block_load` by one warp, or `warp_load` by one thread, are
 """
 
 from prism.lang import (
-    block, const, constexpr, dtype, grid, group, id, int32, partition, prism, ptr, requires, template, thread, warp,
+    attr, block, const, constexpr, dtype, grid, group, id, int32, partition, prism, ptr, requires, template, thread, warp,
 )
 
 
@@ -81,6 +81,7 @@ def block_store(items: T[ITEMS] @ thread[1], x: ptr(T) @ block[1]):
 @prism("global")
 @template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
+@attr("__launch_bounds__(THREADS)")
 def copy(x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1]):
     """`y = x`, a tile of `THREADS * ITEMS` elements a block, whole tiles only: the six functions at work, and no barrier."""
     tile: int32 @ block[1] = id() * (THREADS * ITEMS)
@@ -95,6 +96,7 @@ def copy(x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1]):
 @prism("global")
 @template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
+@attr("__launch_bounds__(THREADS)")
 def reverse(x: ptr(T) @ grid[1]):
     """Reverse each block's tile in place: what was loaded is written by others, which takes the one barrier.
 

@@ -16,29 +16,33 @@ from prism.lang import (
     may_alias, partition, prefetch, prism, ptr, publish, receive, requires, shared, split, store_relaxed, template, thread,
     uint32, uint64,
 )
+from prism.kernels.scan.tiles import extent, load_tile, store_tile
 from prism.lib.thread import operators
 
 
 @prism("global")
 @template(
-    T=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int),
-    WORDS=constexpr(int), EXCLUSIVE=constexpr(bool), VECTORIZED=constexpr(bool),
+    TI=dtype, T=dtype, TO=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
+    BLOCKS=constexpr(int), WORDS=constexpr(int), EXCLUSIVE=constexpr(bool), VECTORIZED=constexpr(bool),
+    REVERSE=constexpr(bool), STABLE=constexpr(bool),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 @may_alias("x", "y")
 def scan(
-    x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], n: int64 @ grid[1], identity: T @ grid[1],
+    x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ grid[1], n: int64 @ grid[1], identity: T @ grid[1], initial: T @ grid[1],
     words: ptr(mailbox(T)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
 ):
-    """`y[i] = OP(x[0], ..., x[i])`, without `x[i]` itself where `EXCLUSIVE`.
+    """`y[i] = OP(initial, x[0], ..., x[i])`, without `x[i]` itself where `EXCLUSIVE`; from the end where `REVERSE`.
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
     Shapes:      `x`, `y`: `n` elements; they may be the same memory. `words`: `capacity` of them, at least one a tile of
                  `THREADS * ITEMS` elements. `control`: one word, the number of launches so far above the counter. Both
                  are zero at first, and of no other use at the same time.
-    Numerics:    reassociates `OP`, differently from run to run; `OP` need not be commutative. `identity` is `OP`'s.
-    Errors:      with `VECTORIZED`, `x` and `y` must be aligned to `WIDTH` elements.
+    Numerics:    computes in `T`: elements are converted to it, and results to `TO`. Reassociates `OP`: with `STABLE` in a way
+                 fixed by `n` and the template, else differently from run to run; `OP` need not be commutative. `identity` is
+                 `OP`'s. With `REVERSE`, `y[i]` is `OP(initial, x[n - 1], ..., x[i])`.
+    Errors:      with `VECTORIZED`, `x` and `y` must be aligned to `WIDTH` elements, at most 16 bytes in all.
     Source:      Merrill and Garland, "Single-pass parallel prefix scan with decoupled look-back".
     Test:        tests/kernels/test_scan.py, tests/gpu/test_scan.py
     """
@@ -46,7 +50,9 @@ def scan(
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
     blocks: int32 @ grid[1] = count(block[1])
     tile: int32 @ block[1] = -1  # the tile that `items` holds: none as yet
-    with partition(y, block[1], offset=lambda i: int64(tile) * TILE + i, races="allow") as target:
+    with partition(
+        y, block[1], offset=lambda i: int64(tiles - 1 - tile if REVERSE else tile) * TILE + i, races="allow",
+    ) as target:
         with group(block[1]):
             desk: shared(uint64[1]) @ block[1]  # what one thread draws, for all
             with claim(desk, thread[1]) as own:
@@ -55,19 +61,24 @@ def scan(
                         own[0] = atomic_add(control[0], 1)
             epoch: uint32 @ block[1] = uint32(desk[0] >> 32) + 1
             following: int32 @ block[1] = int32(desk[0])
-            prefix: T @ block[1] = identity
-            done: int32 @ block[1] = 0  # how many tiles' totals are in the prefix
+            prefix: T @ block[1] = initial
+            stem: T @ block[1] = initial
+            done: int32 @ block[1] = 0  # how many tiles' totals are in the prefix; with STABLE, whole groups of them
             items: T[ITEMS] @ thread[1]
             ahead: T[ITEMS] @ thread[1]
             while tile < tiles:
                 # The following tile comes first: its total is out before this block waits for anybody's.
                 drawn: uint64 @ thread[1] = 0
                 if following < tiles:
-                    with partition(x, block[1], offset=int64(following) * TILE) as source:
-                        block.load(source, ahead, extent(following, n, TILE=TILE), identity, WIDTH=WIDTH, VECTORIZED=VECTORIZED)
+                    here: int32 @ block[1] = tiles - 1 - following if REVERSE else following  # where it lies
+                    with partition(x, block[1], offset=int64(here) * TILE) as source:
+                        load_tile(
+                            source, ahead, extent(here, n, TILE=TILE), identity, WIDTH=WIDTH, VECTORIZED=VECTORIZED,
+                            REVERSE=REVERSE,
+                        )
                     match split(thread):
                         case 1:
-                            soon: int32 = following + blocks  # about the number that this block will draw next
+                            soon: int32 = max(here - blocks, 0) if REVERSE else here + blocks  # about what this block draws next
                             prefetch(x[int64(soon) * TILE], extent(soon, n, TILE=TILE))
                     total: T @ block[1] = block.scan(ahead, identity, WIDTH=WIDTH, OP=OP, EXCLUSIVE=EXCLUSIVE)
                     match split(thread):
@@ -75,20 +86,37 @@ def scan(
                             publish(words[following], total, epoch)
                             drawn = atomic_add(control[0], 1)
 
-                # This tile's prefix: all totals since the block's tile before.
-                between: T @ thread[1] = look_back(words, done, tile, identity, epoch, OP=OP, THREADS=THREADS, WORDS=WORDS)
+                # This tile's prefix: all totals since the block's tile before. With STABLE they are taken in groups that are
+                # the same for all: whole ones are added to `stem` for good, one after the other, the rest for this tile alone.
+                between: T @ thread[1] = identity
+                if STABLE:
+                    prefix = stem
+                    for first in range(done, tile, WORDS * THREADS):
+                        groups: T[WORDS] @ thread[1]
+                        look_back_groups(words, first, tile, identity, epoch, groups, THREADS=THREADS)
+                        for k in range(WORDS):
+                            prefix = OP(prefix, block.reduce(groups[k], OP=OP))
+                            if first + (k + 1) * THREADS <= tile:
+                                stem = prefix
+                    done = tile / THREADS * THREADS
+                else:
+                    between = look_back(words, done, tile, identity, epoch, OP=OP, THREADS=THREADS, WORDS=WORDS)
                 with claim(desk, thread[1]) as own:
                     match split(thread):
                         case 1:
                             if following < tiles:
                                 own[0] = drawn  # here, not above: words are asked for while the draw is under way
-                prefix = OP(prefix, block.reduce(between, OP=OP))
+                if not STABLE:
+                    prefix = OP(prefix, block.reduce(between, OP=OP))
+                    done = max(tile, 0)
                 if tile >= 0:
                     with group(thread[1]):
                         for k in range(ITEMS):
                             items[k] = OP(prefix, items[k])
-                    block.store(target, items, extent(tile, n, TILE=TILE), WIDTH=WIDTH, VECTORIZED=VECTORIZED)
-                    done = tile
+                    there: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile
+                    store_tile(
+                        target, items, extent(there, n, TILE=TILE), WIDTH=WIDTH, VECTORIZED=VECTORIZED, REVERSE=REVERSE,
+                    )
                 if following < tiles:
                     with group(thread[1]):
                         for k in range(ITEMS):
@@ -105,14 +133,6 @@ def scan(
                         stale: int64 = epoch % capacity
                         if stale >= tiles:
                             publish(words[stale], identity, epoch)
-
-
-@prism("device")
-@requires(thread[1])
-@template(TILE=constexpr(int))
-def extent(tile: int32 @ thread[1], n: int64 @ thread[1]) -> int32 @ thread[1]:
-    """How many of a tile's elements there are: fewer than `TILE` in the last tile, none beyond it."""
-    return int32(min(max(n - int64(tile) * TILE, 0), TILE))
 
 
 @prism("device")
@@ -139,9 +159,22 @@ def look_back(
     return sum
 
 
+@prism("device")
+@requires(block[1], thread[32])
+@template(T=dtype, THREADS=constexpr(int), WORDS=constexpr(int))
+def look_back_groups(
+    words: ptr(mailbox(T)) @ grid[1], first: int32 @ block[1], last: int32 @ block[1], identity: T @ block[1],
+    epoch: uint32 @ block[1], groups: T[WORDS] @ thread[1],
+):
+    """This thread's words of the groups of `THREADS` from `words[first]` on: `identity` from `words[last]` on."""
+    i: int32 @ thread[1] = id()
+    with group(thread[1]):
+        receive(words[first + i], groups, THREADS, (last - first - i + (THREADS - 1)) / THREADS, identity, epoch)
+
+
 EXAMPLES = {
     "scan": {
-        "T": "int32", "OP": operators.add, "THREADS": 256, "ITEMS": 32, "WIDTH": 4, "BLOCKS": 2, "WORDS": 2, "EXCLUSIVE": False,
-        "VECTORIZED": True,
+        "TI": "int32", "T": "int32", "TO": "int32", "OP": operators.add, "THREADS": 256, "ITEMS": 32, "WIDTH": 4, "BLOCKS": 2,
+        "WORDS": 2, "EXCLUSIVE": False, "VECTORIZED": True, "REVERSE": False, "STABLE": False,
     },
 }

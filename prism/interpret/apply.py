@@ -13,6 +13,7 @@ from prism.interpret.errors import MachineError, NoMeaningError
 from prism.interpret.frame import Frame, Wait
 from prism.interpret.memory import IntrinsicMemory
 from prism.interpret.operands import divergence, operand_of, whole_units, write_back
+from prism.interpret.regions import Reference
 from prism.interpret.scope import Eval, Scope
 from prism.interpret.transfers import compile_transfer
 from prism.interpret.values import dtype_of
@@ -187,13 +188,19 @@ def _memory(scope: Scope, node: Apply, binding: Binding, pairs: list[tuple[Param
     return _blocking(scope, node, prepare, deliver)
 
 
+def _asked(boxes: list[Reference]) -> str:
+    """Name the first elements that the first thread asks for."""
+    return " and ".join(f"`{box.region.name}[{int(box.index[0])}]`" for box in boxes)
+
+
 def _blocking(scope: Scope, node: Apply, prepare: Any, deliver: Any) -> Eval:
     """Return the closure of a result that the statement's `waits` have put into a slot of its own."""
     slot = scope.fresh()
 
     def wait(frame: Frame) -> Generator[None, None, None]:
         lanes, values, steps = prepare(frame)
-        state = Wait(node.span, f"`{node.intrinsic.name}` waits", int(lanes[0]))
+        boxes = [value for value in values if isinstance(value, Reference)]
+        state = Wait(node.span, f"`{node.intrinsic.name}` waits", int(lanes[0]), needs=lambda: _asked(boxes))
         frame.block.waits.append(state)
         found = yield from steps
         frame.block.waits.remove(state)

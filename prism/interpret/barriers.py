@@ -201,12 +201,13 @@ def _blocks_absent(meeting: _GridMeeting, machine: Machine, barrier: Barrier) ->
     absent = [number for number in range(machine.blocks) if not whole[number]]
     late = [number for number in absent if number not in machine.begun]
     here = [number for number in absent if number in machine.begun]
-    missing = [_blocks(here)] if here else []
-    missing += [f"{_blocks(late)}, not begun yet: fewer blocks run at once than the grid has"] if late else []
+    missing = [blocks_named(here)] if here else []
+    missing += [f"{blocks_named(late)}, not begun yet: fewer blocks run at once than the grid has"] if late else []
     return f"the barrier of {barrier.unit} at line {barrier.before.span.line}: missing {' and '.join(missing)}"
 
 
-def _blocks(numbers: list[int]) -> str:
+def blocks_named(numbers: list[int]) -> str:
+    """Name blocks, as a range where they are one."""
     if len(numbers) == 1:
         return f"block {numbers[0]}"
     whole = numbers[-1] - numbers[0] == len(numbers) - 1

@@ -45,7 +45,7 @@ def run(
     `check` reports every race, deadlock, access out of bounds, read of what was never written, misaligned vector access, barrier
     that not all its threads meet, and fault around mbarriers and asynchronous operations, as a `MachineError`. `schedule` says in
     which order blocks, warps and arms of splits run, and when asynchronous operations take effect (see `schedules`), `seed` which
-    of several. `resident` is how many blocks run at once (all).
+    of several. `resident` is how many blocks run at once (all, or as the schedule says).
     """
     if schedule not in SCHEDULES:
         raise ValueError(f"schedule is one of {', '.join(SCHEDULES)}, not {schedule!r}")
@@ -74,6 +74,8 @@ def run(
     launch = _Launch(program, machine, compile_function(_shop(program, mode), program.entry), cluster)
     launch.arguments = bind(program, arguments, machine.clocks)
     launch.unit = smallest(program, threads) if split else threads
+    if resident is None and how.few and not program.entry.cooperative:
+        resident = (1 + seed) * cluster
     with np.errstate(all="ignore"):
         launch.run(resident or blocks, seed, direct=resident is None)
 

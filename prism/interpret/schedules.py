@@ -1,7 +1,8 @@
 """Schedules: in which order what stands side by side runs, and when asynchronous operations take effect.
 
 A strand is what runs by itself: a block, or where threads run apart a warp of it (or more, where an intrinsic needs more). It
-runs until it waits. `ahead` lets one strand run whenever it can, `starved` one only when no other can.
+runs until it waits. `ahead` lets one strand run whenever it can, `starved` one only when no other can. With `few`, a block begins
+only when another has ended: a GPU promises no more, unless the launch is cooperative.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from prism.interpret.barriers import blocks_named
 from prism.interpret.errors import DeadlockError
 from prism.interpret.frame import Block, Machine
 from prism.lang.diagnostics import Label
@@ -26,6 +28,7 @@ class How:
     fine: bool = False
     roles: bool = False  # where there are roles, the program is run as specialise.py makes it, for every other seed
     stale: bool = False  # atomic loads may see old values
+    few: bool = False  # one block, or cluster, at a time, one more by each seed; all at once in a cooperative launch
 
 
 HOW = {
@@ -35,6 +38,7 @@ HOW = {
     "random": How(("random",), "rings", fine=True, roles=True, stale=True),
     "ahead": How(("never", "always"), "always", roles=True),
     "starved": How(("never", "always"), "always", roles=True),
+    "few": How(few=True),
 }
 SCHEDULES = tuple(HOW)
 
@@ -78,7 +82,7 @@ class Conductor:
             {"ahead": self._ahead, "starved": self._starved}.get(self.machine.schedule, self._in_turn)()
             idle = 0 if self.machine.progress != progress else idle + 1
             if idle and self.live:
-                _look_for_deadlock(self.live, idle)
+                _look_for_deadlock(self.machine, self.live, idle)
 
     def step(self, strand: Strand) -> bool:
         """Let a strand run until it waits; return whether it did anything."""
@@ -125,7 +129,7 @@ class Conductor:
             self.step(last)
 
 
-def _look_for_deadlock(live: list[Strand], idle: int) -> None:
+def _look_for_deadlock(machine: Machine, live: list[Strand], idle: int) -> None:
     blocks = list(dict.fromkeys(strand.block for strand in live))
     waits = [(block, wait) for block in blocks for wait in block.waits]
     if not waits or (idle < PATIENCE and any(wait.spins for _, wait in waits)):
@@ -136,15 +140,17 @@ def _look_for_deadlock(live: list[Strand], idle: int) -> None:
         for other, wait in waits[1:4]
         if wait.span != first.span
     )
+    one = len(blocks) == 1
+    all_wait, them = ("the resident block waits", "it") if one else (f"all {len(blocks)} resident blocks wait", "them")
     raise DeadlockError(
-        f"deadlock: all {len(blocks)} resident blocks wait, and nothing can wake them",
+        f"deadlock: {all_wait}, and nothing can wake {them}",
         first.span,
         here=first.text,
         perspective=None,
         thread=first.thread,
         block=block.number,
         others=others,
-        notes=tuple(_told(waits)),
+        notes=(*_told(waits), *_late(machine, blocks)),
     )
 
 
@@ -154,3 +160,12 @@ def _told(waits: list[tuple[Block, Any]]) -> Iterator[str]:
             yield f"thread {wait.thread} of block {block.number} waits at line {wait.span.line} for {wait.needs()}"
         elif number:
             yield f"block {block.number} waits at line {wait.span.line}"
+
+
+def _late(machine: Machine, blocks: list[Block]) -> Iterator[str]:
+    """Say which blocks are yet to begin: those that wait may wait for them."""
+    late = [number for number in range(machine.blocks) if number not in machine.begun]
+    if late:
+        verb, they = ("have", "they begin") if len(late) > 1 else ("has", "it begins")
+        room = "one runs" if len(blocks) == 1 else f"{len(blocks)} run"
+        yield f"{blocks_named(late)} {verb} not begun: only {room} at once, and {they} when another has ended"

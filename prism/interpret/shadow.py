@@ -72,12 +72,16 @@ class _Accesses:
                 return Conflict(int(part[index]), int(who[other]), int(self.sites[rows[part[index]], other]))
         return None
 
-    def record(self, at: Any, by: Any, known: Any, site: int) -> None:
+    def record(self, at: Any, by: Any, clocks: Clocks, site: int) -> None:
         """Note accesses that are ordered after those that they conflict with."""
         self.start()
+        known = clocks.known
         clock = known[by, by]
         thread, rows = self.thread[at], self.row[at]
-        alone = (rows < 0) & ((thread < 0) | (thread == by) | (known[by, thread] >= self.clock[at]))
+        after = known[by, thread] >= self.clock[at]
+        if clocks.halves > 1:  # a plain access that no fence has shown to engines yet is not forgotten for a later one
+            after &= (clocks.fenced[by, thread] >= self.clock[at]) | ~clocks.plain(thread)
+        alone = (rows < 0) & ((thread < 0) | (thread == by) | after)
         chosen = at[alone]
         # With several threads at one location the last stays alone, and the others make it a row.
         self.thread[chosen], self.clock[chosen], self.site[chosen] = by[alone], clock[alone], site
@@ -159,7 +163,7 @@ class Shadow:
         if found is None and not atomic:
             found = self._updates.conflict(at, by, known)
         if found is None:
-            (self._polls if atomic else self._reads).record(at, by, known, site)
+            (self._polls if atomic else self._reads).record(at, by, self.clocks, site)
         return found
 
     def write(self, at: Any, by: Any, site: int, atomic: bool, stamp: int = 1) -> Conflict | None:
@@ -170,7 +174,7 @@ class Shadow:
             self.initialised[at] = stamp
         if atomic:
             if found is None:
-                self._updates.record(at, by, known, site)
+                self._updates.record(at, by, self.clocks, site)
             return found
         found = found or self._polls.conflict(at, by, known) or self._updates.conflict(at, by, known)
         return found or self._overwrite(at, by, site)

@@ -141,16 +141,16 @@ class _Transfer:
             ends = [_elements(region, into) for region in regions]
             self._start(k, _box(tensor, k), ends, count, multicast)
 
-    def send(self, destination: Any, value: Any, shift: int) -> None:
+    def send(self, destination: Any, value: Any, shift: Any) -> None:
         """Store each thread's value in the block that is `shift` further on."""
         size, mine = destination.region.data.itemsize, self.frame.block
         if self.measured is not None:
             self.measured.extend([size] * len(self.lanes))
             return
         blocks = mine.cluster.blocks
-        other = blocks[(mine.rank + shift) % len(blocks)]
-        values = np.broadcast_to(np.asarray(value), self.lanes.shape)
+        values, shifts = (np.broadcast_to(np.asarray(a), self.lanes.shape) for a in (value, shift))
         for k in range(len(self.lanes)):
+            other = blocks[(mine.rank + int(shifts[k])) % len(blocks)]
             end = _elements(_of_block(destination.region, mine, other), destination.index[k : k + 1])
             held = values[k : k + 1].copy()
             source = _Side(end.region, end.index, lambda held=held: held, end.put)  # type: ignore[misc]

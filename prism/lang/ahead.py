@@ -54,7 +54,7 @@ def with_skews(
     """Return a function's plan with that for fills ahead, and with notes; `made` gives the plan that has other rings."""
     notes: list[Note] = []
     fills: dict[Lap, tuple[Fills, Skew]] = {}
-    unseen = fences(found.laps)
+    unseen = fences(context.objects, found.laps)
     for lap in found.laps:
         if not mixed(context, lap):
             continue

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from prism.lang import races
+from prism.lang.disjoint import Question, proved
 from prism.lang.perspective import BLOCK, THREAD, Level, Perspective
 from prism.lang.place import held
 from prism.lang.plan import Layout, Path
@@ -28,6 +29,7 @@ from prism.lang.touches import (
     declared,
     in_memory,
     indices_of,
+    names_of,
     spelled,
     uses,
 )
@@ -243,22 +245,20 @@ def _allowed(earlier: Touch, second: Touch) -> Symbol | None:
 
 def _common(known: Facts, first: Pending, earlier: Touch, second: Touch) -> Relation:
     """Descend the two chains while they name the same unit's part of the same source."""
-    source = earlier.root.perspective
+    source, again = earlier.root.perspective, False
     for place, (left, right) in enumerate(zip(earlier.steps, second.steps, strict=False)):
         same = place < first.open and left.view is right.view
         if not same:
-            loops = _loops(known, first, left)
-            if _apart(known, left, right, source, loops):
-                return Relation(None, "the parts of different trips are proved disjoint")
             if left.view is right.view and left.meaning.races == "allow" and _is_global(earlier.root):
                 return Relation(None, f'`{left.view.name}` says races="allow"')
-            if not _same_part(left, right, source, stale=bool(loops)):
-                if source.level == Level.GRID and left.view is right.view and first.loop:
-                    return Relation(
-                        None, "not proved: the same partition in another trip; the reference machine checks it"
-                    )
+            if not _same_part(known, first, second, (left, right), source):
+                again = source.level == Level.GRID and left.view is right.view and first.loop
                 break
         source = left.view.perspective
+    if _trips_apart(known, first, second, source):
+        return Relation(None, "the elements of different trips are proved disjoint")
+    if again:
+        return Relation(None, "not proved: the same partition in another trip; the reference machine checks it")
     return Relation(source)
 
 
@@ -266,35 +266,38 @@ def _is_global(root: Symbol) -> bool:
     return isinstance(root.type, Pointer) and root.type.space == "global"
 
 
-def _loops(known: Facts, first: Pending, step: Step) -> list[Stmt]:
-    """The loops that the earlier access went round and that renew a name of its offset."""
-    if step.offset is None:
-        return []
-    mentioned = races.names(step.offset)
-    return [loop for loop in first.aged if known.renewed[loop] & mentioned]
+def _free(known: Facts, first: Pending) -> frozenset[Symbol]:
+    """The names that may have had another value when an access was made: none, where it went round no loop."""
+    if not first.loop:
+        return frozenset()
+    if "renewed" not in known.found:
+        known.found["renewed"] = frozenset[Symbol]().union(*known.renewed.values())
+    found: frozenset[Symbol] = known.found["renewed"]
+    return found
 
 
-def _hull(left: Step, right: Step) -> Span | None:
-    if left.used is None or right.used is None:
-        return None
-    return (min(left.used[0], right.used[0]), max(left.used[1], right.used[1]))
-
-
-def _same_part(left: Step, right: Step, source: Perspective, stale: bool) -> bool:
-    """Whether both steps give one unit's part: a claim for the same arm, or a partition by the same injective offset."""
+def _same_part(known: Facts, first: Pending, second: Touch, steps: tuple[Step, Step], source: Perspective) -> bool:
+    """Whether only one unit's accesses meet: a claim for the same arm, or partitions whose elements are proved to be its own."""
+    left, right = steps
     if left.meaning.unit != right.meaning.unit:
         return False
     if left.who is not None or right.who is not None:
         return left.who is not None and left.who == right.who
-    if stale or left.offset is None or left.offset != right.offset:
-        return False
-    return races.injective(left.offset, left.meaning.unit, source, _hull(left, right))
+    assert first.touch is not None
+    question = Question(source, left.meaning.unit, None, _free(known, first))
+    return proved(known, first.touch.where, second.where, question)
 
 
-def _apart(known: Facts, left: Step, right: Step, source: Perspective, loops: list[Stmt]) -> bool:
-    if left.view is not right.view or len(loops) != 1 or not isinstance(loops[0], For):
+def _trips_apart(known: Facts, first: Pending, second: Touch, source: Perspective) -> bool:
+    """Whether an access in another trip is proved to touch other elements: another one of the outermost loop that matters."""
+    assert first.touch is not None
+    mentioned = names_of(first.touch) | names_of(second)
+    loops = [loop for loop in first.aged if known.renewed[loop] & mentioned]
+    outer = max(loops, key=lambda loop: len(known.renewed[loop]), default=None)
+    if not isinstance(outer, For) or not all(known.renewed[loop] <= known.renewed[outer] for loop in loops):
         return False
-    return races.apart(known, left.offset, source, _hull(left, right), loops[0])
+    question = Question(source, None, outer.symbol, _free(known, replace(first, loop=True)))
+    return proved(known, first.touch.where, second.where, question)
 
 
 # -- touches --------------------------------------------------------------------------------------------------------------

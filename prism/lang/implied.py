@@ -70,6 +70,13 @@ def parade(function: Function, laps: Sequence[Lap]) -> Parade:
     visits = sorted((visit for lap in laps for visit in lap.visits), key=lambda visit: visit.order)
     sets = [members(function, visit.spot.path) for visit in visits]
     made = [tuple(thread in own for own in sets) for thread in range(most_threads(function))]
+    kept, warps = standing_for(made)
+    threads = tuple(tuple(k for k, thread in enumerate(kept) if thread in own) for own in sets)
+    return Parade(tuple(visits), threads, warps)
+
+
+def standing_for(made: Sequence[tuple[bool, ...]]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return threads that stand for all, and the warp of each; `made` has, for each of a block, to which places it comes."""
     kept: list[int] = []
     warps: list[int] = []
     alike: dict[tuple[tuple[bool, ...], ...], int] = {}
@@ -81,8 +88,7 @@ def parade(function: Function, laps: Sequence[Lap]) -> Parade:
                 if any(own) and kind[:lane].count(own) < 2:
                     kept.append(warp + lane)
                     warps.append(warp)
-    threads = tuple(tuple(k for k, thread in enumerate(kept) if thread in own) for own in sets)
-    return Parade(tuple(visits), threads, tuple(warps))
+    return tuple(kept), tuple(warps)
 
 
 def members(function: Function, path: Path) -> frozenset[int]:

@@ -9,13 +9,27 @@ from prism.lang import races, tiles
 from prism.lang.bind import binding_of, operands_of
 from prism.lang.cycles import Lap, Visit
 from prism.lang.diagnostics import CompileError
+from prism.lang.digits import BLOCKS, THREADS, Digit, mentioned, reader
 from prism.lang.errors.rings import Multicast
 from prism.lang.intrinsics.memory import scalar_of
-from prism.lang.intrinsics.remote import shift_of
 from prism.lang.perspective import Level, Perspective
 from prism.lang.stations import Station, Used
 from prism.lang.touches import LOADS
-from prism.lang.tree import Apply, Break, Const, Continue, Expr, For, Function, If, Return, Stmt, While, expressions
+from prism.lang.tree import (
+    Apply,
+    Break,
+    Const,
+    Continue,
+    Expr,
+    For,
+    Function,
+    If,
+    Return,
+    Stmt,
+    Symbol,
+    While,
+    expressions,
+)
 
 
 def loads(visit: Visit) -> Iterator[tuple[Stmt, Apply]]:
@@ -85,11 +99,10 @@ def check_multicast(function: Function, lap: Lap, visit: Visit) -> None:
         fault, change = "", ""
         uneven = [e for e in _conditions(lap) if not cluster <= e.perspective]
         remote = apply.intrinsic.asynchronous == "remote"
-        if remote and shift_of(binding_of(apply)) % blocks == 0:
-            fault = "it stays in its own block" if blocks > 1 else "there is no cluster"
-            change = (
-                f"write a `shift` from 1 to {blocks - 1}" if blocks > 1 else "ask for one: `block[2]` in `@requires`"
-            )
+        if remote and blocks == 1:
+            fault, change = "there is no cluster", "ask for one: `block[2]` in `@requires`"
+        elif remote and (wrong := _shift(function, lap, apply, used, cluster)):
+            fault, change = wrong
         elif not remote and _mask(apply) != (1 << blocks) - 1:
             fault = f"its mask is {_mask(apply):#b}"
             change = (
@@ -107,6 +120,35 @@ def check_multicast(function: Function, lap: Lap, visit: Visit) -> None:
             span, name = apply.span, station.ring.name
             what = "store to another block's copy of" if remote else "multicast into"
             raise CompileError(Multicast(span=span, name=name, what=what, blocks=blocks, fault=fault, change=change))
+
+
+def _shift(function: Function, lap: Lap, apply: Apply, used: Used, cluster: Perspective) -> tuple[str, str] | None:
+    """Return what is wrong with how far a store goes, and what to change.
+
+    It is one number for a thread and those of its place in the other blocks: then each block gets as much as it sends. The
+    indices of loops that make the same trips in all blocks are such numbers.
+    """
+    shift = next((argument for parameter, argument in operands_of(apply) if parameter.name == "shift"), None)
+    if isinstance(shift, Const) and int(shift.value) % cluster.size == 0:
+        return "it stays in its own block", f"write a `shift` from 1 to {cluster.size - 1}"
+    if shift is None or cluster <= shift.perspective:
+        return None
+    around = (body[index] for body, index in lap.rounds[0].trail[:-1])
+    counted = frozenset(s.symbol for s in (*around, *used.inside) if isinstance(s, For))
+    if all(_agreed(digit, cluster, counted) for digit in mentioned(reader(races.facts(function)).read(shift, {}))):
+        return None
+    return f"`shift` varies at {shift.perspective}", f"let `shift` depend on values at {cluster} or broader alone"
+
+
+def _agreed(digit: Digit, cluster: Perspective, counted: frozenset[Symbol]) -> bool:
+    """Whether a number is a thread's own in all blocks of a cluster, where loops over these indices are at the same trip."""
+    match digit.base:
+        case ("name" | "trip", symbol):
+            return symbol in counted or cluster <= symbol.perspective
+        case ("count" | "quotient" | "remainder" | "apply", *_):
+            return True  # of what is mentioned too
+        case _:
+            return digit.base == THREADS or (digit.base == BLOCKS and digit.low % cluster.size == 0)
 
 
 def _counted(statement: Stmt) -> bool:

@@ -1,103 +1,122 @@
-"""The verdict on each partition of a function: what is used through it, and whether its units' parts can meet (races.py)."""
+"""The verdict on each partition of a function: whether its units' parts are proved disjoint, surely overlap, or neither.
+
+All accesses through the view are looked at in pairs, with what stands around them (addresses.py, disjoint.py). What a call does
+with a part is the span of the elements that the callee reaches, where that is bounded.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from prism.lang import flow, races
-from prism.lang.perspective import Level, Perspective
-from prism.lang.races import Facts, Span, Verdict
-from prism.lang.tree import (
-    Assign,
-    Body,
-    Break,
-    Call,
-    Const,
-    Continue,
-    Element,
-    For,
-    Function,
-    Group,
-    Partition,
-    Return,
-    Symbol,
-    Var,
-)  # fmt: skip
+from prism.lang.addresses import address
+from prism.lang.collisions import Collision, collision
+from prism.lang.digits import mentioned
+from prism.lang.disjoint import Question, proved
+from prism.lang.footprints import copied, reached
+from prism.lang.races import Facts
+from prism.lang.touches import Address
+from prism.lang.tree import Call, Element, Function, Partition, Symbol, Var
 
-MOST = 256
-"""Indices of one loop that are looked at one by one."""
+MORE = "a block may have more than {} threads, unless `__launch_bounds__` says not, and then units' elements meet"
+VAGUE = "there is more than sums, products, quotients and remainders of what never changes in the index"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Verdict:
+    """What is known of one partition: `disjoint`, `overlap` (then `collision` says where) or `unknown`, and why."""
+
+    view: Symbol
+    status: str
+    reason: str
+    collision: Collision | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Reach:
+    """One access through a view: how, where, and what is called or used, for the reason."""
+
+    kind: str
+    where: Address | None
+    line: int
+    what: str
 
 
 def verdicts(function: Function, known: Facts) -> Iterator[tuple[Partition, Verdict]]:
     """Yield each partition with the verdict on it, in program order."""
     for statement in races.statements(function.body):
         if isinstance(statement, Partition) and statement.view.view is not None:
-            written, used = _used(known, statement)
-            surely = frozenset(_surely(statement.body, statement.view))
-            units = _units(function, statement.view.view.source.perspective, statement.view.view.unit)
-            yield statement, races.judge(known, statement.view, used, surely, written, units)
+            yield statement, judge(known, statement)
 
 
-def _units(function: Function, source: Perspective, unit: Perspective) -> int:
-    """How many units are guaranteed in one unit of the source."""
-    if source.level == unit.level:
-        return source.size // unit.size
-    if unit.level == Level.THREAD and function.bound.thread is not None:
-        return function.bound.thread // unit.size
-    return 1
+def judge(known: Facts, partition: Partition) -> Verdict:
+    """Judge one partition."""
+    view, meaning = partition.view, partition.view.view
+    assert meaning is not None
+    made = list(_reaches(known, partition))
+    if all(reach.kind == "read" for reach in made):
+        return Verdict(view, "disjoint", "nothing is written through it")
+    left = _left(known, partition, made)
+    if left is None:
+        return Verdict(view, "disjoint", "each unit's elements are proved to be its own")
+    found = collision(known, partition)
+    if found is not None:
+        return Verdict(view, "overlap", "both are sure to write it", found)
+    fewer = known.function.bound.thread
+    if fewer is not None and fewer < known.threads:
+        fresh = races.facts(known.function, fewer)
+        if _left(fresh, partition, list(_reaches(fresh, partition))) is None:
+            return Verdict(view, "unknown", f"{MORE.format(fewer)}; the reference machine checks it")
+    return Verdict(view, "unknown", f"{_why(known, *left)}; the reference machine checks it")
 
 
-def _used(known: Facts, partition: Partition) -> tuple[bool, Span | None]:
-    """Whether anything is written through a view, and the span of its indices in use, where all are known."""
-    written, spans, bounded = False, list[Span](), True
+def _left(known: Facts, partition: Partition, made: Sequence[_Reach]) -> tuple[_Reach, _Reach] | None:
+    """Return the first two accesses of which nothing is proved, or None."""
+    meaning = partition.view.view
+    assert meaning is not None
+    free = frozenset(races.renewed(partition.body))
+    question = Question(meaning.source.perspective, meaning.unit, None, free)
+    for place, one in enumerate(made):
+        for two in made[place:]:
+            if flow.conflicting(one.kind, two.kind) and not proved(known, one.where, two.where, question):
+                return one, two
+    return None
+
+
+def _why(known: Facts, one: _Reach, two: _Reach) -> str:
+    """Return why nothing is proved of two accesses."""
+    for reach in (one, two):
+        if reach.where is None:
+            return f"how far {reach.what} on line {reach.line} reaches is not known"
+        if any(digit.base[0] == "unknown" for form in reach.where.indices for digit in mentioned(form)):
+            return f"{VAGUE} on line {reach.line}"
+    lines = f"line {one.line}" if one.line == two.line else f"lines {one.line} and {two.line}"
+    return f"no condition or bound in sight keeps two units' elements apart, on {lines}"
+
+
+# -- what is reached through a view -----------------------------------------------------------------------------------------
+
+
+def _reaches(known: Facts, partition: Partition) -> Iterator[_Reach]:
     for statement in races.statements(partition.body):
+        for source in copied(statement):
+            if partition.view in flow.resolve(source, ())[1]:
+                yield _Reach("write", None, statement.span.line, "what is done through the pointer made")
         for use in flow.uses(statement):
-            expression = use.expression
-            if isinstance(expression, Call):
-                passed = [
-                    a for a in expression.arguments if isinstance(a, Var | Element) and _through(a.symbol, partition)
-                ]
-                written, bounded = written or bool(passed), bounded and not passed
-            elif _through(expression.symbol, partition):
-                written = written or use.kind == "write"
-                _, views = flow.resolve(expression.symbol, ())
-                chain = flow.steps(known, views, flow.index_span(known, use), (), {})
-                span = next(step.used for step in chain if step.view is partition.view)
-                spans.extend(() if span is None else (span,))
-                bounded = bounded and span is not None
-    if not bounded or not spans:
-        return written, None
-    return written, (min(low for low, _ in spans), max(high for _, high in spans))
+            if isinstance(use.expression, Call):
+                yield from _called(known, use.expression, partition)
+            elif partition.view in flow.resolve(use.expression.symbol, ())[1]:
+                what = "what is reached through this" if not use.exact else f"`{use.expression.symbol.name}`"
+                yield _Reach(use.kind, address(known, use), use.expression.span.line, what)
 
 
-def _through(symbol: Symbol, partition: Partition) -> bool:
-    return partition.view in flow.resolve(symbol, ())[1]
+def _called(known: Facts, call: Call, partition: Partition) -> Iterator[_Reach]:
+    for parameter, argument in zip(call.function.parameters, call.arguments, strict=False):
+        if isinstance(argument, Var | Element) and partition.view in flow.resolve(argument.symbol, ())[1]:
+            kinds, where = reached(known, call.function, parameter, argument)
+            for kind in sorted(kinds):
+                yield _Reach(kind, where, call.span.line, f"the call of `{call.function.name}`")
 
 
-def _surely(body: Body, view: Symbol, loop: For | None = None) -> Iterator[int]:
-    """Yield indices that every unit is sure to write through the view: in no branch, in loops that are sure to be run."""
-    for statement in body:
-        match statement:
-            case Assign(target=Element(symbol=symbol, indices=(index,))) if symbol is view:
-                if isinstance(index, Const):
-                    yield int(index.value)
-                elif loop is not None and isinstance(index, Var) and index.symbol is loop.symbol:
-                    yield from _trips(loop)
-            case Group() | Partition():
-                yield from _surely(statement.body, view, loop)
-            case For() if races.surely_entered(statement) and not any(map(_jumps, races.statements(statement.body))):
-                yield from _surely(statement.body, view, statement)
-            case _:
-                pass
-
-
-def _jumps(statement: object) -> bool:
-    return isinstance(statement, Break | Continue | Return)
-
-
-def _trips(loop: For) -> range:
-    start, stop, step = (int(e.value) for e in (loop.start, loop.stop, loop.step) if isinstance(e, Const))
-    return range(start, stop, step)[:MOST]
-
-
-__all__ = ["verdicts"]
+__all__ = ["Verdict", "judge", "verdicts"]

@@ -1,16 +1,17 @@
-"""Affine analysis of partitions: which units' parts are proved disjoint, proved to overlap, or neither.
+"""What a function's text says of its names: definitions, loops, what changes; and offsets as sums of multiples of ids.
 
-A partition maps its index `i` to `offset + i` of its source. Where the offset is a sum of `coefficient * atom` (atoms: `id`s,
-`count`s, names that never change), two units collide iff `offset(u) + i == offset(v) + j` for indices `i`, `j` in use. Index
-arithmetic is taken not to wrap: an access that relies on it is out of bounds, which is checked elsewhere.
+A partition maps its index `i` to `offset + i` of its source. The sums here are of `coefficient * atom` (atoms: `id`s, `count`s,
+names that never change): enough for alignment, and for the span of what is touched. Whether two accesses can meet is asked in
+disjoint.py, which knows quotients and remainders too. Index arithmetic is taken not to wrap.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from prism.lang.budget import most_threads
+from prism.lang.budget import MOST_THREADS, most_threads
 from prism.lang.perspective import Level, Perspective
 from prism.lang.tree import (
     Assign,
@@ -59,6 +60,13 @@ class Facts:
     renewed: Mapping[Stmt, frozenset[Symbol]] = field(default_factory=dict)
     flights: frozenset[Symbol] = frozenset()
     """Names that `async_` opened: the same bytes as their sources."""
+    loops: Mapping[Symbol, For] = field(default_factory=dict)
+    trips: Mapping[Symbol, int] = field(default_factory=dict)
+    """By index: the loop, and how many trips it makes, where its bounds are constants."""
+    threads: int = MOST_THREADS
+    """The most that a block has."""
+    found: dict[Any, Any] = field(default_factory=dict)
+    """What digits.py, addresses.py and disjoint.py have found out so far."""
 
 
 def statements(body: Body) -> Iterator[Stmt]:
@@ -69,14 +77,16 @@ def statements(body: Body) -> Iterator[Stmt]:
             yield from statements(inner)
 
 
-def facts(function: Function) -> Facts:
-    """Gather the facts of a function."""
+def facts(function: Function, threads: int | None = None) -> Facts:
+    """Gather the facts of a function; `threads`: the most that a block has, where its callers say so."""
     definitions: dict[Symbol, Expr] = {}
     changed: set[Symbol] = set()
     ranges: dict[Symbol, Span] = {}
     steps: dict[Symbol, int] = {}
     renewed: dict[Stmt, frozenset[Symbol]] = {}
     flights: set[Symbol] = set()
+    loops: dict[Symbol, For] = {}
+    trips: dict[Symbol, int] = {}
     for statement in statements(function.body):
         match statement:
             case Async(view=view):
@@ -94,16 +104,25 @@ def facts(function: Function) -> Facts:
             case For() | While():
                 renewed[statement] = frozenset(_renewed(statement))
                 if isinstance(statement, For):
-                    _loop_facts(statement, ranges, steps)
+                    loops[statement.symbol] = statement
+                    _loop_facts(statement, ranges, steps, trips)
             case _:
                 pass
-    return Facts(function, definitions, frozenset(changed), ranges, steps, renewed, frozenset(flights))
+    most = most_threads(function) if threads is None else threads
+    return Facts(
+        function, definitions, frozenset(changed), ranges, steps, renewed, frozenset(flights), loops, trips, most
+    )
 
 
 def _renewed(loop: For | While) -> Iterator[Symbol]:
     if isinstance(loop, For):
         yield loop.symbol
-    for statement in statements(loop.body):
+    yield from renewed(loop.body)
+
+
+def renewed(body: Body) -> Iterator[Symbol]:
+    """Yield the names that get their values inside a body."""
+    for statement in statements(body):
         match statement:
             case Declare(symbol=symbol) | For(symbol=symbol):
                 yield symbol
@@ -113,11 +132,12 @@ def _renewed(loop: For | While) -> Iterator[Symbol]:
                 pass
 
 
-def _loop_facts(loop: For, ranges: dict[Symbol, Span], steps: dict[Symbol, int]) -> None:
+def _loop_facts(loop: For, ranges: dict[Symbol, Span], steps: dict[Symbol, int], number: dict[Symbol, int]) -> None:
     if isinstance(loop.step, Const) and int(loop.step.value) != 0:
         step = steps[loop.symbol] = int(loop.step.value)
         if isinstance(loop.start, Const) and isinstance(loop.stop, Const):
             trips = range(int(loop.start.value), int(loop.stop.value), step)
+            number[loop.symbol] = len(trips)
             if trips:
                 ranges[loop.symbol] = (min(trips[0], trips[-1]), max(trips[0], trips[-1]))
 
@@ -215,7 +235,7 @@ def most_units(known: Facts, unit: object, code: object) -> int | None:
     if not isinstance(unit, Perspective) or not isinstance(code, Perspective):
         return None
     if (unit.level, code.level) == (Level.THREAD, Level.BLOCK):
-        return most_threads(known.function) * code.size // unit.size
+        return known.threads * code.size // unit.size
     return units_of(unit, code)
 
 
@@ -303,6 +323,8 @@ def injective(form: Form | None, unit: Perspective, source: Perspective, used: S
     digits = _digits(form, source)
     if not digits or digits[0][0] != unit or not source <= digits[-1][1]:
         return False
+    if any(factor >= 2**31 for _, _, factor in digits):  # of 32 bits, such a product wraps
+        return False
     extent = used[1] - used[0] + 1
     for place, (narrow, code, factor) in enumerate(digits):
         if factor < extent:
@@ -313,44 +335,6 @@ def injective(form: Form | None, unit: Perspective, source: Perspective, used: S
                 return False
             extent += factor * (number - 1)
     return True
-
-
-def apart(known: Facts, form: Form | None, source: Perspective, used: Span | None, loop: For) -> bool:
-    """Whether parts of different trips of `loop` are proved disjoint: a trip moves by more than all units span together."""
-    step = known.steps.get(loop.symbol)
-    if form is None or used is None or step is None or (names(form) & known.renewed[loop]) != {loop.symbol}:
-        return False
-    index: Atom = ("name", loop.symbol, None)
-    moved = {m: f for m, f in form.items() if index in m}
-    rest = {m: f for m, f in form.items() if index not in m}
-    if len(moved) != 1:
-        return False
-    (monomial, factor), width = next(iter(moved.items())), used[1] - used[0]
-    digits = _digits(rest, source)
-    if digits is None:
-        return False
-    if monomial == (index,):
-        for narrow, code, coefficient in digits:
-            number = most_units(known, narrow, code)
-            if number is None:
-                return False
-            width += coefficient * (number - 1)
-        return width < abs(factor * step)
-    others = [atom for atom in monomial if atom != index]
-    if len(digits) != 1 or others != [("count", digits[0][0], digits[0][1])]:
-        return False
-    return width < digits[0][2] <= abs(factor * step)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Verdict:
-    """What the analysis says of one partition: `disjoint`, `overlap` (of units 0 and `other` at `element`) or `unknown`."""
-
-    view: Symbol
-    status: str
-    reason: str
-    other: int = 0
-    element: str = ""
 
 
 def flat(forms: list[Form | None], shape: tuple[int, ...] | None) -> Form | None:
@@ -379,47 +363,7 @@ def offset_form(known: Facts, view: Symbol) -> Form | None:
     return {m: f for m, f in form.items() if m != (index,)}
 
 
-def _same_for_all(known: Facts, view: Symbol) -> bool:
-    """Whether an index means the same element to every unit."""
-    meaning = view.view
-    assert meaning is not None
-    forms = [affine(known, index) for index in meaning.index]
-    return all(
-        form is not None
-        and all(atom[1] in meaning.params or uniform(atom, meaning.source.perspective) for m in form for atom in m)
-        for form in forms
-    )
-
-
-def judge(known: Facts, view: Symbol, used: Span | None, surely: frozenset[int], written: bool, units: int) -> Verdict:
-    """Judge one partition.
-
-    `used` spans the indices in use, `surely` are those that every unit is sure to write, `units` is a number of units
-    that is guaranteed. Overlap is claimed only for sure: both units write, and the elements are equal.
-    """
-    meaning = view.view
-    assert meaning is not None
-    form, source = offset_form(known, view), meaning.source.perspective
-    if not written:
-        return Verdict(view, "disjoint", "nothing is written through it")
-    if injective(form, meaning.unit, source, used):
-        return Verdict(view, "disjoint", "each unit's offset is further from the next than the indices reach")
-    if surely and units > 1 and _same_for_all(known, view):
-        return Verdict(view, "overlap", "the index does not depend on the unit", 1, str(min(surely)))
-    digits = None if form is None else _digits(form, source)
-    if form is not None and digits is not None and len(digits) <= 1 and surely:
-        stride = digits[0][2] if digits else 0
-        if not digits or (digits[0][0] == meaning.unit and source <= digits[0][1]):
-            for other in range(1, min(units, 1025)):
-                hit = [i for i in surely if i - stride * other in surely]
-                if hit:
-                    return Verdict(view, "overlap", "both are sure to write it", other, str(min(hit)))
-    return Verdict(
-        view, "unknown", "the offset is not a sum that the analysis can bound; the reference machine checks it"
-    )
-
-
 __all__ = [
-    "Facts", "Form", "If", "Span", "Verdict", "add", "affine", "apart", "facts", "injective", "judge", "names",
-    "offset_form", "reach", "span_of", "statements", "surely_entered", "uniform", "units_of",
+    "Facts", "Form", "If", "Span", "add", "affine", "facts", "injective", "names", "offset_form", "reach", "renewed",
+    "span_of", "statements", "surely_entered", "uniform", "units_of",
 ]  # fmt: skip

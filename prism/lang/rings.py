@@ -7,6 +7,7 @@ thread's visits are in the order of the program, the sequential run is one of th
 Named rules, each with what makes it legal:
 - *own*: a thread's accesses to its own part, both times, are in program order; unless the copy comes in asynchronously.
 - *implied*: what the other waits see to already, whatever the schedule (implied.py), nobody waits for.
+- *overwritten*: of what was accessed before a visit that writes the whole copy, engines see only what that visit made of it.
 - *late*: an asynchronous reader arrives d rounds later, where only the next lap waits for it, and d is less than the copies.
 """
 
@@ -17,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from prism.lang import flow
+from prism.lang.covers import covers
 from prism.lang.cycles import GROUPED_READS, Edge, Lap, Visit, laps, late
 from prism.lang.diagnostics import CompileError, Label
 from prism.lang.errors.rings import Idle, Late
@@ -24,7 +26,7 @@ from prism.lang.flow import Objects
 from prism.lang.groups import least
 from prism.lang.implied import parade, together
 from prism.lang.loads import bytes_of_load, check_multicast, loads, multicast_of
-from prism.lang.perspective import WARP
+from prism.lang.perspective import WARP, Perspective
 from prism.lang.plan import (
     Access,
     Advance,
@@ -35,6 +37,7 @@ from prism.lang.plan import (
     Expect,
     Mbarrier,
     Op,
+    Path,
     ProxyFence,
     Wait,
     WaitGroup,
@@ -58,6 +61,7 @@ class Rings:
     elided: tuple[Elided, ...] = ()
     loaded: Mapping[Mbarrier | Stmt, frozenset[Apply]] = field(default_factory=dict)
     laps: tuple[Lap, ...] = ()
+    edges: tuple[Edge, ...] = ()
 
     def into(self, context: Context, own: Sequence[Op]) -> Context:
         """Return what is known of the function, with these operations in place."""
@@ -90,18 +94,38 @@ def planned(context: Context, own: Sequence[Commit], cycles: Sequence[Lap], ahea
 
     What moves to another trip implies nothing for others, and is implied by nothing.
     """
-    made = {commit.at: commit.kind for commit in own}
     every = [edge for lap in cycles for edge in edges(lap)]
     moved = {visit: one for one in ahead.values() for visit in one.visits}
     needed, elided = reduced(context, cycles, [e for e in every if not {e.earlier, e.later} & moved.keys()])
     for edge in [edge for edge in every if {edge.earlier, edge.later} & moved.keys()]:
         if any(moved[visit].met for visit in (edge.earlier, edge.later) if visit in moved):
             elided.append(Elided(edge.first.access, edge.second.access, "the barrier before a trip's fills"))
-        elif _own(context.objects, edge):
+        elif by_itself(context.objects, edge):
             elided.append(Elided(edge.first.access, edge.second.access, OWN))
         else:
             needed.append(edge)
-    unseen = {visit: pair for visit, pair in fences(cycles).items() if visit not in moved or not moved[visit].met}
+    unseen = {
+        visit: pair
+        for visit, pair in fences(context.objects, cycles).items()
+        if visit not in moved or not moved[visit].met
+    }
+    return _gathered(context, own, cycles, every, needed, elided, unseen, ahead)
+
+
+def without(context: Context, own: Sequence[Commit], found: Rings, gone: Sequence[Edge], why: str) -> Rings:
+    """Return what cycles need where something else sees to it that some edges hold."""
+    every = [edge for lap in found.laps for edge in edges(lap)]
+    needed = [edge for edge in found.edges if edge not in gone]
+    elided = [*found.elided, *(Elided(edge.first.access, edge.second.access, why) for edge in gone)]
+    return _gathered(context, own, found.laps, every, needed, elided, fences(context.objects, found.laps), {})
+
+
+def _gathered(
+    context: Context, own: Sequence[Commit], cycles: Sequence[Lap], every: Sequence[Edge], needed: Sequence[Edge],
+    elided: Sequence[Elided], unseen: Fences, ahead: Mapping[Lap, Ahead],
+) -> Rings:  # fmt: skip
+    """Return what all cycles need together."""
+    made = {commit.at: commit.kind for commit in own}
     parts = [_lap(context, lap, every, needed, unseen, made, ahead.get(lap)) for lap in cycles]
     return Rings(
         tuple(cycle for part in parts for cycle in part.cycles),
@@ -111,6 +135,7 @@ def planned(context: Context, own: Sequence[Commit], cycles: Sequence[Lap], ahea
         tuple(elided),
         {key: ended for part in parts for key, ended in part.loaded.items()},
         tuple(cycles),
+        tuple(needed),
     )
 
 
@@ -169,7 +194,7 @@ def edges(lap: Lap) -> Iterator[Edge]:
         visits = [visit for visit in lap.visits if ring in visit.rings]
         for place, later in enumerate(visits):
             for earlier, behind in _before(visits, ring, place):
-                first, second = clash(earlier.touches(ring), later.touches(ring))
+                first, second = next(clashes(earlier.touches(ring), later.touches(ring)))
                 yield Edge(earlier, later, behind, ring, first, second)
 
 
@@ -185,9 +210,9 @@ def _before(visits: Sequence[Visit], ring: Symbol, place: int) -> list[tuple[Vis
     return []
 
 
-def clash(first: Sequence[Touch], second: Sequence[Touch]) -> tuple[Touch, Touch]:
-    """Return the first two accesses that conflict."""
-    return next((a, b) for a in first for b in second if flow.conflicting(a.kind, b.kind))
+def clashes(first: Sequence[Touch], second: Sequence[Touch]) -> Iterator[tuple[Touch, Touch]]:
+    """Yield accesses that conflict."""
+    return ((a, b) for a in first for b in second if flow.conflicting(a.kind, b.kind))
 
 
 def reduced(context: Context, cycles: Sequence[Lap], every: Sequence[Edge]) -> tuple[list[Edge], list[Elided]]:
@@ -195,7 +220,7 @@ def reduced(context: Context, cycles: Sequence[Lap], every: Sequence[Edge]) -> t
     elided: list[Elided] = []
     needed: list[Edge] = []
     for edge in every:
-        if _own(context.objects, edge):
+        if by_itself(context.objects, edge):
             elided.append(Elided(edge.first.access, edge.second.access, OWN))
         else:
             needed.append(edge)
@@ -211,23 +236,31 @@ def reduced(context: Context, cycles: Sequence[Lap], every: Sequence[Edge]) -> t
     return needed, elided
 
 
-def _own(objects: Objects, edge: Edge) -> bool:
+def by_itself(objects: Objects, edge: Edge) -> bool:
     """Rule *own*."""
     earlier, later = edge.earlier, edge.later
     if any(touch.how in ("load", "remote", "cp_async") for touch in earlier.touches()) or multicast_of(later):
         return False
-    if earlier.spot.path != later.spot.path:
+    if not same_threads(earlier, later):
         return False
-    if earlier.crowd.single:
-        return True
-    aged = frozenset(earlier.rounds[0].loops) if edge.lap else frozenset[Stmt]()
-    for one in earlier.touches(edge.ring):
-        for two in later.touches(edge.ring):
-            if flow.conflicting(one.kind, two.kind):
-                relation = flow.related(objects, Pending(one, aged=aged, loop=bool(edge.lap), fenced=True), two)
-                if relation is None or relation.unit is not None or one.how or two.how:
-                    return False
-    return True
+    pairs = clashes(earlier.touches(edge.ring), later.touches(edge.ring))
+    return earlier.crowd.single or all(by_one(objects, edge, one, two) for one, two in pairs)
+
+
+def same_threads(one: Visit, two: Visit) -> bool:
+    """Whether the same threads make two visits: behind the last arm, groups leave nobody out."""
+
+    def arms(path: Path) -> Path:
+        return arms(path[:-1]) if path and isinstance(path[-1], Perspective) else path
+
+    return arms(one.spot.path) == arms(two.spot.path)
+
+
+def by_one(objects: Objects, edge: Edge, one: Touch, two: Touch) -> bool:
+    """Whether two accesses of an edge's visits, by the same threads, meet only where one thread makes both, by itself."""
+    aged = frozenset(edge.earlier.rounds[0].loops) if edge.lap else frozenset[Stmt]()
+    relation = flow.related(objects, Pending(one, aged=aged, loop=bool(edge.lap), fenced=True), two)
+    return relation is not None and relation.unit is None and not one.how and not two.how
 
 
 # -- mbarriers --------------------------------------------------------------------------------------------------------------
@@ -271,21 +304,46 @@ Fences = Mapping[Visit, tuple[Touch, Touch]]
 """The visits whose threads make a proxy fence at the end: a plain access, and the one by an engine that has to see it."""
 
 
-def fences(cycles: Sequence[Lap]) -> Fences:
+@dataclass(frozen=True, eq=False, slots=True)
+class Unseen:
+    """A visit's plain access, and one by an engine in a later visit of the same copy, so many laps later: it has to see that."""
+
+    earlier: Visit
+    engine: Visit
+    lap: int
+    ring: Symbol
+    first: Touch
+    second: Touch
+
+
+def fences(objects: Objects, cycles: Sequence[Lap]) -> Fences:
     """Return where engines that come later, in this round or the next lap, have to see plain accesses."""
     found: dict[Visit, tuple[Touch, Touch]] = {}
     for lap in cycles:
-        for one in lap.rounds:
-            visits = [visit for visit in lap.visits if one.ring in visit.rings]
-            for place, engine in enumerate(visits):
-                between: list[Visit] = []
-                for back in range(1, len(visits) + 1):
-                    earlier = visits[place - back]
-                    pair = _unseen(earlier, engine, one.ring)
-                    if pair is not None and not any(_among(earlier, other) for other in between):
-                        found.setdefault(earlier, pair)
-                        between.append(earlier)
+        between: dict[tuple[Visit, Symbol], list[Visit]] = {}
+        for pair in unseen(objects, lap):
+            others = between.setdefault((pair.engine, pair.ring), [])
+            if not any(_among(pair.earlier, other) for other in others):
+                found.setdefault(pair.earlier, (pair.first, pair.second))
+                others.append(pair.earlier)
     return found
+
+
+def unseen(objects: Objects, lap: Lap) -> Iterator[Unseen]:
+    """Yield the plain accesses of visits that engines have to see, for each engine's visit the latest first.
+
+    Rule *overwritten*: those before a visit whose threads write every element of the copy again need not be: that one has to.
+    """
+    for one in lap.rounds:
+        visits = [visit for visit in lap.visits if one.ring in visit.rings]
+        for place, engine in enumerate(visits):
+            for back in range(1, len(visits) + 1):
+                earlier = visits[place - back]
+                pair = _unseen(earlier, engine, one.ring)
+                if pair is not None:
+                    yield Unseen(earlier, engine, int(back > place), one.ring, *pair)
+                if covers(objects, earlier, one.ring):
+                    break
 
 
 def _among(visit: Visit, other: Visit) -> bool:

@@ -181,12 +181,44 @@ def _specialised(body: Body, plan: _Plan, intervals: list[tuple[int, int]], copi
         first -= 1
     hoisted = tuple(s for s in body[first:] if isinstance(s, SharedDeclare) and plan.bare(s))
     rest = tuple(s for s in body[first:] if s not in hoisted)
-    roles = []
-    for start, end in intervals:
-        made = Projection(start, end, plan, rest).body(copies)
-        if made:
-            roles.append(Role(start, end - start, made))
-    return (*body[:first], *hoisted, Specialise(roles=tuple(roles), span=body[-1].span))
+    return (*body[:first], *hoisted, _roles(rest, plan, intervals, copies))
+
+
+def _roles(body: Body, plan: _Plan, intervals: list[tuple[int, int]], copies: Copies) -> Specialise:
+    """Return a body a role. What sets a warpgroup's registers is one instruction of all its warps, before they part."""
+    settings = tuple(s for s in body if _sets_registers_only(s) and all(map(plan.bare, statements((s,)))))
+    others = tuple(s for s in body if s not in settings)
+    roles: list[Role] = []
+    for together in _warpgroups(intervals):
+        start, end = together[0][0], together[-1][1]
+        first = Projection(start, end, plan, settings).body(copies) if len(together) > 1 else ()
+        inner = _bodies(others if first else body, plan, together, copies)
+        if first:
+            inner = (Role(start, end - start, (*first, Specialise(roles=inner, span=body[-1].span))),)
+        roles += inner
+    return Specialise(roles=tuple(roles), span=body[-1].span)
+
+
+def _bodies(body: Body, plan: _Plan, intervals: list[tuple[int, int]], copies: Copies) -> tuple[Role, ...]:
+    made = ((first, last, Projection(first, last, plan, body).body(copies)) for first, last in intervals)
+    return tuple(Role(first, last - first, part) for first, last, part in made if part)
+
+
+def _warpgroups(intervals: list[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
+    """Yield the roles that have a part of the same warpgroups."""
+    together: list[tuple[int, int]] = []
+    for interval in intervals:
+        together.append(interval)
+        if interval[1] % WARPGROUP == 0 or interval is intervals[-1]:
+            yield together
+            together = []
+
+
+def _sets_registers_only(s: Stmt) -> bool:
+    """Whether a statement of the block does nothing but to set its warpgroups' registers."""
+    inside = tuple(statements((s,)))
+    plain = all(isinstance(i, Split | Group) or _sets_registers(i) for i in inside)
+    return plain and any(map(_sets_registers, inside))
 
 
 def _for_blocks(s: Group | Partition | Claim | Async) -> bool:

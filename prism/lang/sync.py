@@ -8,20 +8,23 @@ with the barriers fixed: it finds no conflict, whatever placed them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from prism.lang import flow, overlap, races
 from prism.lang.ahead import with_skews
+from prism.lang.budget import most_threads
 from prism.lang.diagnostics import CompileError, Label
 from prism.lang.errors.sync import Arms, GridSync, InFlight, NoPlace, Overlap
 from prism.lang.flow import Summary
 from prism.lang.groups import commits, kept
-from prism.lang.perspective import WARP, Level, Perspective
-from prism.lang.plan import Barrier, Elided, Layout, Op, Plan, ProxyFence, WaitGroup, WgmmaFence
+from prism.lang.joint import Joint, State, grounds, told
+from prism.lang.perspective import BLOCK, WARP, Level, Perspective
+from prism.lang.plan import Barrier, Commit, Elided, Layout, Op, Plan, ProxyFence, WaitGroup, WgmmaFence
 from prism.lang.rings import Rings, rings
 from prism.lang.trail import Trail
 from prism.lang.tree import Body, For, Function, Stmt, While, children
-from prism.lang.walk import Concurrent, Conflict, Context, summarise, walked
+from prism.lang.walk import Concurrent, Conflict, Context, Walk, summarise, walked
 from prism.lang.walk_context import context_of
 from prism.lang.walk_state import Fence, Landing, Mark, Registers, rank
 
@@ -129,10 +132,13 @@ def refused(conflict: Conflict, function: Function) -> CompileError:
 
 
 def plan_function(
-    function: Function, summaries: Mapping[Function, Summary], layouts: Mapping[Function, Layout] | None = None
+    function: Function,
+    summaries: Mapping[Function, Summary],
+    layouts: Mapping[Function, Layout] | None = None,
+    threads: int | None = None,
 ) -> tuple[Plan, Summary]:
-    """Return one function's plan and its summary; its callees' summaries are given."""
-    known = races.facts(function)
+    """Return one function's plan and its summary; its callees' summaries are given, and the most threads that a block has."""
+    known = races.facts(function, threads)
     check_partitions(function, known)
     context = context_of(function, flow.objects(known, layouts), summaries)
     own = commits(function)
@@ -149,10 +155,52 @@ def plan_function(
         labels = (Label(one.access.span, f"the other arm's {one.kind}"),)
         error = Arms(span=two.access.span, labels=labels, name=two.root.name, first=one.kind, second=two.kind)
         raise CompileError(error) from None
-    elided = tuple(last.elided[key] for key in sorted(last.elided)[:NOTED])
+    elided = noted(last)
     planned = made(context, found, own, needed, elided)
     other = partial(made, context, own=own, needed=needed, elided=elided)
-    return with_skews(context, own, found, planned, other), summarise(context, last)
+    planned = with_skews(context, own, found, planned, other)
+    if planned.skewed is None and found.laps:
+        planned = replace(jointly(context, found, own, needed, elided), notes=planned.notes)
+    return planned, summarise(context, last)
+
+
+def jointly(
+    context: Context,
+    found: Rings,
+    own: Sequence[Commit],
+    needed: Mapping[tuple[Stmt, Mark], Conflict],
+    elided: tuple[Elided, ...],
+) -> Plan:
+    """Return the plan of a function with rings, without what its steps see to between them."""
+
+    trips = grounds(context, found)
+
+    def aware(rings: Rings, groups: Sequence[Commit]) -> Context:
+        waits = made(context, rings, groups, {}, ())
+        return replace(rings.into(context, groups), news=told(trips, waits))
+
+    def plan_of(state: State) -> Plan:
+        plan = made(context, state.rings, state.groups, needed, elided)
+        return replace(plan, barriers=(*plan.barriers, *state.barriers))
+
+    def walks(state: State) -> bool:
+        try:
+            walked(aware(state.rings, state.groups), grouped(needed))
+        except Conflict:
+            return False
+        return True
+
+    if trips and any(isinstance(mark, Perspective) and mark >= BLOCK for _, mark in needed):
+        joined = aware(found, own)
+        if joined.news:
+            needed = minimal(joined, grouped(needed))
+            elided = noted(walked(joined, grouped(needed), notes=True))
+    return plan_of(Joint(context, trips, plan_of, walks).reduced(found, own))
+
+
+def noted(walk: Walk) -> tuple[Elided, ...]:
+    """Return the conflicts that needed no barrier, as far as they are remembered."""
+    return tuple(walk.elided[key] for key in sorted(walk.elided)[:NOTED])
 
 
 def made(
@@ -197,11 +245,12 @@ def check_partitions(function: Function, known: races.Facts) -> None:
     errors: list[Overlap] = []
     for partition, verdict in overlap.verdicts(function, known):
         meaning = verdict.view.view
-        if verdict.status == "overlap" and meaning is not None and meaning.races != "allow":
+        found = verdict.collision
+        if found is not None and meaning is not None and meaning.races != "allow":
             errors.append(
                 Overlap(
-                    span=partition.span, view=verdict.view.name, source=meaning.source.name, unit=meaning.unit,
-                    other=verdict.other, element=verdict.element,
+                    span=partition.span, labels=found.labels, view=verdict.view.name, unit=meaning.unit, who=found.who,
+                    element=found.element,
                 )
             )  # fmt: skip
     if errors:
@@ -215,6 +264,7 @@ def plan(functions: Sequence[Function], layouts: Mapping[Function, Layout] | Non
     """
     plans: dict[Function, Plan] = {}
     summaries: dict[Function, Summary] = {}
+    threads = most_threads(functions[-1]) if functions else None
     for function in functions:
-        plans[function], summaries[function] = plan_function(function, summaries, layouts)
+        plans[function], summaries[function] = plan_function(function, summaries, layouts, threads)
     return plans

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
 
+from prism.lang import digits, races
 from prism.lang.bind import operands_of
 from prism.lang.perspective import THREAD, Level, Perspective
 from prism.lang.plan import Access, Path
@@ -50,6 +51,20 @@ MOST = 7
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Address:
+    """The elements of `root` that an access touches: `width` of them from `indices` on; `aligned`: at a multiple of `width`.
+
+    `guards`: polynomials that are not negative where the access is made.
+    """
+
+    root: Symbol
+    indices: tuple[digits.Form, ...]
+    guards: tuple[digits.Form, ...]
+    width: int
+    aligned: bool
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Step:
     """One view of a chain. `who` is the arm that a claim's one unit runs; `used` spans the indices, in the view's terms."""
 
@@ -65,6 +80,7 @@ class Touch:
     """An access to `root` through `steps`; `serial` orders them as the text does, `code` is where it stands.
 
     `how`: what makes it: a thread (the empty string), or what `Intrinsic.asynchronous` says. `by`: the copy or wgmma.
+    `where`: its elements, where they are known.
     """
 
     root: Symbol
@@ -76,6 +92,7 @@ class Touch:
     how: str = ""
     path: Path = ()
     by: Apply | None = None
+    where: Address | None = None
 
     @property
     def level(self) -> Perspective:
@@ -99,7 +116,8 @@ class Pending:
     `open`: how many of its views are still open. `synced`: a barrier met since. `aged`: the loops whose back-edge it has gone
     round, of those that change its views' offsets. `loop`: whether it went round any. `since`: None, or it is under way: how
     many groups of its kind its thread has surely committed after its own (-1: its own is not yet committed). `fenced`: its
-    thread has made a proxy fence since; `asynced`: a barrier met after that.
+    thread has made a proxy fence since; `asynced`: a barrier met after that. `passed`: places that its thread has passed since,
+    and whether the fence came first.
     """
 
     touch: Touch | None
@@ -110,6 +128,7 @@ class Pending:
     since: int | None = None
     fenced: bool = False
     asynced: Met | None = None
+    passed: frozenset[tuple[int, bool]] = frozenset()
 
     def settled(self, unit: Perspective, engines: bool) -> bool:
         """Whether a barrier of `unit` orders it before all that can ever conflict with it.
@@ -134,6 +153,21 @@ class Pending:
         if synced is self.synced and asynced is self.asynced:
             return self
         return replace(self, synced=synced, asynced=asynced)
+
+    def passing(self, place: int) -> Pending:
+        """Return it as it is after its thread has passed a place."""
+        if self.touch is None or self.since is not None or (place, self.fenced) in self.passed:
+            return self
+        return replace(self, passed=self.passed | {(place, self.fenced)})
+
+    def heard(self, place: int, met: Met) -> Pending:
+        """Return it as it is after a place where those of `met` know that its thread has passed another."""
+        found = self
+        if {(place, False), (place, True)} & self.passed and (self.synced is None or self.synced[0] < met[0]):
+            found = replace(found, synced=met)
+        if (place, True) in self.passed and (self.asynced is None or self.asynced[0] < met[0]):
+            found = replace(found, asynced=met)
+        return found
 
     def committed(self) -> Pending:
         """Return it as it is after its thread has committed one more group of its kind."""
@@ -307,12 +341,21 @@ def spelled(expression: Expr) -> str:
     return expression.symbol.name if isinstance(expression, Var) else "..."
 
 
+def names_of(touch: Touch) -> frozenset[Symbol]:
+    """Return the names whose values decide which elements an access touches."""
+    found = {name for step in touch.steps if step.offset is not None for name in races.names(step.offset)}
+    if touch.where is not None:
+        bases = (digit.base for form in touch.where.indices for digit in digits.mentioned(form))
+        found |= {base[1] for base in bases if base[0] in ("name", "trip")}
+    return frozenset(found)
+
+
 def in_memory(symbol: Symbol) -> bool:
     """Whether a name stands for memory that several threads reach: not for a fragment."""
     return isinstance(symbol.type, Pointer | TensorMap)
 
 
 __all__ = [
-    "ENGINES", "GROUPED", "MOST", "Exposed", "Met", "Pending", "Step", "Summary", "Touch", "Use", "declared", "in_memory",
-    "indices_of", "spelled", "uses",
+    "ENGINES", "GROUPED", "MOST", "Address", "Exposed", "Met", "Pending", "Step", "Summary", "Touch", "Use", "declared",
+    "in_memory", "indices_of", "names_of", "spelled", "uses",
 ]  # fmt: skip

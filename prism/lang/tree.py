@@ -383,7 +383,7 @@ class Role:
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Specialise(Statement):
-    """One body a role; threads of no role run nothing. Stands last in a kernel, made by specialise.py."""
+    """One body a role; threads of no role run nothing. Stands last in a kernel, or in a role; made by specialise.py."""
 
     roles: tuple[Role, ...]
 

@@ -59,6 +59,7 @@ from prism.lang.walk_state import (
     on,
     order,
     space_of,
+    told,
     union,
     without,
 )
@@ -114,6 +115,8 @@ def walk_statement(walk: Walk, place: Place, statement: Stmt, state: State) -> S
             continue
         for op in walk.context.after.get(statement, ()):
             found = operated(walk.context, found, op)
+        for one in walk.context.news.get(statement, ()):
+            found = told(found, one)
         return forgotten(found, walk.context.conditions.changed.get(statement, frozenset()))
 
 
@@ -255,6 +258,8 @@ def walk_loop(walk: Walk, place: Place, loop: While | For, state: State) -> Stat
     while True:
         exits = Exits()
         out = union(walk_body(walk, replace(place, exits=exits), loop.body, head), *exits.continues)
+        if isinstance(loop, For) and walk.context.objects.known.trips.get(loop.symbol) == 1:
+            break
         merged = union(head, again(forgotten(out, gone), loop))
         if merged == head:
             break

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from prism.lang import flow
+from prism.lang.addresses import address
 from prism.lang.conditions import far
 from prism.lang.diagnostics import CompileError
 from prism.lang.errors.sync import SameArgument
 from prism.lang.flow import Env
+from prism.lang.footprints import reached
 from prism.lang.perspective import BLOCK, THREAD, Perspective
 from prism.lang.plan import Access, Elided
+from prism.lang.races import Facts
 from prism.lang.touches import (
     ENGINES,
     GROUPED,
+    Address,
     Exposed,
     Met,
     Pending,
@@ -113,9 +117,16 @@ def make_touch(context: Context, place: Place, env: Env, use: Use) -> Touch:
         chain = flow.steps(known, views, flow.index_span(known, use), place.path, place.opened)
         access = Access(root, use.kind, expression.span, spelled(expression), place.code)
         context.touches[key] = Touch(
-            root, use.kind, chain, access, len(context.touches), place.code, use.how, narrow_path(place.path), use.by
-        )
+            root, use.kind, chain, access, len(context.touches), place.code, use.how, narrow_path(place.path), use.by,
+            located(known, root, address(known, use)),
+        )  # fmt: skip
     return context.touches[key]
+
+
+def located(known: Facts, root: Symbol, where: Address | None) -> Address | None:
+    """Return where an access is, if that is counted from an object's first element, and not from a pointer's that changes."""
+    fixed = root not in known.changed and root not in known.definitions
+    return where if where is not None and where.root is root and fixed else None
 
 
 def declare_touch(context: Context, place: Place, fragment: Symbol, at: Stmt | Expr, kind: str = "write") -> Touch:
@@ -171,6 +182,7 @@ def call_touch(
     context: Context, place: Place, env: Env, call: Call, exposed: Exposed, which: tuple[str, int]
 ) -> Touch | None:
     """Return a callee's access as the caller sees it: to the argument, or to the callee's frame."""
+    where: Address | None = None
     if exposed.root is None:
         root, views = context.objects.frames[call], tuple[Symbol, ...]()
     else:
@@ -179,6 +191,8 @@ def call_touch(
         if symbol is None:
             return None
         root, views = flow.resolve(symbol, env)
+        known = context.objects.known
+        where = located(known, root, reached(known, call.function, exposed.root, argument)[1])
     key = (call, which, root, views)
     if key not in context.touches:
         chain = flow.steps(context.objects.known, views, None, place.path, place.opened)
@@ -196,6 +210,7 @@ def call_touch(
             call.function.bound.code,
             exposed.how,
             narrow_path(place.path),
+            where=where,
         )
     return context.touches[key]
 

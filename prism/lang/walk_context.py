@@ -13,7 +13,7 @@ from prism.lang.plan import Elided, Mbarrier, Op, Path
 from prism.lang.touches import ENGINES, Exposed, Pending, Summary, Touch
 from prism.lang.trail import Trail
 from prism.lang.tree import Apply, Evaluate, Function, Return, Stmt, Symbol
-from prism.lang.walk_state import Keeping, Mark, State
+from prism.lang.walk_state import Keeping, Known, Mark, Passed, State
 
 
 @dataclass(eq=False)
@@ -76,7 +76,8 @@ class Context:
 
     `before`, `after`: operations that the plan has for certain, of rings and of groups that are committed. `loaded`: which
     loads into rings have ended for who waits on an mbarrier, or for those threads of the block that have left a ring's scope.
-    `end`: stands for the end of the function's body. `engines`: whether some access is the copy engine's or the tensor cores'.
+    `news`: where the waits of rings join the whole block. `end`: stands for the end of the function's body. `engines`: whether
+    some access is the copy engine's or the tensor cores'.
     """
 
     function: Function
@@ -87,6 +88,7 @@ class Context:
     before: Mapping[Stmt, tuple[Op, ...]] = field(default_factory=dict)
     after: Mapping[Stmt, tuple[Op, ...]] = field(default_factory=dict)
     loaded: Mapping[Mbarrier | Stmt, frozenset[Apply]] = field(default_factory=dict)
+    news: Mapping[Stmt, tuple[Passed | Known, ...]] = field(default_factory=dict)
     touches: dict[tuple[object, ...], Touch] = field(default_factory=dict)
     conditions: Conditions = field(default_factory=Conditions)
 

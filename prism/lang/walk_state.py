@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, replace
 
-from prism.lang import races
 from prism.lang.flow import Env
-from prism.lang.perspective import Level, Perspective
+from prism.lang.perspective import BLOCK, Level, Perspective
 from prism.lang.plan import Path
-from prism.lang.touches import MOST, Pending, Touch
+from prism.lang.touches import MOST, Pending, Touch, names_of
 from prism.lang.tree import Fragment, Pointer, Stmt, Symbol
 
 State = dict[Env, frozenset[Pending]]
@@ -46,6 +45,20 @@ class Fence:
 @dataclass(frozen=True, slots=True)
 class Registers:
     """A wgmma fence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """A place that each thread of the block passes; what it did before may have been fenced there."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A place where every thread of the block knows, by the waits of rings, that all have passed the one of this number."""
+
+    number: int
 
 
 Mark = Perspective | Landing | Fence | Registers
@@ -158,6 +171,15 @@ def applied(state: State, mark: Mark, label: str, at: Stmt, keep: Keeping) -> St
             return {env: frozenset(p for p in pending if not plain_registers(p)) for env, pending in state.items()}
 
 
+def told(state: State, one: Passed | Known) -> State:
+    """Return the state after a place that the waits of rings join with another."""
+    match one:
+        case Passed(number=number):
+            return changed(state, lambda p: p.passing(number))
+        case Known(number=number):
+            return changed(state, lambda p: p.heard(number, (BLOCK, "the waits for a ring's visits", None)))
+
+
 def plain_registers(pending: Pending) -> bool:
     """Whether it is a thread's own access to a fragment: it matters until the next fence only."""
     touch = pending.touch
@@ -201,7 +223,7 @@ def aged(renewed: frozenset[Symbol], state: State, loop: Stmt) -> State:
     def age(pending: Pending) -> Pending:
         if pending.touch is None:
             return pending
-        moved = any(s.offset is not None and races.names(s.offset) & renewed for s in pending.touch.steps)
+        moved = bool(names_of(pending.touch) & renewed)
         return replace(pending, aged=pending.aged | {loop} if moved else pending.aged, loop=True)
 
     return changed(state, age)

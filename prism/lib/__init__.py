@@ -12,13 +12,27 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from prism.lib import block, thread, warp
+    from prism.lib.by_key import reduce_by_key, scan_by_key
+    from prism.lib.cumulative import cummax, cummin, cumprod, cumsum, cumulative_prod, cumulative_sum
     from prism.lib.matmuls import hgemm
     from prism.lib.operators import Operator
+    from prism.lib.reductions import all, any, argmax, argmin, count_nonzero, max, min, prod, reduce, sum
     from prism.lib.scans import scan
+    from prism.lib.segments import segmented_reduce, segmented_scan
 
-__all__ = ["Operator", "block", "hgemm", "scan", "thread", "warp"]
+__all__ = [
+    "Operator", "all", "any", "argmax", "argmin", "block", "count_nonzero", "cummax", "cummin", "cumprod", "cumsum",
+    "cumulative_prod", "cumulative_sum", "hgemm", "max", "min", "prod", "reduce", "reduce_by_key", "scan", "scan_by_key",
+    "segmented_reduce", "segmented_scan", "sum", "thread", "warp",
+]  # fmt: skip
 
 _WHERE = {"Operator": "operators", "hgemm": "matmuls", "scan": "scans"}
+_WHERE |= dict.fromkeys(
+    ("all", "any", "argmax", "argmin", "count_nonzero", "max", "min", "prod", "reduce", "sum"), "reductions"
+)
+_WHERE |= dict.fromkeys(("cummax", "cummin", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum"), "cumulative")
+_WHERE |= dict.fromkeys(("segmented_reduce", "segmented_scan"), "segments")
+_WHERE |= dict.fromkeys(("reduce_by_key", "scan_by_key"), "by_key")
 _PACKAGES = ("block", "thread", "warp")
 
 

@@ -8,28 +8,59 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-import numpy as np
-
-from prism.kernels.scan import DEVICE
-from prism.lib import operators, scans
+from prism.lib import operators, reduce_calls, reductions, scan_plans, scans
+from prism.lib.scan_plans import Shape, Task
 from prism.runtime import artifacts
 from prism.runtime.build import entry_of
 from prism.runtime.compile import Binary, compile_cubin
 from prism.runtime.entry import Entry
 
+_PROMOTED = {
+    "int8": "int64",
+    "int16": "int64",
+    "int32": "int64",
+    "uint8": "uint64",
+    "uint16": "uint64",
+    "uint32": "uint64",
+}
+_MULTIPROCESSORS = 132
+
 
 def entries(arch: str) -> tuple[Entry, ...]:
-    """Return the library's kernels for one architecture: each operator, dtype, inclusive and exclusive, aligned and not."""
+    """Return the library's kernels for one architecture.
+
+    These are: long scans of each operator and dtype, inclusive and exclusive, aligned and not; and sums, also of promoted
+    integers, of every shape of powers of two, along each axis; reductions of whole arrays, by name and dtype.
+    What else is asked for is compiled when it is first used.
+    """
     found: dict[str, Entry] = {}
-    for operator in operators.BY_NAME.values():
-        for dtype, exclusive, vectorized in itertools.product(scans.NATIVE, (False, True), (True, False)):
-            kind = np.dtype(dtype)
-            if operator.integral and kind.kind == "f":
-                continue
-            program, _, _ = scans.program_for(operator, exclusive, kind, vectorized, DEVICE[kind.itemsize])
+    for way in itertools.chain(_long(), _sums()):
+        entry = entry_of(scan_plans.program_of(way), arch)
+        found[entry.source] = entry
+    for named in reductions.NAMED:
+        for program in reduce_calls.programs(named):
             entry = entry_of(program, arch)
             found[entry.source] = entry
     return tuple(found.values())
+
+
+def _long() -> Iterator[scan_plans.Way]:
+    for operator, dtype in itertools.product(operators.BY_NAME.values(), scans.NATIVE):
+        if operator.integral and dtype.startswith("float"):
+            continue
+        for exclusive, aligned in itertools.product((False, True), (True, False)):
+            yield scan_plans.many_tiles(Task(operator, dtype, dtype, exclusive), Shape(1, 1 << 28, 1, aligned))
+
+
+def _sums() -> Iterator[scan_plans.Way]:
+    kinds = [(dtype, dtype) for dtype in (*scans.NATIVE, *scan_plans.SHORT)]
+    for given, result in (*kinds, *_PROMOTED.items(), ("bool", "int64")):
+        task = Task(operators.add, given, result)
+        for log in range(29):
+            yield scan_plans.on_device(task, Shape(1, 1 << log, 1, True), _MULTIPROCESSORS)
+        for first in range(27):
+            yield scan_plans.on_device(task, Shape(1, 1 << first, 1 << (26 - first), True), _MULTIPROCESSORS)
+        yield scan_plans.on_device(task, Shape(1 << 13, 1 << 13, 1, True), _MULTIPROCESSORS)
 
 
 def build(archs: Sequence[str], *, folder: Path | None = None, jobs: int | None = None) -> Iterator[str]:

@@ -30,6 +30,8 @@ class Operator:
         Whether it is for integers only.
     modular : bool, default False
         Whether signed and unsigned integers of one size give the same bits, so that one kernel serves both.
+    commutative : bool, default False
+        Whether its arguments may change places: then reductions read memory in the order that is fastest.
 
     Raises
     ------
@@ -54,6 +56,7 @@ class Operator:
     name: str = ""
     integral: bool = False
     modular: bool = False
+    commutative: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.function, Kernel) or self.function.kind != "device":
@@ -99,13 +102,13 @@ def _smallest(dtype: np.dtype[Any]) -> Any:
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 
-add = Operator(functions.add, _zero, modular=True)
-multiply = Operator(functions.multiply, 1, modular=True)
-minimum = Operator(functions.minimum, _largest)
-maximum = Operator(functions.maximum, _smallest)
-bitwise_and = Operator(functions.bitwise_and, _ones, integral=True, modular=True)
-bitwise_or = Operator(functions.bitwise_or, 0, integral=True, modular=True)
-bitwise_xor = Operator(functions.bitwise_xor, 0, integral=True, modular=True)
+add = Operator(functions.add, _zero, modular=True, commutative=True)
+multiply = Operator(functions.multiply, 1, modular=True, commutative=True)
+minimum = Operator(functions.minimum, _largest, commutative=True)
+maximum = Operator(functions.maximum, _smallest, commutative=True)
+bitwise_and = Operator(functions.bitwise_and, _ones, integral=True, modular=True, commutative=True)
+bitwise_or = Operator(functions.bitwise_or, 0, integral=True, modular=True, commutative=True)
+bitwise_xor = Operator(functions.bitwise_xor, 0, integral=True, modular=True, commutative=True)
 
 BY_NAME: Mapping[str, Operator] = MappingProxyType(
     {o.name: o for o in (add, multiply, minimum, maximum, bitwise_and, bitwise_or, bitwise_xor)}

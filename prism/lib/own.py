@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from prism.runtime.arrays import ArrayInfo
+from prism.runtime.arrays import BFLOAT16, ArrayInfo
 
 
 def flat(info: ArrayInfo, dtype: np.dtype[Any]) -> Any:
@@ -18,13 +18,18 @@ def flat(info: ArrayInfo, dtype: np.dtype[Any]) -> Any:
     return info.owner.astype(dtype, order="C", copy=False).ravel()
 
 
-def empty(info: ArrayInfo, size: int, dtype: np.dtype[Any]) -> Any:
-    """Return a new array of one dimension in the library, and on the device, of `info`."""
+def empty(info: ArrayInfo, size: int | tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    """Return a new array of so many elements, or of such a shape, in the library, and on the device, of `info`."""
     if info.library == "numpy":
         return np.empty(size, dtype)
     if info.library == "torch":
         return sys.modules["torch"].empty(size, dtype=_torch_dtype(dtype), device=info.owner.device)
     return sys.modules["cupy"].empty(size, dtype)
+
+
+def transposed(info: ArrayInfo, array: Any, axes: tuple[int, ...]) -> Any:
+    """Return a view of an array of `info`'s library with its axes in another order."""
+    return array.permute(axes) if info.library == "torch" else array.transpose(axes)
 
 
 def working(info: ArrayInfo, stream: int | None) -> contextlib.AbstractContextManager[Any]:
@@ -73,4 +78,4 @@ def require_known(info: ArrayInfo, name: str) -> None:
 
 
 def _torch_dtype(dtype: np.dtype[Any]) -> Any:
-    return getattr(sys.modules["torch"], dtype.name)
+    return getattr(sys.modules["torch"], "bfloat16" if dtype == BFLOAT16 else dtype.name)

@@ -1,38 +1,35 @@
-"""`prism.lib.scan`: prefix sums, and scans with any associative operator, of whole arrays."""
+"""`prism.lib.scan`: prefix sums, and scans with any associative operator, of whole arrays or along an axis."""
 
 from __future__ import annotations
 
-import functools
-from dataclasses import dataclass
+import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from prism.interpret import run
-from prism.kernels.scan import DEVICE, HOST_LARGE, HOST_SMALL, Configuration
-from prism.kernels.scan import scan as kernel
-from prism.lang.pipeline import build
-from prism.lang.plan import Program
-from prism.lib import own
+from prism.lib import again, own, scan_plans
+from prism.lib.axes import normal_axis
 from prism.lib.operators import Operator, operator_of
-from prism.runtime.arrays import ArrayInfo, describe, one_place, require_contiguous, require_writable
-from prism.runtime.build import entry_of
+from prism.lib.scan_plans import Plan, Shape, Task
+from prism.runtime.arrays import BFLOAT16, ArrayInfo, describe, one_place, require_contiguous, require_writable
 from prism.runtime.device import device
-from prism.runtime.launch import Launcher, prepare
-from prism.runtime.scratch import SCRATCH
 from prism.runtime.streams import choose_stream, order
 
 NATIVE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
+SUPPORTED = (*NATIVE, "float16", "bfloat16")
+_BOOLEAN = ("minimum", "maximum", "bitwise_and", "bitwise_or", "bitwise_xor")  # of bools they are bools
 _VECTOR = 16  # bytes: what a vectorised kernel's arrays must be aligned to
-_FEWEST_WORDS = 4096
-_CONTROL = 64  # bytes before the words: the counter and the epoch, in a sector of their own
 
 
 def scan(
     x: Any,
     op: str | Operator = "add",
     *,
+    axis: int | None = None,
     exclusive: bool = False,
+    reverse: bool = False,
+    initial: Any = None,
     dtype: Any = None,
     out: Any = None,
     stream: Any = None,
@@ -42,45 +39,56 @@ def scan(
     Parameters
     ----------
     x : array of NumPy, CuPy or torch
-        Of int8 to int64, uint8 to uint64, float32 or float64, or whatever converts to `dtype`. More than one dimension is
-        taken in C order, as by `cupy.cumsum(x)`. Not modified, unless it is also `out`.
+        Of int8 to int64, uint8 to uint64, float16, bfloat16, float32 or float64; of bool with the operators that have bools
+        for results, or with a `dtype`. Not modified, unless it is also `out`.
     op : str or Operator, default "add"
         One of "add", "multiply", "minimum", "maximum", "bitwise_and", "bitwise_or", "bitwise_xor", or a
         `prism.lib.Operator` of a device function of your own.
+    axis : int, optional
+        The axis to scan along, for each index of the others. By default all elements are taken in C order, as by
+        `cupy.cumsum(x)`.
     exclusive : bool, default False
-        Leave each element out of its own result: the first is the operator's identity.
+        Leave each element out of its own result: the first is `initial`.
+    reverse : bool, default False
+        Begin with the last element, and go towards the first.
+    initial : number, optional
+        What the first element is combined with, on its left; by default the operator's identity.
     dtype : dtype, optional
         What to convert elements to, and to compute in. By default that of `x`: unlike `numpy.cumsum`, sums of small
         integers wrap in their own type, unless a wider `dtype` is asked for.
     out : array, optional
-        Where to put the result: of `x`'s library and device, one dimension, the result's dtype, C-contiguous. It may be
-        `x` itself, or overlap it.
+        Where to put the result: of `x`'s library and device, of the result's shape and dtype, C-contiguous. It may be `x`
+        itself, or overlap it.
     stream : stream or int, optional
         Where to run, for arrays on a GPU; by default their library's current stream.
 
     Returns
     -------
     array
-        Of one dimension with `x.size` elements, of `x`'s library and on its device; `out`, if given. Element `i` is
-        ``op(x[0], ..., x[i])``, or ``op(x[0], ..., x[i - 1])`` where `exclusive`.
+        Of `x`'s library and on its device, of `x`'s shape, or of one dimension with `x.size` elements where `axis` is None;
+        `out`, if given. Element `i` is ``op(initial, x[0], ..., x[i])``, or ``op(initial, x[0], ..., x[i - 1])`` where
+        `exclusive`; with `reverse`, ``op(initial, x[n - 1], ..., x[i])``, or less `x[i]`.
 
     Raises
     ------
     TypeError
-        `x` or `out` is no array, or of a dtype that is not supported (bool, complex, object; half precision without
-        `dtype`); one of them is on the host and the other on a GPU; `op` is neither a name nor an Operator.
+        `x` or `out` is no array, or of a dtype that is not supported (complex, object; bool without `dtype`); one of them is
+        on the host and the other on a GPU; `op` is neither a name nor an Operator; `initial` is no number of the dtype.
     ValueError
-        `out` has another shape, is read-only or not contiguous, or is on another GPU; `op` names no operator.
+        `out` has another shape, is read-only or not contiguous, or is on another GPU; `op` names no operator; `x` has no
+        such `axis` (`numpy.exceptions.AxisError`).
 
     Notes
     -----
-    One pass: each element is read once and written once. A NumPy array runs on the reference machine on the CPU, a CuPy
-    array or torch tensor on its GPU, from the same kernel (`prism.kernels.scan`). Nothing is copied between host and
-    device, and nothing waits for the GPU. After the first call of a kind a call allocates only its result, and can be
-    captured in a CUDA graph.
+    One pass: each element is read once and written once, whatever the axis. A NumPy array runs on the reference machine on the
+    CPU, a CuPy array or torch tensor on its GPU, from the same kernels (`prism.kernels.scan`). Nothing is copied between host
+    and device, and nothing waits for the GPU. After the first call of a kind a call allocates only its result, and can be
+    captured in a CUDA graph. An array whose axes lie in another order in memory, as those of `x.T`, is scanned where it
+    lies, and the result has its layout; what has gaps, or overlaps `out` in part, is copied first.
 
-    Integers wrap. Sums of floats are grouped in an order that varies from run to run on a GPU, so the last bits may differ
-    between runs.
+    Integers wrap. Floats of 16 bits are added up as float32, and each result is rounded once. How sums of floats are grouped
+    follows from the number of elements, their dtypes and alignment where `axis` is None: every run gives the same bits. Along an
+    axis they may be grouped differently from run to run on a GPU, so that the last bits differ.
 
     Examples
     --------
@@ -91,192 +99,279 @@ def scan(
     array([0, 3, 4, 8, 9])
     >>> prism.lib.scan(np.array([3.0, 1.0, 4.0]), "maximum")
     array([3., 3., 4.])
+    >>> prism.lib.scan(np.array([[3, 1, 4], [1, 5, 9]]), axis=1, reverse=True)
+    array([[ 8,  5,  4],
+           [15, 14,  9]])
     """
+    asked = ("scan", op, axis, type(axis), exclusive, reverse, dtype)
+    if initial is None and stream is None and (known := again.run(x, out, asked)) is not None:
+        return known
     given = describe(x, "x")
     own.require_known(given, "x")
-    operator, wanted = _kind(op, given.dtype, dtype)
-    result = None if out is None else _result(out, given, wanted)
-    if given.device is not None:
-        return _on_device(given, operator, bool(exclusive), wanted, result, stream)
-    if stream is not None:
-        raise ValueError("`stream` is for arrays on a GPU, and `x` is on the host")
-    return _on_host(given, operator, bool(exclusive), wanted, result)
+    task, shown = task_of(op, given, dtype, exclusive=bool(exclusive), reverse=bool(reverse))
+    begin = shown if initial is None else initial_of(initial, task)
+    along = None if axis is None else normal_axis(axis, max(1, len(given.shape)))
+    shape = (given.size,) if along is None or not given.shape else given.shape
+    result = None if out is None else result_of(out, given, task.result, shape)
+    return run(given, task, begin, along, result, stream, asked if initial is None else None)
 
 
 # -- Arguments ------------------------------------------------------------------------------------------------------------
 
 
-_kinds: dict[Any, tuple[Operator, np.dtype[Any]]] = {}
+_tasks: dict[Any, tuple[Task, Any]] = {}
 
 
-def _kind(op: Any, given: np.dtype[Any], asked: Any) -> tuple[Operator, np.dtype[Any]]:
-    """Return the operator and the dtype to compute in; worked out once for arguments that can be looked up."""
-    key = (op, given, asked)
+def task_of(
+    op: Any, given: ArrayInfo, asked: Any, *, exclusive: bool = False, reverse: bool = False
+) -> tuple[Task, Any]:
+    """Return what to compute, and what a result begins with; worked out once for arguments that can be looked up.
+
+    Raises:
+        TypeError: an operator, a dtype, or an operator of a dtype, that is not supported.
+        ValueError: `op` names no operator.
+    """
+    key = (op, given.dtype, asked, exclusive, reverse)
     try:
-        found = _kinds.get(key)
+        found = _tasks.get(key)
     except TypeError:  # what can't be looked up is no operator and no dtype, or a rare spelling of one
-        operator = operator_of(op)
-        return operator, _dtype(given, asked, operator)
+        return _task(op, given, asked, exclusive, reverse)
     if found is None:
-        operator = operator_of(op)
-        found = operator, _dtype(given, asked, operator)
-        if len(_kinds) < 1024:
-            _kinds[key] = found
+        found = _task(op, given, asked, exclusive, reverse)
+        if len(_tasks) < 1024:
+            _tasks[key] = found
     return found
 
 
-def _dtype(given: np.dtype[Any], asked: Any, operator: Operator) -> np.dtype[Any]:
-    """Return the dtype to compute in."""
+def _task(op: Any, given: ArrayInfo, asked: Any, exclusive: bool, reverse: bool) -> tuple[Task, Any]:
+    operator = operator_of(op)
+    task = Task(operator, given.scalar, _scalar(given, asked, operator), exclusive, reverse)
+    if operator.integral and task.dtype.kind == "f":
+        raise TypeError(f"`op`: `{operator.name}` is for integers, and the dtype is {task.result}")
+    return task, task.identity(shown=exclusive)
+
+
+def _scalar(given: ArrayInfo, asked: Any, operator: Operator) -> str:
+    """Return the name of the result's dtype."""
     if asked is None:
-        wanted, what = given, "`x` has"
+        wanted, what = given.scalar, "`x` has"
     else:
-        try:
-            wanted, what = np.dtype(asked), "`dtype` is"
-        except TypeError as error:
-            raise TypeError(f"`dtype`: {error}") from None
-    if wanted.name not in NATIVE:
-        hint = "" if asked is not None or given.kind not in "bf" else "; pass dtype= to convert, as dtype=numpy.float32"
+        wanted, what = scalar_of(asked, "dtype"), "`dtype` is"
+    if wanted not in SUPPORTED and not (wanted == "bool" and operator.name in _BOOLEAN and given.scalar == "bool"):
+        hint = "; pass dtype= to convert, as dtype=numpy.int64" if asked is None and wanted == "bool" else ""
         raise TypeError(f"{what} dtype {wanted}, which scan does not support{hint}")
-    if given.kind not in "biuf":
-        raise TypeError(f"`x` has dtype {given}, which scan does not convert to {wanted}")
-    if operator.integral and wanted.kind == "f":
-        raise TypeError(f"`op`: `{operator.name}` is for integers, and the dtype is {wanted}")
-    return wanted.newbyteorder("=")
+    if given.scalar not in (*SUPPORTED, "bool"):
+        raise TypeError(f"`x` has dtype {given.scalar}, which scan does not convert to {wanted}")
+    return wanted
 
 
-def _result(out: Any, given: ArrayInfo, wanted: np.dtype[Any]) -> ArrayInfo:
-    """Return the facts of `out`, checked."""
-    result = describe(out, "out")
-    one_place({"x": given, "out": result})
+def scalar_of(asked: Any, name: str) -> str:
+    """Return the name of a dtype that an argument gives; `name` is the argument's.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if str(asked).removeprefix("torch.") == "bfloat16" or asked is BFLOAT16:
+        return "bfloat16"
+    try:
+        found: np.dtype[Any] = np.dtype(str(asked).removeprefix("torch.") if str(asked).startswith("torch.") else asked)
+    except TypeError as error:
+        raise TypeError(f"`{name}`: {error}") from None
+    return found.name
+
+
+def initial_of(value: Any, task: Task) -> Any:
+    """Return an initial value in the kernel's type.
+
+    Raises:
+        TypeError: it is no number, or none of the dtype.
+    """
+    try:
+        found = np.asarray(value)
+        if found.ndim or found.dtype.kind not in "biuf":
+            raise ValueError
+        number = task.dtype.type(found.item())
+    except (OverflowError, ValueError, TypeError):
+        raise TypeError(f"`initial` must be a number of {task.result}, not {value!r}") from None
+    if task.dtype.kind != "f" and number != found.item():
+        raise TypeError(f"`initial` must be a number of {task.result}, not {value!r}")
+    return number.view(task.types[1])
+
+
+def result_of(out: Any, given: ArrayInfo, scalar: str, shape: tuple[int, ...], name: str = "out") -> ArrayInfo:
+    """Return the facts of an array for results, checked.
+
+    Raises:
+        TypeError: it is no array, of another library, dtype or place.
+        ValueError: it is on another GPU, of another shape, read-only or not contiguous.
+    """
+    result = describe(out, name)
+    one_place({"x": given, name: result})
     if result.library != given.library:
-        raise TypeError(f"`out` must be an array of {given.library}, as `x` is, not of {result.library}")
-    if result.dtype != wanted:
-        raise TypeError(f"`out` must be of {wanted}, the result's dtype, not of {result.dtype}")
-    if result.shape != (given.size,):
-        raise ValueError(f"`out` must have shape {(given.size,)}, the result's, not {result.shape}")
-    require_writable(result, "out")
-    require_contiguous(result, "out")
+        raise TypeError(f"`{name}` must be an array of {given.library}, as `x` is, not of {result.library}")
+    if result.scalar != scalar or not result.dtype.isnative:
+        raise TypeError(f"`{name}` must be of {scalar}, the result's dtype, not of {result.scalar}")
+    if result.shape != shape:
+        raise ValueError(f"`{name}` must have shape {shape}, the result's, not {result.shape}")
+    require_writable(result, name)
+    require_contiguous(result, name)
     return result
 
 
-def _must_copy(given: ArrayInfo, wanted: np.dtype[Any], result: ArrayInfo | None) -> bool:
-    """Whether the kernel can't take the elements as they are: of another dtype or layout, or partly under the result."""
-    return given.dtype != wanted or not given.contiguous or _overlap(given, result)
+# -- Memory ---------------------------------------------------------------------------------------------------------------
 
 
-def _overlap(source: ArrayInfo, result: ArrayInfo | None) -> bool:
-    """Whether the result overwrites elements before they are read: it overlaps them, but is not the same memory."""
-    if result is None or result.pointer == source.pointer:
+def overlap(source: ArrayInfo, result: ArrayInfo | None) -> bool:
+    """Whether results overwrite elements before they are read: they overlap, but are not the same memory, element by element."""
+    if result is None or (result.pointer == source.pointer and result.dtype.itemsize == source.dtype.itemsize):
         return False
-    size = source.size * source.dtype.itemsize
-    return source.pointer < result.pointer + size and result.pointer < source.pointer + size
+    ends = [info.pointer + info.size * info.dtype.itemsize for info in (source, result)]
+    return source.pointer < ends[1] and result.pointer < ends[0]
 
 
-def _source(given: ArrayInfo, wanted: np.dtype[Any], result: ArrayInfo | None) -> ArrayInfo:
-    """Return the elements as the kernel takes them, copied where it must be."""
+def dtype_of(scalar: str, given: ArrayInfo) -> Any:
+    """Return the dtype that the library of `given` has for a type's name."""
+    if scalar == given.scalar:
+        return given.dtype.newbyteorder("=") if given.dtype.names is None else given.dtype
+    if scalar == "bfloat16":
+        return BFLOAT16 if given.library == "torch" else np.dtype("bfloat16")
+    return np.dtype(scalar)
+
+
+def contiguous(given: ArrayInfo, result: ArrayInfo | None) -> ArrayInfo:
+    """Return the elements in C order as the kernels take them, copied where they must be."""
     source = given
-    if given.dtype != wanted or not given.contiguous:
-        source = describe(own.flat(given, wanted), "x")
-    if _overlap(source, result):
-        copy = own.empty(given, source.size, wanted)
-        copy[:] = own.flat(source, wanted)
+    if not given.contiguous or not given.dtype.isnative:
+        source = describe(own.flat(given, dtype_of(given.scalar, given)), "x")
+    if overlap(source, result):
+        copy = own.empty(given, source.size, dtype_of(given.scalar, given))
+        copy[:] = own.flat(source, source.dtype)
         source = describe(copy, "x")
     return source
 
 
-def _words(tiles: int) -> int:
-    """Return how many mailboxes to keep for so many tiles: a few sizes only, each with a counter and epoch of its own."""
-    words = _FEWEST_WORDS
-    while words < tiles:
-        words *= 4
-    return words
+def memory_order(given: ArrayInfo) -> tuple[int, ...] | None:
+    """Return the axes in the order in which they lie in memory, the outermost first; None where there are gaps."""
+    axes = tuple(sorted(range(len(given.shape)), key=lambda k: (-given.strides[k], -given.shape[k])))
+    lying = replace(given, shape=tuple(given.shape[k] for k in axes), strides=tuple(given.strides[k] for k in axes))
+    return axes if lying.contiguous and given.dtype.isnative else None
 
 
-@functools.lru_cache(maxsize=1024)
-def program_for(
-    operator: Operator, exclusive: bool, dtype: np.dtype[Any], vectorized: bool, configuration: Configuration
-) -> tuple[Program, np.dtype[Any], Any]:
-    """Return the kernel for an operator and dtype, the dtype that it runs in, and the identity."""
-    identity = operator.identity_of(dtype, shown=exclusive)
-    if operator.modular and dtype.kind == "i":
-        dtype = np.dtype(f"u{dtype.itemsize}")
-        identity = identity.view(dtype)
-    template = {"T": dtype.name, "OP": operator.function, "EXCLUSIVE": exclusive, "VECTORIZED": vectorized}
-    return build(kernel, {**template, **configuration.template()}), dtype, identity
+def around(shape: tuple[int, ...], axis: int | None) -> tuple[int, int, int]:
+    """Return a C-contiguous array's extents before an axis, along it and behind it; None is all of it as one axis."""
+    if axis is None or not shape:
+        return 1, math.prod(shape), 1
+    return math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
 
 
-def _word_bytes(dtype: np.dtype[Any]) -> int:
-    return 8 if dtype.itemsize <= 4 else 16
+# -- Running --------------------------------------------------------------------------------------------------------------
 
 
-# -- NumPy: the reference machine -----------------------------------------------------------------------------------------
-
-
-def _on_host(
-    given: ArrayInfo, operator: Operator, exclusive: bool, wanted: np.dtype[Any], result: ArrayInfo | None
+def run(
+    given: ArrayInfo,
+    task: Task,
+    initial: Any,
+    axis: int | None,
+    result: ArrayInfo | None,
+    stream: Any,
+    asked: Any = None,
 ) -> Any:
-    y = own.empty(given, given.size, wanted) if result is None else result.owner
-    if not given.size:
-        return y
-    source = _source(given, wanted, result)
-    configuration = HOST_SMALL if given.size <= 4 * HOST_SMALL.tile else HOST_LARGE
-    program, runs_in, identity = program_for(operator, exclusive, wanted, False, configuration)
-    words = _words(-(-given.size // configuration.tile))
-    boxes = np.zeros(words * _word_bytes(wanted) // 8, np.uint64)
-    x = source.owner.reshape(-1).view(runs_in)
-    run(
-        program,
-        1,
-        configuration.threads,
-        (x, y.view(runs_in), given.size, identity, boxes, words, np.zeros(1, np.uint64)),
-    )
-    return y
+    """Scan an array along an axis, all as from the functions above, into `result`, or into a new array.
 
+    `asked` stands for all options, if they decide everything but what the arrays do: then it is kept for the next such call.
 
-# -- CuPy and torch: the GPU ----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """What is decided once for a kind of call."""
-
-    launch: Launcher
-    threads: int
-    tile: int
-    blocks: int
-    identity: Any
-    word_bytes: int
-
-
-@functools.lru_cache(maxsize=1024)
-def _plan(operator: Operator, exclusive: bool, dtype: np.dtype[Any], vectorized: bool, ordinal: int) -> _Plan:
-    configuration = DEVICE[dtype.itemsize]
-    program, _, identity = program_for(operator, exclusive, dtype, vectorized, configuration)
-    launch = prepare(entry_of(program, device(ordinal).arch), ordinal)
-    blocks = launch.resident_blocks(configuration.threads)
-    return _Plan(launch, configuration.threads, configuration.tile, blocks, identity.item(), _word_bytes(dtype))
-
-
-def _on_device(
-    given: ArrayInfo, operator: Operator, exclusive: bool, wanted: np.dtype[Any], result: ArrayInfo | None, stream: Any
-) -> Any:
+    Raises:
+        ValueError: a stream for an array on the host.
+    """
+    if given.device is None:
+        if stream is not None:
+            raise ValueError("`stream` is for arrays on a GPU, and `x` is on the host")
+        return _run(given, task, initial, axis, result, None)
     handle = choose_stream(stream, (given,))
     order((given,) if result is None else (given, result), handle)
-    if result is None or not given.size or _must_copy(given, wanted, result):
-        with own.working(given, None if stream is None else handle):
-            y = own.empty(given, given.size, wanted) if result is None else result.owner
-            if not given.size:
-                return y
-            source = _source(given, wanted, result)
-        target = result or describe(y, "out")
+    fits = _fits(given, result)
+    if result is not None and fits:
+        y = result.owner
+        _launch(given, result, task, initial, around(given.shape, axis), handle)
     else:
-        y, source, target = result.owner, given, result
-    assert given.device is not None
-    vectorized = (source.pointer | target.pointer) % _VECTOR == 0
-    plan = _plan(operator, exclusive, wanted, vectorized, given.device)
-    tiles = -(-given.size // plan.tile)
-    words = _words(tiles)
-    control = SCRATCH.get(given.device, handle, _CONTROL + words * plan.word_bytes, f"scan {plan.word_bytes} {words}")
-    values = (source.pointer, target.pointer, given.size, plan.identity, control + _CONTROL, words, control)
-    plan.launch(min(tiles, plan.blocks), plan.threads, handle, values)
+        with own.working(given, None if stream is None else handle):
+            y = _run(given, task, initial, axis, result, handle)
+    if asked is not None and fits:  # nothing was copied: the next call decides nothing anew
+        made = describe(y, "out")
+        sizes = (given.size * given.dtype.itemsize, made.size * made.dtype.itemsize)
+        plan = _plan_of(given, made, task, around(given.shape, axis))
+        again.keep(given.library, given.owner, y, asked, plan, initial.item(), sizes, result is None)
     return y
+
+
+def _fits(given: ArrayInfo, result: ArrayInfo | None) -> bool:
+    """Whether the kernels take the elements as they are."""
+    return bool(given.size and given.contiguous and given.dtype.isnative and not overlap(given, result))
+
+
+def _run(
+    given: ArrayInfo, task: Task, initial: Any, axis: int | None, result: ArrayInfo | None, stream: int | None
+) -> Any:
+    """Make what must be made, a copy or a result, and scan."""
+    axes = None if axis is None or result is not None or given.contiguous else memory_order(given)
+    dtype = dtype_of(task.result, given)
+    if axes is not None and axis is not None:  # where it lies
+        lying = tuple(given.shape[k] for k in axes)
+        made = own.empty(given, lying, dtype)
+        y = own.transposed(given, made, tuple(int(k) for k in np.argsort(axes)))
+        source, extents = given, around(lying, axes.index(axis))
+    else:
+        shape = (given.size,) if axis is None or not given.shape else given.shape
+        made = y = own.empty(given, shape, dtype) if result is None else result.owner
+        source, extents = contiguous(given, result), around(given.shape, axis)
+    if given.size:
+        target = result or describe(made, "out")
+        if stream is None:
+            _run_on_host(source, target, task, initial, extents)
+        else:
+            _launch(source, target, task, initial, extents, stream)
+    return y
+
+
+def plain(info: ArrayInfo, scalar: str) -> Any:
+    """Return a NumPy array's elements in memory order as one axis of a kernel's type of the same size."""
+    axes = np.argsort([-stride for stride in info.strides], kind="stable")
+    lying = info.owner if info.contiguous else info.owner.transpose(axes)
+    return lying.reshape(-1).view(np.uint16 if scalar == "bfloat16" else scalar)
+
+
+def _run_on_host(source: ArrayInfo, target: ArrayInfo, task: Task, initial: Any, extents: tuple[int, int, int]) -> None:
+    way = scan_plans.on_host(task, Shape(*extents))
+    given, _, stored = task.types
+    arrays: tuple[Any, ...] = (plain(source, given), plain(target, stored))
+    if way.scratch == "segments":
+        arrays = (*arrays, np.zeros(1, np.uint32))
+    scan_plans.run_on_host(way, task, arrays, initial)
+
+
+_plans: dict[Any, Plan] = {}
+
+
+def _plan_of(source: ArrayInfo, target: ArrayInfo, task: Task, extents: tuple[int, int, int]) -> Plan:
+    """Return what such a call takes, decided once."""
+    ordinal = source.device
+    assert ordinal is not None
+    aligned = (source.pointer | target.pointer) % _VECTOR == 0
+    key = (task, extents, aligned, ordinal)
+    plan = _plans.get(key)
+    if plan is None:
+        shape = Shape(*extents, aligned)
+        plan = scan_plans.plan(scan_plans.on_device(task, shape, device(ordinal).sm_count), task, ordinal)
+        if len(_plans) < 4096:
+            _plans[key] = plan
+    return plan
+
+
+def _launch(
+    source: ArrayInfo, target: ArrayInfo, task: Task, initial: Any, extents: tuple[int, int, int], stream: int
+) -> None:
+    """Launch what such a call takes."""
+    plan = _plan_of(source, target, task, extents)
+    assert source.device is not None
+    pointers = (source.pointer, target.pointer)
+    plan(source.device, stream, (*pointers, 0) if plan.way.scratch == "segments" else pointers, initial.item())

@@ -61,7 +61,6 @@ ROWS = [
     Row(OUR, persistent.hgemm, HGEMMS, "for step in", MULTIPLYING, "consumers"),
     Row(OUR, persistent.hgemm, HGEMMS, "for tile in", "1 arrival, 1 group wait", "consumers"),
     Row(OUR, persistent.hgemm, HGEMMS, "for s in", "1 arrival, 1 mbarrier wait, 1 proxy fence", "consumers"),
-    Row(OUR, persistent.hgemm, HGEMMS, "for p in", "none", "consumers"),
     Row(
         OUR, persistent.hgemm, HGEMMS, "for s in", "1 arrival, 1 group commit, 1 group wait, 1 mbarrier wait", "storer"
     ),
@@ -110,10 +109,18 @@ def test_each_difference_is_explained() -> None:
 
 def scanned() -> tuple[Program, tuple[int, int], tuple[object, ...]]:
     configuration = Configuration(threads=64, items=4, width=2, blocks=1)
-    template = {"T": "int32", "OP": operators.add, "EXCLUSIVE": False, "VECTORIZED": False, **configuration.template()}
+    template = {
+        "TI": "int32",
+        "T": "int32",
+        "TO": "int32",
+        "OP": operators.add,
+        "STABLE": False,
+        **configuration.template(),
+    }
+    template |= {"EXCLUSIVE": False, "VECTORIZED": False, "REVERSE": False}
     x = np.arange(2000, dtype=np.int32)
     scratch = (np.zeros(64, np.uint64), 64, np.zeros(1, np.uint64))
-    return build(single_pass.scan, template), (2, 64), (x, np.zeros_like(x), x.size, 0, *scratch)
+    return build(single_pass.scan, template), (2, 64), (x, np.zeros_like(x), x.size, 0, 0, *scratch)
 
 
 def launched(launch: programs.Launch) -> tuple[Program, tuple[int, int], tuple[object, ...]]:

@@ -297,9 +297,10 @@ def ring_by_its_name(site: Site, text: Lines) -> Iterator[Fault]:
 
 @operator
 def ring_in_a_loop(site: Site, text: Lines) -> Iterator[Fault]:
-    """A ring declared in a loop, whose visits could not be counted."""
+    """A ring of a group that is begun again each time a loop goes round: its visits could not be counted."""
     if site.code == BLOCK and site.function.kind == "global":
-        yield from insert(site, "ring", 1, "for zz_k in range(2):", "    zz: shared(int32[4], ring=2)")
+        lines = ("for zz_k in range(2):", "    with group(block[1]):", "        zz: shared(int32[4], ring=2)")
+        yield from insert(site, "ring", 2, *lines)
 
 
 # -- what only a later launch could order --------------------------------------------------------------------------------

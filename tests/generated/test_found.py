@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import prism
-from prism.interpret import run
+from prism.interpret import SCHEDULES, run
 from tests.generated.programs import HEAD, loaded
 
 ARM = """
@@ -58,6 +58,36 @@ def first(a: int32 @ thread[8], unused: int32 @ thread[1]) -> int32 @ thread[8]:
 def kernel(a: int32 @ thread[8], b: int32 @ thread[1]):
     v: int32 @ thread[8] = first(a, b)
 """
+COPIED = """
+@prism("global")
+@requires(grid[1], block[1], thread[32])
+def kernel(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1]):
+    with partition(y, block[1], offset=0) as out, group(block[1]):
+        a: shared(int32[4], ring=1)
+        filler, user = roles(thread, 1, 1)
+        v: int32 @ thread[1] = 0
+        u: int32 @ thread[1] = id()
+        for k in range(4):
+            with claim(a, filler) as r, partition(r, thread[1], id() * 4) as p, async_(p) as d, group(thread[1]):
+                cp_async(d[0], x[4 * k], 16)
+            s: shared(int32[32]) @ block[1]
+            with partition(s, thread[1], u) as p, async_(p) as d, group(thread[1]):
+                cp_async(d[0], x[u], 4)
+            with claim(a, user) as r:
+                v += r[1]
+        with partition(out, thread[1], offset=u) as mine, group(thread[1]):
+            mine[0] = v
+"""
+
+
+def test_copies_beside_those_of_a_ring_are_committed() -> None:
+    """Their group's end was left out, as no ring waits for it; the next copy to the same place does."""
+    with loaded(HEAD + COPIED) as names:
+        built = prism.check(names["kernel"])
+    x, out = np.arange(32, dtype=np.int32), np.zeros(32, np.int32)
+    for schedule in SCHEDULES:
+        run(built, 1, 32, [x, out], check=True, schedule=schedule)
+        assert out.tolist() == [0, 1 + 5 + 9 + 13] + [0] * 30
 
 
 def test_a_barrier_of_an_arm_that_does_not_divide_the_block() -> None:

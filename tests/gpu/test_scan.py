@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from prism.kernels.scan import DEVICE
+from prism.kernels.scan import BLOCK, DEVICE, ONCE, ONCE_THREADS, ONCE_TILES
 from prism.lib import scan
 from prism.lib.operators import BY_NAME
 from tests.lib.oracles import AFFINE, CASES, LAST, Case
@@ -99,6 +99,38 @@ def test_spikes_at_tile_edges() -> None:
         x[at] = 1
         y = scan(x)
         assert int(y.sum()) == x.size - at and int(y[at]) == 1 and (at == 0 or int(y[at - 1]) == 0)
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64", "float16"])
+def test_every_run_gives_the_same_bits(kind: str) -> None:
+    for size in (1000, 2**16, 2**20, 30_000_001):
+        x = numbers(size, "float32").astype(kind)
+        wanted = scan(x).view(cupy.uint8)
+        for _ in range(20):
+            assert bool((scan(x).view(cupy.uint8) == wanted).all()), size
+
+
+def test_sizes_of_short_arrays() -> None:
+    """Each way of scanning a short array, and one element to each side of where it changes."""
+    for kind in ("int8", "int32", "float64"):
+        vector = 16 // np.dtype(kind).itemsize
+        limits = [threads * vectors * vector for threads, vectors in BLOCK]
+        limits += [ONCE_TILES * ONCE_THREADS * vectors * vector for vectors in ONCE]
+        for size in (limit + d for limit in limits for d in (-1, 0, 1)):
+            x = numbers(size, kind)
+            for _ in range(3):
+                y = scan(x)
+                assert near(x, y) if kind.startswith("float") else is_sum(x, y), size
+
+
+@pytest.mark.parametrize("kind", ["int32", "float32"])
+def test_from_the_end(kind: str) -> None:
+    for size in (1000, 2**16 + 3, 2**22 + 5):
+        x = numbers(size, kind)
+        y = scan(x, reverse=True)
+        assert near(x[::-1].copy(), y[::-1].copy()) if kind == "float32" else is_sum(x[::-1], y[::-1])
+        if kind == "int32":
+            assert bool((scan(x, reverse=True, initial=5) - 5 == y).all())
 
 
 def test_exclusive() -> None:

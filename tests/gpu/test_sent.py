@@ -24,6 +24,11 @@ def test_clusters_and_shifts(blocks: int, shift: int) -> None:
     s.sent("int32", 100, 3, blocks, shift, clusters=16).run(cupy.asarray)
 
 
+@pytest.mark.parametrize("blocks,base", [(2, 1), (3, -2), (4, 3), (8, 0)])
+def test_a_shift_that_is_computed(blocks: int, base: int) -> None:
+    s.shuffled("int32", 100, 3, blocks, base, clusters=16).run(cupy.asarray)
+
+
 def test_many_launches() -> None:
     for tiles in range(200):
         s.sent("int32", tiles, 1 + tiles % 4, clusters=60).run(cupy.asarray)

@@ -6,9 +6,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from prism.interpret import DeadlockError, run
+from prism.interpret import DeadlockError, run, schedules
+from prism.interpret.schedules import HOW
 from prism.lang import (
     block,
+    count,
     device,
     grid,
     group,
@@ -124,3 +126,42 @@ def test_a_chain_in_the_wrong_order_needs_all_blocks(program):
     with pytest.raises(DeadlockError) as caught:
         run(program(chain), 6, 32, arguments, check=True, schedule="reversed", resident=3)
     assert "3 resident blocks" in caught.value.what
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[32])
+def backwards(y: ptr(int32) @ grid[1], boxes: ptr(mailbox(int32)) @ grid[1]):
+    b: int32 @ block[1] = id()
+    last: int32 @ block[1] = count(block[1]) - 1
+    g: int32 @ thread[1] = id()
+    with partition(y, thread[1], offset=g) as out:
+        with group(thread[1]):
+            got: int32 @ thread[1] = 0
+            if b < last:
+                got = fetch(boxes, b + 1, uint32(9))
+            out[0] = got
+            if g % 32 == 0:
+                publish(boxes[b], got + 5, uint32(9))
+
+
+def test_blocks_that_wait_for_later_ones_need_all_at_once(program):
+    """No other schedule of these finds it: they let all blocks run."""
+    for schedule, seed in schedules(len(HOW)):
+        arguments = [np.zeros(32 * 4, np.int32), np.zeros(4, np.uint64)]
+        if schedule == "few":
+            with pytest.raises(DeadlockError) as caught:
+                run(program(backwards), 4, 32, arguments, check=True, schedule=schedule, seed=seed)
+        else:
+            run(program(backwards), 4, 32, arguments, check=True, schedule=schedule, seed=seed)
+    assert caught.value.block == 0
+    text = str(caught.value)
+    assert "the resident block waits" in text
+    assert "thread 0 of block 0 waits at line 38 for `boxes[1]`" in text
+    assert "blocks 1 to 3 have not begun: only one runs at once, and they begin when another has ended" in text
+
+
+def test_few_blocks_at_once_are_enough_for_a_chain(program):
+    for seed in range(4):
+        y = np.zeros(32 * 6, np.int32)
+        run(program(chain), 6, 32, [y, np.zeros(6, np.uint64)], check=True, schedule="few", seed=seed)
+        assert y.reshape(6, 32).tolist() == [[5 * b] * 32 for b in range(6)]

@@ -19,8 +19,11 @@ ADD = CASES[0]
 
 
 @functools.cache
-def program(kind, function, exclusive, configuration, vectorized=False):
-    template = {"T": kind, "OP": function, "EXCLUSIVE": exclusive, "VECTORIZED": vectorized}
+def program(
+    kind, function, exclusive, configuration, vectorized=False, reverse=False, stable=False, given=None, result=None
+):
+    template = {"T": kind, "TI": given or kind, "TO": result or kind, "OP": function}
+    template |= {"EXCLUSIVE": exclusive, "VECTORIZED": vectorized, "REVERSE": reverse, "STABLE": stable}
     return prism.check(scan, {**template, **configuration.template()})
 
 
@@ -43,13 +46,17 @@ def launch(
     scratch=None,
     mutant=None,
     vectorized=False,
+    reverse=False,
+    stable=False,
+    initial=None,
     **options,
 ):
     """The scan of `x` by so many blocks, checked."""
     scratch = scratch or Scratch(str(case.dtype))
-    y = np.zeros_like(x)
-    code = mutant or program(str(case.dtype), case.function, exclusive, configuration, vectorized)
-    arguments = (x, y, len(x), case.identity, scratch.words, scratch.capacity, scratch.control)
+    y = aligned(np.zeros_like(x))
+    code = mutant or program(str(case.dtype), case.function, exclusive, configuration, vectorized, reverse, stable)
+    begin = case.identity if initial is None else initial
+    arguments = (x, y, len(x), case.identity, begin, scratch.words, scratch.capacity, scratch.control)
     run(code, blocks, configuration.threads, arguments, check=True, **options)
     return y
 
@@ -93,6 +100,56 @@ def test_any_number_of_resident_blocks_makes_progress(resident: int) -> None:
         assert np.array_equal(y, np.cumsum(x, dtype=np.int32))
 
 
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("size", [1, 255, 256, 257, 1300])
+@pytest.mark.parametrize("vectorized", [False, True])
+def test_from_the_end(case: Case, size: int, vectorized: bool) -> None:
+    x = aligned(case.data(size))
+    for exclusive in (False, True):
+        y = launch(
+            case, x, 3, exclusive=exclusive, reverse=True, vectorized=vectorized, initial=case.data(1, seed=9)[0]
+        )
+        whole = case.inclusive(np.concatenate([case.data(1, seed=9), x[::-1]]))
+        assert np.array_equal(y, (whole[:-1] if exclusive else whole[1:])[::-1])
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("configuration", [SMALL, WIDE], ids=["small", "wide"])
+def test_stable(case: Case, configuration: Configuration) -> None:
+    for size in (1, 5 * configuration.tile, 150 * configuration.tile + 1):
+        x, scratch = case.data(size), Scratch(str(case.dtype), 256)
+        y = launch(case, x, 3, configuration=configuration, stable=True, scratch=scratch)
+        assert np.array_equal(y, case.inclusive(x))
+
+
+@pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
+def test_stable_sums_have_the_same_bits_however_they_are_made(schedule: str, seed: int) -> None:
+    case = next(case for case in CASES if str(case) == "add-float64")
+    x = np.random.default_rng(0).standard_normal(200 * SMALL.tile - 7)
+    wanted = launch(case, x, 1, stable=True, scratch=Scratch("float64", 256))
+    for blocks in (2, 7):
+        y = launch(case, x, blocks, stable=True, scratch=Scratch("float64", 256), schedule=schedule, seed=seed)
+        assert y.tobytes() == wanted.tobytes()
+
+
+def aligned(x):
+    """A copy at a multiple of 16 bytes."""
+    room = np.zeros(x.size + 16, x.dtype)
+    start = -(room.__array_interface__["data"][0] // x.itemsize) % (16 // x.itemsize)
+    room[start : start + x.size] = x
+    return room[start : start + x.size]
+
+
+@pytest.mark.parametrize(("given", "kind", "result"), [("int8", "int64", "int64"), ("float16", "float32", "float16")])
+def test_types_that_differ(given: str, kind: str, result: str) -> None:
+    x = np.random.default_rng(0).integers(-100, 100, 1300).astype(given)
+    y, scratch = np.zeros(1300, result), Scratch(kind)
+    code = program(kind, ADD.function, False, SMALL, given=given, result=result)
+    arguments = (x, y, len(x), 0, 0, scratch.words, scratch.capacity, scratch.control)
+    run(code, 3, SMALL.threads, arguments, check=True)
+    assert np.array_equal(y, np.cumsum(x, dtype=kind).astype(result))
+
+
 def test_more_tiles_to_look_back_at_than_one_round_asks_for() -> None:
     x = ADD.data(200 * SMALL.tile)
     scratch = Scratch("int32", 256)
@@ -104,7 +161,7 @@ def test_in_place() -> None:
     x = ADD.data(5 * SMALL.tile + 7)
     wanted = np.cumsum(x, dtype=np.int32)
     scratch = Scratch("int32")
-    arguments = (x, x, len(x), 0, scratch.words, scratch.capacity, scratch.control)
+    arguments = (x, x, len(x), 0, 0, scratch.words, scratch.capacity, scratch.control)
     run(program("int32", ADD.function, False, SMALL), 3, SMALL.threads, arguments, check=True)
     assert np.array_equal(x, wanted)
 
@@ -117,7 +174,7 @@ def test_vectors() -> None:
     y = np.zeros(3000, np.int32)
     out = y[-(y.__array_interface__["data"][0] // 4) % 4 :][:2001]
     scratch = Scratch("int32")
-    arguments = (x, out, len(x), 0, scratch.words, scratch.capacity, scratch.control)
+    arguments = (x, out, len(x), 0, 0, scratch.words, scratch.capacity, scratch.control)
     run(program("int32", ADD.function, False, SMALL, True), 3, SMALL.threads, arguments, check=True)
     assert np.array_equal(out, np.cumsum(x, dtype=np.int32))
 
@@ -158,16 +215,18 @@ def test_words_of_other_launches_are_not_taken() -> None:
 
 
 def mutants():
-    found = without_barriers(program("int32", ADD.function, False, SMALL))
-    return [pytest.param(mutant, id=f"{barrier.kind}:{barrier.before.span.line}") for barrier, mutant in found]
+    for stable in (False, True):
+        for barrier, mutant in without_barriers(program("int32", ADD.function, False, SMALL, stable=stable)):
+            name = f"{'stable-' if stable else ''}{barrier.kind}:{barrier.before.span.line}"
+            yield pytest.param(mutant, 150 if stable else 9, id=name)  # stable: more tiles than one group has
 
 
-@pytest.mark.parametrize("mutant", mutants())
-def test_each_inferred_barrier_is_needed(mutant) -> None:
-    x = ADD.data(9 * SMALL.tile)
+@pytest.mark.parametrize(("mutant", "tiles"), list(mutants()))
+def test_each_inferred_barrier_is_needed(mutant, tiles: int) -> None:
+    x = ADD.data(tiles * SMALL.tile)
     with pytest.raises(RaceError) as caught:
         for schedule, seed in SCHEDULES:
-            launch(ADD, x, 2, mutant=mutant, schedule=schedule, seed=seed)
+            launch(ADD, x, 2, mutant=mutant, scratch=Scratch("int32", 256), schedule=schedule, seed=seed)
     assert "barrier" in str(caught.value)
 
 
@@ -191,7 +250,8 @@ def test_which_barriers_there_are() -> None:
 def test_the_kernels_for_the_device_do_not_spill(kind: str, name: str) -> None:
     pytest.importorskip("cuda.bindings.nvrtc")
     configuration = DEVICE[np.dtype(kind).itemsize]
-    template = {"T": kind, "OP": BY_NAME[name].function, "EXCLUSIVE": False, "VECTORIZED": True}
+    template = {"T": kind, "TI": kind, "TO": kind, "OP": BY_NAME[name].function}
+    template |= {"EXCLUSIVE": False, "VECTORIZED": True, "REVERSE": False, "STABLE": kind.startswith("float")}
     compiled = prism.compile(scan, {**template, **configuration.template()})
     assert compiled.spills == 0
     assert compiled.registers * configuration.threads * configuration.blocks <= 65536

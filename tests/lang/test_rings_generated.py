@@ -13,6 +13,7 @@ import pytest
 from prism.interpret import MachineError, run, schedules
 from prism.lang.pipeline import build
 from prism.lang.plan import Program
+from tests.mutation import harmless, named
 
 HEAD = """
 from prism.lang import (
@@ -33,6 +34,7 @@ def kernel(
         p: shared(float[128])
 """
 SIZE = 128
+TRIED = [(schedule, seed) for schedule, seed in schedules(10) if schedule != "few"]  # there is one block
 ROLES = [(2, 1, 1), (1, 1, 1, 1), (2, 2)]
 
 
@@ -215,22 +217,34 @@ def fault(program: Program, n: int, how: list[tuple[str, int]], wanted: list[obj
     return None
 
 
-def check(seeds: range, folder: Path, mutate: bool = False) -> tuple[int, int]:
-    """Refuse any fault with the plan; return how many operations there are, and how many of them some run needs."""
-    steps = needed = 0
+def check(seeds: range, folder: Path) -> None:
+    """Refuse any fault with the plan."""
     for seed in seeds:
         program, alone = programs(seed, folder)
         for n in (0, 1, 4, 9):
             wanted = arguments(n, 2)
             run(alone, 1, SIZE, wanted)
-            error = fault(program, n, schedules(7), wanted)
+            error = fault(program, n, TRIED[:7], wanted)
             assert error is None, f"seed {seed}, {n} trips, {error}"
+
+
+def unneeded(seeds: range, folder: Path) -> tuple[int, list[str]]:
+    """Leave out each step of the plans; return how many that were wrong, and those that no run found.
+
+    What is right without a step has its reason in tests/mutation.py: there is a step, but nothing in the emitted program, or
+    the arrivals after the last round.
+    """
+    number, survivors = 0, []
+    for seed in seeds:
+        program, _ = programs(seed, folder)
         plan = program.plans[program.entry]
-        for step in (*plan.barriers, *plan.operations) if mutate else ():
-            steps += 1
-            mutant = program.with_plan(plan.without(step))
-            needed += any(fault(mutant, n, schedules(9)) for n in (9, 1))
-    return steps, needed
+        for step in (*plan.barriers, *plan.operations):
+            if not harmless(plan, step, ""):
+                number += 1
+                mutant = program.with_plan(plan.without(step))
+                found = any(fault(mutant, n, TRIED) for n in (9, 1, 4))
+                survivors += [] if found else [f"seed {seed}: {named(step)}"]
+    return number, survivors
 
 
 def test_generated_programs_with_rings(tmp_path):
@@ -238,13 +252,17 @@ def test_generated_programs_with_rings(tmp_path):
 
 
 def test_operations_of_generated_programs_are_needed(tmp_path):
-    """Most: what is left out goes unnoticed where a barrier for something else stands near, or all bytes are written again."""
-    steps, needed = check(range(100, 102), tmp_path, mutate=True)
-    assert needed > 0.8 * steps, (needed, steps)
+    number, survivors = unneeded(range(100, 106), tmp_path)
+    assert number > 80 and not survivors
 
 
 @pytest.mark.fuzz
 def test_many_generated_programs_with_rings(tmp_path):
     check(range(1000, 1300), tmp_path)
-    steps, needed = check(range(2000, 2050), tmp_path, mutate=True)
-    assert needed > 0.8 * steps, (needed, steps)
+
+
+@pytest.mark.fuzz
+def test_operations_of_many_generated_programs_are_needed(tmp_path):
+    """Nearly all. The few others order accesses that never meet, by what the indices happen to be."""
+    number, survivors = unneeded(range(2000, 2200), tmp_path)
+    assert len(survivors) < 0.01 * number, survivors

@@ -4,14 +4,17 @@ import numpy as np
 import pytest
 
 from prism.compiler import check
-from prism.interpret import run
+from prism.interpret import run, schedules
 from prism.interpret.machine import SCHEDULES
+from prism.lang.emit import emit
 from prism.lang.place import statements
 from prism.lang.plan import Advance
 from prism.lang.specialise import specialise
 from prism.lang.tree import Specialise
 from prism.lang.types import BFLOAT16
+from prism.runtime.compile import compile_cubin
 from tests.examples import asynchronous as a
+from tests.lang.test_rules import load
 
 LAUNCHES = {
     "piped": lambda: a.ring(a.piped, 2, 5, 160, COPIES=2),
@@ -60,3 +63,47 @@ def test_each_role_has_its_own_statements_and_operations(name):
 def test_a_kernel_of_one_role_stays_as_it_is(kernel, template):
     program = check(kernel, template)
     assert specialise(program) is program
+
+
+REGISTERS = """
+@prism("global")
+@attr("__launch_bounds__(256, 1)")
+@requires(grid[1], block[1], warpgroup[2])
+def f(x: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1], rows: int32 @ grid[1]):
+    with partition(y, block[1], 128 * id()) as y_block, group(block[1]):
+        a: shared(float32[128], ring=2)
+        b: shared(float32[128], ring=2)
+        workers, helpers = roles(warpgroup, 1, 1)
+        consumers, one_loader, other_loader = roles(warp, 4, 1, 1)
+        t: int32 @ thread[1] = id()
+        total: float32 @ thread[1] = 0
+        with helpers:
+            set_registers(40)
+        with workers:
+            set_registers(208)
+        for k in range(rows):
+            with claim(a, one_loader) as coming, one(thread):
+                bulk_load(coming, x[256 * k])
+            with claim(b, other_loader) as coming, one(thread):
+                bulk_load(coming, x[256 * k + 128])
+            with claim(a, consumers) as now_a, claim(b, consumers) as now_b, group(thread[1]):
+                total += now_a[t] - now_b[t]
+        with partition(y_block, thread[1], t) as mine, consumers:
+            with group(thread[1]):
+                mine[0] = total
+"""
+
+
+def test_a_warpgroup_sets_its_registers_before_its_warps_part():
+    kernel = load(REGISTERS)["f"]
+    text = emit(check(kernel)).source
+    body = text[text.index("__global__") :]
+    assert body.count("setmaxnreg") == 2  # `.sync.aligned`: one instruction, of all the warps of a warpgroup
+    helpers = body[body.index("threads 128 to 255") :]
+    assert helpers.index("setmaxnreg.dec") < helpers.index("threads 128 to 159") < helpers.index("threads 160 to 191")
+    assert compile_cubin(text, "sm_90a").spills == 0
+    x = np.random.default_rng(0).integers(0, 9, (5, 2, 128)).astype(np.float32)
+    for schedule, seed in schedules(6):
+        y = np.zeros(128, np.float32)
+        run(check(kernel), 1, 256, [x, y, np.int32(5)], check=True, schedule=schedule, seed=seed)
+        assert np.array_equal(y, (x[:, 0] - x[:, 1]).sum(0))

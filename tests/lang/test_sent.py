@@ -39,6 +39,16 @@ def test_on_the_reference_machine(name: str) -> None:
         launch.run(np.copy, check=True, schedule=schedule, seed=seed)
 
 
+@pytest.mark.parametrize("blocks,base", [(2, 1), (3, -2), (4, 3), (4, 0)])
+def test_a_shift_that_is_computed(blocks: int, base: int) -> None:
+    """By the round, by the thread, and by a parameter: each thread's stores still make a permutation of the blocks."""
+    launch = s.shuffled("int32", 5, 2, blocks, base, clusters=2)
+    launch.run(np.copy)
+    for schedule, seed in schedules(8):
+        launch.run(np.copy, check=True, schedule=schedule, seed=seed)
+    assert compile_cubin(emit(program_of(launch)).source, "sm_90a").spills == 0
+
+
 def test_what_the_plan_has() -> None:
     """Each block announces what it gets, which is what it sends; who sends waits for the readers of all blocks."""
     program = program_of(s.sent("int32", 4, 2, 3))
@@ -69,7 +79,11 @@ def test_every_mutant_is_caught(blocks: int) -> None:
 def test_machine_code(kind: str) -> None:
     text = emit(program_of(s.sent(kind, 3, 2, 4, 3))).source
     bits = 64 if "64" in kind else 32
-    assert f"px_st_async_{bits}<3>(" in text and "px_release_blocks_warp<0xfu>(" in text
+    assert (
+        f"px_st_async_{bits}(" in text
+        and "px_bar_ring_filled + px_ring_slot, 3)" in text
+        and "px_release_blocks_warp<0xfu>(" in text
+    )
     assert "px_mbarrier_acquire_cluster(px_bar_ring_filled" in text and "fence.proxy.async;" not in text
     assert compile_cubin(text, "sm_90a").spills == 0
 
@@ -97,6 +111,7 @@ def f(y: ptr({type}) @ grid[1], n: int @ grid[1], p: ptr(const(int)) @ grid[1]):
                     with group(thread[1]):
                         v: {type} @ thread[1] = tile[t]
 """
+STORE = "st_async(mine[0], t, shift=s)"
 GOOD = {
     "bound": "block[2]",
     "outer": "block[2]",
@@ -110,7 +125,13 @@ REFUSED = {
     "a condition": ({"store": "if t > 3: st_async(mine[0], t)"}, "ring", "under a condition"),
     "a loop": ({"store": "for j in range(n): st_async(mine[0], t)"}, "ring", "in a loop"),
     "to itself": ({"store": "st_async(mine[0], t, shift=2)"}, "ring", "stays in its own block"),
-    "backwards": ({"store": "st_async(mine[0], t, shift=-1)"}, "type", "positive number of blocks"),
+    "a shift of each block": ({"store": "st_async(mine[0], t, shift=b)"}, "ring", "`shift` varies at"),
+    "a shift from memory": ({"store": "st_async(mine[0], t, shift=p[t])"}, "ring", "`shift` varies at"),
+    "a shift that changes": (
+        {"store": "s: int = n\n                        s += b\n" + " " * 24 + STORE},
+        "ring",
+        "`shift` varies at",
+    ),
     "different rounds": ({"rounds": "m"}, "ring", "different numbers of rounds"),
     "used too": ({"store": "st_async(mine[0], mine[1])"}, "async", "used before the load has ended"),
     "no cluster": ({"bound": "block[1]", "outer": "block[1]"}, "ring", "there is no cluster"),
@@ -122,7 +143,13 @@ def kernel(**changes: str) -> Any:
     return rules.load(KERNEL.format(**{**GOOD, **changes}))["f"]
 
 
-@pytest.mark.parametrize("changes", [{}, {"store": "for j in range(2): st_async(mine[j], t)"}])
+@pytest.mark.parametrize(
+    "changes", [
+        {}, {"store": "for j in range(2): st_async(mine[j], t)"}, {"store": "st_async(mine[0], t, shift=-1)"},
+        {"store": "st_async(mine[0], t, shift=n)"}, {"store": "st_async(mine[0], t, shift=1 + t / 8 * k)"},
+        {"store": "for j in range(2): st_async(mine[j], t, shift=j + 1)"},
+    ],
+)  # fmt: skip
 def test_accepted(changes: dict[str, str]) -> None:
     prism.check(kernel(**changes))
 

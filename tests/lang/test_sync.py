@@ -581,7 +581,7 @@ def meant(y: ptr(int32) @ grid[1]):
 
 @pytest.mark.parametrize("kernel", [overlapping, everywhere])
 def test_parts_that_overlap_are_refused(kernel):
-    with pytest.raises(CompileError, match="units 0 and 1") as caught:
+    with pytest.raises(CompileError, match="threads 0 and 1") as caught:
         build(kernel)
     assert caught.value.code == "race"
 

@@ -1,5 +1,6 @@
 """What the library's tests share: operators that commute or not, each with what it means in NumPy, and scans to compare with."""
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,6 +65,22 @@ class Case:
         """The scan without each element itself."""
         return np.concatenate([[self.identity], self.inclusive(x)[:-1]]).astype(self.dtype)[: len(x)]
 
+    def segmented(self, x: Any, heads: Any, before: Any, exclusive: bool = False) -> tuple[Any, Any]:
+        """The scan segment by segment, and what the last segment comes to; what stands before the first head adds to `before`."""
+        found, running = np.empty_like(x), before
+        with np.errstate(over="ignore"):
+            for i, (value, head) in enumerate(zip(x, heads, strict=True)):
+                ahead = self.identity if head else running
+                running = value if head else self.meaning(running, value)
+                found[i] = ahead if exclusive else running
+        return found, running
+
+    def of_segments(self, x: Any, heads: Any) -> Any:
+        """For each element the combination of its segment; the first element begins one."""
+        starts = [0, *(i for i in range(1, len(x)) if heads[i]), len(x)]
+        parts = [np.full(stop - start, self.inclusive(x[start:stop])[-1]) for start, stop in itertools.pairwise(starts)]
+        return np.concatenate(parts).astype(x.dtype)
+
     def __str__(self) -> str:
         return f"{self.operator.name}-{self.dtype}"
 
@@ -79,6 +96,11 @@ def _affine(p: Any, q: Any) -> Any:
     return ((p >> _32) * a << _32) | (((p & _MASK) * a + (q & _MASK)) & _MASK)
 
 
+def heads_of(size: int, density: float, seed: int = 0) -> Any:
+    """Which elements begin a segment, as uint8."""
+    return (np.random.default_rng(seed).random(size) < density).astype(np.uint8)
+
+
 def case(name: str, kind: str) -> Case:
     return Case(BY_NAME[name], np.dtype(kind), getattr(np, name))
 
@@ -91,6 +113,8 @@ CASES = [
     case("maximum", "float32"),
     case("minimum", "int16"),
     case("bitwise_xor", "uint32"),
-    Case(LAST, np.dtype("int32"), lambda a, b: b if b != 0 else a),
+    Case(LAST, np.dtype("int32"), lambda a, b: np.where(b != 0, b, a)),
     Case(AFFINE, np.dtype("uint64"), _affine),
 ]
+SOME = [CASES[0], case("add", "float16"), *CASES[-2:]]
+"""Fewer of them: a sum, one in half precision, and the two that do not commute."""

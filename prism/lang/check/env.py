@@ -77,6 +77,8 @@ class Context:
     loads: dict[tree.Symbol, Span] = field(default_factory=dict)
     uses: dict[tree.Symbol, Span] = field(default_factory=dict)
     """Copies of rings (the views that opened them) that bulk or tensor loads fill, and those that something else uses."""
+    rings: list[tree.Stmt] = field(default_factory=list)
+    """Declarations of rings in the loop that is checked, which stand before it."""
     writers: dict[tree.Symbol, tuple[int, int]] = field(default_factory=dict)
     """Which thread of the owner's threads copies to a name on the owner's behalf."""
 

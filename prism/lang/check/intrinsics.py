@@ -21,7 +21,7 @@ from prism.lang.check.expressions import (
     read_element,
     visible,
 )
-from prism.lang.check.rings import copy_of
+from prism.lang.check.rings import copy_of, into_ring
 from prism.lang.check.tiles import (
     fragment_operand,
     map_operand,
@@ -31,7 +31,7 @@ from prism.lang.check.tiles import (
     tensor_operand,
     tile_operand,
 )
-from prism.lang.diagnostics import Label, Span
+from prism.lang.diagnostics import Span
 from prism.lang.errors import asynchronous, ownership
 from prism.lang.errors import calls as errors
 from prism.lang.errors import types as type_errors
@@ -205,10 +205,8 @@ def use_of(intrinsic: Intrinsic) -> str:
 def in_flight_destination(env: Env, intrinsic: Intrinsic, found: tree.Element) -> tree.Element:
     """R24 ASYNC: a `cp.async` writes to what `async_` opened, or to a copy of a ring."""
     symbol = found.symbol
-    root = symbol.root()
-    if intrinsic.asynchronous == "remote" and not (isinstance(root.type, Pointer) and root.type.ring):
-        labels = (Label(root.span, "declared here"),)
-        fail(asynchronous.LoadDestination(span=found.span, function=intrinsic.name, root=root.name, labels=labels))
+    if intrinsic.asynchronous == "remote":
+        into_ring(env, intrinsic.name, symbol, found.span)
     if intrinsic.asynchronous == "cp_async" and symbol not in env.context.flights and copy_of(symbol) is None:
         facts = {"function": intrinsic.name, "name": symbol.name}
         fail(asynchronous.AsyncDestination(span=found.span, labels=(declared(symbol),), **facts))  # type: ignore[arg-type]

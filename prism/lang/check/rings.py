@@ -31,6 +31,17 @@ def check_opened(env: Env, symbol: tree.Symbol, span: Span, use: str) -> None:
         (env.context.loads if use == "load" else env.context.uses).setdefault(slot, span)
 
 
+def into_ring(env: Env, function: str, symbol: tree.Symbol, span: Span) -> None:
+    """R24 ASYNC: a load's end is known to a ring only, and a function does not know the ring of what it is passed."""
+    root = symbol.root()
+    if isinstance(root.type, Pointer) and root.type.ring:
+        return
+    labels = (Label(root.span, "declared here"),)
+    passed = root.parameter and env.context.kernel.kind == "device"
+    error = errors.LoadInFunction if passed else errors.LoadDestination
+    fail(error(span=span, function=function, root=root.name, labels=labels))
+
+
 def copy_of(symbol: tree.Symbol) -> tree.Symbol | None:
     """Return the view that opened the ring of which a name is a copy, or a part of one; None where there is none."""
     while (view := symbol.view) is not None:
@@ -66,15 +77,22 @@ def in_flight(source: tree.Symbol, st: s.Claim) -> int:
     fail(errors.InFlight(span=st.in_flight.span, name=source.name, fault=fault, change=change, labels=labels))
 
 
+def in_loops(env: Env) -> bool:
+    """Whether the code is in loops of one block's code alone: what they declare can stand before them."""
+    kinds = [step.kind for step in env.path]
+    last = max((k for k, kind in enumerate(kinds) if kind in ("group", "arm")), default=-1)
+    return "loop" in kinds[last + 1 :] and "loop" not in kinds[: last + 1]
+
+
 def check_ring(env: Env, name: str, span: Span) -> None:
-    """A ring stands in a kernel, in a block's code, outside loops: its visits are counted from the kernel's start."""
+    """A ring stands in a kernel, in a block's code that is not in a loop: its visits are counted from the kernel's start."""
     kind = env.context.kernel.kind
     where = ""
     if env.code != BLOCK:
         where = f"in code that speaks for {env.code}"
     elif kind != "global":
         where = "in a device function"
-    elif any(step.kind == "loop" for step in env.path):
-        where = "in a loop"
+    elif any(step.kind == "loop" for step in env.path) and not in_loops(env):
+        where = "in a `group` inside a loop"
     if where:
         fail(errors.RingPlace(span=span, name=name, where=where, labels=why_here(env) if env.code != BLOCK else ()))

@@ -6,7 +6,7 @@ from prism.lang import syntax as s
 from prism.lang import tree
 from prism.lang.check import annotation
 from prism.lang.check.env import Env, fail, why_here
-from prism.lang.check.rings import check_ring
+from prism.lang.check.rings import check_ring, in_loops
 from prism.lang.errors import ownership, tiles
 from prism.lang.perspective import BLOCK, Level, Perspective
 from prism.lang.types import Pointer
@@ -33,7 +33,13 @@ def check_shared(
     symbol = tree.Symbol(st.name, meaning.type, env.code, st.name_span)
     env.context.lives[symbol] = env.scope
     align = max(meaning.align, meaning.type.element.bytes)
-    return (tree.SharedDeclare(symbol=symbol, align=align, span=st.span),), env.bind(symbol)
+    made = tree.SharedDeclare(symbol=symbol, align=align, span=st.span)
+    if meaning.type.ring and in_loops(env):
+        env.context.rings.append(
+            made
+        )  # its visits go on counting over the loops' trips, so it stands before the outermost
+        return (), env.bind(symbol)
+    return (made,), env.bind(symbol)
 
 
 def innermost(env: Env) -> str:

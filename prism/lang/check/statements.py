@@ -106,9 +106,9 @@ def check_statement(env: Env, st: s.Stmt) -> tuple[tuple[tree.Stmt, ...], Env]: 
         case s.If():
             return (check_if(env, st),), env
         case s.While():
-            return (check_while(env, st),), env
+            return with_rings(env, check_while(env, st)), env
         case s.For():
-            return (check_for(env, st),), env
+            return with_rings(env, check_for(env, st)), env
         case s.Break() | s.Continue():
             return (check_jump(env, st),), env
         case s.Return():
@@ -377,6 +377,14 @@ def check_if(env: Env, st: s.If) -> tree.Stmt:
     return tree.If(
         condition=condition, then=check_body(env, st.then), otherwise=check_body(env, st.otherwise), span=st.span
     )
+
+
+def with_rings(env: Env, loop: tree.Stmt) -> tuple[tree.Stmt, ...]:
+    """Return a loop behind the rings that are declared in it, where it is the outermost."""
+    if any(step.kind == "loop" for step in env.path):
+        return (loop,)
+    rings, env.context.rings = tuple(env.context.rings), []
+    return (*rings, loop)
 
 
 def check_while(env: Env, st: s.While) -> tree.Stmt:

@@ -11,6 +11,7 @@ from prism.lang.check import annotation
 from prism.lang.check.asynchronous import WARPGROUP1, copies_alone
 from prism.lang.check.env import Env, declared, fail
 from prism.lang.check.expressions import check_index, element, flatten, must_agree, visible
+from prism.lang.check.rings import into_ring
 from prism.lang.diagnostics import Label, Span
 from prism.lang.errors import asynchronous, ownership
 from prism.lang.errors import calls as call_errors
@@ -101,6 +102,8 @@ def tile_operand(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr) -> tre
     if symbol is None or not isinstance(symbol.type, Pointer) or global_memory(env, symbol):
         change = "name a shared object, a view of one, or an element of either"
         refuse(intrinsic, p, e, "a tile in shared memory", symbol, change)
+    if p.effect != "read" and intrinsic.asynchronous == "load" and not indices and symbol.root().parameter:
+        into_ring(env, intrinsic.name, symbol, e.span)
     if not indices and symbol.type.shape is None:
         change = f"say where it begins, `{symbol.name}[0]`, or name an object, or a view without an offset"
         refuse(intrinsic, p, e, "a tile of a known shape", symbol, change)
@@ -124,10 +127,8 @@ def written(env: Env, intrinsic: Intrinsic, symbol: tree.Symbol, span: Span) -> 
     if symbol.type.const:
         fail(ownership.ConstWrite(span=span, name=symbol.name, type=str(symbol.type), labels=(declared(symbol),)))
     copies_alone(env, symbol, span)
-    root = symbol.root()
-    if intrinsic.asynchronous == "load" and not (isinstance(root.type, Pointer) and root.type.ring):
-        labels = (Label(root.span, "declared here"),)
-        fail(asynchronous.LoadDestination(span=span, function=intrinsic.name, root=root.name, labels=labels))
+    if intrinsic.asynchronous == "load":
+        into_ring(env, intrinsic.name, symbol, span)
 
 
 def global_memory(env: Env, symbol: tree.Symbol) -> bool:

@@ -39,7 +39,10 @@ def step(context: Context, s: Step) -> list[str]:
     test = where(context, s.path)
     if test is None:
         return []
-    first, *more = operation(context, s)
+    lines = operation(context, s)
+    if not lines:
+        return []
+    first, *more = lines
     note = context.remark(why(s))
     if not test:
         return [first + note, *more]
@@ -79,7 +82,7 @@ def operation(context: Context, op: Op | ArriveExpect) -> list[str]:
         case ArriveExpect():
             return [f"px_arrive_expect({rings.at(op.barrier)}, {op.bytes}u);"]
         case Advance():
-            return [advance(rings, op.cycle)]
+            return advance(rings, op.cycle)
         case ProxyFence():
             return [asynchronous.proxy_fence(op.space)]
         case Commit():

@@ -93,8 +93,8 @@ def counters(rings: Rings, body: Body) -> list[str]:
     for cycle in (cycle for cycle in rings.plan.cycles if cycle in counted):
         name = rings.names[cycle]
         counts = [f"{name}_slot = 0u"] if cycle.copies > 1 else []
-        counts += [f"{name}_phase = 0u"] if cycle in rings.waited or not counts else []
-        lines.append(f"unsigned int {', '.join(counts)};")
+        counts += [f"{name}_phase = 0u"] if cycle in rings.waited else []
+        lines += [f"unsigned int {', '.join(counts)};"] if counts else []
     for barrier in (barrier for barrier in rings.barriers if barrier in late):
         name = rings.barriers[barrier]
         slot = f"{name}_late = 0u, " if barrier.cycle.copies > 1 else ""
@@ -102,14 +102,14 @@ def counters(rings: Rings, body: Body) -> list[str]:
     return lines
 
 
-def advance(rings: Rings, cycle: Cycle) -> str:
-    """Return the line that goes on to a cycle's next round."""
+def advance(rings: Rings, cycle: Cycle) -> list[str]:
+    """Return the line that goes on to a cycle's next round; none where all rounds are the same."""
     name, copies = rings.names[cycle], cycle.copies
     if copies == 1:
-        return f"{name}_phase ^= 1u;"
+        return [f"{name}_phase ^= 1u;"] if cycle in rings.waited else []
     if cycle not in rings.waited:
-        return f"if (++{name}_slot == {copies}u) {name}_slot = 0u;"
-    return f"if (++{name}_slot == {copies}u) {{ {name}_slot = 0u; {name}_phase ^= 1u; }}"
+        return [f"if (++{name}_slot == {copies}u) {name}_slot = 0u;"]
+    return [f"if (++{name}_slot == {copies}u) {{ {name}_slot = 0u; {name}_phase ^= 1u; }}"]
 
 
 def arrive_late(rings: Rings, op: Arrive, call: str) -> list[str]:

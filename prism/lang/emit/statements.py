@@ -383,15 +383,16 @@ def _arm(context: Context, s: Split, arm: Arm, index: str) -> list[str]:
 def specialise(context: Context, s: Specialise) -> list[str]:
     """One text a role, with counters of its own."""
     lines: list[str] = []
-    before = 0
+    before, end = context.role or (0, context.threads)
     for role in s.roles:
         first, last = role.first, role.first + role.size
         tests = [_among(context.scope.here, "threadIdx.x", ">=", first)] if first > before else []
-        tests += [_among(context.scope.here, "threadIdx.x", "<", last)] if last < context.threads else []
+        tests += [_among(context.scope.here, "threadIdx.x", "<", last)] if last < end else []
         head = f"if ({' && '.join(tests)})" if tests else ""
         head = f"}} else {head}".rstrip() if lines else head
         inner = replace(context, role=(first, last))
-        made = [*counters(context.rings, role.body), *body(inner, role.body)]
+        parted = any(isinstance(i, Specialise) for i in role.body)  # then each of its roles counts for itself
+        made = [*([] if parted else counters(context.rings, role.body)), *body(inner, role.body)]
         title = f"{head} {{".lstrip() + context.remark(f"threads {first} to {last - 1}")
         lines = [*lines[:-1], title, *indented(made), "}"]
         before = last if first <= before else before

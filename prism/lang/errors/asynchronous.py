@@ -84,6 +84,24 @@ class LoadDestination(Error):
 
 
 @dataclass(frozen=True, kw_only=True)
+class LoadInFunction(Error):
+    """R24: a bulk or tensor load, or a store to another block, into a parameter."""
+
+    code = "ring"
+    title = "`{function}` fills a copy of a ring, and `{root}` is a parameter: which ring's, its function does not know"
+    label = "not known to be a copy of a ring"
+    note_templates = (
+        "its bytes are announced at the copy's barrier, which belongs to the kernel; a parameter is an address alone",
+    )
+    help_template = (
+        "call `{function}` in the kernel, in the `with` that opens the ring; or let the function copy by `cp_async`, inside "
+        "`with async_({root}) as d:`, and wait for it itself"
+    )
+    function: str
+    root: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class LoadMixed(Error):
     """R24: a copy of a ring that is loaded and used in one scope."""
 
@@ -210,7 +228,7 @@ class RingPlace(Error):
     label = "not a place for a ring"
     note_templates = ("each thread counts a ring's visits from the kernel's start, and its barriers are set up there",)
     help_template = (
-        "declare it in the kernel, in code that speaks for block[1], outside loops; pass its copies to functions"
+        "declare it in the kernel, in code that speaks for block[1] and around the loop; pass its copies to functions"
     )
     name: str
     where: str

@@ -95,14 +95,12 @@ class Overlap(Error):
     """A partition whose units' parts overlap for sure."""
 
     code = "race"
-    title = "units 0 and {other} of `{view}` both write the same element of `{source}`"
-    label = "unit 0's `{view}[{element}]` is an element of unit {other}'s too"
-    note_templates = ("a partition gives each {unit} a part of its own; these parts overlap",)
+    title = "{who} both write {element}"
+    label = "`{view}` is to be each {unit}'s own part, and these parts overlap"
     help_template = (
         'let the offset depend on `id()`, further apart than the indices reach; `races="allow"` says it is meant'
     )
+    who: str
     view: str
-    source: str
     unit: Perspective
-    other: int
     element: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from prism.lang import overlap, races
+from prism.lang.budget import most_threads
 from prism.lang.explain.counts import counts, duties
 from prism.lang.explain.entries import entries, exempts
 from prism.lang.explain.graph import graph
@@ -37,7 +38,7 @@ def chapter(program: Program, function: Function) -> Chapter:
         regions=inside,
         entries=between,
         exempts=without,
-        unproved=_unproved(function),
+        unproved=_unproved(function, most_threads(program.entry)),
         remarks=tuple(Remark(note.span.line, note.text) for note in plan.notes),
         counts=counts(program, function),
         bytes=0 if layout is None else layout.bytes,
@@ -47,8 +48,8 @@ def chapter(program: Program, function: Function) -> Chapter:
     )
 
 
-def _unproved(function: Function) -> tuple[Unproved, ...]:
-    verdicts = (verdict for _, verdict in overlap.verdicts(function, races.facts(function)))
+def _unproved(function: Function, threads: int) -> tuple[Unproved, ...]:
+    verdicts = (verdict for _, verdict in overlap.verdicts(function, races.facts(function, threads)))
     return tuple(
         Unproved(verdict.view.name, verdict.view.span.line, verdict.reason)
         for verdict in verdicts

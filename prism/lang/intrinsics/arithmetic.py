@@ -66,6 +66,7 @@ absolute = Intrinsic(
     allows_text="a number",
 )
 
+
 def _wrapping(name: str, op: str, words: str, function: Any) -> Intrinsic:
     def cuda(binding: Binding, a: str, b: str) -> str:
         scalar = scalar_of(binding)

@@ -47,7 +47,7 @@ class Transfer(Protocol):
         """
         ...
 
-    def send(self, destination: Any, value: Any, shift: int) -> None:
+    def send(self, destination: Any, value: Any, shift: Any) -> None:
         """Store each thread's value at its destination's place in the block that is `shift` further on in the cluster."""
         ...
 

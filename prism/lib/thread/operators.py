@@ -5,7 +5,7 @@ Each is a function of its two arguments alone, so that its result lives at the p
 """
 
 from prism.lang import (
-    bitcast, dtype, float32, int32, prism, requires, template, thread, uint32, wrapping_add, wrapping_multiply,
+    bitcast, dtype, float32, int32, prism, requires, template, thread, uint32, wrapping_add, wrapping_multiply, wrapping_subtract,
 )
 
 
@@ -69,8 +69,8 @@ def bitwise_xor(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
 @requires(thread[1])
 @template(T=dtype)
 def subtract(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
-    """`a - b`; unsigned integers wrap. For differences: it is not associative."""
-    return a - b
+    """`a - b`; integers wrap. For differences: it is not associative."""
+    return wrapping_subtract(a, b)
 
 
 @prism("device")
@@ -117,7 +117,7 @@ def higher(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
 @requires(thread[1])
 def bits_of_int32(a: int32 @ thread[1]) -> uint32 @ thread[1]:
     """An unsigned integer that is ordered as `a` is: what a radix sort takes as `KEY`."""
-    return bitcast(a, uint32) ^ 0x80000000
+    return bitcast(a, uint32) ^ uint32(0x80000000)
 
 
 @prism("device")
@@ -132,4 +132,4 @@ def bits_of_uint32(a: uint32 @ thread[1]) -> uint32 @ thread[1]:
 def bits_of_float32(a: float32 @ thread[1]) -> uint32 @ thread[1]:
     """An unsigned integer that is ordered as `a` is, -0 below 0: what a radix sort takes as `KEY`."""
     bits: uint32 = bitcast(a, uint32)
-    return bits ^ 0xFFFFFFFF if bits >> 31 != 0 else bits ^ 0x80000000
+    return bits ^ uint32(0xFFFFFFFF) if bits >> 31 != 0 else bits ^ uint32(0x80000000)

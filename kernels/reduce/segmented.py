@@ -1,0 +1,147 @@
+"""The reduction of segments: each by one thread, one warp or one block, by how long they are.
+
+A segment is `x[starts[s]] ... x[ends[s] - 1]`: segments may be empty, lie anywhere, and overlap. Bounds beyond the array are
+taken for its ends.
+"""
+
+from prism.lang import (
+    attr, block, claim, const, constexpr, count, dtype, function, grid, group, id, int32, int64, partition, prism, ptr, requires,
+    split, template, thread, warp,
+)
+from prism.lib.thread import operators
+
+
+@prism("global")
+@template(TI=dtype, T=dtype, TO=dtype, O=dtype, OP=function, THREADS=constexpr(int))
+@requires(grid[1], block[1], thread[THREADS])
+@attr("__launch_bounds__(THREADS)")
+def reduce_segments_by_thread(
+    x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ grid[1], starts: ptr(const(O)) @ grid[1], ends: ptr(const(O)) @ grid[1],
+    segments: int64 @ grid[1], n: int64 @ grid[1], identity: T @ grid[1], initial: T @ grid[1],
+):
+    """`y[s] = OP(initial, x[starts[s]], ..., x[ends[s] - 1])`; `initial` for an empty segment.
+
+    Perspective: grid, of any number of blocks of `THREADS` threads.
+    Shapes:      `x`: `n` elements; `y`, `starts`, `ends`: `segments`; offsets are of type `O`, int32 or int64.
+    Numerics:    computes in `T`, from left to right.
+    Test:        tests/kernels/test_segmented_reduce.py, tests/gpu/test_segments.py
+    """
+    threads: int64 @ grid[1] = int64(count(block[1])) * THREADS
+    me: int64 @ thread[1] = id()
+    with partition(y, thread[1], offset=0, races="allow") as mine:
+        with group(thread[1]):
+            for s in range(me, segments, threads):
+                end: int64 = min(int64(ends[s]), n)
+                sum: T = initial
+                for i in range(max(int64(starts[s]), 0), end):
+                    sum = OP(sum, T(x[i]))
+                mine[s] = TO(sum)
+
+
+@prism("global")
+@template(
+    TI=dtype, T=dtype, TO=dtype, O=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), COMMUTATIVE=constexpr(bool),
+)
+@requires(grid[1], block[1], thread[THREADS])
+@attr("__launch_bounds__(THREADS)")
+def reduce_segments_by_warp(
+    x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ grid[1], starts: ptr(const(O)) @ grid[1], ends: ptr(const(O)) @ grid[1],
+    segments: int64 @ grid[1], n: int64 @ grid[1], identity: T @ grid[1], initial: T @ grid[1],
+):
+    """What `reduce_segments_by_thread` computes; a warp takes one segment at a time, `ITEMS` elements a lane at once.
+
+    Numerics:    reassociates `OP`, in a way fixed by each segment's length and the template. Where `COMMUTATIVE`, it changes
+                 the order of elements too.
+    """
+    warps: int64 @ grid[1] = int64(count(block[1])) * (THREADS // 32)
+    me: int64 @ thread[32] = id()
+    with partition(y, thread[32], offset=0, races="allow") as target:
+        with group(thread[32]):
+            lane: int32 @ thread[1] = id()
+            for s in range(me, segments, warps):
+                start: int64 @ thread[32] = max(int64(starts[s]), 0)
+                end: int64 @ thread[32] = max(min(int64(ends[s]), n), start)
+                sum: T @ thread[1] = identity
+                total: T @ thread[32] = initial
+                for first in range(start, end, 32 * ITEMS):
+                    items: T[ITEMS] @ thread[1]
+                    with group(thread[1]):
+                        mine_at: int64 = first + (lane if COMMUTATIVE else lane * ITEMS)
+                        gather(x, items, mine_at, end, identity, STEP=32 if COMMUTATIVE else 1)
+                        if COMMUTATIVE:
+                            sum = OP(sum, thread.reduce(items, OP=OP))
+                    if not COMMUTATIVE:
+                        sum = thread.reduce(items, OP=OP)
+                        total = OP(total, warp.reduce(sum, OP=OP))
+                if COMMUTATIVE:
+                    total = OP(total, warp.reduce(sum, OP=OP))
+                with claim(target, thread[1]) as mine:
+                    match split(thread):
+                        case 1:
+                            mine[s] = TO(total)
+
+
+@prism("global")
+@template(
+    TI=dtype, T=dtype, TO=dtype, O=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), COMMUTATIVE=constexpr(bool),
+)
+@requires(grid[1], block[1], thread[THREADS])
+@attr("__launch_bounds__(THREADS)")
+def reduce_segments_by_block(
+    x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ grid[1], starts: ptr(const(O)) @ grid[1], ends: ptr(const(O)) @ grid[1],
+    segments: int64 @ grid[1], n: int64 @ grid[1], identity: T @ grid[1], initial: T @ grid[1],
+):
+    """What `reduce_segments_by_warp` computes, by a block a segment."""
+    blocks: int64 @ grid[1] = count(block[1])
+    me: int64 @ block[1] = id()
+    with partition(y, block[1], offset=0, races="allow") as target:
+        with group(block[1]):
+            t: int32 @ thread[1] = id()
+            for s in range(me, segments, blocks):
+                start: int64 @ block[1] = max(int64(starts[s]), 0)
+                end: int64 @ block[1] = max(min(int64(ends[s]), n), start)
+                sum: T @ thread[1] = identity
+                total: T @ block[1] = initial
+                for first in range(start, end, THREADS * ITEMS):
+                    items: T[ITEMS] @ thread[1]
+                    with group(thread[1]):
+                        mine_at: int64 = first + (t if COMMUTATIVE else t * ITEMS)
+                        gather(x, items, mine_at, end, identity, STEP=THREADS if COMMUTATIVE else 1)
+                        if COMMUTATIVE:
+                            sum = OP(sum, thread.reduce(items, OP=OP))
+                    if not COMMUTATIVE:
+                        sum = thread.reduce(items, OP=OP)
+                        total = OP(total, block.reduce(sum, OP=OP))
+                if COMMUTATIVE:
+                    total = OP(total, block.reduce(sum, OP=OP))
+                with claim(target, thread[1]) as mine:
+                    match split(thread):
+                        case 1:
+                            mine[s] = TO(total)
+
+
+@prism("device")
+@requires(thread[1])
+@template(TI=dtype, T=dtype, ITEMS=constexpr(int), STEP=constexpr(int))
+def gather(
+    x: ptr(const(TI)) @ grid[1], items: T[ITEMS] @ thread[1], first: int64 @ thread[1], end: int64 @ thread[1],
+    otherwise: T @ thread[1],
+):
+    """Put `x[first]`, `x[first + STEP]` ... into `items`, as `T`; `otherwise` from `end` on."""
+    for k in range(ITEMS):
+        items[k] = T(x[first + k * STEP]) if first + k * STEP < end else otherwise
+
+
+EXAMPLES = {
+    "reduce_segments_by_thread": {
+        "TI": "float32", "T": "float32", "TO": "float32", "O": "int64", "OP": operators.add, "THREADS": 256,
+    },
+    "reduce_segments_by_warp": {
+        "TI": "float32", "T": "float32", "TO": "float32", "O": "int64", "OP": operators.add, "THREADS": 256, "ITEMS": 4,
+        "COMMUTATIVE": True,
+    },
+    "reduce_segments_by_block": {
+        "TI": "float32", "T": "float32", "TO": "float32", "O": "int64", "OP": operators.add, "THREADS": 256, "ITEMS": 8,
+        "COMMUTATIVE": True,
+    },
+}

@@ -1,0 +1,178 @@
+"""Runs of equal keys in one pass: each run's key, and `OP` of the values beside it.
+
+The structure is that of `segmented`. An element's place in the scan is what is before it in its run; so where a run begins, that
+is the aggregate of the run before, and it is written there, at the number of heads before. Element `n`, behind the last one, is
+a head too: it writes the last run's aggregate, and how many runs there are.
+"""
+
+from prism.lang import (
+    atomic_add, attr, ballot, block, claim, const, constexpr, count, dtype, function, grid, group, id, int32, int64, mailbox,
+    partition, popcount, prefetch, prism, ptr, publish, requires, shared, split, store_relaxed, template, thread,
+    uint32, uint64,
+)
+from prism.kernels.scan.heads import begin, key_heads, look_back_heads, scan_heads
+from prism.kernels.scan.tiles import extent, load_tile, place
+from prism.lib.thread import operators
+
+
+@prism("global")
+@template(
+    TI=dtype, T=dtype, TO=dtype, K=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
+    BLOCKS=constexpr(int), WORDS=constexpr(int), VECTORIZED=constexpr(bool),
+)
+@requires(grid[1], block[1], thread[THREADS])
+@attr("__launch_bounds__(THREADS, BLOCKS)")
+def reduce_runs(
+    keys: ptr(const(K)) @ grid[1], x: ptr(const(TI)) @ grid[1], unique: ptr(K) @ grid[1], y: ptr(TO) @ grid[1],
+    runs: ptr(int64) @ grid[1], n: int64 @ grid[1], identity: T @ grid[1], initial: T @ grid[1],
+    words: ptr(mailbox(T)) @ grid[1], marks: ptr(mailbox(uint32)) @ grid[1], capacity: uint32 @ grid[1],
+    control: ptr(uint64) @ grid[1],
+):
+    """`unique[r]` is the key of run r, `y[r]` is `OP(initial, x[b], ..., x[e - 1])` of its elements, `runs[0]` their number.
+
+    Perspective: grid, of any number of blocks of `THREADS` threads.
+    Shapes:      `keys`, `x`: `n` elements, at least one. `unique`, `y`: room for as many as there are runs, at most `n`; no
+                 memory of `keys` or `x`. `words`, `marks`: `capacity` of them, at least one a tile of `THREADS * ITEMS` of the
+                 elements and one more; `control`: one word. All zero at first, and of no other use at the same time.
+    Numerics:    computes in `T`; reassociates `OP`, differently from run to run; `OP` need not be commutative. Keys are
+                 compared by `!=`: every NaN is a run of its own.
+    Errors:      with `VECTORIZED`, `x` must be aligned to `WIDTH` elements, at most 16 bytes in all.
+    Test:        tests/kernels/test_runs.py, tests/gpu/test_by_key.py
+    """
+    TILE: constexpr(int) = THREADS * ITEMS
+    tiles: int32 @ grid[1] = int32((n + TILE) / TILE)  # of n + 1 places
+    blocks: int32 @ grid[1] = count(block[1])
+    with partition(unique, block[1], races="allow") as unique_out, partition(y, block[1], races="allow") as y_out:
+        with partition(runs, block[1], races="allow") as runs_out, group(block[1]):
+            desk: shared(uint64[1]) @ block[1]  # what one thread draws, for all
+            with claim(desk, thread[1]) as own:
+                match split(thread):
+                    case 1:
+                        own[0] = atomic_add(control[0], 1)
+            epoch: uint32 @ block[1] = uint32(desk[0] >> 32) + 1
+            following: int32 @ block[1] = int32(desk[0])
+            at: int32 @ thread[1] = place(ITEMS=ITEMS, WIDTH=WIDTH)
+            tile: int32 @ block[1] = -1  # the tile that `items` holds: none as yet
+            prefix: T @ thread[1] = initial  # all threads of the block hold the same
+            before: int64 @ thread[1] = 0  # how many heads there are before the tile; likewise
+            done: int32 @ block[1] = 0  # how many tiles' totals are in both
+            items: T[ITEMS] @ thread[1]
+            ahead: T[ITEMS] @ thread[1]
+            flags: uint32 @ thread[1] = 0
+            open: int32 @ thread[1] = 0  # where in the tile its first head is
+            within: int32 @ thread[1] = 0  # how many heads of the tile are in the warps before
+            while tile < tiles:
+                # The following tile comes first: its total is out before this block waits for anybody's.
+                drawn: uint64 @ thread[1] = 0
+                coming: uint32 @ thread[1] = 0
+                facts: int32[3] @ thread[1] = {0}
+                if following < tiles:
+                    start: int64 @ block[1] = int64(following) * TILE
+                    with partition(x, block[1], offset=start) as source:
+                        load_tile(
+                            source, ahead, extent(following, n, TILE=TILE), identity, WIDTH=WIDTH, VECTORIZED=VECTORIZED,
+                            REVERSE=False,
+                        )
+                    match split(thread):
+                        case 1:
+                            soon: int32 = following + blocks  # about the number that this block will draw next
+                            prefetch(x[int64(soon) * TILE], extent(soon, n, TILE=TILE))
+                    end: int32 @ block[1] = int32(min(n - start, TILE))
+                    coming = key_heads(keys, start, extent(following, n, TILE=TILE), end, ITEMS=ITEMS, WIDTH=WIDTH)
+                    total: T @ block[1] = scan_heads(
+                        ahead, coming, facts, identity, initial, WIDTH=WIDTH, OP=OP, EXCLUSIVE=True, RUNS=True,
+                    )
+                    match split(thread):
+                        case 1:
+                            publish(words[following], total, epoch)
+                            publish(marks[following], uint32(facts[1]), epoch)
+                            drawn = atomic_add(control[0], 1)
+
+                # This tile's prefix, and how many heads are before it: by all totals since the block's tile before.
+                number: int32[1] @ thread[1]
+                between: T @ block[1] = look_back_heads(
+                    words, marks, done, tile, identity, epoch, number, OP=OP, THREADS=THREADS, WORDS=WORDS, KNOWN=False,
+                )
+                with claim(desk, thread[1]) as own:
+                    match split(thread):
+                        case 1:
+                            if following < tiles:
+                                own[0] = drawn  # here, not above: words are asked for while the draw is under way
+                prefix = between if number[0] != 0 else OP(prefix, between)
+                before = before + number[0]
+                if tile >= 0:
+                    with group(thread[1]):
+                        begin(items, prefix, at, open, WIDTH=WIDTH, OP=OP, RUNS=True)
+                    write_runs(
+                        keys, unique_out, y_out, runs_out, items, flags, int64(tile) * TILE, before + within, n, WIDTH=WIDTH,
+                    )
+                    done = tile
+                if following < tiles:
+                    with group(thread[1]):
+                        for k in range(ITEMS):
+                            items[k] = ahead[k]
+                flags = coming
+                open = facts[0]
+                within = facts[2]
+                tile = following
+                following = int32(desk[0])
+
+            if tile == tiles + blocks - 1:  # every block has drawn its last number
+                match split(thread):
+                    case 1:
+                        store_relaxed(control[0], uint64(epoch) << 32)
+                        # Each launch marks one of the words that it doesn't use: see `single_pass`.
+                        stale: int64 = epoch % capacity
+                        if stale >= tiles:
+                            publish(words[stale], identity, epoch)
+                            publish(marks[stale], 0, epoch)
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(K=dtype, T=dtype, TO=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int))
+def write_runs(
+    keys: ptr(const(K)) @ grid[1], unique: ptr(K) @ block[1], y: ptr(TO) @ block[1], runs: ptr(int64) @ block[1],
+    items: T[ITEMS] @ thread[1], heads: uint32 @ thread[1], start: int64 @ block[1], before: int64 @ thread[1],
+    n: int64 @ grid[1],
+):
+    """Write what ends and what begins at the heads of the tile that begins at `start`; `before` of them precede the warp's.
+
+    Perspective: block.
+    Shapes:      `items`, `heads` as in `load_tile`: at each head, the aggregate of the run before it.
+    """
+    at: int64 @ thread[1] = start + place(ITEMS=ITEMS, WIDTH=WIDTH)
+    t: int32 @ thread[1] = id()
+    lower: uint32 @ thread[1] = (uint32(1) << uint32(t % 32)) - 1
+    next: int64 @ thread[1] = before
+    with partition(unique, thread[1], races="allow") as keys_out, partition(y, thread[1], races="allow") as values_out:
+        with partition(runs, thread[1], races="allow") as count_out, group(thread[32]):
+            for j in range(ITEMS // WIDTH):
+                row: uint32 @ thread[1] = heads >> (j * WIDTH)
+                below: int32 @ thread[1] = 0  # heads of the row in lower lanes
+                all: int32 @ thread[1] = 0
+                for k in range(WIDTH):
+                    lanes: uint32 @ thread[32] = ballot((row >> k & 1) != 0)
+                    below = below + int32(popcount(lanes & lower))
+                    all = all + int32(popcount(lanes))
+                with group(thread[1]):
+                    r: int64 = next + below
+                    for k in range(WIDTH):
+                        p: int64 = at + (j * 32 * WIDTH + k)
+                        if (row >> k & 1) != 0:
+                            if r > 0:
+                                values_out[r - 1] = TO(items[j * WIDTH + k])
+                            if p < n:
+                                keys_out[r] = keys[p]
+                            else:
+                                count_out[0] = r
+                            r = r + 1
+                next = next + all
+
+
+EXAMPLES = {
+    "reduce_runs": {
+        "TI": "float32", "T": "float32", "TO": "float32", "K": "int32", "OP": operators.add, "THREADS": 256, "ITEMS": 20,
+        "WIDTH": 4, "BLOCKS": 2, "WORDS": 2, "VECTORIZED": True,
+    },
+}

@@ -1,0 +1,161 @@
+"""The scan of segments in one pass: like `single_pass`, but it begins anew where a segment does.
+
+A tile's total counts from its last head on, a head being the first element of a segment, and only what is before a tile's first
+head gets the tile's prefix. Where heads come at regular distances, as those of the rows of a matrix, it is known beforehand how
+far a tile must look back: to the head of the segment that reaches into it. Else each tile publishes how many heads it has.
+"""
+
+from prism.lang import (
+    atomic_add, attr, block, claim, const, constexpr, count, dtype, function, grid, group, int32, int64, mailbox,
+    may_alias, partition, prefetch, prism, ptr, publish, requires, shared, split, store_relaxed, template, thread, uint32, uint64,
+)
+from prism.kernels.scan.heads import KEYS, ROWS, begin, key_heads, look_back_heads, marked_heads, periodic_heads, scan_heads
+from prism.kernels.scan.tiles import extent, load_tile, place, store_tile
+from prism.lib.thread import operators
+
+
+@prism("global")
+@template(
+    TI=dtype, T=dtype, TO=dtype, K=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
+    BLOCKS=constexpr(int), WORDS=constexpr(int), EXCLUSIVE=constexpr(bool), VECTORIZED=constexpr(bool),
+    REVERSE=constexpr(bool), HEADS=constexpr(int),
+)
+@requires(grid[1], block[1], thread[THREADS])
+@attr("__launch_bounds__(THREADS, BLOCKS)")
+@may_alias("x", "y")
+def scan_segments(
+    x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ grid[1], heads: ptr(const(K)) @ grid[1], n: int64 @ grid[1],
+    period: int64 @ grid[1], identity: T @ grid[1], initial: T @ grid[1], words: ptr(mailbox(T)) @ grid[1],
+    marks: ptr(mailbox(uint32)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
+):
+    """`y[i] = OP(initial, x[h], ..., x[i])`, where h is the last head up to i; without `x[i]` itself where `EXCLUSIVE`.
+
+    Perspective: grid, of any number of blocks of `THREADS` threads.
+    Shapes:      `x`, `y`: `n` elements; they may be the same memory. Heads are, by `HEADS`: `ROWS`, the multiples of `period`,
+                 and `heads` is not used; `BITS`, bits that are set in the `ceil(n / 32)` words (uint32) of `heads`; `KEYS`, where
+                 `heads[i] != heads[i - 1]`. Element 0 need not be a head. `words`, `marks`: `capacity` of them, at least one a
+                 tile of `THREADS * ITEMS` elements; `control`: one word. All zero at first, and of no other use at the same
+                 time; `marks` is not used with `ROWS`.
+    Numerics:    computes in `T`; reassociates `OP`, differently from run to run; `OP` need not be commutative. With `REVERSE`,
+                 for `ROWS` alone, `y[i]` is `OP(initial, x[e - 1], ..., x[i])`, where e is the next head after i, or `n`.
+    Errors:      with `VECTORIZED`, `x` and `y` must be aligned to `WIDTH` elements, at most 16 bytes in all.
+    Source:      Sengupta, Harris, Zhang and Owens, "Scan primitives for GPU computing"; the structure is `single_pass`'s.
+    Test:        tests/kernels/test_segmented_scan.py, tests/gpu/test_segmented_scan.py
+    """
+    TILE: constexpr(int) = THREADS * ITEMS
+    REGULAR: constexpr(bool) = HEADS == ROWS
+    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
+    blocks: int32 @ grid[1] = count(block[1])
+    shift: int64 @ grid[1] = int64(tiles) * TILE - n if REVERSE else 0  # places of the first tile before its first element
+    tile: int32 @ block[1] = -1  # the tile that `items` holds: none as yet
+    with partition(
+        y, block[1], offset=lambda i: int64(tiles - 1 - tile if REVERSE else tile) * TILE + i, races="allow",
+    ) as target:
+        with group(block[1]):
+            desk: shared(uint64[1]) @ block[1]  # what one thread draws, for all
+            with claim(desk, thread[1]) as own:
+                match split(thread):
+                    case 1:
+                        own[0] = atomic_add(control[0], 1)
+            epoch: uint32 @ block[1] = uint32(desk[0] >> 32) + 1
+            following: int32 @ block[1] = int32(desk[0])
+            prefix: T @ thread[1] = initial  # all threads of the block hold the same
+            done: int32 @ block[1] = 0  # how many tiles' totals are in the prefix
+            items: T[ITEMS] @ thread[1]
+            ahead: T[ITEMS] @ thread[1]
+            at: int32 @ thread[1] = place(ITEMS=ITEMS, WIDTH=WIDTH)
+            open: int32 @ thread[1] = 0  # where in the tile its first head is
+            behind: int64 @ block[1] = 0  # how far behind the head of its segment the tile begins
+            while tile < tiles:
+                # The following tile comes first: its total is out before this block waits for anybody's.
+                drawn: uint64 @ thread[1] = 0
+                soon_open: int32 @ thread[1] = 0
+                soon_behind: int64 @ block[1] = 0
+                if following < tiles:
+                    here: int32 @ block[1] = tiles - 1 - following if REVERSE else following  # where it lies
+                    with partition(x, block[1], offset=int64(here) * TILE) as source:
+                        load_tile(
+                            source, ahead, extent(here, n, TILE=TILE), identity, WIDTH=WIDTH, VECTORIZED=VECTORIZED,
+                            REVERSE=REVERSE,
+                        )
+                    match split(thread):
+                        case 1:
+                            soon: int32 = max(here - blocks, 0) if REVERSE else here + blocks  # about what this block draws next
+                            prefetch(x[int64(soon) * TILE], extent(soon, n, TILE=TILE))
+                    flags: uint32 @ thread[1] = 0
+                    if HEADS == ROWS:
+                        slot: int64 @ block[1] = int64(following) * TILE - shift
+                        soon_behind = int64(int32(slot) % int32(period)) if n < 1 << 31 else slot % period  # the former is quick
+                        if soon_behind < 0:
+                            soon_behind = soon_behind + period
+                        until: int64 @ block[1] = period - soon_behind if soon_behind > 0 else 0
+                        if until < TILE:
+                            rows: int32 @ block[1] = int32(min(period, 2 * TILE))  # of further heads, none is in the tile
+                            flags = periodic_heads(int32(until), rows, ITEMS=ITEMS, WIDTH=WIDTH)
+                    elif HEADS == KEYS:
+                        flags = key_heads(heads, int64(here) * TILE, extent(here, n, TILE=TILE), TILE, ITEMS=ITEMS, WIDTH=WIDTH)
+                    else:
+                        flags = marked_heads(heads, int64(here) * TILE, extent(here, n, TILE=TILE), ITEMS=ITEMS, WIDTH=WIDTH)
+                    facts: int32[3] @ thread[1]
+                    total: T @ block[1] = scan_heads(
+                        ahead, flags, facts, identity, initial, WIDTH=WIDTH, OP=OP, EXCLUSIVE=EXCLUSIVE, RUNS=False,
+                    )
+                    soon_open = facts[0]
+                    match split(thread):
+                        case 1:
+                            publish(words[following], total, epoch)
+                            if HEADS != ROWS:
+                                publish(marks[following], uint32(facts[1]), epoch)
+                            drawn = atomic_add(control[0], 1)
+
+                # This tile's prefix: all totals since the block's tile before, or since the last head.
+                since: int32 @ block[1] = done
+                if HEADS == ROWS and tile >= 0:
+                    if behind <= int64(tile - done) * TILE:
+                        since = tile - int32((behind + (TILE - 1)) / TILE)
+                        prefix = identity
+                number: int32[1] @ thread[1]
+                between: T @ block[1] = look_back_heads(
+                    words, marks, since, tile, identity, epoch, number, OP=OP, THREADS=THREADS, WORDS=WORDS, KNOWN=REGULAR,
+                )
+                with claim(desk, thread[1]) as own:
+                    match split(thread):
+                        case 1:
+                            if following < tiles:
+                                own[0] = drawn  # here, not above: words are asked for while the draw is under way
+                prefix = between if number[0] != 0 else OP(prefix, between)
+                if tile >= 0:
+                    with group(thread[1]):
+                        begin(items, prefix, at, open, WIDTH=WIDTH, OP=OP, RUNS=False)
+                    there: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile
+                    store_tile(
+                        target, items, extent(there, n, TILE=TILE), WIDTH=WIDTH, VECTORIZED=VECTORIZED, REVERSE=REVERSE,
+                    )
+                    done = tile
+                if following < tiles:
+                    with group(thread[1]):
+                        for k in range(ITEMS):
+                            items[k] = ahead[k]
+                open = soon_open
+                behind = soon_behind
+                tile = following
+                following = int32(desk[0])
+
+            if tile == tiles + blocks - 1:  # every block has drawn its last number
+                match split(thread):
+                    case 1:
+                        store_relaxed(control[0], uint64(epoch) << 32)
+                        # Each launch marks one of the words that it doesn't use: see `single_pass`.
+                        stale: int64 = epoch % capacity
+                        if stale >= tiles:
+                            publish(words[stale], identity, epoch)
+                            if HEADS != ROWS:
+                                publish(marks[stale], 0, epoch)
+
+
+EXAMPLES = {
+    "scan_segments": {
+        "TI": "float32", "T": "float32", "TO": "float32", "K": "uint32", "OP": operators.add, "THREADS": 256, "ITEMS": 20,
+        "WIDTH": 4, "BLOCKS": 2, "WORDS": 2, "EXCLUSIVE": False, "VECTORIZED": True, "REVERSE": False, "HEADS": ROWS,
+    },
+}

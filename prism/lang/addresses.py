@@ -1,0 +1,178 @@
+"""Where an access is: its indices in its object, through all views, and what the conditions and loops around it say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from prism.lang.bind import binding_of
+from prism.lang.digits import Form, Reader, add, constant, reader
+from prism.lang.intrinsics import load_vector, store_vector
+from prism.lang.place import subexpressions
+from prism.lang.races import Facts, Span
+from prism.lang.touches import Address, Use
+from prism.lang.tree import (
+    Apply,
+    Binary,
+    Body,
+    Element,
+    Expr,
+    For,
+    If,
+    Pointer,
+    Scalar,
+    Stmt,
+    Symbol,
+    Unary,
+    Var,
+    While,
+    children,
+    expressions,
+)
+
+ROW = 16
+"""Bytes of a matrix's row, as `ldmatrix` and `stmatrix` move it."""
+Guard = tuple[Expr, bool] | For
+"""A condition and whether it holds, or a loop whose bounds its index is between."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Site:
+    """Where an element stands: what holds there, and the intrinsic whose operand it is."""
+
+    guards: tuple[Guard, ...]
+    apply: Apply | None
+
+
+def address(known: Facts, use: Use) -> Address | None:
+    """Return where a use is, or None where its object, or how much of it is touched, is not known."""
+    element = use.expression
+    if not isinstance(element, Element) or not isinstance(element.symbol.root().type, Pointer):
+        return None
+    found: dict[tuple[Element, bool, int], Address | None] = known.found.setdefault("addresses", {})
+    key = (element, use.exact, use.width)
+    if key not in found:
+        found[key] = _address(known, use, element)
+    return found[key]
+
+
+def _address(known: Facts, use: Use, element: Element) -> Address | None:
+    root, site = element.symbol.root(), sites(known).get(element)
+    if site is None:
+        return None
+    width = _width(use, site, root)
+    if width is None:
+        return None
+    reads = reader(known)
+    indices = _through(known, element.symbol, tuple(reads.read(index, {}) for index in element.indices))
+    guards = tuple(form for guard in site.guards for form in _guard(reads, guard))
+    return None if indices is None else Address(root, indices, guards, *width)
+
+
+def passed(known: Facts, argument: Var | Element, span: Span) -> Address | None:
+    """Return where a callee is that reaches these elements of a pointer which it is passed."""
+    indices = argument.indices if isinstance(argument, Element) else ()
+    reads, view = reader(known), argument.symbol.view
+    if len(indices) > 1 or view is None or len(view.params) != 1:
+        return None
+    at = reads.read(indices[0], {}) if indices else constant(0)
+    where = _through(known, argument.symbol, (add(at, constant(span[0])),))
+    site = sites(known).get(argument) if isinstance(argument, Element) else None
+    guards = () if site is None else tuple(form for guard in site.guards for form in _guard(reads, guard))
+    return None if where is None else Address(argument.symbol.root(), where, guards, span[1] - span[0] + 1, False)
+
+
+def _through(known: Facts, symbol: Symbol, indices: tuple[Form, ...]) -> tuple[Form, ...] | None:
+    """Return the indices in the object behind a name, or None where that is not known."""
+    while symbol.view is not None:
+        if len(symbol.view.params) != len(indices):
+            return None
+        given = dict(zip(symbol.view.params, indices, strict=True))
+        indices = tuple(reader(known).read(index, given) for index in symbol.view.index)
+        symbol = symbol.view.source
+    return indices
+
+
+def _width(use: Use, site: Site, root: Symbol) -> tuple[int, bool] | None:
+    """Return how many elements are touched, and whether only at multiples of so many."""
+    name = "" if site.apply is None else site.apply.intrinsic.name
+    if site.apply is not None and name in (load_vector.name, store_vector.name):
+        binding = binding_of(site.apply)
+        width = binding.statics["width"] if "width" in binding.statics else binding.lengths["value"]
+        return (width, True) if isinstance(width, int) else None
+    if name in ("ldmatrix", "stmatrix") and isinstance(root.type, Pointer):
+        return ROW // root.type.element.bytes, True
+    return (use.width, False) if use.exact else None
+
+
+# -- what holds where -------------------------------------------------------------------------------------------------------
+
+
+def sites(known: Facts) -> Mapping[Element, Site]:
+    """Return where each element of a function stands."""
+    if "sites" not in known.found:
+        known.found["sites"] = dict(_sites(known.function.body, ()))
+    found: Mapping[Element, Site] = known.found["sites"]
+    return found
+
+
+def _sites(body: Body, guards: tuple[Guard, ...]) -> Iterator[tuple[Element, Site]]:
+    for statement in body:
+        for expression in expressions(statement):
+            applied = {a: e for e in subexpressions(expression) if isinstance(e, Apply) for a in e.arguments}
+            for part in subexpressions(expression):
+                if isinstance(part, Element):
+                    yield part, Site(guards, applied.get(part))
+        for number, inner in enumerate(children(statement)):
+            yield from _sites(inner, (*guards, *_holds(statement, number)))
+
+
+def _holds(statement: Stmt, number: int) -> tuple[Guard, ...]:
+    match statement:
+        case If(condition=condition):
+            return ((condition, number == 0),)
+        case While(condition=condition):
+            return ((condition, True),)
+        case For():
+            return (statement,)
+        case _:
+            return ()
+
+
+def _guard(reads: Reader, guard: Guard) -> Iterator[Form]:
+    """Yield polynomials that are not negative where a condition holds, or in a loop."""
+    if not isinstance(guard, For):
+        yield from _condition(reads, *guard)
+    else:
+        index, stop = reads.name(guard.symbol), reads.read(guard.stop, {})
+        low, high = reads.range.form(reads.read(guard.step, {}))
+        if low > 0 or high < 0:
+            yield _less(index, stop) if low > 0 else _less(stop, index)
+
+
+def _condition(reads: Reader, condition: Expr, truth: bool) -> Iterator[Form]:
+    match condition:
+        case Unary(op="not", operand=operand):
+            yield from _condition(reads, operand, not truth)
+        case Binary(op="and" | "or" as op, left=left, right=right):
+            if (op == "and") == truth:
+                yield from _condition(reads, left, truth)
+                yield from _condition(reads, right, truth)
+        case Binary(op=op, left=left, right=right) if isinstance(left.type, Scalar) and left.type.integral:
+            one, two = reads.read(left, {}), reads.read(right, {})
+            if left.type.kind == "uint" and min(reads.range.form(one)[0], reads.range.form(two)[0]) < 0:
+                return
+            op = op if truth else {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}.get(op, "")
+            if op in ("<", "<=", "=="):
+                yield _less(one, two, op == "<")
+            if op in (">", ">=", "=="):
+                yield _less(two, one, op == ">")
+        case _:
+            pass
+
+
+def _less(left: Form, right: Form, strictly: bool = True) -> Form:
+    return add(add(right, left, -1), constant(-1 if strictly else 0))
+
+
+__all__ = ["Site", "address", "passed", "sites"]

@@ -1,0 +1,333 @@
+"""Proofs that two accesses can only meet where they are one unit's, or in one trip of a loop.
+
+Two units' accesses meet where all indices are equal: `f(u) = g(v)`, with what both units agree on in common. Each such
+equation is taken apart, which only ever finds consequences of it:
+
+- *radix*: where all coefficients of some terms are multiples of g, and the others can't differ by g, both are equal alone;
+- *stride*: the same for terms with a factor n that both units agree on, where the others are sure to be from 0 to n - 1: by
+  a condition around the access, or as a remainder by n, or by n's number of tiles;
+- *digits*: a single digit, or quotient and remainder of a number, that are equal leave the number equal;
+- *apart*: bounds that don't meet, or a difference that no multiple can make, leave no solution at all.
+
+If the digits that are found equal make up the unit's index, or the trip's, then no two of them meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass
+from itertools import combinations
+from math import gcd, inf
+
+from prism.lang.digits import (
+    BLOCKS,
+    THREADS,
+    Base,
+    Bounds,
+    Digit,
+    Form,
+    Range,
+    add,
+    constant,
+    digits_of,
+    inner,
+    mentioned,
+    number,
+    reader,
+)
+from prism.lang.perspective import Level, Perspective
+from prism.lang.races import Facts
+from prism.lang.touches import Address
+from prism.lang.tree import Symbol
+
+MOST = 64
+"""Equations of one proof: they are taken apart into smaller ones, so a proof needs few."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Whether two accesses inside one unit of `source` that meet are in one `unit`, or in one trip of the loop of `index`.
+
+    `free`: names that may have another value at the other access.
+    """
+
+    source: Perspective
+    unit: Perspective | None
+    index: Symbol | None
+    free: frozenset[Symbol]
+
+
+def proved(known: Facts, one: Address | None, two: Address | None, question: Question) -> bool:
+    """Whether the answer is yes, for sure."""
+    if one is None or two is None or one.root is not two.root or len(one.indices) != len(two.indices):
+        return False
+    memo: dict[object, bool] = known.found.setdefault("proofs", {})
+    key = (one, two, question)
+    if key not in memo:
+        memo[key] = _Proof(known, one, two, question).holds()
+    return memo[key]
+
+
+class _Contradiction(Exception):
+    """The equations have no solution: the two accesses never meet."""
+
+
+class _Side:
+    """One of the two accesses: its polynomials, what is not negative there, and the bounds that follow."""
+
+    def __init__(self, known: Facts, indices: list[Form], guards: list[Form], lane: Digit, width: int) -> None:
+        self.tighter: dict[Digit, Bounds] = {lane: (0, width - 1)}
+        self.guards, self.range = guards, Range(known, self.tighter)
+        self.indices = indices if width == 1 else [*indices[:-1], add(indices[-1], {(lane,): 1})]
+        for guard in (*guards, *guards):
+            self._tighten(guard)
+
+    def divided(self, digit: Digit, form: Form, by: int) -> None:
+        """What a number is at most, its quotient by a constant is too."""
+        if by > 0 and self.range.form(form)[0] >= 0:
+            for guard in self.guards:
+                most = self.range.form(add(form, guard))[1]
+                if most < inf:
+                    low, high = self.tighter.get(digit, (-inf, inf))
+                    self.tighter[digit] = low, min(high, most // by)
+
+    def _tighten(self, guard: Form) -> None:
+        for monomial, factor in guard.items():
+            if len(monomial) == 1:
+                most = self.range.form({m: f for m, f in guard.items() if m != monomial})[1]
+                if most < inf:
+                    low, high = self.tighter.get(monomial[0], (-inf, inf))
+                    low, high = (low, min(high, most // -factor)) if factor < 0 else (max(low, -(most // factor)), high)
+                    self.tighter[monomial[0]] = low, high
+
+    def positive(self, form: Form, more: Iterable[Form] = ()) -> bool:
+        """Whether a polynomial is sure not to be negative."""
+        if self.range.form(form)[0] >= 0:
+            return True
+        if any(self.range.form(add(form, guard, -1))[0] >= 0 for guard in (*self.guards, *more)):
+            return True
+        pairs = combinations(self.guards, 2)
+        return any(self.range.form(add(add(form, a, -1), b, -1))[0] >= 0 for a, b in pairs)
+
+
+class _Proof:
+    """The equations, and the digits that are equal on both sides."""
+
+    def __init__(self, known: Facts, one: Address, two: Address, question: Question) -> None:
+        self.question = question
+        self.equal: set[Digit] = set()
+        whole = one.aligned and two.aligned and one.width == two.width
+        forms = [*one.indices, *one.guards, *two.indices, *two.guards]
+        self.cuts = _cuts(forms, question)
+        self.sides = [self._side(known, a, k, 1 if whole else a.width) for k, a in enumerate((one, two))]
+        self.left: list[tuple[Form, Form]] = list(zip(self.sides[0].indices, self.sides[1].indices, strict=True))
+        self.products = {d.base for form in forms for d in mentioned(form) if d.base[0] in ("quotient", "remainder")}
+
+    def _side(self, known: Facts, a: Address, lane: int, width: int) -> _Side:
+        indices, guards = ([self.refined(form) for form in forms] for forms in (a.indices, a.guards))
+        side = _Side(known, indices, guards, Digit(("lane", lane)), width)
+        for digit in {d for form in indices for d in digits_of(form) if d.base[0] == "quotient"}:
+            _, above, below = digit.base
+            side.divided(digit, self.refined(dict(above)), number(dict(below)) or 0)
+        return side
+
+    # -- what both sides have in common
+
+    def refined(self, form: Form) -> Form:
+        """Return a polynomial with its digits cut wherever some digit of the same number ends."""
+        total: Form = {}
+        for monomial, factor in form.items():
+            if len(monomial) == 1 and (parts := list(self._cut(monomial[0]))):
+                for digit, times in parts:
+                    total = add(total, {(digit,): factor * times})
+            else:
+                total = add(total, {monomial: factor})
+        return total
+
+    def _cut(self, digit: Digit) -> Iterator[tuple[Digit, int]]:
+        low = digit.low
+        for cut in sorted(self.cuts.get(digit.base, ())):
+            if cut > low and cut % low == 0 and (digit.high is None or (cut < digit.high and digit.high % cut == 0)):
+                yield Digit(digit.base, low, cut), low // digit.low
+                low = cut
+        if low > digit.low:
+            yield Digit(digit.base, low, digit.high), low // digit.low
+
+    def same(self, digit: Digit) -> bool:
+        """Whether a digit has the same value on both sides."""
+        if digit in self.equal:
+            return True
+        source, base = self.question.source, digit.base
+        match base:
+            case ("id", unit, code):
+                if base == THREADS:
+                    return source.level == Level.THREAD and digit.low % source.size == 0
+                if base == BLOCKS:
+                    narrow = source.level == Level.THREAD
+                    return narrow or (source.level == Level.BLOCK and digit.low % source.size == 0)
+                return bool(source <= unit) and code is not None
+            case ("count", _, _):
+                return True
+            case ("name" | "trip", symbol):
+                return symbol not in self.question.free and source <= symbol.perspective
+            case ("quotient" | "remainder" | "apply", *_):
+                return all(self.same(d) for form in inner(base) for d in digits_of(self.refined(form)))
+            case _:
+                return False
+
+    def found(self) -> bool:
+        """Whether the digits that are equal answer the question."""
+        question = self.question
+        if question.index is not None:
+            return self._covered(("trip", question.index), 1, None)
+        assert question.unit is not None
+        unit, source = question.unit, question.source
+        for base in {d.base for d in self.equal}:
+            if base[0] != "id" or base in (THREADS, BLOCKS) or not (base[1] <= unit and source <= base[2]):
+                continue
+            if self._covered(base, unit.size // base[1].size if unit.level == base[1].level else 1, None):
+                return True
+        if unit.level == Level.THREAD:
+            if source.level == Level.THREAD:
+                return self._covered(THREADS, unit.size, source.size)
+            if not self._covered(THREADS, unit.size, None):
+                return False
+        first = unit.size if unit.level == Level.BLOCK else 1
+        return self._covered(BLOCKS, first, source.size if source.level == Level.BLOCK else None)
+
+    def _covered(self, base: Base, first: int, end: int | None) -> bool:
+        at = first
+        while end is None or at < end:
+            if self.sides[0].range.base(base)[1] < at:
+                return True
+            digit = next((d for d in self.equal if d.base == base and d.low == at), None)
+            if digit is None:
+                return False
+            if digit.high is None:
+                return True
+            at = digit.high
+        return True
+
+    # -- the proof
+
+    def holds(self) -> bool:
+        """Take equations apart until they answer the question, contradict one another, or nothing more is found."""
+        progress, steps = True, 0
+        while progress and steps < MOST:
+            progress = False
+            equations, self.left = self.left, []
+            for one, two in equations:
+                steps += 1
+                try:
+                    found = self._apart(one, two)
+                except _Contradiction:
+                    return True
+                self.left += [(one, two)] if found is None else found
+                progress = progress or found is not None
+            progress = self._whole() or progress
+            if self.found():
+                return True
+        return False
+
+    def _whole(self) -> bool:
+        """A number is equal where its quotient and its remainder by one divisor are. Return whether one was found."""
+        before = len(self.left)
+        for base in [base for base in self.products if base[0] == "quotient"]:
+            parts = Digit(base), Digit(("remainder", *base[1:]))
+            divisor = self.refined(dict(base[2]))
+            if all(map(self.same, (*parts, *digits_of(divisor)))):
+                self.products.discard(base)
+                form = self.refined(dict(base[1]))
+                self.left.append((form, form))
+        return len(self.left) > before
+
+    def _apart(self, one: Form, two: Form) -> list[tuple[Form, Form]] | None:
+        """Return what follows from an equation, or None where nothing was found out."""
+        vary = [{m: f for m, f in form.items() if not all(map(self.same, m))} for form in (one, two)]
+        both = [{m: f for m, f in form.items() if m not in vary[k]} for k, form in enumerate((one, two))]
+        by = number(add(both[1], both[0], -1))
+        found = None if by is None else self._numbers(vary[0], vary[1], by)
+        if found is not None:
+            return found
+        for pivot in self._pivots(one, two):
+            if self._below(one, 0, pivot) and self._below(two, 1, pivot):
+                parts = [{m: f for m, f in form.items() if pivot not in m} for form in (one, two)]
+                return [(_without(one, pivot), _without(two, pivot)), (parts[0], parts[1])]
+        return None
+
+    def _numbers(self, one: Form, two: Form, by: int) -> list[tuple[Form, Form]] | None:
+        """Return what follows from `one = two + by`, of which nothing is the same on both sides."""
+        (low, high), (least, most) = self.sides[0].range.form(one), self.sides[1].range.form(two)
+        step = gcd(*one.values(), *two.values())
+        if high < least + by or most + by < low or (by % step if step else by):
+            raise _Contradiction
+        if not step:
+            return []
+        if len(one) == 1 and one == two and by == 0 and len(next(iter(one))) == 1:
+            self.equal.update(next(iter(one)))
+            return []
+        for g in sorted({abs(f) for f in (*one.values(), *two.values())} - {1}, reverse=True):
+            a, b = ({m: f for m, f in form.items() if f % g} for form in (one, two))
+            ends = self.sides[0].range.form(a), self.sides[1].range.form(b)
+            for rest in (by % g, by % g - g):
+                if ends[0][1] - ends[1][0] - rest < g and ends[1][1] + rest - ends[0][0] < g:
+                    wide = [{m: f // g for m, f in form.items() if f % g == 0} for form in (one, two)]
+                    return [(wide[0], add(wide[1], constant((by - rest) // g))), (a, add(b, constant(rest)))]
+        return None
+
+    def _pivots(self, one: Form, two: Form) -> list[Digit]:
+        found = {d: None for form in (one, two) for m in form for d in m if self.same(d) and d not in self.equal}
+        return list(found)
+
+    def _below(self, form: Form, number: int, pivot: Digit) -> bool:
+        """Whether the terms without `pivot` are sure to be from 0 to the pivot's absolute value less 1."""
+        side, rest = self.sides[number], {m: f for m, f in form.items() if pivot not in m}
+        room = add(add({(pivot,): 1}, rest, -1), constant(-1))
+        return side.positive(rest) and side.positive(room, self._remainders(rest, pivot, side))
+
+    def _remainders(self, form: Form, pivot: Digit, side: _Side) -> Iterator[Form]:
+        """Yield what is not negative since a remainder is less than its divisor, n, or n / c, which is tiles of c in n.
+
+        And since a unit's index is less than the number of units.
+        """
+        if pivot.base[0] == "count":
+            index = self.refined(reader(side.range.known).id(*pivot.base[1:]))
+            yield add(add({(pivot,): 1}, index, -1), constant(-1))
+        for base in {d.base for d in digits_of(form) if d.base[0] == "remainder"}:
+            divisor: Form = dict(base[2])
+            of: Form = {(pivot,): 1}
+            if side.range.form(self.refined(dict(base[1])))[0] < 0 or len(divisor) != 1:
+                continue
+            (monomial, factor), times = next(iter(divisor.items())), 0
+            if divisor == of:
+                times = 1
+            elif factor == 1 and len(monomial) == 1 and monomial[0].base[0] == "quotient":
+                _, above, below = monomial[0].base
+                times = (number(dict(below)) or 0) if dict(above) == of else 0
+            if times > 0:
+                yield add(add(of, {(Digit(base),): 1}, -times), constant(-times))
+
+
+def _without(form: Form, pivot: Digit) -> Form:
+    """Return the terms with a factor, without it."""
+    found: Form = {}
+    for monomial, factor in form.items():
+        if pivot in monomial:
+            at = monomial.index(pivot)
+            found = add(found, {(*monomial[:at], *monomial[at + 1 :]): factor})
+    return found
+
+
+def _cuts(forms: Iterable[Form], question: Question) -> Mapping[Base, Set[int]]:
+    """Return where digits of each number begin and end."""
+    found: dict[Base, set[int]] = {THREADS: set(), BLOCKS: set()}
+    for form in forms:
+        for digit in mentioned(form):
+            found.setdefault(digit.base, set()).update({digit.low, digit.high or 1})
+    for unit in (question.source, question.unit):
+        if unit is not None and unit.level != Level.GRID:
+            found[THREADS if unit.level == Level.THREAD else BLOCKS].add(unit.size)
+    return found
+
+
+__all__ = ["Question", "proved"]

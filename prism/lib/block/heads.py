@@ -1,0 +1,32 @@
+"""A block finds where runs of equal elements begin."""
+
+from prism.lang import block, bool_, constexpr, dtype, function, group, id, int32, prism, requires, template, thread
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), DIFFERENT=function)
+def heads(
+    items: T[ITEMS] @ thread[1], flags: bool_[ITEMS] @ thread[1], before: T @ block[1], first: bool @ block[1]
+) -> T @ block[1]:
+    """Say in `flags` which elements are `DIFFERENT` from the one before them; that of the tile's first, from `before`.
+
+    Perspective: block, of any number of warps.
+    Shapes:      as `block.load` leaves them, both; blocked where `WIDTH` is `ITEMS`. With `first` the tile's first element
+                 begins a run whatever `before` is.
+    Returns:     the tile's last element: `before` for the tile after this one.
+    Cost:        as `block.shift_up`, with one barrier.
+    Test:        tests/lib/block/test_difference.py
+    """
+    t: int32 @ thread[1] = id()
+    others: T[ITEMS] @ thread[1]
+    with group(thread[1]):
+        for k in range(ITEMS):
+            others[k] = items[k]
+    end: T @ block[1] = block.shift_up(others, before, WIDTH=WIDTH)
+    with group(thread[1]):
+        for k in range(ITEMS):
+            flags[k] = DIFFERENT(others[k], items[k])
+        if first and t == 0:
+            flags[0] = True
+    return end

@@ -1,0 +1,54 @@
+"""A block sorts a tile by comparisons."""
+
+from prism.lang import (
+    block, constexpr, dtype, function, group, id, int32, partition, prism, requires, shared, template, thread,
+)
+
+
+@prism("device")
+@requires(block[1], thread[1])
+@template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function)
+def merge_sort(items: T[ITEMS] @ thread[1]):
+    """Sort the tile in place, so that no element is `LESS` than the one before it; equal ones keep their order.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      blocked: element `t * ITEMS + k` in `items[k]` of thread `t`. A partial tile is filled up with what sorts last.
+    Cost:        `thread.sort`, then `log2(THREADS)` merges, with two barriers each; `THREADS * ITEMS` elements of shared memory.
+    Source:      Odeh, Green et al., "Merge path - parallel merging made simple".
+    Test:        tests/lib/block/test_sort.py
+    """
+    t: int32 @ thread[1] = id()
+    tile: shared(T[THREADS * ITEMS]) @ block[1]
+    thread.sort(items, LESS=LESS)
+    width: int32 @ block[1] = 1  # so many threads hold a sorted run together
+    while width < THREADS:
+        with partition(tile, thread[1], offset=t * ITEMS) as own:
+            with group(thread[1]):
+                for k in range(ITEMS):
+                    own[k] = items[k]
+        with group(thread[1]):
+            pair: int32 = t / (2 * width) * (2 * width) * ITEMS  # where the two runs begin that this thread helps to merge
+            middle: int32 = min(pair + width * ITEMS, THREADS * ITEMS)
+            end: int32 = min(pair + 2 * width * ITEMS, THREADS * ITEMS)
+            low: int32 = max(t * ITEMS - pair - (end - middle), 0)
+            high: int32 = min(t * ITEMS - pair, middle - pair)
+            while low < high:  # as thread.merge_path
+                half: int32 = (low + high) / 2
+                left: T = tile[pair + half]
+                right: T = tile[middle + t * ITEMS - pair - 1 - half]
+                if LESS(right, left):
+                    high = half
+                else:
+                    low = half + 1
+            i: int32 = pair + low
+            j: int32 = middle + t * ITEMS - pair - low
+            for k in range(ITEMS):
+                second: bool = i >= middle
+                if i < middle and j < end:
+                    one: T = tile[i]
+                    other: T = tile[j]
+                    second = LESS(other, one)
+                items[k] = tile[j] if second else tile[i]
+                i = i if second else i + 1
+                j = j + 1 if second else j
+        width *= 2

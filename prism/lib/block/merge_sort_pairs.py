@@ -1,0 +1,69 @@
+"""A block sorts the keys of a tile by comparisons, and moves their values along."""
+
+from prism.lang import (
+    block, constexpr, dtype, function, group, id, int32, partition, prism, requires, shared, template, thread,
+)
+
+
+@prism("device")
+@requires(block[1], thread[1])
+@template(K=dtype, T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function)
+def merge_sort_pairs(keys: K[ITEMS] @ thread[1], items: T[ITEMS] @ thread[1]):
+    """Sort the tile by its keys, in place; each item goes where its key goes, and items of equal keys keep their order.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      blocked: element `t * ITEMS + k` in `keys[k]`, `items[k]` of thread `t`. A partial tile is filled up with keys
+                 that sort last.
+    Cost:        `log2(THREADS)` merges, with two barriers each; `THREADS * ITEMS` keys and items of shared memory.
+    Source:      Odeh, Green et al., "Merge path - parallel merging made simple".
+    Test:        tests/lib/block/test_sort.py
+    """
+    t: int32 @ thread[1] = id()
+    tile: shared(K[THREADS * ITEMS]) @ block[1]
+    values: shared(T[THREADS * ITEMS]) @ block[1]
+    with group(thread[1]):
+        for step in range(ITEMS):  # as thread.sort
+            for k in range(step % 2, ITEMS - 1, 2):
+                low_key: K = keys[k]
+                high_key: K = keys[k + 1]
+                low_item: T = items[k]
+                swap: bool = LESS(high_key, low_key)
+                keys[k] = high_key if swap else low_key
+                keys[k + 1] = low_key if swap else high_key
+                items[k] = items[k + 1] if swap else low_item
+                items[k + 1] = low_item if swap else items[k + 1]
+    width: int32 @ block[1] = 1  # so many threads hold a sorted run together
+    while width < THREADS:
+        with partition(tile, thread[1], offset=t * ITEMS) as own, partition(values, thread[1], offset=t * ITEMS) as mine:
+            with group(thread[1]):
+                for k in range(ITEMS):
+                    own[k] = keys[k]
+                    mine[k] = items[k]
+        with group(thread[1]):
+            pair: int32 = t / (2 * width) * (2 * width) * ITEMS  # where the two runs begin that this thread helps to merge
+            middle: int32 = min(pair + width * ITEMS, THREADS * ITEMS)
+            end: int32 = min(pair + 2 * width * ITEMS, THREADS * ITEMS)
+            low: int32 = max(t * ITEMS - pair - (end - middle), 0)
+            high: int32 = min(t * ITEMS - pair, middle - pair)
+            while low < high:  # as thread.merge_path
+                half: int32 = (low + high) / 2
+                left: K = tile[pair + half]
+                right: K = tile[middle + t * ITEMS - pair - 1 - half]
+                if LESS(right, left):
+                    high = half
+                else:
+                    low = half + 1
+            i: int32 = pair + low
+            j: int32 = middle + t * ITEMS - pair - low
+            for k in range(ITEMS):
+                second: bool = i >= middle
+                if i < middle and j < end:
+                    one: K = tile[i]
+                    other: K = tile[j]
+                    second = LESS(other, one)
+                source: int32 = j if second else i
+                keys[k] = tile[source]
+                items[k] = values[source]
+                i = i if second else i + 1
+                j = j + 1 if second else j
+        width *= 2

@@ -1,0 +1,29 @@
+"""A block sorts the keys of a tile by their bits, and moves their values along."""
+
+from prism.lang import block, constexpr, dtype, function, group, int32, prism, requires, template, thread
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(
+    K=dtype, T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), KEY=function, FIRST=constexpr(int), LAST=constexpr(int)
+)
+def radix_sort_pairs(keys: K[ITEMS] @ thread[1], items: T[ITEMS] @ thread[1]):
+    """Sort the tile by bits `FIRST ... LAST - 1` of `KEY` of its keys, in place; each item goes where its key goes.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      blocked: element `t * ITEMS + k` in `keys[k]`, `items[k]` of thread `t`. `KEY` as for `block.radix_sort`;
+                 items of equal keys keep their order.
+    Cost:        a `block.radix_rank` and two `block.scatter_to_blocked` for each 4 bits: six barriers.
+    Source:      Satish, Harris and Garland, "Designing efficient sorting algorithms for manycore GPUs".
+    Test:        tests/lib/block/test_sort.py
+    """
+    digits: int32[ITEMS] @ thread[1]
+    ranks: int32[ITEMS] @ thread[1]
+    for first in range(FIRST, LAST, 4):
+        with group(thread[1]):
+            for k in range(ITEMS):
+                digits[k] = int32(KEY(keys[k]) >> first) & ((1 << min(4, LAST - first)) - 1)
+        block.radix_rank(digits, ranks, THREADS=THREADS, BITS=4)
+        block.scatter_to_blocked(keys, ranks, THREADS * ITEMS, THREADS=THREADS)
+        block.scatter_to_blocked(items, ranks, THREADS * ITEMS, THREADS=THREADS)

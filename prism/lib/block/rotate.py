@@ -1,0 +1,25 @@
+"""A block passes a value round."""
+
+from prism.lang import block, constexpr, dtype, group, id, int32, partition, prism, requires, shared, template, thread
+
+
+@prism("device")
+@requires(block[1], thread[1])
+@template(T=dtype, THREADS=constexpr(int))
+def rotate(value: T @ thread[1], distance: int32 @ block[1]) -> T @ thread[1]:
+    """The value of the thread `distance` further on, round the block's end; a negative `distance` is one further back.
+
+    Perspective: block, of `THREADS` threads.
+    Cost:        one barrier; `THREADS` elements of shared memory.
+    Test:        tests/lib/block/test_shuffle.py
+    """
+    t: int32 @ thread[1] = id()
+    values: shared(T[THREADS]) @ block[1]
+    with partition(values, thread[1], offset=t) as own:
+        with group(thread[1]):
+            own[0] = value
+    result: T @ thread[1]
+    with group(thread[1]):
+        place: int32 = (t + distance) % THREADS
+        result = values[place + THREADS if place < 0 else place]
+    return result

@@ -1,0 +1,36 @@
+"""A block moves its elements one place back."""
+
+from prism.lang import (
+    block, broadcast, claim, constexpr, count, dtype, group, id, int32, partition, prism, requires, shared, split, template,
+    thread, warp,
+)
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int))
+def shift_down(items: T[ITEMS] @ thread[1], after: T @ block[1]) -> T @ block[1]:
+    """Replace each element by the one after it in the tile, in place; the last becomes `after`.
+
+    Perspective: block, of any number of warps.
+    Shapes:      as `block.load` leaves them; blocked where `WIDTH` is `ITEMS`, and for one value a thread.
+    Returns:     the first element, which is gone from `items`.
+    Cost:        2 shuffles a row and one, one barrier; 32 elements of shared memory.
+    Test:        tests/lib/block/test_shuffle.py
+    """
+    ends: shared(T[32]) @ block[1]  # what each warp has for its neighbour
+    end: T @ thread[32] = broadcast(items[0], 0)
+    w: int32 @ thread[32] = id()
+    with partition(ends, thread[32], offset=w) as own:
+        with group(thread[32]):
+            with claim(own, thread[1]) as slot:
+                match split(thread):
+                    case 1:
+                        slot[0] = end
+    warps: int32 @ block[1] = count(warp[1])
+    neighbour: T @ thread[32] = after
+    with group(thread[32]):
+        if w < warps - 1:
+            neighbour = ends[w + 1]
+    warp.shift_down(items, neighbour, WIDTH=WIDTH)
+    return ends[0]

@@ -1,0 +1,29 @@
+"""A block hands its elements round, each warp its own: from adjacent ones across its lanes to adjacent ones in each thread."""
+
+from prism.lang import block, constexpr, dtype, group, id, int32, partition, prism, requires, shared, template, thread
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
+def warp_striped_to_blocked(items: T[ITEMS] @ thread[1]):
+    """From element `(t / 32 * ITEMS + k) * 32 + t % 32` in `items[k]` of thread `t` to `t * ITEMS + k`, in place.
+
+    Perspective: block, of `THREADS` threads.
+    Cost:        a barrier of each warp; `THREADS * ITEMS` elements of shared memory, and a 32nd more for an even `ITEMS`.
+    Test:        tests/lib/block/test_exchange.py
+    """
+    PAD: constexpr(int) = 1 - ITEMS % 2  # a place after 32 elements: the threads of a warp meet in no bank
+    RUN: constexpr(int) = (32 + PAD) * ITEMS
+    tile: shared(T[THREADS // 32 * RUN]) @ block[1]
+    w: int32 @ thread[32] = id()
+    with partition(tile, thread[32], offset=w * RUN) as run:
+        with group(thread[32]):
+            lane: int32 @ thread[1] = id()
+            with partition(run, thread[1], offset=lambda k: k * (32 + PAD) + lane) as own:
+                with group(thread[1]):
+                    for k in range(ITEMS):
+                        own[k] = items[k]
+            with group(thread[1]):
+                for k in range(ITEMS):
+                    items[k] = run[lane * ITEMS + k + (lane * ITEMS + k) / 32 * PAD]

@@ -1,0 +1,232 @@
+"""Cumulative sums, products and extrema, with NumPy's signatures, promotion and errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prism.lib import again, own, scans
+from prism.lib.axes import normal_axis
+from prism.runtime.arrays import ArrayInfo, describe, one_place, require_writable
+from prism.runtime.streams import choose_stream
+
+
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, *, stream: Any = None) -> Any:
+    """Return the cumulative sum of an array's elements along an axis, as `numpy.cumsum` and `cupy.cumsum` do.
+
+    Parameters
+    ----------
+    a : array of NumPy, CuPy or torch
+        Of bool, an integer type, float16, bfloat16, float32 or float64.
+    axis : int, optional
+        The axis to sum along. By default all elements are taken in C order, and the result has one dimension.
+    dtype : dtype, optional
+        The result's, and what sums are computed in. By default that of `out`, if given; else int64 for bool and smaller
+        signed integers, uint64 for smaller unsigned ones, and else that of `a`.
+    out : array, optional
+        Where to put the result, of its shape and of any dtype, strides included; of `a`'s library, and on its device.
+    stream : stream or int, optional
+        Where to run, for arrays on a GPU; by default their library's current stream.
+
+    Returns
+    -------
+    array
+        `out`, if given; else a new array. That of a transposed array has its layout.
+
+    Raises
+    ------
+    TypeError
+        `a` or `out` is no array, or of a dtype that is not supported (complex, object).
+    ValueError
+        `out` has another shape or is read-only; `a` has no such `axis` (`numpy.exceptions.AxisError`).
+
+    Notes
+    -----
+    As `prism.lib.scan`: one pass, whatever the axis. Sums of floats of 16 bits are computed in float32.
+
+    Examples
+    --------
+    >>> a = np.array([[3, 1, 4], [1, 5, 9]], dtype=np.int8)
+    >>> prism.lib.cumsum(a, axis=1)
+    array([[ 3,  4,  8],
+           [ 1,  6, 15]])
+    >>> prism.lib.cumsum(a)
+    array([ 3,  4,  8,  9, 14, 23])
+    """
+    return _cumulative("add", a, axis, dtype, out, stream)
+
+
+def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, *, stream: Any = None) -> Any:
+    """Return the cumulative product of an array's elements along an axis, as `numpy.cumprod` and `cupy.cumprod` do.
+
+    Parameters, results and errors are those of `prism.lib.cumsum`.
+
+    Examples
+    --------
+    >>> prism.lib.cumprod(np.array([1.0, 2.0, 3.0, 4.0]))
+    array([ 1.,  2.,  6., 24.])
+    """
+    return _cumulative("multiply", a, axis, dtype, out, stream)
+
+
+def cummax(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, *, stream: Any = None) -> Any:
+    """Return the largest element so far along an axis, as `numpy.maximum.accumulate` does: NaN from the first NaN on.
+
+    Parameters, results and errors are those of `prism.lib.cumsum`, but the result has the dtype of `a` by default, and all
+    elements are taken where `axis` is None.
+
+    Examples
+    --------
+    >>> prism.lib.cummax(np.array([1.0, 3.0, 2.0, np.nan, 4.0]))
+    array([ 1.,  3.,  3., nan, nan])
+    """
+    return _cumulative("maximum", a, axis, dtype, out, stream)
+
+
+def cummin(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, *, stream: Any = None) -> Any:
+    """Return the smallest element so far along an axis, as `numpy.minimum.accumulate` does: NaN from the first NaN on.
+
+    Parameters, results and errors are those of `prism.lib.cummax`.
+
+    Examples
+    --------
+    >>> prism.lib.cummin(np.array([3, 1, 2]))
+    array([3, 1, 1])
+    """
+    return _cumulative("minimum", a, axis, dtype, out, stream)
+
+
+def cumulative_sum(
+    x: Any,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: Any = None,
+    out: Any = None,
+    include_initial: bool = False,
+    stream: Any = None,
+) -> Any:
+    """Return the cumulative sum along an axis, as the array API's `cumulative_sum` does.
+
+    Parameters
+    ----------
+    x : array of NumPy, CuPy or torch
+        As for `prism.lib.cumsum`.
+    axis : int, optional
+        The axis to sum along: needed where there are several.
+    dtype, out, stream
+        As for `prism.lib.cumsum`.
+    include_initial : bool, default False
+        Begin with 0: the result is longer by one along `axis`.
+
+    Raises
+    ------
+    ValueError
+        `axis` is not given, and `x` has more than one dimension; and as `prism.lib.cumsum`.
+    TypeError
+        As `prism.lib.cumsum`.
+
+    Examples
+    --------
+    >>> prism.lib.cumulative_sum(np.array([3, 1, 4]), include_initial=True)
+    array([0, 3, 4, 8])
+    """
+    return _array_api("add", x, axis, dtype, out, include_initial, stream)
+
+
+def cumulative_prod(
+    x: Any,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: Any = None,
+    out: Any = None,
+    include_initial: bool = False,
+    stream: Any = None,
+) -> Any:
+    """Return the cumulative product along an axis, as the array API's `cumulative_prod` does; see `prism.lib.cumulative_sum`.
+
+    Examples
+    --------
+    >>> prism.lib.cumulative_prod(np.array([3, 1, 4]), include_initial=True)
+    array([ 1,  3,  3, 12])
+    """
+    return _array_api("multiply", x, axis, dtype, out, include_initial, stream)
+
+
+# -- What they share ------------------------------------------------------------------------------------------------------
+
+
+def _cumulative(op: str, a: Any, axis: Any, dtype: Any, out: Any, stream: Any) -> Any:
+    options = ("cumulative", op, axis, type(axis), dtype)
+    if stream is None and (known := again.run(a, out, options)) is not None:
+        return known
+    given = describe(a, "a")
+    own.require_known(given, "a")
+    along = None if axis is None else normal_axis(axis, max(1, len(given.shape)))
+    shape = (given.size,) if along is None or not given.shape else given.shape
+    result = None if out is None else _target(out, given, shape)
+    asked = _result_dtype(op, given, dtype, result)
+    task, begin = scans.task_of(op, given, asked)
+    if result is None or (result.contiguous and result.dtype.isnative and result.scalar == task.result):
+        return scans.run(given, task, begin, along, result, stream, options)
+    made = scans.run(given, task, begin, along, None, stream)
+    return _put(out, made, given, stream)
+
+
+def promoted(given: ArrayInfo) -> str:
+    """Return the name of the dtype that sums and products of an array have by default: NumPy's."""
+    kind = given.dtype.kind
+    return "int64" if kind in "bi" else "uint64" if kind == "u" else given.scalar
+
+
+def _result_dtype(op: str, given: ArrayInfo, asked: Any, result: ArrayInfo | None) -> Any:
+    if asked is not None:
+        return asked
+    if result is not None:
+        return result.scalar
+    return promoted(given) if op in ("add", "multiply") else given.scalar
+
+
+def _target(out: Any, given: ArrayInfo, shape: tuple[int, ...]) -> ArrayInfo:
+    """Return the facts of `out`, whatever its dtype and strides."""
+    result = describe(out, "out")
+    one_place({"a": given, "out": result})
+    if result.library != given.library:
+        raise TypeError(f"`out` must be an array of {given.library}, as `a` is, not of {result.library}")
+    if result.shape != shape:
+        raise ValueError(f"`out` must have shape {shape}, the result's, not {result.shape}")
+    require_writable(result, "out")
+    return result
+
+
+def _put(out: Any, made: Any, given: ArrayInfo, stream: Any) -> Any:
+    """Copy a result to where it belongs, on the stream that it is made on."""
+    with own.working(given, None if stream is None else choose_stream(stream, (given,))):
+        out[...] = made
+    return out
+
+
+def _array_api(op: str, x: Any, axis: Any, dtype: Any, out: Any, include_initial: bool, stream: Any) -> Any:
+    given = describe(x, "x")
+    own.require_known(given, "x")
+    if axis is None:
+        if len(given.shape) > 1:
+            raise ValueError(f"`axis` must be given: `x` has {len(given.shape)} dimensions")
+        axis = 0
+    if not include_initial:
+        return _cumulative(op, x, axis, dtype, out, stream)
+    along = normal_axis(axis, max(1, len(given.shape)))
+    shape = list(given.shape or (1,))
+    shape[along] += 1
+    result = None if out is None else _target(out, given, tuple(shape))
+    asked = scans.scalar_of(_result_dtype(op, given, dtype, result), "dtype")
+    behind = (slice(None),) * along
+    with own.working(given, None if stream is None else choose_stream(stream, (given,))):
+        whole = own.empty(given, tuple(shape), scans.dtype_of(asked, given)) if result is None else out
+        whole[(*behind, slice(0, 1))] = 0 if op == "add" else 1
+    rest = whole[(*behind, slice(1, None))]
+    _cumulative(op, x, along, asked, rest.reshape(-1) if not given.shape else rest, stream)
+    return whole
+
+
+__all__ = ["cummax", "cummin", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "promoted"]

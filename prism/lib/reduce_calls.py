@@ -1,0 +1,456 @@
+"""The common part of all reductions: arguments checked, a call prepared once for its kind, and run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from prism.interpret import run
+from prism.lang.plan import Program
+from prism.lib import own
+from prism.lib.axes import collapse, normal_axes, without
+from prism.lib.operators import Operator
+from prism.lib.reduce_device import Gpu, Ready, again, keep
+from prism.lib.reduce_plans import (
+    Buffer,
+    Plan,
+    Search,
+    Work,
+    plan_reduction,
+    plan_search,
+    stages,
+    whole_program,
+)
+from prism.runtime.arrays import BFLOAT16, ArrayInfo, describe, one_place, require_writable
+from prism.runtime.streams import choose_stream, order
+
+_MOST_CALLS = 4096
+_HALVES = (np.dtype("float16"), BFLOAT16)
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction:
+    """One of the reductions, compared by identity.
+
+    `operator` is None where a position is looked for: of the largest element, or of the smallest.
+
+    `promoted`: small integers are added up in 64 bits. `truth`: elements are true or false. `counted`: true ones are counted.
+    `message`: what is said of an empty array, which has no result; else it has the operator's identity.
+    """
+
+    name: str
+    operator: Operator | None
+    promoted: bool = False
+    truth: bool = False
+    counted: bool = False
+    largest: bool = False
+    takes_bool: bool = True
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """What is decided once for a kind of call. `shape` and `dtype` are the result's.
+
+    `copied`: the array must be copied first. `apart`: the result can't be written where it is to be. `fill`: what the result
+    is where nothing is reduced. `reach`: the bytes that the array takes, from its first element to before and behind it.
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    copied: bool = False
+    apart: bool = False
+    fill: Any = None
+    reach: tuple[int, int] = (0, 0)
+    nbytes: int = 0
+    plan: Plan | None = None
+    given: str = ""
+    result: str = ""
+    ready: Ready | None = None
+
+
+_CALLS: dict[Any, _Call] = {}
+
+
+def call(
+    what: Reduction,
+    x: Any,
+    axis: Any,
+    keepdims: bool,
+    dtype: Any,
+    initial: Any,
+    out: Any,
+    stream: Any,
+    name: str = "a",
+) -> Any:
+    """Return a reduction of `x`; `name` is what the caller calls it, for errors."""
+    asked = (axis, keepdims, dtype, initial)
+    if out is not None and stream is None and initial is None and again(x, out, (what, type(axis), *asked)):
+        return out
+    given = describe(x, name)
+    result = None if out is None else describe(out, "out")
+    known = (
+        what, given.library, given.dtype, given.shape, given.strides, given.pointer & 15, given.device, type(axis), axis,
+        keepdims, dtype, None if initial is None else (type(initial), str(initial)),
+        None if result is None else (result.library, result.dtype, result.shape, result.strides, result.readonly, result.device),
+    )  # fmt: skip
+    try:
+        found, kept = _CALLS.get(known), True
+    except TypeError:  # what can't be looked up, as a list of axes, is wrong, or a rare spelling
+        found, kept = None, False
+    if found is None:
+        found = _prepared(what, given, axis, keepdims, dtype, initial, result, name)
+        if kept:
+            if len(_CALLS) >= _MOST_CALLS:
+                _CALLS.clear()
+            _CALLS[known] = found
+    if given.device is None:
+        if stream is not None:
+            raise ValueError(f"`stream` is for arrays on a GPU, and `{name}` is on the host")
+        return _on_host(what, found, given, result, asked)
+    return _on_device(what, found, given, result, stream, asked)
+
+
+def forget() -> None:
+    """Forget all calls, for who changes how plans are made."""
+    _CALLS.clear()
+
+
+# -- Arguments ------------------------------------------------------------------------------------------------------------
+
+
+def _prepared(
+    what: Reduction,
+    given: ArrayInfo,
+    axis: Any,
+    keepdims: Any,
+    dtype: Any,
+    initial: Any,
+    result: ArrayInfo | None,
+    name: str,
+) -> _Call:
+    """Return what is decided once for a kind of call, its arguments checked."""
+    own.require_known(given, name)
+    if (given.dtype.kind not in "biuf" and given.dtype != BFLOAT16) or given.dtype.itemsize > 8:
+        raise TypeError(f"`{name}` has dtype {given.dtype}, which {what.name} does not support")
+    ndim = len(given.shape)
+    axes = () if ndim == 0 and isinstance(axis, int) and axis in (0, -1) else normal_axes(axis, ndim)  # as NumPy
+    shape = without(given.shape, axes, bool(keepdims))
+    compute, stored = _types(what, given.dtype, dtype, result, name)
+    if result is not None:
+        _check_out(given, result, shape, name)
+    start = None if initial is None else _initial(initial, compute)
+    if 0 in shape:
+        return _Call(shape, stored)
+    if 0 in given.shape:
+        return _Call(shape, stored, fill=_of_nothing(what, compute, start))
+    known = _Call(
+        shape,
+        stored,
+        apart=result is not None and not result.contiguous,
+        reach=_reach(given),
+        nbytes=_nbytes(shape, stored),
+    )
+    planned = _plan(what, given, axes, compute, stored, start)
+    return replace(known, copied=True) if planned is None else replace(known, **planned)
+
+
+def _of_nothing(what: Reduction, compute: np.dtype[Any], start: Any) -> Any:
+    """Return the result of no elements."""
+    if start is not None:
+        return start.item()
+    if what.message:
+        raise ValueError(what.message)
+    assert what.operator is not None
+    identity = what.operator.identity_of(compute, shown=True)
+    return bool(identity) if what.truth and not what.counted else identity.item()
+
+
+def _plan(
+    what: Reduction,
+    given: ArrayInfo,
+    axes: tuple[int, ...],
+    compute: np.dtype[Any],
+    stored: np.dtype[Any],
+    start: Any,
+) -> dict[str, Any] | None:
+    """Return how to reduce an array, as fields of a call; None where it must be copied first."""
+    size = given.dtype.itemsize
+    if given.pointer % size or any(s % size for s in given.strides) or not given.dtype.isnative:
+        return None
+    if given.device is None and not given.contiguous:
+        return None
+    strides = tuple(s // size for s in given.strides)
+    machine = _Host() if given.device is None else Gpu(given.device)
+    scalar = _scalar(given.dtype)
+    if what.operator is None:
+        stage = collapse(given.shape, strides, axes)
+        if stage is None:
+            return None
+        search = Search(what.largest, scalar, _scalar(compute), _weakest(compute, what.largest))
+        plan = plan_search(search, stage, given.pointer & 15, machine)
+        read, written = scalar, "int64"
+    else:
+        found = stages(given.shape, strides, axes, what.operator.commutative)
+        if found is None:
+            return None
+        work = _work(what, scalar, compute, _scalar(stored), start)
+        plan = plan_reduction(work, found, given.pointer & 15, machine)
+        read, written = work.given, work.result
+    ready = None if given.device is None else Ready(plan, given.device)
+    return {"plan": plan, "given": read, "result": written, "ready": ready}
+
+
+def _types(
+    what: Reduction, given: np.dtype[Any], asked: Any, result: ArrayInfo | None, name: str
+) -> tuple[np.dtype[Any], np.dtype[Any]]:
+    """Return the dtype to compute in, and the result's."""
+    if what.operator is None:
+        if result is not None and result.dtype != np.dtype("int64"):
+            raise TypeError(f"`out` must be of int64, as positions are, not of {result.dtype}")
+        return _wider(given) if given.kind != "b" else np.dtype("uint8"), np.dtype("int64")
+    if what.truth:
+        natural = np.dtype("int64" if what.counted else "bool")
+        stored = natural if result is None else _storable(natural, result, what)
+        return np.dtype("uint64" if what.counted else "uint32"), stored
+    if asked is not None:
+        wanted = _asked(asked, given, what, name)
+    elif what.promoted and result is not None:
+        wanted = result.dtype
+    elif what.promoted:
+        wanted = _promoted(given)
+    else:
+        wanted = given.newbyteorder("=")
+    hint = f"; pass dtype= to convert, as dtype=numpy.{'int64' if wanted.kind == 'b' else 'float32'}"
+    if wanted.kind == "b" and (not what.takes_bool or what.promoted):
+        raise TypeError(f"{what.name} does not compute in bool{hint}")
+    if what.operator.integral and wanted.kind not in "biu":
+        raise TypeError(f"`op`: `{what.operator.name}` is for integers, and the dtype is {wanted}")
+    if wanted.kind in "biu" and (given.kind == "f" or given == BFLOAT16):
+        raise TypeError(f"`{name}` has dtype {given}, which {what.name} does not convert to {wanted}")
+    stored = wanted if result is None else _storable(wanted, result, what)
+    return np.dtype("uint8") if wanted.kind == "b" else _wider(wanted), stored
+
+
+def _asked(asked: Any, given: np.dtype[Any], what: Reduction, name: str) -> np.dtype[Any]:
+    """Return the dtype that the caller asks for."""
+    if str(asked) in ("bfloat16", "torch.bfloat16"):
+        return BFLOAT16
+    try:
+        wanted = np.dtype(str(asked).removeprefix("torch.") if type(asked).__module__ == "torch" else asked)
+    except TypeError as error:
+        raise TypeError(f"`dtype`: {error}") from None
+    if wanted.kind not in "biuf" or wanted.itemsize > 8:
+        raise TypeError(f"`dtype` is dtype {wanted}, which {what.name} does not support")
+    return wanted.newbyteorder("=")
+
+
+def _promoted(given: np.dtype[Any]) -> np.dtype[Any]:
+    """Return what sums and products of a dtype are made in, as by NumPy."""
+    if given.kind in "bi":
+        return np.dtype("int64")
+    return np.dtype("uint64") if given.kind == "u" else given.newbyteorder("=")
+
+
+def _wider(wanted: np.dtype[Any]) -> np.dtype[Any]:
+    """Return what a dtype is computed in: halves in float32, all others in themselves."""
+    return np.dtype("float32") if wanted in _HALVES else wanted.newbyteorder("=")
+
+
+def _storable(natural: np.dtype[Any], result: ArrayInfo, what: Reduction) -> np.dtype[Any]:
+    """Return the dtype of `out`, which must be able to hold a result."""
+    into = result.dtype
+    if BFLOAT16 in (natural, into):
+        fits = natural == into or (natural.kind in "biuf" and into == BFLOAT16) or into.kind == "f"
+    else:
+        fits = into.kind in "biuf" and into.itemsize <= 8 and into.isnative and np.can_cast(natural, into, "same_kind")
+    if not fits:
+        raise TypeError(f"`out` is of {result.scalar}, and the result of {what.name} is of {natural}")
+    return into
+
+
+def _check_out(given: ArrayInfo, result: ArrayInfo, shape: tuple[int, ...], name: str) -> None:
+    one_place({name: given, "out": result})
+    if result.library != given.library:
+        raise TypeError(f"`out` must be an array of {given.library}, as `{name}` is, not of {result.library}")
+    if result.shape != shape:
+        raise ValueError(f"`out` must have shape {shape}, the result's, not {result.shape}")
+    require_writable(result, "out")
+
+
+def _initial(initial: Any, compute: np.dtype[Any]) -> Any:
+    """Return what is combined with the result, as a number of the dtype that is computed in."""
+    try:
+        found = compute.type(initial)
+    except (OverflowError, ValueError, TypeError) as error:
+        raise TypeError(f"`initial`, {initial!r}, is no {compute}") from error
+    if np.ndim(initial) or (compute.kind in "iu" and found != initial):
+        raise TypeError(f"`initial`, {initial!r}, is no {compute}")
+    return found
+
+
+def _work(what: Reduction, given: str, compute: np.dtype[Any], stored: str, initial: Any) -> Work:
+    """Return what kernels compute; signed and unsigned integers share one where the operator allows it."""
+    operator = what.operator
+    assert operator is not None
+    identity = operator.identity_of(compute)
+    start = identity if initial is None else initial
+    if operator.modular and compute.kind in "iu":
+        compute = np.dtype(f"u{compute.itemsize}")
+        identity, start = identity.astype(compute), start.astype(compute)
+        if what.truth or given.removeprefix("u") == compute.name.removeprefix("u"):
+            given = given if given.startswith(("u", "f", "b")) else f"u{given}"
+        if stored.removeprefix("u") == compute.name.removeprefix("u"):
+            stored = compute.name
+    return Work(operator, given, compute.name, stored, identity.item(), start.item(), what.truth)
+
+
+def programs(what: Reduction) -> Iterator[Program]:
+    """Yield the kernels of a reduction of long whole arrays, for each dtype; those of positions are along an axis."""
+    assert what.operator is not None
+    for name in (
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+        "float16",
+        "float32",
+        "float64",
+    ):
+        given = np.dtype(name)
+        if what.operator.integral and given.kind == "f" and not what.truth:
+            continue
+        compute, stored = _types(what, given, None, None, "a")
+        yield whole_program(_work(what, name, compute, _scalar(stored), None), host=False)
+
+
+def _weakest(compute: np.dtype[Any], largest: bool) -> Any:
+    """Return the number that beats no other."""
+    if compute.kind == "f":
+        return -np.inf if largest else np.inf
+    limits = np.iinfo(compute)
+    return int(limits.min if largest else limits.max)
+
+
+def _scalar(dtype: np.dtype[Any]) -> str:
+    """Return the kernels' name of a dtype; bool is one byte, 0 or 1."""
+    return "bfloat16" if dtype == BFLOAT16 else "uint8" if dtype.kind == "b" else dtype.name
+
+
+def _nbytes(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
+    return math.prod(shape) * dtype.itemsize
+
+
+def _reach(given: ArrayInfo) -> tuple[int, int]:
+    """Return the bytes that an array takes before its first element, and from there on."""
+    spans = [(extent - 1) * stride for extent, stride in zip(given.shape, given.strides, strict=True)]
+    before = -sum(span for span in spans if span < 0)
+    return before, sum(span for span in spans if span > 0) + given.dtype.itemsize
+
+
+# -- Running --------------------------------------------------------------------------------------------------------------
+
+
+def _source(given: ArrayInfo) -> Any:
+    """Return a C-contiguous copy of an array."""
+    copy = own.empty(given, given.shape, given.dtype if given.dtype == BFLOAT16 else given.dtype.newbyteorder("="))
+    copy[...] = given.owner
+    return copy
+
+
+def _apart(found: _Call, given: ArrayInfo, result: ArrayInfo | None) -> bool:
+    """Whether the result must be made elsewhere and copied: it has other strides, or lies where elements are still read."""
+    if result is None:
+        return False
+    before, behind = found.reach
+    start = result.pointer
+    return found.apart or (start < given.pointer + behind and given.pointer - before < start + found.nbytes)
+
+
+class _Host:
+    """The reference machine."""
+
+    host = True
+    multiprocessors = 1
+
+    def wave(self, program: Program, threads: int) -> int:
+        """Return how many blocks run at once."""
+        return 1
+
+
+def _on_host(what: Reduction, found: _Call, given: ArrayInfo, result: ArrayInfo | None, rest: tuple[Any, ...]) -> Any:
+    if found.copied:
+        axis, keepdims, dtype, initial = rest
+        out = None if result is None else result.owner
+        return call(what, _source(given), axis, keepdims, dtype, initial, out, None)
+    apart = _apart(found, given, result)
+    y = own.empty(given, found.shape, found.dtype) if result is None or apart else result.owner
+    if found.fill is not None:
+        y[...] = found.fill
+    elif found.plan is not None:
+        _interpret(found, given.owner, y)
+    if result is not None:
+        if apart:
+            result.owner[...] = y
+        return result.owner
+    return y if found.shape else y[()]
+
+
+def _interpret(found: _Call, x: Any, y: Any) -> None:
+    """Run the steps of a plan on contiguous NumPy arrays."""
+    assert found.plan is not None
+    held = {
+        "x": x.reshape(-1).view(found.given),
+        "y": y.reshape(-1).view(found.result),
+        "words": np.zeros(0, np.uint64),  # for one block alone
+        "control": np.zeros(0, np.uint32),
+    }
+    scratch: dict[Buffer, Any] = {}
+    for step in found.plan.steps:
+        arrays = []
+        for buffer in step.buffers:
+            if buffer.name == "scratch" and buffer not in scratch:
+                scratch[buffer] = np.empty(buffer.count, buffer.dtype)
+            arrays.append(scratch[buffer] if buffer.name == "scratch" else held[buffer.name])
+        run(step.program, step.blocks, step.threads, (*arrays, *step.numbers))
+
+
+def _on_device(
+    what: Reduction, found: _Call, given: ArrayInfo, result: ArrayInfo | None, stream: Any, rest: tuple[Any, ...]
+) -> Any:
+    handle = choose_stream(stream, (given,))
+    order((given,) if result is None else (given, result), handle)
+    if result is not None and found.ready is not None and not _apart(found, given, result):
+        found.ready(given.pointer, result.pointer, handle)
+        if rest[-1] is None:
+            keep(
+                given.library,
+                given.owner,
+                result.owner,
+                (what, type(rest[0]), *rest),
+                found.ready,
+                (*found.reach, found.nbytes),
+            )
+        return result.owner
+    with own.working(given, None if stream is None else handle):
+        if found.copied:
+            axis, keepdims, dtype, initial = rest
+            out = None if result is None else result.owner
+            return call(what, _source(given), axis, keepdims, dtype, initial, out, stream)
+        y = own.empty(given, found.shape, found.dtype)
+        if found.fill is not None:
+            y[...] = found.fill
+        elif found.ready is not None:
+            found.ready(given.pointer, describe(y, "out").pointer, handle)
+        if result is None:
+            return y
+        result.owner[...] = y
+        return result.owner

@@ -1,0 +1,276 @@
+"""Reductions of whole arrays and along axes: `reduce` with any operator, and those that NumPy names."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from prism.lib import operators
+from prism.lib.operators import Operator, operator_of
+from prism.lib.reduce_calls import Reduction, call
+
+_SUM = Reduction("sum", operators.add, promoted=True)
+_PROD = Reduction("prod", operators.multiply, promoted=True)
+_EMPTY = "zero-size array to reduction operation {} which has no identity"
+_MAX = Reduction("max", operators.maximum, message=_EMPTY.format("maximum"))
+_MIN = Reduction("min", operators.minimum, message=_EMPTY.format("minimum"))
+_ARGMAX = Reduction("argmax", None, largest=True, message="attempt to get argmax of an empty sequence")
+_ARGMIN = Reduction("argmin", None, message="attempt to get argmin of an empty sequence")
+_ANY = Reduction("any", operators.bitwise_or, truth=True)
+_ALL = Reduction("all", operators.bitwise_and, truth=True)
+_COUNT = Reduction("count_nonzero", operators.add, truth=True, counted=True)
+NAMED = (_SUM, _PROD, _MAX, _MIN, _ANY, _ALL, _COUNT)
+
+
+def reduce(
+    x: Any,
+    op: str | Operator = "add",
+    *,
+    axis: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    stream: Any = None,
+) -> Any:
+    """Return the combination of an array's elements, all of them or along axes: by default their sum.
+
+    Parameters
+    ----------
+    x : array of NumPy, CuPy or torch
+        Of int8 to int64, uint8 to uint64, float16, bfloat16 (torch), float32 or float64, or of bool with a `dtype`. Of any
+        strides. Not modified.
+    op : str or Operator, default "add"
+        One of "add", "multiply", "minimum", "maximum", "bitwise_and", "bitwise_or", "bitwise_xor", or a
+        `prism.lib.Operator` of a device function of your own, which is applied in C order unless it says it is commutative.
+    axis : int or tuple of int, optional
+        What to reduce; all axes by default. An empty tuple reduces none: the result is a copy.
+    keepdims : bool, default False
+        Leave the reduced axes in the result, of extent 1.
+    initial : number, optional
+        What to combine with each result, on the left; also the result of no elements.
+    dtype : dtype, optional
+        What to convert elements to, to compute in, and the result's. By default that of `x`: sums of small integers wrap in
+        their own type, unlike those of `prism.lib.sum`.
+    out : array, optional
+        Where to put the result: of `x`'s library and device, of its shape, of a dtype that it can be cast to by NumPy's rule
+        "same_kind". It may overlap `x`.
+    stream : stream or int, optional
+        Where to run, for arrays on a GPU; by default their library's current stream.
+
+    Returns
+    -------
+    array or scalar
+        `out`, if given. Else an array of `x`'s library and on its device; of NumPy's, a scalar where no axes are left, and of
+        CuPy and torch, an array of no dimensions.
+
+    Raises
+    ------
+    TypeError
+        `x` or `out` is no array, or of a dtype that is not supported (complex, object) or not converted; one of them is on the
+        host and the other on a GPU; `op` is neither a name nor an Operator; `initial` is no such number.
+    ValueError
+        There are no elements, and `op` is a minimum or maximum without `initial`; `axis` names an axis twice; `out` has another
+        shape, is read-only, or is on another GPU; `op` names no operator.
+    AxisError
+        `x` has no such axis.
+
+    Notes
+    -----
+    Every element is read once. Results are the same, bit for bit, whenever the same call is made on the same GPU: nothing
+    depends on which blocks are done first. They may differ between GPUs, strides and alignments, as floats do when they are
+    grouped in another way. float16 and bfloat16 are computed in float32, and rounded once. Integers wrap.
+
+    A NumPy array runs on the reference machine on the CPU, a CuPy array or torch tensor on its GPU, from the same kernels
+    (`prism.kernels.reduce`). Nothing is copied between host and device, and nothing waits for the GPU. After the first call of a
+    kind a call allocates only its result, and can be captured in a CUDA graph. An array is copied first only where its axes
+    don't make up three: those before, along and beside the reduction, each with one stride.
+
+    Examples
+    --------
+    >>> import numpy as np, prism
+    >>> x = np.array([[3, 1, 4], [1, 5, 9]])
+    >>> int(prism.lib.reduce(x))
+    23
+    >>> prism.lib.reduce(x, "maximum", axis=0)
+    array([3, 5, 9])
+    >>> prism.lib.reduce(x, "multiply", axis=1, keepdims=True)
+    array([[12],
+           [45]])
+    """
+    return call(_reduction(op), x, axis, keepdims, dtype, initial, out, stream, "x")
+
+
+def _reduction(op: Any) -> Reduction:
+    try:
+        return _known(op)
+    except TypeError:  # what can't be looked up is no operator either
+        operator_of(op)
+        raise
+
+
+@functools.lru_cache(maxsize=1024)
+def _known(op: Any) -> Reduction:
+    operator = operator_of(op)
+    message = _EMPTY.format(operator.name) if operator in (operators.minimum, operators.maximum) else ""
+    return Reduction("reduce", operator, takes_bool=False, message=message)
+
+
+def sum(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    *,
+    stream: Any = None,
+) -> Any:
+    """Return the sum of an array's elements, of all or along axes, as `numpy.sum` and `cupy.sum` do.
+
+    Bool and small integers are added up in int64 or uint64, and wrap there; float16 and bfloat16 in float32. `dtype` is what to
+    compute in, and the result's; where it is not given, `out` decides. The sum of no elements is 0. The rest, and what is
+    raised, is as of `prism.lib.reduce`: among it, that equal calls give equal results, bit for bit.
+
+    Examples
+    --------
+    >>> prism.lib.sum(np.array([[100, 27], [1, 0]], np.int8))
+    np.int64(128)
+    >>> prism.lib.sum(np.array([[1.5, 2], [3, 4]]), axis=0)
+    array([4.5, 6. ])
+    """
+    return call(_SUM, a, axis, keepdims, dtype, initial, out, stream)
+
+
+def prod(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    *,
+    stream: Any = None,
+) -> Any:
+    """Return the product of an array's elements, of all or along axes, as `numpy.prod` does; dtypes as of `prism.lib.sum`.
+
+    Examples
+    --------
+    >>> prism.lib.prod(np.array([2, 3, 4]))
+    np.int64(24)
+    """
+    return call(_PROD, a, axis, keepdims, dtype, initial, out, stream)
+
+
+def max(
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    *,
+    stream: Any = None,
+) -> Any:
+    """Return the largest element, of all or along axes, as `numpy.max` does; NaN where there is one.
+
+    Raises ValueError where there are no elements, and no `initial`. The rest is as of `prism.lib.reduce`.
+
+    Examples
+    --------
+    >>> prism.lib.max(np.array([[3, 1], [4, 1]]), axis=1)
+    array([3, 4])
+    """
+    return call(_MAX, a, axis, keepdims, None, initial, out, stream)
+
+
+def min(
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    *,
+    stream: Any = None,
+) -> Any:
+    """Return the smallest element, of all or along axes, as `numpy.min` does; NaN where there is one.
+
+    Raises ValueError where there are no elements, and no `initial`. The rest is as of `prism.lib.reduce`.
+
+    Examples
+    --------
+    >>> prism.lib.min(np.array([3.0, np.nan, 1.0]))
+    np.float64(nan)
+    """
+    return call(_MIN, a, axis, keepdims, None, initial, out, stream)
+
+
+def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False, stream: Any = None) -> Any:
+    """Return where the largest element is, along one axis or in the array in C order, as `numpy.argmax` does.
+
+    Of equal elements the first counts, and NaN as larger than all others. Positions are int64, and so must be `out`.
+
+    Examples
+    --------
+    >>> prism.lib.argmax(np.array([3, 1, 4, 1, 4]))
+    np.int64(2)
+    """
+    return call(_ARGMAX, a, _one(axis), keepdims, None, None, out, stream)
+
+
+def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False, stream: Any = None) -> Any:
+    """Return where the smallest element is, along one axis or in the array in C order, as `numpy.argmin` does.
+
+    Of equal elements the first counts, and NaN as smaller than all others. Positions are int64, and so must be `out`.
+
+    Examples
+    --------
+    >>> prism.lib.argmin(np.array([[3, 1], [4, 5]]), axis=1)
+    array([1, 0])
+    """
+    return call(_ARGMIN, a, _one(axis), keepdims, None, None, out, stream)
+
+
+def _one(axis: Any) -> Any:
+    if isinstance(axis, tuple):
+        raise TypeError("`axis` must be one axis, an integer or None, not a tuple")
+    return axis
+
+
+def any(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, stream: Any = None) -> Any:
+    """Return whether an element is not zero, of all or along axes, as `numpy.any` does; NaN isn't zero.
+
+    All elements are read. The result of no elements is False.
+
+    Examples
+    --------
+    >>> prism.lib.any(np.array([[0, 0], [0, 2]]), axis=1)
+    array([False,  True])
+    """
+    return call(_ANY, a, axis, keepdims, None, None, out, stream)
+
+
+def all(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, stream: Any = None) -> Any:
+    """Return whether no element is zero, of all or along axes, as `numpy.all` does; NaN isn't zero.
+
+    All elements are read. The result of no elements is True.
+
+    Examples
+    --------
+    >>> prism.lib.all(np.array([[1, 0], [3, 2]]), axis=1)
+    array([False,  True])
+    """
+    return call(_ALL, a, axis, keepdims, None, None, out, stream)
+
+
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False, out: Any = None, stream: Any = None) -> Any:
+    """Return how many elements are not zero, of all or along axes, as `numpy.count_nonzero` does; int64.
+
+    Examples
+    --------
+    >>> prism.lib.count_nonzero(np.array([[1, 0], [3, 2]]), axis=0)
+    array([2, 1])
+    """
+    return call(_COUNT, a, axis, keepdims, None, None, out, stream)
+
+
+__all__ = ["all", "any", "argmax", "argmin", "count_nonzero", "max", "min", "prod", "reduce", "sum"]

@@ -1,0 +1,386 @@
+"""Which kernel a scan takes, in what configuration, and what it is launched with."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from prism.interpret import run
+from prism.kernels import scan as kernels
+from prism.lang.pipeline import build
+from prism.lang.plan import Program
+from prism.lang.surface import Kernel
+from prism.lib.operators import Operator
+from prism.runtime.build import entry_of
+from prism.runtime.device import device
+from prism.runtime.launch import Launcher, prepare
+from prism.runtime.scratch import SCRATCH
+
+SHORT = ("float16", "bfloat16")
+_FEWEST_WORDS = 4096
+_CONTROL = 64  # bytes before the words: the counter and the epoch, in a sector of their own
+_STRIPS = 2048  # words for counters and epochs, one a strip
+_ENOUGH_THREADS = 448  # a multiprocessor: so many that have columns of their own keep enough loads under way
+_ENOUGH_STRIPS = 1.8  # a multiprocessor: so many blocks with a strip of their own do
+_MOST_TOTALS = 768  # that a block looks back at for one tile of a shared strip, of all its columns
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a scan computes: its operator, and the names of the types of elements and of results.
+
+    Sums of floats of 16 bits are computed in float32, and bools as uint8 of 0 and 1.
+    """
+
+    operator: Operator
+    given: str
+    result: str
+    exclusive: bool = False
+    reverse: bool = False
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype that it computes in, as the operator sees it."""
+        return np.dtype({"float16": "float32", "bfloat16": "float32", "bool": "uint8"}.get(self.result, self.result))
+
+    @property
+    def types(self) -> tuple[str, str, str]:
+        """The types that the kernel loads, computes in and stores: where signs don't matter, one kernel serves both."""
+        given = "uint8" if self.given == "bool" else self.given
+        result = "uint8" if self.result == "bool" else self.result
+        computed = self.dtype.name
+        if self.operator.modular and self.dtype.kind == "i":
+            return (f"u{given}" if given == computed else given), f"u{computed}", f"u{result}"
+        return given, computed, result
+
+    @property
+    def template(self) -> dict[str, Any]:
+        """The template arguments that follow."""
+        given, computed, result = self.types
+        return {"TI": given, "T": computed, "TO": result, "OP": self.operator.function}
+
+    def identity(self, *, shown: bool = False) -> Any:
+        """Return the operator's identity, as a NumPy scalar of the kernel's type; `shown`: what a result begins with.
+
+        Raises:
+            TypeError: it has none for this dtype.
+        """
+        found = self.operator.identity_of(self.dtype, shown=shown)
+        if self.result == "bool":
+            found = np.uint8(found != 0)
+        return found.view(self.types[1])
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of an element in registers, as it is loaded or as it is computed: what configurations go by."""
+        return max(self.dtype.itemsize, size_of(self.types[0]))
+
+    def word_bytes(self) -> int:
+        """Bytes of a mailbox."""
+        return 8 if self.dtype.itemsize <= 4 else 16
+
+    def width(self, items: int, widest: int = 16) -> int:
+        """Return how many elements a vectorised access has: a divisor of `items`, at most 16 bytes of either type."""
+        given, _, result = self.types
+        return math.gcd(items, min(widest, 16 // max(size_of(given), size_of(result))))
+
+
+def size_of(scalar: str) -> int:
+    """Return the bytes of a type, by its name."""
+    return 2 if scalar == "bfloat16" else np.dtype(scalar).itemsize
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The array as three axes, of which the middle one is scanned; `aligned`: all pointers are, to 16 bytes."""
+
+    outer: int
+    n: int
+    inner: int
+    aligned: bool = False
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self.outer * self.n * self.inner
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A kernel, its template, and how it is launched: with `middle` between its pointers and its scratch memory.
+
+    `blocks` is how many it has work for, in multiples of `multiple`, at least so many; `scratch` how its scratch memory is laid
+    out ("" where it needs none), for so many `words`, of so many `strips` of `columns`.
+    """
+
+    kernel: Kernel
+    template: Mapping[str, Any]
+    threads: int
+    blocks: int
+    middle: tuple[int, ...]
+    scratch: str = ""
+    words: int = 0
+    strips: int = 1
+    columns: int = 1
+    multiple: int = 1
+
+
+def words_for(tiles: int) -> int:
+    """Return how many mailboxes to keep for so many tiles: a few sizes only, each with a counter and epoch of its own."""
+    words = _FEWEST_WORDS
+    while words < tiles:
+        words *= 4
+    return words
+
+
+# -- Which kernel ---------------------------------------------------------------------------------------------------------
+
+
+def flat(task: Task, shape: Shape) -> Way:
+    """Return how a whole array of one dimension is scanned on a GPU: by one block, once over, or in many tiles."""
+    size, bytes_ = shape.size, task.dtype.itemsize
+    vector = max(1, task.width(16 // bytes_) if shape.aligned else 16 // bytes_)
+    common = {**task.template, "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse, "VECTORIZED": shape.aligned}
+    for threads, vectors in kernels.BLOCK:
+        items = vectors * (16 // bytes_)
+        if size <= threads * items:
+            template = {**common, "THREADS": threads, "ITEMS": items, "WIDTH": vector}
+            return Way(kernels.scan_block, template, threads, 1, (size,))
+    for vectors in kernels.ONCE:
+        items = vectors * (16 // bytes_)
+        tiles = -(-size // (kernels.ONCE_THREADS * items))
+        if tiles <= kernels.ONCE_TILES:
+            template = {**common, "THREADS": kernels.ONCE_THREADS, "ITEMS": items, "WIDTH": vector, "WORDS": 2}
+            return Way(
+                kernels.scan_once, template, kernels.ONCE_THREADS, tiles, (size,), "flat", _FEWEST_WORDS, multiple=tiles
+            )
+    return many_tiles(task, shape)
+
+
+def many_tiles(task: Task, shape: Shape) -> Way:
+    """Return how a long array of one dimension is scanned on a GPU."""
+    c = kernels.DEVICE[task.bytes]
+    template = {**task.template, "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse, "VECTORIZED": shape.aligned}
+    template |= {**c.template(), "WIDTH": task.width(c.items), "STABLE": task.dtype.kind == "f"}
+    tiles = -(-shape.size // c.tile)
+    return Way(kernels.scan, template, c.threads, tiles, (shape.size,), "flat", words_for(tiles))
+
+
+def segments(task: Task, shape: Shape, heads: int, period: int, key: str = "uint32") -> Way:
+    """Return how an array of one dimension is scanned by segments on a GPU; its third pointer says where they begin."""
+    c = kernels.SEGMENTS[task.bytes]
+    template = {**task.template, "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse, "VECTORIZED": shape.aligned}
+    template |= {**c.template(), "WIDTH": task.width(c.items, c.width), "HEADS": heads, "K": key}
+    tiles = -(-shape.size // c.tile)
+    return Way(kernels.scan_segments, template, c.threads, tiles, (shape.size, period), "segments", words_for(tiles))
+
+
+def columns(task: Task, shape: Shape, multiprocessors: int) -> Way:
+    """Return how columns are scanned on a GPU: one or several a thread, strips of them a block, or blocks that share a strip."""
+    c = kernels.COLUMNS[task.bytes]
+    common = {**task.template, "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse}
+    middle = (shape.outer, shape.n, shape.inner)
+    widest = math.gcd(shape.inner, task.width(c.items, c.widest)) if shape.aligned else 1
+    for width in sorted({widest, 1}, reverse=True):
+        threads = shape.outer * shape.inner // width
+        if threads >= _ENOUGH_THREADS * multiprocessors or shape.n <= c.items // width:
+            template = {**common, **c.by_thread(width)}
+            blocks = -(-threads // c.threads)
+            return Way(kernels.scan_columns_by_thread, template, c.threads, blocks, middle, multiple=blocks)
+    width = math.gcd(widest, task.width(c.strip, c.widest)) if shape.aligned else 1
+    lanes, shared = _strip(shape, c, width, multiprocessors)
+    strips = _strips(shape, lanes * width)
+    tiles = -(-shape.n // c.rows(lanes * width))
+    if not shared or tiles == 1:
+        template = {**common, **c.by_block(width, lanes)}
+        return Way(kernels.scan_columns, template, c.threads, strips, middle, multiple=strips)
+    template = {**common, **c.shared(width, lanes)}
+    words = 16
+    while words < tiles:
+        words *= 4
+    return Way(
+        kernels.scan_columns_shared, template, c.threads, strips * tiles, middle, "columns", words, strips, lanes * width, strips,
+    )  # fmt: skip
+
+
+def _strip(shape: Shape, c: kernels.ColumnConfiguration, width: int, multiprocessors: int) -> tuple[int, bool]:
+    """Return how many lanes a strip has, and whether several blocks share it.
+
+    A block has a strip of its own where there are enough, and none is narrower than a line of memory, 128 bytes. Shared ones
+    are of at most 32 columns, and as wide as a block can look back at the totals of all that share.
+    """
+    enough = _ENOUGH_STRIPS * multiprocessors
+    for lanes in (32, 16, 8, 4, 2, 1):
+        if lanes * width >= 4 * c.narrow and _strips(shape, lanes * width) >= enough:
+            return lanes, False
+    lanes = max(1, min(32, 32 // width))
+    while lanes > 1 and lanes // 2 * width >= shape.inner:
+        lanes //= 2  # no wider than the columns there are
+    while lanes > 1 and lanes * width > c.narrow:
+        if c.blocks * multiprocessors * lanes * width <= _MOST_TOTALS * _strips(shape, lanes * width):
+            break
+        lanes //= 2
+    return lanes, _strips(shape, lanes * width) < enough
+
+
+def _strips(shape: Shape, columns: int) -> int:
+    return shape.outer * -(-shape.inner // columns)
+
+
+def on_device(task: Task, shape: Shape, multiprocessors: int) -> Way:
+    """Return how an array on a GPU is scanned."""
+    if shape.outer * shape.inner == 1:
+        return flat(task, shape)
+    if shape.n == 1:
+        return columns(task, Shape(1, 1, shape.size, shape.aligned), multiprocessors)
+    if shape.inner == 1:
+        return segments(task, shape, kernels.ROWS, shape.n)
+    return columns(task, shape, multiprocessors)
+
+
+def on_host(task: Task, shape: Shape) -> Way:
+    """Return how an array is scanned on the reference machine, which runs all threads of a block in one NumPy operation."""
+    common = {**task.template, "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse}
+    if shape.inner > 1 and shape.n > 1:
+        middle, columns = (shape.outer, shape.n, shape.inner), shape.outer * shape.inner
+        if columns >= 1024 or shape.n <= 64:
+            threads = min(1024, -(-columns // 32) * 32)
+            template = {**common, "THREADS": threads, "ITEMS": 1, "WIDTH": 1}
+            return Way(kernels.scan_columns_by_thread, template, threads, 1, middle)
+        lanes = min(32, 1 << (shape.inner - 1).bit_length())
+        template = {**common, "THREADS": 1024, "ITEMS": 8, "WIDTH": 1, "BLOCKS": 1, "TX": lanes}
+        return Way(kernels.scan_columns, template, 1024, 1, middle)
+    if shape.outer * shape.inner == 1:
+        c = kernels.HOST_SMALL if shape.size <= 4 * kernels.HOST_SMALL.tile else kernels.HOST_LARGE
+        template = {**common, **c.template(), "VECTORIZED": False, "STABLE": False}
+        return Way(kernels.scan, template, c.threads, 1, (shape.size,), "flat", words_for(-(-shape.size // c.tile)))
+    return host_segments(task, shape, kernels.ROWS, shape.n)
+
+
+def host_segments(task: Task, shape: Shape, heads: int, period: int, key: str = "uint32") -> Way:
+    """Return how an array is scanned by segments on the reference machine."""
+    c = _host(shape.size)
+    template = {**task.template, **c.template(), "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse}
+    template |= {"VECTORIZED": False, "HEADS": heads, "K": key}
+    words = words_for(-(-shape.size // c.tile))
+    return Way(kernels.scan_segments, template, c.threads, 1, (shape.size, period), "segments", words)
+
+
+def _host(size: int) -> kernels.Configuration:
+    small = kernels.HOST_SEGMENTS_SMALL
+    return small if size <= 4 * small.tile else kernels.HOST_SEGMENTS_LARGE
+
+
+def runs(task: Task, n: int, aligned: bool, key: str, host: bool = False) -> Way:
+    """Return how runs of equal keys are reduced; the pointers are keys, values, unique keys, results and their number."""
+    c = _host(n) if host else kernels.SEGMENTS[task.bytes]
+    template = {
+        **task.template,
+        **c.template(),
+        "VECTORIZED": aligned,
+        "K": key,
+        "WIDTH": c.width if host else task.width(c.items, c.width),
+    }
+    tiles = n // c.tile + 1  # of the elements and one more place
+    return Way(kernels.reduce_runs, template, c.threads, 1 if host else tiles, (n,), "segments", words_for(tiles))
+
+
+# -- What it is launched with ---------------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=2048)
+def program(kernel: Kernel, template: tuple[tuple[str, Any], ...]) -> Program:
+    """Return a kernel's checked program for template arguments, given as pairs of a name and a value."""
+    return build(kernel, dict(template))
+
+
+@functools.lru_cache(maxsize=2048)
+def launcher(kernel: Kernel, template: tuple[tuple[str, Any], ...], ordinal: int) -> Launcher:
+    """Return the launcher of such a kernel on a device: machine code found or made, and loaded, once."""
+    return prepare(entry_of(program(kernel, template), device(ordinal).arch), ordinal)
+
+
+def program_of(way: Way) -> Program:
+    """Return the checked program of a way."""
+    return program(way.kernel, tuple(way.template.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is decided once for a kind of call on a device."""
+
+    launch: Launcher
+    way: Way
+    blocks: int
+    word_bytes: int
+    middle: tuple[Any, ...]
+    """Sizes and the identity: what stands between the pointers and the initial value."""
+    scratch: tuple[int, str]
+    """How many bytes, under which tag."""
+
+    def __call__(self, ordinal: int, stream: int, pointers: tuple[int, ...], initial: Any) -> None:
+        """Launch on a stream.
+
+        Raises:
+            RuntimeError: scratch memory must be allocated inside the capture of a CUDA graph.
+            DeviceError: the driver refuses.
+        """
+        values = (*pointers, *self.middle, initial)
+        if self.scratch[0]:
+            base = SCRATCH.get(ordinal, stream, *self.scratch)
+            values = (*values, *addresses(self.way, self.word_bytes, base))
+        self.launch(self.blocks, self.way.threads, stream, values)
+
+
+def plan(way: Way, task: Task, ordinal: int) -> Plan:
+    """Return what a way is launched with on a device: its machine code found or made, and loaded."""
+    launch = launcher(way.kernel, tuple(way.template.items()), ordinal)
+    blocks = way.blocks
+    if way.multiple < blocks:
+        most = launch.resident_blocks(way.threads)
+        times = most // way.multiple if most >= 2 * way.multiple else -(-most // way.multiple)
+        blocks = min(blocks, times * way.multiple)
+    middle = (*way.middle, task.identity().item())
+    return Plan(launch, way, blocks, task.word_bytes(), middle, scratch_of(way, task.word_bytes()))
+
+
+def scratch_of(way: Way, word_bytes: int) -> tuple[int, str]:
+    """Return how many bytes of scratch memory a way takes, under which tag: one for all that lay it out in the same way."""
+    match way.scratch:
+        case "flat":
+            return _CONTROL + way.words * word_bytes, f"scan {word_bytes} {way.words}"
+        case "segments":
+            return _CONTROL + way.words * (word_bytes + 8), f"segments {word_bytes} {way.words}"
+        case "columns":
+            size = 8 * _STRIPS + way.strips * way.words * way.columns * word_bytes
+            return size, f"columns {word_bytes} {way.words} {way.columns}"
+        case _:
+            return 0, ""
+
+
+def addresses(way: Way, word_bytes: int, base: int) -> tuple[int, ...]:
+    """Return the kernel's last arguments, for scratch memory at `base`: words, marks, how many, and the control words."""
+    match way.scratch:
+        case "flat":
+            return base + _CONTROL, way.words, base
+        case "segments":
+            words = base + _CONTROL
+            return words, words + way.words * word_bytes, way.words, base
+        case _:
+            return base + 8 * _STRIPS, way.words, base
+
+
+def run_on_host(way: Way, task: Task, arrays: tuple[Any, ...], initial: Any, **options: Any) -> None:
+    """Run a way on the reference machine; `arrays` are what its pointers are, `options` are `interpret.run`'s."""
+    values = (*arrays, *way.middle, task.identity(), initial)
+    words = np.zeros(way.strips * way.words * way.columns * task.word_bytes() // 8, np.uint64)
+    if way.scratch == "segments":
+        values = (*values, words, np.zeros(way.words, np.uint64), way.words, np.zeros(1, np.uint64))
+    elif way.scratch:
+        values = (*values, words, way.words, np.zeros(way.strips, np.uint64))
+    run(program_of(way), way.blocks, way.threads, values, **options)

@@ -1,0 +1,92 @@
+"""What the examples of the collectives are run on, on the CPU and on a GPU: each against NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from examples import layernorm, rle, softmax, stream_compaction
+
+Array = Any
+Put = Callable[[Array], Array]
+"""A NumPy array where the example is to run: itself, or a CuPy array."""
+
+
+def host(x: Array) -> Array:
+    """A result as a NumPy array."""
+    return x if isinstance(x, np.ndarray) else x.get()
+
+
+def softmax_of(rows: int, columns: int, spread: float) -> Callable[[Put], None]:
+    def run(put: Put) -> None:
+        x = np.random.default_rng(0).normal(0, spread, (rows, columns)).astype(np.float32)
+        wanted = softmax.reference(x.astype(np.float64))
+        found = host(softmax.softmax(put(x)))
+        # The difference of two floats of at most 8 * spread is rounded, which exp makes relative; exp is off by 1 ulp; then a sum
+        # of positive terms (a rounding for each of 15 levels) and a quotient.
+        np.testing.assert_allclose(found, wanted, rtol=2.0**-23 * (16 * spread + 16), atol=1e-37)
+
+    return run
+
+
+def layernorm_of(rows: int, columns: int) -> Callable[[Put], None]:
+    def run(put: Put) -> None:
+        random = np.random.default_rng(1)
+        x = random.normal(3, 2, (rows, columns)).astype(np.float32)
+        scale, shift = random.normal(size=(2, columns)).astype(np.float32)
+        wanted = layernorm.reference(*(part.astype(np.float64) for part in (x, scale, shift)))
+        found = host(layernorm.layernorm(put(x), put(scale), put(shift)))
+        # A row of one column has variance 0: its differences are 0 exactly. Else: the mean is off by 2^-24 of |x| < 16 for each
+        # of at most 20 levels of the sum, and what is divided by is about 2.
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=2.0**-24 * 20 * 16 * max(1.0, float(abs(scale).max())))
+
+    return run
+
+
+def compaction_of(size: int, positive: float) -> Callable[[Put], None]:
+    def run(put: Put) -> None:
+        random = np.random.default_rng(2)
+        x = random.random(size, np.float32) + 0.5
+        x[random.random(size) >= positive] *= -1
+        assert np.array_equal(host(stream_compaction.positives(put(x))), x[x > 0])
+
+    return run
+
+
+def runs_of(runs: int, longest: int) -> Callable[[Put], None]:
+    def run(put: Put) -> None:
+        lengths = np.random.default_rng(3).integers(1, longest, runs, endpoint=True)
+        values = np.arange(runs, dtype=np.int32) % 5 - 2
+        found = rle.encoded(put(np.repeat(values, lengths)))
+        assert np.array_equal(host(found[0]), values) and np.array_equal(host(found[1]), lengths)
+
+    return run
+
+
+CASES: dict[str, Callable[[Put], None]] = {
+    **{
+        f"softmax-{rows}x{columns}-{spread}": softmax_of(rows, columns, spread)
+        for rows, columns, spread in ((1, 1, 1), (3, 127, 1), (2, 128, 30), (5, 1000, 1), (2, 129, 0))
+    },
+    **{
+        f"layernorm-{rows}x{columns}": layernorm_of(rows, columns)
+        for rows, columns in ((1, 1), (3, 127), (2, 128), (5, 1000))
+    },
+    **{
+        f"compaction-{size}-{positive}": compaction_of(size, positive)
+        for size, positive in ((1, 1), (1, 0), (511, 0.5), (512, 1), (513, 0), (5000, 0.1), (3000, 0.9))
+    },
+    **{
+        f"runs-{runs}-{longest}": runs_of(runs, longest)
+        for runs, longest in ((1, 1), (1, 2000), (512, 1), (513, 1), (300, 9), (20, 700))
+    },
+}
+LARGE: dict[str, Callable[[Put], None]] = {
+    "softmax-large": softmax_of(5000, 4000, 1),
+    "layernorm-large": layernorm_of(5000, 4000),
+    "compaction-large": compaction_of(20_000_001, 0.5),
+    "runs-large": runs_of(3_000_000, 9),
+}
+"""For a GPU only."""

@@ -1,0 +1,143 @@
+"""The examples of the collectives on the CPU: softmax, layernorm, stream compaction, run-length encoding."""
+
+from __future__ import annotations
+
+import importlib.util
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import prism
+from examples import layernorm, rle, softmax, stream_compaction
+from prism.interpret import run
+from tests.examples.library import CASES
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SCRIPTS = ("softmax", "layernorm", "stream_compaction", "rle")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_against_numpy(name: str) -> None:
+    CASES[name](lambda x: x)
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_the_script_says_what_numpy_says(script: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = EXAMPLES / f"{script}.py"
+    assert len(path.read_text(encoding="utf-8").splitlines()) < 60
+    runpy.run_path(str(path), run_name="__main__")
+    printed = capsys.readouterr().out.strip()
+    if printed.startswith("off"):
+        assert float(printed.split()[-1]) < 1e-5
+    else:
+        assert printed.endswith("True")
+
+
+def test_with_all_checks_of_the_reference_machine() -> None:
+    x = np.random.default_rng(0).normal(size=(2, 200)).astype(np.float32)
+    for schedule, seed in (("round-robin", 0), ("reversed", 0), ("random", 1)):
+        options = {"check": True, "schedule": schedule, "seed": seed}
+        y = np.zeros_like(x)
+        lowest = np.float32(-np.inf)
+        softmax.softmax_rows[2, 128](x, y, 200, lowest, template={"ITEMS": 2}, **options)
+        assert np.allclose(y, softmax.reference(x))
+        ones, zeros, epsilon = np.ones(200, np.float32), np.zeros(200, np.float32), np.float32(1e-5)
+        layernorm.normalised_rows[2, 128](x, ones, zeros, y, 200, epsilon, template={"ITEMS": 2}, **options)
+        assert np.allclose(y, layernorm.reference(x, ones, zeros), atol=1e-5)
+        data = np.random.default_rng(1).normal(size=1000).astype(np.float32)
+        counts = np.zeros(2, np.int32)
+        stream_compaction.counted[2, 128](data, counts, 1000, **options)
+        assert counts.tolist() == [(data[:512] > 0).sum(), (data[512:] > 0).sum()]
+        kept = np.zeros(counts.sum(), np.float32)
+        stream_compaction.placed[2, 128](data, np.cumsum(counts, dtype=np.int32) - counts, kept, 1000, **options)
+        assert np.array_equal(kept, data[data > 0])
+        words = np.repeat(np.arange(300, dtype=np.int32), 3)
+        rle.runs[2, 128](words, words, counts, words[:0].copy(), 900, template={"COUNTING": True}, **options)
+        assert counts.tolist() == [171, 129]
+        starts = np.zeros(300, np.int32)
+        ranks = np.array([0, 171], np.int32)
+        rle.runs[2, 128](words, ranks, counts, starts, 900, template={"COUNTING": False}, **options)
+        assert np.array_equal(starts, 3 * np.arange(300))
+
+
+def test_nobody_wrote_a_barrier_and_they_compile() -> None:
+    for kernel, template in (
+        (softmax.softmax_rows, {"ITEMS": 8}),
+        (layernorm.normalised_rows, {"ITEMS": 8}),
+        (stream_compaction.counted, {}),
+        (stream_compaction.placed, {}),
+        (rle.runs, {"COUNTING": True}),
+        (rle.runs, {"COUNTING": False}),
+    ):
+        program = prism.check(kernel, template)
+        assert any(plan.barriers for plan in program.plans.values())
+        assert prism.compile(kernel, template).cubin
+    text = "".join((EXAMPLES / f"{script}.py").read_text(encoding="utf-8") for script in SCRIPTS)
+    assert "unsafe" not in text and "sync" not in text
+
+
+MISTAKES = [
+    # CUB: "the return value is undefined in threads other than thread 0" - here a thread's sum is no block's.
+    ("softmax", "softmax_rows", "= block.reduce(own, OP=operators.maximum)", "= own", "write-down"),
+    # CUB: a WarpReduce is a warp's alone.
+    (
+        "layernorm",
+        "normalised_rows",
+        "squares: float32 @ block[1] = block.",
+        "squares: float32 @ block[1] = warp.",
+        "write-down",
+    ),
+    # CUB: all threads of the block must call its collectives: not one warp.
+    (
+        "stream_compaction",
+        "counted",
+        "        block.reduce_into(target, kept, OP=operators.add)",
+        "        match split(warp):\n            case 1:\n                block.reduce_into(target, kept, OP=operators.add)",
+        "call-bound",
+    ),
+    # ... and not those alone for which an `if` holds.
+    (
+        "rle",
+        "runs",
+        "        block.heads(",
+        "        if i * ITEMS < n:\n            block.heads(",
+        "cond",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("script", "kernel", "right", "wrong", "code"), MISTAKES, ids=lambda x: x if x in SCRIPTS else ""
+)
+def test_the_mistakes_that_cub_warns_of_do_not_compile(
+    script: str, kernel: str, right: str, wrong: str, code: str, tmp_path: Path
+) -> None:
+    text = (EXAMPLES / f"{script}.py").read_text(encoding="utf-8")
+    assert text.count(right) == 1
+    text = (
+        text.replace(right, wrong)
+        .replace("import block, ", "import block, split, warp, ")
+        .replace("    block, ", "    block, warp, ", 1)
+    )
+    path = tmp_path / f"{script}.py"
+    path.write_text(text, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(f"wrong_{script}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    template = {"softmax": {"ITEMS": 2}, "layernorm": {"ITEMS": 2}, "rle": {"COUNTING": True}}.get(script, {})
+    with pytest.raises(prism.CompileError) as caught:
+        prism.check(getattr(module, kernel), template)
+    assert caught.value.code == code
+
+
+def test_a_softmax_without_its_barrier_is_reported() -> None:
+    """The reduction's scratch is read by all warps: without the barrier the machine sees the race."""
+    program = prism.check(softmax.softmax_rows, {"ITEMS": 1})
+    plan = next(plan for plan in program.plans.values() if plan.function.name == "reduce" and plan.barriers)
+    without = program.with_plan(plan.without(plan.barriers[0]))
+    x = np.ones((1, 100), np.float32)
+    with pytest.raises(prism.interpret.RaceError):
+        run(without, 1, 128, (x, x.copy(), 100, -np.inf), check=True)

@@ -1,0 +1,17 @@
+"""The examples of the collectives on CuPy arrays: small ones, as on the CPU, and large ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.examples.library import CASES, LARGE
+
+try:
+    import cupy
+except ImportError:  # without a GPU these tests are skipped; with one they need it, and fail
+    cupy = None
+
+
+@pytest.mark.parametrize("name", [*CASES, *LARGE])
+def test_against_numpy(name: str) -> None:
+    {**CASES, **LARGE}[name](cupy.asarray)

@@ -1,0 +1,263 @@
+"""The single-pass reduction on the reference machine, with all its checks: every schedule, any number of resident blocks."""
+
+import functools
+import math
+
+import numpy as np
+import pytest
+
+import prism
+from prism.interpret import RaceError, run
+from prism.kernels.reduce import DEVICE, HOST, HOST_WIDTH, Configuration, maps, reduce
+from prism.lib.operators import BY_NAME
+from tests.lib.oracles import CASES, SCHEDULES, Case
+from tests.mutation import without_barriers
+
+SMALL = Configuration(threads=64, blocks=1, rows=2)
+WIDTH = 2
+ADD = CASES[0]
+
+
+@functools.cache
+def program(
+    kind, function, ordered, configuration=SMALL, width=WIDTH, vectorized=False, given=None, part=None, map=maps.same
+):
+    template = {
+        "TI": given or kind,
+        "P": part or kind,
+        "T": kind,
+        "TO": kind,
+        "OP": function,
+        "MAP": map,
+        "ORDERED": ordered,
+    }
+    return prism.check(reduce, {**template, "WIDTH": width, "VECTORIZED": vectorized, **configuration.template()})
+
+
+class Scratch:
+    """What launches leave to one another: the words, the counter and the number of launches, all zero at first."""
+
+    def __init__(self, kind: str = "int32", capacity: int = 16) -> None:
+        self.words = np.zeros(capacity * (1 if np.dtype(kind).itemsize <= 4 else 2), np.uint64)
+        self.control = np.zeros(2, np.uint32)
+        self.capacity = capacity
+
+
+def launch(code, x, blocks, kind, identity, *, initial=None, threads=64, head=0, scratch=None, **options):
+    """The reduction of `x` by so many blocks, checked."""
+    scratch = scratch or Scratch(str(kind))
+    y = np.zeros(1, kind)
+    numbers = (scratch.capacity, len(x), head, identity, identity if initial is None else initial)
+    run(code, blocks, threads, (x, y, scratch.words, scratch.control, *numbers), check=True, **options)
+    return y[0]
+
+
+def total(x, blocks, **options):
+    """The sum of int32 elements."""
+    return launch(program("int32", ADD.function, False), x, blocks, "int32", 0, **options)
+
+
+def expected(case: Case, x):
+    return case.inclusive(x)[-1] if len(x) else case.identity
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("ordered", [False, True])
+@pytest.mark.parametrize("blocks", [1, 3])
+def test_operators(case: Case, ordered: bool, blocks: int) -> None:
+    if not ordered and not case.operator.commutative:
+        pytest.skip("its order must be kept")
+    code = program(str(case.dtype), case.function, ordered)
+    for size in (0, 1, 5, 200, 1003):
+        x = case.data(size)
+        assert launch(code, x, blocks, case.dtype, case.identity) == expected(case, x)
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+@pytest.mark.parametrize("head", [0, 1])
+def test_edges(ordered: bool, head: int) -> None:
+    code = program("int32", ADD.function, ordered)
+    trip = 64 * SMALL.rows * WIDTH
+    for size in [head, head + 1, 31, 32, 33, *(k * trip + d for k in (1, 2, 3, 6) for d in (-1, 0, 1, 2))]:
+        x = ADD.data(size)
+        for blocks in (1, 2, 5):
+            found = launch(code, x, blocks, "int32", 0, head=head)
+            assert found == np.sum(x, dtype=np.int32), (size, blocks)
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_every_element_counts_once_wherever_it_stands(ordered: bool) -> None:
+    code = program("int32", ADD.function, ordered)
+    for at in range(0, 531, 7):
+        x = np.zeros(531, np.int32)
+        x[at] = 5
+        assert launch(code, x, 2, "int32", 0, head=1) == 5
+
+
+@pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
+@pytest.mark.parametrize("blocks", [1, 2, 3, 8])
+def test_schedules(schedule: str, seed: int, blocks: int) -> None:
+    x = ADD.data(2000)
+    assert total(x, blocks, schedule=schedule, seed=seed) == np.sum(x, dtype=np.int32)
+
+
+@pytest.mark.parametrize("resident", [1, 2])
+def test_any_number_of_resident_blocks_makes_progress(resident: int) -> None:
+    x = ADD.data(2000)
+    for schedule in ("round-robin", "reversed", "random"):
+        assert total(x, 6, resident=resident, schedule=schedule) == np.sum(x, dtype=np.int32)
+
+
+def test_more_words_than_threads() -> None:
+    x = ADD.data(20_000)
+    scratch = Scratch(capacity=256)
+    assert total(x, 150, scratch=scratch, schedule="reversed") == np.sum(x, dtype=np.int32)
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_float_sums_are_the_same_under_every_schedule(kind: str) -> None:
+    x = np.random.default_rng(0).standard_normal(3000).astype(kind)
+    code = program(kind, BY_NAME["add"].function, False)
+    found = {launch(code, x, 5, kind, -0.0, schedule=s, seed=n).tobytes() for s, n in SCHEDULES}
+    assert len(found) == 1
+    exact = math.fsum(x.tolist())
+    # each sum of m numbers errs by at most (m - 1) eps sum|x| / 2; no chain of additions here is longer than 30
+    assert abs(float(launch(code, x, 5, kind, -0.0)) - exact) <= 15 * np.finfo(kind).eps * np.abs(x).sum(dtype=float)
+
+
+def test_floats_that_are_not_numbers() -> None:
+    code = program("float32", BY_NAME["maximum"].function, False)
+    x = np.arange(600, dtype=np.float32)
+    for at in (0, 77, 599):
+        holed = x.copy()
+        holed[at] = np.nan
+        assert np.isnan(launch(code, holed, 2, "float32", -np.inf))
+    assert launch(code, x, 2, "float32", -np.inf) == 599
+
+
+def test_the_sign_of_zero() -> None:
+    code = program("float32", BY_NAME["add"].function, False)
+    assert np.signbit(launch(code, np.full(100, -0.0, np.float32), 1, "float32", -0.0))
+    assert not np.signbit(launch(code, np.zeros(100, np.float32), 1, "float32", -0.0))
+
+
+def test_initial_comes_first() -> None:
+    case = CASES[-1]
+    code = program("uint64", case.function, True)
+    x, start = case.data(300), np.uint64((3 << 32) + 7)
+    wanted = case.inclusive(np.concatenate([[start], x]).astype(np.uint64))[-1]
+    for blocks in (1, 3):
+        assert launch(code, x, blocks, "uint64", case.identity, initial=start) == wanted
+
+
+@pytest.mark.parametrize("given", ["int8", "uint16", "int32", "float32"])
+def test_elements_that_are_mapped(given: str) -> None:
+    x = np.random.default_rng(0).integers(0, 3, 700).astype(given)
+    code = program("int64", ADD.function, False, given=given)
+    if given != "float32":
+        assert launch(code, x, 2, "int64", 0) == x.sum()
+    code = program("int64", ADD.function, False, given=given, map=maps.nonzero)
+    assert launch(code, x, 2, "int64", 0) == np.count_nonzero(x)
+
+
+def test_small_integers_are_added_up_in_int32_first() -> None:
+    x = np.random.default_rng(0).integers(-128, 128, 2000).astype(np.int8)
+    code = program("uint64", ADD.function, False, given="int8", part="int32")
+    for blocks in (1, 3):
+        assert launch(code, x, blocks, "uint64", 0).astype(np.int64) == x.sum(dtype=np.int64)
+
+
+def test_vectors() -> None:
+    room = np.zeros(3000, np.int32)
+    start = -(room.__array_interface__["data"][0] // 4) % 4
+    for first in range(4):
+        x = room[start + first : start + 2001]
+        x[:] = ADD.data(x.size)
+        code = program("int32", ADD.function, False, width=4, vectorized=True)
+        assert launch(code, x, 3, "int32", 0, head=-first % 4) == np.sum(x, dtype=np.int32)
+
+
+# -- What launches leave to one another -----------------------------------------------------------------------------------
+
+
+def test_nothing_is_cleared_between_launches() -> None:
+    scratch, launches = Scratch(), 0
+    random = np.random.default_rng(0)
+    for number in range(1, 12):
+        x, blocks = ADD.data(int(random.integers(1, 3000)), seed=number), int(random.integers(1, 9))
+        assert total(x, blocks, scratch=scratch) == np.sum(x, dtype=np.int32)
+        launches += blocks > 1  # one block alone needs none of it
+        assert scratch.control.tolist() == [0, launches]
+
+
+def test_the_epoch_wraps_around() -> None:
+    scratch = Scratch()
+    scratch.control[1] = 2**32 - 3
+    for number in range(6):
+        x = ADD.data(900, seed=number)
+        assert total(x, 3, scratch=scratch) == np.sum(x, dtype=np.int32)
+    assert scratch.control.tolist() == [0, 3]
+
+
+def test_words_that_are_not_used_are_marked_in_turn() -> None:
+    scratch = Scratch(capacity=8)
+    for number in range(1, 10):
+        total(ADD.data(500, seed=number), 2, scratch=scratch)
+    tags = scratch.words.view(np.uint32).reshape(8, 2)[:, 1]
+    assert tags.tolist() == [9, 9, 2, 3, 4, 5, 6, 7]
+
+
+def test_words_of_other_launches_are_not_taken() -> None:
+    scratch = Scratch()
+    scratch.words.view(np.uint32)[:] = np.random.default_rng(0).integers(2, 2**32, 2 * 16, dtype=np.uint32)
+    x = ADD.data(2000)
+    assert total(x, 8, scratch=scratch, schedule="reversed") == np.sum(x, dtype=np.int32)
+
+
+# -- Barriers, and the compiled kernels -----------------------------------------------------------------------------------
+
+
+def mutants():
+    found = without_barriers(program("int32", ADD.function, False))
+    return [pytest.param(mutant, id=f"{barrier.kind}:{barrier.before.span.line}") for barrier, mutant in found]
+
+
+@pytest.mark.parametrize("mutant", mutants())
+def test_each_inferred_barrier_is_needed(mutant) -> None:
+    x = ADD.data(900)
+    with pytest.raises(RaceError) as caught:
+        for schedule, seed in SCHEDULES:
+            launch(mutant, x, 2, "int32", 0, schedule=schedule, seed=seed)
+    assert "barrier" in str(caught.value)
+
+
+def test_which_barriers_there_are() -> None:
+    found = program("int32", ADD.function, False)
+    places = [
+        (barrier.kind, barrier.first.kind, barrier.loop) for plan in found.plans.values() for barrier in plan.barriers
+    ]
+    assert places == [("block", "write", False)]  # block.reduce: the warps' results; what is drawn is written before it
+
+
+SUMS = [("int8", "uint64"), ("uint8", "uint64"), ("int16", "uint64"), ("uint32", "uint32"), ("float16", "float32"),
+        ("bfloat16", "float32"), ("float32", "float32"), ("float64", "float64"), ("uint64", "uint64")]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "kind"), SUMS)
+@pytest.mark.parametrize("ordered", [False, True])
+@pytest.mark.parametrize("map", ["same", "nonzero"])
+def test_the_kernels_for_the_device_do_not_spill(given: str, kind: str, ordered: bool, map: str) -> None:
+    pytest.importorskip("cuda.bindings.nvrtc")
+    size = 2 if given == "bfloat16" else np.dtype(given).itemsize
+    configuration = DEVICE[size]
+    template = {"TI": given, "T": kind, "TO": kind, "OP": ADD.function, "MAP": getattr(maps, map), "ORDERED": ordered}
+    template |= {"P": "int32" if "int" in given and size < 4 else kind, "WIDTH": 16 // size, "VECTORIZED": True}
+    compiled = prism.compile(reduce, {**template, **configuration.template()})
+    assert compiled.spills == 0
+    assert compiled.registers * configuration.threads * configuration.blocks <= 65536
+
+
+def test_the_configuration_of_the_reference_machine() -> None:
+    x = ADD.data(100_000)
+    code = program("int32", ADD.function, False, configuration=HOST, width=HOST_WIDTH)
+    assert launch(code, x, 1, "int32", 0, threads=HOST.threads) == np.sum(x, dtype=np.int32)

@@ -1,0 +1,202 @@
+"""Reductions along an axis, and the search for positions, on the reference machine with all its checks: every way to cut."""
+
+import functools
+import itertools
+
+import numpy as np
+import pytest
+
+import prism
+from prism.interpret import RaceError, run
+from prism.kernels.reduce import AXIS, SEARCH, find, maps, positions, reduce_axis
+from tests.lib.oracles import AFFINE, CASES, LAST, SCHEDULES, Case
+from tests.mutation import without_barriers
+
+THREADS = 64
+ADD = CASES[0]
+ORDERED = [case for case in CASES if case.operator in (LAST, AFFINE)]
+BOTH = [(True, True), (True, False), (False, True), (False, False)]
+CUTS = list(itertools.product([True, False], [True, False], [1, 4, 32], [1, 3]))  # along, wide, lanes, splits
+
+
+@functools.cache
+def program(kind, function, ordered, along, wide, lanes, units, rows, width, given=None, vectorized=False):
+    template = {
+        "TI": given or kind, "P": kind, "T": kind, "TO": kind, "U": "int32", "OP": function, "MAP": maps.same, "THREADS": THREADS,
+        "BLOCKS": 1, "LANES": lanes, "UNITS": units, "ROWS": rows, "WIDTH": width, "ALONG": along, "WIDE": wide,
+        "VECTORIZED": vectorized, "ORDERED": ordered,
+    }  # fmt: skip
+    return prism.check(reduce_axis, template)
+
+
+def geometry(x, along, wide, lanes, units, width, splits):
+    """How many blocks there are, and the numbers that both kernels take first, for `x` of shape (outer, n, inner)."""
+    outer, n, inner = x.shape
+    across, pace = (inner, width) if along else (inner // width, 1)
+    count = outer * across * splits
+    each = 32 // lanes if wide else 32 // lanes * units * (THREADS // 32)
+    chunk = -(-n // splits // pace) * pace
+    strides = tuple(s // x.itemsize for s in x.strides)
+    numbers = (count, across, n, splits, chunk, *strides, splits * inner, inner, 1)
+    return -(-count // each), numbers
+
+
+def along_axis(case: Case, x, along, wide, lanes, splits, *, units=1, rows=2, width=2, mutant=None, **options):
+    """The reductions of `x` of shape (outer, n, inner) along `n`, of each of its splits."""
+    ordered = not case.operator.commutative
+    key = (str(x.dtype), case.function, ordered, along, wide, lanes, units, rows, width)
+    code = mutant or program(*key)
+    blocks, numbers = geometry(x, along, wide, lanes, units, width, splits)
+    outer, _, inner = x.shape
+    y = np.zeros(outer * splits * inner, x.dtype)
+    arguments = (x.reshape(-1), y, *numbers, case.identity, case.identity)
+    run(code, blocks, THREADS, arguments, check=True, **options)
+    return y.reshape(outer, splits, inner)
+
+
+def folded(case: Case, parts):
+    """The operator along the middle axis, by the definition."""
+    found = parts[:, 0].copy()
+    with np.errstate(over="ignore"):
+        for k in range(1, parts.shape[1]):
+            if case.operator is LAST:
+                found = np.where(parts[:, k] != 0, parts[:, k], found)
+            else:
+                found = case.meaning(found, parts[:, k])
+    return found
+
+
+@pytest.mark.parametrize("case", [ADD, *ORDERED], ids=str)
+@pytest.mark.parametrize(("along", "wide", "lanes", "splits"), CUTS)
+def test_every_way_to_cut(case: Case, along: bool, wide: bool, lanes: int, splits: int) -> None:
+    for outer, n, inner in [(5, 24, 6), (3, 2, 2), (18, 6, 4)]:
+        x = case.data(outer * n * inner).reshape(outer, n, inner)
+        units = 1 if wide or splits > 1 else 2
+        width = 1 if along else 2
+        y = along_axis(case, x, along, wide, lanes, splits, units=units, width=width)
+        assert np.array_equal(folded(case, y), folded(case, x)), (outer, n, inner)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("n", [2, 62, 64, 66, 1022])
+def test_rows_of_vectors(wide: bool, n: int) -> None:
+    x = ADD.data(7 * n).reshape(7, n, 1)
+    for lanes in (1, 8, 32):
+        y = along_axis(ADD, x, True, wide, lanes, 1, rows=4)
+        assert np.array_equal(y[:, 0], folded(ADD, x))
+
+
+def test_schedules_and_where_results_go() -> None:
+    x = ADD.data(6 * 50 * 10).reshape(6, 50, 10)
+    for schedule, seed in SCHEDULES:
+        y = along_axis(ADD, x, False, True, 8, 2, schedule=schedule, seed=seed)
+        assert np.array_equal(y.sum(axis=1, dtype=np.int32), x.sum(axis=1, dtype=np.int32))
+
+
+def mutants():
+    code = program("int32", ADD.function, False, False, True, 4, 1, 2, 2)
+    return [pytest.param(mutant, id=f"{b.kind}:{b.before.span.line}") for b, mutant in without_barriers(code)]
+
+
+@pytest.mark.parametrize("mutant", mutants())
+def test_each_inferred_barrier_is_needed(mutant) -> None:
+    x = ADD.data(5 * 24 * 6).reshape(5, 24, 6)
+    with pytest.raises(RaceError):
+        for schedule, seed in SCHEDULES:
+            along_axis(ADD, x, False, True, 4, 1, mutant=mutant, schedule=schedule, seed=seed)
+
+
+# -- Positions ------------------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def search(kind, beats, along, wide, lanes, width, partial=False, indexed=False):
+    template = {
+        "TI": kind, "T": kind, "U": "int32", "BEATS": beats, "THREADS": THREADS, "BLOCKS": 1, "LANES": lanes, "ROWS": 2,
+        "WIDTH": width, "ALONG": along, "WIDE": wide, "VECTORIZED": False, "PARTIAL": partial, "INDEXED": indexed,
+    }  # fmt: skip
+    return prism.check(find, template)
+
+
+def located(x, largest, along, wide, lanes, splits, width=2):
+    """Where the best element is along the middle axis; of several splits, found in two steps."""
+    real = x.dtype.kind == "f"
+    limits = np.array([-np.inf, np.inf]) if real else np.iinfo(x.dtype)
+    weakest = (limits[0] if largest else limits[1]) if real else (limits.min if largest else limits.max)
+    beats = getattr(positions, ("larger" if largest else "smaller") + ("_or_nan" if real else ""))
+    blocks, numbers = geometry(x, along, wide, lanes, 1, width, splits)
+    outer, _, inner = x.shape
+    code = search(str(x.dtype), beats, along, wide, lanes, width, partial=splits > 1)
+    y, none = np.full(outer * splits * inner, -1), np.zeros(0, np.int64)
+    bests = np.zeros(y.size if splits > 1 else 0, x.dtype)
+    run(code, blocks, THREADS, (x.reshape(-1), none, bests, y, *numbers, weakest), check=True)
+    if splits == 1:
+        return y.reshape(outer, inner)
+    code = search(str(x.dtype), beats, False, wide, lanes, 1, indexed=True)
+    blocks, numbers = geometry(bests.reshape(outer, splits, inner), False, wide, lanes, 1, 1, 1)
+    found = np.full(outer * inner, -1)
+    arguments = (bests, y, np.zeros(0, x.dtype), found, *numbers, weakest)
+    run(code, blocks, THREADS, arguments, check=True)
+    return found.reshape(outer, inner)
+
+
+@pytest.mark.parametrize("kind", ["int16", "float32"])
+@pytest.mark.parametrize(("along", "wide", "lanes", "splits"), CUTS)
+def test_positions(kind: str, along: bool, wide: bool, lanes: int, splits: int) -> None:
+    random = np.random.default_rng(0)
+    for outer, n, inner in [(5, 24, 6), (3, 2, 2)] if splits == 1 else [(5, 24, 6)]:
+        x = random.integers(-5, 5, (outer, n, inner)).astype(kind)
+        if kind == "float32":
+            x[0, n // 2 :, 0] = np.nan
+            x[1], x[2] = -np.inf, np.inf
+        else:
+            x[1], x[2] = np.iinfo(kind).min, np.iinfo(kind).max
+        width = 1 if along else 2
+        assert np.array_equal(located(x, True, along, wide, lanes, splits, width), x.argmax(axis=1))
+        assert np.array_equal(located(x, False, along, wide, lanes, splits, width), x.argmin(axis=1))
+
+
+def test_the_first_of_equal_ones_across_everything_that_is_combined() -> None:
+    for first, second in [(0, 1), (1, 2), (7, 8), (31, 32), (3, 700), (255, 256), (640, 641)]:
+        x = np.zeros((1, 800, 1), np.int32)
+        x[0, [first, second]] = 1
+        for splits in (1, 5):
+            assert located(x, True, True, True, 32, splits)[0, 0] == first
+
+
+# -- The compiled kernels -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"), [("int8", "uint64"), ("float16", "float32"), ("float32", "float32"), ("float64", "float64")]
+)
+@pytest.mark.parametrize(("along", "wide"), BOTH)
+@pytest.mark.parametrize("ordered", [False, True])
+def test_the_kernels_for_the_device_do_not_spill(given: str, kind: str, along: bool, wide: bool, ordered: bool) -> None:
+    pytest.importorskip("cuda.bindings.nvrtc")
+    configuration = AXIS[np.dtype(given).itemsize]
+    template = {
+        "TI": given, "P": "int32" if given == "int8" else kind, "T": kind, "TO": kind, "U": "int32", "OP": ADD.function,
+        "MAP": maps.same, "ORDERED": ordered, "LANES": 32 if along else 1, "WIDTH": configuration.width, "ALONG": along,
+        "WIDE": wide, "VECTORIZED": True,
+        **configuration.template(),
+    }  # fmt: skip
+    many = 4 if along else min(4, 16 // configuration.width)
+    for rows in (configuration.loads,) if wide else (1, configuration.loads):
+        units = 1 if wide else min(many, configuration.loads // rows)
+        compiled = prism.compile(reduce_axis, {**template, "ROWS": rows, "UNITS": units})
+        assert compiled.spills == 0, (rows, units)
+
+
+@pytest.mark.parametrize("kind", ["int8", "int32", "float32", "float64"])
+@pytest.mark.parametrize(("along", "wide"), BOTH)
+def test_the_searches_for_the_device_do_not_spill(kind: str, along: bool, wide: bool) -> None:
+    pytest.importorskip("cuda.bindings.nvrtc")
+    configuration = SEARCH[np.dtype(kind).itemsize]
+    beats = positions.larger_or_nan if kind.startswith("float") else positions.larger
+    template = {
+        "TI": kind, "T": kind, "U": "int32", "BEATS": beats, "LANES": 32 if along else 1, "ROWS": configuration.loads,
+        "WIDTH": configuration.width, "ALONG": along, "WIDE": wide, "VECTORIZED": True, "PARTIAL": wide, "INDEXED": False,
+        **configuration.template(),
+    }  # fmt: skip
+    assert prism.compile(find, template).spills == 0

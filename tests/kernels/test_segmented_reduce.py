@@ -1,0 +1,75 @@
+"""Reductions of segments on the reference machine, with all its checks: by thread, by warp and by block."""
+
+import functools
+
+import numpy as np
+import pytest
+
+import prism
+from prism.interpret import run
+from prism.kernels.reduce import reduce_segments_by_block, reduce_segments_by_thread, reduce_segments_by_warp
+from prism.lib.operators import BY_NAME
+from tests.lib.oracles import CASES, SCHEDULES, Case
+
+WAYS = {
+    "thread": (reduce_segments_by_thread, {}),
+    "warp": (reduce_segments_by_warp, {"ITEMS": 2, "COMMUTATIVE": False}),
+    "warp-commutative": (reduce_segments_by_warp, {"ITEMS": 2, "COMMUTATIVE": True}),
+    "block": (reduce_segments_by_block, {"ITEMS": 3, "COMMUTATIVE": False}),
+    "block-commutative": (reduce_segments_by_block, {"ITEMS": 3, "COMMUTATIVE": True}),
+}
+
+
+@functools.cache
+def program(way: str, kind: str, function, offsets: str):
+    kernel, template = WAYS[way]
+    return prism.check(
+        kernel, {"T": kind, "TI": kind, "TO": kind, "O": offsets, "OP": function, "THREADS": 64, **template}
+    )
+
+
+def check(way: str, case: Case, x, starts, ends, *, initial=None, blocks=3, **options) -> None:
+    kind = str(case.dtype)
+    y = np.zeros(len(starts), case.dtype)
+    begin = case.identity if initial is None else initial
+    values = (x, y, starts, ends, len(starts), len(x), case.identity, begin)
+    run(program(way, kind, case.function, str(starts.dtype)), blocks, 64, values, check=True, **options)
+    for s, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        part = x[max(start, 0) : max(end, 0)]
+        assert y[s] == case.inclusive(np.concatenate([np.array([begin], case.dtype), part]))[-1]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("way", WAYS)
+def test_operators(case: Case, way: str) -> None:
+    if way.endswith("commutative") and not case.operator.commutative:
+        pytest.skip("reads elements in another order")
+    random = np.random.default_rng(0)
+    for kind in ("int32", "int64"):
+        offsets = np.sort(random.integers(0, 2000, 12)).astype(kind)
+        check(way, case, case.data(2000), offsets[:-1].copy(), offsets[1:].copy())
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_segments_anywhere(way: str) -> None:
+    starts = np.array([0, 5, 5, 900, -10, 998, 2000, 0, 64], np.int64)
+    ends = np.array([0, 6, 5, 100, 70, 5000, 3000, 1000, 64 + 192], np.int64)
+    for schedule, seed in SCHEDULES:
+        check(way, CASES[0], CASES[0].data(1000), starts, ends, initial=7, schedule=schedule, seed=seed)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_each_length(way: str) -> None:
+    for length in (1, 2, 31, 32, 33, 63, 64, 65, 191, 192, 193, 384, 385):
+        starts = np.arange(4, dtype=np.int32) * length
+        check(way, CASES[0], CASES[0].data(4 * length), starts, starts + np.int32(length), blocks=2)
+
+
+@pytest.mark.parametrize("kind", ["int8", "int64", "float32", "float64"])
+@pytest.mark.parametrize("way", WAYS)
+def test_the_kernels_for_the_device_do_not_spill(way: str, kind: str) -> None:
+    pytest.importorskip("cuda.bindings.nvrtc")
+    kernel, template = WAYS[way]
+    template = template | ({"ITEMS": 8} if template else {})
+    common = {"T": kind, "TI": kind, "TO": kind, "O": "int64", "OP": BY_NAME["add"].function, "THREADS": 256}
+    assert prism.compile(kernel, {**common, **template}).spills == 0

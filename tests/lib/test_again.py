@@ -1,0 +1,174 @@
+"""A warm call of `scan` launches what the first one did, and decides nothing anew: on arrays and a driver that only look so."""
+
+import functools
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import prism.lib as lib
+from prism.lib import again, scan, scan_plans, scans
+from prism.runtime import launch, scratch
+from prism.runtime.launch import Launcher
+from prism.runtime.scratch import Scratch
+
+
+class Driver:
+    """A driver that records launches: blocks, threads, stream."""
+
+    def __init__(self) -> None:
+        self.launched: list[tuple[int, int, int]] = []
+
+    def cuLaunchKernel(self, function, x, y, z, threads, *rest):
+        self.launched.append((x, threads, rest[3]))
+        return (0,)
+
+    def cuStreamIsCapturing(self, stream):
+        return 0, 0
+
+    def cuStreamGetId(self, stream):
+        return 0, stream
+
+    def cuMemAlloc(self, nbytes):
+        return 0, 1 << 40
+
+    def cuMemsetD8Async(self, *_):
+        return (0,)
+
+    def cuCtxPushCurrent(self, _):
+        return (0,)
+
+    def cuCtxPopCurrent(self):
+        return 0, 0
+
+
+class Array:
+    """What `describe` takes for a CuPy array."""
+
+    def transpose(self, axes):
+        assert axes == tuple(range(len(self.shape)))
+        return self
+
+    def __init__(self, pointer: int, shape: tuple[int, ...], kind: str = "int32", contiguous: bool = True) -> None:
+        self.data = SimpleNamespace(ptr=pointer, device_id=0)
+        self.dtype, self.shape = np.dtype(kind), shape
+        self.strides = np.empty(shape, kind).strides if contiguous else (8,) * len(shape)
+        self.flags = SimpleNamespace(c_contiguous=contiguous)
+
+
+Array.__module__, Array.__name__ = "cupy", "ndarray"
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> Driver:
+    found = Driver()
+    stream = SimpleNamespace(ptr=7)
+    runtime = SimpleNamespace(getDevice=lambda: 0)
+    cuda = SimpleNamespace(get_current_stream=lambda device: stream, runtime=runtime)
+    empty = lambda shape, dtype: Array(1 << 35, (shape,) if isinstance(shape, int) else shape, dtype)
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda, ndarray=Array, empty=empty))
+    place = SimpleNamespace(ordinal=0, sm_count=132, arch="sm_90a", context=1)
+    loaded = SimpleNamespace(function=1, device=place, occupancy=lambda threads, shared: 2)
+    monkeypatch.setattr(scan_plans, "prepare", lambda entry, ordinal: Launcher(entry, loaded))
+    monkeypatch.setattr(scan_plans, "launcher", functools.lru_cache(scan_plans.launcher.__wrapped__))
+    monkeypatch.setattr(scan_plans, "SCRATCH", Scratch())
+    for module in (launch, scratch):
+        monkeypatch.setattr(module, "driver", lambda: found)
+    for module in (scan_plans, scans):
+        monkeypatch.setattr(module, "device", lambda ordinal: place)
+    monkeypatch.setattr("prism.runtime.device.driver", lambda: found)
+    monkeypatch.setattr("prism.runtime.device.device", lambda ordinal: place)
+    monkeypatch.setattr(launch, "current_device", lambda: 0)
+    monkeypatch.setattr(again, "_kept", {})
+    monkeypatch.setattr(again, "_libraries", {})
+    monkeypatch.setattr(again, "_results", {})
+    monkeypatch.setattr(scans, "_plans", {})
+    return found
+
+
+def decided(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Count calls that decide anew."""
+    calls: list[int] = []
+    run = scans.run
+    monkeypatch.setattr(scans, "run", lambda *arguments: calls.append(1) or run(*arguments))
+    return calls
+
+
+@pytest.mark.parametrize("shape", [(1000,), (1 << 16,), (1 << 24,), (300, 700), (1 << 20, 8)])
+@pytest.mark.parametrize("axis", [None, 0, -1])
+def test_the_second_call_launches_the_same(gpu: Driver, monkeypatch: pytest.MonkeyPatch, shape, axis) -> None:
+    calls = decided(monkeypatch)
+    flat = shape if axis is not None else (int(np.prod(shape)),)
+    for number in range(3):
+        x, y = Array(1 << 30 | number << 24, shape), Array(1 << 33 | number << 24, flat)
+        assert scan(x, axis=axis, out=y) is y
+    assert len(gpu.launched) == 3 and len(set(gpu.launched)) == 1 and gpu.launched[0][2] == 7
+    assert len(calls) == 1
+    for _ in range(2):
+        wide = Array(1 << 33, flat, "int64")
+        assert lib.cumsum(Array(1 << 30, shape), axis, out=wide) is wide
+    assert len(gpu.launched) == 5 and len(calls) == 2
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_results_are_made_as_the_first_was(gpu: Driver, monkeypatch: pytest.MonkeyPatch, axis) -> None:
+    calls, shape = decided(monkeypatch), (300, 700)
+    for function, kind in ((scan, "int32"), (lib.cumsum, "int64")):
+        made = [function(Array(1 << 30, shape), axis=axis) for _ in range(3)]
+        assert {(y.shape, str(y.dtype)) for y in made} == {((210_000,) if axis is None else shape, kind)}
+        assert len({id(y) for y in made}) == 3
+    assert len(calls) == 2 and len(gpu.launched) == 6
+
+
+def test_what_must_be_decided_anew(gpu: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = decided(monkeypatch)
+    x, y = Array(1 << 30, (5000,)), Array(1 << 33, (5000,))
+    scan(x, out=y)
+    assert len(calls) == 1
+    others = [
+        ({}, Array((1 << 30) + 4, (5000,)), y),  # not aligned
+        ({}, Array(1 << 30, (5000,), "float32"), Array(1 << 33, (5000,), "float32")),
+        ({}, Array(1 << 30, (4999,)), Array(1 << 33, (4999,))),
+        ({"exclusive": True}, x, y),
+        ({"reverse": True}, x, y),
+        ({"op": "maximum"}, x, y),
+        ({"axis": 0}, x, y),
+        ({"stream": 9}, x, y),
+        ({"initial": 0}, x, y),
+    ]
+    for number, (options, source, target) in enumerate(others, 2):
+        scan(source, out=target, **options)
+        assert len(calls) == number, options
+    scan(x, out=y)
+    assert len(calls) == len(others) + 1
+
+
+def test_arrays_that_overlap_are_not_taken_for_others(gpu: Driver) -> None:
+    x, y = Array(1 << 30, (5000,)), Array(1 << 33, (5000,))
+    asked = ("scan", "add", None, type(None), False, False, None)
+    scan(x, out=y)
+    assert again.run(x, y, asked)
+    assert again.run(x, Array(1 << 30, (5000,)), asked)  # in place
+    assert not again.run(x, Array((1 << 30) + 16, (5000,)), asked)
+    assert not again.run(x, Array((1 << 30) - 16, (5000,)), asked)
+    assert again.run(x, Array((1 << 30) + 20_000, (5000,)), asked)
+    assert not again.run(x, np.empty(5000, np.int32), asked)
+    with pytest.raises(TypeError, match="`axis`"):
+        scan(x, axis=0.0, out=y)
+
+
+@pytest.mark.parametrize("count", [False, True])
+def test_what_segments_and_keys_launch(gpu: Driver, monkeypatch: pytest.MonkeyPatch, count: bool) -> None:
+    """On a GPU: where segments begin, then the scan; and one launch for runs of keys."""
+    monkeypatch.setattr(Array, "__setitem__", lambda self, at, value: None, raising=False)
+    monkeypatch.setattr(Array, "__getitem__", lambda self, at: 3 if at == 0 else self, raising=False)
+    monkeypatch.setattr(Array, "reshape", lambda self, *shape: self, raising=False)
+    x, offsets = Array(1 << 30, (10_000,)), Array(1 << 33, (300,))
+    assert lib.segmented_scan(x, offsets).shape == (10_000,)
+    assert gpu.launched == [(2, 256, 7), (2, 256, 7)]  # 300 offsets, and two tiles
+    assert lib.segmented_reduce(x, offsets).shape == (299,)
+    assert gpu.launched[2:] == [(38, 256, 7)]  # a warp each
+    assert lib.scan_by_key(Array(1 << 34, (10_000,), "int16"), x).shape == (10_000,)
+    found = lib.reduce_by_key(Array(1 << 34, (10_000,), "int16"), x, count=count)
+    assert len(gpu.launched) == 5 and len(found) == 2 + count and str(found[0].dtype) == "int16"

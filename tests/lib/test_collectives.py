@@ -1,0 +1,61 @@
+"""What all collectives have in common: what their documentation says of them, and that it is true where that can be told."""
+
+import re
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import prism.lib
+from prism.lang import Kernel
+from prism.lib import block, thread, warp
+from tests.lib.launches import LAUNCHES
+
+ROOT = Path(__file__).parents[2]
+FIELDS = ("Perspective:", "Cost:", "Test:")
+COLLECTIVES = [(level, name) for level in (thread, warp, block) for name in level.__all__ if name != "operators"]
+
+
+def shown(level: ModuleType, name: str) -> str:
+    return f"{level.__name__.rpartition('.')[2]}.{name}"
+
+
+@pytest.mark.parametrize(("level", "name"), COLLECTIVES, ids=lambda x: getattr(x, "__name__", x))
+def test_each_says_what_it_needs_costs_and_is_tested_by(level: ModuleType, name: str) -> None:
+    collective = getattr(level, name)
+    assert isinstance(collective, Kernel) and collective.kind == "device" and collective.__name__ == name
+    assert collective.__module__ == f"{level.__name__}.{name}"  # one a file
+    text = collective.__doc__ or ""
+    assert all(field in text for field in FIELDS), text
+    for test in re.findall(r"tests/\S+\.py", text):
+        assert re.search(rf"\b{name}\b", (ROOT / test).read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("level", [thread, warp, block], ids=lambda level: level.__name__)
+def test_every_file_is_exported(level: ModuleType) -> None:
+    files = {path.stem for path in Path(level.__path__[0]).glob("*.py")} - {"__init__"}
+    assert files == set(level.__all__) and sorted(level.__all__) == level.__all__
+
+
+def test_the_table_beside_cub_has_them_all() -> None:
+    page = (ROOT / "docs" / "cub.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:thread|warp|block)\.\w+)`", page))
+    assert {shown(*pair) for pair in COLLECTIVES} <= named | {"thread.operators"}
+    known = {shown(*pair) for pair in COLLECTIVES} | {"thread.operators"}
+    assert not named - known, "the page names what is not there"
+    assert set(re.findall(r"`prism\.lib\.([a-z]\w*)`", page)) <= set(prism.lib.__all__)
+    assert set(re.findall(r"`(examples/\S+)`", page)) <= {
+        f"examples/{p.name}" for p in (ROOT / "examples").glob("*.py")
+    }
+
+
+@pytest.mark.parametrize("name", LAUNCHES)
+def test_what_the_gpu_is_given_to_do(name: str) -> None:
+    """The launches of tests/gpu/test_collectives.py: right by the machine's checks, and not without an effect."""
+    launch = LAUNCHES[name]
+    before = [a for a in launch.arguments if isinstance(a, np.ndarray) and a.ndim]
+    after = launch.run(check=True)
+    assert any(not np.array_equal(a, b) for a, b in zip(before, after, strict=True))
+    for found, wanted in zip(launch.run(check=True, schedule="random", seed=5), after, strict=True):
+        assert np.array_equal(found, wanted)

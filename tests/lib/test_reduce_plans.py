@@ -1,0 +1,190 @@
+"""The plans that reductions make for a GPU, run on the reference machine: vectors, splits, several stages, all that is cut."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prism.interpret import run
+from prism.kernels.reduce import AXIS
+from prism.lib.axes import c_strides, collapse, without
+from prism.lib.operators import BY_NAME
+from prism.lib.reduce_plans import CAPACITY, Search, Work, cut, plan_reduction, plan_search, stages, word_bytes
+from tests.lib.oracles import LAST
+
+ADD = BY_NAME["add"]
+
+
+class Small:
+    """A GPU of few multiprocessors, so that small arrays are cut as large ones are on a large one."""
+
+    host = False
+
+    def __init__(self, multiprocessors: int = 2) -> None:
+        self.multiprocessors = multiprocessors
+
+    def wave(self, program: Any, threads: int) -> int:
+        return 2 * self.multiprocessors
+
+
+def sum_of(given: str, result: str) -> Work:
+    real = given.startswith("float")
+    kind = "float32" if given == "float16" else given if real else "uint64"
+    return Work(ADD, given, kind, result if real else "uint64", -0.0 if real else 0, -0.0 if real else 0)
+
+
+def perform(plan, x, results: int, kind: str, check: bool = False):
+    """What a plan makes of an array's elements, from the first one on."""
+    y = np.zeros(results, kind)
+    words = np.zeros(CAPACITY * max(plan.words, 8) // 8, np.uint64)
+    held = {"x": x, "y": y, "words": words, "control": np.zeros(2, np.uint32)}
+    scratch: dict[Any, Any] = {}
+    for step in plan.steps:
+        arrays = [
+            held[b.name] if b.name != "scratch" else scratch.setdefault(b, np.empty(b.count, b.dtype))
+            for b in step.buffers
+        ]
+        run(step.program, step.blocks, step.threads, (*arrays, *step.numbers), check=check)
+    return y
+
+
+def aligned(elements: int, kind: str, shift: int = 0):
+    """Random numbers whose first is `shift` elements past a multiple of 16 bytes."""
+    size = np.dtype(kind).itemsize
+    room = np.zeros(elements + 64, kind)
+    start = (-room.__array_interface__["data"][0] % 16) // size + shift
+    x = room[start : start + elements]
+    x[...] = np.random.default_rng(elements).integers(-9, 9, elements)
+    return x
+
+
+@pytest.mark.parametrize("kind", ["int8", "int16", "int32", "int64", "float16", "float32", "float64"])
+@pytest.mark.parametrize("shift", [0, 1, 3])
+def test_whole_arrays(kind: str, shift: int) -> None:
+    for n in (1, 3, 31, 33, 1000, 100_003):
+        x = aligned(n, kind, shift)
+        work = sum_of(kind, kind)
+        plan = plan_reduction(work, stages((n,), (1,), (0,), True), x.__array_interface__["data"][0] % 16, Small(1))
+        found = perform(plan, x, 1, work.result).view("int64" if kind.startswith("i") else kind)[0]
+        wanted = x.sum(dtype=float)
+        assert found == (wanted if x.dtype.kind == "i" else wanted.astype(kind))
+
+
+def test_small_arrays_take_one_block_and_tiny_ones_a_warp() -> None:
+    def shape(n: int, kind: str = "int32") -> tuple[int, int]:
+        step = plan_reduction(sum_of(kind, kind), stages((n,), (1,), (0,), True), 0, Small(132)).steps[0]
+        return step.blocks, step.threads
+
+    assert shape(1) == shape(256) == (1, 32)
+    assert shape(260) == (1, 64)
+    assert shape(16384) == (1, 512)
+    assert shape(16389)[0] > 1
+    assert shape(1 << 28) == (264, 512)
+
+
+SHAPES = [
+    ((3, 4096), (1,)), ((4096, 3), (0,)), ((700, 16), (1,)), ((700, 16), (0,)), ((5, 33, 7), (1,)), ((5, 33, 7), (0, 2)),
+    ((64, 4), (1,)), ((2000, 4), (1,)), ((4, 2000), (0,)), ((1, 50_000), (1,)), ((50_000, 1), (0,)), ((3, 5000, 2), (1,)),
+    ((129, 130), (0,)), ((130, 129), (1,)), ((4, 6, 8, 10), (0, 2)), ((4, 6, 8, 10), (1, 3)), ((9, 9), ()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["int8", "int32", "float64"])
+@pytest.mark.parametrize(("shape", "axes"), SHAPES, ids=str)
+def test_axes(kind: str, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
+    x = aligned(int(np.prod(shape)), kind)
+    work = sum_of(kind, kind)
+    plan = plan_reduction(work, stages(shape, c_strides(shape), axes, True), 0, Small())
+    wanted = x.reshape(shape).sum(axis=axes, dtype=float)
+    found = perform(plan, x, wanted.size, work.result, check=x.size < 3000).view("int64" if kind[0] == "i" else kind)
+    assert np.array_equal(found, wanted.ravel())
+
+
+@pytest.mark.parametrize(("shape", "axes"), SHAPES, ids=str)
+def test_axes_in_order(shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
+    x = aligned(int(np.prod(shape)), "int32")
+    x[np.random.default_rng(0).random(x.size) < 0.9] = 0
+    work = Work(LAST, "int32", "int32", "int32", 0, 0)
+    plan = plan_reduction(work, stages(shape, c_strides(shape), axes, False), 0, Small())
+    found = perform(plan, x, int(np.prod(without(shape, axes))), "int32")
+    kept = [k for k in range(len(shape)) if k not in axes]
+    rows = x.reshape(shape).transpose(*kept, *axes).reshape(found.size, -1)
+    wanted = [next((v for v in row[::-1] if v), 0) for row in rows]
+    assert found.tolist() == wanted
+
+
+@pytest.mark.parametrize("kind", ["int8", "int32", "float64"])
+@pytest.mark.parametrize(
+    "shape", [(3, 4096), (4096, 3), (700, 16), (64, 4), (5, 33, 7), (1, 50_000), (3, 5000, 2)], ids=str
+)
+def test_searches(kind: str, shape: tuple[int, ...]) -> None:
+    x = aligned(int(np.prod(shape)), kind)
+    for axis in range(len(shape)):
+        for largest in (True, False):
+            weakest = (
+                (-np.inf if largest else np.inf)
+                if kind[0] == "f"
+                else getattr(np.iinfo(kind), "min" if largest else "max")
+            )
+            stage = collapse(shape, c_strides(shape), (axis,))
+            plan = plan_search(Search(largest, kind, kind, weakest), stage, 0, Small())
+            wanted = (np.argmax if largest else np.argmin)(x.reshape(shape), axis=axis)
+            assert np.array_equal(perform(plan, x, wanted.size, "int64"), wanted.ravel())
+
+
+def test_units_that_int32_does_not_count() -> None:
+    stage = collapse((2**31, 2), (2, 1), (1,))
+    plan = plan_reduction(sum_of("int8", "int8"), [stage], 0, Small(132))
+    (step,) = plan.steps
+    assert step.program.entry.parameters[2].type.name == "int64"
+    assert step.blocks * step.threads * 4 >= 2**31
+
+
+# -- How an axis is cut ---------------------------------------------------------------------------------------------------
+
+
+@given(
+    outer=st.integers(1, 5000), n=st.integers(1, 300_000), inner=st.integers(1, 5000), size=st.sampled_from([1, 2, 4, 8]),
+    misaligned=st.sampled_from([0, 4, 8]), wave=st.sampled_from([1, 64, 528]), along=st.booleans(),
+)  # fmt: skip
+@settings(max_examples=300)
+def test_cuts_cover_everything(
+    outer: int, n: int, inner: int, size: int, misaligned: int, wave: int, along: bool
+) -> None:
+    shape = (outer, n) if along else (outer, n, inner)
+    stage = collapse(shape, c_strides(shape), (1,))
+    configuration = AXIS[size]
+    how = cut(stage, size, misaligned, configuration, wave)
+    pace = how.width if how.along else 1
+    each = 1 if how.along else how.width
+    assert how.across * each == stage.inner
+    assert (how.splits - 1) * how.chunk < n <= how.splits * how.chunk
+    assert stage.n % pace == 0 and (how.chunk % pace == 0 or how.splits == 1)
+    units = stage.outer * how.across * how.splits
+    block = 32 // how.lanes * (1 if how.wide else how.units * configuration.threads // 32)
+    assert (how.blocks - 1) * block < units <= how.blocks * block
+    assert how.units == 1 or (how.splits == 1 and not how.wide)
+    assert how.width * size <= 16 and misaligned % (how.width * size if how.width > 1 else 1) == 0
+    assert how.units * how.rows <= configuration.loads and 1 <= how.lanes <= 32
+
+
+def test_cuts_of_the_usual_shapes() -> None:
+    def of(outer: int, n: int, inner: int):
+        return cut(collapse((outer, n, inner), c_strides((outer, n, inner)), (1,)), 4, 0, AXIS[4], 660)
+
+    rows = of(8192, 8192, 1)
+    assert (rows.along, rows.lanes, rows.width, rows.wide, rows.splits) == (True, 32, 4, False, 1)
+    columns = of(1, 8192, 8192)
+    assert (columns.along, columns.lanes, columns.width, columns.wide, columns.splits) == (False, 1, 4, True, 10)
+    short = of(1 << 24, 4, 1)
+    assert (short.lanes, short.units, short.rows) == (1, 4, 1)  # a row is one load of a lane
+    long = of(4, 1 << 24, 1)
+    assert long.wide and long.splits * 4 == 660
+    narrow = of(1, 1 << 24, 4)
+    assert (narrow.lanes, narrow.wide, narrow.splits) == (32, True, 660)  # eight rows a quarter-warp, side by side
+
+
+def test_words() -> None:
+    assert [word_bytes(kind) for kind in ("int8", "float32", "uint64")] == [8, 8, 16]

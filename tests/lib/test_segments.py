@@ -1,0 +1,169 @@
+"""Scans and reductions of segments and of runs of equal keys, on NumPy arrays: against the definition, and the errors."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prism.lib import Operator, reduce_by_key, scan, scan_by_key, segmented_reduce, segmented_scan
+from tests.lib.oracles import CASES, Case
+
+DTYPES = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"]
+
+
+def scans(case: Case, x, starts, initial=None, exclusive=False):
+    """The scan of each part that begins at one of `starts`."""
+    begin = np.array([case.identity if initial is None else initial], case.dtype)
+    found = [np.zeros(0, case.dtype)]
+    for part in np.split(x, np.unique(starts[(starts > 0) & (starts < len(x))])):
+        whole = case.inclusive(np.concatenate([begin, part]))
+        found.append(whole[:-1] if exclusive else whole[1:])
+    return np.concatenate(found).astype(case.dtype)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("exclusive", [False, True])
+def test_operators(case: Case, exclusive: bool) -> None:
+    x = case.data(3000)
+    offsets = np.sort(np.random.default_rng(0).integers(0, 3001, 20))
+    found = segmented_scan(x, offsets, case.operator, exclusive=exclusive)
+    assert np.array_equal(found, scans(case, x, offsets, exclusive=exclusive))
+    keys = np.repeat(np.arange(21) % 4, np.diff(np.concatenate([[0], offsets, [3000]])))
+    starts = np.flatnonzero(np.diff(keys)) + 1
+    assert np.array_equal(
+        scan_by_key(keys, x, case.operator, exclusive=exclusive), scans(case, x, starts, exclusive=exclusive)
+    )
+    parts = np.split(x, starts)
+    unique, found = reduce_by_key(keys, x, case.operator)
+    assert np.array_equal(unique, keys[np.concatenate([[0], starts])])
+    assert np.array_equal(found, [case.inclusive(part)[-1] for part in parts])
+    for count in (2, 20, 2000):
+        bounds = np.sort(np.random.default_rng(count).integers(0, 3001, count + 1))
+        found = segmented_reduce(x, bounds, case.operator)
+        wanted = [
+            case.inclusive(x[a:b])[-1] if b > a else case.identity for a, b in zip(bounds, bounds[1:], strict=False)
+        ]
+        assert np.array_equal(found, wanted)
+
+
+@settings(max_examples=60, deadline=None)
+@given(size=st.integers(0, 300), count=st.integers(0, 40), data=st.data())
+def test_any_offsets(size: int, count: int, data) -> None:
+    case = CASES[0]
+    x = case.data(size)
+    kind = data.draw(st.sampled_from(["int32", "int64"]))
+    offsets = np.array(data.draw(st.lists(st.integers(-5, size + 5), min_size=count + 1, max_size=count + 1)), kind)
+    assert np.array_equal(segmented_scan(x, offsets, initial=3), scans(case, x, offsets, initial=3))
+    found = segmented_reduce(x, offsets, initial=3)
+    wanted = [
+        x[max(a, 0) : max(b, 0)].sum(dtype=np.int32) + np.int32(3) for a, b in zip(offsets, offsets[1:], strict=False)
+    ]
+    assert found.shape == (count,) and np.array_equal(found, wanted)
+    ends = np.random.default_rng(0).permutation(offsets)
+    wanted = [x[max(a, 0) : max(b, 0)].sum(dtype=np.int32) for a, b in zip(offsets, ends, strict=True)]
+    assert np.array_equal(segmented_reduce(x, offsets, ends=ends), wanted)
+
+
+@settings(max_examples=60, deadline=None)
+@given(keys=st.lists(st.integers(0, 3), max_size=300), kind=st.sampled_from([*DTYPES, "bool"]))
+def test_any_keys(keys: list[int], kind: str) -> None:
+    labels, x = np.array(keys, kind), CASES[0].data(len(keys))
+    starts = np.flatnonzero(np.diff(labels.astype(np.int8))) + 1
+    assert np.array_equal(scan_by_key(labels, x), scans(CASES[0], x, starts))
+    unique, found = reduce_by_key(labels, x)
+    first = np.concatenate([[0], starts])[: len(keys)]
+    assert unique.dtype == labels.dtype and np.array_equal(unique, labels[first])
+    assert np.array_equal(found, [part.sum(dtype=np.int32) for part in np.split(x, starts)][: len(first)])
+
+
+@pytest.mark.parametrize("kind", DTYPES)
+def test_dtypes(kind: str) -> None:
+    x = np.random.default_rng(0).integers(0, 4, 500).astype(kind)  # sums are exact, in float16 too
+    offsets = np.array([0, 17, 17, 300, 500], np.int32)
+    wanted = [x[a:b].sum(dtype=kind) for a, b in zip(offsets, offsets[1:], strict=False)]
+    assert segmented_reduce(x, offsets).dtype == x.dtype and np.array_equal(segmented_reduce(x, offsets), wanted)
+    exact = [int(x[a:b].astype(int).sum()) for a, b in zip(offsets, offsets[1:], strict=False)]
+    assert np.array_equal(segmented_reduce(x, offsets, dtype=np.int64), exact)
+    found = segmented_scan(x, offsets, dtype=np.float64)
+    assert found.dtype == np.float64 and found[-1] == exact[-1]
+
+
+def test_every_nan_is_a_run() -> None:
+    keys = np.array([1.0, np.nan, np.nan, 2.0, -0.0, 0.0])
+    unique, found = reduce_by_key(keys, np.ones(6, np.int32))
+    assert np.array_equal(unique, [1, np.nan, np.nan, 2, -0.0], equal_nan=True) and found.tolist() == [1, 1, 1, 1, 2]
+
+
+def test_the_count_beside() -> None:
+    unique, found, count = reduce_by_key(np.array([5, 5, 7]), np.array([1, 2, 3]), count=True)
+    assert count.dtype == np.int64 and count.tolist() == [2]
+    assert unique[:2].tolist() == [5, 7] and found[:2].tolist() == [3, 3] and unique.shape == found.shape == (3,)
+    assert reduce_by_key(np.zeros(0), np.zeros(0), count=True)[2].tolist() == [0]
+
+
+def test_out_and_overlap() -> None:
+    x, offsets = CASES[0].data(700), np.array([0, 100, 700])
+    wanted = scans(CASES[0], x, offsets)
+    out = np.empty(700, np.int32)
+    assert segmented_scan(x, offsets, out=out) is out and np.array_equal(out, wanted)
+    same = x.copy()
+    segmented_scan(same, offsets, out=same)
+    assert np.array_equal(same, wanted)
+    keys = np.repeat([3, 9], [100, 600]).astype(np.int32)
+    assert np.array_equal(scan_by_key(keys, x, out=keys), wanted)
+    bounds = np.array([0, 100, 700], np.int32)
+    segmented_reduce(x, bounds, out=bounds[1:])
+    assert bounds[1:].tolist() == [wanted[99], wanted[-1]]
+
+
+def test_one_segment_is_a_scan() -> None:
+    x = CASES[0].data(2000)
+    assert np.array_equal(segmented_scan(x, np.zeros(0, np.int32)), scan(x))
+    assert np.array_equal(scan_by_key(np.zeros(2000), x), scan(x))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "error", "words"),
+    [
+        (([1, 2], np.zeros(2, int)), {}, TypeError, "`x` must be an array"),
+        ((np.zeros(4), [0, 2]), {}, TypeError, "`offsets` must be an array"),
+        ((np.zeros(4), np.zeros(2)), {}, TypeError, "`offsets` must be of int32 or int64, not of float64"),
+        ((np.zeros((2, 2)), np.zeros(2, int)), {}, ValueError, "`x` must have 1 axis"),
+        ((np.zeros(4), np.zeros((2, 2), int)), {}, ValueError, "`offsets` must have 1 axis"),
+        ((np.zeros(4), np.zeros(2, int)), {"dtype": "complex64"}, TypeError, "`dtype` is dtype complex64"),
+        ((np.zeros(4), np.zeros(2, int)), {"stream": 0}, ValueError, "`stream` is for arrays on a GPU"),
+        ((np.zeros(4), np.zeros(2, int), "sum"), {}, ValueError, "`op` must be one of"),
+        ((np.zeros(4), np.zeros(2, int)), {"out": np.zeros(9)}, ValueError, "`out` must have shape"),
+        ((np.zeros(4), np.zeros(2, int)), {"initial": "a"}, TypeError, "`initial` must be a number"),
+    ],
+)
+def test_wrong_arguments(arguments, options, error, words) -> None:
+    for function in (segmented_scan, segmented_reduce):
+        with pytest.raises(error, match=words):
+            function(*arguments, **options)
+
+
+def test_wrong_ends() -> None:
+    x, starts = np.zeros(4), np.zeros(2, np.int32)
+    with pytest.raises(TypeError, match="`ends` must be of int32"):
+        segmented_reduce(x, starts, ends=np.zeros(2, np.int64))
+    with pytest.raises(ValueError, match="`ends` must have as many elements as `offsets`, 2, not 3"):
+        segmented_reduce(x, starts, ends=np.zeros(3, np.int32))
+    with pytest.raises(ValueError, match="`offsets` must have one element more"):
+        segmented_reduce(x, starts[:0])
+
+
+def test_wrong_keys() -> None:
+    for function in (scan_by_key, reduce_by_key):
+        with pytest.raises(TypeError, match="`keys` must be an array"):
+            function([1, 2], np.zeros(2))
+        with pytest.raises(TypeError, match="`keys` has dtype complex128"):
+            function(np.zeros(2, complex), np.zeros(2))
+        with pytest.raises(ValueError, match="`keys` and `values` must have one shape"):
+            function(np.zeros(3), np.zeros(2))
+        with pytest.raises(ValueError, match="`keys` must have 1 axis"):
+            function(np.zeros((2, 1)), np.zeros((2, 1)))
+
+
+def test_operators_of_ones_own_need_not_commute() -> None:
+    assert not Operator(CASES[-1].function, identity=1 << 32).commutative

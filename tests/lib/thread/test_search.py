@@ -1,0 +1,61 @@
+"""thread.lower_bound, thread.upper_bound and thread.merge_path, against NumPy."""
+
+import numpy as np
+import pytest
+
+import prism as package
+from prism.lang import const, dtype, grid, group, id, int32, partition, prism, ptr, requires, template, thread
+from prism.lib.thread import operators
+
+
+@prism("global")
+@requires(grid[1], thread[1])
+@template(T=dtype)
+def bounds(x: ptr(const(T)) @ grid[1], values: ptr(const(T)) @ grid[1], y: ptr(int32) @ grid[1], n: int32 @ grid[1]):
+    i: int32 @ thread[1] = id()
+    with partition(x, thread[1]) as run, partition(y, thread[1], 2 * i) as mine, group(thread[1]):
+        value: T = values[i]
+        mine[0] = thread.lower_bound(run, n, value, LESS=operators.less)
+        mine[1] = thread.upper_bound(run, n, value, LESS=operators.less)
+
+
+@prism("global")
+@requires(grid[1], thread[1])
+@template(T=dtype)
+def paths(
+    a: ptr(const(T)) @ grid[1],
+    b: ptr(const(T)) @ grid[1],
+    y: ptr(int32) @ grid[1],
+    n: int32 @ grid[1],
+    m: int32 @ grid[1],
+):
+    i: int32 @ thread[1] = id()
+    with partition(a, thread[1]) as left, partition(b, thread[1]) as right, partition(y, thread[1], i) as mine:
+        with group(thread[1]):
+            mine[0] = thread.merge_path(left, n, right, m, i, LESS=operators.less)
+
+
+@pytest.mark.parametrize("kind", ["int32", "float32", "uint8", "float16"])
+@pytest.mark.parametrize("size", [0, 1, 2, 31, 100])
+def test_bounds(size: int, kind: str) -> None:
+    random = np.random.default_rng(0)
+    x = np.sort(random.integers(1, 30, size)).astype(kind)
+    values = np.arange(32).astype(kind)
+    y = np.zeros((32, 2), np.int32)
+    bounds[1, 32](x, values, y.reshape(-1), size, check=True)
+    assert np.array_equal(y[:, 0], np.searchsorted(x, values, "left"))
+    assert np.array_equal(y[:, 1], np.searchsorted(x, values, "right"))
+
+
+@pytest.mark.parametrize(("n", "m"), [(0, 0), (0, 9), (9, 0), (1, 30), (20, 17)])
+def test_merge_path(n: int, m: int) -> None:
+    random = np.random.default_rng(1)
+    a, b = (np.sort(random.integers(0, 9, size, dtype=np.int32)) for size in (n, m))
+    order = np.argsort(np.concatenate([a, b]), kind="stable")
+    y = np.zeros(n + m + 1, np.int32)
+    paths[1, n + m + 1](a, b, y, n, m, check=True)
+    assert np.array_equal(y, [0, *np.cumsum(order < n)])
+
+
+def test_they_compile() -> None:
+    assert package.compile(bounds, {"T": "float64"}).cubin and package.compile(paths, {"T": "int8"}).cubin
