@@ -97,7 +97,9 @@ class Joint:
     def merged(self, trips: Ground, state: State) -> State:
         """Rules *landed*, *merged* and *counted*."""
         loops = trips.laps[0].rounds[0].loops[:1]
-        groups = [op for op in state.groups if op.kind != "cp_async"]  # such are no ring's: only the walk sees their waits
+        groups = [
+            op for op in state.groups if op.kind != "cp_async"
+        ]  # such are no ring's: only the walk sees their waits
         for op in (*state.rings.operations, *groups):
             if isinstance(op, WaitGroup | Commit) and (trips.threads_at(op.at, op.side) is not None or op.at in loops):
                 state = self.dropped(state, op)

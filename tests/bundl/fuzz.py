@@ -4,6 +4,7 @@
     python -m tests.bundl.fuzz every --size 6 --seconds 7200
     python -m tests.bundl.fuzz kernels --programs 50000                     Prism's checker against the calculus
     python -m tests.bundl.fuzz merge OTHER.json                             put another file's figures into figures.json
+    python -m tests.bundl.fuzz add OTHER.json                               add those of other seeds to what is there
 
 A program is known by its seed alone: `made(seed)`. Figures are written as they grow, so a run may be ended at any time.
 """
@@ -221,10 +222,26 @@ def merge(other: Path, out: Path) -> Figures:
     return dict(new)
 
 
+def add(other: Path, out: Path) -> Figures:
+    """Add the figures of another file, of a later run, to those of the same kind in this one."""
+    new, known = json.loads(other.read_text()), json.loads(out.read_text())
+    for kind, later in new.items():
+        write(out, kind, added(known[kind], later))
+    return dict(new)
+
+
+def added(one: Figures, two: Figures) -> Figures:
+    """Return the sum of two runs, one after the other."""
+    total = merged([one, two])
+    for name in ("shards", "seconds", "seeds"):
+        total[name] = one[name] + two[name]
+    return total
+
+
 def main() -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("kind", choices=["random", "every", "kernels", "merge"])
+    parser.add_argument("kind", choices=["random", "every", "kernels", "merge", "add"])
     parser.add_argument("file", nargs="?", type=Path)
     parser.add_argument("--programs", type=int, default=1_000_000)
     parser.add_argument("--first", type=int, default=0)
@@ -233,8 +250,8 @@ def main() -> None:
     parser.add_argument("--of", type=int, default=2)
     parser.add_argument("--out", type=Path, default=FIGURES)
     a = parser.parse_args()
-    if a.kind == "merge":
-        print("merged", *merge(a.file, a.out))
+    if a.kind in ("merge", "add"):
+        print(a.kind, *(merge if a.kind == "merge" else add)(a.file, a.out))
         return
     if a.kind == "kernels":
         total = run(

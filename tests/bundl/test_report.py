@@ -10,7 +10,7 @@ import pytest
 from prism.bundl.faults import FAULTS, FINE
 from prism.bundl.report import SECTIONS, cell, one_line, render, told
 from prism.bundl.text import parse
-from tests.bundl.fuzz import merge, write
+from tests.bundl.fuzz import add, merge, write
 
 PAGE = Path(__file__).parents[2] / "docs" / "bundl.md"
 
@@ -63,3 +63,25 @@ def test_a_missing_section_is_noticed() -> None:
     for name in SECTIONS:
         with pytest.raises(ValueError, match=name):
             render(text.replace(f"<!-- begin {name} -->", ""))
+
+
+def test_runs_one_after_the_other_are_added(tmp_path: Path) -> None:
+    def run(programs: int, first: int) -> dict[str, object]:
+        seeds = [{"from": first, "below or at": first + programs, "by": 1}]
+        counted = {
+            "programs": programs,
+            "states": 2 * programs,
+            "races": 0,
+            "ends": {"done": programs},
+            "typing rules": [f"T-{first}"],
+        }
+        return {**counted, "failures": [], "seconds": 3.5, "shards": 1, "seeds": seeds}
+
+    here, there = tmp_path / "here.json", tmp_path / "there.json"
+    write(here, "random", run(10, 0))
+    write(there, "random", run(5, 10))
+    add(there, here)
+    total = json.loads(here.read_text())["random"]
+    assert (total["programs"], total["states"], total["seconds"], total["shards"]) == (15, 30, 7.0, 2)
+    assert total["ends"] == {"done": 15} and total["typing rules"] == ["T-0", "T-10"]
+    assert [part["from"] for part in total["seeds"]] == [0, 10]
