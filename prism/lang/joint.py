@@ -125,8 +125,8 @@ def _of_a_ring(op: Commit) -> bool:
     """Whether a group's end is that of a store out of a ring: the copies into one make no groups."""
     if not isinstance(op.at, Evaluate):
         return False
-    symbols = [e.symbol for e in subexpressions(op.at.value) if isinstance(e, Element | Var)]
-    return any(isinstance(s.root().type, Pointer) and s.root().type.ring for s in symbols)
+    roots = [e.symbol.root().type for e in subexpressions(op.at.value) if isinstance(e, Element | Var)]
+    return any(isinstance(root, Pointer) and root.ring for root in roots)
 
 
 def _exchanged(rings: Rings, old: Op, new: tuple[Op, ...]) -> Rings:
