@@ -347,7 +347,7 @@ def compile_roles(scope: Scope, statement: Specialise) -> Piece:
                 strands.append(_role(frame.fork(mask), body))
         frame.block.live[lanes if left is True else left] = False
         yield from waiting.interleave(strands)
-        return True
+        return False  # what the plan puts behind the roles' texts is still to be done, as waits for stores
 
     return Piece(None, steps)
 

@@ -6,6 +6,7 @@ import numpy as np
 
 import prism
 from prism.interpret import SCHEDULES, run
+from tests.examples.programs import aligned
 from tests.generated.programs import HEAD, loaded
 
 ARM = """
@@ -78,6 +79,37 @@ def kernel(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1]):
         with partition(out, thread[1], offset=u) as mine, group(thread[1]):
             mine[0] = v
 """
+STORED = """
+@prism("global")
+@attr("__launch_bounds__(64)")
+@requires(grid[1], block[1], thread[64])
+def kernel(x: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1], n: int32 @ grid[1]):
+    with partition(y, block[1], offset=0) as out, group(block[1]):
+        r: shared(float32[64], ring=2)
+        s: shared(float32[64], align=16) @ block[1]
+        filler, storer = roles(warp, 1, 1)
+        u: int32 @ thread[1] = id()
+        for i in range(n):
+            with claim(r, filler) as t, one(thread):
+                bulk_load(t, x[0])
+            with claim(out, thread[1]) as o, claim(r, storer) as t, one(thread):
+                bulk_store(o[128 * i], t)
+            with partition(s, thread[1], offset=u) as mine, group(thread[1]):
+                mine[0] = float32(i)
+            with claim(out, thread[1]) as o, claim(s, storer) as t, one(thread):
+                bulk_store(o[128 * i + 64], t)
+"""
+
+
+def test_stores_beside_those_of_a_ring_are_waited_for() -> None:
+    """The wait stands behind the texts of the roles, where the reference machine went on with nobody."""
+    with loaded(HEAD + STORED) as names:
+        built = prism.check(names["kernel"])
+    for schedule in SCHEDULES:
+        x, y = aligned(np.arange(64, dtype=np.float32)), aligned(np.zeros(640, np.float32))
+        run(built, 1, 64, [x, y, 5], check=True, schedule=schedule)
+        assert (y.reshape(5, 2, 64)[:, 0] == x).all()
+        assert (y.reshape(5, 2, 64)[:, 1] == np.arange(5)[:, None]).all()
 
 
 def test_copies_beside_those_of_a_ring_are_committed() -> None:
