@@ -37,10 +37,10 @@ class Functions(Asynchronous):
         """A function of two numbers of one type, for any type (R26)."""
         name = self.fresh("op")
         ops = (
-            "a % 9 {} b % 9",
-            "b % 7 {} (a & b) % 9",
-            "max(a, b) % 9 {} min(a, b) % 8",
-            "(a if a < b else b) % 7 {} a % 5",
+            "(a % 9) {} (b % 9)",
+            "(b % 7) {} ((a & b) % 9)",
+            "(max(a, b) % 9) {} (min(a, b) % 8)",
+            "((a if a < b else b) % 7) {} (a % 5)",
         )
         body = pick(self.choices, ops).format(pick(self.choices, "+-*^|"))
         self.operators.append(name)
