@@ -134,7 +134,8 @@ def every_story(name: str, run: Run) -> str:
     done = {size: sum(found.values()) for size, found in sizes.items() if len(found) == len(places)}
     whole = sum(done.values())
     ended = sum(run["ends"].values())
-    on = f", and {run['programs'] - ended:,} have loops that go on" if run["ends"].keys() == {"done"} else ""
+    least = "" if run["ends"].keys() == {"done"} else "at least "  # a program may end in several ways
+    on = f", and {least}{run['programs'] - ended:,} have loops that go on" if ended < run["programs"] else ""
     more = "" if whole == run["programs"] else f", and {run['programs'] - whole:,} of the next size"
     return (
         f"`{name}`: all programs of up to {max(done)} rules, {whole:,} of them{more}, in code of {', '.join(places)} (blocks x "
