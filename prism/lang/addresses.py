@@ -82,9 +82,17 @@ def passed(known: Facts, argument: Var | Element, span: Span) -> Address | None:
     return None if where is None else Address(argument.symbol.root(), where, guards, span[1] - span[0] + 1, False)
 
 
-def _through(known: Facts, symbol: Symbol, indices: tuple[Form, ...]) -> tuple[Form, ...] | None:
-    """Return the indices in the object behind a name, or None where that is not known."""
-    while symbol.view is not None:
+def within(known: Facts, element: Element, source: Symbol) -> Address | None:
+    """Return where an element is in the object or view `source`, of which its own is a view, wherever that itself is."""
+    indices = _through(known, element.symbol, tuple(reader(known).read(i, {}) for i in element.indices), source)
+    return None if indices is None else Address(source, indices, (), 1, False)
+
+
+def _through(
+    known: Facts, symbol: Symbol, indices: tuple[Form, ...], stop: Symbol | None = None
+) -> tuple[Form, ...] | None:
+    """Return the indices in the object behind a name, or in the view `stop` on the way, or None where that is not known."""
+    while symbol.view is not None and symbol is not stop:
         if len(symbol.view.params) != len(indices):
             return None
         given = dict(zip(symbol.view.params, indices, strict=True))
@@ -175,4 +183,4 @@ def _less(left: Form, right: Form, strictly: bool = True) -> Form:
     return add(add(right, left, -1), constant(-1 if strictly else 0))
 
 
-__all__ = ["Site", "address", "passed", "sites"]
+__all__ = ["Site", "address", "passed", "sites", "within"]

@@ -6,19 +6,20 @@ they are. Where two threads of different units have the same, they meet, whateve
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from math import prod
 
 from prism.lang import races
-from prism.lang.addresses import address
+from prism.lang.addresses import address, within
 from prism.lang.diagnostics import Label, Span
 from prism.lang.digits import BLOCKS, THREADS, Base, Digit, inner
 from prism.lang.perspective import BLOCK, Level, Perspective
+from prism.lang.place import subexpressions
 from prism.lang.races import Facts
 from prism.lang.touches import Address, Use
-from prism.lang.tree import Assign, Body, Break, Continue, Element, For, Group, Partition, Return, Symbol
+from prism.lang.tree import Assign, Body, Break, Continue, Element, For, Group, Partition, Return, Symbol, Var
 
 MOST = 65536
 """Elements that are looked at, of one access."""
@@ -42,15 +43,19 @@ def collision(known: Facts, partition: Partition) -> Collision | None:
     number = _guaranteed(known, meaning.source.perspective, level)
     if meaning.unit.size >= number:
         return None
-    seen: dict[object, tuple[int, Span]] = {}
-    for element, loops in _surely(partition.body, view, ()):
-        where = address(known, Use(element, "write"))
-        trips = [known.trips[loop.symbol] for loop in loops]
-        if where is None or prod(trips) * number > MOST:
-            continue
-        free = frozenset(races.renewed(partition.body))
-        for unit in range(number):
-            for turn in product(*map(range, trips)):
+    free = frozenset(races.renewed(partition.body))
+    spaces: list[Callable[[Element], Address | None]] = [lambda element: address(known, Use(element, "write"))]
+    if _stands_still(meaning.source, partition.body):
+        # All units have the source in common: elements that are one in it are one, wherever it is itself.
+        spaces.insert(0, lambda element: within(known, element, meaning.source))
+    for place in spaces:
+        seen: dict[object, tuple[int, Span]] = {}
+        for element, loops in _surely(partition.body, view, ()):
+            where = place(element)
+            trips = [known.trips[loop.symbol] for loop in loops]
+            if where is None or prod(trips) * number > MOST:
+                continue
+            for unit, turn in product(range(number), product(*map(range, trips))):
                 values = {("trip", loop.symbol): k for loop, k in zip(loops, turn, strict=True)}
                 found = _evaluated(where, values, unit, meaning.source.perspective, level, free)
                 if found is None:
@@ -62,9 +67,6 @@ def collision(known: Facts, partition: Partition) -> Collision | None:
                     labels = Label(here, f"{level} {one} writes it here"), Label(there, f"{level} {two} writes it here")
                     both = (Label(here, "both write it here"),)
                     return Collision(who, _spelled(where, found), both if here == there else labels)
-            else:
-                continue
-            break
     return None
 
 
@@ -94,6 +96,18 @@ def _surely(body: Body, view: Symbol, loops: tuple[For, ...]) -> Iterator[tuple[
                 yield from _surely(statement.body, view, (*loops, statement))
             case _:
                 pass
+
+
+def _stands_still(source: Symbol, body: Body) -> bool:
+    """Whether nothing in a body changes what a pointer or view is of: all the while, it has the same elements."""
+    fixed = {source.root()}
+    for symbol in _chain(source):
+        assert symbol.view is not None
+        parts = [part for index in symbol.view.index for part in subexpressions(index)]
+        if any(isinstance(part, Element) for part in parts):
+            return False
+        fixed.update(part.symbol for part in parts if isinstance(part, Var))
+    return fixed.isdisjoint(races.assigned(body))
 
 
 def _chain(symbol: Symbol) -> Iterator[Symbol]:

@@ -80,7 +80,7 @@ def statements(body: Body) -> Iterator[Stmt]:
 def facts(function: Function, threads: int | None = None) -> Facts:
     """Gather the facts of a function; `threads`: the most that a block has, where its callers say so."""
     definitions: dict[Symbol, Expr] = {}
-    changed: set[Symbol] = set()
+    changed = set(assigned(function.body))
     ranges: dict[Symbol, Span] = {}
     steps: dict[Symbol, int] = {}
     renewed: dict[Stmt, frozenset[Symbol]] = {}
@@ -94,10 +94,6 @@ def facts(function: Function, threads: int | None = None) -> Facts:
             case Declare(symbol=symbol, value=value) if value is not None:
                 definitions[symbol] = value
             case Declare(symbol=symbol):
-                changed.add(symbol)
-            case Unsafe(writes=writes):
-                changed.update(writes)
-            case Assign(target=Var(symbol=symbol) | Item(symbol=symbol)):
                 changed.add(symbol)
             case Partition(view=view) if view.view is not None and view.view.offset is not None:
                 definitions[view.view.offset[0]] = view.view.offset[1]
@@ -118,6 +114,18 @@ def _renewed(loop: For | While) -> Iterator[Symbol]:
     if isinstance(loop, For):
         yield loop.symbol
     yield from renewed(loop.body)
+
+
+def assigned(body: Body) -> Iterator[Symbol]:
+    """Yield the names that are changed inside a body, after they are declared."""
+    for statement in statements(body):
+        match statement:
+            case Unsafe(writes=writes):
+                yield from writes
+            case Assign(target=Var(symbol=symbol) | Item(symbol=symbol)):
+                yield symbol
+            case _:
+                pass
 
 
 def renewed(body: Body) -> Iterator[Symbol]:

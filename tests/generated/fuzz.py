@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.generated.mutants import EQUIVALENT, Fate, fates, mutants_of_files, mutants_of_program
+from tests.generated.mutants import Fate, fates, mutants_of_files, mutants_of_program
 from tests.generated.on_device import INTERNAL, SLOW, LostError, Made, launch, silent
 from tests.generated.programs import VERSION, program
 from tests.generated.verify import accepted, ran
@@ -271,7 +271,6 @@ def fuzz_mutants(first: int, programs: int, processes: int) -> dict[str, Any]:
         "of kernels that people wrote": dict(sorted(codes["written"].items())),
         "of generated programs": dict(sorted(codes["programs"].items())),
         "operators": dict(sorted(operators.items())),
-        "legal, with the reason": {f"{name}: {line}": reason for (name, line), reason in EQUIVALENT.items()},
         "failures": wrong,
     }
 

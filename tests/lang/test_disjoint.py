@@ -413,6 +413,30 @@ def kernel(n: int32 @ grid[1]):
     assert caught.value.code == "race" and said in str(caught.value)
 
 
+@pytest.mark.parametrize("then, refused", [("pass", True), ("here += 1", False)])
+def test_an_overlap_in_a_part_that_is_anywhere(then: str, refused: bool, tmp_path) -> None:
+    """Where a tile is may be unknown: that its threads meet in it is certain, unless it moves while they write."""
+    text = f"""
+@prism("global")
+@requires(grid[1], block[1], thread[THREADS])
+def kernel(x: ptr(int32) @ grid[1], n: int32 @ grid[1]):
+    here: int32 @ block[1] = 0
+    with partition(x, block[1], offset=lambda i: here * 256 + i, races="allow") as tile, group(block[1]):
+        here = n
+        with partition(tile, thread[1], offset=lambda i: i) as mine:
+            {then}
+            with group(thread[1]):
+                mine[4] = 1
+"""
+    kernel = load(text, f"anywhere_{refused}", tmp_path).kernel
+    if not refused:
+        build(kernel)
+        return
+    with pytest.raises(CompileError) as caught:
+        build(kernel)
+    assert caught.value.code == "race" and "threads 0 and 1 of a block both write `tile[4]`" in str(caught.value)
+
+
 @pytest.mark.parametrize(
     "offset",
     [
