@@ -30,6 +30,7 @@ def entry_of(program: Program, arch: str) -> Entry:
         block_multiple=function.bound.block,
         max_threads=max_threads(function),
         cooperative=function.cooperative,
+        follows=emitted.follows,
     )
 
 

@@ -13,6 +13,8 @@ from prism.lang.types import SCALARS
 
 MAX_BLOCKS = 2**31 - 1
 MAX_THREADS = 1024
+FOLLOWING = 90
+"""The architecture that came with launches before the kernel before them has ended."""
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,255}")
 _ARCH = re.compile(r"sm_[1-9][0-9]{1,2}[af]?")
 
@@ -53,7 +55,8 @@ class Entry:
 
     `shared_bytes` is dynamic shared memory. `thread_multiple` and `block_multiple` say what the numbers of threads a
     block and of blocks must be multiples of (None: any); `max_threads` is the largest block. `cooperative`: all blocks must run
-    at once, and behind its other parameters the kernel takes the address of a word at which they meet, zero at first.
+    at once, and behind its other parameters the kernel takes the address of a word at which they meet, zero at first. `follows`:
+    it waits itself for the kernel before it in its stream, on an architecture that has that, and may be launched before.
 
     Raises:
         ValueError: the name is no C identifier, the architecture not of the form `sm_90a`, or a number out of range.
@@ -68,11 +71,17 @@ class Entry:
     block_multiple: int | None = None
     max_threads: int = MAX_THREADS
     cooperative: bool = False
+    follows: bool = False
 
     @property
     def title(self) -> str:
         """The kernel's name in messages: as its author wrote it."""
         return self.name.removeprefix("prism_")
+
+    @property
+    def early(self) -> bool:
+        """Whether it may be launched before the kernel before it in its stream has ended (PTX ISA, griddepcontrol)."""
+        return self.follows and int(self.arch.removeprefix("sm_").rstrip("af")) >= FOLLOWING
 
     def __post_init__(self) -> None:
         if not _IDENTIFIER.fullmatch(self.name):
@@ -101,6 +110,7 @@ class Entry:
             "block_multiple": self.block_multiple,
             "max_threads": self.max_threads,
             "cooperative": self.cooperative,
+            "follows": self.follows,
         }
         return {**found, "source": self.source} if source else found
 
@@ -123,6 +133,7 @@ class Entry:
                 block_multiple=_typed(found["block_multiple"], int, None),
                 max_threads=_typed(found["max_threads"], int),
                 cooperative=_typed(found.get("cooperative", False), bool),
+                follows=_typed(found.get("follows", False), bool),
             )
         except (KeyError, TypeError) as error:
             raise ValueError(f"not an entry as Prism writes it: {error}") from error

@@ -137,6 +137,8 @@ class Launcher:
         self.loaded = loaded
         self.arguments = Arguments(entry.title, entry.parameters, hidden=GRID_WORD if entry.cooperative else ())
         self._shapes: set[tuple[int, int]] = set()
+        self._early = entry.early
+        self._descriptions: dict[tuple[int, int, int], Any] = {}
         self._ordinal = loaded.device.ordinal
 
     def __call__(self, blocks: int, threads: int, stream: int, values: Sequence[Any]) -> None:
@@ -170,14 +172,35 @@ class Launcher:
             values = (*values, SCRATCH.get(self._ordinal, stream, 4, "grid"))
         held = self.arguments.pack(values)
         try:
-            how = (self.loaded.function, blocks, 1, 1, threads, 1, 1, self.entry.shared_bytes, stream, held[1])
-            result = driver().cuLaunchCooperativeKernel(*how) if cooperative else driver().cuLaunchKernel(*how, 0)
+            if self._early:
+                result = driver().cuLaunchKernelEx(self._how(blocks, threads, stream), self.loaded.function, held[1], 0)
+            else:
+                how = (self.loaded.function, blocks, 1, 1, threads, 1, 1, self.entry.shared_bytes, stream, held[1])
+                result = driver().cuLaunchCooperativeKernel(*how) if cooperative else driver().cuLaunchKernel(*how, 0)
         finally:
             self.arguments.release(held)
         if result[0] != 0:
             if getattr(result[0], "name", "") == TOO_LARGE:
                 raise LaunchError(self._too_large(blocks, threads))
             checked(result, f"launching `{self.entry.name}` with {blocks} blocks of {threads} threads")
+
+    def _how(self, blocks: int, threads: int, stream: int) -> Any:
+        """Return the driver's description of a launch that may begin before the kernel before it in the stream has ended."""
+        key = (blocks, threads, stream)
+        found = self._descriptions.get(key)
+        if found is None:
+            cuda = driver()
+            attribute = cuda.CUlaunchAttribute()
+            attribute.id = cuda.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+            attribute.value.programmaticStreamSerializationAllowed = 1
+            found = cuda.CUlaunchConfig()
+            found.gridDimX, found.gridDimY, found.gridDimZ = blocks, 1, 1
+            found.blockDimX, found.blockDimY, found.blockDimZ = threads, 1, 1
+            found.sharedMemBytes, found.hStream = self.entry.shared_bytes, stream
+            found.attrs, found.numAttrs = [attribute], 1
+            if len(self._descriptions) < 1024:
+                self._descriptions[key] = found
+        return found
 
     def _too_large(self, blocks: int, threads: int) -> str:
         most = self.resident_blocks(threads)

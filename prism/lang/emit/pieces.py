@@ -35,6 +35,20 @@ template <unsigned int BLOCKS> {_HEAD} void {name}_warp(void* barrier) {{
 
 
 _HELPERS = {
+    "px_let_next_begin": f"""\
+{_HEAD} void px_let_next_begin() {{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}}
+""",
+    "px_wait_for_previous": f"""\
+{_HEAD} void px_wait_for_previous() {{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}}
+""",
     "px_swizzle": SWIZZLE,
     "px_byte": f"""\
 template <typename T> {_HEAD} T* px_byte(T* tile, int offset) {{ return (T*)((unsigned char*)tile + offset); }}

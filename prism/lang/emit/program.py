@@ -10,6 +10,7 @@ from prism.lang.budget import launched_registers, most_threads
 from prism.lang.diagnostics import InternalError
 from prism.lang.emit.context import Context
 from prism.lang.emit.expressions import Position, Scope, blocks_of, collect, uses_vectors
+from prism.lang.emit.follow import RELEASE, WAIT, first_reach
 from prism.lang.emit.halves import short_pieces
 from prism.lang.emit.merge import merged
 from prism.lang.emit.names import GRID_WORD, comment, declarator, registers, symbol_names, type_cuda
@@ -54,12 +55,16 @@ POSITION = ("const unsigned int px_t", "const unsigned int px_b", "const unsigne
 
 @dataclass(frozen=True, slots=True)
 class Emitted:
-    """CUDA C++, with what a launch needs: the kernel's name, its dynamic shared memory, its parameters in order."""
+    """CUDA C++, with what a launch needs: the kernel's name, its dynamic shared memory, its parameters in order.
+
+    `follows`: on sm_90 and later it waits itself for the kernel before it in its stream, where it needs what that one wrote.
+    """
 
     source: str
     name: str
     shared_bytes: int
     parameters: tuple[tuple[str, Type], ...]
+    follows: bool
 
 
 def emit(program: Program, *, comments: bool = True) -> Emitted:
@@ -82,8 +87,9 @@ def emit(program: Program, *, comments: bool = True) -> Emitted:
         )
         context = _context(program, f, scope, named, comments)
         lines = body(context, f.body)
-        end = context.last if f.body and not isinstance(f.body[-1], Return) else ()
-        lines = [*_start(f, context), *_warp(context, lines), *lines, *end]
+        end = [*([WAIT] if _follows(f) and context.reaches is None else []), *context.last]
+        ends = bool(f.body) and isinstance(f.body[-1], Return)
+        lines = [*_start(f, context), *_warp(context, lines), *lines, *([] if ends else end)]
         functions.append("\n".join([*_head(f, scope, comments), *indented(lines), "}"]))
     shared = program.layouts[entry].bytes
     if shared:
@@ -92,7 +98,7 @@ def emit(program: Program, *, comments: bool = True) -> Emitted:
     parameters = tuple((p.name, p.type) for p in entry.parameters)
     before = [*short_pieces("".join([*pieces, *functions])), *helpers("\n".join([*pieces, *functions]))]
     pieces = {**dict.fromkeys(before), **pieces}
-    return Emitted("\n\n".join([*pieces, *functions]) + "\n", entry.identifier, shared, parameters)
+    return Emitted("\n\n".join([*pieces, *functions]) + "\n", entry.identifier, shared, parameters, _follows(entry))
 
 
 def allocate_named(program: Program) -> Mapping[int, int]:
@@ -135,6 +141,7 @@ def _context(program: Program, function: Function, scope: Scope, named: Mapping[
     return Context(
         scope, before, after, rings, named, comments, itertools.count(1), function.name,
         fragments=tuple(p for p in function.parameters if accumulates(p.type)), threads=most_threads(entry), last=last,
+        reaches=first_reach(function) if _follows(function) else None,
     )  # fmt: skip
 
 
@@ -143,6 +150,8 @@ def _start(function: Function, context: Context) -> list[str]:
     if function.kind != "global":
         return []
     rings, lines = context.rings, _known_size(function)
+    if _follows(function):
+        lines.append(RELEASE + context.remark("its blocks wait where they touch memory"))
     lines += [*arrays(rings), *initialise(rings)]
     if context.last:
         lines.append(cluster_barrier() + context.remark("the blocks of the cluster have begun"))
@@ -151,6 +160,11 @@ def _start(function: Function, context: Context) -> list[str]:
     if not any(isinstance(s, Specialise) for s in statements(function.body)):
         lines += counters(rings, function.body)
     return lines
+
+
+def _follows(function: Function) -> bool:
+    """Whether a kernel may begin before the one before it in its stream has ended. Blocks of a cooperative one begin together."""
+    return function.kind == "global" and not function.cooperative
 
 
 def reaches_blocks(function: Function) -> bool:

@@ -9,6 +9,7 @@ from typing import assert_never
 from prism.lang.diagnostics import Span
 from prism.lang.emit.context import INDENT, Context
 from prism.lang.emit.expressions import Position, expression, in_one_block, remainder, thread_in, tight
+from prism.lang.emit.follow import WAIT
 from prism.lang.emit.names import declarator, element_cuda, is_copy, registers, type_cuda
 from prism.lang.emit.operations import step
 from prism.lang.emit.raw import spliced
@@ -59,6 +60,8 @@ def body(context: Context, statements: Body) -> list[str]:
     pragma: list[str] = []
     for s in statements:
         lines += [line for found in context.before.get(s, ()) for line in step(context, found)]
+        if s is context.reaches:
+            lines.append(WAIT + context.remark("what the kernel before this one in its stream wrote is there"))
         if isinstance(s, Unsafe) and s.text.startswith("#pragma"):
             pragma += statement(context, s)
             continue
