@@ -192,7 +192,7 @@ class Launcher:
             cuda = driver()
             attribute = cuda.CUlaunchAttribute()
             attribute.id = cuda.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
-            attribute.value.programmaticStreamSerializationAllowed = 1
+            attribute.value.programmaticStreamSerializationAllowed = int(self._fits_beside(blocks, threads))
             found = cuda.CUlaunchConfig()
             found.gridDimX, found.gridDimY, found.gridDimZ = blocks, 1, 1
             found.blockDimX, found.blockDimY, found.blockDimZ = threads, 1, 1
@@ -201,6 +201,15 @@ class Launcher:
             if len(self._descriptions) < 1024:
                 self._descriptions[key] = found
         return found
+
+    def _fits_beside(self, blocks: int, threads: int) -> bool:
+        """Whether blocks that begin beside as many others are spread over the multiprocessors as evenly as without.
+
+        If one more would fit where another two were to be, a few multiprocessors would get what comes first, and do all the work.
+        """
+        held = self.loaded.occupancy(threads, self.entry.shared_bytes)
+        each = -(-blocks // self.loaded.device.sm_count)
+        return not each < held < 2 * each
 
     def _too_large(self, blocks: int, threads: int) -> str:
         most = self.resident_blocks(threads)

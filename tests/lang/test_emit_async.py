@@ -306,9 +306,7 @@ def test_objects_of_a_cluster(text):
         return squeezed(body_of(text(program(f, Layout({s: 0}, 512), barriers=[Barrier("cluster", two, use, w, w)]))))
 
     found = source(2)
-    assert (
-        "px_map(s, r)[i] = 2.0f; px_cluster_barrier(); px_wait_for_previous(); out[i] = px_map(s, 1 - r)[i];" in found
-    )
+    assert "px_map(s, r)[i] = 2.0f; px_cluster_barrier(); px_follow(); out[i] = px_map(s, 1 - r)[i];" in found
     assert found.count("px_cluster_barrier();") == 3, "when the blocks have begun, before the read, and before they end"
     assert "px_map(s, px_cluster_rank() / 2 * 2 + r)[i]" in source(4)
 

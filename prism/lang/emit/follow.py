@@ -2,7 +2,8 @@
 
 Blocks of a kernel that follows another may begin while the other's last ones run (programmatic dependent launch, sm_90 on). What
 comes before the first access to memory that is not the block's own needs nothing of the other kernel; from there on everything
-comes after the wait. Every block waits, also one that returns early: a third kernel waits for this one alone.
+comes after the wait. Every block waits, also one that returns early: a third kernel waits for this one alone, and may begin when
+all blocks of this one have waited. So there are never blocks of more than two kernels of a stream on the GPU.
 """
 
 from __future__ import annotations
@@ -27,8 +28,7 @@ from prism.lang.tree import (
 )
 from prism.lang.types import Pointer, TensorMap
 
-WAIT = "px_wait_for_previous();"
-RELEASE = "px_let_next_begin();"
+WAIT = "px_follow();"
 
 
 def first_reach(function: Function) -> Stmt | None:
@@ -61,4 +61,4 @@ def _mentions(expression: Expr, outside: frozenset[Symbol]) -> bool:
     return any(isinstance(symbol, Symbol) and symbol.root() in outside for symbol in named)
 
 
-__all__ = ["RELEASE", "WAIT", "first_reach"]
+__all__ = ["WAIT", "first_reach"]

@@ -35,17 +35,11 @@ template <unsigned int BLOCKS> {_HEAD} void {name}_warp(void* barrier) {{
 
 
 _HELPERS = {
-    "px_let_next_begin": f"""\
-{_HEAD} void px_let_next_begin() {{
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
-#endif
-}}
-""",
-    "px_wait_for_previous": f"""\
-{_HEAD} void px_wait_for_previous() {{
+    "px_follow": f"""\
+{_HEAD} void px_follow() {{
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }}
 """,

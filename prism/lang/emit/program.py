@@ -10,7 +10,7 @@ from prism.lang.budget import launched_registers, most_threads
 from prism.lang.diagnostics import InternalError
 from prism.lang.emit.context import Context
 from prism.lang.emit.expressions import Position, Scope, blocks_of, collect, uses_vectors
-from prism.lang.emit.follow import RELEASE, WAIT, first_reach
+from prism.lang.emit.follow import WAIT, first_reach
 from prism.lang.emit.halves import short_pieces
 from prism.lang.emit.merge import merged
 from prism.lang.emit.names import GRID_WORD, comment, declarator, registers, symbol_names, type_cuda
@@ -150,8 +150,6 @@ def _start(function: Function, context: Context) -> list[str]:
     if function.kind != "global":
         return []
     rings, lines = context.rings, _known_size(function)
-    if _follows(function):
-        lines.append(RELEASE + context.remark("its blocks wait where they touch memory"))
     lines += [*arrays(rings), *initialise(rings)]
     if context.last:
         lines.append(cluster_barrier() + context.remark("the blocks of the cluster have begun"))

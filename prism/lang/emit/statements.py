@@ -61,7 +61,7 @@ def body(context: Context, statements: Body) -> list[str]:
     for s in statements:
         lines += [line for found in context.before.get(s, ()) for line in step(context, found)]
         if s is context.reaches:
-            lines.append(WAIT + context.remark("what the kernel before this one in its stream wrote is there"))
+            lines.append(WAIT + context.remark("for what the kernel before this one in its stream wrote"))
         if isinstance(s, Unsafe) and s.text.startswith("#pragma"):
             pragma += statement(context, s)
             continue

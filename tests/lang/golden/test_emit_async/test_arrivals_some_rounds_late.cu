@@ -1,7 +1,6 @@
 // k
 extern "C" __global__ void __launch_bounds__(384, 1) k(const __grid_constant__ px_tensor_map map_a, const __grid_constant__ px_tensor_map map_b, float* __restrict__ c, int k_2) {
     __builtin_assume(blockDim.x == 384u);
-    px_let_next_begin();  // its blocks wait where they touch memory
     unsigned long long* const px_bar_full = reinterpret_cast<unsigned long long*>(px_shared + 147456u);
     unsigned long long* const px_bar_empty = reinterpret_cast<unsigned long long*>(px_shared + 147480u);
     if (threadIdx.x == 0u) {
@@ -16,7 +15,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) k(const __grid_constant__ p
     {  // line 1
         px_bf16* const a = reinterpret_cast<px_bf16*>(px_shared);  // line 1
         px_bf16* const b = reinterpret_cast<px_bf16*>(px_shared + 49152u);  // line 1
-        px_wait_for_previous();  // what the kernel before this one in its stream wrote is there
+        px_follow();  // for what the kernel before this one in its stream wrote
         if (px_warp < 8u) {  // threads 0 to 255
             unsigned int px_a_b_slot = 0u, px_a_b_phase = 0u;
             unsigned int px_bar_empty_late = 0u, px_bar_empty_left = 0u;

@@ -1,5 +1,4 @@
 extern "C" __global__ void prism_in_turn(const int* __restrict__ x, int* __restrict__ y, int tiles) {
-    px_let_next_begin();
     unsigned int px_a_slot = 0u;
     unsigned int px_a_ahead_slot = 0u;
     int first = ((int)blockIdx.x * tiles) * 128;
@@ -8,7 +7,7 @@ extern "C" __global__ void prism_in_turn(const int* __restrict__ x, int* __restr
         int* const a = reinterpret_cast<int*>(px_shared);
         int t = (int)threadIdx.x;
         unsigned int total = 1u;
-        px_wait_for_previous();
+        px_follow();
         #pragma unroll
         for (int k_ahead = 0; k_ahead < 2; ++k_ahead) {
             if (k_ahead < tiles) {

@@ -1,5 +1,4 @@
 extern "C" __global__ void prism_asked(const int* __restrict__ x, int* __restrict__ y, int tiles) {
-    px_let_next_begin();
     unsigned long long* const px_bar_a_filled = reinterpret_cast<unsigned long long*>(px_shared + 2048u);
     unsigned long long* const px_bar_a_read = reinterpret_cast<unsigned long long*>(px_shared + 2080u);
     if (threadIdx.x == 0u) {
@@ -18,7 +17,7 @@ extern "C" __global__ void prism_asked(const int* __restrict__ x, int* __restric
         int* const a = reinterpret_cast<int*>(px_shared);
         int t = (int)threadIdx.x;
         unsigned int total = 1u;
-        px_wait_for_previous();
+        px_follow();
         #pragma unroll
         for (int k_ahead = 0; k_ahead < 3; ++k_ahead) {
             if (k_ahead < tiles) {
