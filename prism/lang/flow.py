@@ -250,8 +250,10 @@ def _common(known: Facts, first: Pending, earlier: Touch, second: Touch) -> Rela
         same = place < first.open and left.view is right.view
         if not same:
             if left.view is right.view and left.meaning.races == "allow" and _is_global(earlier.root):
-                return Relation(None, f'`{left.view.name}` says races="allow"')
-            if not _same_part(known, first, second, (left, right), source):
+                if left.view.perspective == THREAD:
+                    return Relation(None, f'`{left.view.name}` says races="allow"')
+                # Other units' accesses may meet, also in another trip; one unit's own are ordered.
+            elif not _same_part(known, first, second, (left, right), source):
                 again = source.level == Level.GRID and left.view is right.view and first.loop
                 break
         source = left.view.perspective

@@ -26,6 +26,7 @@ from prism.lang import (
     shared,
     split,
     thread,
+    warp,
 )  # fmt: skip
 from prism.lang.explain import explain
 from prism.lang.pipeline import build
@@ -588,6 +589,23 @@ def test_parts_that_overlap_are_refused(kernel):
 
 def test_races_that_are_meant_are_accepted():
     assert found(meant) == []
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+def again_in_its_warp(y: ptr(int32) @ grid[1]):
+    t: int32 @ thread[1] = id()
+    for k in range(3):
+        with partition(y, warp[1], offset=id() * 32, races="allow") as part, group(warp[1]):
+            u: int32 @ thread[1] = id()
+            with partition(part, thread[1], offset=(u + k) % 32) as own, group(thread[1]):
+                own[0] = t
+
+
+def test_what_units_may_do_to_each_other_their_own_threads_may_not():
+    """Warps' parts may meet; what a warp's threads write into it in one trip and the next is ordered all the same."""
+    assert kinds(again_in_its_warp) == ["warp"]
+    holds(again_in_its_warp, zeros(64))
 
 
 @prism("global")
