@@ -22,10 +22,10 @@ endif
 PARALLEL = $$($(PY) -c 'import xdist' 2>/dev/null && printf '%s' '-n auto --dist loadgroup')
 PYTEST = $(PY) -m pytest
 
-.PHONY: help env demo test check fuzz bench wheel build format clean proofs
+.PHONY: help env demo test check fuzz bench wheel build docs format clean proofs release-check
 
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: env ## a scan written in Prism, run on this machine and compared with NumPy
 	@$(PY) examples/demo.py $(ARGS)
@@ -54,8 +54,17 @@ bench: env ## run the benchmarks, record them under BENCH_MACHINE's name, and ma
 wheel: build ## build the wheel into dist/, with the library's kernels compiled
 	@rm -rf build && $(PY) -m pip wheel --no-deps --no-build-isolation --wheel-dir dist . && rm -rf build
 
-build: env ## compile the library's kernels ahead of time, into prism/artifacts
-	@$(PY) -c 'import sys; from prism.cli import main; sys.exit(main())' build $(ARGS)
+build: env ## compile the library's kernels ahead of time, into prism/artifacts (ARGS="--arch sm_90a": for one architecture)
+	@$(PY) -m prism build $(ARGS)
+
+docs: env ## the documentation as a site, in build/site: all its links checked, each warning an error
+	@$(PY) -c 'import furo, myst_parser, sphinx' 2>/dev/null || { [ $(PYTHON_ENV) != system ] \
+	    && $(PY) -m pip install --disable-pip-version-check --quiet --editable '.[docs]'; } \
+	    || { echo "the site needs Sphinx, MyST and Furo: pip install 'prism-gpu[docs]'" >&2; exit 1; }
+	@$(PY) -m sphinx -q -W --keep-going -c docs -b html . build/site && echo "open build/site/index.html"
+
+release-check: ## all of it from a clean clone: tests, documentation, every kernel, the wheel installed elsewhere (half an hour)
+	@.ci/release $(ARGS)
 
 proofs: ## check the mechanised proofs about Bundl (installs Coq with apt when it is missing and you are root)
 	@$(MAKE) --no-print-directory -j2 -C proofs

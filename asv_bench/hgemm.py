@@ -22,10 +22,9 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from hgemm_candidates import PROCESSORS, SHAPES, WIDE, Candidate, all_cuts, candidates, parsed
-
 from prism.kernels.hgemm import Configuration as C
 from prism.kernels.hgemm import choose, identity, tall
+from prism.kernels.hgemm.candidates import PROCESSORS, SHAPES, WIDE, Candidate, all_cuts, candidates, parsed
 
 START = time.monotonic()
 L2 = 60 << 20

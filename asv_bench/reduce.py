@@ -1,7 +1,7 @@
 """Prism's reductions beside CUB's, CuPy's and torch's: one process, alternating rounds, medians, random data.
 
     python asv_bench/reduce.py [--dtypes int32,float32] [--sizes 16,20,24,28] [--axes 2,6,10,14,18,22] [--rounds 7] [--json FILE]
-    python asv_bench/reduce.py --tune int32        # other configurations of the whole array's kernel, for one dtype
+    python asv_bench/reduce.py --tune int32        # other configurations of the whole array's kernel, of long ones, for one dtype
     python asv_bench/reduce.py --tune-axis         # other configurations of the kernel along an axis, for float32
 
 Needs a GPU and CuPy; nvcc for CUB and torch for torch, which are left out where they are missing. Buffers are rotated past the
@@ -26,8 +26,8 @@ import measure
 import numpy as np
 
 import prism
-from prism.kernels.reduce import AXIS, DEVICE, AxisConfiguration, Configuration
-from prism.lib import reduce_calls, reduce_device, reduce_plans
+from prism.kernels.reduce import AXIS, DEVICE, AxisConfiguration, Configuration, short
+from prism.lib import reduce_calls, reduce_plans
 
 PEAK = 4.8e12  # bytes a second, by the datasheet
 
@@ -209,12 +209,12 @@ def use(size: int, configuration: Configuration | AxisConfiguration) -> None:
     else:
         reduce_plans.AXIS[size] = configuration
     reduce_calls.forget()
-    reduce_device.forget()
 
 
 def tune(kind: str, sizes: list[int], rounds: int) -> None:
-    """Print the time of each candidate configuration, at each size."""
+    """Print the time of each candidate configuration, at each size of long arrays: short ones go by a table of their own."""
     size_of = np.dtype(kind).itemsize
+    sizes = [log for log in sizes if short((size_of << log) // 16) is None]
     kept = DEVICE[size_of]
     for log, configuration in itertools.product(sizes, CANDIDATES):
         use(size_of, configuration)

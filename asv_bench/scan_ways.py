@@ -37,7 +37,8 @@ def short(task: Task, shape: Shape) -> Iterator[tuple[str, Way]]:
         for vectors in (1, 2, 4, 8):
             tiles = -(-size // (threads * vectors * vector))
             if 1 < tiles <= 1056:
-                template = {**common, "THREADS": threads, "ITEMS": vectors * vector, "WORDS": 2}
+                template = {**common, "THREADS": threads, "ITEMS": vectors * vector, "WORDS": 1}
+                template |= {"BLOCKS": max(1, 1024 // threads)}
                 way = Way(kernels.scan_once, template, threads, tiles, (size,), "flat", 4096, multiple=tiles)
                 yield f"once {threads}x{vectors}", way
     many = scan_plans.many_tiles(task, shape)
@@ -57,7 +58,7 @@ def columns(task: Task, shape: Shape) -> Iterator[tuple[str, Way]]:
             continue
         blocks = -(-shape.inner // width // c.threads)
         if shape.inner // width >= 4096:
-            template = {**common, **c.by_thread(width)}
+            template = {**common, **c.by_thread(width, shape.n)}
             yield (
                 f"thread w{width}",
                 Way(kernels.scan_columns_by_thread, template, c.threads, blocks, middle, multiple=blocks),
@@ -70,7 +71,10 @@ def columns(task: Task, shape: Shape) -> Iterator[tuple[str, Way]]:
             break
         if strips >= 66:
             template = {**common, **c.by_block(width, lanes)}
-            yield f"strip {wide}", Way(kernels.scan_columns, template, c.threads, strips, middle, multiple=strips)
+            yield (
+                f"strip {wide}",
+                Way(kernels.scan_columns, template, template["THREADS"], strips, middle, multiple=strips),
+            )
         if strips <= 264 and wide <= 32 and tiles > 1:
             words = 16
             while words < tiles:

@@ -68,5 +68,11 @@ def _launch(*arguments: Any, **options: Any) -> Any:
     return importlib.import_module("prism.launcher").launch(*arguments, **options)
 
 
+def _explain(found: Kernel) -> str:
+    text: str = importlib.import_module("prism.compiler").shown(found)
+    return text
+
+
 HOOKS.launch = _launch
+HOOKS.explain = _explain
 HOOKS.collectives = lambda level: importlib.import_module(f"prism.lib.{level}")

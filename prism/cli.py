@@ -1,107 +1,145 @@
-"""The `prism` command: check, explain and emit kernels from a file, build the package's artifacts."""
+"""The `prism` command's grammar; what its commands do is in `prism.command`."""
 
 from __future__ import annotations
 
 import argparse
 import importlib
-import importlib.util
-import shlex
+import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
+from prism.command.output import BROKEN, DONE, FOUND, WRONG, CommandError, complain
 from prism.lang.diagnostics import CompileError, InternalError
-from prism.lang.surface import Kernel
+from prism.runtime.compile import AssemblerError, MissingCompiler, SlowCodeError
 
-USAGE_ERROR = 2
+if TYPE_CHECKING:
+    Commands: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]
 
+EPILOG = """\
+A kernel is named FILE:NAME (scan.py:scan_kernel) or module:name (prism.kernels.scan:scan).
 
-class CommandError(Exception):
-    """A command that cannot be carried out as typed."""
+exit status:
+  0  done
+  1  the program breaks a rule, or running it found a fault
+  2  the command can't be carried out as typed, or on this machine
+  3  an error of Prism's own, or of the compiler beneath it
+
+docs/command_line.md has a section for each command; `prism COMMAND --help` has its options.
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return its exit code: 0 done, 1 the program breaks a rule, 2 the command itself is wrong."""
-    options = parser().parse_args(arguments)
+    """Run the command; return its exit code (see `prism.command.output`)."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    cut = given.index("--") if "--" in given else len(given)
+    options = parser().parse_args(given[:cut])
+    options.rest = given[cut + 1 :]  # what another program is given
     try:
         code: int = options.run(options)
         return code
     except CompileError as error:
-        print(error.render(colour=sys.stderr.isatty()), file=sys.stderr)
-        return 1
-    except (CommandError, InternalError) as error:
-        print(f"prism: {error}", file=sys.stderr)
-        return USAGE_ERROR
+        complain(options, error)
+        return FOUND
+    except (CommandError, MissingCompiler) as error:
+        complain(options, error)
+        return WRONG
+    except (InternalError, AssemblerError, SlowCodeError) as error:
+        complain(options, error)
+        return BROKEN
+    except BrokenPipeError:  # who reads the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
     top = argparse.ArgumentParser(
         prog="prism",
-        description="Check, explain and compile GPU kernels written in Prism. Needs no GPU.",
-        epilog="A kernel is named FILE:NAME (scan.py:scan_kernel) or MODULE:NAME (prism.kernels.scan:scan_kernel).",
+        description="Check, explain and compile GPU kernels written in Prism. Only `bench` and `tune` need a GPU.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument("--version", action="version", version=f"prism {importlib.import_module('prism').__version__}")
     commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for name, run, text in (
-        ("check", run_check, "check a kernel against the rules, and infer its barriers"),
-        ("explain", run_explain, "print a kernel's source with the inferred barriers in place, and why each is there"),
-        ("emit", run_emit, "print the CUDA C++ of a kernel, which stands alone"),
-    ):
-        command = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
-        command.add_argument("kernel", metavar="FILE:KERNEL", help="a file or module, a colon, and the kernel's name")
-        command.add_argument(
-            "-t", "--template", action="append", default=[], metavar="NAME=VALUE",
-            help="a template argument: a number, true or false, a dtype (int32), or a function as MODULE:NAME; may be repeated. "
-            "Without any, the file's `EXAMPLES[kernel name]` is used where there is one",
-        )  # fmt: skip
-        if name == "check":
-            command.add_argument(
-                "--unsafe", action="store_true", help="list every `unsafe` and `extern` that it relies on"
-            )
-            run_arguments(command)
-        if name == "explain":
-            command.add_argument(
-                "--count",
-                action="store_true",
-                help="only how many barriers a thread meets, once and in each loop's trip",
-            )
-            command.add_argument(
-                "--arch", metavar="sm_90a", help="compile it, to tell the registers a thread (a page: sm_90a anyway)"
-            )
-        also = "; a page where it ends in .html" if name == "explain" else ""
-        command.add_argument("-o", "--output", type=Path, help=f"write to this file instead of the terminal{also}")
-        command.set_defaults(run=run)
-    build = commands.add_parser("build", help="compile the library's kernels into the package, ahead of time",
-                                description="Compile the library's kernels into the package, ahead of time.")  # fmt: skip
-    build.add_argument(
-        "--arch", action="append", metavar="sm_90a", help="an architecture; may be repeated (default: sm_90a)"
-    )
-    build.add_argument("--output", type=Path, help="the folder to write (default: the package's own artifacts)")
-    build.set_defaults(run=run_build)
+    add_check(commands)
+    add_explain(commands)
+    add_emit(commands)
+    add_export(commands)
+    add_build(commands)
+    add_info(commands)
+    add_bench(commands)
+    add_tune(commands)
     return top
 
 
-def run_arguments(command: argparse.ArgumentParser) -> None:
-    """Add the options that run a kernel on the reference machine."""
+def add(
+    commands: Commands, name: str, run: str, text: str, more: str = "", *, kernel: bool = False
+) -> argparse.ArgumentParser:
+    """Add a command; `run` names the function of `prism.command` that carries it out, imported when it is."""
+    command = commands.add_parser(
+        name,
+        help=text,
+        description=f"{text[0].upper()}{text[1:]}.{' ' if more else ''}{more}",
+    )
+    if kernel:
+        add_kernel(command)
+    command.add_argument(
+        "--json", action="store_true", help="print one JSON document, of errors too, for other programs"
+    )
+    command.set_defaults(run=_later(run))
+    return command
+
+
+def _later(name: str) -> Callable[[argparse.Namespace], int]:
+    module, _, function = name.partition(":")
+
+    def run(options: argparse.Namespace) -> int:
+        code: int = getattr(importlib.import_module(f"prism.command.{module}"), function)(options)
+        return code
+
+    return run
+
+
+def add_kernel(command: argparse.ArgumentParser) -> None:
+    """Add what names a kernel."""
+    command.add_argument("kernel", metavar="FILE:NAME", help="a file or a module, a colon, and the kernel's name")
+    command.add_argument(
+        "-t", "--template", action="append", default=[], metavar="NAME=VALUE",
+        help="a template argument: a number, true or false, a dtype (int32), or a function as module:name; may be repeated. "
+        "Without any, the file's `EXAMPLES[kernel name]` is used where there is one",
+    )  # fmt: skip
+
+
+def add_arch(command: argparse.ArgumentParser) -> None:
+    """Add the architecture to compile for."""
+    command.add_argument(
+        "--arch", default="sm_90a", metavar="ARCH", help="the architecture to compile for (default: sm_90a)"
+    )
+
+
+def add_output(command: argparse.ArgumentParser, also: str = "") -> None:
+    """Add the file to write."""
+    command.add_argument("-o", "--output", type=Path, help=f"write to this file instead of the terminal{also}")
+
+
+def add_check(commands: Commands) -> None:
+    """Add `prism check`."""
+    command = add(commands, "check", "kernels:run_check", "check a kernel against the rules, and infer its barriers",
+                  "Says how many functions were checked and how many barriers they need.", kernel=True)  # fmt: skip
+    command.add_argument("--unsafe", action="store_true", help="list every `unsafe` and `extern` that it relies on")
+    add_output(command)
     runs = command.add_argument_group(
         "running it", "On the reference machine, which needs no GPU and reports every race, deadlock and access out of bounds. "
         "A seed decides the schedule, and the arguments that are not given.",
     )  # fmt: skip
     runs.add_argument("--schedules", type=int, metavar="N", help="run the kernel under N schedules")
-    runs.add_argument(
-        "--seed",
-        type=int,
-        default=0,
-        metavar="S",
-        help="the first schedule's seed; the next ones count up (default: 0)",
-    )
+    runs.add_argument("--seed", type=int, default=0, metavar="S",
+                      help="the first schedule's seed; the next ones count up (default: 0)")  # fmt: skip
     runs.add_argument("--blocks", type=int, metavar="N", help="blocks of a launch (default: the fewest above one)")
-    runs.add_argument(
-        "--threads", type=int, metavar="N", help="threads a block (default: as `requires` says, but at least two warps)"
-    )
+    runs.add_argument("--threads", type=int, metavar="N",
+                      help="threads a block (default: as `requires` says, but at least two warps)")  # fmt: skip
     runs.add_argument(
         "-a", "--arguments", action="append", default=[], metavar="NAME=VALUE,...",
         help="arguments: a number, or memory as [1024] or int32[1024], with :0, :range or :random for what is in it; may be "
@@ -109,195 +147,83 @@ def run_arguments(command: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def run_check(options: argparse.Namespace) -> int:
-    """`prism check`: say what was checked and how many barriers it has; with `--schedules`, run it too."""
-    if options.schedules is not None:
-        return run_schedules(options)
-    program = program_of(options)
-    barriers = sum(len(plan.barriers) for plan in program.plans.values())
-    shared = program.layouts[program.entry].bytes
-    listed = "".join(f"{line}\n" for line in trusted(program)) if options.unsafe else ""
-    write(options, f"{program.entry.name}: {len(program.functions)} functions checked, {barriers} barriers inferred, "
-                   f"{shared} bytes of shared memory\n{listed}")  # fmt: skip
-    return 0
+def add_explain(commands: Commands) -> None:
+    """Add `prism explain`."""
+    command = add(commands, "explain", "kernels:run_explain",
+                  "print a kernel's source with the inferred barriers in place, and why each is there", kernel=True)  # fmt: skip
+    command.add_argument("--count", action="store_true",
+                         help="only how many barriers a thread meets, once and in each loop's trip")  # fmt: skip
+    command.add_argument(
+        "--arch", metavar="ARCH", help="compile it, to tell the registers a thread (a page: sm_90a anyway)"
+    )
+    add_output(command, "; a page where it ends in .html")
 
 
-def run_schedules(options: argparse.Namespace) -> int:
-    """`prism check --schedules N`: what the reference machine finds; 1 where it finds a fault."""
-    from prism import explore
-
-    try:
-        told = explore.given(options.arguments)
-        program = program_of(options, told)
-        shape = explore.shape_of(program, options.blocks, options.threads)
-        report = explore.explore(program, shape, told, options.schedules, options.seed)
-    except explore.InputError as error:
-        raise CommandError(str(error)) from None
-    command = " ".join(shlex.quote(part) for part in (options.kernel, *(f"-t{text}" for text in options.template)))
-    write(options, explore.described(program, report, command))
-    return 1 if report.findings else 0
+def add_emit(commands: Commands) -> None:
+    """Add `prism emit`."""
+    command = add(commands, "emit", "kernels:run_emit", "print the CUDA C++ of a kernel, which stands alone",
+                  "nvcc compiles it as it is. `--header` prints a C++ header that launches it.", kernel=True)  # fmt: skip
+    what = command.add_mutually_exclusive_group()
+    what.add_argument(
+        "--header", action="store_true", help="the C++ header instead: one function, which checks the launch"
+    )
+    what.add_argument("--ptx", action="store_true", help="the PTX instead, for --arch")
+    add_arch(command)
+    add_output(command)
 
 
-def trusted(program: Any) -> list[str]:
-    """Return a line for each text that the program takes at its word."""
-    from prism.lang.place import statements
-    from prism.lang.tree import Unsafe
-
-    found = [
-        (function, st) for function in program.functions for st in statements(function.body) if isinstance(st, Unsafe)
-    ]
-    lines = []
-    for function, st in found:
-        kind = "extern" if st.span == function.span else "unsafe"
-        effects = [f"{k} {e.symbol.name}" for e, k in st.accesses] + [f"write {s.name}" for s in st.writes]
-        how = "declared" if st.listed else "from its text"
-        meaning = "has a meaning on the CPU" if st.meaning is not None else "no meaning on the CPU"
-        text = " ".join(st.text.split())
-        lines.append(
-            f"{st.span.file}:{st.span.line}: {kind} in {function.name}: {text if len(text) < 60 else text[:57] + '...'}"
-        )
-        lines.append(f"    {', '.join(effects) or 'touches nothing'} ({how}); {meaning}")
-    return lines or ["no unsafe text, no extern functions"]
+def add_export(commands: Commands) -> None:
+    """Add `prism export`."""
+    command = add(commands, "export", "kernels:run_export", "write a kernel's machine code, and how it is launched",
+                  "CuPy's RawModule, cuda.core and the driver load the cubin; docs/command_line.md shows each.",
+                  kernel=True)  # fmt: skip
+    add_arch(command)
+    command.add_argument("-o", "--folder", type=Path, default=Path(),
+                         help="where to write NAME-ARCH.cubin and NAME-ARCH.json (default: here)")  # fmt: skip
 
 
-def run_explain(options: argparse.Namespace) -> int:
-    """`prism explain`: the source with its barriers, as text or as a page; or their numbers alone."""
-    from prism.compiler import DEFAULT_ARCH, resources
-    from prism.lang.explain import Resources, account, counted, explain, explain_page
-
-    program = program_of(options)
-    page = options.output is not None and options.output.suffix in (".html", ".htm")
-    arch = options.arch or (DEFAULT_ARCH if page and not options.count else None)
-    try:
-        said = None if arch is None else resources(program, arch)
-    except ValueError as error:
-        raise CommandError(str(error)) from None
-    if options.count:
-        write(options, counted(account(program)))
-    elif page and said is not None:
-        write(options, explain_page(program, said))
-    else:
-        write(options, explain(program, said if isinstance(said, Resources) else None) + "\n")
-    return 0
+def add_build(commands: Commands) -> None:
+    """Add `prism build`."""
+    command = add(commands, "build", "machine:run_build", "compile the library's kernels into the package, ahead of time",
+                  "Needs no GPU. Compiles what is missing or changed, and gives the same bytes each time.")  # fmt: skip
+    command.add_argument("--arch", action="append", metavar="ARCH",
+                         help="an architecture; may be repeated (default: all that ship, sm_80 to sm_120)")  # fmt: skip
+    command.add_argument("-j", "--jobs", type=int, metavar="N", help="processes (default: one a core)")
+    command.add_argument("-q", "--quiet", action="store_true", help="no progress bar")
+    command.add_argument("-o", "--output", type=Path, help="the folder to write (default: the package's own artifacts)")
 
 
-def run_emit(options: argparse.Namespace) -> int:
-    """`prism emit`: the CUDA C++."""
-    from prism.lang.emit import emit
-
-    write(options, emit(program_of(options)).source)
-    return 0
-
-
-def run_build(options: argparse.Namespace) -> int:
-    """`prism build`: artifacts for the library's kernels."""
-    from prism.lib.artifacts import build
-
-    for line in build(options.arch or ["sm_90a"], folder=options.output):
-        print(line, flush=True)
-    return 0
+def add_info(commands: Commands) -> None:
+    """Add `prism info`."""
+    command = add(commands, "info", "machine:run_info", "say what is found here, and what to do about what is missing",
+                  "GPUs, driver, compiler, artifacts, cache, versions.")  # fmt: skip
+    add_output(command)
 
 
-def write(options: argparse.Namespace, text: str) -> None:
-    """Print, or write the file that `-o` names."""
-    if options.output is None:
-        sys.stdout.write(text)
-    else:
-        options.output.write_text(text, encoding="utf-8")
+def add_bench(commands: Commands) -> None:
+    """Add `prism bench`."""
+    command = add(commands, "bench", "machine:run_bench", "list the repository's benchmark scripts, or run some",
+                  "Arguments behind `--` go to the scripts. They need a GPU.")  # fmt: skip
+    command.add_argument("scripts", nargs="*", metavar="SCRIPT", help="which to run; none: list them")
+    command.add_argument("--folder", type=Path, help="where they are (default: asv_bench, here or in the checkout)")
+    command.add_argument(
+        "--results", type=Path, metavar="FOLDER", help="have each write its results here, as SCRIPT.json"
+    )
 
 
-# -- kernels and template arguments ---------------------------------------------------------------------------------------
-
-
-def program_of(options: argparse.Namespace, told: Mapping[str, Any] | None = None) -> Any:
-    """Return the program that the command names; arguments `told` with a dtype give the template's dtypes."""
-    from prism.compiler import check
-
-    module, kernel = find(options.kernel)
-    template = dict(argument(module, text) for text in options.template)
-    example = dict(getattr(module, "EXAMPLES", {}).get(kernel.__name__, {}))
-    if told:
-        template = deduced(kernel, told, template, example)
-    return check(kernel, template or example)
-
-
-def deduced(
-    kernel: Kernel, told: Mapping[str, Any], template: dict[str, Any], example: dict[str, Any]
-) -> dict[str, Any]:
-    """Return the template arguments: those given, those that the arguments' dtypes imply, then the example's."""
-    from prism import explore, launcher
-    from prism.lang.check import parsed_of
-
-    names = [parameter.name for parameter in parsed_of(kernel).parameters]
-    dtypes = [told[name].dtype if name in told else None for name in names]
-    samples = [0 if dtype is None else explore.sample(dtype) for dtype in dtypes]
-    implied = launcher.deduced(kernel, samples, template)
-    return implied if template or not example else {**example, **implied}
-
-
-def find(name: str) -> tuple[ModuleType, Kernel]:
-    """Return the module and the kernel that `FILE:NAME` or `MODULE:NAME` names."""
-    place, _, kernel_name = name.rpartition(":")
-    if not place:
-        raise CommandError(f"name a kernel as FILE:NAME, not {name!r}")
-    module = load(place)
-    found = getattr(module, kernel_name, None)
-    if not isinstance(found, Kernel):
-        have = ", ".join(n for n, value in vars(module).items() if isinstance(value, Kernel)) or "none"
-        raise CommandError(f"{place} has no kernel {kernel_name!r}; it has: {have}")
-    return module, found
-
-
-def load(place: str) -> ModuleType:
-    """Import a file or a module."""
-    path = Path(place)
-    if path.suffix != ".py":
-        try:
-            return importlib.import_module(place)
-        except ModuleNotFoundError as error:
-            raise CommandError(f"no module {place!r}: {error}") from None
-    if not path.is_file():
-        raise CommandError(f"no file {place}")
-    inside = importable(path)
-    if inside is not None:
-        return importlib.import_module(inside)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise CommandError(f"{place} is no Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules.setdefault(path.stem, module)
-    sys.path.insert(0, str(path.resolve().parent))
-    spec.loader.exec_module(module)
-    return module
-
-
-def importable(path: Path) -> str | None:
-    """Return the name by which a file of this package's own is imported: `kernels/scan/x.py` is `prism.kernels.scan.x`."""
-    for name in ("prism.kernels", "prism.lib"):
-        part = importlib.import_module(name)
-        for root in part.__path__:
-            resolved = path.resolve()
-            if resolved.is_relative_to(Path(root).resolve()):
-                parts = resolved.relative_to(Path(root).resolve()).with_suffix("").parts
-                return ".".join((name, *parts)).removesuffix(".__init__")
-    return None
-
-
-def argument(module: ModuleType, text: str) -> tuple[str, object]:
-    """Return the name and value of `NAME=VALUE`."""
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise CommandError(f"a template argument is written NAME=VALUE, not {text!r}")
-    if value.lower() in ("true", "false"):
-        return name, value.lower() == "true"
-    for convert in (int, float):
-        try:
-            return name, convert(value)
-        except ValueError:
-            continue
-    if ":" in value:
-        return name, find(value)[1]
-    return name, getattr(module, value, value)
+def add_tune(commands: Commands) -> None:
+    """Add `prism tune`."""
+    command = add(commands, "tune", "tune:run_tune", "choose the library's configurations again, by measuring on this GPU",
+                  "Prints the tables to paste. Needs a GPU; minutes for each table.")  # fmt: skip
+    command.add_argument("table", nargs="*", metavar="TABLE",
+                         help="scan, reduce or hgemm; several may be named (default: scan and reduce)")  # fmt: skip
+    command.add_argument("--keys", metavar="KEY,...",
+                         help="bytes an element, as 4,8; of hgemm shapes, as 4096,64x8192x8192 (default: all)")  # fmt: skip
+    command.add_argument("--device", type=int, default=0, metavar="N", help="the GPU (default: 0)")
+    command.add_argument(
+        "--rounds", type=int, default=5, metavar="N", help="how often the best are measured (default: 5)"
+    )
+    add_output(command)
 
 
 if __name__ == "__main__":

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import functools
+import html
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from prism.lang.diagnostics import CompileError
 from prism.lang.pipeline import build, check_architecture
 from prism.lang.plan import Program
 from prism.lang.surface import Kernel
+from prism.runtime.keys import ARCH
 
 DEFAULT_ARCH = "sm_90a"
 
@@ -18,8 +22,9 @@ DEFAULT_ARCH = "sm_90a"
 class Compiled:
     """A kernel compiled for one architecture; the parts are made when they are first asked for.
 
-    `cuda` is the CUDA C++ text, `cubin` the machine code, `registers` and `spills` what ptxas says, `shared_bytes` the dynamic
-    shared memory, `program` the checked tree with its synchronisation plan.
+    `cuda` is the CUDA C++ text, `ptx` the compiler's text, `cubin` the machine code, `registers` and `spills` what ptxas says,
+    `shared_bytes` the dynamic shared memory, `program` the checked tree with its synchronisation plan. A notebook shows it as the
+    page of `explain(html=True)`.
     """
 
     program: Program
@@ -46,7 +51,15 @@ class Compiled:
         return machine_code(self.cuda, self.arch)
 
     @functools.cached_property
-    def _binary(self) -> Any:
+    def ptx(self) -> str:
+        """The PTX: what the compiler makes of the text before the assembler."""
+        from prism.runtime.compile import compile_ptx
+
+        return compile_ptx(self.cuda, self.arch)
+
+    @functools.cached_property
+    def binary(self) -> Any:
+        """What the assembler made and said, compiled now: a `prism.runtime.compile.Binary`."""
         from prism.runtime.compile import compile_cubin
 
         return compile_cubin(self.cuda, self.arch)
@@ -54,12 +67,12 @@ class Compiled:
     @property
     def registers(self) -> int:
         """Registers a thread."""
-        return int(self._binary.registers)
+        return int(self.binary.registers)
 
     @property
     def spills(self) -> int:
         """Bytes of registers spilled to local memory, a thread."""
-        return int(self._binary.spills)
+        return int(self.binary.spills)
 
     @property
     def shared_bytes(self) -> int:
@@ -71,6 +84,10 @@ class Compiled:
         from prism.lang.explain import explain, explain_page
 
         return explain_page(self.program, resources(self.program, self.arch)) if html else explain(self.program)
+
+    def _repr_html_(self) -> str:
+        """The explained source, for a notebook."""
+        return framed(self.explain(html=True))
 
 
 def check(kernel: Kernel, template: Mapping[str, object] | None = None) -> Program:
@@ -92,6 +109,8 @@ def compile(kernel: Kernel, template: Mapping[str, object] | None = None, arch: 
     require_kernel(kernel)
     if kernel.kind != "global":
         raise TypeError(f"`{kernel.__name__}` is a device function; compile a kernel that calls it")
+    if not ARCH.fullmatch(arch):
+        raise ValueError(f"an architecture is written as in `sm_90a`, not {arch!r}")
     program = build(kernel, template)
     check_architecture(program, arch)
     return Compiled(program, arch)
@@ -115,6 +134,30 @@ def explain(
     return explain_program(program, said if isinstance(said, Resources) else None)
 
 
+def shown(kernel: Kernel) -> str:
+    """Return what a notebook shows of a kernel: the page of its explanation in a frame, or the message of its error.
+
+    A kernel with a template is shown with its file's `EXAMPLES`; where there are none, its name and its template.
+    """
+    from prism.lang.explain import explain_page
+
+    template = sys.modules[kernel.__module__].__dict__.get("EXAMPLES", {}).get(kernel.__name__, {})
+    if not set(kernel.template) <= set(template):
+        wants = ", ".join(kernel.template)
+        return (
+            f"<code>{html.escape(kernel.__name__)}</code>: explained by <code>prism.explain(kernel, {{{wants}}})</code>"
+        )
+    try:
+        return framed(explain_page(build(kernel, template)))
+    except CompileError as error:
+        return f"<pre>{html.escape(error.render())}</pre>"
+
+
+def framed(page: str) -> str:
+    """Return a page in a frame of its own, so that its style and a notebook's leave each other alone."""
+    return f'<iframe srcdoc="{html.escape(page)}" style="width: 100%; height: 40em; border: 1px solid #8888"></iframe>'
+
+
 def resources(program: Program, arch: str) -> Any:
     """Return what compiling a program for an architecture says of its registers and stack, or as text why nothing is known.
 
@@ -127,7 +170,7 @@ def resources(program: Program, arch: str) -> Any:
         return "those of its callers: a device function is compiled into them"
     check_architecture(program, arch)
     try:
-        binary = Compiled(program, arch)._binary
+        binary = Compiled(program, arch).binary
     except MissingCompiler:
         return "not known: NVRTC, which compiles kernels, is not on this machine"
     return Resources(binary.arch, binary.registers, binary.stack, binary.spills)

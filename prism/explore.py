@@ -17,6 +17,7 @@ from prism.interpret import BoundsError, MachineError, run
 from prism.interpret.schedules import schedules
 from prism.lang import flow, races
 from prism.lang.plan import Program
+from prism.lang.structs import Struct
 from prism.lang.tree import Call, Element, Symbol, Var
 from prism.lang.types import BFLOAT16, SCALARS, Mailbox, Pointer, Scalar, Type, Vector
 from prism.runtime.build import max_threads
@@ -229,6 +230,8 @@ def arguments_of(
 
 
 def _number(scalar: Scalar, told: int | float | bool | str | None, shape: Shape, random: np.random.Generator) -> Any:
+    if isinstance(scalar, Struct):
+        return _values(scalar, 1, "random" if told is None else told, random)[0]
     if told is not None:
         return told
     if scalar.kind == "bool":
@@ -249,6 +252,11 @@ def _array(pointer: Pointer, size: int, fill: Any, random: np.random.Generator) 
 
 
 def _values(scalar: Scalar, number: int, fill: Any, random: np.random.Generator) -> Any:
+    if isinstance(scalar, Struct):
+        records = np.zeros(number, scalar.numpy)
+        for name, field in scalar.fields:
+            records[name] = _values(field, number, fill, random)
+        return records
     if scalar == BFLOAT16:
         single = _values(SCALARS["float32"], number, fill, random)
         return (single.view(np.uint32) >> 16).astype(np.uint16)

@@ -11,12 +11,17 @@ import numpy as np
 from prism.lang.check import annotation, parsed_of
 from prism.lang.pipeline import build, check_architecture
 from prism.lang.plan import Program
+from prism.lang.structs import scalar_called, struct_of
 from prism.lang.surface import Kernel
-from prism.lang.types import SCALARS, Pointer, Type
+from prism.lang.types import Pointer, Type
+from prism.runtime.apart import require_apart
 from prism.runtime.arrays import describe
 from prism.runtime.bind import bind
 from prism.runtime.build import entry_of
 from prism.runtime.launch import LaunchError, check_shape
+
+_READY: set[tuple[Program, int]] = set()
+"""Programs that were launched on a device: what a capture may hold."""
 
 
 def launch(
@@ -36,7 +41,8 @@ def launch(
     and `seed` (see `prism.interpret.SCHEDULES`). Arrays on a GPU run there, on `stream` or their library's current stream.
 
     Raises CompileError for a program that breaks a rule; LaunchError for blocks or threads that break the kernel's bound;
-    TypeError and ValueError for arguments, naming them; MachineError from the reference machine's checks.
+    TypeError and ValueError for arguments, naming them; MachineError from the reference machine's checks; RuntimeError for a
+    kernel that is launched for the first time inside the capture of a CUDA graph.
     """
     if kernel.kind != "global":
         raise TypeError(f"`{kernel.__name__}` is a device function: only kernels, marked `global`, are launched")
@@ -44,6 +50,7 @@ def launch(
     blocks, threads = launch_shape(program, shape)
     bound = bind(kernel.__name__, host_entry(program).parameters, arguments)
     check_shape(host_entry(program), blocks, threads)
+    require_apart(host_entry(program).parameters, bound.arrays, program.entry.may_alias)
     if bound.device is None:
         from prism.interpret import run
 
@@ -51,13 +58,17 @@ def launch(
         return
     if check:
         raise ValueError("check=True needs arrays on the host: the reference machine does the checks")
+    from prism.runtime.capture import require_outside
     from prism.runtime.device import device
     from prism.runtime.launch import prepare
     from prism.runtime.streams import choose_stream, order
 
     handle = choose_stream(stream, bound.arrays.values())
     order(bound.arrays.values(), handle)
+    if (program, bound.device) not in _READY:
+        require_outside(handle, f"`{kernel.__name__}`")
     prepare(device_entry(program, device(bound.device).arch), bound.device)(blocks, threads, handle, bound.values)
+    _READY.add((program, bound.device))
 
 
 @functools.lru_cache(maxsize=1024)
@@ -85,12 +96,13 @@ def host_entry(program: Program) -> Any:
 
 
 def launch_shape(program: Program, shape: Any) -> tuple[int, int]:
-    """Return blocks and threads: as given, or the bound's own number of threads where only blocks are."""
+    """Return blocks and threads: as given, or the fewest that the bound admits where one is not given, or None."""
     given = shape if isinstance(shape, tuple) else (shape,)
     if len(given) not in (1, 2):
         raise LaunchError(f"launch as kernel[blocks, threads] or kernel[blocks], not with {len(given)} numbers")
-    threads = given[1] if len(given) == 2 else program.entry.bound.thread
-    return given[0], threads if threads is not None else 1
+    bound, threads = program.entry.bound, given[1] if len(given) == 2 else None
+    fewest = (bound.block or 1, bound.thread or 1)
+    return fewest[0] if given[0] is None else given[0], fewest[1] if threads is None else threads
 
 
 def deduced(kernel: Kernel, arguments: Sequence[Any], given: Mapping[str, object]) -> dict[str, object]:
@@ -109,8 +121,8 @@ def deduced(kernel: Kernel, arguments: Sequence[Any], given: Mapping[str, object
 def type_of(argument: Any) -> Type | None:
     """Return the type that an argument has for deduction: memory of its dtype for an array, a NumPy scalar's own."""
     if isinstance(argument, np.generic):
-        return SCALARS.get(argument.dtype.name)
+        return struct_of(argument.dtype) or scalar_called(argument.dtype.name)
     if isinstance(argument, bool | int | float):
         return None
-    scalar = SCALARS.get(describe(argument, "argument").scalar)
+    scalar = scalar_called(describe(argument, "argument").scalar)
     return None if scalar is None else Pointer(scalar)

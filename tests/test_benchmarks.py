@@ -11,7 +11,7 @@ import pytest
 FOLDER = Path(__file__).parents[1] / "asv_bench"
 
 
-@pytest.mark.parametrize("name", ["scan", "reduce"])
+@pytest.mark.parametrize("name", ["scan", "reduce", "sgemm"])
 def test_asv_finds_the_benchmarks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (FOLDER / "benchmarks" / "__init__.py").is_file()
     monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])

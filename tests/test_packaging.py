@@ -1,18 +1,26 @@
 """What a user installs: every package, the kernels as `prism.kernels`, and an import that costs next to nothing."""
 
+import importlib.util
 import json
 import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import zipfile
 from importlib import metadata
 from pathlib import Path
 
 import pytest
 
+from prism.lib.artifacts import build
+from tests.lib.test_build import small
+
 ROOT = Path(__file__).parent.parent
-IMPORT_SECONDS = 0.3
+IMPORT_SECONDS, OWN_SECONDS = (
+    0.3,
+    0.1,
+)  # of the processor: NumPy takes most of the first, on a machine that does other work too
 
 
 def shipped_files() -> set[str]:
@@ -20,7 +28,8 @@ def shipped_files() -> set[str]:
     found = set()
     for top, prefix in (("prism", Path()), ("kernels", Path("prism"))):
         for path in (ROOT / top).rglob("*"):
-            if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".md":
+            built = "artifacts" in path.relative_to(ROOT).parts
+            if path.is_file() and not built and "__pycache__" not in path.parts and path.suffix != ".md":
                 found.add((prefix / path.relative_to(ROOT)).as_posix())
     return found
 
@@ -49,7 +58,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip(f"no {missing.name} in this environment to build a wheel with")
     work = tmp_path_factory.mktemp("wheel")
     for name in ("prism", "kernels"):
-        shutil.copytree(ROOT / name, work / "source" / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / name, work / "source" / name, ignore=shutil.ignore_patterns("__pycache__", "artifacts"))
+    build(["sm_90a"], folder=work / "source" / "prism" / "artifacts", jobs=1, wanted=small)
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, work / "source")
     pip = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--no-index", "-w", str(work)]
@@ -63,10 +73,12 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_holds_the_tree(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
+        built = {name for name in names if name.startswith("prism/artifacts/")}
         licences = [name for name in archive.namelist() if name.endswith("/LICENSE")]
     expected = shipped_files()
     assert "prism/kernels/__init__.py" in expected
-    assert names == expected, "missing or surplus: mend [tool.setuptools.package-data] in pyproject.toml"
+    assert sorted(Path(name).suffix for name in built) == [".cubin", ".cubin", ".json", ".jsonl"]
+    assert names - built == expected, "missing or surplus: mend [tool.setuptools.package-data] in pyproject.toml"
     assert licences
 
 
@@ -81,6 +93,150 @@ def test_the_wheel_is_imported_from_anywhere(wheel: Path, tmp_path: Path) -> Non
     assert [Path(line) for line in printed.splitlines()] == [site / "__init__.py", site / "kernels" / "__init__.py"]
 
 
+@pytest.fixture(scope="module")
+def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment of its own, elsewhere, with the wheel and what it needs; the folder of its commands."""
+    folder = tmp_path_factory.mktemp("elsewhere")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder / "env")], check=True)
+    (site,) = (folder / "env" / "lib").glob("python*/site-packages")
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        str(folder / "env" / "bin" / "python"),
+        "install",
+        "--no-deps",
+        "--no-index",
+    ]
+    subprocess.run([*pip, "--quiet", str(wheel)], check=True, cwd=folder)
+    (site / "needs.pth").write_text(
+        f"{sysconfig.get_path('purelib')}\n"
+    )  # NumPy and the compiler are not installed again
+    return folder / "env" / "bin"
+
+
+def in_environment(command: list[str], cwd: Path) -> str:
+    clean = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PYTHONHOME")}
+    done = subprocess.run(command, cwd=cwd, env=clean, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+USE = """
+import numpy as np, prism
+from prism.lib import scan_plans, operators
+from prism.runtime import artifacts
+from prism.runtime.instance import instance, sources_digest
+assert not prism.__file__.startswith(FROM), prism.__file__
+assert prism.lib.scan(np.arange(5)).tolist() == [0, 1, 3, 6, 10]
+way = scan_plans.flat(scan_plans.Task(operators.add, "int32", "int32"), scan_plans.Shape(1, 100, 1, True))
+request = instance(way.kernel, tuple(way.template.items())).request
+found = artifacts.requested(request, "sm_90a", sources_digest())
+print(found.entry["name"], found.registers)
+"""
+
+
+@pytest.mark.slow
+def test_the_wheel_is_used_in_an_environment_elsewhere(environment: Path, tmp_path: Path) -> None:
+    facts = json.loads(in_environment([str(environment / "prism"), "info", "--json"], tmp_path))
+    assert facts["artifacts"]["architectures"]["sm_90a"]["current"], "built from just these sources"
+    assert facts["artifacts"]["architectures"]["sm_90a"]["kernels"] == 2
+    assert Path(facts["prism"]["folder"]).is_relative_to(environment.parent)
+    code = USE.replace("FROM", repr(str(ROOT)))
+    assert in_environment([str(environment / "python"), "-c", code], tmp_path).startswith("prism_scan_block ")
+    text = in_environment([str(environment / "prism"), "emit", "prism.kernels.scan.small:scan_block"], tmp_path)
+    assert "prism_scan_block" in text
+
+
+# -- What an editor sees --------------------------------------------------------------------------------------------------
+
+KERNELS = '''"""Kernels of a project."""
+
+import prism
+from prism.lang import (
+    block,
+    const,
+    dtype,
+    grid,
+    group,
+    id,
+    int32,
+    partition,
+    ptr,
+    requires,
+    shared,
+    template,
+    thread,
+)
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+@template(T=dtype)
+def flip(x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], n: int32 @ grid[1]):
+    i: int32 @ thread[1] = id()
+    with partition(y, thread[1], i) as y_thread, group(block[1]):
+        s: shared(T[64])
+        t: int32 @ thread[1] = id()
+        with partition(s, thread[1], t) as mine, group(thread[1]):
+            mine[0] = x[i]
+        with group(thread[1]):
+            if i < n:
+                y_thread[0] = s[63 - t]
+'''
+CALLS = '''"""Calls kernels of the project."""
+
+import prism
+from prism.lang import float32
+
+from my_project.kernels.flips import flip
+
+flip[1, 64](None, None, 64)
+flip.launch(None, None, 64, blocks=1, threads=64, check=True)
+compiled = prism.compile(flip, template={"T": float32}, arch="sm_90a")
+registers: int = compiled.registers
+text: str = compiled.ptx + compiled.cuda + prism.explain(flip, {"T": "float32"})
+'''
+
+
+def lines_of_the_page(tool: str) -> str:
+    """The lines of configuration that docs/user_kernels.md gives, from the one that begins with `[tool.TOOL`."""
+    page = (ROOT / "docs" / "user_kernels.md").read_text()
+    block = page[page.index(f"[tool.{tool}") :]
+    return "".join(f"{line.strip()}\n" for line in block[: block.index("\n\n")].splitlines())
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "my_project" / "kernels"
+    folder.mkdir(parents=True)
+    for name, text in (("my_project/__init__.py", ""), ("my_project/kernels/__init__.py", ""),
+                       ("my_project/kernels/flips.py", KERNELS), ("my_project/calls.py", CALLS)):  # fmt: skip
+        (tmp_path / name).write_text(text)
+    configuration = [lines_of_the_page("ruff.lint.per-file-ignores"), "[" + lines_of_the_page("mypy.overrides]]")]
+    (tmp_path / "pyproject.toml").write_text("\n".join([*configuration, lines_of_the_page("pyright")]))
+    return tmp_path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tool", ["ruff", "mypy", "pyright"])
+def test_no_false_alarm_with_the_documented_lines(environment: Path, project: Path, tool: str) -> None:
+    if importlib.util.find_spec(tool) is None:
+        pytest.skip(f"{tool} is not installed")
+    python = str(environment / "python")
+    options = {
+        "ruff": ["check", "--no-cache", "."],
+        "mypy": ["--strict", "--no-incremental", "--python-executable", python, "my_project"],
+        "pyright": ["--pythonpath", python, "my_project"],
+    }
+    done = subprocess.run([sys.executable, "-m", tool, *options[tool]], cwd=project, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (project / "pyproject.toml").write_text("")
+    done = subprocess.run([sys.executable, "-m", tool, *options[tool]], cwd=project, capture_output=True, text=True)
+    assert done.returncode != 0, "without them there is: the test would see it"
+
+
 def test_the_checkout_imports_its_kernels(tmp_path: Path) -> None:
     printed = run_python("import prism.kernels as k; print(k.__file__)", tmp_path, PYTHONPATH=str(ROOT))
     assert Path(printed.strip()) == ROOT / "kernels" / "__init__.py"
@@ -88,14 +244,17 @@ def test_the_checkout_imports_its_kernels(tmp_path: Path) -> None:
 
 def test_import_is_quick_and_touches_no_device(tmp_path: Path) -> None:
     code = (
-        "import json, sys, time; start = time.perf_counter(); import prism; seconds = time.perf_counter() - start; "
-        "print(json.dumps([seconds, sorted({name.split('.')[0] for name in sys.modules})]))"
+        "import json, sys, time; start = time.process_time(); import numpy; middle = time.process_time(); import prism; "
+        "end = time.process_time(); "
+        "print(json.dumps([end - start, end - middle, sorted({name.split('.')[0] for name in sys.modules})]))"
     )
-    best = float("inf")
+    best, own = float("inf"), float("inf")
     for _ in range(10):  # the best of a few: the other tests are running too
-        seconds, modules = json.loads(run_python(code, tmp_path, PYTHONPATH=str(ROOT)))
+        seconds, without_numpy, modules = json.loads(run_python(code, tmp_path, PYTHONPATH=str(ROOT)))
         assert not {"cupy", "cuda", "torch"} & set(modules)
-        best = min(best, seconds)
-        if best <= IMPORT_SECONDS:
+        best, own = min(best, seconds), min(own, without_numpy)
+        if best <= IMPORT_SECONDS and own <= OWN_SECONDS:
             break
-    assert best <= IMPORT_SECONDS, f"import prism takes {best:.2f} s"
+    assert best <= IMPORT_SECONDS and own <= OWN_SECONDS, (
+        f"import prism takes {best:.2f} s, {own:.2f} s of it Prism's own"
+    )

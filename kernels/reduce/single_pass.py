@@ -1,19 +1,20 @@
 """The reduction of a whole array in one launch: every element is read once, and the order of combining is fixed.
 
-Each block combines its share of the array and publishes the result in a word of its own. The block that started last
-waits for all words, combines them in the order of the blocks and writes the result: whichever block that is, the result is
-the same, bit for bit. Which one started last is told by a number that each block draws when it starts and looks at when its
-loads are done: so the drawing costs no time, and who waits for others knows that they run.
+Each block combines its share of the array. All but the last publish the result in a word of their own; one warp of the last
+block asks for all words at once, until they have come, and combines them in the order of the blocks. So the result is the
+same, bit for bit, whichever block is done first.
 
-Nothing is cleared between launches: the counter goes back to 0 by itself, and a published word carries the launch's number,
-`epoch`, so that words of launches before are not taken for this one's. The launch is counted when all words have been
-received, so when all blocks have read that number.
+The last block waits for those with lower numbers, which begin before it, and they wait for nobody. Nothing is cleared between
+launches: a published word carries the launch's number, `epoch`, so that words of launches before are not taken for this one's.
+The launch is counted when all words have been received, so when all blocks have read that number.
+
+Of a short array (`ONCE`) each block has a piece of its own, and each thread loads all that it has at once.
 """
 
 from prism.lang import (
-    atomic_increment, attr, block, claim, const, constexpr, count, dtype, function, grid, group, id, int32, int64, load_relaxed,
-    load_vector, mailbox, partition, prism, ptr, publish, receive, requires, shared, split, store_relaxed, template, thread,
-    uint32, vector, warp,
+    attr, block, claim, const, constexpr, count, dtype, function, grid, group, id, int32, int64, load_relaxed, load_vector,
+    mailbox, partition, prism, ptr, publish, receive, requires, shared, split, store_relaxed, template, thread, uint32, vector,
+    warp,
 )
 from prism.kernels.reduce import maps
 from prism.lib.thread import operators
@@ -22,7 +23,8 @@ from prism.lib.thread import operators
 @prism("global")
 @template(
     TI=dtype, P=dtype, T=dtype, TO=dtype, OP=function, MAP=function, THREADS=constexpr(int), BLOCKS=constexpr(int),
-    ROWS=constexpr(int), WIDTH=constexpr(int), VECTORIZED=constexpr(bool), ORDERED=constexpr(bool),
+    ROWS=constexpr(int), WORDS=constexpr(int), WIDTH=constexpr(int), VECTORIZED=constexpr(bool), ORDERED=constexpr(bool),
+    ONCE=constexpr(bool),
 )
 @requires(grid[1], block[1], thread[32])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -35,9 +37,9 @@ def reduce(
     Where elements are much smaller than `T`, what a thread has loaded at once is combined in the type `P`; else it is `T`.
 
     Perspective: grid, of any number of blocks of up to `THREADS` threads, whole warps; at most `capacity` blocks.
-    Shapes:      `x`: `n` elements, of which `head` stand before the first vector. `y`: one. `words`: `capacity`; `control`: two,
-                 a counter and the number of launches so far. All are zero at first, and of no other use at the same time;
-                 one block alone uses none of them.
+    Shapes:      `x`: `n` elements, of which `head` stand before the first vector; `ONCE`: no more vectors than all threads load
+                 at once, `ROWS` each. `y`: one. `words`: `capacity`; `control`: two, of which the second is the number of
+                 launches so far. All are zero at first, and of no other use at the same time; one block alone uses none.
     Numerics:    reassociates `OP`, in a way fixed by `n`, `head` and the launch's shape. `ORDERED`: keeps the order of elements;
                  otherwise `OP` must be commutative. `identity` is `OP`'s.
     Errors:      with `VECTORIZED`, `x[head]` must be aligned to `WIDTH` elements, at most 16 bytes.
@@ -52,20 +54,26 @@ def reduce(
     me: int32 @ block[1] = id()
     with partition(y, block[1], offset=0, races="allow") as result:  # one block alone writes
         with group(block[1]):
-            desk: shared(uint32[2]) @ block[1]
-            drawn: uint32 @ thread[1] = 0
+            desk: shared(uint32[1]) @ block[1]
             before: uint32 @ thread[1] = 0
             if blocks > 1:
                 match split(thread):
                     case 1:
                         before = load_relaxed(control[1])
-                        drawn = atomic_increment(control[0], uint32(blocks - 1))
             mine: T @ thread[1] = identity
             if ORDERED:
                 with group(warp[1]):
                     mine = run(
                         x, wave, lanes / 32, vectors, head, tail, identity, OP=OP, MAP=MAP, ROWS=ROWS, WIDTH=WIDTH,
                         VECTORIZED=VECTORIZED,
+                    )
+            elif ONCE:
+                t: int32 @ thread[1] = id()
+                threads: int32 @ block[1] = count(thread[1])
+                with group(thread[1]):
+                    mine = once(
+                        x, int32(lane), me * (threads * ROWS) + t, threads, int32(vectors), head, tail, identity, P=P, OP=OP,
+                        MAP=MAP, ROWS=ROWS, WIDTH=WIDTH, VECTORIZED=VECTORIZED,
                     )
             else:
                 with group(thread[1]):
@@ -76,32 +84,34 @@ def reduce(
             with claim(desk, thread[1]) as own:
                 match split(thread):
                     case 1:
-                        own[0] = drawn  # here, not above: loads don't wait for the drawing
-                        own[1] = before
+                        own[0] = before  # here, not above: the loads of elements don't wait for this one
             total: T @ block[1] = block.reduce(mine, OP=OP)
-            if blocks == 1:
+            if me < blocks - 1:
+                match split(thread):
+                    case 1:
+                        publish(words[me], total, before + 1)
+            elif blocks == 1:
                 with claim(result, thread[1]) as own:
                     match split(thread):
                         case 1:
                             own[0] = TO(OP(initial, total))
             else:
-                epoch: uint32 @ block[1] = desk[1] + 1
-                match split(thread):
-                    case 1:
-                        publish(words[me], total, epoch)
-                if desk[0] == blocks - 1:  # every block has drawn its number, so runs, or has run
-                    part: T @ thread[1] = collect(words, blocks, identity, epoch, OP=OP)
-                    all: T @ block[1] = block.reduce(part, OP=OP)
-                    with claim(result, thread[1]) as own:
-                        match split(thread):
-                            case 1:
-                                own[0] = TO(OP(initial, all))
-                                store_relaxed(control[1], epoch)
-                                # Each launch marks one of the words that it doesn't use, so that after 2^32 launches no
-                                # word is as old as to carry this very epoch.
-                                stale: int32 = int32(epoch % capacity)
-                                if stale >= blocks:
-                                    publish(words[stale], identity, epoch)
+                epoch: uint32 @ block[1] = desk[0] + 1
+                with claim(result, warp[1]) as whole:
+                    match split(warp):
+                        case 1:
+                            part: T @ thread[1] = collect(words, blocks - 1, identity, epoch, OP=OP, WORDS=WORDS, ORDERED=ORDERED)
+                            all: T @ thread[32] = OP(warp.reduce(part, OP=OP), total)
+                            with claim(whole, thread[1]) as own:
+                                match split(thread):
+                                    case 1:
+                                        own[0] = TO(OP(initial, all))
+                                        store_relaxed(control[1], epoch)
+                                        # Each launch marks one of the words that it doesn't use, so that after 2^32
+                                        # launches no word is as old as to carry this very epoch.
+                                        stale: int32 = int32(epoch % capacity)
+                                        if stale >= blocks - 1:
+                                            publish(words[stale], identity, epoch)
 
 
 @prism("device")
@@ -158,26 +168,51 @@ def share(
 @prism("device")
 @requires(thread[1])
 @template(
-    TI=dtype, P=dtype, T=dtype, OP=function, MAP=function, SUMS=constexpr(int), ROWS=constexpr(int), WIDTH=constexpr(int),
-    VECTORIZED=constexpr(bool), WHOLE=constexpr(bool),
+    TI=dtype, P=dtype, T=dtype, OP=function, MAP=function, ROWS=constexpr(int), WIDTH=constexpr(int),
+    VECTORIZED=constexpr(bool),
+)
+def once(
+    x: ptr(const(TI)) @ grid[1], lane: int32 @ thread[1], v: int32 @ thread[1], step: int32 @ thread[1],
+    vectors: int32 @ thread[1], head: int32 @ thread[1], tail: int32 @ thread[1], identity: T @ thread[1],
+) -> T @ thread[1]:
+    """What `share` computes, of `ROWS` vectors, `step` apart, from number `v` on: all that this thread has."""
+    SUMS: constexpr(int) = min(WIDTH, 4)
+    sums: T[SUMS]
+    for k in range(SUMS):
+        sums[k] = identity
+    if v < vectors:
+        add(
+            x, v, step, vectors, head, identity, sums, P=P, OP=OP, MAP=MAP, ROWS=ROWS, WIDTH=WIDTH, VECTORIZED=VECTORIZED,
+            WHOLE=False,
+        )
+    first: T = MAP(x[lane], T=T) if lane < head else identity
+    last: T = MAP(x[head + int64(vectors) * WIDTH + lane], T=T) if lane < tail else identity
+    return OP(OP(first, thread.reduce(sums, OP=OP)), last)
+
+
+@prism("device")
+@requires(thread[1])
+@template(
+    TI=dtype, P=dtype, T=dtype, V=dtype, OP=function, MAP=function, SUMS=constexpr(int), ROWS=constexpr(int),
+    WIDTH=constexpr(int), VECTORIZED=constexpr(bool), WHOLE=constexpr(bool),
 )
 def add(
-    x: ptr(const(TI)) @ grid[1], v: int64 @ thread[1], lanes: int64 @ thread[1], vectors: int64 @ thread[1],
+    x: ptr(const(TI)) @ grid[1], v: V @ thread[1], lanes: V @ thread[1], vectors: V @ thread[1],
     head: int32 @ thread[1], identity: T @ thread[1], sums: T[SUMS] @ thread[1],
 ):
     """Combine `sums` with `ROWS` vectors, `lanes` apart, from number `v` on; those beyond `vectors` count for nothing.
 
     Perspective: thread.
-    Shapes:      `WHOLE`: all of them are there; otherwise the first is.
+    Shapes:      `WHOLE`: all of them are there; otherwise the first is. `V` counts vectors.
     Cost:        `ROWS` loads under way at once.
     """
     rows: TI[ROWS, WIDTH]
     for j in range(ROWS):
-        at: int64 = v + j * lanes
+        at: V = v + j * lanes
         row: TI[WIDTH]
         if not WHOLE:
             at = at if at < vectors else v  # again what this thread has: no branches between loads, and none all in one place
-        fetch(x, head + at * WIDTH, 1, row, VECTORIZED=VECTORIZED)
+        fetch(x, head + int64(at) * WIDTH, 1, row, VECTORIZED=VECTORIZED)
         for k in range(WIDTH):
             rows[j, k] = row[k]
     for i in range(SUMS):
@@ -240,27 +275,34 @@ def run(
 
 
 @prism("device")
-@requires(block[1], thread[32])
-@template(T=dtype, OP=function)
+@requires(thread[32])
+@template(T=dtype, OP=function, WORDS=constexpr(int), ORDERED=constexpr(bool))
 def collect(
-    words: ptr(mailbox(T)) @ grid[1], blocks: int32 @ block[1], identity: T @ block[1], epoch: uint32 @ block[1]
+    words: ptr(mailbox(T)) @ grid[1], count: int32 @ thread[32], identity: T @ thread[32], epoch: uint32 @ thread[32]
 ) -> T @ thread[1]:
-    """`OP` of this thread's share of `words[0] ... words[blocks - 1]`, as they are published; shares are in order."""
-    lanes: int32 @ block[1] = count(thread[1])
-    length: int32 @ block[1] = (blocks + lanes - 1) / lanes
-    start: int32 @ thread[1] = id() * length
+    """`OP` of this lane's share of `words[0] ... words[count - 1]`, as they are published.
+
+    Perspective: warp.
+    Shapes:      `ORDERED`: shares are in order; otherwise a lane takes every 32nd word.
+    Cost:        one round trip for each `32 * WORDS` words, `WORDS` of them under way at once.
+    """
+    lane: int32 @ thread[1] = id()
+    length: int32 @ thread[32] = (count + 31) / 32
+    start: int32 @ thread[1] = lane * length if ORDERED else lane
+    STEP: constexpr(int) = 1 if ORDERED else 32
     sum: T @ thread[1] = identity
     with group(thread[1]):
-        for k in range(0, length):
-            got: T[1]
-            receive(words[start + k], got, 1, blocks - start - k, identity, epoch)
-            sum = OP(sum, got[0])
+        for k in range(0, length, WORDS):
+            got: T[WORDS]
+            left: int32 = min(length - k, (count - start - k * STEP + (STEP - 1)) / STEP)
+            receive(words[start + k * STEP], got, STEP, left, identity, epoch)
+            sum = OP(sum, thread.reduce(got, OP=OP))
     return sum
 
 
 EXAMPLES = {
     "reduce": {
         "TI": "int32", "P": "int32", "T": "int32", "TO": "int32", "OP": operators.add, "MAP": maps.same, "THREADS": 512,
-        "BLOCKS": 2, "ROWS": 8, "WIDTH": 4, "VECTORIZED": True, "ORDERED": False,
+        "BLOCKS": 2, "ROWS": 8, "WORDS": 9, "WIDTH": 4, "VECTORIZED": True, "ORDERED": False, "ONCE": False,
     },
 }

@@ -2,8 +2,8 @@
 
 from prism.kernels.scan.columns import scan_columns, scan_columns_by_thread, scan_columns_shared
 from prism.kernels.scan.configurations import (
-    BLOCK, COLUMNS, DEVICE, HOST_LARGE, HOST_SEGMENTS_LARGE, HOST_SEGMENTS_SMALL, HOST_SMALL, ONCE, ONCE_THREADS, ONCE_TILES,
-    SEGMENTS, ColumnConfiguration, Configuration,
+    BLOCK_THREADS, COLUMNS, DEVICE, HOST_LARGE, HOST_SEGMENTS_LARGE, HOST_SEGMENTS_SMALL, HOST_SMALL, ONCE, ONCE_BLOCKS,
+    ONCE_ITEMS, ONCE_THREADS, ONCE_TILES, SEGMENTS, ColumnConfiguration, Configuration,
 )
 from prism.kernels.scan.heads import BITS, KEYS, ROWS, mark
 from prism.kernels.scan.runs import reduce_runs
@@ -12,7 +12,8 @@ from prism.kernels.scan.single_pass import scan
 from prism.kernels.scan.small import scan_block, scan_once
 
 __all__ = [
-    "BITS", "BLOCK", "COLUMNS", "DEVICE", "HOST_LARGE", "HOST_SEGMENTS_LARGE", "HOST_SEGMENTS_SMALL", "HOST_SMALL", "KEYS",
-    "ONCE", "ONCE_THREADS", "ONCE_TILES", "ROWS", "SEGMENTS", "ColumnConfiguration", "Configuration", "mark", "reduce_runs",
-    "scan", "scan_block", "scan_columns", "scan_columns_by_thread", "scan_columns_shared", "scan_once", "scan_segments",
+    "BITS", "BLOCK_THREADS", "COLUMNS", "DEVICE", "HOST_LARGE", "HOST_SEGMENTS_LARGE", "HOST_SEGMENTS_SMALL", "HOST_SMALL",
+    "KEYS", "ONCE", "ONCE_BLOCKS", "ONCE_ITEMS", "ONCE_THREADS", "ONCE_TILES", "ROWS", "SEGMENTS", "ColumnConfiguration",
+    "Configuration", "mark", "reduce_runs", "scan", "scan_block", "scan_columns", "scan_columns_by_thread",
+    "scan_columns_shared", "scan_once", "scan_segments",
 ]

@@ -34,7 +34,27 @@ DEVICE = {
     2: Configuration(threads=256, items=24, width=8, blocks=2, words=2),
     4: Configuration(threads=256, items=32, width=4, blocks=2, words=2),
     8: Configuration(threads=256, items=16, width=2, blocks=2, words=2),
+    16: Configuration(threads=256, items=8, width=1, blocks=2, words=2),
 }
+
+_REGISTERS = 65536  # of a multiprocessor, of 32 bits
+_OTHERS = 30  # a thread: addresses, indices, what is combined
+
+
+def candidates(size: int) -> list[Configuration]:
+    """Return what `prism tune scan` tries for elements of `size` bytes; the present choice is the first.
+
+    A thread keeps two tiles' elements, each in a register at least: what does not fit is not tried.
+    """
+    width, wide = max(1, 16 // size), max(1, size // 4)
+    found = [DEVICE[size]]
+    for threads in (128, 256, 512):
+        for vectors in (2, 3, 4, 6, 8, 10, 12):
+            for blocks in (1, 2, 3, 4):
+                if threads * blocks * (2 * vectors * width * wide + _OTHERS) <= _REGISTERS and threads * blocks >= 256:
+                    found += [Configuration(threads, vectors * width, width, blocks, words) for words in (1, 2)]
+    return list(dict.fromkeys(found))
+
 
 # The scan of segments keeps more in registers: smaller tiles, and of no more than 32 elements a thread.
 SEGMENTS = {
@@ -42,12 +62,15 @@ SEGMENTS = {
     2: Configuration(threads=256, items=24, width=8, blocks=2, words=2),
     4: Configuration(threads=256, items=20, width=4, blocks=2, words=2),
     8: Configuration(threads=256, items=10, width=2, blocks=2, words=2),
+    16: Configuration(threads=256, items=5, width=1, blocks=2, words=2),
 }
 
 
 @dataclass(frozen=True)
 class ColumnConfiguration:
     """How a scan of columns is cut up: `threads` a block, `items` a thread that has columns of its own, `strip` one of a strip.
+
+    A block that has a strip of its own is of `wide` threads, with `wide_strip` items each.
 
     A strip of `narrow` columns is a sector of 32 bytes wide: narrower ones waste what memory brings. `words` are asked for at
     once where blocks share a strip. Vectors are of at most `widest` elements.
@@ -58,31 +81,39 @@ class ColumnConfiguration:
     strip: int
     narrow: int
     widest: int
+    wide: int
+    wide_strip: int
     blocks: int = 2
     words: int = 4
 
     def rows(self, columns: int) -> int:
-        """Rows a tile of a strip of so many columns."""
+        """Rows a tile of a strip of so many columns that blocks share."""
         return self.threads * self.strip // columns
-
-    def by_thread(self, width: int) -> dict[str, int]:
-        """Return the template arguments of `scan_columns_by_thread`, in vectors of `width`."""
-        return {"THREADS": self.threads, "ITEMS": self.items, "WIDTH": width}
 
     def by_block(self, width: int, lanes: int) -> dict[str, int]:
         """Return those of `scan_columns`, for strips of `lanes` vectors of `width`."""
-        return {"THREADS": self.threads, "ITEMS": self.strip, "WIDTH": width, "BLOCKS": self.blocks, "TX": lanes}
+        wide = width > 1 and lanes == 32  # or registers are spilled
+        threads, items = (self.wide, self.wide_strip) if wide else (self.threads, self.strip)
+        return {"THREADS": threads, "ITEMS": items, "WIDTH": width, "BLOCKS": self.blocks, "TX": lanes}
+
+    def by_thread(self, width: int, rows: int) -> dict[str, int]:
+        """Return the template arguments of `scan_columns_by_thread`, in vectors of `width`, for so many rows."""
+        most = self.items // width
+        return {"THREADS": self.threads, "ITEMS": width * min(most, 1 << (rows - 1).bit_length()), "WIDTH": width}
 
     def shared(self, width: int, lanes: int) -> dict[str, int]:
         """Return those of `scan_columns_shared`."""
-        return {**self.by_block(width, lanes), "WORDS": self.words}
+        return {
+            "THREADS": self.threads, "ITEMS": self.strip, "WIDTH": width, "BLOCKS": self.blocks, "TX": lanes, "WORDS": self.words,
+        }  # fmt: skip
 
 
 COLUMNS = {
-    1: ColumnConfiguration(threads=256, items=32, strip=24, narrow=32, widest=8),
-    2: ColumnConfiguration(threads=256, items=32, strip=24, narrow=16, widest=8),
-    4: ColumnConfiguration(threads=256, items=32, strip=24, narrow=8, widest=4),
-    8: ColumnConfiguration(threads=256, items=16, strip=12, narrow=4, widest=2),
+    1: ColumnConfiguration(threads=256, items=32, strip=24, narrow=32, widest=8, wide=256, wide_strip=24),
+    2: ColumnConfiguration(threads=256, items=32, strip=24, narrow=16, widest=8, wide=256, wide_strip=24),
+    4: ColumnConfiguration(threads=256, items=16, strip=24, narrow=8, widest=4, wide=512, wide_strip=16),
+    8: ColumnConfiguration(threads=256, items=8, strip=12, narrow=4, widest=2, wide=512, wide_strip=8),
+    16: ColumnConfiguration(threads=256, items=4, strip=6, narrow=2, widest=1, wide=512, wide_strip=4),
 }
 
 # The reference machine runs all threads of a block in one NumPy operation: many threads, and one long row each.
@@ -91,10 +122,12 @@ HOST_LARGE = Configuration(threads=1024, items=64, width=64, blocks=1)
 HOST_SEGMENTS_SMALL = Configuration(threads=1024, items=4, width=4, blocks=1)
 HOST_SEGMENTS_LARGE = Configuration(threads=1024, items=32, width=32, blocks=1)
 
-# Short arrays: by one block up to 64 KiB, in vectors of 16 bytes; then by blocks of one tile each, two a multiprocessor at most.
-BLOCK = ((256, 1), (1024, 1), (1024, 2), (1024, 4))
-"""Threads, and vectors a thread."""
-ONCE = (1, 2, 4, 8)
-"""Vectors a thread, of blocks of `ONCE_THREADS`."""
+# Short arrays, in vectors of 16 bytes: by one block with a vector a thread, then by blocks of one tile each. From the second tile
+# on more blocks with less work each are faster than few with much.
+BLOCK_THREADS = 256
+ONCE = ((16 << 10, 1), (512 << 10, 2), (2 << 20, 4))
+"""Up to so many bytes, and vectors a thread, of blocks of `ONCE_THREADS`."""
 ONCE_THREADS = 256
+ONCE_ITEMS = 32  # a thread, at most
+ONCE_BLOCKS = 4  # a multiprocessor
 ONCE_TILES = 264

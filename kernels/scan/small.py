@@ -1,12 +1,13 @@
 """Scans of short arrays: by one block alone, or by blocks that take one tile each.
 
 What counts here is the number of round trips to memory, one after the other. A block alone makes two: it loads, and it stores.
-Blocks of one tile each draw one number, load, publish, look back and store: `single_pass` without its loop, in smaller tiles.
+Blocks of one tile each load, publish, look back and store: `single_pass` without its loop. The tile is that of the block's
+number, so that a block waits for those with lower numbers only, which begin before it.
 """
 
 from prism.lang import (
-    atomic_add, attr, block, claim, const, constexpr, dtype, function, grid, group, id, int32, int64, mailbox, may_alias,
-    partition, prefetch, prism, ptr, publish, requires, shared, split, store_relaxed, template, thread, uint32, uint64,
+    attr, block, claim, const, constexpr, dtype, function, grid, group, id, int32, int64, load_relaxed, mailbox, may_alias,
+    partition, prism, ptr, publish, requires, shared, split, store_relaxed, template, thread, uint32, uint64,
 )
 from prism.kernels.scan.single_pass import look_back
 from prism.kernels.scan.tiles import extent, load_tile, store_tile
@@ -43,10 +44,11 @@ def scan_block(
 @prism("global")
 @template(
     TI=dtype, T=dtype, TO=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
-    WORDS=constexpr(int), EXCLUSIVE=constexpr(bool), VECTORIZED=constexpr(bool), REVERSE=constexpr(bool),
+    BLOCKS=constexpr(int), WORDS=constexpr(int), EXCLUSIVE=constexpr(bool), VECTORIZED=constexpr(bool),
+    REVERSE=constexpr(bool),
 )
 @requires(grid[1], block[1], thread[THREADS])
-@attr("__launch_bounds__(THREADS)")
+@attr("__launch_bounds__(THREADS, BLOCKS)")
 @may_alias("x", "y")
 def scan_once(
     x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ grid[1], n: int64 @ grid[1], identity: T @ grid[1], initial: T @ grid[1],
@@ -60,37 +62,39 @@ def scan_once(
     """
     TILE: constexpr(int) = THREADS * ITEMS
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
-    b: int32 @ block[1] = id()
-    here: int32 @ block[1] = 0
-    with partition(y, block[1], offset=lambda i: int64(here) * TILE + i, races="allow") as target:
+    tile: int32 @ block[1] = id()
+    here: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile
+    with partition(y, block[1], offset=int64(here) * TILE, races="allow") as target:
         with group(block[1]):
-            desk: shared(uint64[1]) @ block[1]
-            with claim(desk, thread[1]) as own:
-                match split(thread):
-                    case 1:
-                        likely: int32 = tiles - 1 - b if REVERSE else b  # blocks begin in this order, as a rule
-                        prefetch(x[int64(likely) * TILE], extent(likely, n, TILE=TILE))
-                        own[0] = atomic_add(control[0], 1)
-            epoch: uint32 @ block[1] = uint32(desk[0] >> 32) + 1
-            tile: int32 @ block[1] = int32(desk[0])
-            here = tiles - 1 - tile if REVERSE else tile
+            desk: shared(uint32[1]) @ block[1]
+            before: uint64 @ thread[1] = 0
+            match split(thread):
+                case 1:
+                    before = load_relaxed(control[0])
             items: T[ITEMS] @ thread[1]
             with partition(x, block[1], offset=int64(here) * TILE) as source:
                 load_tile(
                     source, items, extent(here, n, TILE=TILE), identity, WIDTH=WIDTH, VECTORIZED=VECTORIZED, REVERSE=REVERSE,
                 )
+            with claim(desk, thread[1]) as own:
+                match split(thread):
+                    case 1:
+                        own[0] = uint32(before >> 32)  # here, not above: the loads of elements don't wait for this one
             total: T @ block[1] = block.scan(items, identity, WIDTH=WIDTH, OP=OP, EXCLUSIVE=EXCLUSIVE)
+            epoch: uint32 @ block[1] = desk[0] + 1
             match split(thread):
                 case 1:
                     publish(words[tile], total, epoch)
-                    if tile == tiles - 1:  # every block has drawn its number
+            between: T @ thread[1] = look_back(words, 0, tile, identity, epoch, OP=OP, THREADS=THREADS, WORDS=WORDS)
+            prefix: T @ block[1] = OP(initial, block.reduce(between, OP=OP))
+            if tile == tiles - 1:  # every block has published, so has read what is counted here
+                match split(thread):
+                    case 1:
                         store_relaxed(control[0], uint64(epoch) << 32)
                         # Each launch marks one of the words that it doesn't use: see `single_pass`.
                         stale: int64 = epoch % capacity
                         if stale >= tiles:
                             publish(words[stale], identity, epoch)
-            between: T @ thread[1] = look_back(words, 0, tile, identity, epoch, OP=OP, THREADS=THREADS, WORDS=WORDS)
-            prefix: T @ block[1] = OP(initial, block.reduce(between, OP=OP))
             with group(thread[1]):
                 for k in range(ITEMS):
                     items[k] = OP(prefix, items[k])
@@ -103,7 +107,7 @@ EXAMPLES = {
         "EXCLUSIVE": False, "VECTORIZED": True, "REVERSE": False,
     },
     "scan_once": {
-        "TI": "int32", "T": "int32", "TO": "int32", "OP": operators.add, "THREADS": 256, "ITEMS": 4, "WIDTH": 4, "WORDS": 1,
-        "EXCLUSIVE": False, "VECTORIZED": True, "REVERSE": False,
+        "TI": "int32", "T": "int32", "TO": "int32", "OP": operators.add, "THREADS": 256, "ITEMS": 4, "WIDTH": 4, "BLOCKS": 2,
+        "WORDS": 1, "EXCLUSIVE": False, "VECTORIZED": True, "REVERSE": False,
     },
 }

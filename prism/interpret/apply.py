@@ -83,7 +83,7 @@ def _elementwise(scope: Scope, node: Apply, binding: Binding) -> Eval:
 
 
 def _typed(value: Any, dtype: np.dtype[Any]) -> Any:
-    return value if isinstance(value, np.ndarray) else dtype.type(value)
+    return value if isinstance(value, np.ndarray) else np.asarray(value, dtype)[()]
 
 
 def _collective(scope: Scope, node: Apply, binding: Binding) -> Eval:

@@ -15,6 +15,7 @@ from prism.interpret.shadow import Shadow
 from prism.interpret.tensors import tensor_of
 from prism.interpret.values import wrap
 from prism.lang.plan import Program
+from prism.lang.structs import Struct
 from prism.lang.tree import Body, Pointer, Scalar, SharedDeclare, Symbol, TensorMap, children
 from prism.lang.types import Mailbox
 
@@ -46,6 +47,11 @@ def bind(program: Program, arguments: Sequence[Any], clocks: Clocks | None) -> l
 
 
 def _scalar(name: str, argument: Any, type_: Scalar) -> Any:
+    if isinstance(type_, Struct):
+        try:
+            return type_.value(argument).item()
+        except TypeError as error:
+            raise TypeError(f"`{name}`: {error}") from None
     if isinstance(argument, np.ndarray) and argument.ndim:
         raise TypeError(f"`{name}` takes a number, not an array")
     value = argument.item() if isinstance(argument, np.generic | np.ndarray) else argument

@@ -10,7 +10,7 @@ import numpy as np
 from prism.interpret.barriers import agreement
 from prism.interpret.checker import Checker
 from prism.interpret.errors import BoundsError
-from prism.interpret.expressions import local_checker, local_of, outside_local
+from prism.interpret.expressions import field_of, local_checker, local_of, outside_local
 from prism.interpret.fragments import toucher
 from prism.interpret.frame import Frame, Local, make_local
 from prism.interpret.lanes import Mask, minus, union
@@ -20,6 +20,7 @@ from prism.interpret.regions import Region, mixed
 from prism.interpret.scope import Eval, Run, Scope
 from prism.interpret.values import dtype_of, merge
 from prism.lang.perspective import Level
+from prism.lang.structs import Struct, alignment_of
 from prism.lang.tree import (
     Array,
     Assign,
@@ -61,7 +62,7 @@ def compile_declare(scope: Scope, statement: Declare) -> Run:
             shape = (frame.block.machine.threads, length) if each else (length,)
             frame.values[slot] = np.zeros(shape, dtype)
         else:
-            frame.values[slot] = None if dtype is None else dtype.type(0).item()
+            frame.values[slot] = None if dtype is None else np.zeros((), dtype).item()
         if check:
             frame.holes[slot] = False
         return False
@@ -117,7 +118,7 @@ def _place(scope: Scope, statement: SharedDeclare, size: int) -> int:
     else:
         pointer = symbol.type
         assert isinstance(pointer, Pointer)
-        align = max(statement.align, pointer.element.bytes, RING_ALIGN if pointer.ring else 1)
+        align = max(statement.align, alignment_of(pointer.element), RING_ALIGN if pointer.ring else 1)
         offset = (scope.live + align - 1) // align * align
     scope.live = max(scope.live, offset + size)
     scope.high = max(scope.high, scope.live)
@@ -223,6 +224,7 @@ def write_local(frame: Frame, local: Local, where: tuple[Any, ...], found: Any) 
             local.data[where] = found
         else:
             row = local.data[where]
+            found = np.asarray(found, row.dtype) if type(found) is tuple else found
             np.copyto(row, found, where=frame.mask if row.ndim == 1 else frame.mask[:, None], casting="unsafe")
         return
     lanes = frame.active()
@@ -274,6 +276,8 @@ def outside(target: Element, frame: Frame, region: Region, text: str) -> BoundsE
 
 
 def _store_component(scope: Scope, target: Component, value: Eval) -> Run:
+    if isinstance(target.vector.type, Struct):
+        return _store_field(scope, target, value)
     index = scope.evaluate(target.index)
     if isinstance(target.vector, Item):
         return _store_item_component(scope, target.vector, index, value)
@@ -289,6 +293,44 @@ def _store_component(scope: Scope, target: Component, value: Eval) -> Run:
         new = old.copy()
         _set_component(frame, new, k, found)
         frame.values[slot] = new
+        if frame.holes:
+            _fill(frame, slot, not each)
+        return False
+
+    return run
+
+
+def _store_field(scope: Scope, target: Component, value: Eval) -> Run:
+    """A field of a struct that is a local, or an element of a local array."""
+    whole = target.vector
+    name, encode = field_of(target)
+    assert isinstance(whole, Var | Item)
+    symbol = whole.symbol
+    slot, each = scope.slot(symbol), per_thread(symbol)
+    if isinstance(whole, Item):
+        indices = [scope.evaluate(index) for index in whole.indices]
+        check = local_checker(scope, whole, write=True)
+
+        def store(frame: Frame) -> bool:
+            found, local = value(frame), frame.values[slot]
+            where = tuple(index(frame) for index in indices)
+            if check is not None:
+                check(frame, local, where)
+            write_local(frame, Local(local.data[name], local.each), where, encode(found))
+            return False
+
+        return store
+    dtype = dtype_of(symbol.type)
+
+    def run(frame: Frame) -> bool:
+        found, threads = encode(value(frame)), frame.block.machine.threads
+        new = np.array(np.broadcast_to(np.asarray(frame.values[slot], dtype), (threads,) if each else ()))
+        if not each:
+            new[name] = found[frame.first()] if isinstance(found, np.ndarray) and found.ndim else found
+            frame.values[slot] = new.item()
+        else:
+            np.copyto(new[name], found, where=frame.mask, casting="unsafe")
+            frame.values[slot] = new
         if frame.holes:
             _fill(frame, slot, not each)
         return False

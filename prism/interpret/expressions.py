@@ -19,6 +19,8 @@ from prism.interpret.scope import Eval, Scope
 from prism.interpret.undefined import defined_binary, defined_negation, may_be_undefined
 from prism.interpret.values import binary, cast, merge, unary, wrap
 from prism.lang.perspective import Level
+from prism.lang.shorts import bf16_bits, bf16_values
+from prism.lang.structs import Struct
 from prism.lang.tree import (
     Apply,
     Array,
@@ -43,6 +45,7 @@ from prism.lang.tree import (
     Vector,
     operands,
 )
+from prism.lang.types import BFLOAT16
 
 
 def compile_expression(scope: Scope, node: Expr) -> Eval:  # noqa: C901
@@ -252,8 +255,34 @@ def compile_count(node: Count) -> Eval:
     return counted
 
 
+def field_of(node: Component) -> tuple[str, Any]:
+    """Return the name of the field that a component is, and the function from its values to what is stored."""
+    struct = node.vector.type
+    assert isinstance(struct, Struct) and isinstance(node.index, Const)
+    name, scalar = struct.fields[int(node.index.value)]
+    return name, bf16_bits if scalar == BFLOAT16 else lambda found: found
+
+
+def compile_field(scope: Scope, node: Component) -> Eval:
+    """A field of a struct."""
+    whole, (name, _) = scope.evaluate(node.vector), field_of(node)
+    assert isinstance(node.index, Const)
+    at, short = int(node.index.value), node.type == BFLOAT16
+
+    def field(frame: Frame) -> Any:
+        found = whole(frame)
+        one = found[name] if isinstance(found, np.ndarray) else found[at]
+        if not short:
+            return one
+        return bf16_values(one) if isinstance(one, np.ndarray) else bf16_values(one).item()
+
+    return field
+
+
 def compile_component(scope: Scope, node: Component) -> Eval:
-    """A vector's component."""
+    """A vector's component, or a struct's field."""
+    if isinstance(node.vector.type, Struct):
+        return compile_field(scope, node)
     vector, index = scope.evaluate(node.vector), scope.evaluate(node.index)
 
     def component(frame: Frame) -> Any:

@@ -175,6 +175,10 @@ class IntrinsicMemory:
         """Write value and tag as one word."""
         index, data = self._box(reference, 0, None), reference.region.data
         bits = np.asarray(value)
+        if bits.dtype.names:
+            bits = _words(bits, data["value"])
+        if data.ndim > 1:
+            epoch = np.asarray(epoch)[..., None]
         word = data.dtype["value"]
         if bits.dtype.kind == "f":
             bits = bits.view(f"u{bits.dtype.itemsize}")
@@ -186,11 +190,19 @@ class IntrinsicMemory:
         """Return, a thread, whether the word's tag is `epoch`; True, and nothing is read, where `mask` is False."""
         index = self._box(reference, offset, mask)
         tags = reference.region.data["tag"][index]
-        return (tags == np.asarray(epoch).astype(tags.dtype)) | ~np.asarray(mask)
+        wanted = np.asarray(epoch).astype(tags.dtype)
+        arrived = (
+            (tags == wanted)
+            if tags.ndim == 1
+            else (tags == np.broadcast_to(wanted, tags.shape[:1])[:, None]).all(axis=1)
+        )
+        return arrived | ~np.asarray(mask)
 
     def take(self, reference: Reference, offset: Any, mask: Any) -> Any:
         """Return the words' values; anything, and nothing is read, where `mask` is False."""
         bits = reference.region.data["value"][self._box(reference, offset, mask)]
+        if self.dtype.names:
+            return _records(bits, self.dtype)
         if self.dtype.kind == "f":
             return bits.astype(f"u{self.dtype.itemsize}").view(self.dtype)
         return bits.astype(self.dtype)
@@ -202,3 +214,18 @@ class IntrinsicMemory:
         if self.checker is not None:
             self.checker.bounds(self.frame, reference.region, index, self.lanes)
         return index
+
+
+def _words(records: Any, like: Any) -> Any:
+    """Return the bytes of structs in words as `like` has them, zeros behind them: one, or two, a struct."""
+    flat = np.ascontiguousarray(records).reshape(-1)
+    pair = like.shape[1:]
+    room = np.zeros((len(flat), like.dtype.itemsize * (pair[0] if pair else 1)), np.uint8)
+    room[:, : records.dtype.itemsize] = flat.view(np.uint8).reshape(len(flat), -1)
+    return room.view(like.dtype).reshape((*records.shape, *pair))
+
+
+def _records(words: Any, dtype: np.dtype[Any]) -> Any:
+    """Return the structs that words hold: the inverse of `_words`."""
+    rows = np.ascontiguousarray(words).view(np.uint8).reshape(len(words), -1)
+    return np.ascontiguousarray(rows[:, : dtype.itemsize]).view(dtype).reshape(-1)

@@ -17,6 +17,7 @@ from prism.interpret.frame import Block, Frame
 from prism.interpret.regions import Address, Region, typed
 from prism.lang.diagnostics import Span
 from prism.lang.plan import Cycle
+from prism.lang.structs import alignment_of
 from prism.lang.tree import Pointer, SharedDeclare
 from prism.lang.types import Vector
 
@@ -147,4 +148,4 @@ def _instance(frame: Frame, statement: SharedDeclare) -> int:
 def scalar_bytes(pointer: Pointer) -> int:
     """Return the size of the smallest piece of an object that is accessed alone."""
     element = pointer.element
-    return element.element.bytes if isinstance(element, Vector) else element.bytes
+    return alignment_of(element.element if isinstance(element, Vector) else element)

@@ -59,7 +59,7 @@ def operand_of(scope: Scope, parameter: Parameter, argument: Expr) -> Operand:  
     def picked(frame: Frame, lanes: Any) -> Any:
         found = value(frame)
         if not isinstance(found, np.ndarray):
-            return dtype.type(found)
+            return np.asarray(found, dtype)[()]
         if isinstance(argument.type, Vector) and found.ndim == 1:
             return np.broadcast_to(found, (len(lanes), len(found)))
         return found if frame.mask is True else found[lanes]

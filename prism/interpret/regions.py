@@ -11,6 +11,7 @@ import numpy as np
 from prism.interpret.lanes import both
 from prism.interpret.shadow import Shadow
 from prism.lang.shorts import bf16_bits, bf16_values
+from prism.lang.structs import Struct
 from prism.lang.types import BFLOAT16, Mailbox, Pointer, Scalar, Vector
 
 
@@ -82,7 +83,8 @@ def typed(data: Any, element: Scalar | Vector | Mailbox) -> Any:
         case Mailbox():
             if element.bytes == 8:
                 return data.view(np.dtype([("value", "u4"), ("tag", "u4")]))
-            return data.view(np.dtype([("value", "u8"), ("tag", "u8")]))
+            words = (2,) if element.bytes == 32 else ()  # of 16 bytes each
+            return data.view(np.dtype([("value", "u8"), ("tag", "u8")])).reshape(-1, *words)
         case _:
             return stored(data.view(element.numpy), element)
 
@@ -130,6 +132,8 @@ def region_of(name: str, array: Any, pointer: Pointer) -> Region:
     scalar = None if isinstance(element, Mailbox) else element.element if isinstance(element, Vector) else element
     if scalar == BFLOAT16 and array.dtype.name == "bfloat16":
         array = array.view(np.uint16)
+    if isinstance(scalar, Struct) and scalar.dtype == array.dtype:
+        array = array.view(scalar.numpy)  # complex numbers
     if scalar is not None and array.dtype != np.dtype(scalar.numpy):
         raise TypeError(f"`{name}` takes an array of {scalar}, not {array.dtype}")
     data = typed(array.reshape(-1), element)

@@ -1,16 +1,18 @@
-"""`assert_` and `print_` on the reference machine: once for each unit, in the order of their numbers."""
+"""`assert_`, `print_` and `breakpoint` on the reference machine: the first two for each unit, in the order of their numbers."""
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 import numpy as np
 
 from prism.interpret.errors import AssertError
-from prism.interpret.frame import Frame
+from prism.interpret.frame import Frame, Local
+from prism.interpret.regions import Address, Region
 from prism.interpret.scope import Run, Scope
 from prism.lang.perspective import Level, Perspective
-from prism.lang.tree import Assert, Print, Scalar
+from prism.lang.tree import Assert, Breakpoint, Print, Scalar
 
 
 def speakers(frame: Frame, code: Perspective) -> Any:
@@ -46,6 +48,27 @@ def compile_print(scope: Scope, statement: Print) -> Run:
         return False
 
     return run
+
+
+def compile_breakpoint(scope: Scope, statement: Breakpoint) -> Run:
+    """Python's debugger, where the kernel stands, with its variables: those of all threads of the block at once."""
+    span = statement.span
+    code = compile("\n" * (span.line - 1) + "breakpoint()", span.file, "exec")
+    visible = {symbol.name: slot for symbol, slot in scope.slots.items()}
+
+    def run(frame: Frame) -> bool:
+        names: dict[str, Any] = {"block": frame.block.number, "threads": frame.active()}
+        names |= {name: seen(frame.values[slot]) for name, slot in visible.items()}
+        exec(code, {"__builtins__": builtins, "__name__": scope.function.name}, names)
+        return False
+
+    return run
+
+
+def seen(value: Any) -> Any:
+    """Return a variable as one looks at it: of a local array, or of memory, its elements."""
+    found = value.region if isinstance(value, Address) else value
+    return found.data if isinstance(found, Local | Region) else found
 
 
 def _shown(value: tuple[Any, Any], lane: int) -> str:

@@ -20,7 +20,7 @@ from prism.interpret.operations import steps_after, steps_before
 from prism.interpret.raw import compile_unsafe
 from prism.interpret.regions import mixed
 from prism.interpret.scope import Eval, Piece, Run, Scope, Steps, uses
-from prism.interpret.speak import compile_assert, compile_print
+from prism.interpret.speak import compile_assert, compile_breakpoint, compile_print
 from prism.interpret.values import merge
 from prism.lang.perspective import Level
 from prism.lang.tree import (
@@ -30,6 +30,7 @@ from prism.lang.tree import (
     Batch,
     Body,
     Break,
+    Breakpoint,
     Claim,
     Continue,
     Declare,
@@ -118,6 +119,8 @@ def _dispatch(scope: Scope, statement: Stmt) -> Piece:  # noqa: C901
             return compile_roles(scope, statement)
         case Assert():
             return Piece(compile_assert(scope, statement))
+        case Breakpoint():
+            return Piece(compile_breakpoint(scope, statement))
         case Print():
             return Piece(compile_print(scope, statement))
         case Unsafe():

@@ -1,7 +1,7 @@
 """Arithmetic of the language on the CPU: C's, for one value (Python's numbers) and for one value a thread (NumPy's).
 
-A value is a Python bool, int or float where all threads agree, else an array with one entry a thread (vectors have a last
-axis of components). Every operation takes both, and gives a number unless an operand is an array.
+A value is a Python bool, int or float where all threads agree, of a struct a tuple of those; else an array with one entry a
+thread (vectors have a last axis of components). Every operation takes both, and gives a number unless an operand is an array.
 """
 
 from __future__ import annotations
@@ -194,6 +194,6 @@ def merge(mask: Any, new: Any, old: Any, type_: Scalar | Vector) -> Any:
     """Return `new` where `mask` holds, else `old`; both may be one value for all."""
     dtype = dtype_of(type_)
     if old is None:
-        old = dtype.type(0)
+        old = np.zeros((), dtype)
     new, old = np.asarray(new, dtype), np.asarray(old, dtype)
     return np.where(mask[:, None] if isinstance(type_, Vector) else mask, new, old)

@@ -24,6 +24,8 @@ from prism.lang.surface import (
     c_int,
     claim,
     column,
+    complex64,
+    complex128,
     const,
     constexpr,
     count,
@@ -74,6 +76,7 @@ from prism.lang.surface import (
     row,
     shared,
     split,
+    struct,
     template,
     thread,
     uint,
@@ -101,11 +104,13 @@ prism = sys.modules[__name__.partition(".")[0]]
 
 __all__ = [
     "CUtensorMap", "CompileError", "InternalError", "Kernel", "assert_", "async_", "attr", "bf16", "bfloat16", "block",
-    "bool_", "claim", "column", "const", "constexpr", "count", "device", "double", "double2", "double2_cast", "dtype", "extern",
+    "bool_", "claim", "column", "complex128", "complex64", "const", "constexpr", "count", "device", "double", "double2",
+    "double2_cast", "dtype", "extern",
     "float16", "float2", "float2_cast", "float32", "float4", "float4_cast", "float64", "fragment", "function", "grid", "group",
     "half", "half2", "half2_cast", "half8", "half8_cast", "id", "int16", "int2", "int2_cast", "int32", "int4",
     "int4_cast", "int64", "int8", "intrinsic", "kernel", "mailbox", "may_alias", "one", "partition", "print_", "prism",
-    "ptr", "requires", "roles", "row", "shared", "split", "template", "thread", "uint", "uint16", "uint2", "uint2_cast", "uint32",
+    "ptr", "requires", "roles", "row", "shared", "split", "struct", "template", "thread", "uint", "uint16", "uint2",
+    "uint2_cast", "uint32",
     "uint4", "uint4_cast", "uint64", "uint8", "unsafe", "vector", "warp", "warpgroup", "wgmma_async", "c_float", "c_int",
     "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t", *NAMES,
 ]  # fmt: skip

@@ -30,6 +30,7 @@ BUILTINS: Mapping[str, object] = {
     "min": TABLE["minimum"],
     "max": TABLE["maximum"],
     "abs": TABLE["absolute"],
+    "breakpoint": surface.BREAKPOINT,
 }
 PYTHON_TYPES: Mapping[object, Scalar] = {int: SCALARS["int32"], float: SCALARS["float32"], bool: SCALARS["bool"]}
 

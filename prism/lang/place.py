@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from prism.lang import tiles
 from prism.lang.plan import Layout, Plan
+from prism.lang.structs import alignment_of
 from prism.lang.tree import (
     Apply,
     Body,
@@ -150,7 +151,10 @@ def _align(function: Function, statement: SharedDeclare) -> int:
     assert isinstance(pointer, Pointer) and not isinstance(pointer.element, Array)
     least = _asked(function).get(statement.symbol, COPIED if pointer.ring else 1)
     return max(
-        statement.align, pointer.element.bytes, least, tiles.ALIGNMENT[pointer.swizzle] if pointer.swizzle else 1
+        statement.align,
+        alignment_of(pointer.element),
+        least,
+        tiles.ALIGNMENT[pointer.swizzle] if pointer.swizzle else 1,
     )
 
 

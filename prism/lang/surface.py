@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,15 +11,17 @@ from typing import Any
 
 from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.perspective import WARP, WARPGROUP, Level, Perspective
+from prism.lang.structs import COMPLEX64, COMPLEX128, struct
 from prism.lang.types import SCALARS, Mailbox, Scalar, Vector
 
 
 @dataclass(slots=True)
 class Hooks:
-    """What the package puts above the language: launching a kernel, and the collectives behind `block.scan`."""
+    """What the package puts above the language: launching and showing a kernel, and the collectives behind `block.scan`."""
 
     launch: Callable[..., Any] | None = None
     collectives: Callable[[str], Any] | None = None
+    explain: Callable[[Kernel], str] | None = None
 
 
 HOOKS = Hooks()
@@ -89,6 +92,9 @@ row = Construct("row", "row(acc, i): the row of element i of this thread's part 
 column = Construct("column", "column(acc, i): the column of element i of this thread's part of a fragment")
 assert_ = Construct("assert_", 'assert_(condition, "text"): ends the kernel with the text where it does not hold')
 print_ = Construct("print_", 'print_("x = {}", x): prints a line for each unit that the code speaks for')
+BREAKPOINT = Construct(
+    "breakpoint", "breakpoint(): on the reference machine Python's debugger opens; on a GPU nothing happens"
+)
 unsafe = Construct("unsafe", 'unsafe("text"): text for the emitted code')
 ptr = Construct("ptr", "ptr(T): memory that several threads reach; ptr(const(T)) is read only")
 const = Construct("const", "const(T): never assigned")
@@ -120,6 +126,7 @@ class VectorCast:
 
 bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64 = SCALARS.values()
 uint, half, bf16, double = uint32, float16, bfloat16, float64
+complex64, complex128 = COMPLEX64, COMPLEX128
 c_int, c_float = int32, float32
 int8_t, int16_t, int32_t, int64_t = int8, int16, int32, int64
 uint8_t, uint16_t, uint32_t, uint64_t = uint8, uint16, uint32, uint64
@@ -138,7 +145,8 @@ double2_cast, half2_cast, half8_cast = (
 class Kernel:
     """A Python function marked `@prism(...)`, with what its other decorators recorded. Hashed by identity.
 
-    `kernel[blocks, threads](*arguments)` launches a `global` one (DESIGN: on NumPy arrays, the reference machine).
+    `kernel[blocks, threads](*arguments)`, or `kernel.launch`, launches a `global` one: on NumPy arrays the reference machine runs
+    it. A notebook shows its explanation.
     """
 
     python: FunctionType
@@ -166,6 +174,23 @@ class Kernel:
             return HOOKS.launch(self, shape, *arguments, **options)
 
         return launch
+
+    def launch(
+        self, *arguments: Any, blocks: int | None = None, threads: int | None = None, stream: Any = None, **options: Any
+    ) -> None:
+        """Launch the kernel: the same as `kernel[blocks, threads](*arguments, stream=stream, **options)`.
+
+        Blocks or threads that are left out are as few as its `@requires` admits. `options` are `template`, and on the host
+        `check`, `schedule` and `seed`: see `prism.launcher.launch`, which says what is raised.
+        """
+        self[blocks, threads](*arguments, stream=stream, **options)
+
+    def _repr_html_(self) -> str:
+        """The explained source, for a notebook; the name where it can't be told without template arguments."""
+        if HOOKS.explain is None:
+            return f"<code>{html.escape(self.__name__)}</code>"
+        text: str = HOOKS.explain(self)
+        return text
 
     def __call__(self, *_: Any, **__: Any) -> Any:
         if self.kind == "global":
@@ -338,6 +363,8 @@ __all__ = [
     "bool_",
     "claim",
     "column",
+    "complex128",
+    "complex64",
     "const",
     "constexpr",
     "count",
@@ -385,6 +412,7 @@ __all__ = [
     "row",
     "shared",
     "split",
+    "struct",
     "template",
     "thread",
     "uint",

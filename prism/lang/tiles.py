@@ -119,25 +119,30 @@ def byte_offset(tile: Tile, *indices: int) -> int:
 
 
 SWIZZLE = """\
-template <int SPAN> static __device__ __forceinline__ int px_swizzle(int offset) {
-    return offset ^ ((offset >> 7 & (SPAN / 16 - 1)) << 4);
+template <int SPAN> static __device__ __forceinline__ int px_swizzle(int row, int column) {
+    return row + (column ^ (row >> 7 & (SPAN / 16 - 1)) << 4);
 }
 """
 
 
 def start_text(tile: Tile, *indices: str) -> str:
     """Return `start_offset` as a C++ expression of type int; the indices are C++ expressions of integers."""
+    return _sum(*_terms(tile, *indices))
+
+
+def _terms(tile: Tile, *indices: str) -> tuple[tuple[str, int], ...]:
+    """Return what `start_offset` is the sum of, as C++ expressions and factors: slabs, rows, and last the bytes in a row."""
     (count, columns), size = slabs(tile), element_bytes(tile)
     row = ""
     for index, extent in zip(indices[:-1], extents(tile)[:-1], strict=True):
         row = f"({row} * {extent} + {_int(index)})" if row else _int(index)
     if count == 1:
-        return _sum((row or "0", columns * size), (_int(indices[-1]), size))
+        return (row or "0", columns * size), (_int(indices[-1]), size)
     if indices[-1].isdecimal():
         slab, column = map(str, divmod(int(indices[-1]), columns))
     else:
         slab, column = (f"(int)((unsigned int)({indices[-1]}) {op} {columns}u)" for op in "/%")
-    return _sum((slab, slab_bytes(tile)), (row or "0", columns * size), (column, size))
+    return (slab, slab_bytes(tile)), (row or "0", columns * size), (column, size)
 
 
 def _int(index: str) -> str:
@@ -153,6 +158,15 @@ def _sum(*terms: tuple[str, int]) -> str:
 
 
 def offset_text(tile: Tile, *indices: str) -> str:
-    """Return `byte_offset` as a C++ expression, which calls `px_swizzle` (its text is `SWIZZLE`) where there is a swizzle."""
-    start = start_text(tile, *indices)
-    return f"px_swizzle<{tile.swizzle}>({start})" if tile.swizzle and start != "0" else start
+    """Return `byte_offset` as a C++ expression, which calls `px_swizzle` (its text is `SWIZZLE`) where there is a swizzle.
+
+    The helper takes the row's first byte and the bytes in the row apart, and no slab of a multiple of 8 rows: what the
+    permutation takes from rows 8 apart is the same, and is computed once.
+    """
+    *slab, row, column = _terms(tile, *indices)
+    if not tile.swizzle or _sum(*slab, row, column) == "0":
+        return _sum(*slab, row, column)
+    if slab_bytes(tile) % (8 * tile.swizzle):
+        return f"px_swizzle<{tile.swizzle}>({_sum(*slab, row)}, {_sum(column)})"
+    place = f"px_swizzle<{tile.swizzle}>({_sum(row)}, {_sum(column)})"
+    return place if _sum(*slab) == "0" else f"{_sum(*slab)} + {place}"

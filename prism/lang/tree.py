@@ -13,7 +13,7 @@
               | Async(view, body)                  -- the view is the destination of copies that end after the body, not before
               | Batch(body)                        -- wgmma_async(): the wgmmas of the body are one group
               | Specialise(roles)                  -- made by specialise.py only: each thread runs the body of its role
-              | Assert(condition, text) | Print(texts, values)
+              | Assert(condition, text) | Print(texts, values) | Breakpoint()
               | Unsafe(text, ...)                  -- text for the emitted code, with its effects as declared
     expression = Const | Var | Unary | Binary | Select | Cast | Item | Element | Component | Id | Count | Place | Call | Apply
 
@@ -426,6 +426,14 @@ class Print(Statement):
     code: Perspective
 
 
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Breakpoint(Print):
+    """`breakpoint()`: prints nothing; where the reference machine comes here, Python's debugger opens."""
+
+    texts: tuple[str | None, ...] = ()
+    values: tuple[Expr, ...] = ()
+
+
 Stmt = (
     Declare
     | SharedDeclare
@@ -537,8 +545,8 @@ def expressions(statement: Stmt) -> tuple[Expr, ...]:
 
 
 __all__ = [
-    "Apply", "Arm", "Array", "Assert", "Assign", "Async", "Batch", "Binary", "Body", "Break", "Call", "Cast", "Claim",
-    "Component", "Const", "Continue", "Count", "Declare", "Element", "Evaluate", "Expr", "Expression", "For", "Fragment",
+    "Apply", "Arm", "Array", "Assert", "Assign", "Async", "Batch", "Binary", "Body", "Break", "Breakpoint", "Call", "Cast",
+    "Claim", "Component", "Const", "Continue", "Count", "Declare", "Element", "Evaluate", "Expr", "Expression", "For", "Fragment",
     "Function", "Group", "Id", "If", "Item", "Partition", "Place", "Pointer", "Print", "Return", "Role", "Scalar", "Select",
     "SharedDeclare", "Specialise", "Split", "Statement", "Stmt", "Symbol", "TensorMap", "Unary", "Unsafe", "Var", "Vector",
     "View", "While", "children", "expressions", "operands",

@@ -1,22 +1,27 @@
-"""Types of the language: scalars, vectors of up to 16 bytes, arrays, fragments, pointers, tiles, tensor maps, mailboxes."""
+"""Types of the language: scalars, vectors of up to 16 bytes, arrays, fragments, pointers, tiles, tensor maps, mailboxes.
+
+Structs are scalars too: structs.py.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
     """A number: `kind` is `bool`, `int`, `uint` or `float`; `cuda` its C++ name; `numpy` NumPy's, of how it is stored.
 
-    NumPy has no bfloat16: an array of it on the host holds its bits, as uint16.
+    NumPy has no bfloat16: an array of it on the host holds its bits, as uint16. A struct is one of kind `struct`, and its
+    `numpy` a dtype.
     """
 
     name: str
     kind: str
     bits: int
     cuda: str
-    numpy: str
+    numpy: Any
 
     @property
     def bytes(self) -> int:
@@ -89,8 +94,8 @@ class Mailbox:
 
     @property
     def bytes(self) -> int:
-        """The value and a tag of the same size (at least 4 bytes) in one atomic word."""
-        return 8 if self.element.bytes <= 4 else 16
+        """The value and a tag of the same size (at least 4 bytes) in one atomic word; beyond 8 bytes, in two such words."""
+        return 8 if self.element.bytes <= 4 else 16 if self.element.bytes <= 8 else 32
 
     def __str__(self) -> str:
         return f"mailbox({self.element})"

@@ -16,17 +16,21 @@ if TYPE_CHECKING:
     from prism.lib.cumulative import cummax, cummin, cumprod, cumsum, cumulative_prod, cumulative_sum
     from prism.lib.matmuls import hgemm
     from prism.lib.operators import Operator
+    from prism.lib.plans import plan
+    from prism.lib.products import matmul
     from prism.lib.reductions import all, any, argmax, argmin, count_nonzero, max, min, prod, reduce, sum
     from prism.lib.scans import scan
     from prism.lib.segments import segmented_reduce, segmented_scan
+    from prism.lib.sgemms import sgemm
 
 __all__ = [
     "Operator", "all", "any", "argmax", "argmin", "block", "count_nonzero", "cummax", "cummin", "cumprod", "cumsum",
-    "cumulative_prod", "cumulative_sum", "hgemm", "max", "min", "prod", "reduce", "reduce_by_key", "scan", "scan_by_key",
-    "segmented_reduce", "segmented_scan", "sum", "thread", "warp",
+    "cumulative_prod", "cumulative_sum", "hgemm", "matmul", "max", "min", "plan", "prod", "reduce", "reduce_by_key",
+    "scan", "scan_by_key", "segmented_reduce", "segmented_scan", "sgemm", "sum", "thread", "warp",
 ]  # fmt: skip
 
-_WHERE = {"Operator": "operators", "hgemm": "matmuls", "scan": "scans"}
+_WHERE = {"Operator": "operators", "hgemm": "matmuls", "matmul": "products", "plan": "plans", "scan": "scans"}
+_WHERE |= {"sgemm": "sgemms"}
 _WHERE |= dict.fromkeys(
     ("all", "any", "argmax", "argmin", "count_nonzero", "max", "min", "prod", "reduce", "sum"), "reductions"
 )

@@ -1,72 +1,99 @@
-"""What `prism build` compiles ahead of time: every kernel that the host functions take by default."""
+"""`prism build`: the kernels that ship, compiled into a folder, in parallel, as far as they changed."""
 
 from __future__ import annotations
 
-import itertools
+import importlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from prism.lib import operators, reduce_calls, reductions, scan_plans, scans
-from prism.lib.scan_plans import Shape, Task
+from prism.lang.diagnostics import CompileError
+from prism.lang.pipeline import check_architecture
+from prism.lang.safety import safety
+from prism.lang.surface import Kernel
+from prism.lib import shipped
 from prism.runtime import artifacts
+from prism.runtime.artifacts import Artifact, Made
 from prism.runtime.build import entry_of
-from prism.runtime.compile import Binary, compile_cubin
+from prism.runtime.compile import Binary, compile_cubin, nvrtc_version, require_target
 from prism.runtime.entry import Entry
-
-_PROMOTED = {
-    "int8": "int64",
-    "int16": "int64",
-    "int32": "int64",
-    "uint8": "uint64",
-    "uint16": "uint64",
-    "uint32": "uint64",
-}
-_MULTIPROCESSORS = 132
+from prism.runtime.instance import Instance, instance, sources_digest
+from prism.runtime.keys import digest, source_key
 
 
-def entries(arch: str) -> tuple[Entry, ...]:
-    """Return the library's kernels for one architecture.
+@dataclass(slots=True)
+class Progress:
+    """How far a build is: so many of `total` steps of a stage (`check`, `compile`) are done."""
 
-    These are: long scans of each operator and dtype, inclusive and exclusive, aligned and not; and sums, also of promoted
-    integers, of every shape of powers of two, along each axis; reductions of whole arrays, by name and dtype.
-    What else is asked for is compiled when it is first used.
+    stage: str
+    done: int
+    total: int
+
+
+@dataclass(slots=True)
+class Result:
+    """What a build left in its folder, over all the architectures it was for.
+
+    `kept` were up to date, `compiled` were not. `without`: kernels that an architecture can't have, by its name. `nbytes`: of
+    machine code.
     """
-    found: dict[str, Entry] = {}
-    for way in itertools.chain(_long(), _sums()):
-        entry = entry_of(scan_plans.program_of(way), arch)
-        found[entry.source] = entry
-    for named in reductions.NAMED:
-        for program in reduce_calls.programs(named):
-            entry = entry_of(program, arch)
-            found[entry.source] = entry
-    return tuple(found.values())
+
+    folder: Path
+    kept: int = 0
+    compiled: int = 0
+    nbytes: int = 0
+    by_arch: dict[str, int] = field(default_factory=dict)
+    without: dict[str, int] = field(default_factory=dict)
+    spilling: list[str] = field(default_factory=list)
 
 
-def _long() -> Iterator[scan_plans.Way]:
-    for operator, dtype in itertools.product(operators.BY_NAME.values(), scans.NATIVE):
-        if operator.integral and dtype.startswith("float"):
-            continue
-        for exclusive, aligned in itertools.product((False, True), (True, False)):
-            yield scan_plans.many_tiles(Task(operator, dtype, dtype, exclusive), Shape(1, 1 << 28, 1, aligned))
+@dataclass(frozen=True, slots=True)
+class _Reference:
+    """A kernel that ships, by names: what another process makes the same one from."""
+
+    request: str
+    kernel: tuple[str, str]
+    template: tuple[tuple[str, Any], ...]
 
 
-def _sums() -> Iterator[scan_plans.Way]:
-    kinds = [(dtype, dtype) for dtype in (*scans.NATIVE, *scan_plans.SHORT)]
-    for given, result in (*kinds, *_PROMOTED.items(), ("bool", "int64")):
-        task = Task(operators.add, given, result)
-        for log in range(29):
-            yield scan_plans.on_device(task, Shape(1, 1 << log, 1, True), _MULTIPROCESSORS)
-        for first in range(27):
-            yield scan_plans.on_device(task, Shape(1, 1 << first, 1 << (26 - first), True), _MULTIPROCESSORS)
-        yield scan_plans.on_device(task, Shape(1 << 13, 1 << 13, 1, True), _MULTIPROCESSORS)
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """A kernel's text and contract, for each architecture that has what it uses."""
+
+    request: str
+    entries: tuple[Entry, ...]
+    report: Mapping[str, Any]
+
+    @property
+    def archs(self) -> frozenset[str]:
+        """The architectures."""
+        return frozenset(entry.arch for entry in self.entries)
 
 
-def build(archs: Sequence[str], *, folder: Path | None = None, jobs: int | None = None) -> Iterator[str]:
-    """Compile what is missing or changed in `folder` (default: the package's own), and yield lines of progress.
+def build(
+    archs: Sequence[str],
+    *,
+    folder: Path | None = None,
+    jobs: int | None = None,
+    wanted: Callable[[str], Iterable[Instance]] = shipped.instances,
+    progress: Callable[[Progress], None] = lambda _: None,
+) -> Result:
+    """Make a folder (default: the package's own) hold the kernels that ship, for these architectures.
 
-    Needs neither a GPU nor a CUDA toolkit. What a folder holds already, and still fits, is kept.
+    Needs neither a GPU nor a CUDA toolkit. What the folder has already, from the same text, is kept; where not even the sources
+    changed, nothing is checked again. The same sources and compiler give the same bytes.
+
+    Parameters
+    ----------
+    jobs
+        Processes; by default one a core.
+    wanted
+        Which kernels, for an architecture.
+    progress
+        Called as the work goes on.
 
     Raises
     ------
@@ -75,25 +102,148 @@ def build(archs: Sequence[str], *, folder: Path | None = None, jobs: int | None 
     MissingCompiler
         NVRTC isn't installed.
     """
+    archs = tuple(dict.fromkeys(archs))
+    for arch in archs:
+        require_target(arch)
     where = artifacts.FOLDER if folder is None else folder
-    built: list[tuple[Entry, Binary]] = []
-    missing: list[Entry] = []
-    for entry in itertools.chain.from_iterable(entries(arch) for arch in archs):
-        kept = artifacts.find(entry.source, entry.arch, folder=where)
-        if kept is None:
-            missing.append(entry)
-        else:
-            built.append((entry, Binary(kept.cubin, entry.arch, kept.compiler, kept.registers, 0, kept.spills, "")))
-    yield f"{len(built)} kernels are up to date, {len(missing)} to compile for {', '.join(archs)}"
-    if missing:
-        with ProcessPoolExecutor(jobs or os.cpu_count()) as pool:
-            for number, (entry, binary) in enumerate(zip(missing, pool.map(_compile, missing), strict=True), 1):
-                spilled = f", {binary.spills} bytes spilled" if binary.spills else ""
-                yield f"[{number}/{len(missing)}] {entry.name} {entry.arch}: {binary.registers} registers{spilled}"
-                built.append((entry, binary))
-    built.sort(key=lambda pair: (pair[0].arch, pair[0].source))
-    size = sum(len(binary.cubin) for _, binary in built)
-    yield f"{artifacts.write(built, folder=where)}: {len(built)} kernels, {size / 2**20:.1f} MiB"
+    result = Result(where)
+    asked: dict[str, list[str]] = {}
+    found: dict[str, Instance] = {}
+    for arch in archs:
+        for one in wanted(arch):
+            assert one.request is not None
+            found[one.request] = one
+            asked.setdefault(one.request, []).append(arch)
+    if all(_current(where, arch, [r for r, a in asked.items() if arch in a]) for arch in archs):
+        for arch in archs:
+            _count(result, arch, (facts["bytes"] for facts in artifacts.listed(arch, where)))
+        result.kept = sum(result.by_arch.values())
+        return result
+    with ProcessPoolExecutor(jobs or os.cpu_count()) as pool:
+        tasks = [(_reference(one), tuple(asked[request])) for request, one in sorted(found.items())]
+        checked = list(_done("check", pool.map(_check, tasks, chunksize=4), len(tasks), progress))
+        made = _compiled(pool, where, checked, result, progress)
+    absent: dict[str, list[str]] = {}
+    for arch in archs:
+        absent[arch] = [one.request for one in checked if arch in asked[one.request] and arch not in one.archs]
+        if absent[arch]:
+            result.without[arch] = len(absent[arch])
+        _count(result, arch, (len(one.binary.cubin) for one in made if one.entry.arch == arch))
+    reports = {_report_key(one.report): one.report for one in checked}
+    artifacts.write(made, folder=where, sources=sources_digest(), absent=absent, reports=reports)
+    return result
+
+
+def _current(folder: Path, arch: str, requests: Sequence[str]) -> bool:
+    """Whether a folder has just these, from these sources, undamaged."""
+    listed = artifacts.manifest(arch, folder)
+    if listed.sources != sources_digest() or {*listed.requests, *listed.absent} != set(requests):
+        return False
+    return all(_kept(key, arch, folder) is not None for key in set(listed.requests.values()))
+
+
+def _kept(key: str, arch: str, folder: Path) -> Artifact | None:
+    """Return what a folder has under a source's key, made by this compiler."""
+    found = artifacts.kept(key, arch, folder=folder)
+    return found if found is not None and found.compiler == "{}.{}".format(*nvrtc_version()) else None
+
+
+def _count(result: Result, arch: str, sizes: Iterable[int]) -> None:
+    listed = list(sizes)
+    result.by_arch[arch] = len(listed)
+    result.nbytes += sum(listed)
+
+
+def _compiled(
+    pool: ProcessPoolExecutor,
+    folder: Path,
+    checked: Sequence[_Checked],
+    result: Result,
+    progress: Callable[[Progress], None],
+) -> list[Made]:
+    """Return all that the folder is to hold: what it has already, and what is compiled now."""
+    requests: dict[tuple[str, str], list[str]] = {}
+    entries: dict[tuple[str, str], tuple[Entry, str]] = {}
+    for one in checked:
+        for entry in one.entries:
+            at = (entry.arch, source_key(entry.source, entry.arch))
+            requests.setdefault(at, []).append(one.request)
+            entries[at] = (entry, _report_key(one.report))
+    have = {at: _kept(at[1], at[0], folder) for at in entries}
+    missing = [entries[at][0] for at in sorted(entries) if have[at] is None]
+    fresh: dict[tuple[str, str], Binary] = {}
+    compiling = pool.map(_compile, missing, chunksize=4)
+    for entry, binary in zip(missing, _done("compile", compiling, len(missing), progress), strict=True):
+        fresh[entry.arch, source_key(entry.source, entry.arch)] = binary
+        if binary.spills:
+            result.spilling.append(f"{entry.title} for {entry.arch}: {binary.spills} bytes of registers spilled")
+    result.compiled, result.kept = len(fresh), len(entries) - len(fresh)
+    made = []
+    for at, (entry, report) in sorted(entries.items(), key=lambda item: item[0]):
+        old = have[at]
+        binary = fresh[at] if old is None else _again(old, entry.arch)
+        made.append(Made(entry, binary, tuple(sorted(requests[at])), report))
+    return made
+
+
+def _again(kept: Artifact, arch: str) -> Binary:
+    return Binary(kept.cubin, arch, kept.compiler, kept.registers, kept.stack, kept.spills, "")
+
+
+def _done(stage: str, results: Iterator[Any], total: int, progress: Callable[[Progress], None]) -> Iterator[Any]:
+    for number, one in enumerate(results, 1):
+        yield one
+        progress(Progress(stage, number, total))
+
+
+def _report_key(report: Mapping[str, Any]) -> str:
+    return digest("prism report", repr(sorted(report.items())))[:16]
+
+
+# -- In other processes ---------------------------------------------------------------------------------------------------
+
+
+def _reference(one: Instance) -> _Reference:
+    template = tuple((name, _named(value)) for name, value in one.template)
+    assert one.request is not None
+    return _Reference(one.request, (one.kernel.__module__, one.kernel.__qualname__), template)
+
+
+def _named(value: Any) -> Any:
+    return ("function", value.__module__, value.__qualname__) if isinstance(value, Kernel) else value
+
+
+def _resolved(value: Any) -> Any:
+    return getattr(importlib.import_module(value[1]), value[2]) if isinstance(value, tuple) else value
+
+
+def _check(task: tuple[_Reference, tuple[str, ...]]) -> _Checked:
+    """Return a kernel checked."""
+    reference, archs = task
+    module, name = reference.kernel
+    template = tuple((key, _resolved(value)) for key, value in reference.template)
+    program = instance(getattr(importlib.import_module(module), name), template).program
+    entries = tuple(entry_of(program, arch) for arch in archs if _has(program, arch))
+    report = {
+        "kernel": f"{module}:{name}",
+        "template": {k: _spelled(v) for k, v in reference.template},
+        **safety(program),
+    }
+    return _Checked(reference.request, entries, report)
+
+
+def _spelled(value: Any) -> Any:
+    return f"{value[1]}:{value[2]}" if isinstance(value, tuple) else value
+
+
+def _has(program: Any, arch: str) -> bool:
+    try:
+        check_architecture(program, arch)
+    except CompileError as error:
+        if error.code != "arch":
+            raise
+        return False
+    return True
 
 
 def _compile(entry: Entry) -> Binary:

@@ -111,15 +111,19 @@ def arranged(job: Job) -> Call:
 
 def _turned(job: Job) -> Job:
     """Return the transposed product: for a result whose columns, not its rows, lie one after the other."""
-    turned = [None if info is None else _transposed(info) for info in (job.b, job.a, job.c, job.out)]
+    turned = [None if info is None else transposed(info) for info in (job.b, job.a, job.c, job.out)]
     a, b, before, out = turned
     assert a is not None and b is not None
     per = {NO_BIAS: NO_BIAS, COLUMNS: ROWS, ROWS: COLUMNS}[job.per]
     return replace(job, a=a, b=b, c=before, out=out, per=per)
 
 
-def _transposed(info: ArrayInfo) -> ArrayInfo:
-    return replace(info, shape=info.shape[::-1], strides=info.strides[::-1], owner=info.owner.T)
+def transposed(info: ArrayInfo) -> ArrayInfo:
+    """Return the same memory with the last two axes exchanged."""
+    *before, rows, columns = info.shape
+    *apart, down, across = info.strides
+    shape, strides = (*before, columns, rows), (*apart, across, down)
+    return replace(info, shape=shape, strides=strides, owner=info.owner.swapaxes(-1, -2))
 
 
 def operands(job: Job) -> tuple[ArrayInfo, ArrayInfo]:
@@ -172,15 +176,15 @@ def _dense(info: ArrayInfo) -> Any:
     return flat.clone() if info.library == "torch" else flat.copy()
 
 
-def empty(info: ArrayInfo, shape: tuple[int, int], kind: str, zeros: bool = False) -> Any:
-    """Return a new matrix in the library, and on the device, of `info`."""
+def empty(info: ArrayInfo, shape: tuple[int, ...], kind: str, zeros: bool = False) -> Any:
+    """Return a new array in the library, and on the device, of `info`."""
     if info.library == "torch":
         torch = sys.modules["torch"]
         make = torch.zeros if zeros else torch.empty
         return make(shape, dtype=getattr(torch, kind), device=info.owner.device)
     dtype = info.dtype if kind == info.scalar else np.dtype(kind)
     library = np if info.library == "numpy" else sys.modules["cupy"]
-    return (library.zeros if zeros else library.empty)(shape, dtype)
+    return (library.zeros if zeros else library.empty)(shape, dtype.newbyteorder("="))
 
 
 # -- the result -------------------------------------------------------------------------------------------------------
@@ -188,14 +192,19 @@ def empty(info: ArrayInfo, shape: tuple[int, int], kind: str, zeros: bool = Fals
 
 def _usable(out: ArrayInfo, before: ArrayInfo | None, reads: tuple[ArrayInfo, ...]) -> bool:
     """Whether the kernel may write into `out`: its rows are dense, and nothing is overwritten before it is read."""
-    dense = out.strides[1] == out.dtype.itemsize or out.shape[1] == 1
-    apart = out.strides[0] >= out.shape[1] * out.dtype.itemsize or out.shape[0] == 1
     if before is not None and (before.pointer != out.pointer or before.strides != out.strides):
         reads = (*reads, before)  # of the same memory, each element is read before it is written
-    return dense and apart and not any(_overlap(info, out) for info in reads)
+    return rows_dense(out) and not any(overlap(info, out) for info in reads)
 
 
-def _overlap(one: ArrayInfo, two: ArrayInfo) -> bool:
+def rows_dense(info: ArrayInfo) -> bool:
+    """Whether the elements of a matrix's rows lie one after the other, and rows don't overlap."""
+    size = info.dtype.itemsize
+    dense = info.strides[-1] == size or info.shape[-1] == 1
+    return dense and (info.strides[-2] >= info.shape[-1] * size or info.shape[-2] == 1)
+
+
+def overlap(one: ArrayInfo, two: ArrayInfo) -> bool:
     """Whether the bytes from the first to the last of two arrays overlap."""
     (first, last), (begin, end) = _bytes(one), _bytes(two)
     return bool(one.size and two.size) and first < end and begin < last

@@ -1,4 +1,4 @@
-"""Calls of `prism.lib.hgemm` that were made before, ready to be made again: what they came down to, by their arguments."""
+"""Calls of `hgemm`, `sgemm` and `matmul` that were made before, ready to be made again: what they came down to, by arguments."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.device import current_device
 from prism.runtime.launch import Launcher
+from prism.runtime.streams import choose_stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,15 @@ class Call:
 CALLS: dict[Any, Call] = {}
 _KINDS: dict[Any, str] = {}  # the results' dtypes of calls without `out`
 _MOST = 4096
+
+
+def repeated(key: Any, stream: Any) -> bool:
+    """Make the call again that is kept under `key`; return whether there is one."""
+    kept = None if key is None else CALLS.get(key)
+    if kept is None:
+        return False
+    kept.launch(kept.blocks, kept.threads, choose_stream(stream, (kept.where,)), kept.values)
+    return True
 
 
 def keep(key: Any, call: Call) -> None:

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from prism.interpret import run
 from prism.kernels.hgemm import HOST, Configuration, choose, identity, tall
 from prism.kernels.hgemm import hgemm as kernel
-from prism.lang.pipeline import build
-from prism.lang.plan import Program
 from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS
 from prism.lib import matmul_warm as warm
 from prism.lib import own
+from prism.lib.matmul_arguments import require_like_result, require_operands
 from prism.lib.matmul_layouts import COLUMNS, NO_BIAS, ROWS, Job, arranged, empty, operands
+from prism.lib.reference import run
 from prism.runtime.arrays import ArrayInfo, describe, one_place, require_writable
-from prism.runtime.build import entry_of
 from prism.runtime.device import device
-from prism.runtime.launch import Launcher, prepare
+from prism.runtime.instance import Instance, instance
 from prism.runtime.streams import choose_stream, order
 from prism.runtime.tensor_maps import encoded
+
+if TYPE_CHECKING:
+    from prism.lang.plan import Program
 
 INPUTS = ("float16", "bfloat16")
 RESULTS = ("float16", "bfloat16", "float32")
@@ -97,8 +98,7 @@ def hgemm(
     if out is None and stream is None:
         out = warm.room(a, b, out_dtype)
     key = warm.key(a, b, c, bias, out, alpha, beta, epilogue, out_dtype)
-    if key is not None and (kept := warm.CALLS.get(key)) is not None:
-        kept.launch(kept.blocks, kept.threads, choose_stream(stream, (kept.where,)), kept.values)
+    if warm.repeated(key, stream):
         return out
     job = _job(a, b, c, alpha, beta, bias, identity if epilogue is None else epilogue, out, out_dtype)
     if job.a.device is not None:
@@ -118,7 +118,7 @@ def _job(
 ) -> Job:  # fmt: skip
     """Return the arguments' facts, checked."""
     left, right = describe(a, "a"), describe(b, "b")
-    _operands(left, right)
+    require_operands("hgemm", left, right, INPUTS)
     if not isinstance(epilogue, Kernel) or epilogue.kind != "device":
         raise TypeError('`epilogue` must be a device function, marked @prism("device")')
     m, n = left.shape[0], right.shape[1]
@@ -129,30 +129,13 @@ def _job(
     before = describe(c, "c") if beta else None
     for name, info in (("out", given), ("c", before)):
         if info is not None:
-            _like_result(info, name, left, (m, n), kind)
+            require_like_result(info, name, left, (m, n), kind)
     if given is not None:
         require_writable(given, "out")
     offsets, per = _bias(bias, left, m, n)
     present = {"a": left, "b": right, "c": before, "bias": offsets, "out": given}
     one_place({name: info for name, info in present.items() if info is not None})
     return Job(left, right, before, offsets, per, given, kind, float(alpha), float(beta), epilogue)
-
-
-def _operands(a: ArrayInfo, b: ArrayInfo) -> None:
-    """Check the matrices that are multiplied."""
-    for name, info in (("a", a), ("b", b)):
-        own.require_known(info, name)
-        if info.scalar not in INPUTS:
-            raise TypeError(f"`{name}` has dtype {info.scalar}, and hgemm takes float16 or bfloat16")
-        if len(info.shape) != 2:
-            raise ValueError(f"`{name}` must have 2 axes, not {len(info.shape)}: shape {info.shape}")
-    if a.scalar != b.scalar:
-        raise TypeError(f"`a` has dtype {a.scalar} and `b` {b.scalar}: hgemm multiplies matrices of one dtype")
-    if a.library != b.library:
-        raise TypeError(f"`b` must be an array of {a.library}, as `a` is, not of {b.library}")
-    if a.shape[1] != b.shape[0]:
-        ends = f"k is {a.shape[1]} or {b.shape[0]}"
-        raise ValueError(f"shapes don't fit: `a` is {a.shape} and `b` is {b.shape}, so {ends}")
 
 
 def _result_dtype(asked: Any, out: ArrayInfo | None, a: ArrayInfo) -> str:
@@ -165,16 +148,6 @@ def _result_dtype(asked: Any, out: ArrayInfo | None, a: ArrayInfo) -> str:
         what = "`out_dtype`" if asked is not None else "`out`"
         raise TypeError(f"{what} must be float16, bfloat16 or float32, not {kind}")
     return str(kind)
-
-
-def _like_result(info: ArrayInfo, name: str, a: ArrayInfo, shape: tuple[int, int], kind: str) -> None:
-    """Check an array that has the result's shape, dtype and library."""
-    if info.library != a.library:
-        raise TypeError(f"`{name}` must be an array of {a.library}, as `a` is, not of {info.library}")
-    if info.scalar != kind:
-        raise TypeError(f"`{name}` must be of {kind}, the result's dtype, not of {info.scalar}")
-    if info.shape != shape:
-        raise ValueError(f"`{name}` must have shape {shape}, the result's, not {info.shape}")
 
 
 def _bias(bias: Any, a: ArrayInfo, m: int, n: int) -> tuple[ArrayInfo | None, int]:
@@ -195,20 +168,20 @@ def _bias(bias: Any, a: ArrayInfo, m: int, n: int) -> tuple[ArrayInfo | None, in
 
 
 @functools.lru_cache(maxsize=1024)
-def program_for(
+def instance_for(
     kind: str, result: str, transposed: tuple[bool, bool], plain: bool, beta: bool, per: int, epilogue: Kernel,
     configuration: Configuration,
-) -> Program:  # fmt: skip
+) -> Instance:  # fmt: skip
     """Return the kernel for dtypes and layouts, cut into tiles by a configuration."""
     size = SCALARS[result].bytes
     cut = configuration.template(transpose_a=transposed[0], transpose_b=transposed[1], out_bytes=size)
     facts = {"T": kind, "OUT": result, "PLAIN": plain, "BETA": beta, "BIAS": per, "EPILOGUE": epilogue}
-    return build(kernel, {**facts, **cut})
+    return instance(kernel, tuple(sorted({**facts, **cut}.items())))
 
 
-@functools.lru_cache(maxsize=1024)
-def _launcher(program: Program, ordinal: int) -> Launcher:
-    return prepare(entry_of(program, device(ordinal).arch), ordinal)
+def program_for(*facts: Any) -> Program:
+    """Return the checked program of `instance_for`."""
+    return instance_for(*facts).program
 
 
 # -- NumPy: the reference machine -------------------------------------------------------------------------------------
@@ -258,11 +231,11 @@ def on_device(job: Job, stream: Any, configuration: Configuration | None = None,
             cut = configuration or choose(m, n, k, processors, SCALARS[job.kind].bytes)
             layout = (call.transpose_a, call.transpose_b)
             facts = (job.a.scalar, job.kind, layout, call.plain, call.beta, call.per, job.epilogue)
-            program = program_for(*facts, cut)
+            chosen = instance_for(*facts, cut)
             down, across = cut.tiles(m, n)
             blocks = min(down * across, processors * cut.blocks // cut.cluster) * cut.cluster
             numbers = (m, n, k, tall(cut, down, processors), job.alpha, job.beta)
-            launch = _launcher(program, job.a.device)
+            launch = chosen.launcher(job.a.device)
             maps = [
                 info if isinstance(info, bytes) else encoded(parameter, info)
                 for parameter, info in zip(launch.entry.parameters, call.maps, strict=False)

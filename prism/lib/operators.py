@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from prism.lang.structs import struct_of
 from prism.lang.surface import Kernel
 from prism.lib.thread import operators as functions
 
@@ -20,10 +21,11 @@ class Operator:
     Parameters
     ----------
     function : Kernel
-        A Prism device function of `thread[1]` that takes two numbers of one type and returns a third: associative, and a
-        function of its arguments alone. It need not be commutative.
-    identity : number, or callable
-        What leaves the other argument as it is, on either side: a number, or a function from a `numpy.dtype` to one.
+        A Prism device function of `thread[1]` that takes two numbers, or structs, of one type and returns a third: associative,
+        and a function of its arguments alone. It need not be commutative.
+    identity : number, record, or callable
+        What leaves the other argument as it is, on either side: a number, a value of a struct (`Affine(1, 0)`, or a tuple of its
+        fields' values), or a function from a `numpy.dtype` to one.
     name : str, optional
         How messages call it; the function's name, if not given.
     integral : bool, default False
@@ -65,6 +67,8 @@ class Operator:
             raise TypeError(
                 f"the operator `{self.function.__name__}` needs an identity: Operator(function, identity=...)"
             )
+        if isinstance(self.identity, np.void | np.ndarray) and (struct := struct_of(self.identity.dtype)) is not None:
+            object.__setattr__(self, "identity", struct.value(self.identity))  # which can be a key
         if not self.name:
             object.__setattr__(self, "name", self.function.__name__)
 
@@ -77,6 +81,13 @@ class Operator:
             The operator has none for this dtype.
         """
         value = self.identity(dtype) if callable(self.identity) else self.identity
+        struct = struct_of(dtype)
+        if struct is not None:
+            try:
+                found = struct.shown(struct.value(value))
+                return dtype.type(0) if shown and struct.tag and found == 0 else found
+            except (OverflowError, ValueError, TypeError) as error:
+                raise TypeError(f"the identity of `{self.name}`: {error}") from error
         try:
             found = dtype.type(value)
         except (OverflowError, ValueError, TypeError) as error:
@@ -87,7 +98,9 @@ class Operator:
 
 
 def _zero(dtype: np.dtype[Any]) -> Any:
-    return -0.0 if dtype.kind == "f" else 0  # 0.0 + -0.0 is 0.0: only -0.0 leaves both zeros alone
+    return (
+        -0.0 if dtype.kind == "f" else complex(-0.0, -0.0) if dtype.kind == "c" else 0
+    )  # 0.0 + -0.0 is 0.0: only -0.0 leaves both zeros alone
 
 
 def _ones(dtype: np.dtype[Any]) -> Any:

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from prism.interpret import run
-from prism.lang.plan import Program
-from prism.lib import own
+from prism.lang.structs import dtype_called, struct_of
+from prism.lib import again, own, plans
 from prism.lib.axes import collapse, normal_axes, without
 from prism.lib.operators import Operator
-from prism.lib.reduce_device import Gpu, Ready, again, keep
+from prism.lib.records import is_record, record_dtype, require_numbers
+from prism.lib.reduce_device import Gpu, Ready
 from prism.lib.reduce_plans import (
     Buffer,
     Plan,
@@ -23,9 +23,13 @@ from prism.lib.reduce_plans import (
     plan_reduction,
     plan_search,
     stages,
-    whole_program,
+    whole,
 )
+from prism.lib.reference import run
+from prism.lib.scan_plans import number_of
 from prism.runtime.arrays import BFLOAT16, ArrayInfo, describe, one_place, require_writable
+from prism.runtime.capture import require_outside
+from prism.runtime.instance import Instance
 from prism.runtime.streams import choose_stream, order
 
 _MOST_CALLS = 4096
@@ -88,9 +92,11 @@ def call(
     name: str = "a",
 ) -> Any:
     """Return a reduction of `x`; `name` is what the caller calls it, for errors."""
+    if stream is None and initial is None:
+        known = again.run(x, out, (what, axis, type(axis), keepdims, dtype))
+        if known is not None:
+            return known
     asked = (axis, keepdims, dtype, initial)
-    if out is not None and stream is None and initial is None and again(x, out, (what, type(axis), *asked)):
-        return out
     given = describe(x, name)
     result = None if out is None else describe(out, "out")
     known = (
@@ -103,6 +109,8 @@ def call(
     except TypeError:  # what can't be looked up, as a list of axes, is wrong, or a rare spelling
         found, kept = None, False
     if found is None:
+        if given.device is not None:
+            require_outside(choose_stream(stream, (given,)), f"this {what.name}")
         found = _prepared(what, given, axis, keepdims, dtype, initial, result, name)
         if kept:
             if len(_CALLS) >= _MOST_CALLS:
@@ -118,6 +126,7 @@ def call(
 def forget() -> None:
     """Forget all calls, for who changes how plans are made."""
     _CALLS.clear()
+    again.forget()
 
 
 # -- Arguments ------------------------------------------------------------------------------------------------------------
@@ -135,12 +144,17 @@ def _prepared(
 ) -> _Call:
     """Return what is decided once for a kind of call, its arguments checked."""
     own.require_known(given, name)
-    if (given.dtype.kind not in "biuf" and given.dtype != BFLOAT16) or given.dtype.itemsize > 8:
+    record = _is_record(given, what)
+    number = given.dtype == BFLOAT16 or (given.dtype.kind in "biuf" and given.dtype.itemsize <= 8)
+    if not number and not record:
         raise TypeError(f"`{name}` has dtype {given.dtype}, which {what.name} does not support")
     ndim = len(given.shape)
     axes = () if ndim == 0 and isinstance(axis, int) and axis in (0, -1) else normal_axes(axis, ndim)  # as NumPy
     shape = without(given.shape, axes, bool(keepdims))
-    compute, stored = _types(what, given.dtype, dtype, result, name)
+    if record:
+        compute = stored = record_dtype(given, dtype, result, name, what.name)
+    else:
+        compute, stored = _types(what, given.dtype, dtype, result, name)
     if result is not None:
         _check_out(given, result, shape, name)
     start = None if initial is None else _initial(initial, compute)
@@ -162,12 +176,12 @@ def _prepared(
 def _of_nothing(what: Reduction, compute: np.dtype[Any], start: Any) -> Any:
     """Return the result of no elements."""
     if start is not None:
-        return start.item()
+        return number_of(start)
     if what.message:
         raise ValueError(what.message)
     assert what.operator is not None
     identity = what.operator.identity_of(compute, shown=True)
-    return bool(identity) if what.truth and not what.counted else identity.item()
+    return bool(identity) if what.truth and not what.counted else number_of(identity)
 
 
 def _plan(
@@ -236,6 +250,17 @@ def _types(
     return np.dtype("uint8") if wanted.kind == "b" else _wider(wanted), stored
 
 
+def _is_record(given: ArrayInfo, what: Reduction) -> bool:
+    """Whether elements are structs, or complex, that this reduction takes."""
+    if given.dtype.kind not in "cV" or given.dtype == BFLOAT16 or what.operator is None or what.truth:
+        return False
+    if not is_record(given.scalar):
+        return False
+    if what.name == "reduce":
+        require_numbers(what.operator, given.scalar)
+    return what.name in ("reduce", "sum", "prod") and (what.name == "reduce" or given.dtype.kind == "c")
+
+
 def _asked(asked: Any, given: np.dtype[Any], what: Reduction, name: str) -> np.dtype[Any]:
     """Return the dtype that the caller asks for."""
     if str(asked) in ("bfloat16", "torch.bfloat16"):
@@ -284,6 +309,11 @@ def _check_out(given: ArrayInfo, result: ArrayInfo, shape: tuple[int, ...], name
 
 def _initial(initial: Any, compute: np.dtype[Any]) -> Any:
     """Return what is combined with the result, as a number of the dtype that is computed in."""
+    if (struct := struct_of(compute)) is not None:
+        try:
+            return struct.shown(struct.value(initial))
+        except (OverflowError, ValueError, TypeError) as error:
+            raise TypeError(f"`initial`: {error}") from error
     try:
         found = compute.type(initial)
     except (OverflowError, ValueError, TypeError) as error:
@@ -306,10 +336,10 @@ def _work(what: Reduction, given: str, compute: np.dtype[Any], stored: str, init
             given = given if given.startswith(("u", "f", "b")) else f"u{given}"
         if stored.removeprefix("u") == compute.name.removeprefix("u"):
             stored = compute.name
-    return Work(operator, given, compute.name, stored, identity.item(), start.item(), what.truth)
+    return Work(operator, given, _scalar(compute), stored, number_of(identity), number_of(start), what.truth)
 
 
-def programs(what: Reduction) -> Iterator[Program]:
+def instances(what: Reduction) -> Iterator[Instance]:
     """Yield the kernels of a reduction of long whole arrays, for each dtype; those of positions are along an axis."""
     assert what.operator is not None
     for name in (
@@ -328,8 +358,13 @@ def programs(what: Reduction) -> Iterator[Program]:
         given = np.dtype(name)
         if what.operator.integral and given.kind == "f" and not what.truth:
             continue
-        compute, stored = _types(what, given, None, None, "a")
-        yield whole_program(_work(what, name, compute, _scalar(stored), None), host=False)
+        yield whole(work_of(what, given), host=False)
+
+
+def work_of(what: Reduction, given: np.dtype[Any]) -> Work:
+    """Return what kernels compute for elements of a dtype, where nothing else is asked for."""
+    compute, stored = _types(what, given, None, None, "a")
+    return _work(what, _scalar(given), compute, _scalar(stored), None)
 
 
 def _weakest(compute: np.dtype[Any], largest: bool) -> Any:
@@ -342,7 +377,10 @@ def _weakest(compute: np.dtype[Any], largest: bool) -> Any:
 
 def _scalar(dtype: np.dtype[Any]) -> str:
     """Return the kernels' name of a dtype; bool is one byte, 0 or 1."""
-    return "bfloat16" if dtype == BFLOAT16 else "uint8" if dtype.kind == "b" else dtype.name
+    if dtype == BFLOAT16:
+        return "bfloat16"
+    struct = struct_of(dtype)
+    return struct.key if struct is not None else "uint8" if dtype.kind == "b" else dtype.name
 
 
 def _nbytes(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
@@ -381,7 +419,7 @@ class _Host:
     host = True
     multiprocessors = 1
 
-    def wave(self, program: Program, threads: int) -> int:
+    def wave(self, instance: Instance, threads: int) -> int:
         """Return how many blocks run at once."""
         return 1
 
@@ -408,8 +446,8 @@ def _interpret(found: _Call, x: Any, y: Any) -> None:
     """Run the steps of a plan on contiguous NumPy arrays."""
     assert found.plan is not None
     held = {
-        "x": x.reshape(-1).view(found.given),
-        "y": y.reshape(-1).view(found.result),
+        "x": x.reshape(-1).view(dtype_called(found.given)),
+        "y": y.reshape(-1).view(dtype_called(found.result)),
         "words": np.zeros(0, np.uint64),  # for one block alone
         "control": np.zeros(0, np.uint32),
     }
@@ -418,7 +456,7 @@ def _interpret(found: _Call, x: Any, y: Any) -> None:
         arrays = []
         for buffer in step.buffers:
             if buffer.name == "scratch" and buffer not in scratch:
-                scratch[buffer] = np.empty(buffer.count, buffer.dtype)
+                scratch[buffer] = np.empty(buffer.count, dtype_called(buffer.dtype))
             arrays.append(scratch[buffer] if buffer.name == "scratch" else held[buffer.name])
         run(step.program, step.blocks, step.threads, (*arrays, *step.numbers))
 
@@ -430,15 +468,7 @@ def _on_device(
     order((given,) if result is None else (given, result), handle)
     if result is not None and found.ready is not None and not _apart(found, given, result):
         found.ready(given.pointer, result.pointer, handle)
-        if rest[-1] is None:
-            keep(
-                given.library,
-                given.owner,
-                result.owner,
-                (what, type(rest[0]), *rest),
-                found.ready,
-                (*found.reach, found.nbytes),
-            )
+        _keep(what, found, given, result.owner, rest, made=False)
         return result.owner
     with own.working(given, None if stream is None else handle):
         if found.copied:
@@ -451,6 +481,20 @@ def _on_device(
         elif found.ready is not None:
             found.ready(given.pointer, describe(y, "out").pointer, handle)
         if result is None:
+            _keep(what, found, given, y, rest, made=True)
             return y
         result.owner[...] = y
         return result.owner
+
+
+def _keep(what: Reduction, found: _Call, given: ArrayInfo, y: Any, rest: tuple[Any, ...], *, made: bool) -> None:
+    """Keep what was launched on the array and its result for the next such call."""
+    axis, keepdims, dtype, initial = rest
+    if found.ready is None:
+        return
+    plans.note(found.ready, (*found.reach, found.nbytes), in_place=False)
+    if initial is None:
+        asked = (what, axis, type(axis), keepdims, dtype)
+        again.keep(
+            given.library, given.owner, y, asked, found.ready, (*found.reach, found.nbytes), in_place=False, made=made
+        )

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Protocol
 
 from prism.kernels.reduce import (
     AXIS,
@@ -23,13 +20,17 @@ from prism.kernels.reduce import (
     positions,
     reduce,
     reduce_axis,
+    short,
 )
-from prism.lang.pipeline import build
-from prism.lang.plan import Program
+from prism.lang.structs import dtype_called
 from prism.lang.surface import Kernel
 from prism.lib import operators
 from prism.lib.axes import Collapsed, c_strides, collapse, without
 from prism.lib.operators import Operator
+from prism.runtime.instance import Instance, instance
+
+if TYPE_CHECKING:
+    from prism.lang.plan import Program
 
 CAPACITY = 4096
 """How many words the blocks of a launch publish at most."""
@@ -37,12 +38,10 @@ CONTROL = 64  # bytes before the words: the counter and the launch's number, in 
 _ALIGNED = 256  # bytes: what each part of the scratch memory is aligned to
 _INT32 = 2**30  # units that int32 counts, with room for those that blocks count beyond the last
 
-SIZES = {"bfloat16": 2}
-
 
 def size_of(scalar: str) -> int:
-    """Return the bytes of a kernel's scalar."""
-    return SIZES.get(scalar) or np.dtype(scalar).itemsize
+    """Return the bytes of a kernel's scalar, or struct."""
+    return dtype_called(scalar).itemsize
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +118,16 @@ X, Y, WORDS, CONTROL_WORDS = Buffer("x"), Buffer("y"), Buffer("words"), Buffer("
 class Step:
     """One launch. Its arguments are the buffers, then `numbers`."""
 
-    program: Program
+    instance: Instance
     blocks: int
     threads: int
     buffers: tuple[Buffer, ...]
     numbers: tuple[Any, ...]
+
+    @property
+    def program(self) -> Program:
+        """The checked program."""
+        return self.instance.program
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,14 +145,15 @@ class Machine(Protocol):
     host: bool
     multiprocessors: int
 
-    def wave(self, program: Program, threads: int) -> int:
+    def wave(self, instance: Instance, threads: int) -> int:
         """Return how many blocks of so many threads run at once."""
         ...
 
 
 def word_bytes(dtype: str) -> int:
     """Return the bytes of a word that carries a value of a dtype."""
-    return 8 if size_of(dtype) <= 4 else 16
+    size = size_of(dtype)
+    return 8 if size <= 4 else 16 if size <= 8 else 32
 
 
 # -- Shapes ---------------------------------------------------------------------------------------------------------------
@@ -211,11 +216,11 @@ def plan_reduction(work: Work, found: Sequence[Collapsed], misaligned: int, mach
     return Plan(tuple(steps), words, scratch.used)
 
 
-def whole_program(work: Work, *, host: bool) -> Program:
-    """Return the kernel that reduces a whole array."""
-    configuration: Configuration = HOST if host else DEVICE[size_of(work.given)]
+def whole(work: Work, *, host: bool, configuration: Configuration | None = None) -> Instance:
+    """Return the kernel that reduces a whole array, by default a long one."""
+    configuration = configuration or (HOST if host else DEVICE[size_of(work.given)])
     shape = {"WIDTH": HOST_WIDTH if host else 16 // size_of(work.given), "VECTORIZED": not host}
-    return program_of(reduce, {**work.template(), **configuration.template(), **shape})
+    return instance_of(reduce, {**work.template(), **configuration.template(), **shape})
 
 
 def _whole(work: Work, n: int, misaligned: int, source: Buffer, target: Buffer, machine: Machine) -> Step:
@@ -224,15 +229,24 @@ def _whole(work: Work, n: int, misaligned: int, source: Buffer, target: Buffer, 
     configuration: Configuration = HOST if machine.host else DEVICE[size]
     head = 0 if machine.host else min(-misaligned % 16 // size, n)
     vectors = (n - head) // (HOST_WIDTH if machine.host else 16 // size)
-    program = whole_program(work, host=machine.host)
+    numbers = (CAPACITY, n, head, work.identity, work.initial)
+    buffers = (source, target, WORDS, CONTROL_WORDS)
+    found = short(vectors) if work.operator.commutative and not machine.host else None
+    if found is not None:
+        configuration, blocks = found
+        chosen = whole(work, host=False, configuration=configuration)
+        threads = configuration.threads
+        if blocks == 1:
+            threads = min(threads, max(32, -(-vectors // (32 * configuration.rows)) * 32))
+        return Step(chosen, blocks, threads, buffers, numbers)
+    chosen = whole(work, host=machine.host)
     threads, blocks = configuration.threads, 1
     if vectors > threads * configuration.rows:
-        wave = min(machine.wave(program, threads), CAPACITY)
+        wave = min(machine.wave(chosen, threads), CAPACITY)
         blocks = max(1, min(wave, -(-vectors // (threads * configuration.fewest))))
     else:
         threads = min(threads, max(32, -(-vectors // (2 * 32)) * 32))
-    numbers = (CAPACITY, n, head, work.identity, work.initial)
-    return Step(program, blocks, threads, (source, target, WORDS, CONTROL_WORDS), numbers)
+    return Step(chosen, blocks, threads, buffers, numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,11 +330,11 @@ def _along(
     part = work.first() if split else work
     units = stage.outer * how.across * how.splits
     template = {"UNITS": how.units, **part.template(), **how.template(), **configuration.template()}
-    program = program_of(reduce_axis, {"U": _counter(units), **template})
+    chosen = instance_of(reduce_axis, {"U": _counter(units), **template})
     steps_out = (how.splits * stage.inner, stage.inner, 1) if split else (stage.outer_step, 0, stage.inner_step)
     numbers = (*_numbers(stage, how, units, steps_out), part.identity, part.initial)
     partial = scratch.take(work.dtype, stage.results * how.splits) if split else target
-    found = [Step(program, how.blocks, configuration.threads, (source, partial), numbers)]
+    found = [Step(chosen, how.blocks, configuration.threads, (source, partial), numbers)]
     if split:
         found += _along(work.rest(), _joined(stage, how.splits), 0, partial, target, scratch, machine, splittable=False)
     return found
@@ -335,22 +349,22 @@ def plan_search(search: Search, stage: Collapsed, misaligned: int, machine: Mach
     split = how.splits > 1
     units = stage.outer * how.across * how.splits
     template = {"PARTIAL": split, "INDEXED": False, **search.template(), **how.template(), **configuration.template()}
-    program = program_of(find, {"U": _counter(units), **template})
+    chosen = instance_of(find, {"U": _counter(units), **template})
     if not split:
         numbers = (*_numbers(stage, how, units, (stage.outer_step, 0, stage.inner_step)), search.weakest)
-        step = Step(program, how.blocks, configuration.threads, (X, _none("int64"), _none(search.dtype), Y), numbers)
+        step = Step(chosen, how.blocks, configuration.threads, (X, _none("int64"), _none(search.dtype), Y), numbers)
         return Plan((step,), 0, 0)
     numbers = (*_numbers(stage, how, units, (how.splits * stage.inner, stage.inner, 1)), search.weakest)
     bests = scratch.take(search.dtype, stage.results * how.splits)
     places = scratch.take("int64", stage.results * how.splits)
-    one = Step(program, how.blocks, configuration.threads, (X, _none("int64"), bests, places), numbers)
+    one = Step(chosen, how.blocks, configuration.threads, (X, _none("int64"), bests, places), numbers)
     joined = _joined(stage, how.splits)
     again = cut(joined, size_of(search.dtype), 0, configuration, _wave(configuration, machine), 1, splittable=False)
     units = joined.outer * again.across
     template.update(again.template(), PARTIAL=False, INDEXED=True, TI=search.dtype)
-    program = program_of(find, {"U": _counter(units), **template})
+    chosen = instance_of(find, {"U": _counter(units), **template})
     numbers = (*_numbers(joined, again, units, (joined.outer_step, 0, joined.inner_step)), search.weakest)
-    two = Step(program, again.blocks, configuration.threads, (bests, places, _none(search.dtype), Y), numbers)
+    two = Step(chosen, again.blocks, configuration.threads, (bests, places, _none(search.dtype), Y), numbers)
     return Plan((one, two), 0, scratch.used)
 
 
@@ -398,11 +412,6 @@ def _counter(units: int) -> str:
     return "int32" if units < _INT32 else "int64"
 
 
-def program_of(kernel: Kernel, template: dict[str, Any]) -> Program:
-    """Return a kernel's program; built once."""
-    return _built(kernel, tuple(sorted(template.items())))
-
-
-@functools.lru_cache(maxsize=4096)
-def _built(kernel: Kernel, template: tuple[tuple[str, Any], ...]) -> Program:
-    return build(kernel, dict(template))
+def instance_of(kernel: Kernel, template: dict[str, Any]) -> Instance:
+    """Return a kernel with its template arguments."""
+    return instance(kernel, tuple(sorted(template.items())))

@@ -38,8 +38,8 @@ def reduce(
     Parameters
     ----------
     x : array of NumPy, CuPy or torch
-        Of int8 to int64, uint8 to uint64, float16, bfloat16 (torch), float32 or float64, or of bool with a `dtype`. Of any
-        strides. Not modified.
+        Of int8 to int64, uint8 to uint64, float16, bfloat16 (torch), float32 or float64, or of bool with a `dtype`; of complex64
+        or complex128; of a struct of 1, 2, 4, 8 or 16 bytes, with an operator of your own. Of any strides. Not modified.
     op : str or Operator, default "add"
         One of "add", "multiply", "minimum", "maximum", "bitwise_and", "bitwise_or", "bitwise_xor", or a
         `prism.lib.Operator` of a device function of your own, which is applied in C order unless it says it is commutative.
@@ -67,7 +67,7 @@ def reduce(
     Raises
     ------
     TypeError
-        `x` or `out` is no array, or of a dtype that is not supported (complex, object) or not converted; one of them is on the
+        `x` or `out` is no array, or of a dtype that is not supported (object) or not converted; one of them is on the
         host and the other on a GPU; `op` is neither a name nor an Operator; `initial` is no such number.
     ValueError
         There are no elements, and `op` is a minimum or maximum without `initial`; `axis` names an axis twice; `out` has another

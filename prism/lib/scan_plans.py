@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from prism.interpret import run
 from prism.kernels import scan as kernels
-from prism.lang.pipeline import build
-from prism.lang.plan import Program
+from prism.lang.structs import dtype_called
 from prism.lang.surface import Kernel
 from prism.lib.operators import Operator
-from prism.runtime.build import entry_of
-from prism.runtime.device import device
-from prism.runtime.launch import Launcher, prepare
+from prism.lib.reference import run
+from prism.runtime.instance import instance
+from prism.runtime.launch import Launcher
 from prism.runtime.scratch import SCRATCH
 
+if TYPE_CHECKING:
+    from prism.lang.plan import Program
+
 SHORT = ("float16", "bfloat16")
+_COMPUTED = {"float16": "float32", "bfloat16": "float32", "bool": "uint8"}
 _FEWEST_WORDS = 4096
 _CONTROL = 64  # bytes before the words: the counter and the epoch, in a sector of their own
 _STRIPS = 2048  # words for counters and epochs, one a strip
 _ENOUGH_THREADS = 448  # a multiprocessor: so many that have columns of their own keep enough loads under way
 _ENOUGH_STRIPS = 1.8  # a multiprocessor: so many blocks with a strip of their own do
-_MOST_TOTALS = 768  # that a block looks back at for one tile of a shared strip, of all its columns
+_MOST_TOTALS = 1056  # that a block looks back at for one tile of a shared strip, of all its columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +47,14 @@ class Task:
     @property
     def dtype(self) -> np.dtype[Any]:
         """The dtype that it computes in, as the operator sees it."""
-        return np.dtype({"float16": "float32", "bfloat16": "float32", "bool": "uint8"}.get(self.result, self.result))
+        return dtype_called(_COMPUTED.get(self.result, self.result))
 
     @property
     def types(self) -> tuple[str, str, str]:
         """The types that the kernel loads, computes in and stores: where signs don't matter, one kernel serves both."""
         given = "uint8" if self.given == "bool" else self.given
         result = "uint8" if self.result == "bool" else self.result
-        computed = self.dtype.name
+        computed = _COMPUTED.get(self.result, self.result)
         if self.operator.modular and self.dtype.kind == "i":
             return (f"u{given}" if given == computed else given), f"u{computed}", f"u{result}"
         return given, computed, result
@@ -73,7 +74,12 @@ class Task:
         found = self.operator.identity_of(self.dtype, shown=shown)
         if self.result == "bool":
             found = np.uint8(found != 0)
-        return found.view(self.types[1])
+        return found.view(self.types[1]) if found.dtype.kind in "iu" else found
+
+    @property
+    def grouped(self) -> bool:
+        """Whether how elements are grouped shows in the result's last bits: in those of floats, and of structs."""
+        return self.dtype.kind in "fcV"
 
     @property
     def bytes(self) -> int:
@@ -82,7 +88,7 @@ class Task:
 
     def word_bytes(self) -> int:
         """Bytes of a mailbox."""
-        return 8 if self.dtype.itemsize <= 4 else 16
+        return 8 if self.dtype.itemsize <= 4 else 16 if self.dtype.itemsize <= 8 else 32
 
     def width(self, items: int, widest: int = 16) -> int:
         """Return how many elements a vectorised access has: a divisor of `items`, at most 16 bytes of either type."""
@@ -92,7 +98,7 @@ class Task:
 
 def size_of(scalar: str) -> int:
     """Return the bytes of a type, by its name."""
-    return 2 if scalar == "bfloat16" else np.dtype(scalar).itemsize
+    return dtype_called(scalar).itemsize
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,16 +152,15 @@ def flat(task: Task, shape: Shape) -> Way:
     size, bytes_ = shape.size, task.dtype.itemsize
     vector = max(1, task.width(16 // bytes_) if shape.aligned else 16 // bytes_)
     common = {**task.template, "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse, "VECTORIZED": shape.aligned}
-    for threads, vectors in kernels.BLOCK:
-        items = vectors * (16 // bytes_)
-        if size <= threads * items:
-            template = {**common, "THREADS": threads, "ITEMS": items, "WIDTH": vector}
-            return Way(kernels.scan_block, template, threads, 1, (size,))
-    for vectors in kernels.ONCE:
-        items = vectors * (16 // bytes_)
+    if size * bytes_ <= kernels.BLOCK_THREADS * 16:
+        template = {**common, "THREADS": kernels.BLOCK_THREADS, "ITEMS": 16 // bytes_, "WIDTH": vector}
+        return Way(kernels.scan_block, template, kernels.BLOCK_THREADS, 1, (size,))
+    for most, vectors in kernels.ONCE:
+        items = min(vectors * (16 // bytes_), kernels.ONCE_ITEMS)
         tiles = -(-size // (kernels.ONCE_THREADS * items))
-        if tiles <= kernels.ONCE_TILES:
-            template = {**common, "THREADS": kernels.ONCE_THREADS, "ITEMS": items, "WIDTH": vector, "WORDS": 2}
+        if size * bytes_ <= most and tiles <= kernels.ONCE_TILES:
+            template = {**common, "THREADS": kernels.ONCE_THREADS, "ITEMS": items, "WIDTH": vector}
+            template |= {"BLOCKS": kernels.ONCE_BLOCKS, "WORDS": 1}
             return Way(
                 kernels.scan_once, template, kernels.ONCE_THREADS, tiles, (size,), "flat", _FEWEST_WORDS, multiple=tiles
             )
@@ -166,7 +171,7 @@ def many_tiles(task: Task, shape: Shape) -> Way:
     """Return how a long array of one dimension is scanned on a GPU."""
     c = kernels.DEVICE[task.bytes]
     template = {**task.template, "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse, "VECTORIZED": shape.aligned}
-    template |= {**c.template(), "WIDTH": task.width(c.items), "STABLE": task.dtype.kind == "f"}
+    template |= {**c.template(), "WIDTH": task.width(c.items), "STABLE": task.grouped}
     tiles = -(-shape.size // c.tile)
     return Way(kernels.scan, template, c.threads, tiles, (shape.size,), "flat", words_for(tiles))
 
@@ -189,7 +194,7 @@ def columns(task: Task, shape: Shape, multiprocessors: int) -> Way:
     for width in sorted({widest, 1}, reverse=True):
         threads = shape.outer * shape.inner // width
         if threads >= _ENOUGH_THREADS * multiprocessors or shape.n <= c.items // width:
-            template = {**common, **c.by_thread(width)}
+            template = {**common, **c.by_thread(width, shape.n)}
             blocks = -(-threads // c.threads)
             return Way(kernels.scan_columns_by_thread, template, c.threads, blocks, middle, multiple=blocks)
     width = math.gcd(widest, task.width(c.strip, c.widest)) if shape.aligned else 1
@@ -198,7 +203,7 @@ def columns(task: Task, shape: Shape, multiprocessors: int) -> Way:
     tiles = -(-shape.n // c.rows(lanes * width))
     if not shared or tiles == 1:
         template = {**common, **c.by_block(width, lanes)}
-        return Way(kernels.scan_columns, template, c.threads, strips, middle, multiple=strips)
+        return Way(kernels.scan_columns, template, template["THREADS"], strips, middle, multiple=strips)
     template = {**common, **c.shared(width, lanes)}
     words = 16
     while words < tiles:
@@ -293,16 +298,14 @@ def runs(task: Task, n: int, aligned: bool, key: str, host: bool = False) -> Way
 # -- What it is launched with ---------------------------------------------------------------------------------------------
 
 
-@functools.lru_cache(maxsize=2048)
 def program(kernel: Kernel, template: tuple[tuple[str, Any], ...]) -> Program:
     """Return a kernel's checked program for template arguments, given as pairs of a name and a value."""
-    return build(kernel, dict(template))
+    return instance(kernel, template).program
 
 
-@functools.lru_cache(maxsize=2048)
 def launcher(kernel: Kernel, template: tuple[tuple[str, Any], ...], ordinal: int) -> Launcher:
     """Return the launcher of such a kernel on a device: machine code found or made, and loaded, once."""
-    return prepare(entry_of(program(kernel, template), device(ordinal).arch), ordinal)
+    return instance(kernel, template).launcher(ordinal)
 
 
 def program_of(way: Way) -> Program:
@@ -336,6 +339,29 @@ class Plan:
             values = (*values, *addresses(self.way, self.word_bytes, base))
         self.launch(self.blocks, self.way.threads, stream, values)
 
+    def ready(self, ordinal: int, initial: Any) -> Callable[[int, int, int], None]:
+        """Return what launches on an array and its result, given by their addresses, on a stream."""
+        launch, blocks, threads, (size, tag), get = (
+            self.launch,
+            self.blocks,
+            self.way.threads,
+            self.scratch,
+            SCRATCH.get,
+        )
+        numbers = (*((0,) if self.way.scratch == "segments" else ()), *self.middle, initial)
+        known: tuple[int, tuple[int, ...]] = (0, ())
+
+        def run(x: int, y: int, stream: int) -> None:
+            nonlocal known
+            tail = known
+            if size:
+                base = get(ordinal, stream, size, tag)
+                if base != tail[0]:
+                    tail = known = (base, addresses(self.way, self.word_bytes, base))
+            launch(blocks, threads, stream, (x, y, *numbers, *tail[1]))
+
+        return run
+
 
 def plan(way: Way, task: Task, ordinal: int) -> Plan:
     """Return what a way is launched with on a device: its machine code found or made, and loaded."""
@@ -345,8 +371,13 @@ def plan(way: Way, task: Task, ordinal: int) -> Plan:
         most = launch.resident_blocks(way.threads)
         times = most // way.multiple if most >= 2 * way.multiple else -(-most // way.multiple)
         blocks = min(blocks, times * way.multiple)
-    middle = (*way.middle, task.identity().item())
+    middle = (*way.middle, number_of(task.identity()))
     return Plan(launch, way, blocks, task.word_bytes(), middle, scratch_of(way, task.word_bytes()))
+
+
+def number_of(value: Any) -> Any:
+    """Return a NumPy scalar as a launch takes it: Python's number, but a struct as it is."""
+    return value if value.dtype.kind in "cV" else value.item()
 
 
 def scratch_of(way: Way, word_bytes: int) -> tuple[int, str]:

@@ -8,11 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from prism.lib import again, own, scan_plans
+from prism.lang.structs import Struct, dtype_called, scalar_called, struct_of
+from prism.lib import again, own, plans, scan_plans
 from prism.lib.axes import normal_axis
 from prism.lib.operators import Operator, operator_of
-from prism.lib.scan_plans import Plan, Shape, Task
+from prism.lib.records import is_record, require_numbers
+from prism.lib.scan_plans import Plan, Shape, Task, number_of
 from prism.runtime.arrays import BFLOAT16, ArrayInfo, describe, one_place, require_contiguous, require_writable
+from prism.runtime.capture import require_outside
 from prism.runtime.device import device
 from prism.runtime.streams import choose_stream, order
 
@@ -40,7 +43,8 @@ def scan(
     ----------
     x : array of NumPy, CuPy or torch
         Of int8 to int64, uint8 to uint64, float16, bfloat16, float32 or float64; of bool with the operators that have bools
-        for results, or with a `dtype`. Not modified, unless it is also `out`.
+        for results, or with a `dtype`; of complex64 or complex128; of a struct of 1, 2, 4, 8 or 16 bytes, with an operator of
+        your own. Not modified, unless it is also `out`.
     op : str or Operator, default "add"
         One of "add", "multiply", "minimum", "maximum", "bitwise_and", "bitwise_or", "bitwise_xor", or a
         `prism.lib.Operator` of a device function of your own.
@@ -72,7 +76,7 @@ def scan(
     Raises
     ------
     TypeError
-        `x` or `out` is no array, or of a dtype that is not supported (complex, object; bool without `dtype`); one of them is
+        `x` or `out` is no array, or of a dtype that is not supported (object; bool without `dtype`); one of them is
         on the host and the other on a GPU; `op` is neither a name nor an Operator; `initial` is no number of the dtype.
     ValueError
         `out` has another shape, is read-only or not contiguous, or is on another GPU; `op` names no operator; `x` has no
@@ -146,6 +150,7 @@ def task_of(
 def _task(op: Any, given: ArrayInfo, asked: Any, exclusive: bool, reverse: bool) -> tuple[Task, Any]:
     operator = operator_of(op)
     task = Task(operator, given.scalar, _scalar(given, asked, operator), exclusive, reverse)
+    require_numbers(operator, task.result)
     if operator.integral and task.dtype.kind == "f":
         raise TypeError(f"`op`: `{operator.name}` is for integers, and the dtype is {task.result}")
     return task, task.identity(shown=exclusive)
@@ -157,8 +162,16 @@ def _scalar(given: ArrayInfo, asked: Any, operator: Operator) -> str:
         wanted, what = given.scalar, "`x` has"
     else:
         wanted, what = scalar_of(asked, "dtype"), "`dtype` is"
+    if is_record(given.scalar) or is_record(wanted):
+        if wanted == given.scalar:
+            return wanted
+        if is_record(wanted):
+            raise TypeError(f"`dtype` is dtype {dtype_called(wanted)}, to which scan does not convert {given.dtype}")
+        raise TypeError(f"`x` has dtype {given.dtype}, which scan does not convert to {wanted}")
     if wanted not in SUPPORTED and not (wanted == "bool" and operator.name in _BOOLEAN and given.scalar == "bool"):
         hint = "; pass dtype= to convert, as dtype=numpy.int64" if asked is None and wanted == "bool" else ""
+        if given.dtype.names:
+            hint = ": a struct is a dtype of scalars, made with align=True"
         raise TypeError(f"{what} dtype {wanted}, which scan does not support{hint}")
     if given.scalar not in (*SUPPORTED, "bool"):
         raise TypeError(f"`x` has dtype {given.scalar}, which scan does not convert to {wanted}")
@@ -177,7 +190,8 @@ def scalar_of(asked: Any, name: str) -> str:
         found: np.dtype[Any] = np.dtype(str(asked).removeprefix("torch.") if str(asked).startswith("torch.") else asked)
     except TypeError as error:
         raise TypeError(f"`{name}`: {error}") from None
-    return found.name
+    struct = struct_of(found)
+    return found.name if struct is None else struct.key
 
 
 def initial_of(value: Any, task: Task) -> Any:
@@ -186,6 +200,12 @@ def initial_of(value: Any, task: Task) -> Any:
     Raises:
         TypeError: it is no number, or none of the dtype.
     """
+    struct = scalar_called(task.result)
+    if isinstance(struct, Struct):
+        try:
+            return struct.shown(struct.value(value))
+        except (OverflowError, ValueError, TypeError) as error:
+            raise TypeError(f"`initial`: {error}") from None
     try:
         found = np.asarray(value)
         if found.ndim or found.dtype.kind not in "biuf":
@@ -235,7 +255,7 @@ def dtype_of(scalar: str, given: ArrayInfo) -> Any:
         return given.dtype.newbyteorder("=") if given.dtype.names is None else given.dtype
     if scalar == "bfloat16":
         return BFLOAT16 if given.library == "torch" else np.dtype("bfloat16")
-    return np.dtype(scalar)
+    return dtype_called(scalar)
 
 
 def contiguous(given: ArrayInfo, result: ArrayInfo | None) -> ArrayInfo:
@@ -296,11 +316,17 @@ def run(
     else:
         with own.working(given, None if stream is None else handle):
             y = _run(given, task, initial, axis, result, handle)
-    if asked is not None and fits:  # nothing was copied: the next call decides nothing anew
+    if fits and (asked is not None or plans.planning()):  # nothing was copied: the next call decides nothing anew
         made = describe(y, "out")
         sizes = (given.size * given.dtype.itemsize, made.size * made.dtype.itemsize)
-        plan = _plan_of(given, made, task, around(given.shape, axis))
-        again.keep(given.library, given.owner, y, asked, plan, initial.item(), sizes, result is None)
+        plan = _plan_of(given, made, task, around(given.shape, axis), handle)
+        launch = plan.ready(given.device, number_of(initial))
+        in_place = sizes[0] == sizes[1]
+        plans.note(launch, (0, *sizes), in_place=in_place)
+        if asked is not None:
+            again.keep(
+                given.library, given.owner, y, asked, launch, (0, *sizes), in_place=in_place, made=result is None
+            )
     return y
 
 
@@ -337,7 +363,7 @@ def plain(info: ArrayInfo, scalar: str) -> Any:
     """Return a NumPy array's elements in memory order as one axis of a kernel's type of the same size."""
     axes = np.argsort([-stride for stride in info.strides], kind="stable")
     lying = info.owner if info.contiguous else info.owner.transpose(axes)
-    return lying.reshape(-1).view(np.uint16 if scalar == "bfloat16" else scalar)
+    return lying.reshape(-1).view(dtype_called(scalar))
 
 
 def _run_on_host(source: ArrayInfo, target: ArrayInfo, task: Task, initial: Any, extents: tuple[int, int, int]) -> None:
@@ -352,14 +378,19 @@ def _run_on_host(source: ArrayInfo, target: ArrayInfo, task: Task, initial: Any,
 _plans: dict[Any, Plan] = {}
 
 
-def _plan_of(source: ArrayInfo, target: ArrayInfo, task: Task, extents: tuple[int, int, int]) -> Plan:
-    """Return what such a call takes, decided once."""
+def _plan_of(source: ArrayInfo, target: ArrayInfo, task: Task, extents: tuple[int, int, int], stream: int) -> Plan:
+    """Return what such a call takes, decided once.
+
+    Raises:
+        RuntimeError: it is not decided as yet, and a CUDA graph is being captured on the stream.
+    """
     ordinal = source.device
     assert ordinal is not None
     aligned = (source.pointer | target.pointer) % _VECTOR == 0
     key = (task, extents, aligned, ordinal)
     plan = _plans.get(key)
     if plan is None:
+        require_outside(stream, "this scan")
         shape = Shape(*extents, aligned)
         plan = scan_plans.plan(scan_plans.on_device(task, shape, device(ordinal).sm_count), task, ordinal)
         if len(_plans) < 4096:
@@ -371,7 +402,7 @@ def _launch(
     source: ArrayInfo, target: ArrayInfo, task: Task, initial: Any, extents: tuple[int, int, int], stream: int
 ) -> None:
     """Launch what such a call takes."""
-    plan = _plan_of(source, target, task, extents)
+    plan = _plan_of(source, target, task, extents, stream)
     assert source.device is not None
     pointers = (source.pointer, target.pointer)
-    plan(source.device, stream, (*pointers, 0) if plan.way.scratch == "segments" else pointers, initial.item())
+    plan(source.device, stream, (*pointers, 0) if plan.way.scratch == "segments" else pointers, number_of(initial))

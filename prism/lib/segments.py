@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from prism.interpret import run as interpret
 from prism.kernels import reduce as reductions
 from prism.kernels.scan import BITS, mark
 from prism.lang.surface import Kernel
 from prism.lib import own, scan_plans, scans
 from prism.lib.operators import Operator
+from prism.lib.reference import run as interpret
 from prism.lib.scan_plans import Shape, Task
 from prism.runtime.arrays import ArrayInfo, describe, one_place, require_axes
 from prism.runtime.streams import choose_stream, order
 
-_THREADS = 256
-_SHORT, _MEDIUM = 16, 1024  # elements a segment, on average: up to these a thread, and a warp, takes one
+THREADS = 256
+_SHORT, MEDIUM = 16, 1024  # elements a segment, on average: up to these a thread, and a warp, takes one
 _WARP_ITEMS, _BLOCK_ITEMS = 4, 8
 _MOST_BLOCKS = 1 << 16
 
@@ -80,8 +80,8 @@ def segmented_scan(
         bits = own.empty(given, -(-given.size // 32), np.dtype(np.int32))
         bits[...] = 0
         heads, starts = describe(bits, "bits"), scans.contiguous(bounds, result)
-        marks = {"TI": starts.scalar, "THREADS": _THREADS}
-        blocks = min(-(-starts.size // _THREADS), _MOST_BLOCKS)
+        marks = {"TI": starts.scalar, "THREADS": THREADS}
+        blocks = min(-(-starts.size // THREADS), _MOST_BLOCKS)
         if starts.size:
             session.launch(mark, marks, blocks, (starts, starts.size, heads, given.size), unsigned=(2,))
         shape = Shape(1, given.size, 1, session.aligned(source, target))
@@ -158,7 +158,7 @@ def segmented_reduce(
         source, target = apart(given, result), result or describe(y, "out")
         first = apart(starts, result)
         last = apart(stops, result) if stops is not None else describe(first.owner.reshape(-1)[1:], "ends")
-        kernel, template, blocks = _way(task, source.size, segments)
+        kernel, template, blocks = way_of(task, source.size, segments)
         values = (source, target, first, last, segments, source.size, task.identity(), begin)
         session.launch(kernel, {**template, "O": first.scalar}, blocks, values, kinds=task.types)
     return y
@@ -201,14 +201,14 @@ def apart(info: ArrayInfo, result: ArrayInfo | None) -> ArrayInfo:
     return source
 
 
-def _way(task: Task, size: int, segments: int) -> tuple[Kernel, dict[str, Any], int]:
+def way_of(task: Task, size: int, segments: int) -> tuple[Kernel, dict[str, Any], int]:
     """Return the kernel for segments of this length on average, its template, and how many blocks there is work for."""
-    common = {**task.template, "THREADS": _THREADS}
+    common = {**task.template, "THREADS": THREADS}
     if size <= _SHORT * segments:
-        return reductions.reduce_segments_by_thread, common, -(-segments // _THREADS)
+        return reductions.reduce_segments_by_thread, common, -(-segments // THREADS)
     common["COMMUTATIVE"] = task.operator.commutative
-    if size <= _MEDIUM * segments:
-        warps = _THREADS // 32
+    if size <= MEDIUM * segments:
+        warps = THREADS // 32
         return reductions.reduce_segments_by_warp, {**common, "ITEMS": _WARP_ITEMS}, -(-segments // warps)
     return reductions.reduce_segments_by_block, {**common, "ITEMS": _BLOCK_ITEMS}, segments
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from prism.lang.structs import struct_of
+
 _KINDS = "an array of NumPy, CuPy or torch, or one with __cuda_array_interface__ or DLPack"
 BFLOAT16 = np.dtype([("bfloat16", "<u2")])
 """What NumPy calls a library's bfloat16, which it has not: words of 16 bits that are no integers."""
@@ -41,8 +43,13 @@ class ArrayInfo:
 
     @property
     def scalar(self) -> str:
-        """The name of its dtype; `bfloat16` where a library has it."""
-        return "bfloat16" if self.dtype == BFLOAT16 else self.dtype.name
+        """The name of its dtype; `bfloat16` where a library has it, and a struct's key."""
+        if self.dtype.names is None:
+            return self.dtype.name
+        if self.dtype == BFLOAT16:
+            return "bfloat16"
+        found = struct_of(self.dtype)
+        return self.dtype.name if found is None else found.key
 
     @property
     def contiguous(self) -> bool:
@@ -116,6 +123,18 @@ def require_contiguous(info: ArrayInfo, name: str) -> None:
         raise ValueError(f"`{name}` must be C-contiguous; its shape is {info.shape}, its strides {info.strides} bytes")
 
 
+def require_aligned(info: ArrayInfo, name: str, align: int) -> None:
+    """Check that an array on a GPU begins at a multiple of `align` bytes, as structs that are moved as one word must.
+
+    Raises:
+        ValueError: it doesn't.
+    """
+    if info.device is not None and info.pointer % align:
+        raise ValueError(
+            f"`{name}` must be aligned to {align} bytes, as its elements are moved; its address is {info.pointer:#x}"
+        )
+
+
 def require_axes(info: ArrayInfo, name: str, axes: int) -> None:
     """Check an array's number of axes.
 
@@ -159,7 +178,7 @@ def _interface(obj: Any, name: str) -> ArrayInfo:
     facts = obj.__cuda_array_interface__
     if facts.get("mask") is not None:
         raise TypeError(f"`{name}` has a mask, which Prism would ignore")
-    dtype = _dtype(facts["typestr"], name)
+    dtype = _dtype(_record(facts) or facts["typestr"], name)
     shape = tuple(int(n) for n in facts["shape"])
     pointer, readonly = facts["data"]
     strides = facts.get("strides")
@@ -169,6 +188,28 @@ def _interface(obj: Any, name: str) -> ArrayInfo:
     where = _device_of(int(pointer or 0))
     layout = _c_strides(shape, dtype.itemsize) if strides is None else tuple(int(s) for s in strides)
     return ArrayInfo("cai", "cuda", dtype, shape, layout, int(pointer or 0), bool(readonly), where, stream, obj)
+
+
+def _record(facts: Mapping[str, Any]) -> Any:
+    """Return the structured dtype that an interface describes, with its padding; None where elements are no records.
+
+    Padding is what has no name in `descr`, as NumPy writes it.
+    """
+    fields = facts.get("descr")
+    if not facts["typestr"].startswith("|V") or not fields or fields == [("", facts["typestr"])]:
+        return None
+    names, titles, formats, offsets, at = [], [], [], [], 0
+    for name, kind, *shape in fields:
+        field = (kind, shape[0]) if shape else kind
+        if name:
+            title, name = name if isinstance(name, tuple) else (None, name)
+            titles.append(title)
+            names.append(name)
+            formats.append(field)
+            offsets.append(at)
+        at += np.dtype(field).itemsize
+    found = {"names": names, "formats": formats, "offsets": offsets, "itemsize": int(facts["typestr"][2:])}
+    return {**found, "titles": titles} if any(titles) else found
 
 
 def _dlpack(obj: Any, name: str) -> ArrayInfo:

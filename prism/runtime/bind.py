@@ -10,6 +10,7 @@ from prism.runtime.arrays import (
     ArrayInfo,
     describe,
     one_place,
+    require_aligned,
     require_axes,
     require_contiguous,
     require_writable,
@@ -37,8 +38,8 @@ def bind(name: str, parameters: tuple[EntryParameter, ...], arguments: Sequence[
     Raises:
         LaunchError: too many or too few arguments.
         TypeError: no array where one is needed, or one of another dtype; arrays on the host and on a GPU.
-        ValueError: an array is not contiguous, has not the number of axes of its tensor map, or is read-only, or has rows
-            that tensor stores can't write exactly, where the kernel writes; arrays on two GPUs.
+        ValueError: an array is not contiguous, or one of structs not aligned, has not the number of axes of its tensor map, or is
+            read-only, or has rows that tensor stores can't write exactly, where the kernel writes; arrays on two GPUs.
     """
     if len(arguments) != len(parameters):
         names = ", ".join(p.name for p in parameters)
@@ -52,6 +53,7 @@ def bind(name: str, parameters: tuple[EntryParameter, ...], arguments: Sequence[
         info = describe(argument, parameter.name)
         if info.dtype != parameter.numpy and info.scalar != parameter.dtype:
             raise TypeError(f"`{parameter.name}` must be an array of {parameter.dtype}, not of {info.scalar}")
+        require_aligned(info, parameter.name, parameter.align)
         if parameter.kind == "map":
             require_axes(info, parameter.name, len(parameter.box))
             if not parameter.const:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 
 from prism.lang.emit import emit
+from prism.lang.intrinsics.declaration import supports
 from prism.lang.plan import Program
+from prism.lang.structs import Struct
 from prism.lang.tree import Function
 from prism.lang.types import Mailbox, Pointer, Scalar, TensorMap, Type, Vector
 from prism.runtime.entry import MAX_THREADS, Entry, EntryParameter
@@ -30,7 +32,7 @@ def entry_of(program: Program, arch: str) -> Entry:
         block_multiple=function.bound.block,
         max_threads=max_threads(function),
         cooperative=function.cooperative,
-        follows=emitted.follows,
+        programmatic=emitted.follows and supports(arch, "sm_90"),
     )
 
 
@@ -41,12 +43,17 @@ def entry_parameter(name: str, type_: Type, const: bool = False) -> EntryParamet
         if isinstance(element, Mailbox):
             return EntryParameter(name, "pointer", "uint64", type_.const)  # words of 8 bytes, or pairs of them
         scalar = element.element if isinstance(element, Vector) else element
-        return EntryParameter(name, "pointer", scalar.name, type_.const)
+        return EntryParameter(name, "pointer", called(scalar), type_.const)
     if isinstance(type_, Scalar):
-        return EntryParameter(name, "scalar", type_.name)
+        return EntryParameter(name, "scalar", called(type_))
     if isinstance(type_, TensorMap):
         return EntryParameter(name, "map", type_.element.name, const, type_.box, type_.swizzle)
     raise TypeError(f"a kernel cannot take {name}: {type_}")
+
+
+def called(scalar: Scalar) -> str:
+    """Return the text that stands for a scalar, or a struct, in an entry."""
+    return scalar.key if isinstance(scalar, Struct) else scalar.name
 
 
 def max_threads(function: Function) -> int:

@@ -30,8 +30,10 @@ def prism_version() -> str:
         return "source"
 
 
-def machine_code(source: str, arch: str) -> bytes:
+def machine_code(source: str, arch: str, *, alike: bool = False) -> bytes:
     """Return the machine code of a text for one architecture; the same text is looked up once a process.
+
+    `alike`: code in the package for another target that runs where that of `arch` does will do, rather than compile.
 
     Raises:
         ValueError: the compiler is needed, and doesn't know `arch`.
@@ -45,6 +47,10 @@ def machine_code(source: str, arch: str) -> bytes:
     if found is not None:
         return found
     artifact = artifacts.find(source, arch)
+    if artifact is None and alike:
+        others = (artifacts.find(source, target) for target in artifacts.runs_on(arch)[1:])
+        if (other := next(filter(None, others), None)) is not None:
+            return other.cubin
     cubin = artifact.cubin if artifact is not None else _cached(source, arch)
     return _made.setdefault(key, cubin)
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from prism.lang.diagnostics import InternalError
+from prism.runtime.keys import ARCH
 
 STANDARD = "c++17"
 PTXAS_OPTIONS = ("-v",)
 INSTALL = "pip install 'cuda-core>=1.2' 'cuda-bindings==13.*' 'nvidia-cuda-nvrtc==13.*'"
 
-_ARCH = re.compile(r"sm_([1-9][0-9]{1,2})([af]?)")
 _REGISTERS = re.compile(r"Used (\d+) registers")
 _SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 _WARNING = re.compile(r"^(?!Remark:).*\b(?:warning|C75\d\d|C7602)\b(?! #177-D).*$", re.MULTILINE | re.IGNORECASE)
@@ -115,7 +115,7 @@ def compile_cubin(source: str, arch: str, *, extra_options: tuple[str, ...] = ()
         AssemblerError: ptxas fails with an internal error.
         SlowCodeError: what uses wgmma or `set_registers` would run as if it did not.
     """
-    _check_arch(arch)
+    require_target(arch)
     version = "{}.{}".format(*nvrtc_version())
     try:
         from cuda.core import Program, ProgramOptions
@@ -143,8 +143,38 @@ def compile_cubin(source: str, arch: str, *, extra_options: tuple[str, ...] = ()
     return Binary(cubin, arch, version, registers, stack, spills, text)
 
 
-def _check_arch(arch: str) -> None:
-    match = _ARCH.fullmatch(arch)
+def compile_ptx(source: str, arch: str) -> str:
+    """Return the PTX of a text that stands alone.
+
+    Raises:
+        ValueError, MissingCompiler, MachineCodeError: as `compile_cubin`.
+    """
+    require_target(arch)
+    nvrtc = _nvrtc()  # cuda.core asks a driver before it makes PTX
+    status, program = nvrtc.nvrtcCreateProgram(source.encode(), b"prism.cu", 0, [], [])
+    _succeed(status)
+    try:
+        options = [f"-arch={arch.replace('sm_', 'compute_')}".encode(), f"-std={STANDARD}".encode()]
+        (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
+        if int(status) != 0:
+            log = bytearray(nvrtc.nvrtcGetProgramLogSize(program)[1])
+            nvrtc.nvrtcGetProgramLog(program, log)
+            raise _refused(source, arch, "{}.{}".format(*nvrtc_version()), log.decode(errors="replace"))
+        text = bytearray(nvrtc.nvrtcGetPTXSize(program)[1])
+        nvrtc.nvrtcGetPTX(program, text)
+        return text.decode().rstrip("\0")
+    finally:
+        nvrtc.nvrtcDestroyProgram(program)
+
+
+def require_target(arch: str) -> None:
+    """Check that NVRTC compiles for an architecture, as `sm_90a`.
+
+    Raises:
+        ValueError: it doesn't.
+        MissingCompiler: it isn't there.
+    """
+    match = ARCH.fullmatch(arch)
     if match is None:
         raise ValueError(f"an architecture is written as in `sm_90a`, not {arch!r}")
     if int(match[1]) not in supported():

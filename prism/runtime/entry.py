@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from prism.lang.types import SCALARS
+from prism.lang.structs import Struct, dtype_called, scalar_called
+from prism.lang.types import Scalar
 
 MAX_BLOCKS = 2**31 - 1
 MAX_THREADS = 1024
-FOLLOWING = 90
-"""The architecture that came with launches before the kernel before them has ended."""
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,255}")
 _ARCH = re.compile(r"sm_[1-9][0-9]{1,2}[af]?")
 
 
 @dataclass(frozen=True, slots=True)
 class EntryParameter:
-    """One parameter: `kind` is `pointer`, `scalar` or `map`; `dtype` NumPy's name of the scalar, or of what is pointed to.
+    """One parameter: `kind` is `pointer`, `scalar` or `map`; `dtype` NumPy's name of the scalar, or of what is pointed to, or a
+    struct's key.
 
     A pointer's `dtype` is its element's scalar, also where elements are vectors or mailboxes. A `map` is an array as the tensor
     copy engine sees it: `box` is the shape of its tiles, outermost first, `swizzle` how they lie in shared memory.
@@ -40,13 +40,25 @@ class EntryParameter:
     def __post_init__(self) -> None:
         if self.kind not in ("pointer", "scalar", "map"):
             raise ValueError(f"parameter `{self.name}`: kind must be 'pointer', 'scalar' or 'map', not {self.kind!r}")
-        if self.dtype not in SCALARS:
+        if scalar_called(self.dtype) is None:
             raise ValueError(f"parameter `{self.name}`: unknown dtype {self.dtype!r}")
 
     @property
     def numpy(self) -> np.dtype[Any]:
         """The NumPy dtype of the scalar, or of what is pointed to: uint16 for the bits of bfloat16."""
-        return np.dtype(SCALARS[self.dtype].numpy)
+        return dtype_called(self.dtype)
+
+    @property
+    def scalar(self) -> Scalar:
+        """The scalar, or that of what is pointed to."""
+        found = scalar_called(self.dtype)
+        assert found is not None
+        return found
+
+    @property
+    def align(self) -> int:
+        """What an array for it must be aligned to beyond its elements' own types, in bytes; 1: to nothing."""
+        return self.scalar.align if isinstance(self.scalar, Struct) else 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +67,8 @@ class Entry:
 
     `shared_bytes` is dynamic shared memory. `thread_multiple` and `block_multiple` say what the numbers of threads a
     block and of blocks must be multiples of (None: any); `max_threads` is the largest block. `cooperative`: all blocks must run
-    at once, and behind its other parameters the kernel takes the address of a word at which they meet, zero at first. `follows`:
-    it waits itself for the kernel before it in its stream, on an architecture that has that, and may be launched before.
+    at once, and behind its other parameters the kernel takes the address of a word at which they meet, zero at first.
+    `programmatic`: it waits by itself for the kernel before it on the stream, and may be launched before that one is complete.
 
     Raises:
         ValueError: the name is no C identifier, the architecture not of the form `sm_90a`, or a number out of range.
@@ -71,17 +83,12 @@ class Entry:
     block_multiple: int | None = None
     max_threads: int = MAX_THREADS
     cooperative: bool = False
-    follows: bool = False
+    programmatic: bool = False
 
     @property
     def title(self) -> str:
         """The kernel's name in messages: as its author wrote it."""
         return self.name.removeprefix("prism_")
-
-    @property
-    def early(self) -> bool:
-        """Whether it may be launched before the kernel before it in its stream has ended (PTX ISA, griddepcontrol)."""
-        return self.follows and int(self.arch.removeprefix("sm_").rstrip("af")) >= FOLLOWING
 
     def __post_init__(self) -> None:
         if not _IDENTIFIER.fullmatch(self.name):
@@ -110,7 +117,7 @@ class Entry:
             "block_multiple": self.block_multiple,
             "max_threads": self.max_threads,
             "cooperative": self.cooperative,
-            "follows": self.follows,
+            "programmatic": self.programmatic,
         }
         return {**found, "source": self.source} if source else found
 
@@ -133,7 +140,7 @@ class Entry:
                 block_multiple=_typed(found["block_multiple"], int, None),
                 max_threads=_typed(found["max_threads"], int),
                 cooperative=_typed(found.get("cooperative", False), bool),
-                follows=_typed(found.get("follows", False), bool),
+                programmatic=_typed(found.get("programmatic", False), bool),
             )
         except (KeyError, TypeError) as error:
             raise ValueError(f"not an entry as Prism writes it: {error}") from error

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import struct
 
 FORMAT = 1
 """The version of what Prism keeps on disk, artifacts and cache alike; part of every key."""
+
+
+ARCH = re.compile(r"sm_([1-9][0-9]{1,2})([af]?)")
+"""How an architecture is written: its number, and `a` or `f` where it is of that architecture, or family, alone."""
 
 
 def digest(*parts: str | bytes | int) -> str:

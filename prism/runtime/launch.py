@@ -5,14 +5,14 @@ from __future__ import annotations
 import ctypes
 import functools
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from prism.lang.shorts import short_bits
-from prism.lang.types import SCALARS
-from prism.runtime import tensor_maps
+from prism.lang.structs import Struct
+from prism.runtime import extended, tensor_maps
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.code import machine_code
 from prism.runtime.device import Loaded, current_device, load, using
@@ -45,20 +45,30 @@ class Arguments:
     """
 
     def __init__(
-        self, name: str, parameters: tuple[EntryParameter, ...], hidden: tuple[EntryParameter, ...] = ()
+        self,
+        name: str,
+        parameters: tuple[EntryParameter, ...],
+        hidden: tuple[EntryParameter, ...] = (),
+        beside: Callable[[int], Any] = lambda address: None,
     ) -> None:
         self.name = name
+        self._beside = beside
         self.hidden = len(hidden)  # of the parameters, the last that the caller does not know
         self.parameters = parameters = (*parameters, *hidden)
         self._offsets, codes = _layout(parameters)
         self._struct = struct.Struct(f"@{codes}")
-        self._shorts = tuple(i for i, p in enumerate(parameters) if p.kind == "scalar" and SCALARS[p.dtype].short)
+        self._shorts = tuple(i for i, p in enumerate(parameters) if p.kind == "scalar" and p.scalar.short)
+        self._structs = tuple(
+            i for i, p in enumerate(parameters) if p.kind == "scalar" and isinstance(p.scalar, Struct)
+        )
         self._flags = tuple(i for i, p in enumerate(parameters) if _code(p) == "?")
         self._maps = tuple(i for i, p in enumerate(parameters) if p.kind == "map")
-        self._free: list[tuple[Any, int]] = []
+        self._free: list[tuple[Any, int, Any]] = []
 
-    def pack(self, values: Sequence[Any]) -> tuple[Any, int]:
-        """Return a buffer with the values, and the address of the driver's array of pointers; `release` it afterwards.
+    def pack(self, values: Sequence[Any]) -> tuple[Any, int, Any]:
+        """Return a buffer with the values, the address of the driver's array of pointers, and what `beside` made of it.
+
+        `release` it afterwards.
 
         Floats are rounded as C rounds them: what is too large for a float32 is infinity.
 
@@ -74,6 +84,8 @@ class Arguments:
         try:
             if self._shorts:
                 values = _short_values(self.parameters, self._shorts, values)
+            if self._structs:
+                values = _struct_values(self.parameters, self._structs, values)
             for i in self._flags:
                 _require_bool(self.parameters[i], values[i])
             self._struct.pack_into(held[0], 0, *values)
@@ -83,18 +95,18 @@ class Arguments:
             raise
         return held
 
-    def release(self, held: tuple[Any, int]) -> None:
+    def release(self, held: tuple[Any, int, Any]) -> None:
         """Give a buffer back, after the launch."""
         self._free.append(held)
 
-    def _new(self) -> tuple[Any, int]:
+    def _new(self) -> tuple[Any, int, Any]:
         start = -(-self._struct.size // 8) * 8
         size = start + 8 * len(self._offsets)
         room = ctypes.create_string_buffer(size + tensor_maps.ALIGNMENT)
         buffer = (ctypes.c_char * size).from_buffer(room, -ctypes.addressof(room) % tensor_maps.ALIGNMENT)
         base = ctypes.addressof(buffer)
         struct.pack_into(f"@{len(self._offsets)}Q", buffer, start, *(base + offset for offset in self._offsets))
-        return buffer, base + start
+        return buffer, base + start, self._beside(base + start)
 
     def _explain(self, values: Sequence[Any]) -> None:
         """Raise the error of the first value that doesn't fit, naming its parameter."""
@@ -135,10 +147,10 @@ class Launcher:
     def __init__(self, entry: Entry, loaded: Loaded) -> None:
         self.entry = entry
         self.loaded = loaded
-        self.arguments = Arguments(entry.title, entry.parameters, hidden=GRID_WORD if entry.cooperative else ())
-        self._shapes: set[tuple[int, int]] = set()
-        self._early = entry.early
-        self._descriptions: dict[tuple[int, int, int], Any] = {}
+        self.arguments = Arguments(
+            entry.title, entry.parameters, hidden=GRID_WORD if entry.cooperative else (), beside=self._call
+        )
+        self._shapes: dict[tuple[int, int], bool] = {}
         self._ordinal = loaded.device.ordinal
 
     def __call__(self, blocks: int, threads: int, stream: int, values: Sequence[Any]) -> None:
@@ -156,51 +168,36 @@ class Launcher:
             TypeError, OverflowError: a value doesn't fit its parameter, which is named; nothing is launched.
             DeviceError: the driver refuses the launch, or an earlier one failed.
         """
-        if (blocks, threads) not in self._shapes:
+        early = self._shapes.get((blocks, threads))
+        if early is None:
             check_shape(self.entry, blocks, threads)
+            early = self.entry.programmatic and self._fits_beside(blocks, threads)
             if len(self._shapes) < 1024:
-                self._shapes.add((blocks, threads))
+                self._shapes[blocks, threads] = early
         if current_device() == self._ordinal:
-            self._launch(blocks, threads, stream, values)
+            self._launch(blocks, threads, stream, values, early)
         else:
             with using(self._ordinal):
-                self._launch(blocks, threads, stream, values)
+                self._launch(blocks, threads, stream, values, early)
 
-    def _launch(self, blocks: int, threads: int, stream: int, values: Sequence[Any]) -> None:
-        cooperative = self.entry.cooperative
-        if cooperative:
+    def _launch(self, blocks: int, threads: int, stream: int, values: Sequence[Any], early: bool) -> None:
+        if self.entry.cooperative:
             values = (*values, SCRATCH.get(self._ordinal, stream, 4, "grid"))
         held = self.arguments.pack(values)
         try:
-            if self._early:
-                result = driver().cuLaunchKernelEx(self._how(blocks, threads, stream), self.loaded.function, held[1], 0)
-            else:
-                how = (self.loaded.function, blocks, 1, 1, threads, 1, 1, self.entry.shared_bytes, stream, held[1])
-                result = driver().cuLaunchCooperativeKernel(*how) if cooperative else driver().cuLaunchKernel(*how, 0)
+            status = held[2](blocks, threads, stream, early)
         finally:
             self.arguments.release(held)
-        if result[0] != 0:
-            if getattr(result[0], "name", "") == TOO_LARGE:
+        if status:
+            found = driver().CUresult(status)
+            if found.name == TOO_LARGE:
                 raise LaunchError(self._too_large(blocks, threads))
-            checked(result, f"launching `{self.entry.name}` with {blocks} blocks of {threads} threads")
+            checked((found,), f"launching `{self.entry.name}` with {blocks} blocks of {threads} threads")
 
-    def _how(self, blocks: int, threads: int, stream: int) -> Any:
-        """Return the driver's description of a launch that may begin before the kernel before it in the stream has ended."""
-        key = (blocks, threads, stream)
-        found = self._descriptions.get(key)
-        if found is None:
-            cuda = driver()
-            attribute = cuda.CUlaunchAttribute()
-            attribute.id = cuda.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
-            attribute.value.programmaticStreamSerializationAllowed = int(self._fits_beside(blocks, threads))
-            found = cuda.CUlaunchConfig()
-            found.gridDimX, found.gridDimY, found.gridDimZ = blocks, 1, 1
-            found.blockDimX, found.blockDimY, found.blockDimZ = threads, 1, 1
-            found.sharedMemBytes, found.hStream = self.entry.shared_bytes, stream
-            found.attrs, found.numAttrs = [attribute], 1
-            if len(self._descriptions) < 1024:
-                self._descriptions[key] = found
-        return found
+    def _call(self, arguments: int) -> extended.Call:
+        """Return what launches with the arguments at an address."""
+        kind = extended.COOPERATIVE if self.entry.cooperative else extended.PROGRAMMATIC
+        return extended.Call(int(self.loaded.function), arguments, self.entry.shared_bytes, kind)
 
     def _fits_beside(self, blocks: int, threads: int) -> bool:
         """Whether blocks that begin beside as many others are spread over the multiprocessors as evenly as without.
@@ -240,7 +237,9 @@ def prepare(entry: Entry, ordinal: int) -> Launcher:
         SlowCodeError: what uses wgmma or `set_registers` would run as if it did not.
         DeviceError: the device refuses it, or has too little shared memory.
     """
-    return Launcher(entry, load(machine_code(entry.source, entry.arch), entry.name, ordinal, entry.shared_bytes))
+    return Launcher(
+        entry, load(machine_code(entry.source, entry.arch, alike=True), entry.name, ordinal, entry.shared_bytes)
+    )
 
 
 def _each(what: str) -> str:
@@ -248,9 +247,11 @@ def _each(what: str) -> str:
 
 
 def _code(parameter: EntryParameter) -> str:
-    scalar = SCALARS[parameter.dtype]
+    scalar = parameter.scalar
     if parameter.kind == "map":
         return f"{tensor_maps.BYTES}s"
+    if parameter.kind == "scalar" and isinstance(scalar, Struct):
+        return f"{scalar.bytes}s"
     return "Q" if parameter.kind == "pointer" else _FORMATS[scalar.kind, scalar.bits]
 
 
@@ -260,11 +261,18 @@ def _layout(parameters: tuple[EntryParameter, ...]) -> tuple[list[int], str]:
     for parameter in parameters:
         code = _code(parameter)
         size = struct.calcsize(f"@{code}")
-        gap = -at % (tensor_maps.ALIGNMENT if parameter.kind == "map" else size)
+        by_value = parameter.kind == "scalar" and isinstance(parameter.scalar, Struct)
+        gap = -at % (tensor_maps.ALIGNMENT if parameter.kind == "map" else parameter.align if by_value else size)
         codes += ("x" * gap) + code
         offsets.append(at + gap)
         at += gap + size
     return offsets, codes
+
+
+def argument_layout(parameters: tuple[EntryParameter, ...]) -> list[tuple[int, int]]:
+    """Return the offset and the size in bytes of each argument, as the kernel has them in its parameters."""
+    offsets, _ = _layout(parameters)
+    return [(offset, struct.calcsize(f"@{_code(p)}")) for offset, p in zip(offsets, parameters, strict=True)]
 
 
 def _with_maps(parameters: tuple[EntryParameter, ...], maps: tuple[int, ...], values: Sequence[Any]) -> list[Any]:
@@ -288,7 +296,22 @@ def _short_values(parameters: tuple[EntryParameter, ...], shorts: tuple[int, ...
             raise TypeError(
                 f"`{parameter.name}` must be a number ({parameter.dtype}), not {type(found[i]).__qualname__}"
             )
-        found[i] = short_bits(float(found[i]), SCALARS[parameter.dtype])
+        found[i] = short_bits(float(found[i]), parameter.scalar)
+    return found
+
+
+def _struct_values(
+    parameters: tuple[EntryParameter, ...], structs: tuple[int, ...], values: Sequence[Any]
+) -> list[Any]:
+    """Return the values with the bytes of structs in place of records."""
+    found = list(values)
+    for i in structs:
+        scalar = parameters[i].scalar
+        assert isinstance(scalar, Struct)
+        try:
+            found[i] = scalar.value(found[i]).tobytes()
+        except (TypeError, ValueError, OverflowError) as error:
+            raise TypeError(f"`{parameters[i].name}`: {error}") from None
     return found
 
 
@@ -303,6 +326,10 @@ def _check_value(parameter: EntryParameter, value: Any) -> None:
         return _require_bool(parameter, value)
     if parameter.kind == "map":
         return None  # looked at before
+    if parameter.kind == "scalar" and isinstance(parameter.scalar, Struct):
+        if not isinstance(value, bytes):
+            _struct_values((parameter,), (0,), (value,))
+        return None
     what = "an address" if parameter.kind == "pointer" else f"a number ({parameter.dtype})"
     try:
         struct.pack(code, value)
@@ -315,4 +342,4 @@ def _check_value(parameter: EntryParameter, value: Any) -> None:
     raise OverflowError(f"`{parameter.name}` is {parameter.dtype}, which {value} doesn't fit")
 
 
-__all__ = ["Arguments", "LaunchError", "Launcher", "check_shape", "current_device", "prepare"]
+__all__ = ["Arguments", "LaunchError", "Launcher", "argument_layout", "check_shape", "current_device", "prepare"]

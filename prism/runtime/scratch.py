@@ -47,7 +47,9 @@ class Scratch:
         """
         key = _key(device, stream, tag)
         block = self._blocks.get(key)
-        if _capturing(stream):  # nothing may be asked of such a stream: it would invalidate the capture
+        if stream <= _PER_THREAD and block is not None and block.nbytes >= nbytes:
+            return block.pointer  # the default streams live as long as the process
+        if capturing(stream):  # nothing may be asked of such a stream: it would invalidate the capture
             if block is None or block.nbytes < nbytes:
                 raise RuntimeError(
                     "this call needs scratch memory, which can't be allocated while a CUDA graph is captured: "
@@ -109,7 +111,7 @@ def _stream_id(stream: int) -> int:
     return int(identity) if int(status) == 0 else -1
 
 
-def _capturing(stream: int) -> bool:
+def capturing(stream: int) -> bool:
     """Whether a graph is being captured on the stream, or on another one that the legacy default stream waits for."""
     status, capturing = driver().cuStreamIsCapturing(stream)
     return int(status) != 0 or int(capturing) != 0

@@ -111,6 +111,34 @@ class Store:
             return False
         return True
 
+    def size(self) -> tuple[int, int]:
+        """Return how many entries are on disk, and how many bytes they take; as far as that can be seen."""
+        found = [0, 0]
+        with (
+            contextlib.suppress(OSError, _Damaged),
+            self._open_directory(make=False) as directory,
+            os.scandir(directory) as entries,
+        ):
+            for entry in entries:
+                if entry.name.endswith(_SUFFIX):
+                    with contextlib.suppress(OSError):  # it may vanish at any time
+                        found = [found[0] + 1, found[1] + entry.stat(follow_symlinks=False).st_size]
+        return found[0], found[1]
+
+    def trouble(self) -> str | None:
+        """Return why entries can't be kept on disk, or None; nothing is written to find out."""
+        try:
+            with self._open_directory(make=False) as directory:
+                writable = os.access(".", os.W_OK, dir_fd=directory)
+        except FileNotFoundError:
+            if self.directory is None:
+                return "no absolute directory for the cache"
+            above = next((p for p in self.directory.parents if p.exists()), None)
+            writable = above is not None and above.is_dir() and os.access(above, os.W_OK)
+        except (OSError, _Damaged) as error:
+            return str(error)
+        return None if writable else f"{self.directory} can't be written"
+
     def _read(self, key: str) -> Stored | None:
         try:
             with self._open_directory(make=False) as directory:

@@ -7,6 +7,7 @@ import pytest
 
 from prism import lib
 from prism.kernels.reduce import DEVICE
+from prism.kernels.reduce.configurations import SHORT, SHORT_ROWS
 from tests.lib.oracles import AFFINE, CASES, LAST, Case
 
 try:
@@ -44,10 +45,13 @@ def check(name: str, x, **options) -> None:
 
 
 def edges(kind: str) -> list[int]:
-    """Sizes about one load of a block, one batch, and one wave of blocks."""
+    """Sizes about one load of a block, one batch, one wave of blocks, and where another way to cut short arrays begins."""
     configuration = DEVICE[np.dtype(kind).itemsize]
     row = configuration.threads * 16 // np.dtype(kind).itemsize
-    return [k * row + d for k in (1, configuration.rows, configuration.rows + 1, 264, 528, 2112) for d in (-1, 0, 1)]
+    vector = 16 // np.dtype(kind).itemsize
+    places = [k * row for k in (1, configuration.rows, configuration.rows + 1, 264, 528, 2112)]
+    places += [threads * SHORT_ROWS * blocks * vector for threads, blocks in SHORT]
+    return [place + d for place in places for d in (-1, 0, 1, vector)]
 
 
 @pytest.mark.parametrize("kind", DTYPES)
@@ -289,6 +293,28 @@ def test_a_warm_call_allocates_nothing() -> None:
     assert pool.used_bytes() == before and cupy.cuda.runtime.memGetInfo()[0] == free
 
 
+@pytest.mark.parametrize("size", [1000, 2**16, 2**20, 2**22 + 5])
+def test_each_launch_sees_what_the_one_before_it_wrote(size: int) -> None:
+    """Kernels are set up while the one before them still runs: a chain of them, each on what the last one wrote."""
+    start = np.random.default_rng(size).integers(-9, 9, size)
+    for stream in (cupy.cuda.Stream.null, cupy.cuda.Stream(non_blocking=True)):
+        with stream:
+            x, y, most = cupy.asarray(start), cupy.zeros(size, cupy.int64), cupy.zeros((), cupy.int64)
+            wanted = start
+            for _ in range(12):
+                lib.scan(x, out=y)
+                lib.max(y, out=most)
+                cupy.subtract(most, y, out=x)
+                lib.scan(x, "maximum", reverse=True, out=x)
+                lib.sum(x, out=most)
+                cupy.bitwise_xor(x, most, out=x)
+                sums = np.cumsum(wanted)
+                wanted = np.maximum.accumulate((sums.max() - sums)[::-1])[::-1]
+                wanted = wanted ^ wanted.sum()
+            stream.synchronize()
+            assert np.array_equal(cupy.asnumpy(x), wanted)
+
+
 # -- out, errors, torch ---------------------------------------------------------------------------------------------------
 
 
@@ -313,7 +339,7 @@ def test_wrong_arguments() -> None:
         with pytest.raises(error, match=words):
             lib.sum(x, axis=0, out=out)
     with pytest.raises(TypeError, match="`a` has dtype complex64"):
-        lib.sum(x.astype(cupy.complex64))
+        lib.max(x.astype(cupy.complex64))
     with pytest.raises(np.exceptions.AxisError):
         lib.sum(x, axis=2)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from prism.kernels.scan import BLOCK, DEVICE, ONCE, ONCE_THREADS, ONCE_TILES
+from prism.kernels.scan import BLOCK_THREADS, DEVICE, ONCE, ONCE_ITEMS, ONCE_THREADS, ONCE_TILES
 from prism.lib import scan
 from prism.lib.operators import BY_NAME
 from tests.lib.oracles import AFFINE, CASES, LAST, Case
@@ -114,8 +114,13 @@ def test_sizes_of_short_arrays() -> None:
     """Each way of scanning a short array, and one element to each side of where it changes."""
     for kind in ("int8", "int32", "float64"):
         vector = 16 // np.dtype(kind).itemsize
-        limits = [threads * vectors * vector for threads, vectors in BLOCK]
-        limits += [ONCE_TILES * ONCE_THREADS * vectors * vector for vectors in ONCE]
+        tiles = [ONCE_THREADS * min(vectors * vector, ONCE_ITEMS) for _, vectors in ONCE]
+        limits = [
+            BLOCK_THREADS * vector,
+            *tiles,
+            *(most * vector // 16 for most, _ in ONCE),
+            *(ONCE_TILES * t for t in tiles),
+        ]
         for size in (limit + d for limit in limits for d in (-1, 0, 1)):
             x = numbers(size, kind)
             for _ in range(3):

@@ -18,6 +18,7 @@ from tests.examples.programs import Launch, aligned
 from tests.interpret.async_kernels import CASES, Case
 from tests.kernels import test_hgemm as hgemms
 from tests.kernels import test_scan as scans
+from tests.kernels import test_sgemm as sgemms
 from tests.mutation import LATER, THOROUGH, TRIED, UNAWAITED, Right, Score, program_mutants, score
 
 SMALL = ("written", "loaded", "stations", "copied", "grouped", "boxes", "swapped")
@@ -113,6 +114,19 @@ def test_the_product(cut: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
     found = score(built, right, cut.threads, TRIED)
     assert found.wrong and not found.survivors
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("variant", ["tiled", "vectorized", "warps"])
+def test_the_float32_products(variant: str) -> None:
+    cut = sgemms.SMALL[variant]
+    built = sgemms.program_for(cut, sgemms.WIDE, sgemms.OTHER, sgemms.OTHER)
+
+    def right(mutant: Program, **options: Any) -> bool:
+        return sgemms.exact(cut, 40, 36, 20, program=mutant, **options)
+
+    found = score(built, right, cut.threads, TRIED)
+    assert found.wrong and not found.survivors and not found.excused
 
 
 @pytest.mark.fuzz

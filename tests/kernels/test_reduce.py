@@ -2,13 +2,14 @@
 
 import functools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import prism
 from prism.interpret import RaceError, run
-from prism.kernels.reduce import DEVICE, HOST, HOST_WIDTH, Configuration, maps, reduce
+from prism.kernels.reduce import DEVICE, HOST, HOST_WIDTH, Configuration, maps, reduce, short
 from prism.lib.operators import BY_NAME
 from tests.lib.oracles import CASES, SCHEDULES, Case
 from tests.mutation import without_barriers
@@ -103,8 +104,9 @@ def test_schedules(schedule: str, seed: int, blocks: int) -> None:
 
 @pytest.mark.parametrize("resident", [1, 2])
 def test_any_number_of_resident_blocks_makes_progress(resident: int) -> None:
+    """Where blocks begin in the order of their numbers, as they do on GPUs."""
     x = ADD.data(2000)
-    for schedule in ("round-robin", "reversed", "random"):
+    for schedule in ("round-robin", "late", "ahead", "starved", "few"):
         assert total(x, 6, resident=resident, schedule=schedule) == np.sum(x, dtype=np.int32)
 
 
@@ -165,6 +167,36 @@ def test_small_integers_are_added_up_in_int32_first() -> None:
     code = program("uint64", ADD.function, False, given="int8", part="int32")
     for blocks in (1, 3):
         assert launch(code, x, blocks, "uint64", 0).astype(np.int64) == x.sum(dtype=np.int64)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.operator.commutative], ids=str)
+@pytest.mark.parametrize("head", [0, 1])
+def test_all_loads_at_once(case: Case, head: int) -> None:
+    """As many blocks as it takes: sizes about one vector, one load of a block, and all loads of a block."""
+    code = program(str(case.dtype), case.function, False, configuration=replace(SMALL, once=True))
+    trip = 64 * SMALL.rows * WIDTH
+    for size in (0, 1, 2, 3, 64, 127, 128, 129, trip, *(k * trip + d for k in (1, 2, 3) for d in (-1, 0, 1, 2))):
+        x = case.data(size + head)
+        found = launch(code, x, max(1, -(-size // trip)), case.dtype, case.identity, head=head)
+        assert found == expected(case, x), size
+
+
+@pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
+def test_all_loads_at_once_under_every_schedule(schedule: str, seed: int) -> None:
+    code = program("float32", ADD.function, False, configuration=replace(SMALL, once=True))
+    x = np.random.default_rng(0).standard_normal(5 * 64 * SMALL.rows * WIDTH).astype(np.float32)
+    first = launch(code, x, 5, "float32", -0.0)
+    assert launch(code, x, 5, "float32", -0.0, schedule=schedule, seed=seed).tobytes() == first.tobytes()
+
+
+def test_short_arrays_are_covered() -> None:
+    for vectors in (*range(3000), 65_535, 65_536, 65_537, 1 << 18, (1 << 18) + 1, 1 << 20):
+        found = short(vectors)
+        assert found is not None
+        configuration, blocks = found
+        most = configuration.threads * configuration.rows
+        assert blocks * most >= vectors and (blocks - 1) * most < max(vectors, 1) and configuration.rows <= 4
+    assert short((1 << 20) + 1) is None
 
 
 def test_vectors() -> None:
@@ -255,6 +287,8 @@ def test_the_kernels_for_the_device_do_not_spill(given: str, kind: str, ordered:
     compiled = prism.compile(reduce, {**template, **configuration.template()})
     assert compiled.spills == 0
     assert compiled.registers * configuration.threads * configuration.blocks <= 65536
+    for vectors in (1, 1 << 20):
+        assert prism.compile(reduce, {**template, **short(vectors)[0].template()}).spills == 0
 
 
 def test_the_configuration_of_the_reference_machine() -> None:

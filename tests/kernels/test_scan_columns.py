@@ -167,10 +167,10 @@ def test_the_kernels_for_the_device_do_not_spill(kind: str) -> None:
     configuration = COLUMNS[size]
     common = {"T": kind, "TI": kind, "TO": kind, "OP": BY_NAME["add"].function, "EXCLUSIVE": False, "REVERSE": False}
     for width in (1, configuration.widest):
-        wide = configuration.by_thread(width)
+        wide = configuration.by_thread(width, 1000)
         assert prism.compile(scan_columns_by_thread, {**common, **wide}).spills == 0
         narrow = max(1, configuration.narrow // width)
-        for lanes in (narrow, 32):
+        for lanes in (narrow, 2 * narrow, 4 * narrow, 32):
             compiled = prism.compile(scan_columns, {**common, **configuration.by_block(width, lanes)})
             assert compiled.spills == 0
         assert prism.compile(scan_columns_shared, {**common, **configuration.shared(width, narrow)}).spills == 0

@@ -287,9 +287,9 @@ def test_elements_of_swizzled_tiles(text):
     ]  # fmt: skip
     f = function("k", [], body, bound=Bound(None, 1, 32))
     source = squeezed(text(program(f, Layout({a: 0, b: 4096}, 4352))))
-    assert "*px_byte(a, px_swizzle<128>(2048 + (int)(i) * 128 + 12)) = *px_byte(a, px_swizzle<128>(" in source
-    assert "*px_byte(b, px_swizzle<32>((int)(i) * 32 + 16)) = 1.0f; *b = 1.0f;" in source
-    assert "(px_byte(a, px_swizzle<128>((int)(i) * 128 + 16)))" in source
+    assert "*px_byte(a, 2048 + px_swizzle<128>((int)(i) * 128, 12)) = *px_byte(a, " in source
+    assert "*px_byte(b, px_swizzle<32>((int)(i) * 32, 16)) = 1.0f; *b = 1.0f;" in source
+    assert "(px_byte(a, px_swizzle<128>((int)(i) * 128, 16)))" in source
 
 
 def test_objects_of_a_cluster(text):

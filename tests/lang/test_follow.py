@@ -109,8 +109,8 @@ def lines(kernel: Any) -> list[str]:
 def test_the_wait_stands_before_the_first_access(kernel: Any, after: str) -> None:
     found = lines(kernel)
     assert found.count(WAIT) == 1 and found[found.index(WAIT) + 1] == after
-    assert entry_of(build(kernel), "sm_90a").early and not entry_of(build(kernel), "sm_80").early
+    assert entry_of(build(kernel), "sm_90a").programmatic and not entry_of(build(kernel), "sm_80").programmatic
 
 
 def test_a_cooperative_kernel_begins_when_the_one_before_has_ended() -> None:
-    assert WAIT not in lines(meets) and not entry_of(build(meets), "sm_90a").early
+    assert WAIT not in lines(meets) and not entry_of(build(meets), "sm_90a").programmatic

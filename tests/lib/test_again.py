@@ -2,6 +2,7 @@
 
 import functools
 import sys
+from collections.abc import Iterator
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 
 import prism.lib as lib
 from prism.lib import again, scan, scan_plans, scans
-from prism.runtime import launch, scratch
+from prism.runtime import extended, launch, scratch
+from prism.runtime.build import entry_of
 from prism.runtime.launch import Launcher
 from prism.runtime.scratch import Scratch
 
@@ -20,9 +22,10 @@ class Driver:
     def __init__(self) -> None:
         self.launched: list[tuple[int, int, int]] = []
 
-    def cuLaunchKernel(self, function, x, y, z, threads, *rest):
-        self.launched.append((x, threads, rest[3]))
-        return (0,)
+    def launch(self, configuration, function, arguments, extra):
+        shape = configuration._obj
+        self.launched.append((shape.blocks, shape.threads, shape.stream))
+        return 0
 
     def cuStreamIsCapturing(self, stream):
         return 0, 0
@@ -61,30 +64,33 @@ Array.__module__, Array.__name__ = "cupy", "ndarray"
 
 
 @pytest.fixture
-def gpu(monkeypatch: pytest.MonkeyPatch) -> Driver:
+def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
     found = Driver()
     stream = SimpleNamespace(ptr=7)
     runtime = SimpleNamespace(getDevice=lambda: 0)
     cuda = SimpleNamespace(get_current_stream=lambda device: stream, runtime=runtime)
     empty = lambda shape, dtype: Array(1 << 35, (shape,) if isinstance(shape, int) else shape, dtype)
     monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda, ndarray=Array, empty=empty))
-    place = SimpleNamespace(ordinal=0, sm_count=132, arch="sm_90a", context=1)
+    place = SimpleNamespace(ordinal=0, sm_count=132, arch="sm_90a", capability=(9, 0), context=1)
     loaded = SimpleNamespace(function=1, device=place, occupancy=lambda threads, shared: 2)
-    monkeypatch.setattr(scan_plans, "prepare", lambda entry, ordinal: Launcher(entry, loaded))
-    monkeypatch.setattr(scan_plans, "launcher", functools.lru_cache(scan_plans.launcher.__wrapped__))
+
+    @functools.cache
+    def launcher(kernel: object, template: tuple, ordinal: int) -> Launcher:
+        return Launcher(entry_of(scan_plans.program(kernel, template), place.arch), loaded)
+
+    monkeypatch.setattr(scan_plans, "launcher", launcher)
     monkeypatch.setattr(scan_plans, "SCRATCH", Scratch())
     for module in (launch, scratch):
         monkeypatch.setattr(module, "driver", lambda: found)
-    for module in (scan_plans, scans):
-        monkeypatch.setattr(module, "device", lambda ordinal: place)
+    monkeypatch.setattr(scans, "device", lambda ordinal: place)
     monkeypatch.setattr("prism.runtime.device.driver", lambda: found)
     monkeypatch.setattr("prism.runtime.device.device", lambda ordinal: place)
     monkeypatch.setattr(launch, "current_device", lambda: 0)
-    monkeypatch.setattr(again, "_kept", {})
-    monkeypatch.setattr(again, "_libraries", {})
-    monkeypatch.setattr(again, "_results", {})
+    monkeypatch.setattr(extended, "launch_function", lambda: found.launch)
+    again.forget()
     monkeypatch.setattr(scans, "_plans", {})
-    return found
+    yield found
+    again.forget()
 
 
 def decided(monkeypatch: pytest.MonkeyPatch) -> list[int]:

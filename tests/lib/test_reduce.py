@@ -314,6 +314,8 @@ def test_what_is_no_array(x: object) -> None:
 @pytest.mark.parametrize("kind", ["complex64", "complex128", "O", "U3", "M8[s]", "V4", "longdouble"])
 def test_dtypes_that_are_not_supported(kind: str) -> None:
     for name in NAMES:
+        if kind in ("complex64", "complex128") and name in ("sum", "prod"):
+            continue  # tests/lib/test_structs.py
         with pytest.raises(TypeError, match=rf"`a` has dtype .*, which {name} does not support"):
             getattr(lib, name)(np.zeros(3, kind))
     with pytest.raises(TypeError, match="`dtype` is dtype .*, which sum does not support"):

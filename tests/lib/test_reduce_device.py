@@ -35,17 +35,15 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
     current = SimpleNamespace(ptr=77)
     monkeypatch.setitem(arrays._DESCRIBERS, Array, arrays._cupy)
-    monkeypatch.setitem(
-        sys.modules, "cupy", SimpleNamespace(cuda=SimpleNamespace(get_current_stream=lambda device: current))
-    )
+    cuda = SimpleNamespace(get_current_stream=lambda device: current, runtime=SimpleNamespace(getDevice=lambda: 0))
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda))
     monkeypatch.setattr(reduce_device, "_launcher", launcher)
-    monkeypatch.setattr(reduce_device, "device", lambda ordinal: SimpleNamespace(sm_count=132))
+    monkeypatch.setattr(reduce_calls, "require_outside", lambda *given: None)
+    monkeypatch.setattr(reduce_device, "device", lambda ordinal: SimpleNamespace(sm_count=132, capability=(9, 0)))
     monkeypatch.setattr(reduce_device, "SCRATCH", SimpleNamespace(get=lambda *given: 1 << 20))
-    for forget in (reduce_calls.forget, reduce_device.forget):
-        forget()
+    reduce_calls.forget()
     yield found
-    for forget in (reduce_calls.forget, reduce_device.forget):
-        forget()
+    reduce_calls.forget()
 
 
 def aligned(shape: tuple[int, ...], kind: str, shift: int = 0) -> Any:

@@ -77,10 +77,12 @@ def test_small_arrays_take_one_block_and_tiny_ones_a_warp() -> None:
         step = plan_reduction(sum_of(kind, kind), stages((n,), (1,), (0,), True), 0, Small(132)).steps[0]
         return step.blocks, step.threads
 
-    assert shape(1) == shape(256) == (1, 32)
-    assert shape(260) == (1, 64)
-    assert shape(16384) == (1, 512)
-    assert shape(16389)[0] > 1
+    assert shape(1) == shape(128) == (1, 32)
+    assert shape(260) == (1, 96)
+    assert shape(8192) == (1, 512)
+    assert shape(8196) == (5, 128)
+    assert shape(1 << 18) == (128, 128)
+    assert shape(1 << 20) == (256, 256)
     assert shape(1 << 28) == (264, 512)
 
 

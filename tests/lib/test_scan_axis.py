@@ -214,7 +214,7 @@ def test_what_is_no_array(a) -> None:
             function(a)
 
 
-@pytest.mark.parametrize("kind", ["complex64", "O", "M8[s]"])
+@pytest.mark.parametrize("kind", ["clongdouble", "O", "M8[s]"])
 def test_dtypes_that_are_not_supported(kind: str) -> None:
     with pytest.raises(TypeError):
         lib.cumsum(np.zeros(3, kind))
@@ -291,7 +291,7 @@ def test_what_a_gpu_would_run(shape, multiprocessors: int, types) -> None:
 def test_ways() -> None:
     assert flat(task(), Shape(1, 1000, 1, True)).kernel is kernels.scan_block
     assert flat(task(), Shape(1, 2**16, 1, True)).kernel is kernels.scan_once
-    assert flat(task(), Shape(1, 2**16, 1, True)).blocks == 64
+    assert flat(task(), Shape(1, 2**16, 1, True)).blocks == 32
     assert flat(task(), Shape(1, 2**24, 1, True)).kernel is kernels.scan
     assert on_device(task(), Shape(10, 100, 1), 132).kernel is kernels.scan_segments
     assert on_device(task(), Shape(10, 1, 100), 132).kernel is kernels.scan_columns_by_thread

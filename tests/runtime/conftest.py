@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from prism.runtime import device, launch, scratch
+from prism.runtime import device, extended, launch, scratch
 
 
 class Driver:
@@ -20,18 +20,28 @@ class Driver:
         self.ids: dict[int, int] = {}
         self.synchronised = 0
         self.status = 0
+        self.kinds: list[tuple[int, ...]] = []  # the attributes of each launch
 
-    def cuLaunchKernel(self, function: Any, *rest: Any) -> tuple[Any]:
-        pointer = ctypes.c_void_p.from_address(rest[8]).value
-        assert pointer is not None
-        self.launched.append((function, *rest[:8], struct.unpack("i", ctypes.string_at(pointer, 4))[0]))
-        return (Status(self.status),)
+    def launch(self, configuration: Any, function: Any, arguments: Any, extra: Any) -> int:
+        """`cuLaunchKernelEx`, as ctypes calls it."""
+        c = configuration._obj
+        kinds = tuple(c.attributes[k].kind for k in range(c.count))
+        assert all(c.attributes[k].value[0] == 1 for k in range(c.count)) and extra.value is None
+        if extended.COOPERATIVE in kinds:
+            pointers = (ctypes.c_void_p * 2).from_address(arguments.value)
+            values = tuple(ctypes.c_int64.from_address(pointer or 0).value for pointer in pointers)
+        else:
+            pointer = ctypes.c_void_p.from_address(arguments.value).value
+            assert pointer is not None
+            values = struct.unpack("i", ctypes.string_at(pointer, 4))
+        shape = (c.blocks, c.blocks_y, c.blocks_z, c.threads, c.threads_y, c.threads_z)
+        self.launched.append((function.value, *shape, c.shared, c.stream or 0, *values))
+        self.kinds.append(kinds)
+        return self.status
 
-    def cuLaunchCooperativeKernel(self, function: Any, *rest: Any) -> tuple[Any]:
-        pointers = (ctypes.c_void_p * 2).from_address(rest[8])
-        values = tuple(ctypes.c_int64.from_address(pointer or 0).value for pointer in pointers)
-        self.launched.append((function, *rest[:8], *values))
-        return (Status(self.status),)
+    @staticmethod
+    def CUresult(status: int) -> Any:
+        return Status(status)
 
     def cuStreamIsCapturing(self, stream: int) -> tuple[Any, int]:
         return Status(0), self.capturing
@@ -68,5 +78,6 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Driver:
     for module in (launch, device, scratch):
         monkeypatch.setattr(module, "driver", lambda: fake)
     monkeypatch.setattr(launch, "current_device", lambda: 0)
+    monkeypatch.setattr(extended, "launch_function", lambda: fake.launch)
     monkeypatch.setattr(device, "device", lambda _: SimpleNamespace(context=1))
     return fake

@@ -41,6 +41,24 @@ def test_numpy() -> None:
     assert describe(np.ones(3).view(np.matrix)).library == "numpy"
 
 
+def test_records_by_the_cuda_array_interface() -> None:
+    """The typestr says how many bytes, `descr` what they are; what has no name is padding."""
+    dtype = np.dtype({"names": ["a", "b"], "formats": ["i1", "f8"]}, align=True)
+    facts = {"typestr": dtype.str, "descr": [("a", "|i1"), ("", "|V7"), ("b", "<f8")], "shape": (4,)}
+    info = describe(Shared(**facts))
+    assert info.dtype == dtype and info.scalar == "struct{a:int8,b:float64}" and info.contiguous
+    assert describe(Shared(typestr="|V16", shape=(4,))).scalar == "void128"
+    assert describe(Shared(typestr="|V16", descr=[("", "|V16")], shape=(4,))).scalar == "void128"
+    titled = [(("bfloat16 a", "a"), "<u2"), ("b", "<u2")]
+    assert describe(Shared(typestr="|V4", descr=titled, shape=(4,))).scalar == "struct{a:bfloat16,b:uint16}"
+    parameter = EntryParameter("x", "pointer", info.scalar)
+    assert bind("k", (parameter,), [Shared(**facts)]).values == (4096,)
+    with pytest.raises(ValueError, match="`x` must be aligned to 16 bytes"):
+        bind("k", (parameter,), [Shared(**{**facts, "data": (4104, False)})])
+    with pytest.raises(TypeError, match="not of void128"):
+        bind("k", (parameter,), [Shared(typestr="|V16", shape=(4,))])
+
+
 @pytest.mark.parametrize("shape", [(), (0,), (1, 5), (5, 1), (3, 4, 5), (2, 0, 3)])
 def test_contiguity_is_numpys(shape: tuple[int, ...]) -> None:
     for x in (np.ones(shape), np.ones(shape).T, np.ones((*shape, 2))[..., 0], np.broadcast_to(np.ones(()), shape)):

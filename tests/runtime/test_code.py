@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import warnings
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -189,73 +188,7 @@ def test_importing_the_runtime_imports_no_device_library() -> None:
     assert done.stdout.strip() == "[]"
 
 
-# -- Artifacts --------------------------------------------------------------------------------------------------------
-
 BINARY = Binary(b"\x7fELF machine code", "sm_90a", "13.5", 10, 0, 0, "")
-
-
-def test_artifacts_are_found_again(tmp_path: Path) -> None:
-    artifacts.write([(ENTRY, BINARY)], folder=tmp_path)
-    found = artifacts.find(SOURCE, "sm_90a", folder=tmp_path)
-    assert found is not None and found.cubin == BINARY.cubin and found.registers == 10 and found.compiler == "13.5"
-    assert Entry.from_json(found.entry, source=SOURCE) == ENTRY
-    assert artifacts.find(SOURCE, "sm_80", folder=tmp_path) is None
-    assert artifacts.find(SOURCE + " ", "sm_90a", folder=tmp_path) is None
-
-
-def test_artifacts_are_the_same_bytes_whatever_the_order(tmp_path: Path) -> None:
-    other = Entry("prism_other", SOURCE + "\n", "sm_90a", ())
-    artifacts.write([(ENTRY, BINARY), (other, BINARY)], folder=tmp_path / "a")
-    artifacts.write([(other, BINARY), (ENTRY, BINARY)], folder=tmp_path / "b")
-    first, second = ({p.name: p.read_bytes() for p in (tmp_path / d).iterdir()} for d in "ab")
-    assert first == second and len(first) == 3
-    artifacts.write([(ENTRY, BINARY)], folder=tmp_path / "a")
-    assert len(list((tmp_path / "a").iterdir())) == 2, "what is no longer built is removed"
-
-
-def test_artifacts_of_another_architecture_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="sm_80"):
-        artifacts.write([(Entry("k", "", "sm_80", ()), BINARY)], folder=tmp_path)
-
-
-@pytest.mark.parametrize("damage", ["flip", "truncate", "append", "delete", "path", "keys", "types"])
-def test_damaged_artifacts_are_not_used(tmp_path: Path, damage: str) -> None:
-    path = artifacts.write([(ENTRY, BINARY)], folder=tmp_path)
-    cubin = next(tmp_path.glob("*.cubin"))
-    data, listed = cubin.read_bytes(), json.loads(path.read_text())
-    facts = next(iter(listed["entries"].values()))
-    match damage:
-        case "flip":
-            cubin.write_bytes(data[:-1] + b"x")
-        case "truncate":
-            cubin.write_bytes(data[:-1])
-        case "append":
-            cubin.write_bytes(data + b"x")
-        case "delete":
-            cubin.unlink()
-        case "path":
-            facts["file"] = "../../etc/passwd"
-        case "keys":
-            del facts["sha256"]
-        case "types":
-            facts["file"] = 3
-    path.write_text(json.dumps(listed))
-    artifacts.manifest.cache_clear()
-    with pytest.warns(RuntimeWarning, match="damaged"):
-        assert artifacts.find(SOURCE, "sm_90a", folder=tmp_path) is None
-
-
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"format": 1}', '{"format": 1, "entries": []}', '{"format": 99}'])
-def test_a_damaged_manifest_lists_nothing(tmp_path: Path, text: str) -> None:
-    (tmp_path / "manifest.json").write_text(text)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert artifacts.find(SOURCE, "sm_90a", folder=tmp_path) is None
-
-
-def test_no_artifacts_at_all(tmp_path: Path) -> None:
-    assert artifacts.find(SOURCE, "sm_90a", folder=tmp_path / "none") is None
-
 
 # -- The order --------------------------------------------------------------------------------------------------------
 
@@ -270,8 +203,7 @@ def test_the_cache_is_asked_before_the_compiler(clean: Path, monkeypatch: pytest
 
 
 def test_artifacts_are_asked_before_the_cache(clean: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    artifacts.write([(ENTRY, BINARY)], folder=clean / "shipped")
-    monkeypatch.setattr(artifacts, "FOLDER", clean / "shipped")
+    artifacts.write([artifacts.Made(ENTRY, BINARY)], folder=clean / "shipped")
     find = artifacts.find
     monkeypatch.setattr(artifacts, "find", lambda source, arch: find(source, arch, folder=clean / "shipped"))
 
@@ -282,6 +214,15 @@ def test_artifacts_are_asked_before_the_cache(clean: Path, monkeypatch: pytest.M
     assert code.machine_code(SOURCE, "sm_90a") == BINARY.cubin, "artifacts need no compiler"
     with pytest.raises(MissingCompiler):
         code.machine_code(SOURCE, "sm_80")
+
+
+def test_code_of_another_target_is_taken_where_it_runs(clean: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = replace(ENTRY, arch="sm_80"), replace(BINARY, arch="sm_80")
+    artifacts.write([artifacts.Made(*plain)], folder=clean / "shipped")
+    find = artifacts.find
+    monkeypatch.setattr(artifacts, "find", lambda source, arch: find(source, arch, folder=clean / "shipped"))
+    assert code.machine_code(SOURCE, "sm_89", alike=True) == BINARY.cubin
+    assert code.machine_code(SOURCE, "sm_89") != BINARY.cubin, "who asks for a target gets that target"
 
 
 def test_a_damaged_entry_is_compiled_again(clean: Path, monkeypatch: pytest.MonkeyPatch) -> None:

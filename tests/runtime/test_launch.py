@@ -2,6 +2,7 @@
 
 import ctypes
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -134,6 +135,17 @@ def test_what_the_driver_is_told(fake: Any, ordinal: int) -> None:
     assert fake.launched == [(11, 4, 1, 1, 64, 1, 1, 64, 99, 7)]
 
 
+@pytest.mark.parametrize(("held", "kinds"), [(1, (6,)), (2, (6,)), (3, ()), (4, (6,)), (5, (6,))])
+def test_a_kernel_that_waits_by_itself_is_launched_early(fake: Any, held: int, kinds: Any) -> None:
+    """Two blocks on each of two multiprocessors: beside two others there is room for none, for two, or (uneven) for one."""
+    here = SimpleNamespace(ordinal=0, sm_count=2)
+    loaded: Any = SimpleNamespace(function=11, device=here, occupancy=lambda threads, shared: held)
+    one = Launcher(replace(ENTRY, programmatic=True), loaded)
+    for _ in range(2):
+        one(4, 64, 99, (7,))
+    assert fake.launched == 2 * [(11, 4, 1, 1, 64, 1, 1, 64, 99, 7)] and fake.kinds == [kinds, kinds]
+
+
 def test_nothing_is_launched_on_an_error(fake: Any) -> None:
     for shape, values in (((3, 64), (7,)), ((4, 64), (2**40,)), ((4, 64), ())):
         with pytest.raises((LaunchError, OverflowError)):
@@ -184,7 +196,8 @@ def test_a_captured_cooperative_launch_needs_one_before(fake: Any, monkeypatch: 
 
 def test_more_blocks_than_run_at_once(fake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     launcher = cooperative(monkeypatch)
-    monkeypatch.setattr(type(fake), "cuLaunchCooperativeKernel", lambda *_: (TooLarge(720),))
+    fake.status = 720
+    monkeypatch.setattr(type(fake), "CUresult", TooLarge)
     with pytest.raises(LaunchError, match="GPU 0 holds 30 of 64 threads each, not 31"):
         launcher(31, 64, 0, (7,))
 

@@ -1,10 +1,13 @@
 """The user's cache: whatever happens to the disk, it gives what was put, or nothing."""
 
+import ast
 import errno
 import hashlib
 import os
 import random
 import stat
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -240,3 +243,116 @@ def test_what_is_too_large_is_refused(store: Store, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(module, "MAX_PAYLOAD", 100)
     with pytest.raises(ValueError, match="too large"):
         store.put(KEYS[0], bytes(101), {})
+
+
+# -- How other caches failed: each story once -----------------------------------------------------------------------------
+
+
+def failing(error: int):
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(error, os.strerror(error))
+
+    return fail
+
+
+@pytest.mark.parametrize("function", ["open", "read", "fstat"])
+@pytest.mark.parametrize("error", [errno.ESTALE, errno.EBUSY, errno.EIO, errno.EACCES])
+def test_a_network_disk_that_fails_is_a_miss(
+    store: Store, monkeypatch: pytest.MonkeyPatch, function: str, error: int
+) -> None:
+    store.put(KEYS[0], b"code", {})
+    with monkeypatch.context() as patch:
+        patch.setattr(os, function, failing(error))
+        with pytest.warns(RuntimeWarning, match="compiled again"):
+            assert store.get(KEYS[0]) is None
+    found = store.get(KEYS[0])
+    assert found is not None and found.payload == b"code", "and it comes back when the disk does"
+
+
+@pytest.mark.parametrize("function", ["unlink", "scandir"])
+def test_cleaning_up_cannot_fail_what_was_written(store: Store, monkeypatch: pytest.MonkeyPatch, function: str) -> None:
+    store.max_bytes = 1
+    store.put(KEYS[0], b"code", {})
+    with monkeypatch.context() as patch:
+        patch.setattr(os, function, failing(errno.EBUSY))
+        assert store.put(KEYS[1], b"code", {})
+    assert Store(store.root).get(KEYS[1]) is not None
+
+
+def test_what_vanishes_while_the_folder_is_listed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.max_bytes = 1
+    for key in KEYS[:3]:
+        store.put(key, b"code", {})
+    unlink = os.unlink
+
+    def gone(path: str, *, dir_fd: int | None = None) -> None:
+        unlink(path, dir_fd=dir_fd)
+        raise FileNotFoundError(errno.ENOENT, "another process was quicker")
+
+    monkeypatch.setattr(os, "unlink", gone)
+    assert store.put(KEYS[3], b"code", {})
+    assert Store(store.root).get(KEYS[3]) is not None
+
+
+def test_a_folder_that_is_a_link_is_not_used(tmp_path: Path) -> None:
+    elsewhere = Store(tmp_path / "elsewhere")
+    elsewhere.put(KEYS[0], b"planted", {})
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "v1").symlink_to(tmp_path / "elsewhere" / "v1")
+    store = Store(tmp_path / "cache")
+    with pytest.warns(RuntimeWarning):
+        assert store.get(KEYS[0]) is None
+    with pytest.warns(RuntimeWarning, match="in memory"):
+        assert not store.put(KEYS[1], b"code", {})
+    assert [p.name for p in (tmp_path / "elsewhere" / "v1").iterdir()] == [f"{KEYS[0]}.prismbin"]
+
+
+def test_a_folder_of_another_user_is_not_used(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.put(KEYS[0], b"code", {})
+    monkeypatch.setattr(os, "geteuid", lambda: 4242)  # so that the folder, and what is in it, is of another
+    if os.stat(store.root).st_uid == 0:  # root's is trusted; let it be of a third
+        monkeypatch.setattr(os, "fstat", lambda descriptor, real=os.fstat: _owned(real(descriptor), 4343))
+    with pytest.warns(RuntimeWarning, match="another user"):
+        assert store.get(KEYS[0]) is None
+
+
+def test_the_key_is_the_same_in_every_process(tmp_path: Path) -> None:
+    code = (
+        "from prism.runtime.compile import option_list\nfrom prism.runtime.store import cache_key\n"
+        "print(cache_key('text', option_list('sm_90a'), 'sm_90a', (13, 5), '0.1'))"
+    )
+    keys = set()
+    for seed in ("0", "1", "random"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path, env=environment
+        )
+        keys.add(done.stdout)
+    assert len(keys) == 1
+
+
+def test_the_runtime_reads_no_pickles_and_runs_no_text() -> None:
+    forbidden = {"pickle", "marshal", "shelve", "dill", "cloudpickle"}
+    for path in (ROOT / "prism" / "runtime").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not {name.partition(".")[0] for name in names} & forbidden, path
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
+                called = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
+                assert called not in ("eval", "exec", "CDLL", "PyDLL", "LoadLibrary"), f"{path}:{node.lineno}"
+
+
+def test_what_it_says_of_itself(store: Store, tmp_path: Path) -> None:
+    assert store.size() == (0, 0) and store.trouble() is None
+    assert not store.directory.exists(), "asking makes nothing"
+    store.put(KEYS[0], b"code", {})
+    entries, nbytes = store.size()
+    assert entries == 1 and nbytes == path_of(store, KEYS[0]).stat().st_size and store.trouble() is None
+    store.directory.chmod(0o770)
+    assert "may be written by others" in store.trouble() and store.size() == (0, 0)
+    (tmp_path / "file").write_bytes(b"")
+    assert (
+        "can't be written" in Store(tmp_path / "file").trouble()
+        or "Not a directory" in Store(tmp_path / "file").trouble()
+    )

@@ -28,24 +28,28 @@ def path_of(store: Store, key: str) -> Path:
     return store.directory / f"{key}.prismbin"
 
 
-def _hammer(root: str, seed: int, operations: int, results: object) -> None:
-    """Get, put and damage entries at random; report hits, misses and wrong payloads."""
+COUNTS = 5  # of a worker: operations, hits, misses, wrong payloads, entries that could not be written
+PROCESSES = 8
+
+
+def _hammer(root: str, seed: int, operations: int, counts: object, place: int) -> None:
+    """Get, put and damage entries at random, and count; the counts are in memory that outlives the process."""
     warnings.simplefilter("ignore")
     rng = random.Random(seed)
     store = Store(Path(root), max_bytes=45_000)  # smaller than all entries: eviction takes part
-    hits = misses = wrong = 0
     for _ in range(operations):
         key = rng.choice(KEYS)
         found = store.get(key)
         if found is None:
-            misses += 1
+            counts[place + 2] += 1  # type: ignore[index]
             store.put(key, payload_of(key), {"n": 1})
         else:
-            hits += 1
-            wrong += found.payload != payload_of(key)
+            counts[place + 1] += 1  # type: ignore[index]
+            counts[place + 3] += found.payload != payload_of(key)  # type: ignore[index]
         if rng.random() < 0.1:
             _injure(path_of(store, rng.choice(KEYS)), rng)
-    results.put((hits, misses, wrong, store.unwritten))  # type: ignore[attr-defined]
+        counts[place] += 1  # type: ignore[index]
+        counts[place + 4] = store.unwritten  # type: ignore[index]
 
 
 def _injure(path: Path, rng: random.Random) -> None:
@@ -62,22 +66,64 @@ def _injure(path: Path, rng: random.Random) -> None:
         pass
 
 
-@pytest.mark.slow
-def test_eight_processes_that_damage_each_others_entries(tmp_path: Path) -> None:
-    context = multiprocessing.get_context("spawn" if sys.platform == "darwin" else "fork")
-    results = context.SimpleQueue()
-    workers = [context.Process(target=_hammer, args=(str(tmp_path), seed, 500, results)) for seed in range(8)]
-    for worker in workers:
+def hammered(root: Path, operations: int, kills: int) -> list[int]:
+    """Let eight processes do so many operations, while some are killed and replaced; return the sums of all counts."""
+    context = multiprocessing.get_context("fork")
+    counts = context.Array("q", COUNTS * (PROCESSES + kills), lock=False)
+    rng = random.Random(kills)
+    each = -(-operations // PROCESSES)
+    started = 0
+
+    def start() -> multiprocessing.process.BaseProcess:
+        nonlocal started
+        worker = context.Process(target=_hammer, args=(str(root), started, each, counts, COUNTS * started))
         worker.start()
-    counts = [results.get() for _ in workers]
+        started += 1
+        return worker
+
+    workers = [start() for _ in range(PROCESSES)]
+    for number in range(kills):
+        while sum(counts[::COUNTS]) < operations * (number + 1) // (kills + 1):
+            time.sleep(0.001)
+        running = [worker for worker in workers if worker.is_alive()]
+        victim = rng.choice(running or workers)
+        victim.kill()
+        victim.join()
+        workers[workers.index(victim)] = start()
     for worker in workers:
         worker.join()
         assert worker.exitcode == 0
-    hits, misses, wrong, unwritten = map(sum, zip(*counts, strict=True))
-    assert wrong == 0
-    assert unwritten == 0
-    assert hits > 500 and misses > 100, "the test must meet both"
-    assert not [p for p in (tmp_path / "v1").iterdir() if p.suffix == ".tmp"]
+    return [sum(counts[k::COUNTS]) for k in range(COUNTS)]
+
+
+def judge(root: Path, operations: int, kills: int, counts: list[int]) -> None:
+    """Nothing wrong was ever given; of the killed no more than temporary files are left, and those go when they are stale."""
+    done, hits, misses, wrong, unwritten = counts
+    assert done >= operations
+    assert wrong == 0 and unwritten == 0
+    assert hits > operations / 10 and misses > operations / 50, "the test must meet both"
+    left = [path for path in (root / "v1").iterdir() if path.suffix == ".tmp"]
+    assert len(left) <= kills
+    for path in left:
+        os.utime(path, (1e9, 1e9))
+    store = Store(root)
+    assert store.put(KEYS[0], payload_of(KEYS[0]), {})
+    assert not [path for path in (root / "v1").iterdir() if path.suffix == ".tmp"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for key in KEYS:
+            found = store.get(key)
+            assert found is None or found.payload == payload_of(key)
+
+
+@pytest.mark.slow
+def test_eight_processes_that_damage_each_others_entries_and_are_killed(tmp_path: Path) -> None:
+    judge(tmp_path, 4000, 10, hammered(tmp_path, 4000, 10))
+
+
+@pytest.mark.fuzz
+def test_a_hundred_thousand_operations(tmp_path: Path) -> None:
+    judge(tmp_path, 100_000, 200, hammered(tmp_path, 100_000, 200))
 
 
 WRITER = """

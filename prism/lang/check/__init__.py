@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from prism.lang import surface, tree
 from prism.lang import syntax as s
 from prism.lang.check import annotation
@@ -30,7 +32,8 @@ from prism.lang.instantiate import PYTHON_TYPES, instantiate
 from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.parse import parse
 from prism.lang.perspective import Bound, Level, Perspective
-from prism.lang.types import ALIASES, SCALARS, VOID, Array, Fragment, Mailbox, Pointer, Scalar, TensorMap, Vector
+from prism.lang.structs import scalar_called, struct_of
+from prism.lang.types import ALIASES, VOID, Array, Fragment, Mailbox, Pointer, Scalar, TensorMap, Vector
 
 PARSED: dict[surface.Kernel, s.Function] = {}
 
@@ -155,8 +158,10 @@ def as_scalar(value: object) -> Scalar | None:
     if isinstance(value, type) and value in PYTHON_TYPES:
         return PYTHON_TYPES[value]
     name = value if isinstance(value, str) else getattr(value, "name", None) or getattr(value, "__name__", "")
+    if isinstance(value, np.dtype) and (found := struct_of(value)) is not None:
+        return found
     plain = str(name).rstrip("_")
-    return SCALARS.get(plain, ALIASES.get(plain))
+    return scalar_called(plain) or ALIASES.get(plain)
 
 
 # -- one function ---------------------------------------------------------------------------------------------------------

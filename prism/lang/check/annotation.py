@@ -11,6 +11,7 @@ from prism.lang.errors import asynchronous
 from prism.lang.errors import tiles as tile_errors
 from prism.lang.errors import types as errors
 from prism.lang.perspective import Perspective
+from prism.lang.structs import Struct
 from prism.lang.types import Array, Fragment, Mailbox, Pointer, Scalar, TensorMap, Type, Vector
 
 
@@ -73,12 +74,15 @@ def element(e: s.Expr) -> Scalar | Vector | Mailbox:
     construct = construct_of(e)
     if construct is surface.mailbox and isinstance(e, s.Call):
         inner = element(only(e))
+        if isinstance(inner, Struct) and inner.bytes > 16:
+            what, hint = "a mailbox holds 16 bytes at most", "publish it in parts, each in a mailbox of its own"
+            fail(errors.StructUse(span=e.span, what=what, struct=str(inner), found=f"of {inner.bytes}", hint=hint))
         if isinstance(inner, Scalar):
             return Mailbox(inner)
     if construct is surface.vector and isinstance(e, s.Call) and len(e.arguments) == 2:
         inner, length = element(e.arguments[0]), e.arguments[1]
         if isinstance(inner, Scalar) and isinstance(length, s.Literal) and type(length.value) is int:
-            if length.value not in (1, 2, 4, 8, 16) or inner.bytes * length.value > 16:
+            if length.value not in (1, 2, 4, 8, 16) or inner.bytes * length.value not in (1, 2, 4, 8, 16):
                 fail(errors.VectorSize(span=e.span, element=str(inner), length=length.value))
             return Vector(inner, length.value)
     fail(errors.NotAType(span=e.span))

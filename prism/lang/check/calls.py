@@ -19,6 +19,7 @@ from prism.lang.check.expressions import (
 )
 from prism.lang.check.fragments import check_place
 from prism.lang.check.intrinsics import check_intrinsic
+from prism.lang.check.structs import make_struct
 from prism.lang.check.vectors import make_vector, vector_load
 from prism.lang.diagnostics import Label, Span
 from prism.lang.errors import calls as errors
@@ -28,6 +29,7 @@ from prism.lang.errors import tiles as tile_errors
 from prism.lang.errors import types as type_errors
 from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.perspective import Level, Perspective, meet
+from prism.lang.structs import Struct
 from prism.lang.types import Array, Fragment, Pointer, Scalar, TensorMap, Type, Vector
 
 
@@ -42,6 +44,8 @@ def check_call(env: Env, e: s.Call, target: Perspective, want: Type | None) -> t
         text = e.function.name if isinstance(e.function, s.Name) else "this"
         fail(type_errors.NotCallable(span=e.function.span, text=text))
     callee = e.function.value
+    if isinstance(callee, Struct):
+        return make_struct(env, e, callee, target)
     if isinstance(callee, Scalar):
         return check_conversion(env, e, callee, target)
     if isinstance(callee, Vector):

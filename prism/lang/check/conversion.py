@@ -9,6 +9,7 @@ from prism.lang import tree
 from prism.lang.check.env import fail
 from prism.lang.diagnostics import Span, source_text
 from prism.lang.errors import types as errors
+from prism.lang.structs import Struct
 from prism.lang.types import Scalar, Type
 
 INTEGER_ONLY = frozenset({"%", "<<", ">>", "&", "|", "^", "//"})
@@ -72,6 +73,11 @@ def coerce(value: tree.Expr, to: Type, span: Span) -> tree.Expr:
     """Return the value as a target's type takes it: numbers convert as in C, but a float never to an integer unasked."""
     if value.type == to:
         return value
+    if isinstance(to, Struct) or isinstance(value.type, Struct):
+        hint = "make the two types agree"
+        if isinstance(to, Struct):
+            hint = f"make one: `{to}({', '.join(to.names)})`"
+        fail(errors.Mismatch(span=span, expected=str(to), found=str(value.type), hint=hint))
     if isinstance(to, Scalar) and isinstance(value.type, Scalar):
         if to.kind == "bool":
             fail(errors.Mismatch(span=span, expected="bool", found=str(value.type), hint="compare it: `x != 0`"))

@@ -17,6 +17,7 @@ from prism.lang.errors import ownership, tiles
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import types as errors
 from prism.lang.perspective import GRID, THREAD, Perspective, meet
+from prism.lang.structs import Struct
 from prism.lang.types import (
     BOOL,
     FLOAT32,
@@ -94,8 +95,10 @@ def check_value(env: Env, e: s.Expr, target: Perspective, want: Type | None = No
 def check_scalar(env: Env, e: s.Expr, target: Perspective, want: Type | None = None) -> tree.Expr:
     """Return a typed expression that is one number."""
     value = check_value(env, e, target, want)
-    if not isinstance(value.type, Scalar):
+    if not isinstance(value.type, Scalar) or isinstance(value.type, Struct):
         hint = "take one component, `v[0]`"
+        if isinstance(value.type, Struct):
+            hint = f"take a field, as `.{value.type.names[0]}`: structs have no operators"
         fail(errors.Mismatch(span=e.span, expected="a scalar", found=str(value.type), hint=hint))
     return value
 
@@ -199,10 +202,18 @@ def check_claimed(env: Env, symbol: tree.Symbol, span: Span) -> None:
 
 
 def check_field(env: Env, e: s.Attribute, target: Perspective) -> tree.Expr:
-    """`v.x`, `.y`, `.z`, `.w` of a vector."""
+    """A field of a struct; `v.x`, `.y`, `.z`, `.w` of a vector."""
+    from prism.lang.check.structs import struct_field
+
     base = check_expression(env, e.base, target)
+    if isinstance(base.type, Struct):
+        return struct_field(base, base.type, e)
     if not isinstance(base.type, Vector) or e.name not in "xyzw"[: base.type.length]:
-        fail(errors.NotAValue(span=e.span, text=f".{e.name}", hint="vectors have components .x .y .z .w, or v[k]"))
+        fail(
+            errors.NotAValue(
+                span=e.span, text=f".{e.name}", hint="structs have fields, vectors components: .x .y .z .w, or v[k]"
+            )
+        )
     index = tree.Const(value="xyzw".index(e.name), type=INT32, span=e.span)
     return tree.Component(vector=base, index=index, type=base.type.element, perspective=base.perspective, span=e.span)
 
@@ -267,7 +278,8 @@ def check_conditional(env: Env, e: s.Conditional, target: Perspective, want: Typ
     condition = need_bool(check_scalar(env, e.condition, target))
     then, otherwise = check_value(env, e.then, target, want), check_value(env, e.otherwise, target, want)
     if then.type != otherwise.type:
-        if not (isinstance(then.type, Scalar) and isinstance(otherwise.type, Scalar)):
+        scalars = isinstance(then.type, Scalar) and isinstance(otherwise.type, Scalar)
+        if not scalars or isinstance(then.type, Struct) or isinstance(otherwise.type, Struct):
             hint = "make the two sides' types agree"
             fail(errors.Mismatch(span=e.otherwise.span, expected=str(then.type), found=str(otherwise.type), hint=hint))
         if isinstance(e.then, s.Literal):

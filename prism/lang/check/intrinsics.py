@@ -37,6 +37,7 @@ from prism.lang.errors import calls as errors
 from prism.lang.errors import types as type_errors
 from prism.lang.intrinsics.declaration import Intrinsic, Parameter
 from prism.lang.perspective import THREAD, Perspective, meet
+from prism.lang.structs import Struct
 from prism.lang.types import VOID, Array, Mailbox, Pointer, Scalar, Type, Vector
 
 
@@ -61,6 +62,9 @@ def check_intrinsic(env: Env, e: s.Call, intrinsic: Intrinsic, target: Perspecti
     typed = check_operands(env, intrinsic, operands, given, target, want)
     same_elements(intrinsic, operands, typed)
     scalar = type_variable(intrinsic, operands, typed)
+    if isinstance(scalar, Struct) and not intrinsic.structs:
+        what, hint = f"`{intrinsic.name}` takes numbers", f"apply it to a field, as `.{scalar.names[0]}`"
+        fail(type_errors.StructUse(span=e.span, what=what, struct=str(scalar), found="a struct", hint=hint))
     if scalar is not None and not intrinsic.allows(scalar):
         fail(errors.IntrinsicType(span=e.span, name=intrinsic.name, allowed=intrinsic.allows_text, found=str(scalar)))
     arguments = tuple(finish(env, intrinsic, p, given[p.name], typed[p.name], scalar) for p in operands)
@@ -351,7 +355,7 @@ def result_type(
     if intrinsic.result == "vector":
         width = statics["width"]
         assert isinstance(width, int)
-        if scalar.bytes * width > 16:
+        if scalar.bytes * width not in (1, 2, 4, 8, 16):
             fail(type_errors.VectorSize(span=span, element=str(scalar), length=width))
         return Vector(scalar, width)
     return next((a.type for a in arguments if isinstance(a.type, Vector)), scalar)

@@ -14,12 +14,16 @@ _FIELDS = re.compile(r"\{\{|\}\}|\{\}|[{}]")
 
 
 def speaks(e: s.Expr) -> bool:
-    """Whether an expression is `assert_(...)` or `print_(...)`."""
-    return isinstance(e, s.Call) and construct_called(e) in (surface.assert_, surface.print_)
+    """Whether an expression is `assert_(...)`, `print_(...)` or `breakpoint()`."""
+    return isinstance(e, s.Call) and construct_called(e) in (surface.assert_, surface.print_, surface.BREAKPOINT)
 
 
 def check_speech(env: Env, e: s.Call) -> tree.Stmt:
-    """Type either statement."""
+    """Type one of these statements."""
+    if construct_called(e) is surface.BREAKPOINT:
+        if e.arguments or e.keywords:
+            fail(errors.Speech(span=e.span, name="breakpoint", usage="breakpoint()", rest=""))
+        return tree.Breakpoint(code=env.code, span=e.span)
     return check_assert(env, e) if construct_called(e) is surface.assert_ else check_print(env, e)
 
 

@@ -28,6 +28,7 @@ from prism.lang.check.raw import check_unsafe
 from prism.lang.check.roles import check_enter, check_one, check_roles
 from prism.lang.check.shared import check_shared
 from prism.lang.check.speak import check_speech, speaks
+from prism.lang.check.structs import assign_field
 from prism.lang.check.vectors import is_vector_cast, vector_store
 from prism.lang.diagnostics import CompileError, Label, Span
 from prism.lang.errors import calls as call_errors
@@ -36,6 +37,7 @@ from prism.lang.errors import ownership, tiles
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import types as errors
 from prism.lang.perspective import THREAD, Perspective
+from prism.lang.structs import Struct
 from prism.lang.types import BOOL, INT32, VOID, Array, Fragment, Mailbox, Pointer, Scalar, TensorMap, Type, Vector
 
 
@@ -255,15 +257,17 @@ def check_assign(env: Env, target: s.Expr, value: s.Expr, span: Span) -> tree.St
         left: tree.Expr = tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=target.span)
         return assign_local(env, symbol, left, value, span)
     if isinstance(target, s.Attribute):
-        target = by_number(env, target)
+        field = check_field(env, target, env.code)
+        if isinstance(field, tree.Component) and isinstance(field.vector.type, Struct):
+            return assign_field(env, field, target, value, span)
+        target = by_number(target, field)
     if isinstance(target, s.Subscript):
         return assign_element(env, target, value, span)
     fail(errors.NotSubscriptable(span=target.span, found="the target of this assignment"))
 
 
-def by_number(env: Env, target: s.Attribute) -> s.Subscript:
+def by_number(target: s.Attribute, field: tree.Expr) -> s.Subscript:
     """Return `v.y` as `v[1]`."""
-    field = check_field(env, target, env.code)
     assert isinstance(field, tree.Component) and isinstance(field.index, tree.Const)
     which = s.Literal(value=field.index.value, span=target.span)
     return s.Subscript(base=target.base, indices=(which,), span=target.span)
@@ -282,20 +286,26 @@ def assign_element(env: Env, target: s.Subscript, value: s.Expr, span: Span) -> 
             return assign_local(env, symbol, fragment_item(env, symbol, indices, target.span), value, span)
         if isinstance(symbol.type, Array | Vector):
             left = check_expression(env, target, symbol.perspective)
-            if not symbol.perspective <= left.perspective:
-                what, labels = evidence(left, symbol.perspective)
-                fail(
-                    rules.ReadUp(
-                        span=blame(left, symbol.perspective),
-                        what=what,
-                        has=left.perspective,
-                        needed=symbol.perspective,
-                        name=symbol.name,
-                        labels=(*labels, declared(symbol)),
-                    )
-                )
+            indexed(symbol, left)
             return assign_local(env, symbol, left, value, span)
     fail(errors.NotSubscriptable(span=target.span, found="the target of this assignment"))
+
+
+def indexed(symbol: tree.Symbol, left: tree.Expr) -> None:
+    """R7 of a target in a local: which element it is, the threads that share the local agree on."""
+    if symbol.perspective <= left.perspective:
+        return
+    what, labels = evidence(left, symbol.perspective)
+    fail(
+        rules.ReadUp(
+            span=blame(left, symbol.perspective),
+            what=what,
+            has=left.perspective,
+            needed=symbol.perspective,
+            name=symbol.name,
+            labels=(*labels, declared(symbol)),
+        )
+    )
 
 
 def assign_local(env: Env, symbol: tree.Symbol, left: tree.Expr, value: s.Expr, span: Span) -> tree.Stmt:

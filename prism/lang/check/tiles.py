@@ -19,6 +19,7 @@ from prism.lang.errors import tiles as errors
 from prism.lang.errors import types as type_errors
 from prism.lang.intrinsics.declaration import Intrinsic, Parameter
 from prism.lang.perspective import GRID, THREAD, WARP1, Perspective, meet
+from prism.lang.structs import Struct
 from prism.lang.types import SWIZZLES, Array, Fragment, Pointer, Scalar, TensorMap
 
 NO_ELEMENT = "does not say what it holds, and how large a tile is"
@@ -62,7 +63,7 @@ def tensor_map(e: s.Call) -> TensorMap:
     written = given.pop("swizzle", None)
     for name in given:
         fail(errors.MapArguments(span=e.span, fault=f"has no argument `{name}`"))
-    if not isinstance(scalar, Scalar):
+    if not isinstance(scalar, Scalar) or isinstance(scalar, Struct):
         fail(errors.MapArguments(span=e.span, fault="holds no scalars"))
     box = tuple(positive(extent, type_errors.ArrayExtent) for extent in e.arguments[1:])
     span = 0 if written is None else written.value if isinstance(written, s.Literal) else None
@@ -79,7 +80,7 @@ def fragment(e: s.Call) -> Fragment:
     if len(e.arguments) != 3 or e.keywords:
         fail(errors.FragmentShape(span=e.span, type="such fragment", fault="it has an element, rows and columns"))
     scalar = annotation.element(e.arguments[0])
-    if not isinstance(scalar, Scalar):
+    if not isinstance(scalar, Scalar) or isinstance(scalar, Struct):
         fail(errors.FragmentShape(span=e.span, type=f"fragment of {scalar}", fault="its element is a scalar"))
     rows, columns = (positive(extent, type_errors.ArrayExtent) for extent in e.arguments[1:])
     return Fragment(scalar, rows, columns)

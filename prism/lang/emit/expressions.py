@@ -12,6 +12,7 @@ from prism.lang.emit.names import GRID_WORD, is_copy, literal, type_cuda
 from prism.lang.intrinsics.asynchronous import map_text, rank_text
 from prism.lang.perspective import WARP, Level, Perspective
 from prism.lang.plan import Layout
+from prism.lang.structs import Struct
 from prism.lang.tiles import offset_text, start_text
 from prism.lang.tree import (
     Apply,
@@ -147,6 +148,9 @@ def expression(scope: Scope, e: Expr) -> str:  # noqa: C901
             return item(scope, e)
         case Element():
             return element(scope, e)
+        case Component() if isinstance(e.vector.type, Struct):
+            assert isinstance(e.index, Const)
+            return f"{tight(expression(scope, e.vector))}.{e.vector.type.names[int(e.index.value)]}"
         case Component():
             return f"{tight(expression(scope, e.vector))}.item[{expression(scope, e.index)}]"
         case Id():

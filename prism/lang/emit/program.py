@@ -18,6 +18,7 @@ from prism.lang.emit.pieces import TENSOR_MAP, helpers
 from prism.lang.emit.restrict import restricted
 from prism.lang.emit.rings import arrays, counters, initialise, rings_of
 from prism.lang.emit.statements import accumulates, body, indented, used
+from prism.lang.emit.structs import definitions
 from prism.lang.flow import pointer_change
 from prism.lang.intrinsics.asynchronous import cluster_barrier
 from prism.lang.intrinsics.memory import VECTOR
@@ -75,7 +76,7 @@ def emit(program: Program, *, comments: bool = True) -> Emitted:
     positioned = frozenset(f for f in program.functions if needs_position(f))
     by_warp = multiplies(program)
     taken = frozenset(f.identifier for f in program.functions)
-    pieces: dict[str, None] = {}
+    pieces: dict[str, None] = dict.fromkeys(definitions(program))
     if any(uses_vectors(s.type) for f in program.functions for s in _symbols(f)):
         collect(pieces, VECTOR)
     if any(isinstance(p.type, TensorMap) for f in program.functions for p in f.parameters):

@@ -25,6 +25,7 @@ from prism.lang.tree import (
     Batch,
     Body,
     Break,
+    Breakpoint,
     Claim,
     Component,
     Const,
@@ -119,6 +120,8 @@ def statement(context: Context, s: Stmt) -> list[str]:  # noqa: C901
             return specialise(context, s)
         case Assert():
             return noted(context, s.span, assert_lines(context.scope, s, context.function))
+        case Breakpoint():
+            return []
         case Print():
             return noted(context, s.span, print_lines(context.scope, s))
         case Unsafe():

@@ -266,6 +266,47 @@ class VectorItems(Error):
 
 
 @dataclass(frozen=True, kw_only=True)
+class NoField(Error):
+    """A field that a struct does not have."""
+
+    code = "type"
+    title = "the struct `{struct}` has no field `{name}`"
+    label = "no field of it"
+    help_template = "its fields are {fields}"
+    struct: str
+    name: str
+    fields: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class FieldOfMemory(Error):
+    """A field of an element of memory as the target of an assignment."""
+
+    code = "type"
+    title = "a field of `{name}[...]`, which is memory, is not assigned alone"
+    label = "one field of an element"
+    note_templates = ("an element of memory is read and written whole",)
+    help_template = "copy the element into a local, `v: {struct} = {name}[...]`, assign `v.{field}`, and store `v`"
+    name: str
+    struct: str
+    field: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class StructUse(Error):
+    """A struct where a type of numbers belongs."""
+
+    code = "type"
+    title = "{what}, and `{struct}` is {found}"
+    label = "of `{struct}`"
+    help_template = "{hint}"
+    what: str
+    struct: str
+    found: str
+    hint: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class VectorCast(Error):
     """`float4_cast` of something else than an element of memory of its scalar."""
 
@@ -282,14 +323,15 @@ class VectorCast(Error):
 
 @dataclass(frozen=True, kw_only=True)
 class Speech(Error):
-    """`assert_` or `print_` with other arguments than theirs."""
+    """`assert_`, `print_` or `breakpoint` with other arguments than theirs."""
 
     code = "type"
     title = "`{name}` does not take these arguments"
     label = "here"
-    help_template = "write `{usage}`; the text is a literal"
+    help_template = "write `{usage}`{rest}"
     name: str
     usage: str
+    rest: str = "; the text is a literal"
 
 
 @dataclass(frozen=True, kw_only=True)

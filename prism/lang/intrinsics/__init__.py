@@ -17,6 +17,7 @@ from prism.lang.intrinsics.memory import MEMORY, Memory
 from prism.lang.intrinsics.namespace import Namespace
 from prism.lang.intrinsics.packed import PACKED
 from prism.lang.intrinsics.remote import REMOTE
+from prism.lang.intrinsics.schedule import SCHEDULE
 from prism.lang.intrinsics.special import SPECIAL, fma
 from prism.lang.intrinsics.warp import COLLECTIVES
 from prism.lang.intrinsics.wgmma import WARPGROUPS
@@ -34,6 +35,7 @@ FAMILIES: Mapping[str, tuple[Intrinsic, ...]] = MappingProxyType(
         "Matrix fragments": MATRIX,
         "Asynchronous copies": (*COPIES, *REMOTE),
         "Warpgroups": WARPGROUPS,
+        "Order of instructions": SCHEDULE,
     }
 )
 TABLE: Mapping[str, Intrinsic] = MappingProxyType({i.name: i for family in FAMILIES.values() for i in family})

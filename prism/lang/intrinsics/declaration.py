@@ -87,7 +87,8 @@ class Intrinsic:
     architecture that has it. `orders`: it orders accesses, or waits, without an element operand (a fence). `asynchronous`: its
     accesses to memory go on after it, until they are waited for: `cp_async` (by commit groups or an mbarrier), `load` (bulk and
     tensor loads into a ring: by the ring's mbarrier), `remote` (stores into another block's ring: likewise), `bulk` (bulk and
-    tensor stores: by commit groups), `wgmma` (likewise). `hidden`: only the compiler puts it into a program.
+    tensor stores: by commit groups), `wgmma` (likewise). `hidden`: only the compiler puts it into a program. `structs`: T
+    may be a struct, whose bits it moves.
 
     `cuda(binding, *operands)` gives the C++ expression, element operands being addresses; a tile's operand is the address where
     it begins (of the first byte before swizzling), a tensor's are the map's address and then one index an extent, outermost
@@ -122,6 +123,7 @@ class Intrinsic:
     asynchronous: str = ""
     hidden: bool = False
     problem: Callable[[Binding], str] | None = None
+    structs: bool = False
 
     @property
     def elementwise(self) -> bool:

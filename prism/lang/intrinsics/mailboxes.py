@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
-from prism.lang.intrinsics.memory import Memory, Values, from_bits, scalar_of, to_bits
+from prism.lang.intrinsics.memory import STRUCT_BITS, Memory, Values, from_bits, scalar_of, to_bits
 from prism.lang.types import INT32, UINT32, Scalar
 
 _ULL = "unsigned long long"
@@ -16,7 +16,7 @@ _ULL = "unsigned long long"
 
 def mailbox_cuda(scalar: Scalar) -> str:
     """Return the C++ type of a word of `mailbox(scalar)`."""
-    return _ULL if scalar.bytes <= 4 else "ulonglong2"
+    return _ULL if scalar.bytes <= 4 else "ulonglong2" if scalar.bytes <= 8 else "px_word_pair"
 
 
 _WORD_8 = """\
@@ -63,16 +63,45 @@ static __device__ __forceinline__ unsigned long long px_word_value(const ulonglo
 """
 
 
+# Each half is a word of its own, with the epoch in it: both have come when both carry it.
+_WORD_32 = """\
+struct px_word_pair { ulonglong2 low, high; };
+static __device__ __forceinline__ void px_word_store(px_word_pair* p, ulonglong2 value, unsigned int epoch) {
+    px_word_store(&p->low, value.x, epoch);
+    px_word_store(&p->high, value.y, epoch);
+}
+static __device__ __forceinline__ px_word_pair px_word_make(ulonglong2 value, unsigned int epoch) {
+    return px_word_pair{px_word_make(value.x, epoch), px_word_make(value.y, epoch)};
+}
+static __device__ __forceinline__ void px_word_load(const px_word_pair* p, bool wanted, px_word_pair& word) {
+    px_word_load(&p->low, wanted, word.low);
+    px_word_load(&p->high, wanted, word.high);
+}
+static __device__ __forceinline__ bool px_word_missing(const px_word_pair& word, unsigned int epoch) {
+    return px_word_tag(word.low) != epoch || px_word_tag(word.high) != epoch;
+}
+static __device__ __forceinline__ ulonglong2 px_word_value(const px_word_pair& word) {
+    return make_ulonglong2(px_word_value(word.low), px_word_value(word.high));
+}
+"""
+
+
 def _word_preamble(scalar: Scalar) -> str:
-    return _WORD_8 if scalar.bytes <= 4 else _WORD_16
+    words = _WORD_8 if scalar.bytes <= 4 else _WORD_16 if scalar.bytes <= 8 else f"{_WORD_16}\n{_WORD_32}"
+    return f"{STRUCT_BITS}\n{words}" if scalar.kind == "struct" else words
+
+
+def _called(scalar: Scalar) -> str:
+    return scalar.cuda if scalar.kind == "struct" else scalar.name
 
 
 def _receive_preamble(binding: Binding) -> str:
     scalar = scalar_of(binding)
     word = mailbox_cuda(scalar)
+    missing = "px_word_tag(words[k]) != epoch" if scalar.bytes <= 8 else "px_word_missing(words[k], epoch)"
     return f"""\
 template <int N>
-static __device__ __forceinline__ void px_receive_{scalar.name}(
+static __device__ __forceinline__ void px_receive_{_called(scalar)}(
     const {word}* p, {scalar.cuda} (&values)[N], int stride, int valid, {scalar.cuda} otherwise, unsigned int epoch) {{
     {word} words[N];
     #pragma unroll
@@ -83,7 +112,7 @@ static __device__ __forceinline__ void px_receive_{scalar.name}(
         for (int k = 0; k < N; ++k) px_word_load(p + (long long)k * stride, k < valid, words[k]);
         waiting = false;
         #pragma unroll
-        for (int k = 0; k < N; ++k) waiting |= px_word_tag(words[k]) != epoch;
+        for (int k = 0; k < N; ++k) waiting |= {missing};
     }} while (waiting);
     #pragma unroll
     for (int k = 0; k < N; ++k) values[k] = {from_bits(scalar, "px_word_value(words[k])")};
@@ -96,7 +125,7 @@ def _publish_cuda(binding: Binding, box: str, value: str, epoch: str) -> str:
 
 
 def _receive_cuda(binding: Binding, boxes: str, values: str, *operands: str) -> str:
-    return f"px_receive_{scalar_of(binding).name}({boxes}, {values}, {', '.join(operands)})"
+    return f"px_receive_{_called(scalar_of(binding))}({boxes}, {values}, {', '.join(operands)})"
 
 
 def _receive_meaning(
@@ -129,6 +158,8 @@ publish = Intrinsic(
     cuda=_publish_cuda,
     preamble=lambda binding: _word_preamble(scalar_of(binding)),
     meaning=lambda binding, memory, box, value, epoch: memory.publish(box, value, epoch),
+    structs=True,
+    allows_text="any scalar, or a struct",
     source="PTX ISA 9.7.9.12 st.relaxed.gpu (.b64, .b128); 8.2.2 for 128-bit scalars",
 )
 
@@ -152,6 +183,8 @@ receive = Intrinsic(
     preamble=lambda binding: f"{_word_preamble(scalar_of(binding))}\n{_receive_preamble(binding)}",
     meaning=_receive_meaning,
     blocking=True,
+    structs=True,
+    allows_text="any scalar, or a struct",
     source="PTX ISA 9.7.9.8 ld.relaxed.gpu (.b64, .b128)",
 )
 

@@ -89,6 +89,8 @@ def scalar_of(binding: Binding) -> Scalar:
 
 def to_bits(scalar: Scalar, value: str) -> str:
     """Return `value` as an unsigned 32-bit (64-bit for wide scalars) word in C++."""
+    if scalar.kind == "struct":
+        return f"px_bits<{word_of(scalar)}>({value})"
     if scalar.short:
         return f"(unsigned int)({value}).bits"
     if scalar.kind == "float":
@@ -98,6 +100,8 @@ def to_bits(scalar: Scalar, value: str) -> str:
 
 def from_bits(scalar: Scalar, word: str) -> str:
     """Return the scalar whose `to_bits` is `word` in C++."""
+    if scalar.kind == "struct":
+        return f"px_of_bits<{scalar.cuda}>({word})"
     if scalar.short:
         return f"{scalar.cuda}_of((unsigned short)({word}))"
     if scalar.kind == "float":
@@ -107,7 +111,23 @@ def from_bits(scalar: Scalar, word: str) -> str:
 
 def word_of(scalar: Scalar) -> str:
     """Return the C++ type of `to_bits`."""
-    return _ULL if scalar.bits == 64 else "unsigned int"
+    if scalar.bits > 64:
+        return "ulonglong2"
+    return _ULL if scalar.bits > 32 else "unsigned int"
+
+
+STRUCT_BITS = """\
+template <typename W, typename T> static __device__ __forceinline__ W px_bits(const T& value) {
+    W word = {};
+    memcpy(&word, &value, sizeof(T));
+    return word;
+}
+template <typename T, typename W> static __device__ __forceinline__ T px_of_bits(const W& word) {
+    T value;
+    memcpy(&value, &word, sizeof(T));
+    return value;
+}
+"""
 
 
 # -- vectors ----------------------------------------------------------------------------------------------------------
@@ -219,6 +239,8 @@ load_vector = Intrinsic(
     preamble=_load_vector_preamble,
     meaning=_load_vector_meaning,
     problem=_load_vector_problem,
+    structs=True,
+    allows_text="any scalar, or a struct",
     source="PTX ISA 9.7.9.8 ld (.v2, .v4; .cs, .lu, .L1::no_allocate)",
 )
 
@@ -237,6 +259,8 @@ store_vector = Intrinsic(
     cuda=_store_vector_cuda,
     preamble=_store_vector_preamble,
     meaning=_store_vector_meaning,
+    structs=True,
+    allows_text="any scalar, or a struct",
     source="PTX ISA 9.7.9.12 st (.v2, .v4; .cs, .L1::no_allocate)",
 )
 
@@ -263,6 +287,8 @@ prefetch = Intrinsic(
     cuda=lambda binding, element, count: f"px_prefetch({element}, {count})",
     preamble=lambda binding: _PREFETCH,
     meaning=lambda binding, memory, element, count: None,
+    structs=True,
+    allows_text="any scalar, or a struct",
     source="PTX ISA 9.7.9.25.5.4 cp.async.bulk.prefetch (sm_90; before, nothing)",
 )
 

@@ -1,7 +1,11 @@
-"""Vectors made of their components: what `float4(x, y, z, w)` applies. Found by type, not by name: not in the table."""
+"""Vectors made of their components, structs of their fields: what `float4(x, y, z, w)` and `Affine(a, b)` apply.
+
+Found by type, not by name: not in the table.
+"""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +13,9 @@ import numpy as np
 
 from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.memory import VECTOR, scalar_of, vector_cuda
-from prism.lang.types import INT32
+from prism.lang.shorts import bf16_bits
+from prism.lang.structs import Struct
+from prism.lang.types import BFLOAT16, INT32
 
 
 def _make(length: int) -> Intrinsic:
@@ -31,7 +37,29 @@ def _make(length: int) -> Intrinsic:
         preamble=lambda binding: VECTOR,
         meaning=meaning,
         result_unit=None,
+        structs=True,
     )
 
 
 MAKE: Mapping[int, Intrinsic] = {length: _make(length) for length in (1, 2, 4, 8, 16)}
+
+
+@functools.lru_cache(maxsize=1024)
+def made(struct: Struct, name: str) -> Intrinsic:
+    """Return what makes a struct of its fields' values; `name` is what messages call it."""
+
+    def meaning(binding: Binding, *values: Any) -> Any:
+        found = np.empty(np.broadcast_shapes(*(np.shape(value) for value in values)), struct.numpy)
+        for (field, scalar), value in zip(struct.fields, values, strict=True):
+            found[field] = bf16_bits(value) if scalar == BFLOAT16 else value
+        return found
+
+    return Intrinsic(
+        name=name,
+        doc=f"A value of the struct {name}.",
+        parameters=tuple(Parameter(field, "value", scalar) for field, scalar in struct.fields),
+        result=struct,
+        cuda=lambda binding, *values: f"{struct.cuda}{{{', '.join(values)}}}",
+        meaning=meaning,
+        result_unit=None,
+    )

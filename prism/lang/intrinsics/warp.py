@@ -20,7 +20,7 @@ LANES = np.arange(32)
 def _shuffle_cuda(instruction: str) -> Callable[[Binding, str, str], str]:
     def cuda(binding: Binding, value: str, by: str) -> str:
         scalar = scalar_of(binding)
-        if "value" in binding.lengths:
+        if "value" in binding.lengths or scalar.kind == "struct":
             return f"px{instruction.removesuffix('_sync')[1:]}_words({value}, {by})"
         if scalar.bits >= 32:
             return f"{instruction}({ALL}, {value}, {by})"
@@ -43,7 +43,13 @@ template <typename V> static __device__ __forceinline__ V px{instruction.removes
     return v;
 }}
 """
-    return lambda binding: f"{VECTOR}\n{text}" if "value" in binding.lengths else ""
+
+    def preamble(binding: Binding) -> str:
+        if "value" in binding.lengths:
+            return f"{VECTOR}\n{text}"
+        return text if scalar_of(binding).kind == "struct" else ""
+
+    return preamble
 
 
 def _shuffle_meaning(source: Callable[[Values], Values]) -> Callable[[Binding, Values, Values], Values]:
@@ -71,6 +77,8 @@ def _shuffle(
         meaning=_shuffle_meaning(source),
         requires=WARP1,
         result_unit=WARP1 if name == "broadcast" else THREAD,
+        structs=True,
+        allows_text="any scalar, or a struct",
         source="PTX ISA 9.7.9.6 shfl.sync",
     )
 

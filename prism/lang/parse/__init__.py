@@ -227,12 +227,12 @@ def _augment(c: Context, node: ast.AugAssign) -> s.Augment:
 
 def _target(c: Context, node: ast.expr) -> s.Expr:
     match node:
-        case ast.Name() | ast.Subscript() | ast.Attribute(attr="x" | "y" | "z" | "w"):
+        case ast.Name() | ast.Subscript() | ast.Attribute():
             return expression(c, node)
         case ast.Tuple() | ast.List():
             raise CompileError(errors.Unpacking(span=c.span(node)))
         case _:
-            change = "to assign a component of a vector, write `v[0]`; a kernel's names have no attributes"
+            change = "assign to a local, an element `a[i]`, a component `v[0]` or a field `v.x`"
             raise CompileError(_bad_target(c, node, "assign to", "a name or an element", change))
 
 

@@ -5,7 +5,8 @@ Each is a function of its two arguments alone, so that its result lives at the p
 """
 
 from prism.lang import (
-    bitcast, dtype, float32, int32, prism, requires, template, thread, uint32, wrapping_add, wrapping_multiply, wrapping_subtract,
+    bitcast, complex64, complex128, dtype, float32, int32, prism, requires, template, thread, uint32, wrapping_add,
+    wrapping_multiply, wrapping_subtract,
 )
 
 
@@ -14,7 +15,10 @@ from prism.lang import (
 @template(T=dtype)
 def add(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
     """`a + b`; integers wrap."""
-    return wrapping_add(a, b)
+    if T == complex64 or T == complex128:
+        return T(a.real + b.real, a.imag + b.imag)
+    else:
+        return wrapping_add(a, b)
 
 
 @prism("device")
@@ -22,7 +26,10 @@ def add(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
 @template(T=dtype)
 def multiply(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
     """`a * b`; integers wrap."""
-    return wrapping_multiply(a, b)
+    if T == complex64 or T == complex128:
+        return T(a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real)
+    else:
+        return wrapping_multiply(a, b)
 
 
 @prism("device")
@@ -70,7 +77,10 @@ def bitwise_xor(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
 @template(T=dtype)
 def subtract(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
     """`a - b`; integers wrap. For differences: it is not associative."""
-    return wrapping_subtract(a, b)
+    if T == complex64 or T == complex128:
+        return T(a.real - b.real, a.imag - b.imag)
+    else:
+        return wrapping_subtract(a, b)
 
 
 @prism("device")

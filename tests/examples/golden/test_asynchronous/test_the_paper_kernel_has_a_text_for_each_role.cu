@@ -18,6 +18,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) prism_hgemm(const __grid_co
         const int C_offset = (top * N) + left;
         px_bf16* const a = reinterpret_cast<px_bf16*>(px_shared);
         px_bf16* const b = reinterpret_cast<px_bf16*>(px_shared + 65536u);
+        px_follow();
         if (px_warp < 8u) {
             unsigned int px_a_b_slot = 0u, px_a_b_phase = 0u;
             float sums[128];

@@ -1,11 +1,11 @@
-"""What the benchmark of hgemm tries: shapes, and for each the configurations that might be best."""
+"""What `prism tune hgemm` and the benchmark try: shapes, and for each the configurations that might be best."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from prism.kernels.hgemm import Configuration as C
-from prism.kernels.hgemm import choose
+from prism.kernels.hgemm.configurations import Configuration as C
+from prism.kernels.hgemm.configurations import choose
 
 PROCESSORS = 132
 
@@ -51,13 +51,14 @@ class Candidate:
 
     @property
     def name(self) -> str:
+        """A short name, for tables of measurements."""
         return self.cut.name + (f" tall{self.tall}" if self.tall else "")
 
 
-def candidates(m: int, n: int, k: int) -> list[Candidate]:
+def candidates(m: int, n: int, k: int, processors: int = PROCESSORS) -> list[Candidate]:
     """What is tried for a shape; the first is the library's choice."""
     some = SKINNY if m <= 64 else SMALL if m * n <= 1 << 20 else MEDIUM if m * n <= 1 << 22 else LARGE
-    found = [Candidate(choose(m, n, k, PROCESSORS))] + [Candidate(cut) for cut in some]
+    found = [Candidate(choose(m, n, k, processors))] + [Candidate(cut) for cut in some]
     if some is LARGE:
         found += [Candidate(WIDE, t) for t in (4, 12, 16)]
     return list(dict.fromkeys(found))

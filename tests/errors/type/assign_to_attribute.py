@@ -6,4 +6,4 @@ from prism.lang import grid, prism, ptr, requires, thread
 @prism("device")
 @requires(thread[1])
 def case(x: ptr(int) @ grid[1], n: int @ thread[1]):
-    n.first = 1  # error: syntax
+    n.first = 1  # error: type

@@ -1,0 +1,130 @@
+"""What the site puts where a page has `<!-- site: WHAT ARGUMENTS -->`: signatures, docstrings, tables of other pages, pictures.
+
+- `api NAME ...`: functions and classes, of `prism.lib` where the name has no dot
+- `rest PAGE`: a section of what `prism.lib` has and no `api` of that page names, if there is something
+- `collectives LEVEL`: the collectives of a level, from their source
+- `tables PAGE#HEADING`: the tables under a heading of another page, each with the command before it, and a picture
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import prism
+from docs.site.plots import plot
+
+COMMAND = re.compile(r"PYTHONPATH=\. python \S+\.py[^`\n]*")
+
+
+def api(names: str, folder: Path) -> str:
+    """Return directives that show functions and classes."""
+    shown = []
+    for name in names.split():
+        path = name if "." in name else f"prism.lib.{name}"
+        module, _, last = path.rpartition(".")
+        value = getattr(importlib.import_module(module), last)
+        kind = "autoclass" if isinstance(value, type) else "autofunction"
+        shown.append(f".. {kind}:: {path}\n" + ("   :members:\n" if kind == "autoclass" else ""))
+    return "```{eval-rst}\n" + "\n".join(shown) + "```"
+
+
+def rest(page: str, folder: Path) -> str:
+    """Return a section of the functions that a page does not name, or nothing."""
+    named = re.findall(r"^<!-- site: api (.+) -->$", (folder / page).read_text(encoding="utf-8"), re.MULTILINE)
+    known = {name for names in named for name in names.split()}
+    more = [name for name in prism.lib.__all__ if name not in known and callable(getattr(prism.lib, name))]
+    return f"## More\n\n{api(' '.join(more), folder)}" if more else ""
+
+
+# -- collectives --------------------------------------------------------------------------------------------------------------
+
+FIELD = re.compile(r"^([A-Z][a-z]+):\s+(.*)$")
+
+
+def collectives(level: str, folder: Path) -> str:
+    """Return a section for each collective of a level: its signature, and its docstring."""
+    package = importlib.import_module(f"prism.lib.{level}")
+    names = [name for name in package.__all__ if hasattr(getattr(package, name), "python")]
+    return "\n\n".join(collective(level, name, getattr(package, name)) for name in names)
+
+
+def collective(level: str, name: str, kernel: object) -> str:
+    """Return the section of one collective."""
+    python = inspect.unwrap(kernel.python)  # type: ignore[attr-defined]
+    text = inspect.getsource(python)
+    signature = re.sub(r":\n\s+(\"\"\"|[^)]*\Z).*", "", text, count=1, flags=re.DOTALL)
+    signature = "\n".join(line for line in signature.splitlines() if not line.startswith("@prism("))
+    return f"### `{level}.{name}`\n\n```python\n{signature}\n```\n\n{described(inspect.getdoc(python) or '')}"
+
+
+def described(doc: str) -> str:
+    """Return a docstring as Markdown: what comes first, then a list of its fields, without where it is tested."""
+    said: list[str] = []
+    fields: list[tuple[str, str]] = []
+    for line in doc.splitlines():
+        if found := FIELD.match(line):
+            fields.append((found[1], found[2]))
+        elif fields and line.startswith(" "):
+            fields[-1] = (fields[-1][0], f"{fields[-1][1]} {line.strip()}")
+        else:
+            said.append(line)
+    listed = [f"- **{name}**: {text}" for name, text in fields if name != "Test"]
+    return "\n".join(said).strip() + "\n\n" + "\n".join(listed)
+
+
+# -- tables ----------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A table of a page, as it stands there, with the text before it and the command that it is said to come from."""
+
+    before: str
+    command: str
+    table: str
+
+
+def tables(where: str, folder: Path) -> str:
+    """Return the tables under a heading of another page, each with its command and with pictures of its ratios."""
+    name, _, anchor = where.partition("#")
+    found = measured((folder / name).read_text(encoding="utf-8"), anchor)
+    shown = []
+    for part in found:
+        shown += [part.before, f"```sh\n{part.command}\n```", part.table, *plot(part.table)]
+    return "\n\n".join(shown)
+
+
+def measured(page: str, anchor: str) -> list[Measured]:
+    """Return the tables under a heading. Raises ValueError where there is none, or one without a command before it."""
+    sections = re.split(r"^##+ ", page, flags=re.MULTILINE)[1:]
+    slugs = {re.sub(r"[^\w -]", "", s.partition("\n")[0]).strip().lower().replace(" ", "-"): s for s in sections}
+    section = slugs[anchor].partition("\n")[2]
+    found: list[Measured] = []
+    command, before, end = "", "", 0
+    for table in re.finditer(r"(?:^\|.*\n)+", section, re.MULTILINE):
+        text = section[end : table.start()]
+        before = "\n\n".join(
+            p for p in text.strip().split("\n\n") if not COMMAND.search(p) and not p.startswith("    ")
+        )
+        commands = COMMAND.findall(text)
+        command = commands[-1].strip() if commands else command
+        if not command:
+            raise ValueError(f"{anchor}: a table without a command before it")
+        found.append(Measured(before, command, table[0]))
+        end = table.end()
+    if not found:
+        raise ValueError(f"{anchor}: no table")
+    return found
+
+
+FILLERS: Mapping[str, Callable[[str, Path], str]] = {
+    "api": api,
+    "rest": rest,
+    "collectives": collectives,
+    "tables": tables,
+}

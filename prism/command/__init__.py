@@ -1,0 +1,1 @@
+"""What the `prism` command does, one module a kind of command; `prism.cli` has its grammar."""

@@ -1,0 +1,157 @@
+"""`prism check`, `explain`, `emit` and `export`: what is done with one kernel. None of them needs a GPU."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from prism.command.output import DONE, FOUND, CommandError, write
+from prism.command.sources import program_of, target
+
+
+def run_check(options: argparse.Namespace) -> int:
+    """`prism check`: say what was checked and how many barriers it has; with `--schedules`, run it too."""
+    from prism.lang.safety import safety, trusted
+
+    if options.schedules is not None:
+        return run_schedules(options)
+    program = program_of(options)
+    barriers = sum(len(plan.barriers) for plan in program.plans.values())
+    shared = program.layouts[program.entry].bytes
+    listed = "".join(f"{line}\n" for line in trusted(program)) if options.unsafe else ""
+    text = (
+        f"{program.entry.name}: {len(program.functions)} functions checked, {barriers} barriers inferred, "
+        f"{shared} bytes of shared memory\n{listed}"
+    )
+    facts = {"kernel": program.entry.name, "shared_bytes": shared, **safety(program)} if options.json else None
+    write(options, text, facts)
+    return DONE
+
+
+def run_schedules(options: argparse.Namespace) -> int:
+    """`prism check --schedules N`: what the reference machine finds; 1 where it finds a fault."""
+    from prism import explore
+
+    try:
+        told = explore.given(options.arguments)
+        program = program_of(options, told)
+        shape = explore.shape_of(program, options.blocks, options.threads)
+        report = explore.explore(program, shape, told, options.schedules, options.seed)
+    except explore.InputError as error:
+        raise CommandError(str(error)) from None
+    command = " ".join(shlex.quote(part) for part in (options.kernel, *(f"-t{text}" for text in options.template)))
+    write(options, explore.described(program, report, command), run_facts(program.entry.name, report))
+    return FOUND if report.findings else DONE
+
+
+def run_facts(name: str, report: Any) -> Mapping[str, Any]:
+    """Return what runs under schedules found, as JSON takes it."""
+    findings = [
+        {
+            "code": found.error.code,
+            "message": str(found.error),
+            "seed": found.seed,
+            "schedule": found.schedule,
+            "arguments": found.arguments,
+            "times": found.times,
+        }
+        for found in report.findings
+    ]
+    return {
+        "kernel": name,
+        "blocks": report.shape.blocks,
+        "threads": report.shape.threads,
+        "seeds": [report.seeds.start, report.seeds.stop],
+        "schedules": list(report.schedules),
+        "arguments": report.arguments,
+        "findings": findings,
+    }
+
+
+def run_explain(options: argparse.Namespace) -> int:
+    """`prism explain`: the source with its barriers, as text or as a page; or their numbers alone."""
+    from prism.compiler import DEFAULT_ARCH, resources
+    from prism.lang.explain import Resources, account, counted, explain, explain_page
+
+    program = program_of(options)
+    page = options.output is not None and options.output.suffix in (".html", ".htm")
+    arch = options.arch or (DEFAULT_ARCH if page and not options.count else None)
+    said = None if arch is None else resources(program, target(arch))
+    if options.json:
+        found = account(program) if said is None else account(program, said)
+        write(options, "", dataclasses.asdict(found))
+    elif options.count:
+        write(options, counted(account(program)))
+    elif page and said is not None:
+        write(options, explain_page(program, said))
+    else:
+        write(options, explain(program, said if isinstance(said, Resources) else None) + "\n")
+    return DONE
+
+
+def run_emit(options: argparse.Namespace) -> int:
+    """`prism emit`: the CUDA C++, the header that launches it, or the PTX."""
+    from prism.compiler import Compiled
+    from prism.runtime.export import header
+
+    program = entry_of(options) if options.header or options.ptx or options.json else program_of(options)
+    compiled = Compiled(program, target(options.arch) if options.ptx else options.arch)
+    if options.json:
+        facts = {**compiled.entry.to_json(), "header": header(compiled.entry)}
+        write(options, "", {**facts, "ptx": compiled.ptx} if options.ptx else facts)
+    elif options.header:
+        write(options, header(compiled.entry))
+    elif options.ptx:
+        write(options, compiled.ptx)
+    else:
+        from prism.lang.emit import emit
+
+        write(options, emit(program).source)
+    return DONE
+
+
+def run_export(options: argparse.Namespace) -> int:
+    """`prism export`: a cubin, and a JSON beside it that says how it is launched."""
+    from prism.compiler import Compiled
+    from prism.lang.pipeline import check_architecture
+
+    program = entry_of(options)
+    check_architecture(program, target(options.arch))
+    compiled = Compiled(program, options.arch)
+    folder: Path = options.folder
+    stem = f"{compiled.entry.title}-{options.arch}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{stem}.cubin").write_bytes(compiled.binary.cubin)
+        facts = exported(compiled, f"{stem}.cubin")
+        (folder / f"{stem}.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise CommandError(f"can't write into {folder}: {error.strerror}") from None
+    lines = f"{folder / stem}.cubin: {len(compiled.binary.cubin)} bytes, {compiled.registers} registers\n{folder / stem}.json\n"
+    write(options, lines, facts)
+    return DONE
+
+
+def entry_of(options: argparse.Namespace) -> Any:
+    """Return the program of a kernel that can be launched.
+
+    Raises:
+        CommandError: it is a device function.
+    """
+    program = program_of(options)
+    if program.entry.kind != "global":
+        raise CommandError(f"`{program.entry.name}` is a device function: it is compiled into the kernels that call it")
+    return program
+
+
+def exported(compiled: Any, cubin: str) -> Mapping[str, Any]:
+    """Return the JSON of an exported kernel."""
+    from prism.lang.safety import safety
+    from prism.runtime.export import description
+
+    return description(compiled.entry, compiled.binary, cubin, safety(compiled.program))

@@ -1,0 +1,150 @@
+"""`prism build`, `info` and `bench`: what is compiled ahead of time, what is found on this machine, how fast it is."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import dataclasses
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from prism.command.output import DONE, FOUND, CommandError, write
+
+# -- build ----------------------------------------------------------------------------------------------------------------
+
+
+def run_build(options: argparse.Namespace) -> int:
+    """`prism build`: the library's kernels, as artifacts."""
+    from prism.command.sources import target
+    from prism.lib.artifacts import build
+    from prism.lib.shipped import ARCHITECTURES
+
+    if options.jobs is not None and options.jobs < 1:
+        raise CommandError(f"--jobs must be >= 1, not {options.jobs}")
+    bar = Bar(quiet=options.quiet or options.json)
+    try:
+        result = build(
+            [target(arch) for arch in options.arch or ARCHITECTURES],
+            folder=options.output,
+            jobs=options.jobs,
+            progress=bar,
+        )
+    except OSError as error:
+        raise CommandError(f"can't write the artifacts: {error}") from None
+    finally:
+        bar.close()
+    lines = [f"{result.folder}: {sum(result.by_arch.values())} kernels, {result.nbytes / 2**20:.1f} MiB, "
+             f"{result.compiled} compiled, {result.kept} up to date"]  # fmt: skip
+    for arch, number in result.by_arch.items():
+        without = f", {result.without[arch]} need another architecture" if arch in result.without else ""
+        lines.append(f"  {arch}: {number} kernels{without}")
+    lines += [f"  {line}" for line in result.spilling]
+    facts = dataclasses.asdict(result)
+    output, options.output = options.output, None  # of `build` it is a folder
+    write(options, "\n".join(lines) + "\n", facts)
+    options.output = output
+    return DONE
+
+
+class Bar:
+    """A progress bar on the error stream; where that is no terminal, a line now and then."""
+
+    WIDTH, SECONDS = 30, 15.0
+
+    def __init__(self, *, quiet: bool) -> None:
+        self.quiet = quiet
+        self.live = sys.stderr.isatty()
+        self.said = self.begun = time.monotonic()
+        self.stage = ""
+
+    def __call__(self, progress: object) -> None:
+        """Show how far a build is."""
+        stage, done, total = (getattr(progress, name) for name in ("stage", "done", "total"))
+        now = time.monotonic()
+        due = done == total or now - self.said >= (0.1 if self.live else self.SECONDS)
+        if self.quiet or not due:
+            return
+        if stage != self.stage:
+            self.stage, self.begun = stage, self.said
+        self.said = now
+        if not self.live:
+            print(f"{stage}: {done} of {total}", file=sys.stderr, flush=True)
+            return
+        full = self.WIDTH * done // total
+        left = (now - self.begun) / max(done, 1) * (total - done)
+        text = f"\r{stage:8}[{'#' * full}{'.' * (self.WIDTH - full)}] {done}/{total}  {left:4.0f} s left"
+        print(text, end="\n" if done == total else "", file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        """Leave the line."""
+        if self.live and not self.quiet and self.stage:
+            print(file=sys.stderr)
+
+
+# -- info -----------------------------------------------------------------------------------------------------------------
+
+
+def run_info(options: argparse.Namespace) -> int:
+    """`prism info`: what is found, and what to do about what is missing."""
+    from prism.command.info import described, facts
+
+    found = facts()
+    write(options, described(found), found)
+    return DONE
+
+
+# -- bench ----------------------------------------------------------------------------------------------------------------
+
+
+def run_bench(options: argparse.Namespace) -> int:
+    """`prism bench`: list the benchmark scripts, or run some and keep what they print."""
+    folder = benchmarks(options.folder)
+    scripts = {path.stem: path for path in sorted(folder.glob("*.py")) if about(path)}
+    if not options.scripts:
+        lines = [f"in {folder}:", *(f"  {name:10} {about(path)}" for name, path in scripts.items())]
+        write(options, "\n".join(lines) + "\n", {name: about(path) for name, path in scripts.items()})
+        return DONE
+    unknown = [name for name in options.scripts if name not in scripts]
+    if unknown:
+        raise CommandError(f"no benchmark {unknown[0]!r} in {folder}; there are: {', '.join(scripts)}")
+    codes = {name: run_script(scripts[name], options) for name in options.scripts}
+    write(
+        options, "".join(f"{name}: {'done' if not code else f'exit {code}'}\n" for name, code in codes.items()), codes
+    )
+    return FOUND if any(codes.values()) else DONE
+
+
+def run_script(path: Path, options: argparse.Namespace) -> int:
+    """Run one script with the arguments behind `--`; its results go into `--results`, where that is given."""
+    extra = options.rest
+    if options.results is not None:
+        options.results.mkdir(parents=True, exist_ok=True)
+        extra = [*extra, "--json", str(options.results / f"{path.stem}.json")]
+    paths = [str(path.parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    out = sys.stderr if options.json else None
+    return subprocess.run([sys.executable, str(path), *extra], env=environment, stdout=out, check=False).returncode
+
+
+def benchmarks(folder: Path | None) -> Path:
+    """Return the folder of the benchmark scripts: as given, of the current directory, or of the checkout that is run."""
+    places = [folder] if folder is not None else [Path("asv_bench"), Path(__file__).parents[2] / "asv_bench"]
+    for place in places:
+        if place.is_dir():
+            return place
+    raise CommandError(
+        "the benchmarks are in the repository (asv_bench/), not in the wheel: name the folder with --folder"
+    )
+
+
+def about(path: Path) -> str:
+    """Return a script's first line of documentation; nothing for a module that is not run by itself."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        documented = ast.get_docstring(ast.parse(text)) or ""
+    except (OSError, SyntaxError, UnicodeDecodeError):
+        return ""
+    return documented.splitlines()[0] if documented and "__main__" in text else ""

@@ -1,0 +1,57 @@
+"""What products of matrices ask of their arguments; each error names the argument."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from prism.lib import own
+from prism.runtime.arrays import ArrayInfo
+
+
+def require_operands(
+    function: str, a: ArrayInfo, b: ArrayInfo, kinds: Sequence[str], *, batched: bool = False
+) -> None:  # fmt: skip
+    """Check the matrices that a function multiplies; `batched`: axes may stand before the last two.
+
+    Raises:
+        TypeError: a dtype is none of `kinds`; dtypes or libraries differ, or none that results can be made in.
+        ValueError: too few axes, or too many; the last two don't fit.
+    """
+    for name, info in (("a", a), ("b", b)):
+        own.require_known(info, name)
+        if info.scalar not in kinds:
+            raise TypeError(f"`{name}` has dtype {info.scalar}, and {function} takes {' or '.join(kinds)}")
+        if len(info.shape) < 2 or (len(info.shape) > 2 and not batched):
+            axes = "2 axes or more" if batched else "2 axes"
+            raise ValueError(f"`{name}` must have {axes}, not {len(info.shape)}: shape {info.shape}")
+    require_alike(function, a, b)
+    if a.shape[-1] != b.shape[-2]:
+        ends = f"k is {a.shape[-1]} or {b.shape[-2]}"
+        raise ValueError(f"shapes don't fit: `a` is {a.shape} and `b` is {b.shape}, so {ends}")
+
+
+def require_alike(function: str, a: ArrayInfo, b: ArrayInfo) -> None:
+    """Check that two operands are of one dtype and one library.
+
+    Raises:
+        TypeError: they are not.
+    """
+    if a.scalar != b.scalar:
+        raise TypeError(f"`a` has dtype {a.scalar} and `b` {b.scalar}: {function} multiplies matrices of one dtype")
+    if a.library != b.library:
+        raise TypeError(f"`b` must be an array of {a.library}, as `a` is, not of {b.library}")
+
+
+def require_like_result(info: ArrayInfo, name: str, a: ArrayInfo, shape: tuple[int, ...], kind: str) -> None:
+    """Check an array that has the result's shape, dtype and library.
+
+    Raises:
+        TypeError: another dtype or library.
+        ValueError: another shape.
+    """
+    if info.library != a.library:
+        raise TypeError(f"`{name}` must be an array of {a.library}, as `a` is, not of {info.library}")
+    if info.scalar != kind:
+        raise TypeError(f"`{name}` must be of {kind}, the result's dtype, not of {info.scalar}")
+    if info.shape != shape:
+        raise ValueError(f"`{name}` must have shape {shape}, the result's, not {info.shape}")

@@ -1,0 +1,143 @@
+"""`prism.lib.matmul`: NumPy's, for arrays of float32, float16 and bfloat16."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from prism.lib import matmul_warm as warm
+from prism.lib import own
+from prism.lib.matmul_arguments import require_alike
+from prism.lib.matmul_layouts import empty, overlap
+from prism.lib.matmuls import INPUTS, hgemm
+from prism.lib.sgemms import Job, batch_of, multiplied
+from prism.runtime.arrays import ArrayInfo, describe, one_place, require_writable
+
+KINDS = ("float32", *INPUTS)
+_SIGNATURE = "gufunc signature (n?,k),(k,m?)->(n?,m?)"
+
+
+def matmul(a: Any, b: Any, out: Any = None) -> Any:
+    """Return `a @ b`, as `numpy.matmul`.
+
+    Parameters
+    ----------
+    a, b : arrays of NumPy, CuPy or torch
+        Both of float32, float16 or bfloat16, of any strides. Of one axis: a row on the left, a column on the right, and the
+        result lacks that axis. Axes before the last two are a batch, and are broadcast.
+    out : array, optional
+        Where to put the result, of its shape; it may overlap the operands. NumPy's and CuPy's may be of another dtype that the
+        result is cast to ("same_kind").
+
+    Returns
+    -------
+    array
+        Of `a`'s library and dtype, on its device; `out`, if given. Of two arrays of one axis: an array of no axes, or NumPy's
+        scalar.
+
+    Raises
+    ------
+    TypeError
+        An argument is no array, or of another dtype; arrays of two dtypes, of two libraries, or on the host and on a GPU; `out`
+        can't be cast to.
+    ValueError
+        An array of no axes; shapes don't fit; `out` is read-only or of another shape; arrays on two GPUs.
+
+    Notes
+    -----
+    float32 is `prism.lib.sgemm`: added in float32, never by TF32, a batch in one launch where strides allow. float16 and bfloat16
+    are `prism.lib.hgemm`: added in float32 and rounded once, a launch for each product of a batch.
+
+    Examples
+    --------
+    >>> import numpy as np, prism
+    >>> a, b = np.arange(12, dtype=np.float32).reshape(2, 2, 3), np.ones(3, np.float32)
+    >>> prism.lib.matmul(a, b)
+    array([[ 3., 12.],
+           [21., 30.]], dtype=float32)
+    """
+    if out is None:
+        out = warm.room(a, b, "matmul")
+    key = warm.key(a, b, None, None, out, "matmul")
+    if warm.repeated(key, None):
+        return out
+    left, right = describe(a, "a"), describe(b, "b")
+    _require_operands(left, right)
+    rows, columns = len(left.shape) > 1, len(right.shape) > 1
+    x = left if rows else describe(left.owner[None, :], "a")
+    y = right if columns else describe(right.owner[:, None], "b")
+    if x.shape[-1] != y.shape[-2]:
+        sizes = f"(size {y.shape[-2]} is different from {x.shape[-1]})"
+        raise ValueError(f"matmul: Input operand 1 has a mismatch in its core dimension 0, with {_SIGNATURE} {sizes}")
+    full = (*batch_of(x, y), x.shape[-2], y.shape[-1])
+    shape = (*full[:-2], *([full[-2]] if rows else []), *([full[-1]] if columns else []))
+    given = None if out is None else _result(out, left, shape)
+    if given is None:
+        if left.device is not None and rows and columns and len(full) == 2:
+            warm.keep_kind(a, b, "matmul", left.scalar)
+        result = _product(x, y, None, full)
+        return result if shape == full else result.reshape(shape)[()]
+    if given.scalar != left.scalar:
+        given.owner[...] = _product(x, y, None, full).reshape(shape)
+    else:
+        _product(x, y, describe(given.owner.reshape(full), "out"), full, key)
+    return given.owner
+
+
+def _require_operands(a: ArrayInfo, b: ArrayInfo) -> None:
+    """Check the operands' libraries, dtypes and axes, with NumPy's words where NumPy has some."""
+    for number, (name, info) in enumerate((("a", a), ("b", b))):
+        own.require_known(info, name)
+        if info.scalar not in KINDS:
+            raise TypeError(
+                f"`{name}` has dtype {info.scalar}, and matmul takes {', '.join(KINDS[:-1])} or {KINDS[-1]}"
+            )
+        if not info.shape:
+            raise ValueError(
+                f"matmul: Input operand {number} does not have enough dimensions "
+                f"(has 0, gufunc core with signature (n?,k),(k,m?)->(n?,m?) requires 1)"
+            )
+    require_alike("matmul", a, b)
+    one_place({"a": a, "b": b})
+
+
+def _result(out: Any, a: ArrayInfo, shape: tuple[int, ...]) -> ArrayInfo:
+    """Return the facts of an array for the result, checked."""
+    info = describe(out, "out")
+    if info.library != a.library:
+        raise TypeError(f"`out` must be an array of {a.library}, as `a` is, not of {info.library}")
+    if info.scalar != a.scalar and (info.library == "torch" or not np.can_cast(a.dtype, info.dtype, "same_kind")):
+        raise TypeError(
+            f"Cannot cast ufunc 'matmul' output from dtype('{a.scalar}') to dtype('{info.scalar}') "
+            "with casting rule 'same_kind'"
+        )
+    if info.shape != shape:
+        raise ValueError(f"`out` must have shape {shape}, the result's, not {info.shape}")
+    one_place({"a": a, "out": info})
+    require_writable(info, "out")
+    return info
+
+
+def _product(a: ArrayInfo, b: ArrayInfo, out: ArrayInfo | None, shape: tuple[int, ...], key: Any = None) -> Any:
+    """Return the product of arrays of two axes or more."""
+    if a.scalar == "float32":
+        return multiplied(Job(a, b, None, out, shape), key=key)
+    if len(shape) == 2:
+        return hgemm(a.owner, b.owner, out=None if out is None else out.owner)
+    if out is None or overlap(a, out) or overlap(b, out):
+        with own.working(a, None):
+            result = empty(a, shape, a.scalar)
+    else:
+        result = out.owner
+    for index in np.ndindex(shape[:-2]):
+        hgemm(_one(a, index), _one(b, index), out=result[index])
+    if out is not None and result is not out.owner:
+        out.owner[...] = result
+    return result if out is None else out.owner
+
+
+def _one(info: ArrayInfo, index: tuple[int, ...]) -> Any:
+    """Return the matrix of a batch that is broadcast to where `index` points."""
+    batch = info.shape[:-2]
+    return info.owner[tuple(0 if n == 1 else i for i, n in zip(index[len(index) - len(batch) :], batch, strict=True))]

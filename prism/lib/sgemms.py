@@ -1,0 +1,341 @@
+"""`prism.lib.sgemm`: products of matrices of float32 on the ordinary cores, of any shapes, strides and batches."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from prism.interpret import run
+from prism.kernels.sgemm import HOST, LESSON, VARIANTS, Configuration, Layout, choose
+from prism.lang.plan import Program
+from prism.lib import matmul_warm as warm
+from prism.lib import own
+from prism.lib.matmul_arguments import require_like_result, require_operands
+from prism.lib.matmul_layouts import empty, overlap, rows_dense, transposed
+from prism.runtime.arrays import ArrayInfo, describe, one_place, require_writable
+from prism.runtime.device import device
+from prism.runtime.instance import Instance, instance
+from prism.runtime.streams import choose_stream, order
+
+_KIND, _SIZE = "float32", 4
+_WIDE = 4  # elements of one access
+_MOST = 2**31 - 2**10  # a kernel's sizes are 32-bit, and tiles stick out
+
+
+def sgemm(
+    a: Any,
+    b: Any,
+    c: Any = None,
+    *,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+    out: Any = None,
+    variant: str = "auto",
+    stream: Any = None,
+) -> Any:
+    """Return `alpha * a @ b + beta * c`.
+
+    Parameters
+    ----------
+    a, b : arrays of NumPy, CuPy or torch
+        m x k and k x n, of float32, of any strides; none is copied for its strides on the GPU. Axes before these are a batch,
+        and are broadcast as `numpy.matmul` does.
+    c : array, optional
+        Of the result's shape, float32; read where `beta` is not 0. It may be `out`, as in BLAS, and is copied otherwise.
+    alpha, beta : float
+        Factors, taken as float32. Where `alpha` is 0, `a` and `b` are not read.
+    out : array, optional
+        Where to put the result; any strides, and any overlap with the operands.
+    variant : str
+        How it is computed: "naive", "coalesced", "tiled", "vectorized", "warps" (docs/sgemm.md), or "auto": what suits the shape.
+    stream : stream or int, optional
+        Where to run, for arrays on a GPU; by default their library's current stream.
+
+    Returns
+    -------
+    array
+        m x n for each product of the batch, of `a`'s library and on its device; `out`, if given.
+
+    Raises
+    ------
+    TypeError
+        An argument is no array, or not of float32; arrays of two libraries, or on the host and on a GPU.
+    ValueError
+        Shapes don't fit; `out` is read-only; `beta` without `c`; no such variant; arrays on two GPUs; `stream` for arrays on the
+        host.
+
+    Notes
+    -----
+    Products are added in float32, on the GPU by fused multiply-adds, in an order that depends on the shape alone: the same call
+    gives the same bits. A batch is one launch where its axes can be walked with one stride for each array; each axis beyond that
+    is a loop of launches. A NumPy array runs on the reference machine, on the CPU, from the same kernel (`prism.kernels.sgemm`).
+
+    Examples
+    --------
+    >>> import numpy as np, prism
+    >>> a, b = np.eye(2, dtype=np.float32), np.array([[1, 2], [3, 4]], np.float32)
+    >>> prism.lib.sgemm(a, b, alpha=2.0)
+    array([[2., 4.],
+           [6., 8.]], dtype=float32)
+    """
+    if out is None and c is None and stream is None:
+        out = warm.room(a, b, "sgemm")
+    key = warm.key(a, b, c, None, out, "sgemm", alpha, beta, variant)
+    if warm.repeated(key, stream):
+        return out
+    left, right = describe(a, "a"), describe(b, "b")
+    require_operands("sgemm", left, right, (_KIND,), batched=True)
+    shape = (*batch_of(left, right), left.shape[-2], right.shape[-1])
+    if beta and c is None:
+        raise ValueError("`beta` is the factor of `c`, which is missing")
+    given, before = None if out is None else describe(out, "out"), describe(c, "c") if beta else None
+    for name, info in (("out", given), ("c", before)):
+        if info is not None:
+            require_like_result(info, name, left, shape, _KIND)
+    if variant != "auto" and variant not in VARIANTS:
+        raise ValueError(f"`variant` must be one of auto, {', '.join(VARIANTS)}, not {variant!r}")
+    if out is None and left.device is not None and len(shape) == 2:
+        warm.keep_kind(a, b, "sgemm", _KIND)
+    return multiplied(Job(left, right, before, given, shape, float(alpha), float(beta), variant), stream, key)
+
+
+def batch_of(a: ArrayInfo, b: ArrayInfo) -> tuple[int, ...]:
+    """Return the extents that stand before the last two, broadcast.
+
+    Raises:
+        ValueError: they don't fit.
+    """
+    try:
+        return np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    except ValueError:
+        remapped = "".join(f"{_said(x.shape)}->{_said((*x.shape[:-2], 'newaxis', 'newaxis'))} " for x in (a, b))
+        raise ValueError(
+            f"operands could not be broadcast together with remapped shapes [original->remapped]: {remapped}"
+            f" and requested shape {_said((a.shape[-2], b.shape[-1]))}"
+        ) from None
+
+
+def _said(shape: tuple[Any, ...]) -> str:
+    return f"({','.join(map(str, shape))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A checked call; `shape` is the result's."""
+
+    a: ArrayInfo
+    b: ArrayInfo
+    c: ArrayInfo | None
+    out: ArrayInfo | None
+    shape: tuple[int, ...]
+    alpha: float = 1.0
+    beta: float = 0.0
+    variant: str = "auto"
+
+
+def multiplied(job: Job, stream: Any = None, key: Any = None) -> Any:
+    """Make a job's result; the launch is kept under `key`, where nothing else needs to be done.
+
+    Raises:
+        TypeError: arrays are on the host and on a GPU.
+        ValueError: `out` is read-only; arrays on two GPUs; a stream for arrays on the host; an extent is too large.
+    """
+    present = {"a": job.a, "b": job.b, "c": job.c, "out": job.out}
+    found = {name: info for name, info in present.items() if info is not None}
+    one_place(found)
+    if job.out is not None:
+        require_writable(job.out, "out")
+    if max(*job.shape[-2:], job.a.shape[-1]) > _MOST:
+        raise ValueError(f"an extent is too large: {job.a.shape} times {job.b.shape}; up to {_MOST} fit")
+    if job.a.device is None:
+        if stream is not None:
+            raise ValueError("`stream` is for arrays on a GPU, and `a` is on the host")
+        return _filled(job, None, None)
+    handle = choose_stream(stream, (job.a,))
+    order(list(found.values()), handle)
+    with own.working(job.a, None if stream is None else handle):
+        return _filled(job, handle, key)
+
+
+# -- the result -------------------------------------------------------------------------------------------------------
+
+
+def _filled(job: Job, stream: int | None, key: Any) -> Any:
+    """Make the result where it can be written, and bring it where it belongs."""
+    target = job.out
+    if target is None or not _usable(job, target):
+        target, key = describe(empty(job.a, job.shape, _KIND)), None
+    if job.c is not None and not _same(job.c, target):
+        target.owner[...] = job.c.owner
+        key = None
+    every = list(launches(job, target)) if target.size else []
+    for launch in every:
+        launch.run(stream)
+    if key is not None and len(every) == 1:
+        warm.keep(key, every[0].on_device(job.a))
+    if job.out is None:
+        return target.owner
+    if target is not job.out:
+        job.out.owner[...] = target.owner
+    return job.out.owner
+
+
+def _usable(job: Job, out: ArrayInfo) -> bool:
+    """Whether a kernel may write into `out`: its rows, or its columns, are dense, and it is nothing that is still to be read."""
+    forwards = all(stride > 0 for extent, stride in zip(out.shape, out.strides, strict=True) if extent > 1)
+    reads = [job.a, job.b] if job.c is None or _same(job.c, out) else [job.a, job.b, job.c]
+    dense = rows_dense(out) or rows_dense(transposed(out))
+    return _walked(out) and forwards and dense and not any(overlap(info, out) for info in reads)
+
+
+def _same(one: ArrayInfo, two: ArrayInfo) -> bool:
+    return one.pointer == two.pointer and one.strides == two.strides
+
+
+def _walked(info: ArrayInfo) -> bool:
+    """Whether strides count elements, in the machine's byte order; of NumPy's fields of records they may not."""
+    return info.dtype.isnative and info.pointer % _SIZE == 0 and all(stride % _SIZE == 0 for stride in info.strides)
+
+
+# -- launches ---------------------------------------------------------------------------------------------------------
+
+
+class _Matrix(NamedTuple):
+    """An array of a launch: its strides in elements from a row, a column, a matrix to the next; `start` of its first element."""
+
+    info: ArrayInfo
+    rows: int
+    columns: int
+    matrices: int
+    start: int = 0
+
+    def layout(self, extents: tuple[int, int, int], down: bool) -> Layout:
+        """Return how it is read by fours: down its columns, or along its rows; `extents`: rows, columns, matrices."""
+        inside, outside = (self.rows, self.columns) if down else (self.columns, self.rows)
+        begin = self.info.pointer // _SIZE + self.start
+        steps = [(begin, 2), (outside, extents[down]), (self.matrices, extents[2])]
+        return Layout(not down, inside == 1 and all(step % _WIDE == 0 for step, extent in steps if extent > 1))
+
+    def argument(self) -> Any:
+        """Return what stands for its memory: an address, or on the host the elements from the first on."""
+        if self.info.device is not None:
+            return self.info.pointer + _SIZE * self.start
+        steps = sum((e - 1) * s for e, s in zip(self.info.shape, self.info.strides, strict=True) if e > 1)
+        size = steps // _SIZE + 1 if self.info.size else 0
+        memory = np.lib.stride_tricks.as_strided(self.info.owner, (size,), (_SIZE,))
+        return memory[self.start :]
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One launch: `batches` products."""
+
+    a: _Matrix
+    b: _Matrix
+    c: _Matrix
+    batches: int
+    sizes: tuple[int, int, int]
+    factors: tuple[float, float]
+    variant: str
+
+    def prepared(self, configuration: Configuration) -> tuple[Instance, int, tuple[Any, ...]]:
+        """Return the kernel, the number of blocks and the arguments."""
+        m, n, k = self.sizes
+        down_a = k <= 1 or (self.a.columns != 1 and self.a.rows == 1)
+        down_b = k > 1 and self.b.rows == 1 and (self.b.columns != 1 or n == 1)
+        left = self.a.layout((m, k, self.batches), down_a)
+        right = self.b.layout((k, n, self.batches), down_b)
+        result = self.c.layout((m, n, self.batches), False)
+        chosen = instance_for(configuration, left, right._replace(along=down_b), result)
+        counted = (self.batches, *self.sizes) if configuration.counted else self.sizes
+        values = (
+            *counted, self.factors[0], self.a.argument(), *self.a[1:4], self.b.argument(), *self.b[1:4],
+            self.factors[1], self.c.argument(), self.c.rows, self.c.matrices,
+        )  # fmt: skip
+        return chosen, configuration.grid(self.batches, m, n), values
+
+    def run(self, stream: int | None) -> None:
+        """Launch it, on the reference machine or on a GPU."""
+        if stream is None:
+            configuration = HOST if self.variant == "auto" else LESSON[self.variant]
+            chosen, blocks, values = self.prepared(configuration)
+            run(chosen.program, blocks, configuration.threads, values)
+        else:
+            call = self.on_device(self.a.info)
+            call.launch(call.blocks, call.threads, stream, call.values)
+
+    def on_device(self, where: ArrayInfo, configuration: Configuration | None = None) -> warm.Call:
+        """Return the call on a GPU that it comes down to, by default as it suits the shape."""
+        assert where.device is not None
+        if configuration is None and self.variant == "auto":
+            configuration = choose(self.batches, *self.sizes, device(where.device).sm_count)
+        configuration = configuration or LESSON[self.variant]
+        chosen, blocks, values = self.prepared(configuration)
+        launcher = chosen.launcher(where.device)
+        return warm.Call(launcher, blocks, configuration.threads, values, replace(where, owner=None))
+
+
+@functools.lru_cache(maxsize=1024)
+def instance_for(configuration: Configuration, a: Layout, b: Layout, c: Layout) -> Instance:
+    """Return the kernel that a configuration names, for matrices that lie so."""
+    template = configuration.template(a, b, c)
+    return instance(VARIANTS[configuration.variant], tuple(sorted(template.items())))
+
+
+def program_for(configuration: Configuration, a: Layout, b: Layout, c: Layout) -> Program:
+    """Return the checked program of `instance_for`."""
+    return instance_for(configuration, a, b, c).program
+
+
+def launches(job: Job, target: ArrayInfo) -> Iterator[Launch]:
+    """Return the launches that a job takes, one for each of the batch's matrices that one stride does not lead to."""
+    a, b = _read(job.a), _read(job.b)
+    if not rows_dense(target):
+        a, b, target = transposed(b), transposed(a), transposed(target)
+    (m, k), n = a.shape[-2:], target.shape[-1]
+    axes = _merged(target.shape[:-2], [_steps(info, len(target.shape) - 2) for info in (a, b, target)])
+    batches, *steps = axes.pop() if axes else (1, 0, 0, 0)
+    (rs_a, cs_a), (rs_b, cs_b), (rs_c, cs_c) = (
+        tuple(stride // _SIZE for stride in info.strides[-2:]) for info in (a, b, target)
+    )
+    if steps[1] == 0 and steps[0] == m * rs_a and steps[2] == m * rs_c and batches * m <= _MOST:
+        m, batches = m * batches, 1  # one `b` for all: products below each other are one product
+    for index in itertools.product(*(range(extent) for extent, *_ in axes)):
+        starts = [sum(i * axis[1 + x] for i, axis in zip(index, axes, strict=True)) for x in range(3)]
+        yield Launch(
+            _Matrix(a, rs_a, cs_a, steps[0], starts[0]),
+            _Matrix(b, rs_b, cs_b, steps[1], starts[1]),
+            _Matrix(target, rs_c, cs_c, steps[2], starts[2]),
+            batches, (m, n, k if job.alpha else 0), (job.alpha, job.beta), job.variant,
+        )  # fmt: skip
+
+
+def _read(info: ArrayInfo) -> ArrayInfo:
+    """Return an operand that can be walked: itself, or on the host a copy."""
+    backwards = info.device is None and any(stride < 0 for stride in info.strides)
+    return info if _walked(info) and not backwards else describe(np.array(info.owner, _KIND))
+
+
+def _steps(info: ArrayInfo, axes: int) -> list[int]:
+    """Return the strides, in elements, of so many axes of a batch; 0 where the array is broadcast."""
+    own_axes = zip(info.shape[:-2], info.strides[:-2], strict=True)
+    steps = [0 if extent == 1 else stride // _SIZE for extent, stride in own_axes]
+    return [0] * (axes - len(steps)) + steps
+
+
+def _merged(batch: tuple[int, ...], steps: list[list[int]]) -> list[tuple[int, ...]]:
+    """Return a batch's axes, `(extent, *steps)`, joined where each array walks two of them with one stride."""
+    axes: list[tuple[int, ...]] = []
+    for extent, *each in zip(batch, *steps, strict=True):
+        if extent == 1:
+            continue
+        if axes and all(outer == extent * inner for outer, inner in zip(axes[-1][1:], each, strict=True)):
+            axes[-1] = (axes[-1][0] * extent, *each)
+        else:
+            axes.append((extent, *each))
+    return axes

@@ -1,0 +1,252 @@
+"""What `prism tune` measures on a GPU: a choice put into its table, its kernels made ready, checked, and timed.
+
+Times are between two events, around a graph of launches, so that the host's time does not count. Buffers are taken in turn,
+together larger than the L2.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from prism.kernels.hgemm import Configuration
+from prism.kernels.hgemm import identity as epilogue
+from prism.kernels.hgemm.candidates import parsed
+from prism.lib import matmuls, operators, reduce_calls, reduce_plans, scan_plans
+from prism.lib.axes import collapse
+from prism.lib.matmul_layouts import Job
+from prism.lib.reduce_device import Gpu, Ready
+from prism.lib.scan_plans import Shape, Task, number_of
+from prism.lib.tune import DTYPES, TABLES, Unusable
+from prism.runtime.arrays import ArrayInfo
+from prism.runtime.compile import MachineCodeError
+from prism.runtime.device import device, using
+from prism.runtime.driver import DeviceError, checked, driver
+
+_L2 = 64 << 20
+_SECONDS = 2e-3
+"""What one measurement lasts, about."""
+_MOST = 100
+"""Launches in a graph."""
+_BYTES = (1 << 26, 1 << 28, 1 << 30)
+"""The sizes of arrays whose times decide: long ones, which go by these tables."""
+
+Launch = Callable[[int], None]
+"""Launches on the arrays of a number; numbers are taken in turn."""
+
+
+class Timer:
+    """A GPU that measures choices. Used as a context: its memory and its stream are given back in the end.
+
+    Raises:
+        DeviceError: there is no such GPU, or it has not enough memory.
+    """
+
+    def __init__(self, ordinal: int = 0, bytes_: tuple[int, ...] = _BYTES) -> None:
+        self.device = device(ordinal)
+        self.bytes = bytes_
+        self._held = contextlib.ExitStack()
+
+    def __enter__(self) -> Timer:
+        cuda = driver()
+        self._held.enter_context(using(self.device.ordinal))
+        self.stream = int(checked(cuda.cuStreamCreate(1), "making a stream"))
+        self._held.callback(cuda.cuStreamDestroy, self.stream)
+        self._events = [self._event() for _ in range(2)]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._held.close()
+
+    def _event(self) -> Any:
+        event = checked(driver().cuEventCreate(0), "making an event")
+        self._held.callback(driver().cuEventDestroy, event)
+        return event
+
+    @contextlib.contextmanager
+    def memory(self, nbytes: int, values: Any = None) -> Iterator[int]:
+        """Give memory for the length of a block; `values` fill it, again and again."""
+        cuda = driver()
+        address = int(checked(cuda.cuMemAlloc(nbytes), f"allocating {nbytes} bytes"))
+        try:
+            if values is not None:
+                done = min(values.nbytes, nbytes)
+                checked(cuda.cuMemcpyHtoD(address, values.ctypes.data, done), "copying to the GPU")
+                while done < nbytes:
+                    part = min(done, nbytes - done)
+                    checked(cuda.cuMemcpyDtoD(address + done, address, part), "copying on the GPU")
+                    done += part
+                checked(cuda.cuCtxSynchronize(), "copying on the GPU")
+            yield address
+        finally:
+            cuda.cuMemFree(address)
+
+    def read(self, address: int, count: int, dtype: Any) -> Any:
+        """Return elements of the GPU's memory, when the stream has done its work."""
+        cuda, found = driver(), np.empty(count, dtype)
+        checked(cuda.cuStreamSynchronize(self.stream), "waiting for the GPU")
+        checked(cuda.cuMemcpyDtoH(found.ctypes.data, address, found.nbytes), "copying from the GPU")
+        return found
+
+    def seconds(self, launch: Launch) -> float:
+        """Return the seconds of a launch, of as many in a graph as take the time that one measurement lasts."""
+        roughly = self._spent(functools.partial(launch, 1))
+        launches = min(_MOST, max(4, int(_SECONDS / max(roughly, 1e-6))))
+        with self._graph(launch, launches) as graph:
+            replay = functools.partial(self._replay, graph)
+            replay()
+            return self._spent(replay) / launches
+
+    def _spent(self, work: Callable[[], object]) -> float:
+        cuda, (begin, end) = driver(), self._events
+        checked(cuda.cuEventRecord(begin, self.stream), "timing")
+        work()
+        checked(cuda.cuEventRecord(end, self.stream), "timing")
+        checked(cuda.cuEventSynchronize(end), "timing")
+        return float(checked(cuda.cuEventElapsedTime(begin, end), "timing")) * 1e-3
+
+    def _replay(self, graph: Any) -> None:
+        checked(driver().cuGraphLaunch(graph, self.stream), "launching a graph")
+
+    @contextlib.contextmanager
+    def _graph(self, launch: Launch, launches: int) -> Iterator[Any]:
+        """Give a graph of so many launches, which were made before: their kernels are ready."""
+        cuda = driver()
+        mode = cuda.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+        checked(cuda.cuStreamBeginCapture(self.stream, mode), "capturing a graph")
+        try:
+            for i in range(launches):
+                launch(i)
+        finally:
+            captured = cuda.cuStreamEndCapture(self.stream)
+        found = checked(captured, "capturing a graph")
+        try:
+            graph = checked(cuda.cuGraphInstantiate(found, 0), "making a graph")
+        finally:
+            cuda.cuGraphDestroy(found)
+        try:
+            yield graph
+        finally:
+            cuda.cuGraphExecDestroy(graph)
+
+    # -- What is measured -----------------------------------------------------------------------------------------------
+
+    def measure(self, name: str, key: Any) -> Callable[[Any], Mapping[str, float]]:
+        """Return the function that measures a choice for a key of a table."""
+        if name == "hgemm":
+            return lambda choice: {"": self._product(parsed(key), choice)}
+        one = {"scan": self._scan, "reduce": self._reduce}[name]
+        return lambda choice: {str(size): one(key, choice, size) for size in self.bytes}
+
+    def _scan(self, size: int, choice: Any, nbytes: int) -> float:
+        kind, n = DTYPES[size], nbytes // size
+        task = Task(operators.add, kind, kind)
+
+        def plan() -> Callable[[int, int], None]:
+            way = scan_plans.many_tiles(task, Shape(1, n, 1, True))
+            made = scan_plans.plan(way, task, self.device.ordinal)
+            zero = number_of(task.identity())
+            return lambda x, y: made(self.device.ordinal, self.stream, (x, y), zero)
+
+        x = _values(kind)
+        total = np.cumsum(np.resize(x, n) if n < 1 << 16 else _sums(x, n), dtype=x.dtype)[-1]
+        return self._time("scan", size, choice, plan, (x, nbytes), (nbytes, x.dtype, n - 1, total))
+
+    def _reduce(self, size: int, choice: Any, nbytes: int) -> float:
+        kind, n = DTYPES[size], nbytes // size
+        given = np.dtype(kind)
+        wide = np.dtype("uint64") if given.kind == "u" else given
+
+        def plan() -> Callable[[int, int], None]:
+            zero = number_of(operators.add.identity_of(wide))
+            work = reduce_plans.Work(operators.add, kind, wide.name, wide.name, zero, zero)
+            stage = collapse((n,), (1,), (0,))
+            assert stage is not None
+            ready = Ready(reduce_plans.plan_reduction(work, [stage], 0, Gpu(self.device.ordinal)), self.device.ordinal)
+            return lambda x, y: ready(x, y, self.stream)
+
+        x = _values(kind)
+        total = np.sum(_sums(x.astype(wide), n))
+        return self._time("reduce", size, choice, plan, (x, nbytes), (wide.itemsize, wide, 0, total))
+
+    def _time(
+        self,
+        name: str,
+        key: Any,
+        choice: Any,
+        plan: Callable[[], Callable[[int, int], None]],
+        source: tuple[Any, int],
+        target: tuple[int, Any, int, Any],
+    ) -> float:
+        """Return the seconds of what `plan` makes with a choice in its table, its result's element looked at first.
+
+        `source`: the values and bytes of an array; `target`: the bytes of a result, its dtype, the element, what it must be.
+        """
+        values, nbytes = source
+        room, dtype, at, expected = target
+        copies = max(2, -(-2 * _L2 // (nbytes + room)))
+        with self.memory(copies * nbytes, values) as x, self.memory(copies * max(room, 256)) as y:
+            launch = self._ready(name, key, choice, plan)
+            launch(x, y)
+            found = self.read(y + at * dtype.itemsize, 1, dtype)[0]
+            if found != expected:
+                raise Unusable(f"its result is {found}, not {expected}")
+            step = max(room, 256)
+            return self.seconds(lambda i: launch(x + i % copies * nbytes, y + i % copies * step))
+
+    def _ready(self, name: str, key: Any, choice: Any, plan: Callable[[], Any]) -> Any:
+        """Return what a plan launches, decided with a choice in the table."""
+        table: dict[Any, Any] = TABLES[name].entries  # type: ignore[assignment]
+        before = table[key]
+        reduce_calls.forget()
+        try:
+            table[key] = choice
+            return plan()
+        except (MachineCodeError, DeviceError, ValueError) as error:
+            raise Unusable(str(error).splitlines()[0]) from error
+        finally:
+            table[key] = before
+            reduce_calls.forget()
+
+    def _product(self, shape: tuple[int, int, int], choice: Configuration) -> float:
+        m, n, k = shape
+        x = np.random.default_rng(0).integers(-2, 3, 1 << 20).astype(np.float16)
+        sizes = (2 * m * k, 2 * k * n, 2 * m * n)
+        copies = max(2, -(-2 * _L2 // sum(sizes)))
+        with contextlib.ExitStack() as held:
+            a, b, y = (held.enter_context(self.memory(copies * size, x)) for size in sizes)
+
+            def launch(i: int) -> None:
+                at = i % copies
+                infos = [
+                    _matrix(address + at * size, rows, columns, self.device.ordinal)
+                    for address, size, (rows, columns) in zip((a, b, y), sizes, ((m, k), (k, n), (m, n)), strict=True)
+                ]
+                job = Job(infos[0], infos[1], None, None, 0, infos[2], "float16", 1.0, 0.0, epilogue)
+                matmuls.on_device(job, self.stream, choice)
+
+            try:
+                launch(0)
+                return self.seconds(launch)
+            except (MachineCodeError, DeviceError, ValueError) as error:
+                raise Unusable(str(error).splitlines()[0]) from error
+
+
+def _matrix(pointer: int, rows: int, columns: int, ordinal: int) -> ArrayInfo:
+    return ArrayInfo("cai", "cuda", np.dtype("float16"), (rows, columns), (2 * columns, 2), pointer, False, ordinal)
+
+
+def _values(kind: str) -> Any:
+    """Return random elements, -1, 0 and 1 (modulo the type): their sums are small, so exact in any order."""
+    return np.random.default_rng(0).integers(-1, 2, 1 << 20).astype(kind)
+
+
+def _sums(x: Any, n: int) -> Any:
+    """Return a few numbers whose sum is that of the first `n` of `x` repeated, in its type."""
+    whole, rest = divmod(n, len(x))
+    with np.errstate(over="ignore"):
+        return np.array([x.sum(dtype=x.dtype) * x.dtype.type(whole), x[:rest].sum(dtype=x.dtype)], x.dtype)

@@ -1,0 +1,66 @@
+"""The driver's extended launch, called by ctypes: what it takes is laid out once, and a launch changes only what is new."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from typing import Any
+
+from prism.runtime.driver import checked, driver
+
+COOPERATIVE = 2  # CU_LAUNCH_ATTRIBUTE_COOPERATIVE
+PROGRAMMATIC = 6  # CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+_VERSION = 12000
+
+
+class Attribute(ctypes.Structure):
+    """`CUlaunchAttribute`, of a kind whose value is an int."""
+
+    _fields_ = (("kind", ctypes.c_uint), ("padding", ctypes.c_uint), ("value", ctypes.c_int * 16))
+
+
+class Configuration(ctypes.Structure):
+    """`CUlaunchConfig`, of one dimension."""
+
+    _fields_ = (
+        ("blocks", ctypes.c_uint), ("blocks_y", ctypes.c_uint), ("blocks_z", ctypes.c_uint),
+        ("threads", ctypes.c_uint), ("threads_y", ctypes.c_uint), ("threads_z", ctypes.c_uint),
+        ("shared", ctypes.c_uint), ("stream", ctypes.c_void_p),
+        ("attributes", ctypes.POINTER(Attribute)), ("count", ctypes.c_uint),
+    )  # fmt: skip
+
+
+@functools.cache
+def launch_function() -> Any:
+    """Return `cuLaunchKernelEx`: its arguments are instances of ctypes, its result a status.
+
+    Raises:
+        DeviceError: the driver hasn't got it.
+    """
+    address = checked(driver().cuGetProcAddress(b"cuLaunchKernelEx", _VERSION, 0), "looking up cuLaunchKernelEx")[0]
+    return ctypes.CFUNCTYPE(ctypes.c_int)(int(address))
+
+
+class Call:
+    """Launches of one kernel with arguments at one place, one at a time: `call(blocks, threads, stream, early)` gives a status.
+
+    `kind`: how it is launched, `COOPERATIVE` always, or `PROGRAMMATIC` where it is `early`: before the one before it has ended.
+    """
+
+    __slots__ = ("_always", "_arguments", "_configuration", "_launch")
+
+    def __init__(self, function: int, arguments: int, shared: int, kind: int) -> None:
+        self._always = kind == COOPERATIVE
+        self._configuration = Configuration(
+            0, 1, 1, 0, 1, 1, shared, None, (Attribute * 1)(Attribute(kind, 0, (1,))), 1
+        )
+        pointers = (ctypes.c_void_p(function), ctypes.c_void_p(arguments), ctypes.c_void_p(None))
+        self._arguments = (ctypes.byref(self._configuration), *pointers)
+        self._launch = launch_function()
+
+    def __call__(self, blocks: int, threads: int, stream: int, early: bool) -> int:
+        """Launch on a stream's handle; the driver's status."""
+        configuration = self._configuration
+        configuration.blocks, configuration.threads, configuration.stream = blocks, threads, stream
+        configuration.count = 1 if early or self._always else 0
+        return self._launch(*self._arguments)  # type: ignore[no-any-return]

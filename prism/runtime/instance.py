@@ -1,0 +1,139 @@
+"""A kernel with its template arguments: checked, compiled and loaded when that is needed, and not before.
+
+What the package ships machine code for is launched without checking the kernel again: `prism build` checked it, from the same
+sources.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from prism.lang.surface import Kernel
+from prism.lang.types import Scalar
+from prism.runtime import artifacts
+from prism.runtime.device import device, load
+from prism.runtime.entry import Entry
+from prism.runtime.keys import FORMAT, digest
+from prism.runtime.launch import Launcher, prepare
+
+if TYPE_CHECKING:
+    from prism.lang.plan import Program
+
+Template = tuple[tuple[str, Any], ...]
+"""Template arguments as pairs of a name and a value, in the order of their names."""
+
+_PACKAGE = Path(__file__).parent.parent
+_SOURCES = ("lang", "lib/thread", "lib/warp", "lib/block", "kernels", "runtime/build.py", "runtime/entry.py")
+
+
+class Instance:
+    """A kernel and its template arguments. `instance` gives the same one for the same."""
+
+    def __init__(self, kernel: Kernel, template: Template) -> None:
+        self.kernel = kernel
+        self.template = template
+
+    @functools.cached_property
+    def program(self) -> Program:
+        """The checked program.
+
+        Raises:
+            CompileError: it breaks a rule.
+        """
+        from prism.lang.pipeline import build
+
+        return build(self.kernel, dict(self.template))
+
+    @functools.cached_property
+    def request(self) -> str | None:
+        """What the package's machine code for it is asked by; None for what is not wholly of the package."""
+        return request_key(self.kernel, self.template)
+
+    def launcher(self, ordinal: int) -> Launcher:
+        """Return its launcher on a device, made once. Raises what `prepare` does, and CompileError."""
+        return _launcher(self, ordinal)
+
+
+@functools.lru_cache(maxsize=4096)
+def instance(kernel: Kernel, template: Template) -> Instance:
+    """Return a kernel with its template arguments."""
+    return Instance(kernel, template)
+
+
+@functools.lru_cache(maxsize=4096)
+def _launcher(wanted: Instance, ordinal: int) -> Launcher:
+    arch = device(ordinal).arch
+    shipped = None if wanted.request is None else _shipped(wanted.request, arch)
+    if shipped is not None:
+        entry = Entry.from_json(shipped.entry, source="")
+        return Launcher(entry, load(shipped.cubin, entry.name, ordinal, entry.shared_bytes))
+    from prism.runtime.build import entry_of
+
+    return prepare(entry_of(wanted.program, arch), ordinal)
+
+
+def _shipped(request: str, arch: str) -> artifacts.Artifact | None:
+    for target in artifacts.runs_on(arch):
+        if artifacts.manifest(target).requests:
+            found = artifacts.requested(request, target, sources_digest())
+            if found is not None:
+                return found
+    return None
+
+
+def request_key(kernel: Kernel, template: Template) -> str | None:
+    """Return the key of a kernel with its template arguments, the same in every process.
+
+    None where a name would not say which function is meant: the kernel, or one among its arguments, is not the package's own.
+    """
+    parts: list[str | int] = []
+    for name, value in (("", kernel), *sorted(template)):
+        said = _said(value)
+        if said is None:
+            return None
+        parts += [name, said]
+    return digest("prism request", FORMAT, *parts)
+
+
+def _said(value: Any) -> str | None:
+    match value:
+        case Kernel():
+            own = value.__module__.startswith("prism.") and "<locals>" not in value.__qualname__
+            return f"function {value.__module__}:{value.__qualname__}" if own else None
+        case bool() | int() | str() if type(value) in (bool, int, str):
+            return f"{type(value).__name__} {value}"
+        case Scalar() if type(value) is Scalar:
+            return f"str {value.name}"
+        case _:
+            return None
+
+
+@functools.cache
+def sources_digest() -> str:
+    """Return the digest of all that decides what the package's kernels become: the compiler, the collectives, the kernels."""
+    found = hashlib.sha256()
+    for part in _SOURCES:
+        root = _PACKAGE / part
+        if not root.exists():  # a checkout, whose kernels stand beside the package
+            root = _PACKAGE.parent / part
+        for path in [str(root)] if root.is_file() else sorted(_files(str(root))):
+            with open(path, "rb") as file:
+                text = file.read()
+            found.update(f"{part} {os.path.relpath(path, root)} {len(text)}\n".encode())
+            found.update(text)
+    return found.hexdigest()
+
+
+def _files(folder: str) -> list[str]:
+    found: list[str] = []
+    with os.scandir(folder) as inside:
+        for each in inside:
+            if each.is_dir():
+                found += _files(each.path) if each.name != "__pycache__" else []
+            elif each.name.endswith(".py"):
+                found.append(each.path)
+    return found

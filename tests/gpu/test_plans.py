@@ -1,0 +1,108 @@
+"""`prism.lib.plan` on the GPU: what it launches, in graphs too, what it costs, and what a capture refuses."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from prism import lib
+from prism.lang import const, float32, grid, group, id, int32, partition, prism, ptr, requires, thread
+
+try:
+    import cupy
+except ImportError:  # without a GPU these tests are skipped; with one they need it, and fail
+    cupy = None
+
+
+@prism("global")
+@requires(grid[1], thread[32])
+def doubled(x: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1]):
+    i: int32 @ thread[1] = id()
+    with partition(y, thread[1], i) as mine, group(thread[1]):
+        mine[0] = 2 * x[i]
+
+
+@pytest.mark.parametrize("size", [100, 70_000, 3_000_001])
+def test_a_plan_does_what_the_call_does(size: int) -> None:
+    x = cupy.random.default_rng(size).integers(-99, 99, size, dtype=cupy.int32)
+    y, total = cupy.zeros_like(x), cupy.zeros((), cupy.int64)
+    scan, sums = lib.plan(lib.scan, x, exclusive=True, out=y), lib.plan(lib.sum, x, out=total)
+    for seed in range(5):
+        x[...] = cupy.random.default_rng(seed).integers(-99, 99, size, dtype=cupy.int32)
+        assert scan() is y and sums() is total
+        given = cupy.asnumpy(x)
+        assert np.array_equal(cupy.asnumpy(y)[1:], np.cumsum(given, dtype=np.int32)[:-1]) and int(total) == given.sum()
+        other = cupy.empty_like(x)
+        assert scan(x, other) is other and bool((other == y).all())
+
+
+def test_a_plan_on_the_streams_of_the_caller() -> None:
+    x, y = cupy.ones(1 << 20, cupy.int32), cupy.zeros(1 << 20, cupy.int32)
+    plan = lib.plan(lib.scan, x, out=y)
+    stream = cupy.cuda.Stream(non_blocking=True)
+    for given in (None, stream):
+        y[...] = 0
+        cupy.cuda.Device().synchronize()
+        with stream:
+            plan(stream=given)
+        stream.synchronize()
+        assert int(y[-1]) == 1 << 20
+
+
+def test_a_plan_costs_its_launch() -> None:
+    """No more than a warm call with `out`, which looks up what it does; most of both is the driver's."""
+    x, y = cupy.ones(1000, cupy.int32), cupy.zeros(1000, cupy.int32)
+    plan = lib.plan(lib.scan, x, out=y)
+
+    def seconds(call: object) -> float:
+        found = []
+        for _ in range(9):
+            cupy.cuda.Device().synchronize()
+            start = time.perf_counter()
+            for _ in range(200):
+                call()  # type: ignore[operator]
+            found.append((time.perf_counter() - start) / 200)
+        return sorted(found)[4]
+
+    warm, planned = seconds(lambda: lib.scan(x, out=y)), seconds(plan)
+    print(f"warm call {warm * 1e6:.2f} us, plan {planned * 1e6:.2f} us")
+    assert planned <= 1.1 * warm  # noise of a median of nine
+
+
+def test_what_is_not_ready_is_refused_and_the_capture_goes_on() -> None:
+    """A dtype, an operator and a kernel that no call has made ready; afterwards the graph is whole, and holds the rest."""
+    stream = cupy.cuda.Stream(non_blocking=True)
+    x, y = cupy.ones(5000, cupy.uint16), cupy.zeros(5000, cupy.uint16)
+    v, w = cupy.ones(64, cupy.float32), cupy.zeros(64, cupy.float32)
+    with stream:
+        ready = lib.plan(lib.scan, x, out=y)
+        y[...] = 0
+        stream.synchronize()
+        stream.begin_capture(0)  # the strictest mode
+        try:
+            for call in (
+                lambda: lib.scan(x, "bitwise_and", out=y),
+                lambda: lib.sum(x, out=y[0]),
+                lambda: lib.plan(lib.scan, x, "bitwise_and", out=y),
+                lambda: doubled[2, 32](v, w),
+            ):
+                with pytest.raises(RuntimeError, match="is not ready, and a CUDA graph is being captured"):
+                    call()
+            ready()
+        finally:
+            graph = stream.end_capture()
+        graph.launch(stream)
+        stream.synchronize()
+    assert int(y[-1]) == 5000
+    doubled[2, 32](v, w)
+    assert float(w.sum()) == 128
+    with stream:
+        stream.begin_capture(0)
+        doubled[2, 32](v, w)
+        graph = stream.end_capture()
+        v[...] = 2
+        graph.launch(stream)
+        stream.synchronize()
+    assert float(w.sum()) == 256

@@ -1,0 +1,216 @@
+"""prism.lib.sgemm and matmul on the GPU: exact on small integers, near float64 on normal numbers; as fast as CUDA by hand."""
+
+import statistics
+
+import pytest
+
+import prism
+from prism.kernels.sgemm import LESSON, TILES, VARIANTS, Configuration
+from prism.lib import sgemms
+from prism.runtime.arrays import describe
+from prism.runtime.device import device
+from prism.runtime.launch import prepare
+from tests.kernels.test_sgemm import EPS, twins
+
+try:
+    import cupy
+except ImportError:  # without a GPU these tests are skipped; with one they need it, and fail
+    cupy = None
+
+EVEN, ODD = (1000, 1000, 1000), (4097, 4095, 257)
+SIZES = [(4, 4, 4), (128, 256, 64), (260, 132, 36), (63, 65, 67), (129, 131, 257)]
+THIN = [(1, 1, 1), (501, 1, 255), (1, 501, 255), (37, 41, 0)]
+
+
+def small(*shape: int):
+    return cupy.random.randint(-3, 4, shape).astype(cupy.float32)
+
+
+def exact(a, b):
+    """The product in float64."""
+    return cupy.matmul(a.astype(cupy.float64), b.astype(cupy.float64))
+
+
+def operand(layout: str, *shape: int):
+    """Small integers, row-major or column-major."""
+    return small(*shape) if layout == "N" else small(*shape[::-1]).T
+
+
+def inside(m: int, n: int):
+    """Room for a result, and the array of NaN around it."""
+    room = cupy.full((m + 2, n + 8), cupy.nan, cupy.float32)
+    return room[1 : m + 1, 4 : n + 4], room
+
+
+def untouched(room, m: int, n: int) -> bool:
+    """Whether there is NaN all around, after the result has been looked at."""
+    room[1 : m + 1, 4 : n + 4] = cupy.nan
+    return bool(cupy.isnan(room).all())
+
+
+def near(found, a, b) -> bool:
+    """KERNELS.md 6: the rounding of the result, and of float32 sums of k products in any order."""
+    wanted, size = exact(a, b), exact(cupy.abs(a), cupy.abs(b))
+    return bool((cupy.abs(found - wanted) <= EPS * cupy.abs(wanted) + 2 * a.shape[-1] ** 0.5 * EPS * size).all())
+
+
+def cut(a, b, out, configuration: Configuration) -> None:
+    """Run a certain configuration, whatever the library would choose."""
+    job = sgemms.Job(describe(a), describe(b), None, describe(out), out.shape)
+    (launch,) = sgemms.launches(job, job.out)
+    call = launch.on_device(job.a, configuration)
+    call.launch(call.blocks, call.threads, cupy.cuda.get_current_stream().ptr, call.values)
+
+
+@pytest.mark.parametrize("configuration", dict.fromkeys([*LESSON.values(), *TILES]), ids=lambda found: found.name)
+def test_configurations(configuration: Configuration) -> None:
+    for m, n, k in SIZES:
+        a, b = small(m, k), small(k, n)
+        out, room = inside(m, n)
+        cut(a, b, out, configuration)
+        assert cupy.array_equal(out, exact(a, b)), (m, n, k)
+        assert untouched(room, m, n), (m, n, k)
+    for m, n, k in (EVEN, ODD):
+        a, b = (cupy.random.standard_normal(shape, dtype=cupy.float32) for shape in ((m, k), (k, n)))
+        out = cupy.full((m, n), cupy.nan, cupy.float32)
+        cut(a, b, out, configuration)
+        assert near(out, a, b), (m, n, k)
+
+
+def test_vectors_and_nothing() -> None:
+    for m, n, k in THIN:
+        a, b = small(m, k), small(k, n)
+        out, room = inside(m, n)
+        prism.lib.sgemm(a, b, out=out)
+        assert cupy.array_equal(out, exact(a, b)), (m, n, k)
+        assert untouched(room, m, n), (m, n, k)
+
+
+@pytest.mark.parametrize("layout", ["NN", "NT", "TN", "TT"])
+@pytest.mark.parametrize("variant", ["auto", *VARIANTS])
+def test_layouts(variant: str, layout: str) -> None:
+    for m, n, k in ((260, 132, 36), (63, 65, 67)):
+        a, b = operand(layout[0], m, k), operand(layout[1], k, n)
+        wanted = exact(a, b)
+        assert cupy.array_equal(prism.lib.sgemm(a, b, variant=variant), wanted), (m, n, k)
+        for alpha, beta in ((2.0, 0.0), (0.5, -1.0)):
+            c = small(m, n) if beta else cupy.full((m, n), cupy.nan, cupy.float32)
+            total = alpha * wanted + (beta * c if beta else 0)
+            columns = cupy.asfortranarray(cupy.full((m, n), cupy.nan, cupy.float32))
+            prism.lib.sgemm(a, b, c, alpha=alpha, beta=beta, out=columns, variant=variant)
+            assert cupy.array_equal(columns, total), (m, n, k)
+            assert prism.lib.sgemm(a, b, c, alpha=alpha, beta=beta, out=c, variant=variant) is c
+            assert cupy.array_equal(c, total), (m, n, k)
+
+
+def test_any_strides() -> None:
+    whole = small(700, 900)
+    for a in (
+        whole[3:503, 5:405],
+        whole[::2, ::3],
+        whole[::-3, ::-2],
+        whole.T[1:401, 1:301],
+        whole[:1, :40],
+        whole[:40, :1],
+    ):
+        b = small(a.shape[1], 136)
+        assert cupy.array_equal(prism.lib.matmul(a, b), exact(a, b))
+        assert cupy.array_equal(prism.lib.matmul(b.T, a.T), exact(b.T, a.T))
+        out, room = inside(a.shape[0], 136)
+        prism.lib.matmul(a, b, out=out)
+        assert cupy.array_equal(out, exact(a, b)) and untouched(room, a.shape[0], 136)
+
+
+def test_batches() -> None:
+    a, b = small(3, 5, 65, 33), small(5, 33, 70)
+    for x, y in (
+        (a, b),
+        (a[:, :1], b),
+        (a[::2, ::-1], b),
+        (a.swapaxes(0, 1), b[:1]),
+        (a, b[0]),
+        (a[0, 0], b),
+        (a[0, 0, 0], b),
+    ):
+        assert cupy.array_equal(prism.lib.matmul(x, y), exact(x, y))
+    many = small(1000, 24, 40)
+    assert cupy.array_equal(prism.lib.matmul(many, many.swapaxes(1, 2)), exact(many, many.swapaxes(1, 2)))
+    x = small(4, 64, 64)
+    wanted = exact(x, x[0])
+    assert prism.lib.matmul(x, x[0], out=x) is x and cupy.array_equal(x, wanted)
+    half = small(2, 3, 64, 40).astype(cupy.float16)
+    found = prism.lib.matmul(half, half[0].swapaxes(1, 2))
+    assert found.dtype == cupy.float16 and cupy.array_equal(found, exact(half, half[0].swapaxes(1, 2)))
+
+
+def test_torch() -> None:
+    torch = pytest.importorskip("torch")
+    a, b = (torch.randint(-3, 4, shape, device="cuda").float() for shape in ((3, 100, 70), (70, 90)))
+    assert torch.equal(prism.lib.matmul(a, b).double(), a.double() @ b.double())
+    assert torch.equal(prism.lib.matmul(a[0, 0], b).double(), a[0, 0].double() @ b.double())
+    assert prism.lib.matmul(a[0, 0], b[:, 0]).shape == ()
+    out = torch.empty(90, 100, device="cuda").T
+    assert prism.lib.sgemm(a[1], b, a[2] @ b, beta=-1.0, out=out) is out
+    assert torch.equal(out.double(), (a[1].double() - a[2].double()) @ b.double())
+    assert prism.lib.matmul(a.bfloat16(), b.bfloat16()).dtype == torch.bfloat16
+
+
+def test_again_and_in_a_graph() -> None:
+    """A warm call allocates nothing and decides nothing; it gives the same bits."""
+    a, b = (cupy.random.standard_normal((300, 300), dtype=cupy.float32) for _ in range(2))
+    out = cupy.empty_like(a)
+    first = prism.lib.sgemm(a, b).copy()
+    assert cupy.array_equal(prism.lib.sgemm(a, b), first)
+    prism.lib.sgemm(a, b, out=out)
+    stream = cupy.cuda.Stream(non_blocking=True)
+    with stream:
+        stream.begin_capture()
+        prism.lib.sgemm(a, b, out=out)
+        graph = stream.end_capture()
+    out[...] = cupy.nan
+    cupy.cuda.Device().synchronize()
+    graph.launch(stream)
+    stream.synchronize()
+    assert cupy.array_equal(out, first)
+
+
+def test_more_than_2_to_the_31_elements() -> None:
+    """Addresses are 64-bit: the result's, an operand's, in every layout of the operand."""
+    size = 46400
+    a, b = small(size, 4), small(4, size)
+    out = prism.lib.sgemm(a, b)
+    for rows in (slice(0, 3), slice(size // 2, size // 2 + 3), slice(-3, None)):
+        assert cupy.array_equal(out[rows], exact(a[rows], b))
+    out[...] = 1
+    out[-1] = 2
+    few = small(4, size)
+    assert cupy.array_equal(prism.lib.sgemm(few, out), exact(few[:, :-1], out[:-1, :1]) + 2 * few[:, -1:] + 0 * out[:1])
+    assert cupy.array_equal(prism.lib.sgemm(few, out.T)[:, -1], 2 * few.sum(1))
+
+
+# -- beside CUDA by hand ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_code_generation_costs_nothing(variant: str) -> None:
+    """Beside the same algorithm in CUDA C++: as fast within 2 %, and the same bits."""
+    configuration, size = LESSON[variant], 1024 if variant == "naive" else 4096 if variant == "warps" else 2048
+    a, b = (cupy.random.standard_normal((size, size), dtype=cupy.float32) for _ in range(2))
+    first, second = cupy.empty_like(a), cupy.empty_like(a)
+    ours, theirs = (prepare(entry, 0) for entry in twins(configuration, device(0).arch))
+    counted = (1, size, size, size) if configuration.counted else (size, size, size)
+    strides, blocks = (size, 1, size * size), configuration.grid(1, size, size)
+    times: dict[str, list[float]] = {"ours": [], "theirs": []}
+    for round_ in range(10):
+        for name, launch, out in (("ours", ours, first), ("theirs", theirs, second))[:: 1 if round_ % 2 else -1]:
+            values = (*counted, 1.0, a.data.ptr, *strides, b.data.ptr, *strides, 0.0, out.data.ptr, size, size * size)
+            begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+            begin.record()
+            for _ in range(2):
+                launch(blocks, configuration.threads, cupy.cuda.get_current_stream().ptr, values)
+            end.record()
+            end.synchronize()
+            times[name].append(cupy.cuda.get_elapsed_time(begin, end))
+    assert cupy.array_equal(first, second), "the same algorithm: the same bits"
+    ratio = statistics.median(o / t for o, t in zip(times["ours"], times["theirs"], strict=True))
+    assert ratio <= 1.02, f"{ratio:.3f} of the time by hand"

@@ -1,0 +1,35 @@
+"""`prism/lang/__init__.pyi` says of each name of the language what an editor shows."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from prism import lang
+from prism.lang.stub import stub
+
+STUB = Path(lang.__file__).with_suffix(".pyi")
+
+
+def test_the_stub_is_that_of_the_declarations(request: pytest.FixtureRequest) -> None:
+    if request.config.getoption("--update-golden"):
+        STUB.write_text(stub(), encoding="utf-8")
+    assert STUB.read_text(encoding="utf-8") == stub(), "run pytest tests/lang/test_stub.py --update-golden"
+
+
+def test_every_name_has_a_type_and_a_docstring() -> None:
+    body = ast.parse(stub()).body
+    told: dict[str, str] = {}
+    for node, after in zip(body, body[1:], strict=False):
+        match node:
+            case ast.FunctionDef():
+                told[node.name] = ast.get_docstring(node) or ""
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                assert isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant), f"{name} has no docstring"
+                told[name] = after.value.value
+            case ast.ImportFrom():
+                told |= {alias.asname: "imported" for alias in node.names if alias.asname}
+    assert set(told) == set(lang.__all__)
+    assert not [name for name, text in told.items() if not text]
+    assert told["warp_sum"].startswith("warp_sum(") and "thread[32]" in told["warp_sum"]
+    assert told["group"].startswith("with group(")

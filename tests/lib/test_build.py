@@ -1,0 +1,209 @@
+"""`prism build`: what ships, what is kept, the same bytes each time, and launches that check nothing again."""
+
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from prism.lang import Kernel, block, float32, grid, int32, prism, ptr, requires
+from prism.lib import artifacts as building
+from prism.lib import matmuls, operators, scan_plans, shipped
+from prism.lib.scan_plans import Shape, Task
+from prism.runtime import artifacts
+from prism.runtime import instance as instances
+from prism.runtime.instance import Instance, instance, request_key, sources_digest
+
+ROOT = Path(__file__).parents[2]
+
+
+def way() -> scan_plans.Way:
+    return scan_plans.flat(Task(operators.add, "int32", "int32"), Shape(1, 100, 1, True))
+
+
+def small(arch: str) -> Iterable[Instance]:
+    """A scan by one block, twice, which every architecture has, and a product of matrices, which Hopper has."""
+    found = instance(way().kernel, tuple(way().template.items()))
+    cut = matmuls.choose(64, 64, 64, 132, 2)
+    product = matmuls.instance_for("float16", "float16", (False, True), False, False, 0, matmuls.identity, cut)
+    return (found, found, product) if arch.startswith(("sm_80", "sm_90")) else (found,)
+
+
+def bytes_of(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    where = tmp_path_factory.mktemp("artifacts")
+    result = building.build(("sm_80", "sm_90a"), folder=where, jobs=2, wanted=small)
+    assert (result.compiled, result.kept, result.by_arch) == (3, 0, {"sm_80": 1, "sm_90a": 2})
+    assert result.without == {"sm_80": 1}, "wgmma is Hopper's"
+    assert result.nbytes == sum(len(data) for name, data in bytes_of(where).items() if name.endswith(".cubin"))
+    return where
+
+
+def test_the_same_bytes_each_time(folder: Path, tmp_path: Path) -> None:
+    steps: list[str] = []
+    for arch in ("sm_90a", "sm_80"):  # in another order, by one process
+        building.build(
+            [arch],
+            folder=tmp_path,
+            jobs=1,
+            wanted=small,
+            progress=lambda p: steps.append(f"{p.stage} {p.done}/{p.total}"),
+        )
+    assert bytes_of(tmp_path) == bytes_of(folder)
+    assert steps == ["check 1/2", "check 2/2", "compile 1/2", "compile 2/2", "check 1/2", "check 2/2", "compile 1/1"]
+
+
+def test_what_is_up_to_date_is_not_looked_at_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = bytes_of(folder)
+    monkeypatch.setattr(building, "ProcessPoolExecutor", lambda *_: pytest.fail("a process was started"))
+    result = building.build(("sm_80", "sm_90a"), folder=folder, wanted=small)
+    assert (result.compiled, result.kept, result.nbytes) == (
+        0,
+        3,
+        sum(len(d) for n, d in before.items() if "cubin" in n),
+    )
+    assert bytes_of(folder) == before
+
+
+def test_text_that_did_not_change_is_not_compiled_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(building, "sources_digest", lambda: "other sources")
+    result = building.build(["sm_90a"], folder=folder, jobs=1, wanted=small)
+    assert (result.compiled, result.kept) == (0, 2)
+    monkeypatch.undo()
+    building.build(["sm_90a"], folder=folder, jobs=1, wanted=small)
+
+
+def test_damage_is_mended(folder: Path) -> None:
+    before = bytes_of(folder)
+    broken = next((folder / "sm_80").glob("*.cubin"))
+    broken.write_bytes(b"\x7fELF")
+    result = building.build(("sm_80", "sm_90a"), folder=folder, jobs=1, wanted=small)
+    assert (result.compiled, result.kept) == (1, 2) and bytes_of(folder) == before
+
+
+def test_what_another_compiler_made_is_compiled_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(building, "nvrtc_version", lambda: (99, 1))
+    assert building.build(["sm_80"], folder=folder, jobs=1, wanted=small).compiled == 1
+
+
+def test_the_manifest_and_the_report(folder: Path) -> None:
+    (facts,) = artifacts.listed("sm_80", folder)
+    assert facts["entry"]["name"] == "prism_scan_block" and 0 < facts["registers"] < 256 and facts["spills"] == 0
+    report = artifacts.reports(folder)[facts["report"]]
+    assert report["kernel"] == "prism.kernels.scan.small:scan_block" and report["template"]["T"] == "uint32"
+    assert report["template"]["OP"] == "prism.lib.thread.operators:add" or "operators" in report["template"]["OP"]
+    assert report["functions"] > 3 and report["barriers"]["block"] >= 1 and report["trusted"] == []
+    assert report["partitions"]["proved"] > 0
+
+
+@pytest.mark.parametrize("arch", ["sm_999", "compute_90", "sm_", "90", "sm_90a --x"])
+def test_an_unknown_architecture(arch: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="sm_90"):
+        building.build([arch], folder=tmp_path, wanted=small)
+    assert not list(tmp_path.iterdir())
+
+
+# -- Launches of what ships -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def gpu(folder: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    place = SimpleNamespace(ordinal=0, arch="sm_90a", sm_count=132, capability=(9, 0))
+    taken: list[bytes] = []
+
+    def load(cubin: bytes, name: str, ordinal: int, shared: int) -> SimpleNamespace:
+        taken.append(cubin)
+        return SimpleNamespace(function=1, device=place, name=name)
+
+    manifest, requested = artifacts.manifest, artifacts.requested
+    monkeypatch.setattr(artifacts, "manifest", lambda arch, where=folder: manifest(arch, folder))
+    monkeypatch.setattr(artifacts, "requested", lambda *asked: requested(*asked, folder=folder))
+    monkeypatch.setattr(instances, "device", lambda ordinal: place)
+    monkeypatch.setattr(instances, "load", load)
+    monkeypatch.setattr(instances, "prepare", lambda entry, ordinal: ("prepared", entry))
+    instances._launcher.cache_clear()
+    yield SimpleNamespace(place=place, taken=taken)
+    instances._launcher.cache_clear()
+
+
+def test_what_ships_is_launched_without_being_checked(gpu: SimpleNamespace, folder: Path) -> None:
+    found = Instance(way().kernel, tuple(way().template.items()))
+    launcher = found.launcher(0)
+    assert "program" not in vars(found), "nothing was checked"
+    assert launcher.entry.name == "prism_scan_block" and launcher.entry.parameters[0].kind == "pointer"
+    assert gpu.taken == [p.read_bytes() for p in (folder / "sm_90a").glob("prism_scan_block*")]
+
+
+def test_a_later_device_takes_the_code_of_its_generation(gpu: SimpleNamespace, folder: Path) -> None:
+    gpu.place.arch = "sm_86"
+    Instance(way().kernel, tuple(way().template.items())).launcher(0)
+    assert gpu.taken == [p.read_bytes() for p in (folder / "sm_80").glob("*.cubin")]
+
+
+def test_what_does_not_ship_is_checked_and_compiled(gpu: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = Instance(way().kernel, tuple({**way().template, "REVERSE": True}.items()))
+    assert other.launcher(0)[0] == "prepared" and not gpu.taken
+    monkeypatch.setattr(instances, "sources_digest", lambda: "changed since")
+    same = Instance(way().kernel, tuple(way().template.items()))
+    assert same.launcher(0)[0] == "prepared" and not gpu.taken
+
+
+def test_a_request_names_all_of_the_package_or_nothing() -> None:
+    @prism("device")
+    @requires(block[1])
+    def local(x: int32 @ block[1]) -> int32 @ block[1]:
+        return x
+
+    @prism("global")
+    @requires(grid[1])
+    def own(y: ptr(float32) @ grid[1]):
+        pass
+
+    kernel, template = way().kernel, way().template
+    key = request_key(kernel, tuple(template.items()))
+    assert key is not None and key == request_key(kernel, tuple(reversed(template.items())))
+    assert key == request_key(
+        kernel, tuple({**template, "TI": int32 if template["TI"] == "int32" else template["TI"]}.items())
+    )
+    assert key != request_key(kernel, tuple({**template, "THREADS": 64}.items()))
+    assert request_key(kernel, tuple({**template, "THREADS": True}.items())) != request_key(
+        kernel, tuple({**template, "THREADS": 1}.items())
+    )
+    assert request_key(kernel, tuple({**template, "OP": local}.items())) is None
+    assert request_key(own, ()) is None
+    assert request_key(kernel, (("T", object()),)) is None
+
+
+def test_all_that_ships_can_be_named_in_another_process() -> None:
+    for arch in shipped.ARCHITECTURES:
+        found = shipped.instances(arch)
+        assert len(found) > 500 and all(one.request for one in found)
+        assert any(one.kernel.__name__ == "hgemm" for one in found) == (arch == "sm_90a")
+        for one in found[::97]:
+            again = building._reference(one)
+            assert all(not isinstance(value, Kernel) for _, value in again.template)
+            resolved = tuple((name, building._resolved(value)) for name, value in again.template)
+            assert dict(resolved) == dict(one.template)
+
+
+def test_the_digest_of_the_sources_is_that_of_the_same_files_elsewhere(tmp_path: Path) -> None:
+    code = "from prism.runtime.instance import sources_digest; print(sources_digest())"
+    for name in ("prism", "kernels"):
+        subprocess.run(["cp", "-r", ROOT / name, tmp_path / name], check=True)
+
+    def there() -> str:
+        done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    assert there() == sources_digest()
+    (tmp_path / "kernels").rename(tmp_path / "prism" / "kernels")  # as a wheel has them
+    assert there() == sources_digest()
+    path = tmp_path / "prism" / "kernels" / "scan" / "small.py"
+    path.write_text(path.read_text() + "\n")
+    assert there() != sources_digest()

@@ -1,0 +1,217 @@
+"""`prism.lib.plan`: what it launches again, on which arrays, and what it refuses; CUDA's part is stood in for."""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import importlib
+import sys
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from prism import lib
+from prism.lang import float32, grid, group, id, int32, partition, prism, ptr, requires, thread
+from prism.lib import again, own, reduce_calls, reduce_device, scan_plans, scans
+from prism.runtime import arrays, scratch
+
+
+@prism("global")
+@requires(grid[1], thread[32])
+def doubled(x: ptr(float32) @ grid[1]):
+    i: int32 @ thread[1] = id()
+    with partition(x, thread[1], i) as mine, group(thread[1]):
+        mine[0] = 2 * mine[0]
+
+
+class Array:
+    """A NumPy array that passes for one of CuPy's."""
+
+    def __init__(self, x: Any) -> None:
+        self.dtype, self.shape, self.strides, self.kept = x.dtype, x.shape, x.strides, x
+        self.data = SimpleNamespace(ptr=x.__array_interface__["data"][0], device_id=0)
+
+
+class Gpu:
+    """What was launched: the stream, and the two addresses that come first; and whether a graph is being captured."""
+
+    def __init__(self) -> None:
+        self.launched: list[tuple[int, int, int]] = []
+        self.capturing = False
+        self.stream = 77
+
+    def launcher(self, *_: Any) -> Any:
+        def launch(blocks: int, threads: int, stream: int, values: Any) -> None:
+            self.launched.append((stream, *values[:2]))
+
+        launch.resident_blocks = lambda threads: 264  # type: ignore[attr-defined]
+        return launch
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gpu]:
+    found = Gpu()
+    place = SimpleNamespace(sm_count=132, capability=(9, 0), arch="sm_90a", ordinal=0)
+    current = lambda device: SimpleNamespace(ptr=found.stream)
+    cupy = SimpleNamespace(
+        cuda=SimpleNamespace(get_current_stream=current, runtime=SimpleNamespace(getDevice=lambda: 0))
+    )
+    monkeypatch.setitem(arrays._DESCRIBERS, Array, arrays._cupy)
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    monkeypatch.setattr(scan_plans, "launcher", found.launcher)
+    monkeypatch.setattr(reduce_device, "_launcher", found.launcher)
+    for module in (scans, reduce_device):
+        monkeypatch.setattr(module, "device", lambda ordinal: place)
+    for module in (scan_plans, reduce_device):
+        monkeypatch.setattr(module, "SCRATCH", SimpleNamespace(get=lambda *given: 1 << 20))
+    monkeypatch.setattr(scratch, "capturing", lambda stream: found.capturing)
+    monkeypatch.setattr(scans, "_plans", {})
+    reduce_calls.forget()
+    again.forget()
+    yield found
+    reduce_calls.forget()
+    again.forget()
+
+
+def array(shape: Any, kind: str = "float32", shift: int = 0) -> Array:
+    """One that begins `shift` elements past a multiple of 64 bytes."""
+    size = int(np.prod(shape))
+    room = np.zeros(size + 256, kind)
+    start = (-room.__array_interface__["data"][0] % 64) // room.itemsize + shift
+    return Array(room[start : start + size].reshape(shape))
+
+
+CALLS = [
+    (lib.scan, (), {}, (5000,), "float32"),
+    (lib.scan, ("maximum",), {"axis": 0, "reverse": True}, (5000,), "float32"),
+    (lib.scan, (), {"initial": 3, "exclusive": True}, (5000,), "float32"),
+    (lib.cumsum, (0,), {}, (5000,), "float32"),
+    (lib.sum, (), {}, (), "float32"),
+    (lib.max, (), {"initial": 2}, (), "float32"),
+    (lib.any, (), {}, (), "bool"),
+    (lib.reduce, ("minimum",), {"keepdims": True}, (1,), "float32"),
+]
+
+
+@pytest.mark.parametrize(("function", "given", "options", "shape", "kind"), CALLS)
+def test_a_plan_launches_what_the_call_did(
+    gpu: Gpu, function: Any, given: Any, options: Any, shape: Any, kind: str
+) -> None:
+    x, out = array(5000), array(shape, kind)
+    plan = lib.plan(function, x, *given, out=out, **options)
+    assert gpu.launched == [(77, x.data.ptr, out.data.ptr)]
+    assert plan() is out and gpu.launched[1:] == gpu.launched[:1]
+    y, other = array(5000), array(shape, kind)
+    gpu.stream = 78
+    assert plan(y, other) is other and gpu.launched[2:] == [(78, y.data.ptr, other.data.ptr)]
+    plan(stream=5)
+    plan(y, other, stream=6)
+    assert gpu.launched[3:] == [(5, x.data.ptr, out.data.ptr), (6, y.data.ptr, other.data.ptr)]
+
+
+def test_a_plan_is_made_anew_of_a_call_that_was_made_before(gpu: Gpu) -> None:
+    x, out = array(5000), array(5000)
+    lib.scan(x, out=out)
+    lib.scan(x, out=out)
+    lib.plan(lib.scan, x, out=out)()
+    assert len(gpu.launched) == 4
+
+
+def test_arrays_that_are_not_like_the_plans(gpu: Gpu) -> None:
+    x, out = array(5000), array(5000)
+    plan = lib.plan(lib.scan, x, out=out)
+    refused = [
+        (array(4999), array(4999), ValueError, "`x` has shape"),
+        (array(5000, "int32"), out, TypeError, "`x` has dtype int32"),
+        (x, array(5000, "float64"), TypeError, "`out` has dtype"),
+        (Array(array(10_000).kept[::2]), out, ValueError, "`x` has strides"),
+        (array(5000, shift=1), out, ValueError, "`x` is aligned otherwise"),
+        (x, array(0), ValueError, "`out` has shape"),
+        (np.zeros(5000, np.float32), out, TypeError, "`x` has library numpy"),
+        (x, None, TypeError, "`out` must be an array"),
+        (None, out, TypeError, "`x` must be an array"),
+    ]
+    for y, other, kind, fault in refused:
+        with pytest.raises(kind, match=fault):
+            plan(y, other)
+    room = array(5064).kept
+    with pytest.raises(ValueError, match="`out` overlaps `x`"):
+        plan(Array(room[:5000]), Array(room[64:]))
+    assert len(gpu.launched) == 1
+    plan(x, x)  # in place
+    sums = lib.plan(lib.sum, x, out=array(()))
+    with pytest.raises(ValueError, match="`out` overlaps `x`"):
+        sums(x, Array(x.kept[16:17].reshape(())))
+
+
+def test_what_no_plan_is_made_of(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    for function in (np.cumsum, lib.segmented_scan, 3):
+        with pytest.raises(TypeError, match="must be a scan or a reduction of prism.lib"):
+            lib.plan(function, array(10), out=array(10))
+    monkeypatch.setattr(own, "working", lambda *given: contextlib.nullcontext())
+    monkeypatch.setattr(own, "empty", lambda *given: array((4,)))
+    monkeypatch.setattr(Array, "__setitem__", lambda *given: None, raising=False)
+    strided = Array(array((4, 2)).kept[:, 0])
+    for x, out in ((array((0, 4)), array((4,))), (array((10, 4)), strided)):  # nothing to launch; a copy after it
+        with pytest.raises(ValueError, match="no plan can be made of it"):
+            lib.plan(lib.sum, x, axis=0, out=out)
+    with pytest.raises(TypeError, match="`out` must be of float32"):
+        lib.plan(lib.scan, array(10), out=array(10, "int32"))
+
+
+def test_a_kernel_that_is_not_ready_is_refused_inside_a_capture(gpu: Gpu) -> None:
+    """Before anything is compiled, loaded or allocated: what would be asked of the driver would end the capture."""
+    x, out = array(5000), array(5000)
+    plan = lib.plan(lib.scan, x, out=out)
+    total = lib.plan(lib.sum, x, out=array(()))
+    gpu.capturing = True
+    plan()
+    total()
+    lib.scan(x, out=out)
+    before = len(gpu.launched)
+    for call in (
+        lambda: lib.scan(x, "maximum", out=out),
+        lambda: lib.sum(array(70), out=array(())),
+        lambda: lib.plan(lib.cumsum, array(70), out=array(70)),
+    ):
+        with pytest.raises(RuntimeError, match="a CUDA graph is being captured"):
+            call()
+    assert len(gpu.launched) == before
+    gpu.capturing = False
+    lib.scan(x, "maximum", out=out)
+    assert len(gpu.launched) == before + 1
+
+
+def test_a_kernel_of_ones_own_that_is_not_ready(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = array(64)
+    monkeypatch.setattr("prism.runtime.device.device", lambda ordinal: SimpleNamespace(arch="sm_90a"))
+    monkeypatch.setattr("prism.runtime.launch.prepare", lambda entry, ordinal: gpu.launcher())
+    gpu.capturing = True
+    with pytest.raises(RuntimeError, match="`doubled` is not ready, and a CUDA graph is being captured"):
+        doubled[2, 32](x)
+    assert not gpu.launched
+    gpu.capturing = False
+    doubled[2, 32](x)
+    gpu.capturing = True
+    doubled[2, 32](x)
+    assert len(gpu.launched) == 2
+
+
+def test_on_numpy_arrays_a_plan_is_the_call() -> None:
+    x, out = np.arange(5), np.empty(5, int)
+    plan = lib.plan(lib.cumsum, x, out=out)
+    assert out.tolist() == [0, 1, 3, 6, 10]
+    x[:] = 1
+    assert plan() is out and out.tolist() == [1, 2, 3, 4, 5]
+    other = np.empty(5, int)
+    assert plan(np.arange(5), other) is other and other.tolist() == [0, 1, 3, 6, 10]
+    with pytest.raises(ValueError, match="`x` has shape"):
+        plan(np.arange(6), other)
+
+
+def test_examples() -> None:
+    module = importlib.import_module("prism.lib.plans")
+    assert doctest.testmod(module).failed == 0
