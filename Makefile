@@ -10,6 +10,8 @@ PYTHON_ENV ?= venv
 # A fixed name for each kind of machine, so that its results are one series: not the host's name.
 BENCH_MACHINE ?= $(shell nvidia-smi >/dev/null 2>&1 && echo h200 || echo cpu)
 ARGS ?=
+# The commit that asv_bench/raw was measured at, for `make bench`.
+MEASURED ?= HEAD
 
 ifeq ($(PYTHON_ENV),system)
 PY := $(or $(PYTHON),python3)
@@ -42,13 +44,15 @@ check: env ## style, types, who imports whom, and the examples in the documentat
 	$(PYTEST) -q tests/test_import_direction.py $(wildcard tests/docs) || status=1; \
 	exit $$status
 
-fuzz: env ## the long runs over generated programs (FUZZ_EXAMPLES=10000 each)
+fuzz: env ## the long runs: 100,000 generated programs and what else takes hours (FUZZ_EXAMPLES=1000: shorter)
 	@$(PYTEST) $(PARALLEL) -m fuzz --hypothesis-profile=fuzz --hypothesis-show-statistics $(ARGS)
 
-bench: env ## run the benchmarks, record them under BENCH_MACHINE's name, and make their pages
+bench: env ## time what needs no GPU, record what `prism bench run` left in asv_bench/raw, and make the pages and pictures
 	@cd asv_bench && $(PY) -m asv machine --yes --machine $(BENCH_MACHINE)
-	@cd asv_bench && $(PY) -m asv run --python=same --launch-method spawn --machine $(BENCH_MACHINE) \
+	@cd asv_bench && $(PY) -m asv run --python=same --launch-method spawn --machine $(BENCH_MACHINE) --bench '^host\.' \
 	    --set-commit-hash "$$(git rev-parse HEAD)" $(ARGS)
+	@[ ! -d asv_bench/raw ] || $(PY) asv_bench/publish/record.py asv_bench/raw --commit $(MEASURED)
+	@$(PY) asv_bench/publish/pictures.py
 	@cd asv_bench && $(PY) -m asv publish && echo "open asv_bench/.asv/html/index.html"
 
 wheel: build ## build the wheel into dist/, with the library's kernels compiled

@@ -204,10 +204,15 @@ def add_bench(commands: Commands) -> None:
     """Add `prism bench`."""
     command = add(commands, "bench", "machine:run_bench", "list the repository's benchmark scripts, or run some",
                   "Arguments behind `--` go to the scripts. They need a GPU.")  # fmt: skip
-    command.add_argument("scripts", nargs="*", metavar="SCRIPT", help="which to run; none: list them")
+    command.add_argument(
+        "scripts", nargs="*", metavar="SCRIPT", help="which to run; none: list them; `run`: those of the dashboard"
+    )
     command.add_argument("--folder", type=Path, help="where they are (default: asv_bench, here or in the checkout)")
     command.add_argument(
-        "--results", type=Path, metavar="FOLDER", help="have each write its results here, as SCRIPT.json"
+        "--results",
+        type=Path,
+        metavar="FOLDER",
+        help="have each write its results here, as SCRIPT.json (of `run`: raw, in the scripts' folder)",
     )
 
 

@@ -1,33 +1,30 @@
-"""The scan beside CUB's: what asv tracks. Lower is better: a time, and a ratio of times."""
+"""Scans beside CUB's and a device copy. Lower is better: a time, and a ratio of times."""
 
 from __future__ import annotations
 
-import functools
-import sys
-from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+import numpy
 
-DTYPES = ["int32", "int64", "float32", "float64"]
-SIZES = [1 << 16, 1 << 20, 1 << 24, 1 << 28]
+from benchmarks import raw
 
-
-@functools.cache
-def _peer() -> Any:
-    try:
-        import measure
-
-        return measure.peer()
-    except (ImportError, OSError) as missing:
-        raise NotImplementedError(f"needs a GPU, CuPy and nvcc: {missing}") from None
+DTYPES = ["int8", "int16", "int32", "int64", "float32", "float64"]
+SIZES = [1 << 16, 1 << 20, 1 << 22, 1 << 24, 1 << 26, 1 << 28]
+KINDS = [
+    "uint8", "int16", "int32", "int64", "uint64", "float16", "bfloat16", "float64", "max_uint8", "max_int32", "max_float32",
+    "product_int32", "product_float32", "product_float64",
+]  # fmt: skip
+STRUCTS = ["affine_float32", "affine_float64", "sum_complex64", "sum_complex128"]
+SHAPES = [f"{1 << k}x{1 << (26 - k)}" for k in range(0, 26, 4)]
 
 
-@functools.cache
-def _seconds(kind: str, size: int) -> dict[str, float]:
-    import measure
+def _row(kind: str, size: int) -> dict[str, Any]:
+    return raw.row(raw.read("measure")["scan"], dtype=kind, size=size)
 
-    return measure.measure(_peer(), kind, size, rounds=9)
+
+def _along(shape: str, axis: int) -> dict[str, Any]:
+    sizes = [int(n) for n in shape.split("x")]
+    return raw.row(raw.read("scan_axis")["axis"], dtype="float32", shape=sizes, axis=axis)
 
 
 class Latency:
@@ -35,13 +32,9 @@ class Latency:
 
     params = (DTYPES, SIZES, ["prism", "cub", "copy"])
     param_names = ("dtype", "size", "impl")
-    timeout = 600
-
-    def setup(self, kind: str, size: int, impl: str) -> None:
-        _peer()
 
     def track_us(self, kind: str, size: int, impl: str) -> float:
-        return _seconds(kind, size)[impl] * 1e6
+        return raw.number(_row(kind, size), impl, 1e6)
 
     track_us.unit = "us"  # type: ignore[attr-defined]
     track_us.version = "1"  # type: ignore[attr-defined]
@@ -52,17 +45,19 @@ class Ratio:
 
     params = (DTYPES, SIZES)
     param_names = ("dtype", "size")
-    timeout = 600
-
-    def setup(self, kind: str, size: int) -> None:
-        _peer()
 
     def track_vs_cub(self, kind: str, size: int) -> float:
-        seconds = _seconds(kind, size)
-        return seconds["prism"] / seconds["cub"]
+        found = _row(kind, size)
+        return raw.number(found, "prism") / raw.number(found, "cub")
+
+    def track_vs_copy(self, kind: str, size: int) -> float:
+        found = _row(kind, size)
+        return raw.number(found, "prism") / raw.number(found, "copy")
 
     track_vs_cub.unit = "x (prism/cub)"  # type: ignore[attr-defined]
     track_vs_cub.version = "1"  # type: ignore[attr-defined]
+    track_vs_copy.unit = "x (prism/copy)"  # type: ignore[attr-defined]
+    track_vs_copy.version = "1"  # type: ignore[attr-defined]
 
 
 class Bandwidth:
@@ -70,32 +65,64 @@ class Bandwidth:
 
     params = (DTYPES, SIZES)
     param_names = ("dtype", "size")
-    timeout = 600
-
-    def setup(self, kind: str, size: int) -> None:
-        _peer()
 
     def track_gbs(self, kind: str, size: int) -> float:
-        import numpy
-
-        return 2 * size * numpy.dtype(kind).itemsize / _seconds(kind, size)["prism"] / 1e9
+        return 2e-9 * size * numpy.dtype(kind).itemsize / raw.number(_row(kind, size), "prism")
 
     track_gbs.unit = "GB/s"  # type: ignore[attr-defined]
     track_gbs.version = "1"  # type: ignore[attr-defined]
 
 
+class Axis:
+    """Prism's time along an axis of an array of float32 by that of a device copy of as many bytes: 1 is the copy's speed."""
+
+    params = (SHAPES, [0, 1])
+    param_names = ("shape", "axis")
+
+    def track_vs_copy(self, shape: str, axis: int) -> float:
+        found = _along(shape, axis)
+        return raw.number(found, "prism") / raw.number(found, "copy")
+
+    track_vs_copy.unit = "x (prism/copy)"  # type: ignore[attr-defined]
+    track_vs_copy.version = "1"  # type: ignore[attr-defined]
+
+
+class Kinds:
+    """Prism's time by CUB's, of long scans of a type with an operator; of bytes, by the faster of CUB's ways."""
+
+    params = (KINDS, [1 << 28, 1 << 30])
+    param_names = ("kind", "size")
+
+    def track_vs_cub(self, kind: str, size: int) -> float:
+        found = raw.row(raw.read("scan_kinds")["scan"], kind=kind, size=size)
+        peers = [float(found[name]) for name in (kind, f"own_{kind}") if name in found]
+        if not peers:
+            raise NotImplementedError(f"not measured: CUB's {kind}")
+        return raw.number(found, "prism") / min(peers)
+
+    track_vs_cub.unit = "x (prism/cub)"  # type: ignore[attr-defined]
+    track_vs_cub.version = "1"  # type: ignore[attr-defined]
+
+
+class Structs:
+    """Prism's time by CUB's, of scans of maps x -> a * x + b, and of complex numbers."""
+
+    params = (STRUCTS, [1 << 16, 1 << 20, 1 << 24, 1 << 27, 1 << 28])
+    param_names = ("kind", "size")
+
+    def track_vs_cub(self, kind: str, size: int) -> float:
+        found = raw.row(raw.read("scan_structs")["scan"], kind=kind, size=size)
+        return raw.number(found, "prism") / raw.number(found, "cub")
+
+    track_vs_cub.unit = "x (prism/cub)"  # type: ignore[attr-defined]
+    track_vs_cub.version = "1"  # type: ignore[attr-defined]
+
+
 class Host:
     """Microseconds that the host takes for one warm call."""
 
-    timeout = 120
-
-    def setup(self) -> None:
-        _peer()
-
     def track_host_us(self) -> float:
-        import measure
-
-        return measure.host_time() * 1e6
+        return raw.number(raw.read("measure"), "host", 1e6)
 
     track_host_us.unit = "us"  # type: ignore[attr-defined]
     track_host_us.version = "1"  # type: ignore[attr-defined]

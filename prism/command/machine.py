@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 import ast
 import dataclasses
+import json
 import os
+import platform
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from prism.command.output import DONE, FOUND, CommandError, write
 
@@ -99,9 +102,15 @@ def run_info(options: argparse.Namespace) -> int:
 # -- bench ----------------------------------------------------------------------------------------------------------------
 
 
+DASHBOARD = ("measure", "scan_axis", "reduce", "sgemm", "hgemm", "first_call")
+"""The scripts of `prism bench run`."""
+
+
 def run_bench(options: argparse.Namespace) -> int:
     """`prism bench`: list the benchmark scripts, or run some and keep what they print."""
     folder = benchmarks(options.folder)
+    if options.scripts == ["run"]:
+        options.scripts, options.results = DASHBOARD, options.results or folder / "raw"
     scripts = {path.stem: path for path in sorted(folder.glob("*.py")) if about(path)}
     if not options.scripts:
         lines = [f"in {folder}:", *(f"  {name:10} {about(path)}" for name, path in scripts.items())]
@@ -110,6 +119,10 @@ def run_bench(options: argparse.Namespace) -> int:
     unknown = [name for name in options.scripts if name not in scripts]
     if unknown:
         raise CommandError(f"no benchmark {unknown[0]!r} in {folder}; there are: {', '.join(scripts)}")
+    if options.results is not None:
+        options.results.mkdir(parents=True, exist_ok=True)
+        facts = json.dumps(machine_facts(), indent=1)
+        (options.results / "machine.json").write_text(f"{facts}\n", encoding="utf-8")
     codes = {name: run_script(scripts[name], options) for name in options.scripts}
     write(
         options, "".join(f"{name}: {'done' if not code else f'exit {code}'}\n" for name, code in codes.items()), codes
@@ -121,12 +134,38 @@ def run_script(path: Path, options: argparse.Namespace) -> int:
     """Run one script with the arguments behind `--`; its results go into `--results`, where that is given."""
     extra = options.rest
     if options.results is not None:
-        options.results.mkdir(parents=True, exist_ok=True)
         extra = [*extra, "--json", str(options.results / f"{path.stem}.json")]
     paths = [str(path.parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     out = sys.stderr if options.json else None
     return subprocess.run([sys.executable, str(path), *extra], env=environment, stdout=out, check=False).returncode
+
+
+def machine_facts() -> dict[str, Any]:
+    """Return what is to be known of this machine beside what was measured on it."""
+    from prism.command.info import compiler, gpus, packages
+
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    found = gpus()
+    return {
+        "os": f"{platform.system()} {platform.release()}",
+        "arch": platform.machine(),
+        "cpu": _processor(),
+        "num_cpu": str(os.cpu_count()),
+        "ram": f"{memory >> 30} GiB",
+        "gpu": ", ".join(str(one.get("name", "?")) for one in found["devices"]),
+        "driver": found["driver"],
+        "nvrtc": compiler()["nvrtc"],
+        "packages": packages(),
+    }
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
 
 
 def benchmarks(folder: Path | None) -> Path:

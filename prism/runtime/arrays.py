@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from prism.lang.structs import struct_of
+from prism.runtime.cuda_core import cuda_core
 
 _KINDS = "an array of NumPy, CuPy or torch, or one with __cuda_array_interface__ or DLPack"
 BFLOAT16 = np.dtype([("bfloat16", "<u2")])
@@ -221,10 +222,9 @@ def _dlpack(obj: Any, name: str) -> ArrayInfo:
             raise ValueError(f"`{name}` can't be shared through DLPack: {error}") from error
     if int(kind) not in (_DLPACK_CUDA, _DLPACK_MANAGED):
         raise TypeError(f"`{name}` is on a device neither the host nor an NVIDIA GPU (DLPack's type {int(kind)})")
-    from cuda.core.utils import StridedMemoryView
-
+    views = cuda_core("cuda.core.utils").StridedMemoryView
     try:  # its library makes it ready on the legacy default stream
-        view = StridedMemoryView.from_dlpack(obj, stream_ptr=1)
+        view = views.from_dlpack(obj, stream_ptr=1)
     except (BufferError, RuntimeError) as error:
         raise ValueError(f"`{name}` can't be shared through DLPack: {error}") from error
     dtype = _dtype(view.dtype, name)

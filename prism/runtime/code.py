@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.metadata
 import threading
 
 from prism.runtime import artifacts
@@ -24,6 +23,8 @@ def store() -> Store:
 @functools.cache
 def prism_version() -> str:
     """Return the installed distribution's version; `source` in a tree that isn't installed."""
+    import importlib.metadata  # takes longer than a first launch of what ships compiled
+
     try:
         return importlib.metadata.version("prism-gpu")
     except importlib.metadata.PackageNotFoundError:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from prism.lang.diagnostics import InternalError
+from prism.runtime.cuda_core import cuda_core
 from prism.runtime.keys import ARCH
 
 STANDARD = "c++17"
@@ -118,10 +119,10 @@ def compile_cubin(source: str, arch: str, *, extra_options: tuple[str, ...] = ()
     require_target(arch)
     version = "{}.{}".format(*nvrtc_version())
     try:
-        from cuda.core import Program, ProgramOptions
+        core = cuda_core()
     except ImportError as error:
         raise MissingCompiler(f"compiling kernels needs cuda-core, which doesn't import here: {INSTALL}") from error
-    options = ProgramOptions(
+    options = core.ProgramOptions(
         name="prism",
         arch=arch,
         std=STANDARD,
@@ -132,7 +133,7 @@ def compile_cubin(source: str, arch: str, *, extra_options: tuple[str, ...] = ()
     )
     log = io.StringIO()
     try:
-        cubin = _code(Program(source, "c++", options).compile("cubin", logs=log))
+        cubin = _code(core.Program(source, "c++", options).compile("cubin", logs=log))
     except Exception as error:  # cuda.core's own class moves between its releases
         raise _refused(source, arch, version, f"{log.getvalue()}{error}") from error
     text = log.getvalue().rstrip("\0\n")

@@ -14,6 +14,8 @@ from prism.runtime.driver import DeviceError, checked, driver
 
 _OLDEST = (7, 5)
 _STATIC_LIMIT = 48 << 10  # more dynamic shared memory than this must be asked for
+COMPILED = frozenset((75, 80, 86, 89, 90, 100, 120))
+"""What every NVRTC from 13.0 on compiles for, which it is not asked: what ships compiled is launched without loading it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,16 @@ def current_device() -> int:
         return int(found)
     checked(cuda.cuCtxSetCurrent(_device(0).context), "using GPU 0")
     return 0
+
+
+@functools.cache
+def count() -> int:
+    """Return how many GPUs this process sees.
+
+    Raises:
+        DeviceError: no driver.
+    """
+    return int(checked(driver().cuDeviceGetCount(), "counting GPUs"))
 
 
 @contextlib.contextmanager
@@ -190,7 +202,7 @@ def _device(ordinal: int) -> Device:
         ordinal,
         bytes(name).split(b"\0")[0].decode(errors="replace"),
         capability,
-        arch_of(capability, _supported()),
+        arch_of(capability, None if 10 * capability[0] + capability[1] in COMPILED else _supported()),
         ask("MULTIPROCESSOR_COUNT"),
         ask("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"),
         checked(cuda.cuDevicePrimaryCtxRetain(handle), f"using GPU {ordinal}"),

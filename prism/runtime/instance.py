@@ -78,7 +78,7 @@ def _launcher(wanted: Instance, ordinal: int) -> Launcher:
 
 def _shipped(request: str, arch: str) -> artifacts.Artifact | None:
     for target in artifacts.runs_on(arch):
-        if artifacts.manifest(target).requests:
+        if artifacts.manifest(target, artifacts.FOLDER).requests:  # as `requested` asks: it is read once
             found = artifacts.requested(request, target, sources_digest())
             if found is not None:
                 return found

@@ -11,7 +11,6 @@ import errno
 import hashlib
 import json
 import os
-import secrets
 import stat
 import struct
 import threading
@@ -253,7 +252,7 @@ def _read_exactly(descriptor: int, size: int) -> bytes:
 
 def _publish(directory: int, name: str, data: bytes) -> None:
     """Write a temporary file beside, wait until it is on disk, and rename it: a reader sees all of it, or nothing."""
-    temporary = f".{secrets.token_hex(12)}{_TEMPORARY}"
+    temporary = f".{os.urandom(12).hex()}{_TEMPORARY}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(temporary, flags, 0o600, dir_fd=directory)
     try:

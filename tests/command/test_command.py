@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from prism.cli import main, parser
+from prism.command.machine import DASHBOARD
 from prism.runtime.compile import MissingCompiler
 
 ROOT = Path(__file__).parents[2]
@@ -209,9 +210,20 @@ def test_bench_lists_and_runs(command, tmp_path: Path) -> None:
     code, out, _ = command(f"bench said --folder {tmp_path} --results {tmp_path / 'r'} -- --sizes 20")
     assert code == 0 and out == "said: done\n"
     assert json.loads((tmp_path / "r" / "said.json").read_text()) == ["--sizes", "20"]
+    assert {"gpu", "cpu", "nvrtc"} <= json.loads((tmp_path / "r" / "machine.json").read_text()).keys()
     (tmp_path / "said.py").write_text('"""Fails."""\nif __name__ == "__main__":\n    raise SystemExit(7)\n')
     code, out, _ = command(f"bench said --folder {tmp_path}")
     assert code == 1 and out == "said: exit 7\n"
+
+
+def test_bench_run_runs_the_dashboards_scripts(command, tmp_path: Path) -> None:
+    for name in DASHBOARD:
+        assert (ROOT / "asv_bench" / f"{name}.py").is_file()
+        text = 'import sys\nif __name__ == "__main__":\n    open(sys.argv[-1], "w").write("{}")\n'
+        (tmp_path / f"{name}.py").write_text(f'"""Says so."""\n{text}')
+    code, out, _ = command(f"bench run --folder {tmp_path}")
+    assert code == 0 and out == "".join(f"{name}: done\n" for name in DASHBOARD)
+    assert {path.stem for path in (tmp_path / "raw").iterdir()} == {*DASHBOARD, "machine"}
 
 
 def test_every_command_has_help_and_a_section_in_the_documentation(capsys: pytest.CaptureFixture[str]) -> None:

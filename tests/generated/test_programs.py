@@ -23,7 +23,7 @@ from tests.generated.verify import Wrong, accepted, ran
 
 hypothesis = pytest.importorskip("hypothesis")
 COUNT, CHUNKS = 300, 10
-FUZZ = int(os.environ.get("FUZZ_EXAMPLES", "10000"))
+FUZZ = int(os.environ.get("FUZZ_EXAMPLES", "100000"))
 NODES = set(tree.Stmt.__args__) | set(tree.Expr.__args__)  # type: ignore[attr-defined]
 NEVER = {"Specialise": "made by specialise.py, out of a program that has been checked"}
 """Nodes of the typed tree that no generated program has, with the reason."""
@@ -131,7 +131,7 @@ def test_many_programs() -> None:
 
 
 @pytest.mark.fuzz
-@hypothesis.settings(max_examples=max(FUZZ // 100, 20))
+@hypothesis.settings(max_examples=max(FUZZ // 1000, 20))
 @hypothesis.given(strategy())
 def test_many_derivations(generated: Generated) -> None:
     """The same by Hypothesis's choices, fewer for its own time: its failures come shrunk."""

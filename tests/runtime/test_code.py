@@ -1,6 +1,7 @@
 """Text to machine code, the artifacts in the package, and the order in which they are asked."""
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -178,6 +179,48 @@ def test_a_missing_compiler_is_named(missing: str, clean: Path) -> None:
     root = Path(__file__).parent.parent.parent
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=root)
     assert "pip install" in done.stdout
+
+
+HALF_MADE = """
+import importlib, sys, time
+globals().update(importlib.import_module("cuda.core.versioned").__dict__)  # as cuda-core's wheel: its __spec__ too
+sys.half_made.set()
+time.sleep(0.5)  # what the second thread would need to see it
+class ProgramOptions:
+    def __init__(self, **_): pass
+class Program:
+    code = b"code"
+    def __init__(self, *_): pass
+    def compile(self, *_, **__): return self
+"""
+
+
+def test_a_thread_does_not_see_cuda_core_half_made(tmp_path: Path) -> None:
+    (tmp_path / "cuda" / "core" / "versioned").mkdir(parents=True)  # `cuda` itself is no package: two folders are one
+    (tmp_path / "cuda" / "core" / "__init__.py").write_text(HALF_MADE)
+    (tmp_path / "cuda" / "core" / "versioned" / "__init__.py").write_text("")
+    script = (
+        "import sys, threading\n"
+        f"sys.path.insert(0, {str(tmp_path)!r})\n"
+        "from prism.runtime.compile import compile_cubin, require_target\n"
+        "sys.half_made, done = threading.Event(), []\n"
+        "require_target('sm_90a')\n"
+        "threads = [threading.Thread(target=lambda: done.append(compile_cubin('', 'sm_90a').cubin)) for _ in range(2)]\n"
+        "threads[0].start()\n"
+        "assert sys.half_made.wait(30)\n"
+        "threads[1].start()\n"
+        "for each in threads: each.join()\n"
+        "print(done)"
+    )
+    root = Path(__file__).parent.parent.parent
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=root)
+    assert done.stdout.strip() == "[b'code', b'code']", done.stderr
+
+
+def test_all_of_prism_imports_cuda_core_in_one_place() -> None:
+    root = Path(__file__).parent.parent.parent / "prism"
+    direct = re.compile(r"^\s*(?:from|import) cuda\.core|^\s*from cuda import .*\bcore\b", re.MULTILINE)
+    assert [str(p) for p in root.rglob("*.py") if direct.search(p.read_text(encoding="utf-8"))] == []
 
 
 def test_importing_the_runtime_imports_no_device_library() -> None:

@@ -1,0 +1,23 @@
+"""The first call of a function of the library in a new process, in which CUDA has begun already."""
+
+from __future__ import annotations
+
+from benchmarks import raw
+
+
+class FirstCall:
+    """Milliseconds of the call, and of importing Prism and the function before it."""
+
+    params = (["sum", "scan", "max axis", "hgemm"], ["artifacts", "compiled", "cached"])
+    param_names = ("call", "way")
+
+    def track_call_ms(self, call: str, way: str) -> float:
+        return raw.number(raw.read("first_call").get(call, {}).get(way, {}), "call_ms")
+
+    def track_import_ms(self, call: str, way: str) -> float:
+        return raw.number(raw.read("first_call").get(call, {}).get(way, {}), "import_ms")
+
+    track_call_ms.unit = "ms"  # type: ignore[attr-defined]
+    track_call_ms.version = "1"  # type: ignore[attr-defined]
+    track_import_ms.unit = "ms"  # type: ignore[attr-defined]
+    track_import_ms.version = "1"  # type: ignore[attr-defined]

@@ -1,0 +1,42 @@
+"""Raw results, as `prism bench run` writes them, one JSON a script. asv's figures of the GPU are read from them, not measured.
+
+`asv_bench/publish/record.py` says where they are; where nothing is said, asv shows these benchmarks as not available.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+VARIABLE = "PRISM_BENCH_RESULTS"
+
+
+@functools.cache
+def read(script: str) -> Any:
+    """Return what a script wrote; NotImplementedError, which asv takes for `n/a`, where it did not."""
+    folder = os.environ.get(VARIABLE)
+    if folder is None:
+        raise NotImplementedError(f"measured by `prism bench run`; {VARIABLE} names the folder of its results")
+    try:
+        return json.loads(Path(folder, f"{script}.json").read_text(encoding="utf-8"))
+    except FileNotFoundError as missing:
+        raise NotImplementedError(f"{script} was not run") from missing
+
+
+def row(rows: list[dict[str, Any]], **wanted: Any) -> dict[str, Any]:
+    """Return the row that has these; NotImplementedError where none has."""
+    for found in rows:
+        if all(found.get(name) == value for name, value in wanted.items()):
+            return found
+    raise NotImplementedError(f"not measured: {wanted}")
+
+
+def number(found: dict[str, Any], name: str, scale: float = 1.0) -> float:
+    """Return a number of a row, in other units; NotImplementedError where it has none."""
+    value = found.get(name)
+    if value is None:
+        raise NotImplementedError(f"not measured: {name}")
+    return float(value) * scale

@@ -1,0 +1,35 @@
+"""compute-sanitizer's four tools over the library's kernels: no bad access, no race, nothing unwritten read, no bad barrier."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SANITIZER = shutil.which("compute-sanitizer") or shutil.which("compute-sanitizer", path="/usr/local/cuda/bin")
+
+OPTIONS = {"memcheck": ["--report-api-errors", "no"]}
+"""Bindings of the driver ask it for functions that it may not have: no error of a kernel."""
+CALLS = {"racecheck": ["aligned"]}
+"""An hgemm to rows at odd addresses has warps write a tile, arrive by one lane after the warp's barrier, and other warps read
+it: racecheck takes the lane that arrives for the only one whose writes are ordered, and reports those of the other 31."""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(SANITIZER is None, reason="needs compute-sanitizer")
+@pytest.mark.parametrize("tool", ["memcheck", "racecheck", "initcheck", "synccheck"])
+def test_nothing_to_report(tool: str) -> None:
+    command = [SANITIZER, "--tool", tool, "--error-exitcode", "9", *OPTIONS.get(tool, ())]
+    done = subprocess.run(
+        [*command, sys.executable, "-m", "tests.gpu.sanitized", *CALLS.get(tool, ())],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "Device not supported" in done.stdout:
+        pytest.skip("compute-sanitizer does not work on this machine: Device not supported")
+    assert done.returncode == 0 and "SUMMARY: 0 " in done.stdout, (done.stdout + done.stderr)[-5000:]
+    assert "products" in done.stdout
