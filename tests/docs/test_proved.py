@@ -24,6 +24,13 @@ def test_the_figures_of_generated_programs_are_those_recorded(request: pytest.Fi
     assert total["programs"] == sum(run["programs"] for run in recorded["runs"])
     lines.append(f"| **all** | | **{total['programs']:,}** | **{total['lines']:,}** | | **{total['failures']:,}** |")
     notes = [f"- Seeds from {run['seeds'][0]:,}: {run['note']}." for run in recorded["runs"] if run.get("note")]
+    faults = recorded["mutants"]
+    written, made = (sum(faults[of].values()) for of in ("of kernels that people wrote", "of generated programs"))
+    programs = faults["seeds"][1] - faults["seeds"][0]
+    notes.append(
+        f"- Mutants, one fault each ({faults['revision']}): {written:,} of kernels that people wrote, {made:,} of {programs} "
+        f"generated programs; {len(faults['failures'])} not refused as expected. {faults['note']}"
+    )
     compare(request, "proved.md", "figures", "\n".join([*lines, "", *notes]))
 
 

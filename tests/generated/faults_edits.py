@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from prism.lang import tree
+from prism.lang import surface, tree
 from prism.lang.perspective import THREAD
 from prism.lang.types import Array, Pointer, Scalar
 from tests.generated.faults import Fault, Lines, edit, misfit, operator, swap
@@ -84,12 +84,13 @@ def ungroup(site: Site, text: Lines) -> Iterator[Fault]:
 
 @operator
 def forget_declaration(site: Site, text: Lines) -> Iterator[Fault]:
-    """A declaration removed, whose name is used once."""
+    """A declaration removed, whose name is used once, and isn't one of the language's too."""
     s = site.statement
     if (
         not isinstance(s, tree.Declare)
         or not isinstance(s.symbol.type, Scalar | Array)
         or s.span.line != s.span.end_line
+        or s.symbol.name in surface.__all__
     ):
         return
     if text[site.line - 1].strip().startswith(f"{s.symbol.name}:") and count(site.function, s.symbol) == 1:
@@ -100,7 +101,10 @@ def forget_declaration(site: Site, text: Lines) -> Iterator[Fault]:
         ]
         if len(uses) == 1 and uses[0].span.line == uses[0].span.end_line and uses[0].span.line > site.line:
             same = [t for t in site.names.values() if t.name == s.symbol.name]
-            if not same and not isinstance(uses[0], tree.If | tree.While | tree.For):
+            # A template's `if` is not in the tree, but names are looked for in it.
+            between = "\n".join(text[site.line : uses[0].span.line - 1])
+            named = re.search(rf"\b{s.symbol.name}\b", between)
+            if not same and not named and not isinstance(uses[0], tree.If | tree.While | tree.For):
                 yield Fault(site.line, site.line + 1, (" " * s.span.column + "pass",), "name", uses[0].span.line)
 
 
