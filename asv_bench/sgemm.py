@@ -1,33 +1,41 @@
-"""Prism's sgemm beside cuBLAS (torch.matmul, TF32 off): one process, alternating rounds, medians, random normal data.
+"""Prism's sgemm beside cuBLAS (torch.mm, TF32 off): one process, alternating rounds, medians, random normal data.
 
-    python asv_bench/sgemm.py [--shapes 4096,8192x128x1024] [--tiles] [--layouts] [--rounds 7] [--seconds 60] [--json FILE]
+    python asv_bench/sgemm.py [--shapes 4096,8192x128x1024] [--layouts] [--candidates 3] [--no-lesson] [--rounds 7] [--json FILE]
 
 Needs a GPU, CuPy, and torch, whose calls of cuBLAS can be captured in graphs as all kernels are here: the host's time a call does
-not count. Buffers are rotated past the L2. Every kernel is compared with float64 in the same run (sampled rows). The five
-variants run at 1024, 2048 and 4096; at the other shapes what the library chooses, and with `--tiles` every configuration that it
-chooses from. Naive and coalesced, which are slow, are launched one by one.
+not count. Buffers are rotated past the L2. Every kernel is compared with float64 in the same run (sampled rows). "auto" is
+`prism.lib.sgemm` itself, copies and sums of parts included. `--candidates`: also so many ways to cut up for the sixth variant,
+the best by its model, and the fifth variant's choice. At 1024, 2048 and 4096 also the five variants, but for `--no-lesson`; naive
+and coalesced, which are slow, are launched one by one.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import multiprocessing
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import cupy
 from measure import L2, Call, compare
 
-from prism.kernels.sgemm import LESSON, TILES, Configuration, Layout, choose
+import prism
+from prism.kernels.sgemm import LESSON, Configuration, choose
+from prism.kernels.sgemm import ring_configurations as rings
 from prism.lib import sgemms
+from prism.lib.sgemm_ring import Ring
 from prism.runtime.arrays import describe
 from prism.runtime.build import entry_of
 from prism.runtime.code import machine_code
+from prism.runtime.device import device
+from prism.runtime.instance import Instance, instance
 
 START = time.monotonic()
 EPS = 2.0**-23
@@ -37,6 +45,9 @@ SHAPES = (
 LESSON_AT = ("1024", "2048", "4096")
 SLOW = ("naive", "coalesced")
 LAYOUTS = ("NN", "NT", "TN", "TT")  # of a, of b: N has a row's elements one after the other
+AUTO = "auto"
+Way = str | Configuration | rings.Cut
+"""How a product is made: as the library chooses, by one of the five variants, or by the sixth, cut up so."""
 
 
 def parsed(text: str) -> tuple[int, int, int]:
@@ -44,6 +55,11 @@ def parsed(text: str) -> tuple[int, int, int]:
     sizes = [int(size) for size in text.split("x")]
     m, n, k = sizes * 3 if len(sizes) == 1 else sizes
     return m, n, k
+
+
+def named(way: Way) -> str:
+    """Return a way's name, for tables."""
+    return way if isinstance(way, str) else way.name
 
 
 def matrices(m: int, n: int, k: int, layout: str = "NN") -> list[tuple[Any, Any, Any]]:
@@ -59,24 +75,44 @@ def matrices(m: int, n: int, k: int, layout: str = "NN") -> list[tuple[Any, Any,
     return [(normal(m, k, layout[0]), normal(k, n, layout[1]), out) for out in room]
 
 
-def call_of(configuration: Configuration, sets: Sequence[tuple[Any, Any, Any]]) -> Call:
-    """Return a call of a configuration on the i-th set."""
+def launch_of(a: Any, b: Any, out: Any) -> sgemms.Launch:
+    """Return the launch that a product is."""
+    job = sgemms.Job(describe(a), describe(b), None, describe(out), out.shape)
+    assert job.out is not None
+    (launch,) = sgemms.launches(job, job.out)
+    return launch
+
+
+def planned(way: Way, launch: sgemms.Launch) -> Ring | Configuration:
+    """Return what a way comes down to for a product."""
+    gpu = device(launch.a.info.device)
+    if isinstance(way, rings.Cut):
+        return replace(launch.ring(gpu.sm_count), cut=way)
+    return way if isinstance(way, Configuration) else launch.plan(gpu.arch, gpu.sm_count)
+
+
+def call_of(way: Way, sets: Sequence[tuple[Any, Any, Any]]) -> Call:
+    """Return a call on the i-th set, made once before."""
+    if way == AUTO:
+
+        def library(i: int) -> None:
+            a, b, out = sets[i % len(sets)]
+            prism.lib.sgemm(a, b, out=out)
+
+        for i in range(len(sets)):
+            library(i)
+        return library
     calls = []
-    for a, b, out in sets:
-        job = sgemms.Job(describe(a), describe(b), None, describe(out), out.shape)
-        assert job.out is not None
-        (launch,) = sgemms.launches(job, job.out)
-        calls.append(launch.on_device(job.a, configuration))
-
-    def call(i: int) -> None:
-        found = calls[i % len(calls)]
-        found.launch(found.blocks, found.threads, cupy.cuda.get_current_stream().ptr, found.values)
-
-    return call
+    for each in sets:
+        launch = launch_of(*each)
+        found = planned(way, launch)
+        where = launch.a.info
+        calls.append(found.on_device(where) if isinstance(found, Ring) else launch.on_device(where, found))
+    return lambda i: calls[i % len(calls)].make(cupy.cuda.get_current_stream().ptr)
 
 
 def cublas(sets: Sequence[tuple[Any, Any, Any]]) -> Call:
-    """Return a call of torch.matmul, without TF32, on CuPy's stream; CuPy's own call of cuBLAS can't be captured in a graph."""
+    """Return a call of torch.mm, without TF32, on CuPy's stream; CuPy's own call of cuBLAS can't be captured in a graph."""
     import torch
 
     torch.backends.cuda.matmul.allow_tf32 = False
@@ -89,7 +125,7 @@ def cublas(sets: Sequence[tuple[Any, Any, Any]]) -> Call:
         if handle not in streams:
             streams[handle] = torch.cuda.ExternalStream(handle)
         with torch.cuda.stream(streams[handle]):
-            torch.matmul(a, b, out=out)
+            torch.mm(a, b, out=out)
 
     return call
 
@@ -108,40 +144,48 @@ def fault(a: Any, b: Any, out: Any) -> str:
 # -- compiling, in processes of their own -----------------------------------------------------------------------------------
 
 
-def compiled(request: tuple[Configuration, tuple[Layout, Layout, Layout]]) -> None:
+def compiled(request: tuple[str, str, tuple[tuple[str, Any], ...]]) -> None:
     """Put a kernel's machine code into the cache."""
-    entry = entry_of(sgemms.program_for(request[0], *request[1]), "sm_90a")
+    module, name, template = request
+    entry = entry_of(instance(getattr(importlib.import_module(module), name), template).program, "sm_90a")
     machine_code(entry.source, entry.arch)
 
 
-def layouts_of(m: int, n: int, k: int, layout: str = "NN") -> tuple[Layout, Layout, Layout]:
-    """Return how matrices lie that begin at multiples of 16 bytes."""
-    along_a, along_b = layout[0] == "N", layout[1] == "T"
-    return (
-        Layout(along_a, (k if along_a else m) % 4 == 0),
-        Layout(along_b, (k if along_b else n) % 4 == 0),
-        Layout(False, n % 4 == 0),
-    )
+def instances(way: Way, launch: sgemms.Launch) -> Iterator[Instance]:
+    """Return the kernels that a way takes."""
+    found = planned(way, launch)
+    if isinstance(found, Ring):
+        yield from found.instances()
+    else:
+        yield sgemms.instance_for(found, *launch.layouts())
 
 
-def compile_all(plan: dict[str, list[Configuration]], four: bool) -> None:
+def compile_all(work: Sequence[tuple[str, str, Sequence[Way]]]) -> None:
     """Compile what will be measured."""
-    wanted = [(cut, layouts_of(*parsed(text))) for text, cuts in plan.items() for cut in cuts]
-    wanted += [(LESSON["warps"], layouts_of(4096, 4096, 4096, layout)) for layout in LAYOUTS if four]
+    wanted = {}
+    for text, layout, ways in work:
+        m, n, k = parsed(text)
+        shapes = ((m, k), layout[0]), ((k, n), layout[1])
+        a, b = (cupy.empty(shape if how == "N" else shape[::-1], cupy.float32) for shape, how in shapes)
+        a, b = (x if how == "N" else x.T for x, how in zip((a, b), layout, strict=True))
+        launch = launch_of(a, b, cupy.empty((m, n), cupy.float32))
+        for way in ways:
+            for one in instances(way, launch):
+                wanted[one.kernel.__module__, one.kernel.__qualname__, one.template] = None
     began = time.monotonic()
     with ProcessPoolExecutor(14, mp_context=multiprocessing.get_context("spawn")) as pool:
-        list(pool.map(compiled, dict.fromkeys(wanted)))
-    print(f"compiled {len(set(wanted))} kernels in {time.monotonic() - began:.1f} s", flush=True)
+        list(pool.map(compiled, wanted))
+    print(f"{len(wanted)} kernels are compiled, after {time.monotonic() - began:.1f} s", flush=True)
 
 
 # -- measuring ----------------------------------------------------------------------------------------------------------
 
 
-def measure(text: str, cuts: Sequence[Configuration], rounds: int, layout: str = "NN") -> dict[str, Any]:
-    """Print and return each configuration's speed at a shape, beside cuBLAS's."""
+def measure(text: str, ways: Sequence[Way], rounds: int, layout: str = "NN") -> dict[str, Any]:
+    """Print and return each way's speed at a shape, beside cuBLAS's."""
     m, n, k = parsed(text)
     sets, flops = matrices(m, n, k, layout), 2.0 * m * n * k
-    calls = {cut.name: call_of(cut, sets) for cut in cuts}
+    calls = {named(way): call_of(way, sets) for way in ways}
     faults = {}
     for name, call in calls.items():
         sets[0][2][...] = cupy.nan
@@ -152,62 +196,59 @@ def measure(text: str, cuts: Sequence[Configuration], rounds: int, layout: str =
     graphs = {name: call for name, call in every.items() if name not in slow}
     launches = max(3, min(100, int(6e-3 * 4e13 / flops)))
     seconds = compare(graphs, {}, launches, rounds) | (compare({}, slow, 1, 3) if slow else {})
-    chosen = choose(1, m, n, k, cupy.cuda.Device().attributes["MultiProcessorCount"]).name
+    auto = planned(AUTO, launch_of(*sets[0]))
+    chosen = (auto.cut if isinstance(auto, Ring) else auto).name
     peer = seconds["cuBLAS"]
     print(f"\n{text} {layout}: cuBLAS {peer * 1e6:.1f} us, {flops / peer / 1e12:.1f} TFLOP/s ({len(sets)} sets)")
     rows = []
     for name in calls:
-        row = {"name": name, "us": seconds[name] * 1e6, "tflops": flops / seconds[name] / 1e12}
-        rows.append({**row, "ratio": peer / seconds[name], "fault": faults[name], "chosen": name == chosen})
+        row = {"name": name, "us": seconds[name] * 1e6, "tflops": flops / seconds[name] / 1e12, "fault": faults[name]}
+        rows.append({**row, "ratio": peer / seconds[name], "chosen": chosen})
     for row in rows:
-        mark = "  <- the library's choice" if row["chosen"] else ""
         line = f"{row['ratio']:6.3f} {row['tflops']:6.2f} TFLOP/s {row['us']:10.1f} us"
-        print(f"  {line}  {row['name']} {row['fault']}{mark}")
+        print(f"  {line}  {row['name']}{f' ({chosen})' if row['name'] == AUTO else ''} {row['fault']}")
     print(f"  ({time.monotonic() - START:.0f} s)", flush=True)
     cupy.get_default_memory_pool().free_all_blocks()
-    return {
-        "shape": text,
-        "layout": layout,
-        "cublas_us": peer * 1e6,
-        "cublas_tflops": flops / peer / 1e12,
-        "rows": rows,
-    }
+    facts = {"shape": text, "layout": layout, "cublas_us": peer * 1e6, "cublas_tflops": flops / peer / 1e12}
+    return facts | {"rows": rows}
 
 
-def planned(
-    shapes: Sequence[str], tiles: Sequence[Configuration] = (), *, lesson: bool = True
-) -> dict[str, list[Configuration]]:
-    """Return what is measured at each shape: the lesson's variants where they are, the library's choice, and `tiles`."""
+def candidates(text: str, number: int) -> list[Way]:
+    """Return the sixth variant's best cuts by its model, and the fifth's choice."""
+    m, n, k = parsed(text)
     processors = cupy.cuda.Device().attributes["MultiProcessorCount"]
-    plan: dict[str, list[Configuration]] = {}
-    for text in shapes:
-        variants = list(LESSON.values()) if lesson and text in LESSON_AT else []
-        plan[text] = list(dict.fromkeys([*variants, choose(1, *parsed(text), processors), *tiles]))
-    return plan
+    cuts = rings.cuts(m, n, k, processors)
+    best = sorted(cuts, key=lambda cut: rings.clocks(cut, m, n, processors))
+    return [*best[:number], choose(1, m, n, k, processors)]
 
 
-def main(tiles: Sequence[Configuration] = TILES) -> int:
+def main() -> int:
     """Measure, print tables, and write what was found."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--shapes", default=",".join(SHAPES))
-    parser.add_argument("--tiles", action="store_true", help="every configuration that the library chooses from")
     parser.add_argument("--layouts", action="store_true", help="row-major and column-major operands at 4096")
+    parser.add_argument(
+        "--candidates", type=int, default=0, help="how many cuts of the sixth variant, beside the library's choice"
+    )
+    parser.add_argument("--no-lesson", action="store_false", dest="lesson", help="leave the five variants out")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=60.0, help="begin nothing more after this")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    plan = planned(options.shapes.split(","), tiles if options.tiles else ())
-    compile_all(plan, options.layouts)
     name = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode()
     print(f"{name}; a ratio above 1 means that Prism is faster")
-    work = [(text, cuts, "NN") for text, cuts in plan.items()]
-    work += [("4096", [LESSON["warps"]], layout) for layout in LAYOUTS if options.layouts]
+    work: list[tuple[str, str, list[Way]]] = []
+    for text in filter(None, options.shapes.split(",")):
+        more = candidates(text, options.candidates) if options.candidates else []
+        work.append((text, "NN", [AUTO, *more, *(LESSON.values() if options.lesson and text in LESSON_AT else ())]))
+    work += [("4096", layout, [AUTO]) for layout in LAYOUTS if options.layouts]
+    compile_all(work)
     found = []
-    for text, cuts, layout in work:
+    for text, layout, ways in work:
         if time.monotonic() - START > options.seconds:
             print(f"{text} {layout}: no time left")
             continue
-        found.append(measure(text, cuts, options.rounds, layout))
+        found.append(measure(text, list(dict.fromkeys(ways)), options.rounds, layout))
         if options.json is not None:
             options.json.write_text(json.dumps({"device": name, "sgemm": found}, indent=1) + "\n")
     return 0

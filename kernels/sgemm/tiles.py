@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from prism.lang import (
     attr, block, const, constexpr, float4, float4_cast, float32, grid, group, id, int32, int64, partition, prism, ptr, requires,
-    shared, template, thread,
+    shared, template, thread, uint32,
 )
 
 PAD = 4
@@ -39,7 +39,7 @@ def tiled(
     """
     across: int32 @ grid[1] = (N - 1) / BN + 1
     tiles: int32 @ grid[1] = ((M - 1) / BM + 1) * across
-    p: int64 @ block[1] = id() / tiles
+    p: int64 @ block[1] = uint32(id()) / uint32(tiles)  # without a sign to extend at each load, where registers are few
     top: int32 @ block[1] = id() % tiles / across * BM
     left: int32 @ block[1] = id() % tiles % across * BN
     with partition(C, block[1], lambda i, j: p * bs_c + (top + i) * rs_c + left + j) as target, group(block[1]):

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from prism.runtime.arrays import BFLOAT16, ArrayInfo
+from prism.runtime.scratch import capture_of
+from prism.runtime.streams import current_stream
 
 
 def flat(info: ArrayInfo, dtype: np.dtype[Any]) -> Any:
@@ -25,6 +27,32 @@ def empty(info: ArrayInfo, size: int | tuple[int, ...], dtype: np.dtype[Any]) ->
     if info.library == "torch":
         return sys.modules["torch"].empty(size, dtype=_torch_dtype(dtype), device=info.owner.device)
     return sys.modules["cupy"].empty(size, dtype)
+
+
+_captured: dict[tuple[int, int], list[tuple[Any, int, int]]] = {}
+
+
+def scratch(info: ArrayInfo, nbytes: int, stream: int) -> tuple[Any, int]:
+    """Return memory for a call's work on a stream, from the library of a GPU's `info`, and its address.
+
+    Whoever drops it gives it back. What the capture of a graph is given is kept for good, since the graph writes there when it is
+    launched, and is the same for all calls of that capture on that stream.
+    """
+    capture = capture_of(stream)
+    kept = [] if capture is None else _captured.setdefault((stream, capture), [])
+    if kept and kept[-1][2] >= nbytes:
+        return kept[-1][:2]
+    with working(info, None if stream == current_stream(info) else stream):
+        if info.library == "torch":
+            torch = sys.modules["torch"]
+            found = torch.empty(nbytes, dtype=torch.uint8, device=torch.device("cuda", info.device))
+            pointer = int(found.data_ptr())
+        else:
+            found = sys.modules["cupy"].cuda.alloc(nbytes)
+            pointer = int(found.ptr)
+    if capture is not None:
+        kept.append((found, pointer, nbytes))
+    return found, pointer
 
 
 def transposed(info: ArrayInfo, array: Any, axes: tuple[int, ...]) -> Any:

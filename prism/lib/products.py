@@ -6,15 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from prism.kernels.hgemm import identity
 from prism.lib import matmul_warm as warm
-from prism.lib import own
+from prism.lib import matmuls, own, sgemms
 from prism.lib.matmul_arguments import require_alike
-from prism.lib.matmul_layouts import empty, overlap
-from prism.lib.matmuls import INPUTS, hgemm
-from prism.lib.sgemms import Job, batch_of, multiplied
+from prism.lib.matmul_layouts import NO_BIAS, Job
 from prism.runtime.arrays import ArrayInfo, describe, one_place, require_writable
 
-KINDS = ("float32", *INPUTS)
+KINDS = ("float32", *matmuls.INPUTS)
 _SIGNATURE = "gufunc signature (n?,k),(k,m?)->(n?,m?)"
 
 
@@ -47,7 +46,7 @@ def matmul(a: Any, b: Any, out: Any = None) -> Any:
     Notes
     -----
     float32 is `prism.lib.sgemm`: added in float32, never by TF32, a batch in one launch where strides allow. float16 and bfloat16
-    are `prism.lib.hgemm`: added in float32 and rounded once, a launch for each product of a batch.
+    are `prism.lib.hgemm`: added in float32 and rounded once, a batch in one launch where all are multiplied by one `b`.
 
     Examples
     --------
@@ -70,7 +69,7 @@ def matmul(a: Any, b: Any, out: Any = None) -> Any:
     if x.shape[-1] != y.shape[-2]:
         sizes = f"(size {y.shape[-2]} is different from {x.shape[-1]})"
         raise ValueError(f"matmul: Input operand 1 has a mismatch in its core dimension 0, with {_SIGNATURE} {sizes}")
-    full = (*batch_of(x, y), x.shape[-2], y.shape[-1])
+    full = (*sgemms.batch_of(x, y), x.shape[-2], y.shape[-1])
     shape = (*full[:-2], *([full[-2]] if rows else []), *([full[-1]] if columns else []))
     given = None if out is None else _result(out, left, shape)
     if given is None:
@@ -81,7 +80,7 @@ def matmul(a: Any, b: Any, out: Any = None) -> Any:
     if given.scalar != left.scalar:
         given.owner[...] = _product(x, y, None, full).reshape(shape)
     else:
-        _product(x, y, describe(given.owner.reshape(full), "out"), full, key)
+        _product(x, y, given if shape == full else describe(given.owner.reshape(full), "out"), full, key)
     return given.owner
 
 
@@ -122,22 +121,5 @@ def _result(out: Any, a: ArrayInfo, shape: tuple[int, ...]) -> ArrayInfo:
 def _product(a: ArrayInfo, b: ArrayInfo, out: ArrayInfo | None, shape: tuple[int, ...], key: Any = None) -> Any:
     """Return the product of arrays of two axes or more."""
     if a.scalar == "float32":
-        return multiplied(Job(a, b, None, out, shape), key=key)
-    if len(shape) == 2:
-        return hgemm(a.owner, b.owner, out=None if out is None else out.owner)
-    if out is None or overlap(a, out) or overlap(b, out):
-        with own.working(a, None):
-            result = empty(a, shape, a.scalar)
-    else:
-        result = out.owner
-    for index in np.ndindex(shape[:-2]):
-        hgemm(_one(a, index), _one(b, index), out=result[index])
-    if out is not None and result is not out.owner:
-        out.owner[...] = result
-    return result if out is None else out.owner
-
-
-def _one(info: ArrayInfo, index: tuple[int, ...]) -> Any:
-    """Return the matrix of a batch that is broadcast to where `index` points."""
-    batch = info.shape[:-2]
-    return info.owner[tuple(0 if n == 1 else i for i, n in zip(index[len(index) - len(batch) :], batch, strict=True))]
+        return sgemms.multiplied(sgemms.Job(a, b, None, out, shape), key=key)
+    return matmuls.multiplied(Job(a, b, None, None, NO_BIAS, out, a.scalar, 1.0, 0.0, identity), key=key)

@@ -6,24 +6,26 @@ import functools
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from prism.interpret import run
-from prism.kernels.sgemm import HOST, LESSON, VARIANTS, Configuration, Layout, choose
+from prism.kernels.sgemm import HOST, LESSON, VARIANTS, Configuration, Layout, choose, clocks
 from prism.lang.plan import Program
 from prism.lib import matmul_warm as warm
-from prism.lib import own
+from prism.lib import own, sgemm_ring
 from prism.lib.matmul_arguments import require_like_result, require_operands
 from prism.lib.matmul_layouts import empty, overlap, rows_dense, transposed
+from prism.lib.sgemm_matrices import SIZE, Matrix
 from prism.runtime.arrays import ArrayInfo, describe, one_place, require_writable
 from prism.runtime.device import device
 from prism.runtime.instance import Instance, instance
 from prism.runtime.streams import choose_stream, order
 
-_KIND, _SIZE = "float32", 4
-_WIDE = 4  # elements of one access
+_KIND = "float32"
+RING = "ring"
+ONE_BY_ONE = 1.15  # how much longer the fifth variant takes where elements are not loaded by fours
 _MOST = 2**31 - 2**10  # a kernel's sizes are 32-bit, and tiles stick out
 
 
@@ -43,8 +45,8 @@ def sgemm(
     Parameters
     ----------
     a, b : arrays of NumPy, CuPy or torch
-        m x k and k x n, of float32, of any strides; none is copied for its strides on the GPU. Axes before these are a batch,
-        and are broadcast as `numpy.matmul` does.
+        m x k and k x n, of float32, of any strides. Axes before these are a batch, and are broadcast as `numpy.matmul` does. On
+        the GPU only "ring" copies an operand for its strides: a column-major `b`, and what is not aligned to 16 bytes.
     c : array, optional
         Of the result's shape, float32; read where `beta` is not 0. It may be `out`, as in BLAS, and is copied otherwise.
     alpha, beta : float
@@ -52,7 +54,8 @@ def sgemm(
     out : array, optional
         Where to put the result; any strides, and any overlap with the operands.
     variant : str
-        How it is computed: "naive", "coalesced", "tiled", "vectorized", "warps" (docs/sgemm.md), or "auto": what suits the shape.
+        How it is computed: "naive", "coalesced", "tiled", "vectorized", "warps", on Hopper "ring" (docs/sgemm.md), or "auto":
+        what suits the shape.
     stream : stream or int, optional
         Where to run, for arrays on a GPU; by default their library's current stream.
 
@@ -66,14 +69,15 @@ def sgemm(
     TypeError
         An argument is no array, or not of float32; arrays of two libraries, or on the host and on a GPU.
     ValueError
-        Shapes don't fit; `out` is read-only; `beta` without `c`; no such variant; arrays on two GPUs; `stream` for arrays on the
-        host.
+        Shapes don't fit; `out` is read-only; `beta` without `c`; no such variant, or "ring" on another GPU than Hopper; arrays
+        on two GPUs; `stream` for arrays on the host.
 
     Notes
     -----
     Products are added in float32, on the GPU by fused multiply-adds, in an order that depends on the shape alone: the same call
-    gives the same bits. A batch is one launch where its axes can be walked with one stride for each array; each axis beyond that
-    is a loop of launches. A NumPy array runs on the reference machine, on the CPU, from the same kernel (`prism.kernels.sgemm`).
+    gives the same bits. A batch is one launch where its axes can be walked with one stride for each array, or by "ring" launches
+    for each product; each axis beyond that is a loop. A NumPy array runs on the reference machine, on the CPU, from the same
+    kernel (`prism.kernels.sgemm`).
 
     Examples
     --------
@@ -97,8 +101,8 @@ def sgemm(
     for name, info in (("out", given), ("c", before)):
         if info is not None:
             require_like_result(info, name, left, shape, _KIND)
-    if variant != "auto" and variant not in VARIANTS:
-        raise ValueError(f"`variant` must be one of auto, {', '.join(VARIANTS)}, not {variant!r}")
+    if variant not in ("auto", *VARIANTS, RING):
+        raise ValueError(f"`variant` must be one of auto, {', '.join(VARIANTS)}, {RING}, not {variant!r}")
     if out is None and left.device is not None and len(shape) == 2:
         warm.keep_kind(a, b, "sgemm", _KIND)
     return multiplied(Job(left, right, before, given, shape, float(alpha), float(beta), variant), stream, key)
@@ -199,59 +203,37 @@ def _same(one: ArrayInfo, two: ArrayInfo) -> bool:
 
 def _walked(info: ArrayInfo) -> bool:
     """Whether strides count elements, in the machine's byte order; of NumPy's fields of records they may not."""
-    return info.dtype.isnative and info.pointer % _SIZE == 0 and all(stride % _SIZE == 0 for stride in info.strides)
+    return info.dtype.isnative and info.pointer % SIZE == 0 and all(stride % SIZE == 0 for stride in info.strides)
 
 
 # -- launches ---------------------------------------------------------------------------------------------------------
-
-
-class _Matrix(NamedTuple):
-    """An array of a launch: its strides in elements from a row, a column, a matrix to the next; `start` of its first element."""
-
-    info: ArrayInfo
-    rows: int
-    columns: int
-    matrices: int
-    start: int = 0
-
-    def layout(self, extents: tuple[int, int, int], down: bool) -> Layout:
-        """Return how it is read by fours: down its columns, or along its rows; `extents`: rows, columns, matrices."""
-        inside, outside = (self.rows, self.columns) if down else (self.columns, self.rows)
-        begin = self.info.pointer // _SIZE + self.start
-        steps = [(begin, 2), (outside, extents[down]), (self.matrices, extents[2])]
-        return Layout(not down, inside == 1 and all(step % _WIDE == 0 for step, extent in steps if extent > 1))
-
-    def argument(self) -> Any:
-        """Return what stands for its memory: an address, or on the host the elements from the first on."""
-        if self.info.device is not None:
-            return self.info.pointer + _SIZE * self.start
-        steps = sum((e - 1) * s for e, s in zip(self.info.shape, self.info.strides, strict=True) if e > 1)
-        size = steps // _SIZE + 1 if self.info.size else 0
-        memory = np.lib.stride_tricks.as_strided(self.info.owner, (size,), (_SIZE,))
-        return memory[self.start :]
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
     """One launch: `batches` products."""
 
-    a: _Matrix
-    b: _Matrix
-    c: _Matrix
+    a: Matrix
+    b: Matrix
+    c: Matrix
     batches: int
     sizes: tuple[int, int, int]
     factors: tuple[float, float]
     variant: str
 
-    def prepared(self, configuration: Configuration) -> tuple[Instance, int, tuple[Any, ...]]:
-        """Return the kernel, the number of blocks and the arguments."""
+    def layouts(self) -> tuple[Layout, Layout, Layout]:
+        """Return how the five variants read A and B, and write the result."""
         m, n, k = self.sizes
         down_a = k <= 1 or (self.a.columns != 1 and self.a.rows == 1)
         down_b = k > 1 and self.b.rows == 1 and (self.b.columns != 1 or n == 1)
         left = self.a.layout((m, k, self.batches), down_a)
         right = self.b.layout((k, n, self.batches), down_b)
-        result = self.c.layout((m, n, self.batches), False)
-        chosen = instance_for(configuration, left, right._replace(along=down_b), result)
+        return left, right._replace(along=down_b), self.c.layout((m, n, self.batches), False)
+
+    def prepared(self, configuration: Configuration) -> tuple[Instance, int, tuple[Any, ...]]:
+        """Return the kernel, the number of blocks and the arguments."""
+        m, n, _ = self.sizes
+        chosen = instance_for(configuration, *self.layouts())
         counted = (self.batches, *self.sizes) if configuration.counted else self.sizes
         values = (
             *counted, self.factors[0], self.a.argument(), *self.a[1:4], self.b.argument(), *self.b[1:4],
@@ -261,23 +243,51 @@ class Launch:
 
     def run(self, stream: int | None) -> None:
         """Launch it, on the reference machine or on a GPU."""
-        if stream is None:
-            configuration = HOST if self.variant == "auto" else LESSON[self.variant]
+        if stream is not None:
+            self.on_device(self.a.info).make(stream)
+        elif self.variant == RING and self.sizes[2]:
+            self.ring(132).on_host()
+        else:
+            configuration = LESSON.get(self.variant, HOST)
             chosen, blocks, values = self.prepared(configuration)
             run(chosen.program, blocks, configuration.threads, values)
-        else:
-            call = self.on_device(self.a.info)
-            call.launch(call.blocks, call.threads, stream, call.values)
 
-    def on_device(self, where: ArrayInfo, configuration: Configuration | None = None) -> warm.Call:
+    def ring(self, processors: int) -> sgemm_ring.Ring:
+        """Return how the sixth variant makes it."""
+        wide = self.layouts()[2].wide
+        return sgemm_ring.arranged(self.a, self.b, self.c, self.batches, self.sizes, self.factors, wide, processors)
+
+    def plan(self, arch: str, processors: int) -> sgemm_ring.Ring | Configuration:
+        """Return what suits it on a GPU, of what the variant admits.
+
+        Raises:
+            ValueError: the variant is another architecture's.
+        """
+        if self.variant in LESSON:
+            return LESSON[self.variant]
+        if self.variant == RING and arch != sgemm_ring.ARCH:
+            raise ValueError(
+                f"`variant` is {RING}, which needs a Hopper GPU ({sgemm_ring.ARCH}), and this one is {arch}"
+            )
+        fifth = choose(self.batches, *self.sizes, processors)
+        if arch != sgemm_ring.ARCH or self.sizes[2] == 0:
+            return fifth
+        ring = self.ring(processors)
+        slower = 1.0 if all(layout.wide for layout in self.layouts()) else ONE_BY_ONE
+        if self.variant == RING or ring.clocks < slower * clocks(fifth, self.batches, *self.sizes, processors):
+            return ring
+        return fifth
+
+    def on_device(self, where: ArrayInfo, configuration: Configuration | None = None) -> warm.Again:
         """Return the call on a GPU that it comes down to, by default as it suits the shape."""
         assert where.device is not None
-        if configuration is None and self.variant == "auto":
-            configuration = choose(self.batches, *self.sizes, device(where.device).sm_count)
-        configuration = configuration or LESSON[self.variant]
-        chosen, blocks, values = self.prepared(configuration)
+        gpu = device(where.device)
+        found = configuration or self.plan(gpu.arch, gpu.sm_count)
+        if isinstance(found, sgemm_ring.Ring):
+            return found.on_device(where)
+        chosen, blocks, values = self.prepared(found)
         launcher = chosen.launcher(where.device)
-        return warm.Call(launcher, blocks, configuration.threads, values, replace(where, owner=None))
+        return warm.Call(launcher, blocks, found.threads, values, replace(where, owner=None))
 
 
 @functools.lru_cache(maxsize=1024)
@@ -301,16 +311,16 @@ def launches(job: Job, target: ArrayInfo) -> Iterator[Launch]:
     axes = _merged(target.shape[:-2], [_steps(info, len(target.shape) - 2) for info in (a, b, target)])
     batches, *steps = axes.pop() if axes else (1, 0, 0, 0)
     (rs_a, cs_a), (rs_b, cs_b), (rs_c, cs_c) = (
-        tuple(stride // _SIZE for stride in info.strides[-2:]) for info in (a, b, target)
+        tuple(stride // SIZE for stride in info.strides[-2:]) for info in (a, b, target)
     )
     if steps[1] == 0 and steps[0] == m * rs_a and steps[2] == m * rs_c and batches * m <= _MOST:
         m, batches = m * batches, 1  # one `b` for all: products below each other are one product
     for index in itertools.product(*(range(extent) for extent, *_ in axes)):
         starts = [sum(i * axis[1 + x] for i, axis in zip(index, axes, strict=True)) for x in range(3)]
         yield Launch(
-            _Matrix(a, rs_a, cs_a, steps[0], starts[0]),
-            _Matrix(b, rs_b, cs_b, steps[1], starts[1]),
-            _Matrix(target, rs_c, cs_c, steps[2], starts[2]),
+            Matrix(a, rs_a, cs_a, steps[0], starts[0]),
+            Matrix(b, rs_b, cs_b, steps[1], starts[1]),
+            Matrix(target, rs_c, cs_c, steps[2], starts[2]),
             batches, (m, n, k if job.alpha else 0), (job.alpha, job.beta), job.variant,
         )  # fmt: skip
 
@@ -324,7 +334,7 @@ def _read(info: ArrayInfo) -> ArrayInfo:
 def _steps(info: ArrayInfo, axes: int) -> list[int]:
     """Return the strides, in elements, of so many axes of a batch; 0 where the array is broadcast."""
     own_axes = zip(info.shape[:-2], info.strides[:-2], strict=True)
-    steps = [0 if extent == 1 else stride // _SIZE for extent, stride in own_axes]
+    steps = [0 if extent == 1 else stride // SIZE for extent, stride in own_axes]
     return [0] * (axes - len(steps)) + steps
 
 

@@ -117,6 +117,14 @@ def capturing(stream: int) -> bool:
     return int(status) != 0 or int(capturing) != 0
 
 
+def capture_of(stream: int) -> int | None:
+    """Return the driver's number of the capture of a graph that the stream is in, or None."""
+    if not capturing(stream):
+        return None
+    status, _, number, *_ = driver().cuStreamGetCaptureInfo(stream)
+    return int(number) if int(status) == 0 else -1
+
+
 def _allocate(nbytes: int, stream: int, identity: int) -> _Block:
     cuda = driver()
     doing = f"allocating {nbytes} bytes of scratch memory"

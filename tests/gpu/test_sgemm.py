@@ -1,11 +1,13 @@
 """prism.lib.sgemm and matmul on the GPU: exact on small integers, near float64 on normal numbers; as fast as CUDA by hand."""
 
 import statistics
+from dataclasses import replace
 
 import pytest
 
 import prism
 from prism.kernels.sgemm import LESSON, TILES, VARIANTS, Configuration
+from prism.kernels.sgemm import ring_configurations as rings
 from prism.lib import sgemms
 from prism.runtime.arrays import describe
 from prism.runtime.device import device
@@ -58,8 +60,7 @@ def cut(a, b, out, configuration: Configuration) -> None:
     """Run a certain configuration, whatever the library would choose."""
     job = sgemms.Job(describe(a), describe(b), None, describe(out), out.shape)
     (launch,) = sgemms.launches(job, job.out)
-    call = launch.on_device(job.a, configuration)
-    call.launch(call.blocks, call.threads, cupy.cuda.get_current_stream().ptr, call.values)
+    launch.on_device(job.a, configuration).make(cupy.cuda.get_current_stream().ptr)
 
 
 @pytest.mark.parametrize("configuration", dict.fromkeys([*LESSON.values(), *TILES]), ids=lambda found: found.name)
@@ -87,7 +88,7 @@ def test_vectors_and_nothing() -> None:
 
 
 @pytest.mark.parametrize("layout", ["NN", "NT", "TN", "TT"])
-@pytest.mark.parametrize("variant", ["auto", *VARIANTS])
+@pytest.mark.parametrize("variant", ["auto", "ring", *VARIANTS])
 def test_layouts(variant: str, layout: str) -> None:
     for m, n, k in ((260, 132, 36), (63, 65, 67)):
         a, b = operand(layout[0], m, k), operand(layout[1], k, n)
@@ -172,6 +173,142 @@ def test_again_and_in_a_graph() -> None:
     graph.launch(stream)
     stream.synchronize()
     assert cupy.array_equal(out, first)
+
+
+# -- the sixth variant --------------------------------------------------------------------------------------------------
+
+
+def by_ring(a, b, out, found: rings.RingConfiguration, share: int, rounds: bool, c=None, beta: float = 0.0) -> None:
+    """Run the ring with certain tiles: whole ones in rounds of the device, or none, and the others in shares of so many steps."""
+    before = None if c is None else describe(c)
+    job = sgemms.Job(describe(a), describe(b), before, describe(out), out.shape, 1.0, beta, "ring")
+    (launch,) = sgemms.launches(job, job.out)
+    ring = launch.ring(device(0).sm_count)
+    wave = device(0).sm_count * found.blocks if rounds else 0
+    call = replace(ring, cut=rings.cut_in(found, *launch.sizes, share, wave)).on_device(job.a)
+    call.make(cupy.cuda.get_current_stream().ptr)
+
+
+@pytest.mark.parametrize("layout", ["NN", "NT", "TN", "TT"])
+@pytest.mark.parametrize("found", rings.TILES, ids=lambda found: found.name)
+def test_the_ring(found: rings.RingConfiguration, layout: str) -> None:
+    """Whole tiles, and in shares that divide a tile's steps and that don't, at edges, and with rows that begin anywhere."""
+    for m, n, k in ((4, 4, 4), (260, 132, 300), (63, 65, 67), (129, 515, 1030)):
+        a, b = operand(layout[0], m, k), operand(layout[1], k, n)
+        wanted = exact(a, b)
+        for share in (10000, 1, 2, 3):
+            out, room = inside(m, n)
+            by_ring(a, b, out, found, share, False)
+            assert cupy.array_equal(out, wanted), (m, n, k, share)
+            assert untouched(room, m, n), (m, n, k, share)
+
+
+@pytest.mark.parametrize("found", rings.TILES, ids=lambda found: found.name)
+def test_rounds_of_whole_tiles_and_shares_of_the_others(found: rings.RingConfiguration) -> None:
+    k = 5 * found.bk - 4
+    m, n = 17 * found.bm - 8, 21 * found.bn - 12  # 357 tiles
+    a, b, c = small(m, k), small(k, n), small(m, n)
+    for share in (2, 4):
+        out, room = inside(m, n)
+        by_ring(a, b, out, found, share, True)
+        assert cupy.array_equal(out, exact(a, b)) and untouched(room, m, n)
+        out, room = inside(m, n)
+        out[...] = c
+        by_ring(a, b, out, found, share, True, out, -1.0)
+        assert cupy.array_equal(out, exact(a, b) - c) and untouched(room, m, n)
+
+
+CHOSEN = [*rings.MEASURED, (4097, 4095, 4093), (1537, 1535, 1533), (100, 3001, 5003)]
+
+
+@pytest.mark.parametrize("shape", CHOSEN, ids=lambda shape: "x".join(map(str, shape)))
+def test_what_is_chosen(shape) -> None:
+    """Near float64, right to the last bit on small integers, and the same bits again; old memory is left from other calls."""
+    m, n, k = shape
+    a, b = small(m, k), small(k, n)
+    out, room = inside(m, n)
+    prism.lib.sgemm(a, b, out=out)
+    assert cupy.array_equal(out, exact(a, b)) and untouched(room, m, n)
+    a, b = (cupy.random.standard_normal(size, dtype=cupy.float32) for size in ((m, k), (k, n)))
+    cupy.full(64 << 20, cupy.nan, cupy.float32)  # memory that scratch may come from
+    first = prism.lib.sgemm(a, b)
+    assert near(first, a, b)
+    for _ in range(3):
+        assert cupy.array_equal(prism.lib.sgemm(a, b), first)
+
+
+def test_the_result_where_operands_are() -> None:
+    """`c` is `out`, or lies across it; `out` lies across an operand."""
+    memory = small(1100, 512)
+    a, b = small(512, 512), small(512, 512)
+    wanted = exact(a, b)
+    for c, out in ((memory[:512], memory[:512]), (memory[:512], memory[100:612]), (memory[100:612], memory[:512])):
+        total = 2.0 * wanted - c
+        assert prism.lib.sgemm(a, b, c, alpha=2.0, beta=-1.0, out=out) is out
+        assert cupy.array_equal(out, total)
+    whole = small(600, 512)
+    wanted = exact(whole[:512], b)
+    prism.lib.sgemm(whole[:512], b, out=whole[88:])
+    assert cupy.array_equal(whole[88:], wanted)
+    wanted = exact(a, b)
+    assert prism.lib.sgemm(a, b, out=b) is b and cupy.array_equal(b, wanted)
+
+
+def test_nothing() -> None:
+    for m, n, k in ((0, 512, 512), (512, 0, 512), (512, 512, 0), (0, 0, 0)):
+        a, b, c = small(m, k), small(k, n), small(m, n)
+        assert cupy.array_equal(prism.lib.sgemm(a, b, variant="ring"), cupy.zeros((m, n), cupy.float32))
+        assert cupy.array_equal(prism.lib.sgemm(a, b, c, beta=2.0, variant="ring"), 2 * c)
+    nan = cupy.full((512, 512), cupy.nan, cupy.float32)
+    assert cupy.array_equal(prism.lib.sgemm(nan, nan, small(512, 512) * 0, alpha=0.0, beta=1.0), 0 * small(512, 512))
+
+
+def test_batches_by_the_ring() -> None:
+    for layout in ("NN", "NT", "TN"):
+        a, b = small(3, 300, 270), small(3, 270, 260)
+        a = a if layout[0] == "N" else cupy.ascontiguousarray(a.swapaxes(1, 2)).swapaxes(1, 2)
+        b = b if layout[1] == "N" else cupy.ascontiguousarray(b.swapaxes(1, 2)).swapaxes(1, 2)
+        assert cupy.array_equal(prism.lib.sgemm(a, b, variant="ring"), exact(a, b))
+        assert cupy.array_equal(prism.lib.sgemm(a[:, ::-1], b[0], variant="ring"), exact(a[:, ::-1], b[0]))
+        assert cupy.array_equal(prism.lib.sgemm(a[:1], b, variant="ring"), exact(a[:1], b))
+
+
+@pytest.mark.parametrize("size", [512, 513, 1024])
+def test_graphs_keep_their_scratch_memory(size: int) -> None:
+    """Two calls in a graph, what memory is taken and given back after the capture, and new operands at the next launch."""
+    a, b, middle, out = (small(size, size) for _ in range(4))
+    prism.lib.sgemm(a, b, out=middle)
+    stream = cupy.cuda.Stream(non_blocking=True)
+    with stream:
+        stream.begin_capture()
+        prism.lib.sgemm(a, b, out=middle)
+        prism.lib.sgemm(middle, b, alpha=0.5, out=out)
+        graph = stream.end_capture()
+    for _ in range(3):
+        a[...], b[...] = small(size, size), cupy.eye(size, dtype=cupy.float32)[cupy.random.permutation(size)] * 2
+        middle[...] = out[...] = cupy.nan
+        held = [cupy.full(1 << 20, cupy.nan, cupy.float32) for _ in range(8)]
+        cupy.cuda.Device().synchronize()
+        graph.launch(stream)
+        stream.synchronize()
+        assert cupy.array_equal(middle, exact(a, b)) and cupy.array_equal(out, exact(middle, b) / 2)
+        assert all(bool(cupy.isnan(x).all()) for x in held)
+
+
+def test_streams_at_once() -> None:
+    """Each has scratch memory of its own."""
+    streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(3)]
+    sets = [(small(512, 512), small(512, 512), cupy.empty((512, 512), cupy.float32)) for _ in streams]
+    wanted = [exact(a, b) for a, b, _ in sets]
+    for _ in range(4):
+        for *_, out in sets:
+            out[...] = cupy.nan
+        cupy.cuda.Device().synchronize()
+        for _ in range(20):
+            for stream, (a, b, out) in zip(streams, sets, strict=True):
+                prism.lib.sgemm(a, b, out=out, stream=stream)
+        cupy.cuda.Device().synchronize()
+        assert all(cupy.array_equal(out, right) for (*_, out), right in zip(sets, wanted, strict=True))
 
 
 def test_more_than_2_to_the_31_elements() -> None:

@@ -1,0 +1,241 @@
+"""The sixth variant's host side: what is launched for which arrays, with the reference machine in the GPU's place."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import prism
+from prism.interpret import run
+from prism.kernels.sgemm import Configuration
+from prism.kernels.sgemm import ring_configurations as rings
+from prism.lib import own, sgemm_ring, sgemms
+from prism.runtime.arrays import ArrayInfo
+from prism.runtime.build import entry_of
+from prism.runtime.instance import Instance
+
+GUARD = 64  # elements of NaN before and behind each matrix
+LAYOUTS = ("NN", "NT", "TN", "TT")
+
+
+class Memory:
+    """Host memory in a GPU's place: arrays by address, and launchers that run kernels on it, checked."""
+
+    def __init__(self) -> None:
+        self.blocks: list[np.ndarray] = []
+        self.launched: list[str] = []
+
+    def room(self, elements: int) -> np.ndarray:
+        """Memory of NaN that begins at a multiple of 16 bytes."""
+        block = np.full(elements + 4, np.nan, np.float32)
+        start = -block.__array_interface__["data"][0] // 4 % 4
+        self.blocks.append(block)
+        return block[start : start + elements]
+
+    def put(self, values, layout: str = "N", pad: int = 0, shift: int = 0):
+        """Return the facts of an array on the GPU, row-major or column-major, rows `pad` elements apart, and its memory."""
+        lying = values if layout == "N" else values.swapaxes(-1, -2)
+        *batch, outer, inner = lying.shape
+        whole = self.room(int(np.prod(batch)) * outer * (inner + pad) + 2 * GUARD + shift)
+        part = whole[GUARD + shift : len(whole) - GUARD]
+        part.reshape(*batch, outer, inner + pad)[..., :inner] = lying
+        steps = [4 * (inner + pad), 4] if layout == "N" else [4, 4 * (inner + pad)]
+        apart = [4 * outer * (inner + pad) * int(np.prod(batch[i + 1 :])) for i in range(len(batch))]
+        pointer = part.__array_interface__["data"][0]
+        facts = ArrayInfo("cupy", "cuda", values.dtype, values.shape, (*apart, *steps), pointer, False, 0)
+        return facts, whole
+
+    def at(self, pointer: int):
+        """The memory from an address to its block's end."""
+        for block in self.blocks:
+            first = block.__array_interface__["data"][0]
+            if first <= pointer < first + block.nbytes:
+                return block[(pointer - first) // 4 :]
+        raise AssertionError("an address of nothing")
+
+    def scratch(self, _, nbytes: int, stream: int):
+        assert stream == 7
+        found = self.room(nbytes // 4)
+        return found, found.__array_interface__["data"][0]
+
+    def launcher(self, instance: Instance, ordinal: int):
+        assert ordinal == 0
+        entry = entry_of(instance.program, "sm_90a")
+
+        def launch(blocks: int, threads: int, stream: int, values) -> None:
+            assert stream == 7
+            self.launched.append(instance.kernel.__name__)
+            given = []
+            for parameter, value in zip(entry.parameters, values, strict=True):
+                if parameter.kind == "map":
+                    pointer, shape, strides = value
+                    assert pointer % 16 == 0 and (strides[0] % 16 == 0 or shape[0] == 1) and strides[1] == 4
+                    memory = np.lib.stride_tricks.as_strided(self.at(pointer), shape, strides)
+                    value = np.ascontiguousarray(memory)
+                    assert not np.isnan(value).any(), "what was not copied is read"
+                elif parameter.kind == "pointer":
+                    value = self.at(value)
+                given.append(value)
+            run(instance.program, blocks, threads, tuple(given), check=True)
+
+        launch.entry = entry
+        return launch
+
+
+@pytest.fixture
+def memory(monkeypatch: pytest.MonkeyPatch) -> Memory:
+    found = Memory()
+    monkeypatch.setattr(Instance, "launcher", lambda self, ordinal: found.launcher(self, ordinal))
+    monkeypatch.setattr(sgemm_ring, "encoded", lambda _, info: (info.pointer, info.shape, info.strides))
+    monkeypatch.setattr(own, "scratch", found.scratch)
+    return found
+
+
+def multiplied(
+    memory: Memory, shape, layout: str, *, batch=(), share=99, wave=0, pads=(0, 0, 0), shifts=(0, 0, 0), alpha=1.0, beta=0.0
+) -> list[str]:  # fmt: skip
+    """Make a product as a GPU would, compare it, see that nothing is written around it; return which kernels were launched.
+
+    Rounds of `wave` tiles are done whole, the others in shares of so many steps.
+    """
+    m, n, k = shape
+    random = np.random.default_rng(m + n + k)
+    draw = lambda *sizes: random.integers(-3, 4, sizes).astype(np.float32)
+    a, b, c = draw(*batch, m, k), draw(*batch, k, n), draw(*batch, m, n)
+    left, _ = memory.put(a, layout[0], pads[0], shifts[0])
+    right, _ = memory.put(b, layout[1], pads[1], shifts[1])
+    out, whole = memory.put(c if beta else np.full_like(c, np.nan), "N", pads[2], shifts[2])
+    job = sgemms.Job(left, right, out if beta else None, out, out.shape, alpha, beta, "ring")
+    for launch in sgemms.launches(job, out):
+        ring = launch.ring(2)
+        ring = replace(ring, cut=rings.cut_in(rings.HOST, m, n, k, share, wave))
+        ring.on_device(left).make(7)
+    wanted = alpha * (a @ b) + (beta * c if beta else 0)
+    view = np.lib.stride_tricks.as_strided(memory.at(out.pointer), out.shape, out.strides)
+    assert np.array_equal(view, wanted)
+    view[...] = np.nan
+    assert np.isnan(whole).all(), "written beside the result"
+    return memory.launched
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layouts(memory: Memory, layout: str) -> None:
+    """A column-major B is copied, and nothing else that is aligned."""
+    launched = multiplied(memory, (68, 72, 36), layout, pads=(4, 8, 12))
+    assert launched == (["pack", "ring"] if layout[1] == "T" else ["ring"])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_what_is_not_aligned_is_copied(memory: Memory, layout: str) -> None:
+    """Rows that begin anywhere; and memory that does."""
+    assert multiplied(memory, (67, 65, 33), layout) == ["pack", "pack", "ring"]
+    memory.launched.clear()
+    assert multiplied(memory, (64, 64, 32), layout, shifts=(1, 0, 2)).count("pack") == 1 + (layout[1] == "T")
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("alpha, beta", [(1.0, 0.0), (2.0, -1.0)])
+def test_parts(memory: Memory, wide: bool, alpha: float, beta: float) -> None:
+    """Shares of three steps, where a tile has four: of two tiles, most of them."""
+    pads = (0, 0, 0 if wide else 1)
+    assert multiplied(memory, (36, 132, 100), "NN", share=3, pads=pads, alpha=alpha, beta=beta) == ["ring", "combine"]
+
+
+def test_whole_tiles_and_parts(memory: Memory) -> None:
+    """Of five tiles four are done whole, by two blocks, and one in parts."""
+    launched = multiplied(memory, (260, 36, 68), "NN", share=2, wave=2, beta=1.0)
+    assert launched == ["ring", "ring", "combine"]
+
+
+def test_parts_of_what_is_copied(memory: Memory) -> None:
+    assert multiplied(memory, (33, 35, 70), "TT", share=2, beta=2.0) == ["pack", "pack", "ring", "combine"]
+
+
+@pytest.mark.parametrize("share", [1, 99])
+def test_batches(memory: Memory, share: int) -> None:
+    """One after the other, in the same room."""
+    launched = multiplied(memory, (20, 24, 36), "NT", batch=(3,), share=share, alpha=2.0)
+    assert launched == 3 * ["pack", "ring", *["combine"] * (share == 1)]
+
+
+def test_what_all_products_of_a_batch_share_is_copied_once(memory: Memory) -> None:
+    a, b = np.ones((3, 8, 5), np.float32), np.ones((5, 4), np.float32)
+    left, _ = memory.put(a)
+    right, _ = memory.put(b, "T")
+    shared = replace(right, shape=(3, 5, 4), strides=(0, *right.strides))
+    out, _ = memory.put(np.zeros((3, 8, 4), np.float32), "N")
+    given = sgemms.Matrix(left, 5, 1, 40), sgemms.Matrix(shared, 1, 5, 0), sgemms.Matrix(out, 4, 1, 32)
+    whole = sgemms.Launch(*given, 3, (8, 4, 5), (1.0, 0.0), "ring")
+    replace(whole.ring(2), cut=rings.cut_in(rings.HOST, 8, 4, 5, 1)).on_device(left).make(7)
+    assert memory.launched == ["pack", "pack", "ring", "pack", "ring", "pack", "ring"]
+
+
+def test_a_vector(memory: Memory) -> None:
+    for shape in ((1, 40, 36), (40, 1, 36), (40, 36, 1), (1, 1, 1)):
+        multiplied(memory, shape, "NN")
+
+
+# -- the choice -----------------------------------------------------------------------------------------------------------
+
+
+def plan(shape, layout: str = "NN", variant: str = "auto", arch: str = "sm_90a", batch=()):
+    """What the library would do with arrays of these shapes."""
+    m, n, k = shape
+
+    def info(rows: int, columns: int, how: str) -> ArrayInfo:
+        strides = (*[4 * rows * columns] * len(batch), *((4 * columns, 4) if how == "N" else (4, 4 * rows)))
+        return ArrayInfo("cupy", "cuda", np.dtype("f4"), (*batch, rows, columns), strides, 1 << 30, False, 0)
+
+    out = info(m, n, "N")
+    job = sgemms.Job(info(m, k, layout[0]), info(k, n, layout[1]), None, out, out.shape, variant=variant)
+    (launch,) = sgemms.launches(job, out)
+    return launch.plan(arch, 132)
+
+
+def test_the_ring_is_chosen_where_it_is_faster() -> None:
+    for shape in ((256,) * 3, (1000,) * 3, (4096,) * 3, (4097, 4095, 4093), (4096, 64, 4096), (64, 4096, 4096)):
+        assert isinstance(plan(shape), sgemm_ring.Ring), shape
+    for shape in ((4, 4, 4), (64, 64, 64), (37, 41, 0)):
+        assert isinstance(plan(shape), Configuration), shape
+    assert isinstance(plan((64, 64, 64), batch=(1000,)), Configuration), "a thousand small launches"
+    assert isinstance(plan((4096,) * 3, batch=(3,)), sgemm_ring.Ring)
+
+
+def test_what_was_measured_is_chosen() -> None:
+    for shape, (configuration, share, *_) in rings.MEASURED.items():
+        found = plan(shape)
+        assert isinstance(found, sgemm_ring.Ring)
+        assert (found.cut.configuration, found.cut.share) == (configuration, share)
+
+
+def test_only_hopper_has_it() -> None:
+    assert isinstance(plan((4096,) * 3, arch="sm_80"), Configuration)
+    assert isinstance(plan((4096,) * 3, arch="sm_100a"), Configuration)
+    with pytest.raises(ValueError, match="`variant` is ring, which needs a Hopper GPU"):
+        plan((4096,) * 3, variant="ring", arch="sm_80")
+
+
+@pytest.mark.parametrize("variant", ["ring", "warps"])
+def test_a_named_variant_is_taken(variant: str) -> None:
+    found = plan((64, 64, 64), variant=variant)
+    assert isinstance(found, sgemm_ring.Ring) if variant == "ring" else found.variant == variant
+
+
+def test_parts_take_little_memory() -> None:
+    """Two for each block, and blocks are at most as many as run at once."""
+    for m, n in ((64, 64), (5000, 5000), (20000, 30000), (64, 1 << 20)):
+        for cut in rings.cuts(m, n, 1 << 20):
+            assert cut.blocks <= 132 * cut.configuration.blocks
+            assert 4 * 2 * cut.blocks * cut.configuration.bm * cut.configuration.bn <= 33 << 20
+
+
+@pytest.mark.parametrize("shape", [(20, 25, 30), (1, 3, 5), (65, 66, 33)])
+def test_on_numpy_arrays(shape) -> None:
+    m, n, k = shape
+    random = np.random.default_rng(k)
+    a, b, c = (random.integers(-3, 4, size).astype(np.float32) for size in ((m, k), (k, n), (m, n)))
+    assert np.array_equal(prism.lib.sgemm(a, b, variant="ring"), a @ b)
+    assert np.array_equal(prism.lib.sgemm(b.T, a.T, c.T, alpha=2.0, beta=-1.0, variant="ring"), (2 * (a @ b) - c).T)
+    batch = np.stack([a, a[::-1], -a])
+    assert np.array_equal(prism.lib.sgemm(batch, b, variant="ring"), batch @ b)
+    assert np.array_equal(prism.lib.sgemm(a[:, :0], b[:0], c, beta=2.0, variant="ring"), 2 * c)
