@@ -1,11 +1,11 @@
 """Prism's hgemm beside cuBLAS (torch.matmul in bfloat16): one process, alternating rounds, medians, random normal data.
 
-    python asv_bench/hgemm.py [--shapes 4096,8192x1024x8192] [--rounds 7] [--seconds 110] [--json FILE]
+    python asv_bench/hgemm.py [--shapes 4096,8192x1024x8192] [--rounds 5] [--seconds 110] [--json FILE]
 
 Needs a Hopper GPU and torch. Kernels are timed as CUDA graphs of launches, so that the host's time a call does not count; buffers
 are rotated past the L2. Every configuration's result is compared with float64 in the same run (sampled rows), after a first run
-in a process of its own, which may hang without harm. Where power binds (from 4096 up), all run in turn on a hot GPU; its clock
-and watts are printed, and joules a flop of each by itself.
+in a process of its own, which may hang without harm. Where power binds (from 3072 up), what runs is slowed by what ran before it:
+the best two are measured again in long turns, of which the beginning does not count, with watts and joules a flop.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from prism.kernels.hgemm import Configuration as C
-from prism.kernels.hgemm import choose, identity, tall
-from prism.kernels.hgemm.candidates import PROCESSORS, SHAPES, WIDE, Candidate, all_cuts, candidates, parsed
+from prism.kernels.hgemm import identity, tall
+from prism.kernels.hgemm.candidates import PROCESSORS, SHAPES, WIDE, all_cuts, candidates, parsed
 
 START = time.monotonic()
 L2 = 60 << 20
@@ -96,19 +97,17 @@ def matrices(m: int, n: int, k: int, layout: str = "NN", most: int = 3 << 30) ->
     ]
 
 
-def call_of(
-    entry: Any, what: Candidate, sets: Sequence[tuple[Any, Any, Any]], layout: str = "NN"
-) -> Callable[[int, int], None]:
+def call_of(entry: Any, cut: C, sets: Sequence[tuple[Any, Any, Any]], layout: str = "NN") -> Callable[[int, int], None]:
     """Return a call of a configuration on the i-th set, on a stream."""
     from prism.runtime.arrays import describe
     from prism.runtime.launch import prepare
     from prism.runtime.tensor_maps import encoded
 
-    (m, k), n, cut = sets[0][0].shape, sets[0][1].shape[1], what.cut
+    (m, k), n = sets[0][0].shape, sets[0][1].shape[1]
     launch = prepare(entry, 0)
     down, across = cut.tiles(m, n)
-    blocks = min(down * across, PROCESSORS * cut.blocks // cut.cluster) * cut.cluster
-    many = what.tall or tall(cut, down, PROCESSORS)
+    blocks = min(down * across, PROCESSORS // cut.cluster) * cut.cluster
+    many = tall(cut, down, PROCESSORS)
     values = []
     for a, b, c in sets:
         operands = (a.T if layout[0] == "T" else a, b.T if layout[1] == "T" else b, c, c)
@@ -156,7 +155,7 @@ def first_run(names: Sequence[str], layout: str) -> int:
             if layout == "TT":
                 a, b = a.T.contiguous().T, b.T.contiguous().T
             c = torch.full((m, n), torch.nan, device="cuda", dtype=torch.bfloat16)
-            call = call_of(entry, Candidate(every[name]), [(a, b, c)], layout)
+            call = call_of(entry, every[name], [(a, b, c)], layout)
             for i in range(3):
                 call(i, torch.cuda.current_stream().cuda_stream)
             torch.cuda.synchronize()
@@ -265,17 +264,59 @@ def heat(graph: Any, seconds: float) -> None:
         torch.cuda.synchronize()
 
 
+@dataclass
+class Turns:
+    """What a kernel's turns came to: the seconds of a launch in each, and in all of them the joules, seconds and launches."""
+
+    seconds: list[float]
+    joules: float = 0.0
+    lasted: float = 0.0
+    launches: int = 0
+
+
+def long_turns(graphs: dict[str, Any], launches: int, meter: Meter, rounds: int = 4) -> dict[str, Turns]:
+    """Run graphs in turns of 0.25 s each, so that each heats the GPU for itself; the first 0.08 s do not count."""
+    import torch
+
+    found = {name: Turns([]) for name in graphs}
+    for number in range(rounds):
+        for name in list(graphs)[:: 1 if number % 2 else -1]:
+            heat(graphs[name], 0.08)
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            joules, began, count = meter.now()[2], time.monotonic(), 0
+            begin.record()
+            while time.monotonic() < began + 0.17:
+                graphs[name].replay()
+                graphs[name].replay()
+                torch.cuda.synchronize()
+                count += 2 * launches
+            end.record()
+            end.synchronize()
+            one = found[name]
+            one.seconds.append(begin.elapsed_time(end) / count / 1e3)
+            one.joules += meter.now()[2] - joules
+            one.lasted += time.monotonic() - began
+            one.launches += count
+    return found
+
+
+def ratio_of(peer: Sequence[float], mine: Sequence[float]) -> float:
+    """Return how much longer the peer takes, the median over the rounds."""
+    return statistics.median(p / t for p, t in zip(peer, mine, strict=True))
+
+
 def measure(text: str, entries: dict[tuple[C, str], Any], good: set[str], meter: Meter, rounds: int) -> dict[str, Any]:
     """Print and return the table of one shape."""
     import torch
 
     m, n, k = parsed(text)
     flops, sets = 2.0 * m * n * k, matrices(m, n, k)
-    tried = [what for what in candidates(m, n, k) if what.cut.name in good and (what.cut, "NN") in entries]
-    calls = {"cuBLAS": cublas(sets)}
-    calls |= {what.name: call_of(entries[what.cut, "NN"], what, sets) for what in tried}
+    small = flops < 5e10
+    tried = {cut.name: entries[cut, "NN"] for cut in candidates(m, n, k) if cut.name in good and (cut, "NN") in entries}
+    cuts = {cut.name: cut for cut in candidates(m, n, k)}
+    calls = {"cuBLAS": cublas(sets), **{name: call_of(entry, cuts[name], sets) for name, entry in tried.items()}}
     launches = max(2, min(400, int(12e-3 * 6e14 / flops)))
-    launches = max(launches, len(sets)) if flops < 1e11 else launches
+    launches = max(launches, len(sets)) if small else launches
     graphs, wrong = {}, {}
     for name, call in calls.items():
         sets[0][2].fill_(torch.nan)
@@ -283,56 +324,57 @@ def measure(text: str, entries: dict[tuple[C, str], Any], good: set[str], meter:
         graphs[name].replay()
         torch.cuda.synchronize()
         wrong[name] = fault(*sets[0])
-    if flops > 1e11:
-        heat(graphs["cuBLAS"], 0.7)
-    times = compare(graphs, launches, rounds if flops > 1e11 else 2 * rounds)
+    if not small:
+        heat(graphs["cuBLAS"], 0.3)
+    times = compare(graphs, launches, 3 * rounds if small else rounds)
     clock, watts, _ = meter.now()
     peer = statistics.median(times["cuBLAS"])
     state = f"{clock:.0f} MHz, {watts:.0f} W, {len(sets)} sets"
-    print(f"\n{text}: cuBLAS {peer * 1e6:.1f} us, {flops / peer / 1e12:.0f} TFLOP/s ({state})")
-    rows = []
-    for name in times:
-        ratio = statistics.median(p / t for p, t in zip(times["cuBLAS"], times[name], strict=True))
-        seconds = statistics.median(times[name])
-        rows.append(
-            {"name": name, "us": seconds * 1e6, "tflops": flops / seconds / 1e12, "ratio": ratio, "fault": wrong[name]}
-        )
-    chosen = Candidate(choose(m, n, k, PROCESSORS)).name
-    for row in sorted(rows, key=lambda r: -r["ratio"]):
-        mark = "  <- the library's choice" if row["name"] == chosen else ""
-        print(
-            f"  {row['ratio']:6.3f} {row['tflops']:6.0f} TFLOP/s {row['us']:9.1f} us  {row['name']} {row['fault']}{mark}"
-        )
+    print(f"\n{text}: cuBLAS {peer * 1e6:.2f} us, {flops / peer / 1e12:.0f} TFLOP/s ({state})")
+    rows = [
+        {
+            "name": name,
+            "us": statistics.median(seen) * 1e6,
+            "ratio": ratio_of(times["cuBLAS"], seen),
+            "fault": wrong[name],
+        }
+        for name, seen in times.items()
+    ]
+    rows.sort(key=lambda row: -row["ratio"])
+    for row in rows:
+        mark = "  <- the library's choice" if row["name"] == next(iter(cuts)) else ""
+        print(f"  {row['ratio']:6.3f} {row['us']:9.2f} us  {row['name']} {row['fault']}{mark}")
+    table = {"shape": text, "clock": clock, "watts": watts, "rows": rows}
+    top = best(table, 2)
+    alone = call_of(replace(tried[top[0]], programmatic=False), cuts[top[0]], sets)
+    final = {name: graphs[name] for name in ("cuBLAS", *top)} | {f"{top[0]}, not early": graph_of(alone, launches)}
+    table["again"] = again(flops, final, launches, meter, small)
     print(f"  ({elapsed():.0f} s)", flush=True)
-    return {"shape": text, "clock": clock, "watts": watts, "rows": rows}
+    return table
+
+
+def again(flops: float, graphs: dict[str, Any], launches: int, meter: Meter, small: bool) -> list[dict[str, Any]]:
+    """Measure a few once more, in long turns where power binds, and print them: `not early`, launched as any kernel is."""
+    turns = {} if small else long_turns(graphs, launches, meter)
+    times = compare(graphs, launches, 20) if small else {name: one.seconds for name, one in turns.items()}
+    rows = []
+    for name, seen in times.items():
+        seconds, text = statistics.median(seen), ""
+        row = {"name": name, "us": seconds * 1e6, "ratio": ratio_of(times["cuBLAS"], seen)}
+        if turns:
+            row |= {"watts": turns[name].joules / turns[name].lasted}
+            row |= {"picojoules": turns[name].joules / (turns[name].launches * flops) * 1e12}
+            text = f"{row['watts']:5.0f} W {row['picojoules']:6.3f} pJ a flop  "
+        rows.append(row)
+        rate = flops / seconds / 1e12
+        print(f"    again {row['ratio']:6.3f} {row['us']:9.2f} us {rate:5.0f} TFLOP/s  {text}{name}", flush=True)
+    return rows
 
 
 def best(table: dict[str, Any], many: int = 1) -> list[str]:
     """Return the names of the fastest of Prism's in a table."""
     rows = sorted((r for r in table["rows"] if r["name"] != "cuBLAS" and not r["fault"]), key=lambda r: -r["ratio"])
     return [row["name"] for row in rows[:many]]
-
-
-def joules(text: str, entries: dict[tuple[C, str], Any], names: Sequence[str], meter: Meter) -> None:
-    """Print what each takes by itself, in a steady state: TFLOP/s, watts, joules a TFLOP."""
-    import torch
-
-    m, n, k = parsed(text)
-    sets, flops = matrices(m, n, k), 2.0 * m * n * k
-    every = {what.name: what for what in candidates(m, n, k)}
-    print(f"\n{text}, each alone for 0.8 s: TFLOP/s, W, pJ a flop")
-    for name in ("cuBLAS", *names):
-        call = cublas(sets) if name == "cuBLAS" else call_of(entries[every[name].cut, "NN"], every[name], sets)
-        graph, launches = graph_of(call, 8), 8
-        heat(graph, 0.4)
-        begin, began, count = meter.now()[2], time.monotonic(), 0
-        while time.monotonic() < began + 0.8:
-            graph.replay()
-            torch.cuda.synchronize()
-            count += launches
-        seconds, (clock, _, end) = time.monotonic() - began, meter.now()
-        rate, watts = count * flops / seconds, (end - begin) / seconds
-        print(f"  {rate / 1e12:5.0f} {watts:5.0f} {watts / rate * 1e12:6.3f}  {clock:.0f} MHz  {name}", flush=True)
 
 
 def layouts(text: str, entries: dict[tuple[C, str], Any], cut: C, rounds: int) -> None:
@@ -350,7 +392,7 @@ def layouts(text: str, entries: dict[tuple[C, str], Any], cut: C, rounds: int) -
         sets = matrices(m, n, k, layout)
         kept.append(sets)
         graphs[f"cuBLAS {layout}"] = graph_of(cublas(sets), launches)
-        graphs[layout] = graph_of(call_of(entries[cut, layout], Candidate(cut), sets, layout), launches)
+        graphs[layout] = graph_of(call_of(entries[cut, layout], cut, sets, layout), launches)
         graphs[layout].replay()
         torch.cuda.synchronize()
         wrong[layout] = fault(*sets[0])
@@ -364,35 +406,12 @@ def layouts(text: str, entries: dict[tuple[C, str], Any], cut: C, rounds: int) -
     print(f"  ({elapsed():.0f} s)", flush=True)
 
 
-def host_time() -> None:
-    """Print the host's time for a warm call of the library's function, and of torch's."""
-    import torch
-
-    import prism
-
-    a, b, c = (torch.randn((128, 128), device="cuda").to(torch.bfloat16) for _ in range(3))
-    for name, call in (
-        ("prism.lib.hgemm", lambda: prism.lib.hgemm(a, b, out=c)),
-        ("torch.matmul", lambda: torch.matmul(a, b, out=c)),
-    ):
-        call()
-        torch.cuda.synchronize()
-        took = []
-        for _ in range(20):
-            began = time.perf_counter()
-            for _ in range(50):
-                call()
-            took.append((time.perf_counter() - began) / 50)
-            torch.cuda.synchronize()
-        print(f"host time of a warm call, {name}: {statistics.median(took) * 1e6:.1f} us", flush=True)
-
-
 # -- main -------------------------------------------------------------------------------------------------------------------
 
 
 def prepared(shapes: Sequence[str]) -> tuple[dict[tuple[C, str], Any], set[str]]:
     """Compile what the shapes' candidates are, and return it, with the names of those that are exact."""
-    cuts = list(dict.fromkeys(what.cut for text in shapes for what in candidates(*parsed(text))))
+    cuts = list(dict.fromkeys(cut for text in shapes for cut in candidates(*parsed(text))))
     entries = compile_all([(cut, "NN") for cut in cuts] + [(WIDE, layout) for layout in LAYOUTS[1:]])
     good = sound([cut for cut in cuts if (cut, "NN") in entries], "NN", 45.0)
     if sound([WIDE], "TT", 30.0) != {WIDE.name}:
@@ -416,9 +435,6 @@ def tables_of(
         except Exception as error:
             print(f"{text}: {type(error).__name__}: {error}", flush=True)
         torch.cuda.empty_cache()
-    for table in found:
-        if table["shape"] == "8192" and elapsed() < options.seconds:
-            joules("8192", entries, best(table, 6), meter)
     for text in ("4096", "8192"):
         if text in shapes and elapsed() < options.seconds:
             layouts(text, entries, WIDE, options.rounds)
@@ -431,7 +447,7 @@ def main() -> int:
         return first_run(sys.argv[3:], sys.argv[2])
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--shapes", default=",".join(SHAPES))
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=110.0, help="begin nothing more after this")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
@@ -445,12 +461,6 @@ def main() -> int:
         f"{torch.cuda.get_device_name()}, torch {torch.__version__}, NVRTC {nvrtc_version()}; above 1: Prism is faster"
     )
     tables = tables_of(options.shapes.split(","), entries, good, options)
-    host_time()
-    print("\nbest of each shape:")
-    for table in tables:
-        for name in best(table):
-            row = next(r for r in table["rows"] if r["name"] == name)
-            print(f"  {table['shape']:>16} {row['ratio']:6.3f} {row['tflops']:6.0f} TFLOP/s  {name}")
     if options.json is not None:
         options.json.write_text(json.dumps(tables, indent=1) + "\n")
     print(f"{elapsed():.0f} s")

@@ -1,67 +1,42 @@
-"""What `prism tune hgemm` and the benchmark try: shapes, and for each the configurations that might be best."""
+"""What `prism tune hgemm` and the benchmark try: for each shape, the configurations that might be best.
+
+What never was among the fastest has been left out: two blocks a multiprocessor, clusters of four, 224 columns, 128 of K at
+a time in wide tiles, warpgroups that take turns (docs/hgemm.md).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from prism.kernels.hgemm.configurations import MEASURED, PROCESSORS, choose
 from prism.kernels.hgemm.configurations import Configuration as C
-from prism.kernels.hgemm.configurations import choose
 
-PROCESSORS = 132
-
-WIDE = C(128, 256, 4, cluster_m=2)
-ALONE = replace(WIDE, cluster_m=1)
+WIDE = C(128, 256, 3, ahead=0, slabs=4, cluster_m=2)
+HIGH = C(256, 128, 4, ahead=0, slabs=1, cluster_n=2)
+ALONE = C(128, 256, 4, ahead=0)
 LARGE = (
-    WIDE, ALONE, replace(ALONE, ahead=0), replace(WIDE, ahead=0), replace(ALONE, cluster_n=2), replace(WIDE, cluster_m=4),
-    replace(WIDE, stages=3, slabs=4), replace(WIDE, stages=2, bk=128), C(256, 128, 4, slabs=1, cluster_n=2),
-    C(128, 192, 4, cluster_m=2), C(128, 192, 5, slabs=1, cluster_m=2), C(128, 192, 4), C(128, 224, 4, span=64, slabs=4),
-    C(128, 224, 4, span=64, slabs=4, cluster_m=2), C(128, 160, 5, span=64, slabs=4), C(128, 128, 6, cluster_m=2),
-    C(128, 128, 3, 1, slabs=1, blocks=2, cluster_m=2), C(128, 128, 3, 1, slabs=1, blocks=2),
+    WIDE, replace(WIDE, ahead=1), HIGH, replace(HIGH, ahead=1), ALONE, C(256, 160, 4, ahead=0, slabs=1, span=64),
+    C(192, 192, 3, 3, ahead=0, slabs=3, cluster_m=2), C(128, 192, 5, slabs=1, cluster_m=2),
 )  # fmt: skip
 MEDIUM = (
-    WIDE, ALONE, replace(ALONE, cluster_n=2), C(128, 128, 6), C(128, 128, 6, cluster_m=2), C(128, 128, 6, cluster_n=2),
-    C(128, 128, 3, 1, slabs=1, blocks=2, cluster_m=2), C(128, 128, 3, 1, slabs=1, blocks=2), C(128, 192, 4, cluster_m=2),
-    C(64, 256, 5, 1, cluster_m=2), C(256, 128, 4, slabs=1, cluster_n=2), replace(WIDE, stages=2, bk=128),
+    ALONE, replace(ALONE, ahead=1, stages=3, slabs=4), replace(HIGH, cluster_n=1), HIGH, WIDE,
+    C(128, 192, 5, slabs=1, cluster_m=2), C(128, 128, 6),
 )  # fmt: skip
 SMALL = (
-    C(128, 64, 8), C(128, 64, 8, cluster_n=2), C(128, 64, 8, cluster_m=2), C(128, 64, 8, cluster_n=4),
-    C(64, 128, 8, 1), C(64, 128, 8, 1, cluster_m=2), C(64, 128, 4, 1, bk=128), C(64, 128, 4, 1, bk=128, cluster_m=2),
-    C(64, 64, 12, 1), C(64, 64, 12, 1, cluster_n=2), C(64, 64, 12, 1, cluster_m=2), C(64, 32, 12, 1, span=64),
-    C(64, 32, 6, 1, span=64, bk=128), C(128, 128, 6), C(128, 128, 6, cluster_m=2), C(64, 64, 6, 1, bk=128),
-    C(64, 64, 6, 1, bk=128, cluster_m=2), C(128, 64, 4, bk=128), C(128, 64, 4, bk=128, cluster_n=2),
-    C(128, 64, 4, bk=128, cluster_m=2),
+    C(128, 64, 8), C(64, 128, 8, 1), C(64, 128, 4, 1, bk=128), C(64, 64, 6, 1, bk=128), C(64, 64, 12, 1),
+    C(64, 32, 6, 1, span=64, bk=128), C(128, 128, 6),
 )  # fmt: skip
 SKINNY = (
-    C(64, 64, 12, 1), C(64, 64, 12, 1, cluster_n=2), C(64, 64, 12, 1, cluster_n=4), C(64, 32, 16, 1, span=64),
-    C(64, 32, 8, 1, span=64, bk=128), C(64, 64, 6, 1, bk=128), C(64, 64, 6, 1, bk=128, cluster_n=2),
-    C(64, 64, 6, 1, bk=128, cluster_n=4), C(64, 128, 8, 1), C(64, 64, 3, 1, bk=256, cluster_n=2),
+    C(64, 64, 6, 1, bk=128), C(64, 64, 6, 1, bk=128, cluster_n=2), C(64, 64, 12, 1), C(64, 128, 8, 1),
+    C(64, 32, 8, 1, span=64, bk=128),
 )  # fmt: skip
-SHAPES = (
-    "512", "1024", "2048", "3072", "4096", "5120", "8192", "4096x14336x4096", "8192x1024x8192", "64x8192x8192",
-    "4104x4096x4104",
-)  # fmt: skip
+SHAPES = tuple(MEASURED)
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """A configuration, and how many tiles to go down before going right (0: what the library takes)."""
-
-    cut: C
-    tall: int = 0
-
-    @property
-    def name(self) -> str:
-        """A short name, for tables of measurements."""
-        return self.cut.name + (f" tall{self.tall}" if self.tall else "")
-
-
-def candidates(m: int, n: int, k: int, processors: int = PROCESSORS) -> list[Candidate]:
+def candidates(m: int, n: int, k: int, processors: int = PROCESSORS) -> list[C]:
     """What is tried for a shape; the first is the library's choice."""
     some = SKINNY if m <= 64 else SMALL if m * n <= 1 << 20 else MEDIUM if m * n <= 1 << 22 else LARGE
-    found = [Candidate(choose(m, n, k, processors))] + [Candidate(cut) for cut in some]
-    if some is LARGE:
-        found += [Candidate(WIDE, t) for t in (4, 12, 16)]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys([choose(m, n, k, processors), *some]))
 
 
 def parsed(text: str) -> tuple[int, int, int]:
@@ -72,5 +47,4 @@ def parsed(text: str) -> tuple[int, int, int]:
 
 def all_cuts() -> list[C]:
     """Every configuration that any shape's candidates have."""
-    shapes = [parsed(text) for text in (*SHAPES, "16384")]
-    return list(dict.fromkeys(what.cut for shape in shapes for what in candidates(*shape)))
+    return list(dict.fromkeys(cut for text in SHAPES for cut in candidates(*parsed(text))))

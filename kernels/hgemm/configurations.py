@@ -15,7 +15,6 @@ class Configuration:
     A block has `consumers` warpgroups that multiply, and one of helpers. `ahead` products are under way when the next
     begin. The sums are rounded and stored in slabs of `span` bytes a row, of which there are `slabs`. `cluster_m` blocks
     share the columns of a tile, or `cluster_n` its rows: each copies a part of what they share, for all of them.
-    `blocks` a multiprocessor.
     """
 
     bm: int = 128
@@ -28,7 +27,6 @@ class Configuration:
     slabs: int = 2
     span: int = SPAN
     bk: int = 64
-    blocks: int = 1
 
     @property
     def threads(self) -> int:
@@ -48,10 +46,14 @@ class Configuration:
     @property
     def name(self) -> str:
         """A short name, for tables of measurements."""
-        facts = {"w": self.consumers, "s": self.stages, "a": self.ahead, "slabs": self.slabs, "b": self.blocks}
+        facts = {"w": self.consumers, "s": self.stages, "a": self.ahead, "slabs": self.slabs}
         cluster = f" c{self.cluster_m}x{self.cluster_n}" if self.cluster > 1 else ""
         tile = f"{self.bm}x{self.bn}x{self.bk} "
         return tile + " ".join(f"{key}{value}" for key, value in facts.items() if value > 1 or key in "a") + cluster
+
+    def fits(self, out_bytes: int) -> bool:
+        """Whether a tile is cut into whole slabs of a result's elements of so many bytes."""
+        return self.bn % (self.span // out_bytes) == 0
 
     def tiles(self, m: int, n: int) -> tuple[int, int]:
         """Return how many clusters' tiles a result has, down and across."""
@@ -66,59 +68,91 @@ class Configuration:
             "B_ROWS": self.bk if transpose_b else self.bn, "SPAN_B": span_b, "SLAB": self.span // out_bytes,
             "BM": self.bm, "BN": self.bn, "BK": self.bk, "STAGES": self.stages, "AHEAD": self.ahead, "SPAN": self.span,
             "SLABS": self.slabs, "CLUSTER_M": self.cluster_m, "CLUSTER_N": self.cluster_n, "CLUSTER": self.cluster,
-            "CONSUMERS": self.consumers, "THREADS": self.threads, "BLOCKS": self.blocks, "WORKER_REGISTERS": workers,
-            "HELPER_REGISTERS": helpers,
+            "CONSUMERS": self.consumers, "THREADS": self.threads, "WORKER_REGISTERS": workers, "HELPER_REGISTERS": helpers,
         }  # fmt: skip
 
     def registers(self) -> tuple[int, int]:
         """Return the registers of the threads that multiply, and of the others; zeros: as many as they start with."""
-        if self.blocks > 1:
-            return 200, 56
-        return (224, 56) if self.consumers > 1 else (0, 0)
+        return {1: (0, 0), 2: (224, 56), 3: (160, 32)}[self.consumers]
 
 
-# A warpgroup's sums live in its registers. The wide tiles read the least of shared memory, and of the L2, a product; the
-# others are there for results that would leave multiprocessors idle in the last round, or all the time.
+# A warpgroup's sums live in its registers. The wide tiles take the least of shared memory, of the L2 and of power, and stand
+# first; the others are there for results that would leave multiprocessors idle in the last round, or all the time.
 TILES = (
-    Configuration(128, 256, 3, cluster_m=2, slabs=4),
-    Configuration(128, 256, 4),
-    Configuration(128, 224, 4, span=64, slabs=4),
-    Configuration(128, 192, 4, cluster_m=2),
-    Configuration(128, 192, 4),
-    Configuration(128, 160, 5, span=64, slabs=4),
-    Configuration(128, 128, 6, cluster_m=2),
+    Configuration(128, 256, 3, cluster_m=2, ahead=0, slabs=4),
+    Configuration(256, 128, 4, cluster_n=2, ahead=0, slabs=1),
+    Configuration(128, 256, 4, ahead=0),
+    Configuration(256, 160, 4, ahead=0, slabs=1, span=64),
+    Configuration(192, 192, 3, 3, cluster_m=2, ahead=0, slabs=3),
+    Configuration(128, 192, 5, cluster_m=2, slabs=1),
     Configuration(128, 128, 6),
-    Configuration(128, 64, 8, cluster_n=2),
     Configuration(128, 64, 8),
-    Configuration(64, 256, 5, 1),
     Configuration(64, 128, 8, 1),
-    Configuration(64, 64, 12, 1, cluster_n=2),
     Configuration(64, 64, 6, 1, bk=128),
+    Configuration(64, 32, 6, 1, bk=128, span=64),
 )
+
+# What was fastest of those tried for these shapes (m x n x k, or the side of a cube), on an H200: `prism tune hgemm` prints
+# this table, docs/hgemm.md how it was measured.
+MEASURED = {
+    "512": Configuration(bm=64, bn=64, stages=6, consumers=1, bk=128),
+    "768": Configuration(bn=64, stages=8),
+    "1024": Configuration(bn=64, stages=8),
+    "1280": Configuration(bn=128, stages=6),
+    "1536": Configuration(bn=192, stages=5, cluster_m=2, slabs=1),
+    "2048": Configuration(ahead=0),
+    "2560": Configuration(ahead=0),
+    "3072": Configuration(bm=192, bn=192, stages=3, consumers=3, cluster_m=2, ahead=0, slabs=3),
+    "4096": Configuration(bm=256, bn=128, cluster_n=2, ahead=0, slabs=1),
+    "5120": Configuration(bm=256, bn=160, ahead=0, slabs=1, span=64),
+    "8192": Configuration(ahead=0),
+    "16384": Configuration(stages=3, cluster_m=2, slabs=4),
+    "4096x14336x4096": Configuration(stages=3, cluster_m=2, ahead=0, slabs=4),
+    "8192x1024x8192": Configuration(bm=256, bn=128, cluster_n=2, slabs=1),
+    "256x4096x4096": Configuration(bn=64, stages=8),
+    "64x8192x8192": Configuration(bm=64, bn=64, stages=6, consumers=1, bk=128),
+    "4104x4096x4104": Configuration(ahead=0),
+}
+PROCESSORS = 132  # of the GPU that was measured
 
 # The reference machine's work is by statement, not by element: few tiles.
 HOST = Configuration(128, 256, 2, ahead=0)
 
+# The model, for every other shape, fitted to the same measurements: in clocks of 1980 MHz.
 PRODUCTS = 2048  # multiply-adds a clock of a multiprocessor
-BYTES = 44  # bytes a clock that the L2 gives each of them, while all ask
-LAUNCH = 5000  # clocks before the first product, and after the last tile
-TILE = 1500  # clocks that the tensor cores idle between two tiles
+BYTES = 64  # bytes a clock that the L2 gives each of them, while all ask
+LAUNCH, CLUSTERS = 4000, 1500  # before the first product and after the last, and what more it takes with clusters
+STORE = 0.15  # an element of a tile, to round and store it
+POWER = 0.1  # of the time that loads take, though products hide it: what they draw lowers the clock
+PARTIAL = 0.7  # of a last round that few blocks have work in: the others' clock is higher meanwhile
+CLOSE = 1.01  # closer ones the model can't tell apart
 
 
 def clocks(found: Configuration, m: int, n: int, k: int, processors: int) -> float:
     """Return about how long a product takes, in clocks."""
     down, across = found.tiles(m, n)
-    rounds = ceil(down * across / (processors // found.cluster * found.blocks))
+    share = down * across / (processors // found.cluster)  # of a block, in tiles
+    rounds = max(1.0, PARTIAL * ceil(share) + (1 - PARTIAL) * share)
     products = found.bm * found.bn * found.bk / PRODUCTS
     loads = (found.bm / found.cluster_n + found.bn / found.cluster_m) * found.bk * 2 / BYTES
-    return LAUNCH + rounds * (max(products, loads) * ceil(k / found.bk) + TILE)
+    step = max(products, loads) + POWER * loads
+    launch = LAUNCH + (CLUSTERS if found.cluster > 1 else 0)
+    return launch + rounds * (ceil(k / found.bk) * step + STORE * found.bm * found.bn)
 
 
 @functools.lru_cache(maxsize=4096)
 def choose(m: int, n: int, k: int, processors: int, out_bytes: int = 2) -> Configuration:
-    """Return the configuration that suits a shape, on a device of so many multiprocessors."""
-    fitting = [c for c in TILES if c.bn % (c.span // out_bytes) == 0]
-    return min(fitting, key=lambda c: clocks(c, m, n, k, processors))
+    """Return the configuration that suits a shape, on a device of so many multiprocessors: measured, or else modelled."""
+    known = MEASURED.get(str(m) if m == n == k else f"{m}x{n}x{k}")
+    if known is not None and processors == PROCESSORS and known.fits(out_bytes):
+        return known
+    return modelled(m, n, k, processors, out_bytes)
+
+
+def modelled(m: int, n: int, k: int, processors: int, out_bytes: int = 2) -> Configuration:
+    """Return the first of `TILES` that is, by the model, about as fast as the fastest."""
+    times = {found: clocks(found, m, n, k, processors) for found in TILES if found.fits(out_bytes)}
+    return next(found for found in times if times[found] <= CLOSE * min(times.values()))
 
 
 def tall(found: Configuration, tiles_m: int, processors: int) -> int:

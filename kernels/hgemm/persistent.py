@@ -20,12 +20,12 @@ from prism.lang import (
     A_ROWS=constexpr(int), B_ROWS=constexpr(int), SPAN_B=constexpr(int), SLAB=constexpr(int),
     BM=constexpr(int), BN=constexpr(int), BK=constexpr(int), STAGES=constexpr(int), AHEAD=constexpr(int),
     SPAN=constexpr(int), SLABS=constexpr(int), CLUSTER_M=constexpr(int), CLUSTER_N=constexpr(int),
-    CLUSTER=constexpr(int), CONSUMERS=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
+    CLUSTER=constexpr(int), CONSUMERS=constexpr(int), THREADS=constexpr(int),
     WORKER_REGISTERS=constexpr(int), HELPER_REGISTERS=constexpr(int), PLAIN=constexpr(bool), BETA=constexpr(bool),
     BIAS=constexpr(int), EPILOGUE=function,
 )
 @requires(grid[1], block[CLUSTER], thread[THREADS])
-@attr("__launch_bounds__(THREADS, BLOCKS)")
+@attr("__launch_bounds__(THREADS, 1)")
 def hgemm(
     map_a: const(CUtensorMap(T, A_ROWS / CLUSTER_N, BM if TRANSPOSE_A else BK, swizzle=128)) @ grid[1],
     map_b: const(CUtensorMap(T, B_ROWS / CLUSTER_M, BN if TRANSPOSE_B else BK, swizzle=SPAN_B)) @ grid[1],

@@ -1,101 +1,227 @@
-"""Calls of `hgemm`, `sgemm` and `matmul` that were made before, ready to be made again: what they came down to, by arguments."""
+"""Calls of `hgemm`, `sgemm` and `matmul` that were made before, ready to be made again: what they came down to, by arguments.
+
+Arguments are told apart by their memory too, so tensor maps and addresses stay what they are. A warm call looks itself up, asks
+for the stream, and gives the driver arguments that were packed before.
+"""
 
 from __future__ import annotations
 
+import functools
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from prism.runtime.arrays import ArrayInfo
-from prism.runtime.device import current_device
+from prism.runtime.device import count, current_device
 from prism.runtime.launch import Launcher
-from prism.runtime.streams import choose_stream
+from prism.runtime.streams import current_stream, stream_handle
+
+
+class Again(Protocol):
+    """A call to be made again; `where` tells the library and the device, whose current stream is asked for."""
+
+    @property
+    def where(self) -> ArrayInfo:
+        """An array of the call."""
+
+    def make(self, stream: int) -> None:
+        """Launch on a stream."""
+
+
+class Call:
+    """A call that came down to one launch, not of a cooperative kernel. After the first, its arguments are packed for good.
+
+    `where` tells the library and the device. Safe among threads: each has a buffer of its own for as long as it launches.
+    """
+
+    __slots__ = ("_blocks", "_free", "_launcher", "_several", "_threads", "_values", "where")
+
+    def __init__(
+        self, launcher: Launcher, blocks: int, threads: int, values: tuple[Any, ...], where: ArrayInfo
+    ) -> None:  # fmt: skip
+        self._launcher, self._blocks, self._threads, self._values, self.where = launcher, blocks, threads, values, where
+        self._free: list[tuple[Any, Any, Any, Any]] | None = None  # packed launches that are not under way
+        self._several = True  # GPUs, in this process; not asked as yet
+
+    def make(self, stream: int) -> None:
+        """Launch on a stream.
+
+        Raises:
+            DeviceError: the driver refuses the launch.
+        """
+        free = self._free
+        if free is None or (self._several and current_device() != self._launcher.ordinal):
+            return self._launch(stream)
+        try:
+            held = free.pop()
+        except IndexError:
+            held = self._launcher.held(self._blocks, self._threads, self._values)
+        _, configuration, function, arguments = held
+        configuration.stream = stream
+        status = function(*arguments)
+        free.append(held)
+        if status:  # nothing was launched; among others, where this thread has used no GPU as yet
+            self._launch(stream)
+        return None
+
+    def _launch(self, stream: int) -> None:
+        """Launch as any kernel is."""
+        self._launcher(self._blocks, self._threads, stream, self._values)
+        if self._free is None:
+            self._several = count() > 1
+            self._free = []
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """All that a call came down to; `where` tells the library and the device, whose current stream is asked for."""
+class Calls:
+    """A call that came down to several, one after the other."""
 
-    launch: Launcher
-    blocks: int
-    threads: int
-    values: tuple[Any, ...]
-    where: ArrayInfo
+    calls: tuple[Again, ...]
+
+    @property
+    def where(self) -> ArrayInfo:
+        """An array of the first."""
+        return self.calls[0].where
+
+    def make(self, stream: int) -> None:
+        """Launch all on a stream."""
+        for call in self.calls:
+            call.make(stream)
 
 
-CALLS: dict[Any, Call] = {}
-_KINDS: dict[Any, str] = {}  # the results' dtypes of calls without `out`
 _MOST = 4096
+_calls: dict[Any, tuple[Callable[[int], None], Callable[[], int]]] = {}  # and what tells the current stream
+_launches = [0]  # of all that are kept
+_rooms: dict[Any, tuple[tuple[int, int], str]] = {}
 
 
 def repeated(key: Any, stream: Any) -> bool:
-    """Make the call again that is kept under `key`; return whether there is one."""
-    kept = None if key is None else CALLS.get(key)
+    """Make the call again that is kept under `key`; return whether there is one.
+
+    Raises:
+        TypeError, ValueError: as `stream_handle`.
+        DeviceError: the driver refuses a launch.
+    """
+    try:
+        kept = _calls.get(key)
+    except TypeError:  # what is asked for can't be looked up
+        return False
     if kept is None:
         return False
-    kept.launch(kept.blocks, kept.threads, choose_stream(stream, (kept.where,)), kept.values)
+    make, current = kept
+    make(current() if stream is None else stream_handle(stream))
     return True
 
 
-def keep(key: Any, call: Call) -> None:
-    """Keep a call; when there are too many, forget them all."""
-    if len(CALLS) >= _MOST:
-        CALLS.clear()
-    CALLS[key] = call
+def keep(key: Any, call: Again) -> None:
+    """Keep a call; when that would be too many launches, forget all before."""
+    launches = len(call.calls) if isinstance(call, Calls) else 1
+    if launches > _MOST:
+        return
+    if _launches[0] + launches > _MOST:
+        _calls.clear()
+        _launches[0] = 0
+    _launches[0] += launches
+    try:
+        _calls[key] = call.make, _asks(call.where)
+    except TypeError:  # what is asked for can't be looked up
+        return
+
+
+def _asks(where: ArrayInfo) -> Callable[[], int]:
+    """Return what gives `current_stream(where)`, with all looked up that stays."""
+    library, device = sys.modules.get(where.library), where.device
+    if where.library == "cupy" and library is not None:
+        current = library.cuda.get_current_stream
+        return lambda: int(current(device).ptr)
+    raw = getattr(getattr(library, "_C", None), "_cuda_getCurrentRawStream", None)
+    if where.library == "torch" and raw is not None:  # what torch's own launches ask, without an object for the answer
+        return functools.partial(raw, device)
+    return functools.partial(current_stream, where)
+
+
+def forget() -> None:
+    """Forget all calls, for who changes how they are decided."""
+    _calls.clear()
+    _rooms.clear()
+    _launches[0] = 0
 
 
 def key(a: Any, b: Any, c: Any, bias: Any, out: Any, *rest: Any) -> Any:
     """Return what tells a call from all others, its arrays' memory included; None where calls are not kept."""
     cls = type(a)
-    facts = _FACTS.get((cls.__module__.partition(".")[0], cls.__name__))
-    if facts is None or out is None or type(b) is not cls or type(out) is not cls:
+    facts = _facts.get(cls) or _facts_of(cls)
+    if facts is None or out is None:
         return None
+    if type(b) is not cls or type(out) is not cls:
+        for other in (type(b), type(out)):
+            if (_facts.get(other) or _facts_of(other)) is not facts:
+                return None
     try:
-        more = (None if c is None else facts(c), None if bias is None else facts(bias))
-        found = (facts(a), facts(b), facts(out), more, rest)
-        hash(found)
-    except (AttributeError, TypeError):
+        if c is None and bias is None:
+            return facts(a), facts(b), facts(out), rest
+        more = c is not None and facts(c), bias is not None and facts(bias)
+        return facts(a), facts(b), facts(out), rest, more
+    except (
+        AttributeError,
+        TypeError,
+        RuntimeError,
+    ):  # an array of another library, or one that has no memory of its own
         return None
-    return found
 
 
 def _torch_facts(x: Any) -> Any:
-    return x.data_ptr(), x.shape, x.stride(), x.dtype
+    return x.data_ptr(), x.shape, x.stride(), x.dtype, x.get_device(), x.is_neg()
 
 
 def _cupy_facts(x: Any) -> Any:
-    return x.data.ptr, x.shape, x.strides, x.dtype
+    memory = x.data
+    return memory.ptr, x.shape, x.strides, x.dtype, memory.device_id
 
 
-_FACTS = {("torch", "Tensor"): _torch_facts, ("cupy", "ndarray"): _cupy_facts}
+_KNOWN = {("torch", "Tensor"): _torch_facts, ("torch", "Parameter"): _torch_facts, ("cupy", "ndarray"): _cupy_facts}
+_facts: dict[type, Callable[[Any], Any]] = {}
+
+
+def _facts_of(cls: type) -> Callable[[Any], Any] | None:
+    """Return what reads an array's facts; None of types whose calls are not kept."""
+    found = _KNOWN.get((cls.__module__.partition(".")[0], cls.__name__))
+    if found is not None:
+        _facts[cls] = found
+    return found
 
 
 # -- room for results -----------------------------------------------------------------------------------------------------
 
 
 def keep_kind(a: Any, b: Any, asked: Any, kind: str) -> None:
-    """Keep the dtype of a result."""
-    if len(_KINDS) >= _MOST:
-        _KINDS.clear()
-    _KINDS[_kind_key(a, b, asked)] = kind
+    """Keep the dtype of the result of two matrices."""
+    if len(_rooms) >= _MOST:
+        _rooms.clear()
+    try:
+        _rooms[_room_key(a, b, asked)] = (a.shape[0], b.shape[1]), kind
+    except TypeError:  # what is asked for can't be looked up
+        return
 
 
-def _kind_key(a: Any, b: Any, asked: Any) -> Any:
-    return type(a), a.dtype, b.dtype, a.shape, b.shape, str(asked)
+def _room_key(a: Any, b: Any, asked: Any) -> Any:
+    return type(a), a.dtype, b.dtype, a.shape, b.shape, asked
 
 
 def room(a: Any, b: Any, asked: Any) -> Any:
     """Return room for the result of a call like one that was made before, or None."""
     try:
-        kind = _KINDS.get(_kind_key(a, b, asked))
+        found = _rooms.get(_room_key(a, b, asked))
     except (AttributeError, TypeError):
         return None
-    if kind is None:
+    if found is None:
         return None
-    shape = (a.shape[0], b.shape[1])
+    shape, kind = found
     if hasattr(a, "data_ptr"):
         return a.new_empty(shape, dtype=getattr(sys.modules["torch"], kind))
+    cupy = sys.modules["cupy"]
     dtype = a.dtype if a.dtype.name == kind else np.dtype(kind)
-    return sys.modules["cupy"].empty(shape, dtype) if a.device.id == current_device() else None
+    return cupy.empty(shape, dtype) if a.data.device_id == cupy.cuda.runtime.getDevice() else None

@@ -15,8 +15,10 @@ from prism.lang.types import SCALARS
 from prism.lib import matmul_warm as warm
 from prism.lib import own
 from prism.lib.matmul_arguments import require_like_result, require_operands
+from prism.lib.matmul_batches import Made, made
 from prism.lib.matmul_layouts import COLUMNS, NO_BIAS, ROWS, Job, arranged, empty, operands
 from prism.lib.reference import run
+from prism.lib.sgemms import batch_of
 from prism.runtime.arrays import ArrayInfo, describe, one_place, require_writable
 from prism.runtime.device import device
 from prism.runtime.instance import Instance, instance
@@ -49,9 +51,10 @@ def hgemm(
     ----------
     a, b : arrays of NumPy, CuPy or torch
         m x k and k x n, both of float16 or both of bfloat16. Any strides; a copy is made where neither axis has its elements
-        one after the other, or rows (columns) don't begin at multiples of 16 bytes.
+        one after the other, or rows (columns) don't begin at multiples of 16 bytes. Axes before these are a batch, and are
+        broadcast as `numpy.matmul` does.
     c : array, optional
-        m x n, of the result's dtype; read where `beta` is not 0. It may be `out`.
+        Of the result's shape and dtype; read where `beta` is not 0. It may be `out`.
     alpha, beta : float
         Factors, taken as float32.
     bias : array, optional
@@ -68,7 +71,7 @@ def hgemm(
     Returns
     -------
     array
-        m x n, of `a`'s library and on its device; `out`, if given.
+        m x n for each product of the batch, of `a`'s library and on its device; `out`, if given.
 
     Raises
     ------
@@ -85,7 +88,9 @@ def hgemm(
     Notes
     -----
     Products are exact and added in float32, in an order that depends on the shape alone: the same call gives the same bits. The
-    result is rounded once. A NumPy array runs on the reference machine, on the CPU, from the same kernel (`prism.kernels.hgemm`).
+    result is rounded once. A batch is one launch where `b` is one matrix and one stride leads from each row of `a`, and of the
+    result, to the next, as in dense arrays; else a launch for each product. A NumPy array runs on the reference machine, on the
+    CPU, from the same kernel (`prism.kernels.hgemm`).
 
     Examples
     --------
@@ -95,6 +100,7 @@ def hgemm(
     array([[2., 4.],
            [6., 8.]], dtype=float32)
     """
+    alpha, beta = float(alpha), float(beta)
     if out is None and stream is None:
         out = warm.room(a, b, out_dtype)
     key = warm.key(a, b, c, bias, out, alpha, beta, epilogue, out_dtype)
@@ -102,26 +108,35 @@ def hgemm(
         return out
     job = _job(a, b, c, alpha, beta, bias, identity if epilogue is None else epilogue, out, out_dtype)
     if job.a.device is not None:
-        if out is None:
+        if out is None and len(job.a.shape) == len(job.b.shape) == 2:
             warm.keep_kind(a, b, out_dtype, job.kind)
-        return on_device(job, stream, key=key)
-    if stream is not None:
+    elif stream is not None:
         raise ValueError("`stream` is for arrays on a GPU, and `a` is on the host")
-    return _on_host(job)
+    return multiplied(job, stream, key)
+
+
+def multiplied(job: Job, stream: Any = None, key: Any = None) -> Any:
+    """Make a checked call's result; on a GPU its launches are kept under `key`, where nothing else needs to be done.
+
+    Raises:
+        prism.lang.CompileError, DeviceError: as `hgemm`.
+    """
+    return made(job, _on_host)[0] if job.a.device is None else on_device(job, stream, key=key)
 
 
 # -- Arguments --------------------------------------------------------------------------------------------------------
 
 
 def _job(
-    a: Any, b: Any, c: Any, alpha: Any, beta: Any, bias: Any, epilogue: Any, out: Any, out_dtype: Any
+    a: Any, b: Any, c: Any, alpha: float, beta: float, bias: Any, epilogue: Any, out: Any, out_dtype: Any
 ) -> Job:  # fmt: skip
     """Return the arguments' facts, checked."""
     left, right = describe(a, "a"), describe(b, "b")
-    require_operands("hgemm", left, right, INPUTS)
+    require_operands("hgemm", left, right, INPUTS, batched=True)
     if not isinstance(epilogue, Kernel) or epilogue.kind != "device":
         raise TypeError('`epilogue` must be a device function, marked @prism("device")')
-    m, n = left.shape[0], right.shape[1]
+    m, n = left.shape[-2], right.shape[-1]
+    shape = (*batch_of(left, right), m, n)
     given = None if out is None else describe(out, "out")
     kind = _result_dtype(out_dtype, given, left)
     if beta and c is None:
@@ -129,13 +144,13 @@ def _job(
     before = describe(c, "c") if beta else None
     for name, info in (("out", given), ("c", before)):
         if info is not None:
-            require_like_result(info, name, left, (m, n), kind)
+            require_like_result(info, name, left, shape, kind)
     if given is not None:
         require_writable(given, "out")
     offsets, per = _bias(bias, left, m, n)
     present = {"a": left, "b": right, "c": before, "bias": offsets, "out": given}
     one_place({name: info for name, info in present.items() if info is not None})
-    return Job(left, right, before, offsets, per, given, kind, float(alpha), float(beta), epilogue)
+    return Job(left, right, before, offsets, per, given, kind, alpha, beta, epilogue)
 
 
 def _result_dtype(asked: Any, out: ArrayInfo | None, a: ArrayInfo) -> str:
@@ -187,7 +202,7 @@ def program_for(*facts: Any) -> Program:
 # -- NumPy: the reference machine -------------------------------------------------------------------------------------
 
 
-def _on_host(job: Job) -> Any:
+def _on_host(job: Job) -> Made:
     m, n, k = job.shape
     result = empty(job.a, (m, n), job.kind)
     if m and n:
@@ -201,9 +216,9 @@ def _on_host(job: Job) -> Any:
         numbers = (np.int64(n), bias, m, n, max(k, 1), 1, job.alpha, job.beta)
         run(program, HOST.cluster, HOST.threads, (a, b, before, target, target.reshape(-1), *numbers))
     if job.out is None:
-        return result
+        return result, None
     job.out.owner[...] = result
-    return job.out.owner
+    return job.out.owner, None
 
 
 def _bits(info: ArrayInfo) -> Any:
@@ -218,32 +233,38 @@ def _bits(info: ArrayInfo) -> Any:
 def on_device(job: Job, stream: Any, configuration: Configuration | None = None, key: Any = None) -> Any:
     """Run a job on its GPU, cut into tiles by a configuration: by default the one that suits the shape.
 
-    The launch is kept under `key`, where nothing else needs to be done.
+    The launches are kept under `key`, where nothing else needs to be done.
     """
-    assert job.a.device is not None
     handle = choose_stream(stream, (job.a,))
     order([info for info in (job.a, job.b, job.c, job.bias, job.out) if info is not None], handle)
     with own.working(job.a, None if stream is None else handle):
-        call = arranged(job)
-        m, n, k = call.shape
-        if m and n:
-            processors = device(job.a.device).sm_count
-            cut = configuration or choose(m, n, k, processors, SCALARS[job.kind].bytes)
-            layout = (call.transpose_a, call.transpose_b)
-            facts = (job.a.scalar, job.kind, layout, call.plain, call.beta, call.per, job.epilogue)
-            chosen = instance_for(*facts, cut)
-            down, across = cut.tiles(m, n)
-            blocks = min(down * across, processors * cut.blocks // cut.cluster) * cut.cluster
-            numbers = (m, n, k, tall(cut, down, processors), job.alpha, job.beta)
-            launch = chosen.launcher(job.a.device)
-            maps = [
-                info if isinstance(info, bytes) else encoded(parameter, info)
-                for parameter, info in zip(launch.entry.parameters, call.maps, strict=False)
-            ]
-            values = (*maps, call.out.pointer, call.stride, call.bias.pointer, *numbers)
-            launch(blocks, cut.threads, handle, values)
-            if key is not None and call.untouched(job):
-                warm.keep(key, warm.Call(launch, blocks, cut.threads, values, replace(job.a, owner=None)))
-        if call.copied:
-            call.result[...] = call.out.owner
-    return call.result if job.out is None else job.out.owner
+        result, call = made(job, lambda one: _launched(one, handle, configuration))
+    if key is not None and call is not None:
+        warm.keep(key, call)
+    return result
+
+
+def _launched(job: Job, stream: int, configuration: Configuration | None) -> Made:
+    """Launch the product of two matrices."""
+    assert job.a.device is not None
+    call, again = arranged(job), None
+    m, n, k = call.shape
+    if m and n:
+        processors = device(job.a.device).sm_count
+        cut = configuration or choose(m, n, k, processors, SCALARS[job.kind].bytes)
+        layout = (call.transpose_a, call.transpose_b)
+        facts = (job.a.scalar, job.kind, layout, call.plain, call.beta, call.per, job.epilogue)
+        launcher = instance_for(*facts, cut).launcher(job.a.device)
+        down, across = cut.tiles(m, n)
+        blocks = min(down * across, processors // cut.cluster) * cut.cluster
+        maps = [
+            info if isinstance(info, bytes) else encoded(parameter, info)
+            for parameter, info in zip(launcher.entry.parameters, call.maps, strict=False)
+        ]
+        numbers = (m, n, k, tall(cut, down, processors), job.alpha, job.beta)
+        values = (*maps, call.out.pointer, call.stride, call.bias.pointer, *numbers)
+        again = warm.Call(launcher, blocks, cut.threads, values, replace(job.a, owner=None))
+        again.make(stream)
+    if call.copied:
+        call.result[...] = call.out.owner
+    return call.result if job.out is None else job.out.owner, again if call.untouched(job) else None

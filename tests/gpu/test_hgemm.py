@@ -35,13 +35,13 @@ def near(found, a, b, kind: str = "bfloat16") -> bool:
     return bool(((found.double() - exact).abs() <= bound).all())
 
 
-def cut(a, b, out, configuration: Configuration) -> None:
+def cut(a, b, out, configuration: Configuration, stream=None) -> None:
     """Run a certain configuration, whatever the library would choose."""
     from prism.runtime.arrays import describe
 
     facts = [describe(x) for x in (a, b, out)]
     job = matmuls.Job(facts[0], facts[1], None, None, 0, facts[2], facts[2].scalar, 1.0, 0.0, matmuls.identity)
-    matmuls.on_device(job, None, configuration)
+    matmuls.on_device(job, stream, configuration)
 
 
 @pytest.mark.parametrize("configuration", TILES, ids=lambda found: found.name)
@@ -170,23 +170,72 @@ def test_streams_and_graphs() -> None:
     assert torch.equal(out, other) and torch.equal(out.double(), wanted)
 
 
+@pytest.mark.parametrize("call", [prism.lib.hgemm, prism.lib.matmul])
+def test_batches(call) -> None:
+    """One launch where `b` is one, else one each; again, with results of before in the way."""
+    for x, y in (
+        ((3, 200, 72), (72, 136)),
+        ((3, 200, 72), (3, 72, 136)),
+        ((2, 1, 64, 64), (5, 64, 40)),
+        ((1, 9), (4, 9, 8)),
+    ):
+        a, b = small(*x), small(*y)
+        for given in ((a, b), (a.transpose(-1, -2).contiguous().transpose(-1, -2), b), (a[..., ::2], b[..., ::2, :])):
+            wanted = product(*given).to(a.dtype)
+            assert torch.equal(call(*given), wanted)
+            out = torch.empty(wanted.shape, device="cuda", dtype=torch.bfloat16)
+            for _ in range(3):
+                out.fill_(torch.nan)
+                assert call(*given, out=out) is out and torch.equal(out, wanted)
+    x = small(4, 64, 64)
+    wanted = product(x, x[0]).to(x.dtype)
+    assert call(x, x[0], out=x) is x and torch.equal(x, wanted)
+
+
+def test_warm_calls() -> None:
+    """What is made again is what is asked for: on other streams and data, in a graph, of vectors, of a module's weights."""
+    a, b = small(256, 136), torch.nn.Parameter(small(136, 264), requires_grad=False)
+    out, side = torch.empty(256, 264, device="cuda", dtype=torch.bfloat16), torch.cuda.Stream()
+    for number in range(6):
+        a.copy_(small(256, 136))
+        torch.cuda.synchronize()
+        with torch.cuda.stream(side if number % 2 else torch.cuda.default_stream()):
+            (prism.lib.hgemm if number < 3 else prism.lib.matmul)(a, b, out=out)
+        torch.cuda.synchronize()
+        assert torch.equal(out.double(), product(a, b).to(out.dtype).double())
+    for number in range(3):
+        assert torch.equal(
+            prism.lib.matmul(a[number], b).double(), product(a[number : number + 1], b)[0].to(a.dtype).double()
+        )
+        assert torch.equal(prism.lib.hgemm(a, b, alpha=number).double(), (number * product(a, b)).to(a.dtype).double())
+
+
 @pytest.mark.slow
 def test_soak() -> None:
-    """Many launches over random shapes, on two streams: no hang, no wrong tile."""
+    """10^5 launches of all configurations over random shapes, on two streams: no hang, no wrong tile, nothing left unwritten."""
     rng = random.Random(0)
     streams = [torch.cuda.Stream() for _ in range(2)]
-    shapes = [tuple(8 * rng.randint(1, 160) for _ in range(3)) for _ in range(40)]
     cases = []
-    for m, n, k in shapes:
-        a, b = small(m, k), small(k, n)
-        cases.append((a, b, torch.empty(2, m, n, device="cuda", dtype=torch.float32), product(a, b)))
-    torch.cuda.synchronize()
-    for launch in range(20000):
-        a, b, out, _ = cases[rng.randrange(len(cases))]
-        which = launch % 2
-        prism.lib.hgemm(a, b, out=out[which], stream=streams[which])
-    for a, b, out, wanted in cases:
-        for which in range(2):
-            prism.lib.hgemm(a, b, out=out[which], stream=streams[which])
+    for number in range(160):
+        m, n, k = rng.randint(1, 900), 8 * rng.randint(1, 110), 8 * rng.randint(1, 120)
+        a, b = torch.randint(-1, 2, (m, k), device="cuda").half(), torch.randint(-1, 2, (k, n), device="cuda").half()
+        outs = [torch.empty(m, n, device="cuda", dtype=torch.float16) for _ in streams]
+        cases.append((a, b, outs, TILES[number % len(TILES)]))
+    launches = 0
+    while launches < 100_000:
+        for *_, outs, _ in cases:
+            for out in outs:
+                out.fill_(torch.nan)
         torch.cuda.synchronize()
-        assert torch.equal(out[0].double(), wanted) and torch.equal(out[1].double(), wanted), (a.shape, b.shape)
+        for a, b, outs, configuration in cases:
+            for out, stream in zip(outs, streams, strict=True):
+                cut(a, b, out, configuration, stream)
+        for _ in range(5000):
+            a, b, outs, configuration = cases[rng.randrange(len(cases))]
+            which = launches % 2
+            cut(a, b, outs[which], configuration, streams[which])
+            launches += 1
+        torch.cuda.synchronize()
+        for a, b, outs, configuration in cases:
+            wanted = product(a, b)
+            assert all(torch.equal(out.double(), wanted) for out in outs), (a.shape, b.shape, configuration.name)

@@ -1,0 +1,253 @@
+"""Warm calls of `hgemm` and `matmul` launch what the first one did, and decide nothing anew: on arrays that only look so."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import prism.lib as lib
+from prism.lib import matmul_layouts, matmul_warm, matmuls, products
+from prism.runtime import extended, launch
+from prism.runtime.entry import Entry, EntryParameter
+from prism.runtime.launch import Launcher
+
+MAPS = tuple(
+    EntryParameter(f"map_{name}", "map", "float16", box=(64, 64), swizzle=128) for name in ("a", "b", "c", "out")
+)
+POINTERS = tuple(EntryParameter(name, "pointer", "float16") for name in ("out", "bias"))
+NUMBERS = tuple(EntryParameter(name, "scalar", "int32") for name in ("m", "n", "k", "tall"))
+FACTORS = tuple(EntryParameter(name, "scalar", "float32") for name in ("alpha", "beta"))
+STRIDE = EntryParameter("stride", "scalar", "int64")
+ENTRY = Entry("hgemm", "", "sm_90a", (*MAPS, POINTERS[0], STRIDE, POINTERS[1], *NUMBERS, *FACTORS))
+
+
+class Driver:
+    """A driver that records launches: the stream, where the operands and the result begin, and m, n, k."""
+
+    def __init__(self) -> None:
+        self.launched: list[tuple[int, ...]] = []
+        self.statuses: list[int] = []
+        self.stream = 7
+
+    def launch(self, configuration, function, arguments, extra):
+        if self.statuses:
+            return self.statuses.pop(0)
+        at = (ctypes.c_void_p * len(ENTRY.parameters)).from_address(arguments.value)
+        a, b = (ctypes.c_uint64.from_address(at[i]).value for i in (0, 1))
+        out = ctypes.c_uint64.from_address(at[4]).value
+        numbers = tuple(ctypes.c_int32.from_address(at[i]).value for i in (7, 8, 9))
+        self.launched.append((configuration._obj.stream or 0, a, b, out, *numbers))
+        return 0
+
+    def cuDeviceGetCount(self):
+        return 0, 1
+
+    def CUresult(self, status):
+        return type("Status", (int,), {"name": f"E{status}"})(status)
+
+
+class Array:
+    """What `describe` takes for a CuPy array: of memory that is not there."""
+
+    def __init__(
+        self, pointer: int, shape: tuple[int, ...], kind: str = "float16", strides=None, device: int = 0
+    ) -> None:
+        self.data = SimpleNamespace(ptr=pointer, device_id=device)
+        self.dtype, self.shape = np.dtype(kind), shape
+        self.strides = np.empty(shape, kind).strides if strides is None else strides
+
+    def reshape(self, shape):
+        return Array(self.data.ptr, shape, self.dtype)
+
+    def __getitem__(self, index):
+        return self
+
+
+Array.__module__, Array.__name__ = "cupy", "ndarray"
+
+
+class Tensor:
+    """What `describe` takes for a torch tensor."""
+
+    is_cuda, layout = True, "strided"
+
+    def __init__(self, pointer: int, shape: tuple[int, ...], negative: bool = False) -> None:
+        self.pointer, self.shape, self.dtype, self.negative = pointer, shape, "torch.bfloat16", negative
+        self.device = SimpleNamespace(index=0)
+
+    def data_ptr(self):
+        return self.pointer
+
+    def stride(self):
+        return (self.shape[1], 1)
+
+    def is_conj(self):
+        return False
+
+    def is_neg(self):
+        return self.negative
+
+    def get_device(self):
+        return 0
+
+
+class Parameter(Tensor):
+    """torch's, of a module's weights."""
+
+
+Tensor.__module__, Parameter.__module__ = "torch", "torch.nn.parameter"
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
+    found = Driver()
+    place = SimpleNamespace(ordinal=0, sm_count=132, arch="sm_90a", context=1)
+    launcher = Launcher(ENTRY, SimpleNamespace(function=1, device=place, occupancy=lambda *_: 1))
+    stream = lambda *_: SimpleNamespace(ptr=found.stream, cuda_stream=found.stream)
+    runtime = SimpleNamespace(getDevice=lambda: 0)
+    empty = lambda shape, dtype: Array(1 << 45, shape, dtype)
+    cupy = SimpleNamespace(cuda=SimpleNamespace(get_current_stream=stream, runtime=runtime), ndarray=Array, empty=empty)
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    raw = SimpleNamespace(_cuda_getCurrentRawStream=lambda device: found.stream)
+    torch = SimpleNamespace(strided="strided", _C=raw, cuda=SimpleNamespace(current_stream=stream))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setattr(matmuls, "instance_for", lambda *_: SimpleNamespace(launcher=lambda ordinal: launcher))
+    monkeypatch.setattr(matmuls, "device", lambda ordinal: place)
+    monkeypatch.setattr(matmuls, "encoded", lambda parameter, info: info.pointer.to_bytes(8, "little") + bytes(120))
+    monkeypatch.setattr(matmuls.own, "working", lambda info, stream: memoryview(b""))
+    for module in ("prism.runtime.device", "prism.runtime.launch"):
+        monkeypatch.setattr(f"{module}.driver", lambda: found)
+    monkeypatch.setattr(launch, "current_device", lambda: 0)
+    monkeypatch.setattr("prism.runtime.device.count", lambda: 1)
+    monkeypatch.setattr(matmul_warm, "count", lambda: 1)
+    monkeypatch.setattr(extended, "launch_function", lambda: found.launch)
+    matmul_warm.forget()
+    yield found
+    matmul_warm.forget()
+
+
+@pytest.fixture
+def described(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The arguments that are looked at closely: none in a warm call."""
+    seen: list[str] = []
+    for module in (matmuls, products, matmul_layouts):
+        describe = module.describe
+        monkeypatch.setattr(module, "describe", lambda x, name="", f=describe: seen.append(name) or f(x, name))
+    return seen
+
+
+KINDS = {
+    "cupy": lambda i, shape: Array(1 << 40 | i << 20, shape),
+    "torch": lambda i, shape: Tensor(1 << 40 | i << 20, shape),
+    "weights": lambda i, shape: (Parameter if i == 1 else Tensor)(1 << 40 | i << 20, shape),
+}
+
+
+@pytest.mark.parametrize("call", [lib.hgemm, lib.matmul])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_second_call_launches_the_same(gpu: Driver, described: list[str], call, kind: str) -> None:
+    a, b, out = (KINDS[kind](i, shape) for i, shape in enumerate(((64, 32), (32, 128), (64, 128))))
+    assert call(a, b, out=out) is out
+    cold = len(described)
+    for stream in (7, 7, 9, 0):
+        gpu.stream = stream
+        assert call(a, b, out=out) is out
+    assert len(described) == cold
+    starts = tuple(1 << 40 | i << 20 for i in range(3))
+    assert gpu.launched == [(stream, *starts, 64, 128, 32) for stream in (7, 7, 7, 9, 0)]
+
+
+def test_what_tells_calls_apart(gpu: Driver, described: list[str]) -> None:
+    """Memory, shape, strides, dtype, device, and what else is asked for; a negated view of the same memory is refused."""
+    a, b, out = Array(1 << 40, (64, 64)), Array(2 << 40, (64, 64)), Array(3 << 40, (64, 64))
+    lib.hgemm(a, b, out=out)
+    for x, y, z, more in (
+        (Array(4 << 40, (64, 64)), b, out, {}),
+        (a, b, Array(4 << 40, (64, 64)), {}),
+        (Array(1 << 40, (32, 64)), b, Array(3 << 40, (32, 64)), {}),
+        (a, Array(2 << 40, (64, 64), strides=(2, 128)), out, {}),
+        (a, b, out, {"alpha": 2.0}),
+        (a, b, out, {"bias": b[0].reshape((1, 64))}),
+        (a, b, Array(3 << 40, (64, 64), "float32"), {}),
+    ):
+        before = len(described)
+        lib.hgemm(x, y, out=z, **more)
+        cold = len(described)
+        assert cold > before
+        lib.hgemm(x, y, out=z, **more)
+        assert len(described) == cold
+    lib.hgemm(a, b, out=out, stream=5)
+    assert gpu.launched[-1][0] == 5 and len(described) == cold
+    plain = [Tensor(i << 40, (64, 64)) for i in range(1, 4)]
+    lib.hgemm(*plain[:2], out=plain[2])
+    with pytest.raises(TypeError, match="not plain memory"):
+        lib.hgemm(Tensor(1 << 40, (64, 64), negative=True), plain[1], out=plain[2])
+
+
+@pytest.mark.parametrize("call", [lib.hgemm, lib.matmul])
+def test_results_of_the_same_shape_are_found_again(gpu: Driver, described: list[str], call) -> None:
+    """New results have other memory, which a call is kept by; the library gives the same again soon."""
+    a, b = Array(1 << 40, (64, 64)), Array(2 << 40, (64, 64))
+    for _ in range(2):
+        assert call(a, b).shape == (64, 64)
+    cold = len(described)
+    found = call(a, b)
+    assert len(described) == cold and (found.shape, found.dtype.name) == ((64, 64), "float16")
+
+
+def test_a_batch_is_one_launch_where_it_is_one_product(gpu: Driver, described: list[str]) -> None:
+    starts = (1 << 40, 2 << 40, 3 << 40)
+    a, out = Array(starts[0], (2, 3, 64, 32)), Array(starts[2], (2, 3, 64, 128))
+    for b in (Array(starts[1], (32, 128)), Array(starts[1], (1, 32, 128))):
+        for _ in range(2):
+            lib.hgemm(a, b, out=out)
+        assert gpu.launched == [(7, *starts, 6 * 64, 128, 32)] * 2
+        gpu.launched.clear()
+    apart = Array(starts[0], (2, 3, 64, 32), strides=(4 * 4096, 4096, 64, 2))
+    for _ in range(2):
+        lib.matmul(apart, b, out=out)
+        cold = len(described)
+    lib.matmul(apart, b, out=out)
+    assert len(described) == cold
+    places = [
+        (starts[0] + 4 * 4096 * i + 4096 * j, starts[2] + 64 * 256 * (3 * i + j)) for i in range(2) for j in range(3)
+    ]
+    assert gpu.launched == [(7, x, starts[1], z, 64, 128, 32) for x, z in places] * 3
+
+
+def test_a_batch_of_two_operands(gpu: Driver) -> None:
+    a, b, out = Array(1 << 40, (3, 64, 32)), Array(2 << 40, (3, 32, 128)), Array(3 << 40, (3, 64, 128))
+    for _ in range(3):
+        lib.matmul(a, b, out=out)
+    each = [(7, (1 << 40) + i * 4096, (2 << 40) + i * 8192, (3 << 40) + i * 16384, 64, 128, 32) for i in range(3)]
+    assert gpu.launched == each * 3
+
+
+def test_the_driver_refuses(gpu: Driver) -> None:
+    a, b, out = Array(1 << 40, (64, 64)), Array(2 << 40, (64, 64)), Array(3 << 40, (64, 64))
+    for _ in range(2):
+        lib.hgemm(a, b, out=out)
+    gpu.statuses = [201]  # no context in this thread: the longer way makes one current
+    lib.hgemm(a, b, out=out)
+    assert len(gpu.launched) == 3
+    gpu.statuses = [700, 700]
+    with pytest.raises(RuntimeError, match="launching `hgemm`"):
+        lib.hgemm(a, b, out=out)
+
+
+def test_calls_are_forgotten_when_they_are_too_many(gpu: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matmul_warm, "_MOST", 3)
+    b = Array(2 << 40, (3, 64, 64))
+    for number in range(1, 6):
+        a, out = Array(number << 50, (64, 64)), Array(3 << 40, (64, 64))
+        lib.hgemm(a, b[0].reshape((64, 64)), out=out)
+        assert len(matmul_warm._calls) == (number - 1) % 3 + 1
+    lib.hgemm(Array(1 << 50, (3, 64, 64)), b, out=Array(3 << 40, (3, 64, 64)))
+    assert len(matmul_warm._calls) == 1 and matmul_warm._launches == [3]
+    lib.hgemm(Array(1 << 50, (4, 64, 64)), Array(2 << 40, (4, 64, 64)), out=Array(3 << 40, (4, 64, 64)))
+    assert len(matmul_warm._calls) == 1 and matmul_warm._launches == [3]
