@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import ctypes
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -31,11 +32,18 @@ L2 = 60 << 20
 Call = Callable[[int], Any]
 
 
-def peer() -> ctypes.CDLL:
-    """Build CUB's entry points with the toolkit's headers, and load them."""
-    folder = Path(tempfile.mkdtemp())
-    options = ["-O3", "-std=c++17", "-arch=native", "-shared", "-Xcompiler", "-fPIC"]
-    subprocess.run(["nvcc", *options, "-o", folder / "cub.so", HERE / "cub_peer.cu"], check=True)
+def peer(name: str = "cub_peer") -> ctypes.CDLL:
+    """Build CUB's entry points, of `name`.cu here, and load them.
+
+    The headers are the toolkit's, or those of the folder that the variable CCCL names. What the folder that PEERS names has
+    built already, as `name`.so, is loaded from there.
+    """
+    built = os.environ.get("PEERS")
+    if built is not None:
+        return ctypes.CDLL(str(Path(built).absolute() / f"{name}.so"))
+    folder, cccl = Path(tempfile.mkdtemp()), os.environ.get("CCCL")
+    options = ["-O3", "-std=c++17", "-arch=native", "-shared", "-Xcompiler", "-fPIC", *(["-I", cccl] if cccl else [])]
+    subprocess.run(["nvcc", *options, "-o", folder / "cub.so", HERE / f"{name}.cu"], check=True)
     return ctypes.CDLL(str(folder / "cub.so"))
 
 
@@ -155,14 +163,14 @@ def host_time(calls: int = 2000) -> float:
     return (time.perf_counter() - start) / calls
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Measure, print a table, and write what was found."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--dtypes", default="int32,int64,float32,float64,int16,int8")
     parser.add_argument("--sizes", default="16,20,22,24,26,28", help="logarithms to base 2")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     library = peer()
     found = []
     name = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode()
@@ -181,9 +189,10 @@ def main() -> int:
             line = f"{kind:8} {f'2^{log}':>6} {seconds['prism'] * 1e6:9.1f} {rates}      {ratios[0]:10.3f} {ratios[1]:11.3f}"
             print(line, flush=True)
             cupy.get_default_memory_pool().free_all_blocks()
-    print(f"host time of a warm call: {host_time() * 1e6:.1f} us")
+    host = host_time()
+    print(f"host time of a warm call: {host * 1e6:.1f} us")
     if options.json is not None:
-        options.json.write_text(json.dumps({"device": name, "scan": found}, indent=1) + "\n")
+        options.json.write_text(json.dumps({"device": name, "scan": found, "host": host}, indent=1) + "\n")
     return 0
 
 

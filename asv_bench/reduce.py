@@ -254,7 +254,7 @@ def tune_axis(logs: list[int], rounds: int) -> None:
     use(4, kept)
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Measure, print a table, and write what was found."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--dtypes", default="int32,float32")
@@ -264,7 +264,7 @@ def main() -> int:
     parser.add_argument("--tune", default="", help="a dtype: try configurations for it, and nothing else")
     parser.add_argument("--tune-axis", action="store_true", help="try configurations along an axis, and nothing else")
     parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     sizes = [int(k) for k in options.sizes.split(",") if k]
     if options.tune:
         tune(options.tune, sizes, options.rounds)
@@ -298,10 +298,11 @@ def main() -> int:
             flush=True,
         )
         cupy.get_default_memory_pool().free_all_blocks()
-    for what, seconds_a_call in host_time().items():
+    host = host_time()
+    for what, seconds_a_call in host.items():
         print(f"host time of a warm {what}: {seconds_a_call * 1e6:.1f} us")
     if options.json is not None:
-        options.json.write_text(json.dumps({"device": name, "reduce": found}, indent=1) + "\n")
+        options.json.write_text(json.dumps({"device": name, "reduce": found, "host": host}, indent=1) + "\n")
     return 0
 
 

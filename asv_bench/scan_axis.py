@@ -101,7 +101,7 @@ def segments(kind: str, size: int, length: int, rounds: int) -> dict[str, float]
     return measure.compare({}, {"copy": copy_of(x, y), **calls}, LAUNCHES, rounds)
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Measure, print a table, and write what was found."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--dtypes", default="float32")
@@ -111,7 +111,7 @@ def main() -> int:
     parser.add_argument("--peers", action="store_true", help="time CuPy and torch too")
     parser.add_argument("--segments", action="store_true", help="time segments and keys too")
     parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     found = []
     for kind in options.dtypes.split(","):
         bytes_ = 2 * np.dtype(kind).itemsize << options.log

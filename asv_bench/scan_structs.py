@@ -11,9 +11,7 @@ from __future__ import annotations
 import argparse
 import ctypes
 import json
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +23,6 @@ from prism.lang import dtype as any_dtype
 from prism.lang import float32, float64, prism, requires, struct, template, thread
 from prism.lib import Operator, operators, scan_plans
 from prism.lib.scan_plans import Shape, Task, number_of
-
-HERE = Path(__file__).parent
 
 
 @struct
@@ -56,14 +52,6 @@ KINDS = {
     "sum_complex64": (operators.add, "complex64", "float32"),
     "sum_complex128": (operators.add, "complex128", "float64"),
 }
-
-
-def peer() -> ctypes.CDLL:
-    """Build CUB's entry points with the toolkit's headers, and load them."""
-    folder = Path(tempfile.mkdtemp())
-    options = ["-O3", "-std=c++17", "-arch=native", "-shared", "-Xcompiler", "-fPIC"]
-    subprocess.run(["nvcc", *options, "-o", folder / "cub.so", HERE / "cub_structs.cu"], check=True)
-    return ctypes.CDLL(str(folder / "cub.so"))
 
 
 def data(name: str, rows: int, size: int) -> Any:
@@ -119,15 +107,15 @@ def measured(library: ctypes.CDLL, name: str, size: int, rounds: int) -> dict[st
     return measure.compare(calls, {"copy": copy}, 40 if bytes_ < 1 << 26 else 20 if bytes_ < 1 << 29 else 8, rounds)
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Measure, print a table, and write what was found."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--sizes", default="16,20,24,27", help="logarithms to base 2")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
-    library, found = peer(), []
+    options = parser.parse_args(arguments)
+    library, found = measure.peer("cub_structs"), []
     print("GB/s count bytes read and written; a ratio above 1 means that Prism is faster")
     print(f"{'kind':16} {'size':>6} {'prism us':>9} {'GB/s':>7} {'cub/prism':>10} {'copy/prism':>11}")
     for name in options.kinds.split(","):

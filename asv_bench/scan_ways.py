@@ -66,7 +66,8 @@ def columns(task: Task, shape: Shape) -> Iterator[tuple[str, Way]]:
     width = c.widest if shape.inner % c.widest == 0 else 1
     for lanes in (1, 2, 4, 8, 16, 32):
         wide = lanes * width
-        strips, tiles = -(-shape.inner // wide), -(-shape.n // c.rows(wide))
+        sharing = c.sharing(wide)
+        strips, tiles = -(-shape.inner // wide), -(-shape.n // sharing.rows(wide))
         if wide > 2 * shape.inner:
             break
         if strips >= 66:
@@ -79,8 +80,8 @@ def columns(task: Task, shape: Shape) -> Iterator[tuple[str, Way]]:
             words = 16
             while words < tiles:
                 words *= 4
-            template = {**common, **c.shared(width, lanes)}
-            way = Way(kernels.scan_columns_shared, template, c.threads, strips * tiles, middle, "columns", words)
+            template = {**common, **sharing.template(width, lanes)}
+            way = Way(kernels.scan_columns_shared, template, sharing.threads, strips * tiles, middle, "columns", words)
             yield f"shared {wide}", dataclasses.replace(way, strips=strips, columns=wide, multiple=strips)
 
 
@@ -109,7 +110,7 @@ def show(what: str, seconds: dict[str, float], chosen: str, nbytes: int) -> None
         print(f"  {mark} {name:16} {value * 1e6:8.2f} us {nbytes / value / 1e9:6.0f} GB/s", flush=True)
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Measure, and print tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--dtype", default="float32")
@@ -118,7 +119,7 @@ def main() -> int:
         "--columns", type=int, default=0, help="logarithm to base 2 of the number of elements; 0 for none"
     )
     parser.add_argument("--rounds", type=int, default=5)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     task = Task(operators.add, options.dtype, options.dtype)
     for log in map(int, filter(None, options.short.split(","))):
         shape = Shape(1, 1 << log, 1, True)

@@ -1,7 +1,7 @@
 """The reduction of segments: each by one thread, one warp or one block, by how long they are.
 
 A segment is `x[starts[s]] ... x[ends[s] - 1]`: segments may be empty, lie anywhere, and overlap. Bounds beyond the array are
-taken for its ends.
+taken for its ends. Threads and warps leave segments that are much longer than the others to their block, which takes them last.
 """
 
 from prism.lang import (
@@ -12,9 +12,12 @@ from prism.lib.thread import operators
 
 
 @prism("global")
-@template(TI=dtype, T=dtype, TO=dtype, O=dtype, OP=function, THREADS=constexpr(int))
+@template(
+    TI=dtype, T=dtype, TO=dtype, O=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), LONG=constexpr(int),
+    BLOCKS=constexpr(int), COMMUTATIVE=constexpr(bool),
+)
 @requires(grid[1], block[1], thread[THREADS])
-@attr("__launch_bounds__(THREADS)")
+@attr("__launch_bounds__(THREADS, BLOCKS)")
 def reduce_segments_by_thread(
     x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ grid[1], starts: ptr(const(O)) @ grid[1], ends: ptr(const(O)) @ grid[1],
     segments: int64 @ grid[1], n: int64 @ grid[1], identity: T @ grid[1], initial: T @ grid[1],
@@ -22,28 +25,39 @@ def reduce_segments_by_thread(
     """`y[s] = OP(initial, x[starts[s]], ..., x[ends[s] - 1])`; `initial` for an empty segment.
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
-    Shapes:      `x`: `n` elements; `y`, `starts`, `ends`: `segments`; offsets are of type `O`, int32 or int64.
-    Numerics:    computes in `T`, from left to right.
+    Shapes:      `x`: `n` elements; `y`, `starts`, `ends`: `segments`; offsets are of type `O`, int32 or int64. What is longer
+                 than `LONG` is taken by a block, `ITEMS` elements a thread at once.
+    Numerics:    computes in `T`; from left to right up to `LONG` elements, else as `reduce_segments_by_block`.
     Test:        tests/kernels/test_segmented_reduce.py, tests/gpu/test_segments.py
     """
     threads: int64 @ grid[1] = int64(count(block[1])) * THREADS
     me: int64 @ thread[1] = id()
+    left: bool @ thread[1] = False  # whether there are long ones
     with partition(y, thread[1], offset=0, races="allow") as mine:
         with group(thread[1]):
             for s in range(me, segments, threads):
+                start: int64 = max(int64(starts[s]), 0)
                 end: int64 = min(int64(ends[s]), n)
-                sum: T = initial
-                for i in range(max(int64(starts[s]), 0), end):
-                    sum = OP(sum, T(x[i]))
-                mine[s] = TO(sum)
+                if end - start > LONG:
+                    left = True
+                else:
+                    sum: T = initial
+                    for i in range(start, end):
+                        sum = OP(sum, T(x[i]))
+                    mine[s] = TO(sum)
+    take_long(
+        x, y, starts, ends, segments, n, identity, initial, left,
+        OP=OP, THREADS=THREADS, ITEMS=ITEMS, TAKEN=THREADS, LONG=LONG, COMMUTATIVE=COMMUTATIVE,
+    )
 
 
 @prism("global")
 @template(
-    TI=dtype, T=dtype, TO=dtype, O=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), COMMUTATIVE=constexpr(bool),
+    TI=dtype, T=dtype, TO=dtype, O=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), LONG=constexpr(int),
+    BLOCKS=constexpr(int), COMMUTATIVE=constexpr(bool),
 )
 @requires(grid[1], block[1], thread[THREADS])
-@attr("__launch_bounds__(THREADS)")
+@attr("__launch_bounds__(THREADS, BLOCKS)")
 def reduce_segments_by_warp(
     x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ grid[1], starts: ptr(const(O)) @ grid[1], ends: ptr(const(O)) @ grid[1],
     segments: int64 @ grid[1], n: int64 @ grid[1], identity: T @ grid[1], initial: T @ grid[1],
@@ -55,30 +69,38 @@ def reduce_segments_by_warp(
     """
     warps: int64 @ grid[1] = int64(count(block[1])) * (THREADS // 32)
     me: int64 @ thread[32] = id()
+    left: bool @ thread[32] = False  # whether there are long ones
     with partition(y, thread[32], offset=0, races="allow") as target:
         with group(thread[32]):
             lane: int32 @ thread[1] = id()
             for s in range(me, segments, warps):
                 start: int64 @ thread[32] = max(int64(starts[s]), 0)
                 end: int64 @ thread[32] = max(min(int64(ends[s]), n), start)
-                sum: T @ thread[1] = identity
-                total: T @ thread[32] = initial
-                for first in range(start, end, 32 * ITEMS):
-                    items: T[ITEMS] @ thread[1]
-                    with group(thread[1]):
-                        mine_at: int64 = first + (lane if COMMUTATIVE else lane * ITEMS)
-                        gather(x, items, mine_at, end, identity, STEP=32 if COMMUTATIVE else 1)
-                        if COMMUTATIVE:
-                            sum = OP(sum, thread.reduce(items, OP=OP))
-                    if not COMMUTATIVE:
-                        sum = thread.reduce(items, OP=OP)
+                if end - start > LONG:
+                    left = True
+                else:
+                    sum: T @ thread[1] = identity
+                    total: T @ thread[32] = initial
+                    for first in range(start, end, 32 * ITEMS):
+                        items: T[ITEMS] @ thread[1]
+                        with group(thread[1]):
+                            mine_at: int64 = first + (lane if COMMUTATIVE else lane * ITEMS)
+                            gather(x, items, mine_at, end, identity, STEP=32 if COMMUTATIVE else 1)
+                            if COMMUTATIVE:
+                                sum = OP(sum, thread.reduce(items, OP=OP))
+                        if not COMMUTATIVE:
+                            sum = thread.reduce(items, OP=OP)
+                            total = OP(total, warp.reduce(sum, OP=OP))
+                    if COMMUTATIVE:
                         total = OP(total, warp.reduce(sum, OP=OP))
-                if COMMUTATIVE:
-                    total = OP(total, warp.reduce(sum, OP=OP))
-                with claim(target, thread[1]) as mine:
-                    match split(thread):
-                        case 1:
-                            mine[s] = TO(total)
+                    with claim(target, thread[1]) as mine:
+                        match split(thread):
+                            case 1:
+                                mine[s] = TO(total)
+    take_long(
+        x, y, starts, ends, segments, n, identity, initial, left,
+        OP=OP, THREADS=THREADS, ITEMS=ITEMS, TAKEN=THREADS // 32, LONG=LONG, COMMUTATIVE=COMMUTATIVE,
+    )
 
 
 @prism("global")
@@ -96,28 +118,75 @@ def reduce_segments_by_block(
     me: int64 @ block[1] = id()
     with partition(y, block[1], offset=0, races="allow") as target:
         with group(block[1]):
-            t: int32 @ thread[1] = id()
             for s in range(me, segments, blocks):
                 start: int64 @ block[1] = max(int64(starts[s]), 0)
-                end: int64 @ block[1] = max(min(int64(ends[s]), n), start)
-                sum: T @ thread[1] = identity
-                total: T @ block[1] = initial
-                for first in range(start, end, THREADS * ITEMS):
-                    items: T[ITEMS] @ thread[1]
-                    with group(thread[1]):
-                        mine_at: int64 = first + (t if COMMUTATIVE else t * ITEMS)
-                        gather(x, items, mine_at, end, identity, STEP=THREADS if COMMUTATIVE else 1)
-                        if COMMUTATIVE:
-                            sum = OP(sum, thread.reduce(items, OP=OP))
-                    if not COMMUTATIVE:
-                        sum = thread.reduce(items, OP=OP)
-                        total = OP(total, block.reduce(sum, OP=OP))
-                if COMMUTATIVE:
-                    total = OP(total, block.reduce(sum, OP=OP))
+                end: int64 @ block[1] = min(int64(ends[s]), n)
+                total: T @ block[1] = reduce_slice(
+                    x, start, end, identity, initial, OP=OP, THREADS=THREADS, ITEMS=ITEMS, COMMUTATIVE=COMMUTATIVE,
+                )
                 with claim(target, thread[1]) as mine:
                     match split(thread):
                         case 1:
                             mine[s] = TO(total)
+
+
+@prism("device")
+@requires(grid[1], block[1], thread[32])
+@template(
+    TI=dtype, T=dtype, TO=dtype, O=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), TAKEN=constexpr(int),
+    LONG=constexpr(int), COMMUTATIVE=constexpr(bool),
+)
+def take_long(
+    x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ grid[1], starts: ptr(const(O)) @ grid[1], ends: ptr(const(O)) @ grid[1],
+    segments: int64 @ grid[1], n: int64 @ grid[1], identity: T @ grid[1], initial: T @ grid[1], left: bool @ thread[1],
+):
+    """Reduce what is longer than `LONG` of each block's segments, `TAKEN` at a time; nothing where no thread has `left` any.
+
+    Perspective: grid.
+    Cost:        a vote, where there are none.
+    """
+    step: int64 @ grid[1] = int64(count(block[1])) * TAKEN
+    me: int64 @ block[1] = id()
+    with partition(y, block[1], offset=0, races="allow") as target:
+        with group(block[1]):
+            if block.any(left):
+                for first in range(me * TAKEN, segments, step):
+                    for s in range(first, min(first + TAKEN, segments)):
+                        start: int64 @ block[1] = max(int64(starts[s]), 0)
+                        end: int64 @ block[1] = min(int64(ends[s]), n)
+                        if end - start > LONG:
+                            total: T @ block[1] = reduce_slice(
+                                x, start, end, identity, initial, OP=OP, THREADS=THREADS, ITEMS=ITEMS, COMMUTATIVE=COMMUTATIVE,
+                            )
+                            with claim(target, thread[1]) as mine:
+                                match split(thread):
+                                    case 1:
+                                        mine[s] = TO(total)
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(TI=dtype, T=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), COMMUTATIVE=constexpr(bool))
+def reduce_slice(
+    x: ptr(const(TI)) @ grid[1], start: int64 @ block[1], end: int64 @ block[1], identity: T @ block[1], initial: T @ block[1],
+) -> T @ block[1]:
+    """`OP(initial, x[start], ..., x[end - 1])`, by a block of `THREADS` threads, `ITEMS` elements each at once."""
+    t: int32 @ thread[1] = id()
+    sum: T @ thread[1] = identity
+    total: T @ block[1] = initial
+    for first in range(start, end, THREADS * ITEMS):
+        items: T[ITEMS] @ thread[1]
+        with group(thread[1]):
+            mine_at: int64 = first + (t if COMMUTATIVE else t * ITEMS)
+            gather(x, items, mine_at, end, identity, STEP=THREADS if COMMUTATIVE else 1)
+            if COMMUTATIVE:
+                sum = OP(sum, thread.reduce(items, OP=OP))
+        if not COMMUTATIVE:
+            sum = thread.reduce(items, OP=OP)
+            total = OP(total, block.reduce(sum, OP=OP))
+    if COMMUTATIVE:
+        total = OP(total, block.reduce(sum, OP=OP))
+    return total
 
 
 @prism("device")
@@ -134,11 +203,12 @@ def gather(
 
 EXAMPLES = {
     "reduce_segments_by_thread": {
-        "TI": "float32", "T": "float32", "TO": "float32", "O": "int64", "OP": operators.add, "THREADS": 256,
+        "TI": "float32", "T": "float32", "TO": "float32", "O": "int64", "OP": operators.add, "THREADS": 256, "ITEMS": 8,
+        "LONG": 256, "BLOCKS": 8, "COMMUTATIVE": True,
     },
     "reduce_segments_by_warp": {
         "TI": "float32", "T": "float32", "TO": "float32", "O": "int64", "OP": operators.add, "THREADS": 256, "ITEMS": 4,
-        "COMMUTATIVE": True,
+        "LONG": 4096, "BLOCKS": 8, "COMMUTATIVE": True,
     },
     "reduce_segments_by_block": {
         "TI": "float32", "T": "float32", "TO": "float32", "O": "int64", "OP": operators.add, "THREADS": 256, "ITEMS": 8,

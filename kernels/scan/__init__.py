@@ -3,17 +3,19 @@
 from prism.kernels.scan.columns import scan_columns, scan_columns_by_thread, scan_columns_shared
 from prism.kernels.scan.configurations import (
     BLOCK_THREADS, COLUMNS, DEVICE, HOST_LARGE, HOST_SEGMENTS_LARGE, HOST_SEGMENTS_SMALL, HOST_SMALL, ONCE, ONCE_BLOCKS,
-    ONCE_ITEMS, ONCE_THREADS, ONCE_TILES, SEGMENTS, ColumnConfiguration, Configuration,
+    ONCE_ITEMS, ONCE_THREADS, ONCE_TILES, SEGMENTS, UNPACKED, ColumnConfiguration, Configuration, StripConfiguration, for_runs,
 )
 from prism.kernels.scan.heads import BITS, KEYS, ROWS, mark
+from prism.kernels.scan.packed import scan_packed
+from prism.kernels.scan.rows import ANY, MAX, MIN, SUM
 from prism.kernels.scan.runs import reduce_runs
 from prism.kernels.scan.segmented import scan_segments
 from prism.kernels.scan.single_pass import scan
 from prism.kernels.scan.small import scan_block, scan_once
 
 __all__ = [
-    "BITS", "BLOCK_THREADS", "COLUMNS", "DEVICE", "HOST_LARGE", "HOST_SEGMENTS_LARGE", "HOST_SEGMENTS_SMALL", "HOST_SMALL",
-    "KEYS", "ONCE", "ONCE_BLOCKS", "ONCE_ITEMS", "ONCE_THREADS", "ONCE_TILES", "ROWS", "SEGMENTS", "ColumnConfiguration",
-    "Configuration", "mark", "reduce_runs", "scan", "scan_block", "scan_columns", "scan_columns_by_thread",
-    "scan_columns_shared", "scan_once", "scan_segments",
+    "ANY", "BITS", "BLOCK_THREADS", "COLUMNS", "DEVICE", "HOST_LARGE", "HOST_SEGMENTS_LARGE", "HOST_SEGMENTS_SMALL",
+    "HOST_SMALL", "KEYS", "MAX", "MIN", "ONCE", "ONCE_BLOCKS", "ONCE_ITEMS", "ONCE_THREADS", "ONCE_TILES", "ROWS", "SEGMENTS",
+    "SUM", "UNPACKED", "ColumnConfiguration", "Configuration", "StripConfiguration", "for_runs", "mark", "reduce_runs", "scan",
+    "scan_block", "scan_columns", "scan_columns_by_thread", "scan_columns_shared", "scan_once", "scan_packed", "scan_segments",
 ]

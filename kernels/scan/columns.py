@@ -6,8 +6,8 @@ own; a block scans a strip of them, a tile of rows at a time; several blocks sha
 
 from prism.lang import (
     atomic_add, attr, block, claim, const, constexpr, count, dtype, function, grid, group, id, int32, int64, load_vector, mailbox,
-    may_alias, partition, prism, ptr, publish, receive, requires, shared, shuffle_down, split, store_relaxed, store_vector,
-    template, thread, uint32, uint64, vector,
+    may_alias, partition, prefetch, prism, ptr, publish, receive, requires, shared, shuffle_down, split, store_relaxed,
+    store_vector, template, thread, uint32, uint64, vector,
 )
 from prism.kernels.scan.strips import load_strip, put_before, scan_strip, store_strip
 from prism.kernels.scan.tiles import extent
@@ -188,6 +188,17 @@ def scan_columns_shared(
                 if following < tiles:
                     with partition(x, block[1], offset=first + int64(following) * TILE * stride) as source:
                         load_strip(source, stride, extent(following, n, TILE=TILE), columns, ahead, identity, WIDTH=WIDTH, TX=TX)
+                    match split(thread):
+                        case 1:
+                            # About what this block draws next, in as many rows of all strips as it takes in bytes: those
+                            # lie in one piece, and all that are at these rows ask for them together.
+                            soon: int32 = following + sharers
+                            rows: int32 = extent(soon, n, TILE=TILE)
+                            piece: int64 = (rows * inner + (strips - 1)) / strips
+                            start: int64 = s % strips * piece
+                            top: int64 = n - int64(soon) * TILE - rows if REVERSE else int64(soon) * TILE
+                            lying: int64 = (s / strips * n + top) * inner
+                            prefetch(x[lying + start], int32(min(piece, rows * inner - start)))
                     scan_strip(ahead, totals, identity, WIDTH=WIDTH, TX=TX, OP=OP, THREADS=THREADS, EXCLUSIVE=EXCLUSIVE)
                     with group(thread[1]):
                         if t < TX:

@@ -27,14 +27,20 @@ class Configuration:
 
 # Measured on one H200, at 2^28 elements and at 2^10 to 2^24. What counts is the bytes under way on a multiprocessor: two
 # blocks of 32 KiB, and one more tile each on its way to the L2. Smaller tiles help below 2^18 elements only, and cost
-# much above; small elements are bound by instructions, and gain by whatever leaves registers for more of them.
+# much above. Elements of one or two bytes stay in words of four or two.
 # `words`: so many that one round trip asks for a word of every block on the device.
 DEVICE = {
-    1: Configuration(threads=256, items=48, width=16, blocks=2, words=2),
-    2: Configuration(threads=256, items=24, width=8, blocks=2, words=2),
+    1: Configuration(threads=256, items=128, width=16, blocks=2, words=2),
+    2: Configuration(threads=256, items=64, width=8, blocks=2, words=2),
     4: Configuration(threads=256, items=32, width=4, blocks=2, words=2),
     8: Configuration(threads=256, items=16, width=2, blocks=2, words=2),
     16: Configuration(threads=256, items=8, width=1, blocks=2, words=2),
+}
+
+# Small elements that are taken apart to be scanned: those of unaligned arrays, or of other types than their results.
+UNPACKED = {
+    1: Configuration(threads=256, items=48, width=16, blocks=2, words=2),
+    2: Configuration(threads=256, items=24, width=8, blocks=2, words=2),
 }
 
 _REGISTERS = 65536  # of a multiprocessor, of 32 bits
@@ -44,14 +50,14 @@ _OTHERS = 30  # a thread: addresses, indices, what is combined
 def candidates(size: int) -> list[Configuration]:
     """Return what `prism tune scan` tries for elements of `size` bytes; the present choice is the first.
 
-    A thread keeps two tiles' elements, each in a register at least: what does not fit is not tried.
+    A thread keeps two tiles' elements, and of small ones what comes before each vector: what does not fit is not tried.
     """
-    width, wide = max(1, 16 // size), max(1, size // 4)
+    width, registers = max(1, 16 // size), 5 if size <= 2 else 4  # of a vector
     found = [DEVICE[size]]
     for threads in (128, 256, 512):
         for vectors in (2, 3, 4, 6, 8, 10, 12):
             for blocks in (1, 2, 3, 4):
-                if threads * blocks * (2 * vectors * width * wide + _OTHERS) <= _REGISTERS and threads * blocks >= 256:
+                if threads * blocks * (2 * vectors * registers + _OTHERS) <= _REGISTERS and threads * blocks >= 256:
                     found += [Configuration(threads, vectors * width, width, blocks, words) for words in (1, 2)]
     return list(dict.fromkeys(found))
 
@@ -65,15 +71,47 @@ SEGMENTS = {
     16: Configuration(threads=256, items=5, width=1, blocks=2, words=2),
 }
 
+# Runs of equal keys, of at most 4 bytes each. Float32 beside uint32 is measured, 2^26 with 51 and 1000 elements a run: 265 us and
+# 204 us, by the tiles of `SEGMENTS` 297 and 213. Others are not: they are those of `SEGMENTS`, or smaller ones that don't spill.
+_SMALL_RUNS = Configuration(threads=256, items=16, width=8, blocks=2, words=2)
+RUNS = SEGMENTS | {1: _SMALL_RUNS, 4: Configuration(threads=256, items=16, width=4, blocks=3, words=2)}
+
+# Keys of 8 bytes take more registers.
+RUNS_OF_LONG_KEYS = SEGMENTS | {1: _SMALL_RUNS, 2: _SMALL_RUNS}
+
+
+def for_runs(size: int, key: int) -> Configuration:
+    """Return how runs are cut into tiles, for elements of `size` bytes and keys of `key` bytes."""
+    return (RUNS if key <= 4 else RUNS_OF_LONG_KEYS)[size]
+
+
+@dataclass(frozen=True)
+class StripConfiguration:
+    """How a strip that blocks share is cut up: as in a `Configuration`."""
+
+    items: int
+    threads: int = 256
+    blocks: int = 2
+    words: int = 4
+
+    def rows(self, columns: int) -> int:
+        """Rows a tile of a strip of so many columns."""
+        return self.threads * self.items // columns
+
+    def template(self, width: int, lanes: int) -> dict[str, int]:
+        """Return the template arguments of `scan_columns_shared`, for strips of `lanes` vectors of `width`."""
+        return {
+            "THREADS": self.threads, "ITEMS": self.items, "WIDTH": width, "BLOCKS": self.blocks, "TX": lanes, "WORDS": self.words,
+        }  # fmt: skip
+
 
 @dataclass(frozen=True)
 class ColumnConfiguration:
     """How a scan of columns is cut up: `threads` a block, `items` a thread that has columns of its own, `strip` one of a strip.
 
-    A block that has a strip of its own is of `wide` threads, with `wide_strip` items each.
-
-    A strip of `narrow` columns is a sector of 32 bytes wide: narrower ones waste what memory brings. `words` are asked for at
-    once where blocks share a strip. Vectors are of at most `widest` elements.
+    A block that has a strip of its own is of `wide` threads, with `wide_strip` items each. Strips that blocks share are cut up as
+    `shared` says, or as `shared_wide` where they have 32 columns; they are not made narrower than `narrow` columns, which wastes
+    what memory brings. Vectors are of at most `widest` elements.
     """
 
     threads: int
@@ -83,12 +121,13 @@ class ColumnConfiguration:
     widest: int
     wide: int
     wide_strip: int
+    shared: StripConfiguration
+    shared_wide: StripConfiguration
     blocks: int = 2
-    words: int = 4
 
-    def rows(self, columns: int) -> int:
-        """Rows a tile of a strip of so many columns that blocks share."""
-        return self.threads * self.strip // columns
+    def sharing(self, columns: int) -> StripConfiguration:
+        """Return how a strip of so many columns is shared."""
+        return self.shared_wide if columns >= 32 else self.shared
 
     def by_block(self, width: int, lanes: int) -> dict[str, int]:
         """Return those of `scan_columns`, for strips of `lanes` vectors of `width`."""
@@ -101,20 +140,32 @@ class ColumnConfiguration:
         most = self.items // width
         return {"THREADS": self.threads, "ITEMS": width * min(most, 1 << (rows - 1).bit_length()), "WIDTH": width}
 
-    def shared(self, width: int, lanes: int) -> dict[str, int]:
-        """Return those of `scan_columns_shared`."""
-        return {
-            "THREADS": self.threads, "ITEMS": self.strip, "WIDTH": width, "BLOCKS": self.blocks, "TX": lanes, "WORDS": self.words,
-        }  # fmt: skip
 
-
+# Strips that blocks share: measured for elements of 4 bytes, on arrays of 256 MiB with 4 to 4096 columns. As in a scan of one
+# dimension what counts is the bytes under way; four blocks of 12 KiB each, and what they ask the L2 for, take columns of 4096
+# to 256, and two of 32 KiB fewer.
 COLUMNS = {
-    1: ColumnConfiguration(threads=256, items=32, strip=24, narrow=32, widest=8, wide=256, wide_strip=24),
-    2: ColumnConfiguration(threads=256, items=32, strip=24, narrow=16, widest=8, wide=256, wide_strip=24),
-    4: ColumnConfiguration(threads=256, items=16, strip=24, narrow=8, widest=4, wide=512, wide_strip=16),
-    8: ColumnConfiguration(threads=256, items=8, strip=12, narrow=4, widest=2, wide=512, wide_strip=8),
-    16: ColumnConfiguration(threads=256, items=4, strip=6, narrow=2, widest=1, wide=512, wide_strip=4),
-}
+    1: ColumnConfiguration(
+        threads=256, items=32, strip=24, narrow=32, widest=8, wide=256, wide_strip=24,
+        shared=StripConfiguration(items=24), shared_wide=StripConfiguration(items=24),
+    ),
+    2: ColumnConfiguration(
+        threads=256, items=32, strip=24, narrow=16, widest=8, wide=256, wide_strip=24,
+        shared=StripConfiguration(items=24), shared_wide=StripConfiguration(items=24),
+    ),
+    4: ColumnConfiguration(
+        threads=256, items=16, strip=24, narrow=16, widest=4, wide=512, wide_strip=16,
+        shared=StripConfiguration(items=32), shared_wide=StripConfiguration(items=24, threads=128, blocks=4, words=8),
+    ),
+    8: ColumnConfiguration(
+        threads=256, items=8, strip=12, narrow=4, widest=2, wide=512, wide_strip=8,
+        shared=StripConfiguration(items=12), shared_wide=StripConfiguration(items=12),
+    ),
+    16: ColumnConfiguration(
+        threads=256, items=4, strip=6, narrow=2, widest=1, wide=512, wide_strip=4,
+        shared=StripConfiguration(items=6), shared_wide=StripConfiguration(items=6),
+    ),
+}  # fmt: skip
 
 # The reference machine runs all threads of a block in one NumPy operation: many threads, and one long row each.
 HOST_SMALL = Configuration(threads=1024, items=4, width=4, blocks=1)

@@ -6,8 +6,8 @@ first of a segment.
 
 from prism.lang import (
     atomic_or, attr, ballot, block, broadcast, claim, clz, const, constexpr, count, dtype, first_set, function, grid, group, id,
-    int32, int64, mailbox, partition, popcount, prism, ptr, receive, requires, shared, shuffle_down, shuffle_up, split, template,
-    thread, uint32, warp, warp_min, warp_sum,
+    int32, int64, load_vector, mailbox, partition, popcount, prism, ptr, receive, requires, shared, shuffle_down, shuffle_up,
+    split, template, thread, uint32, vector, warp, warp_min, warp_sum,
 )
 from prism.kernels.scan.tiles import place
 
@@ -78,31 +78,56 @@ def marked_heads(bits: ptr(const(uint32)) @ grid[1], start: int64 @ block[1], va
 
 @prism("device")
 @requires(block[1], thread[32])
-@template(K=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int))
+@template(K=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), KEYED=constexpr(int))
 def key_heads(
     keys: ptr(const(K)) @ grid[1], start: int64 @ block[1], valid: int32 @ block[1], end: int32 @ block[1]
 ) -> uint32 @ thread[1]:
     """The heads of the tile of `valid` keys that begins at `keys[start]`: where a key is not equal to the one before.
 
-    Element `end` is a head as well, if it is in the tile.
+    Element `end` is a head as well, if it is in the tile. Keys are read in vectors of `KEYED`, a divisor of `WIDTH`, to which
+    `keys[start]` must be aligned; each is read once.
     """
+    ONCE: constexpr(int) = ITEMS if WIDTH <= 4 else WIDTH  # keys asked for at once: of small values, a thread has too many
     at: int32 @ thread[1] = place(ITEMS=ITEMS, WIDTH=WIDTH)
+    lane: int32 @ thread[1] = id() % 32
     heads: uint32 @ thread[1] = 0
+    edge: K @ thread[1] = K(0)  # what is before the row, in lane 0
     with group(thread[1]):
-        for j in range(ITEMS // WIDTH):
-            p: int32 = at + j * 32 * WIDTH
-            if p < valid:
-                before: K = keys[start + p - 1] if start + p > 0 else keys[0]
-                for k in range(WIDTH):
-                    if p + k < valid:
-                        here: K = keys[start + p + k]
-                        if here != before or start + p + k == 0:
-                            heads = heads | uint32(1) << (j * WIDTH + k)
-                        before = here
-            for k in range(WIDTH):
-                if p + k == end:
-                    heads = heads | uint32(1) << (j * WIDTH + k)
-    return heads
+        if lane == 0 and at <= valid and start + at > 0:
+            edge = keys[start + at - 1]
+    for first in range(0, ITEMS // WIDTH, ONCE // WIDTH):
+        labels: K[ONCE] @ thread[1]
+        with group(thread[1]):
+            for j in range(ONCE // WIDTH):
+                p: int32 = at + (first + j) * 32 * WIDTH
+                if KEYED > 1 and p + WIDTH <= valid:
+                    for k in range(0, WIDTH, KEYED):
+                        word: vector(K, KEYED) = load_vector(keys[start + p + k], KEYED)
+                        for i in range(KEYED):
+                            labels[j * WIDTH + k + i] = word[i]
+                else:
+                    for k in range(WIDTH):
+                        labels[j * WIDTH + k] = keys[start + p + k] if p + k < valid else K(0)
+        with group(thread[32]):
+            for j in range(ONCE // WIDTH):
+                last: K @ thread[1] = labels[j * WIDTH + WIDTH - 1]
+                below: K @ thread[1] = shuffle_up(last, 1)
+                top: K @ thread[32] = broadcast(last, 31)
+                with group(thread[1]):
+                    before: K = edge if lane == 0 else below
+                    row: uint32 = 0
+                    for k in range(WIDTH):
+                        if labels[j * WIDTH + k] != before:
+                            row = row | uint32(1) << k
+                        before = labels[j * WIDTH + k]
+                    here: int32 = at + (first + j) * 32 * WIDTH
+                    left: int32 = min(max(valid - here, 0), WIDTH)
+                    row = row & ((uint32(1) << uint32(left)) - 1 if left < 32 else 0xFFFFFFFF)
+                    if end >= here and end - here < WIDTH:
+                        row = row | uint32(1) << uint32(end - here)
+                    heads = heads | row << ((first + j) * WIDTH)
+                    edge = top
+    return heads | (1 if start + at == 0 and valid > 0 else 0)
 
 
 @prism("device")

@@ -18,7 +18,7 @@ from prism.lib.thread import operators
 @prism("global")
 @template(
     TI=dtype, T=dtype, TO=dtype, K=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
-    BLOCKS=constexpr(int), WORDS=constexpr(int), VECTORIZED=constexpr(bool),
+    BLOCKS=constexpr(int), WORDS=constexpr(int), VECTORIZED=constexpr(bool), KEYED=constexpr(int),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -36,7 +36,8 @@ def reduce_runs(
                  elements and one more; `control`: one word. All zero at first, and of no other use at the same time.
     Numerics:    computes in `T`; reassociates `OP`, differently from run to run; `OP` need not be commutative. Keys are
                  compared by `!=`: every NaN is a run of its own.
-    Errors:      with `VECTORIZED`, `x` must be aligned to `WIDTH` elements, at most 16 bytes in all.
+    Errors:      with `VECTORIZED`, `x` must be aligned to `WIDTH` elements, at most 16 bytes in all; `keys` to `KEYED`, a
+                 divisor of `WIDTH`.
     Test:        tests/kernels/test_runs.py, tests/gpu/test_by_key.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
@@ -77,8 +78,11 @@ def reduce_runs(
                         case 1:
                             soon: int32 = following + blocks  # about the number that this block will draw next
                             prefetch(x[int64(soon) * TILE], extent(soon, n, TILE=TILE))
+                            prefetch(keys[int64(soon) * TILE], extent(soon, n, TILE=TILE))
                     end: int32 @ block[1] = int32(min(n - start, TILE))
-                    coming = key_heads(keys, start, extent(following, n, TILE=TILE), end, ITEMS=ITEMS, WIDTH=WIDTH)
+                    coming = key_heads(
+                        keys, start, extent(following, n, TILE=TILE), end, ITEMS=ITEMS, WIDTH=WIDTH, KEYED=KEYED,
+                    )
                     total: T @ block[1] = scan_heads(
                         ahead, coming, facts, identity, initial, WIDTH=WIDTH, OP=OP, EXCLUSIVE=True, RUNS=True,
                     )
@@ -173,6 +177,6 @@ def write_runs(
 EXAMPLES = {
     "reduce_runs": {
         "TI": "float32", "T": "float32", "TO": "float32", "K": "int32", "OP": operators.add, "THREADS": 256, "ITEMS": 20,
-        "WIDTH": 4, "BLOCKS": 2, "WORDS": 2, "VECTORIZED": True,
+        "WIDTH": 4, "BLOCKS": 2, "WORDS": 2, "VECTORIZED": True, "KEYED": 4,
     },
 }

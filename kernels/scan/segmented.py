@@ -18,7 +18,7 @@ from prism.lib.thread import operators
 @template(
     TI=dtype, T=dtype, TO=dtype, K=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
     BLOCKS=constexpr(int), WORDS=constexpr(int), EXCLUSIVE=constexpr(bool), VECTORIZED=constexpr(bool),
-    REVERSE=constexpr(bool), HEADS=constexpr(int),
+    REVERSE=constexpr(bool), HEADS=constexpr(int), KEYED=constexpr(int),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -38,7 +38,8 @@ def scan_segments(
                  time; `marks` is not used with `ROWS`.
     Numerics:    computes in `T`; reassociates `OP`, differently from run to run; `OP` need not be commutative. With `REVERSE`,
                  for `ROWS` alone, `y[i]` is `OP(initial, x[e - 1], ..., x[i])`, where e is the next head after i, or `n`.
-    Errors:      with `VECTORIZED`, `x` and `y` must be aligned to `WIDTH` elements, at most 16 bytes in all.
+    Errors:      with `VECTORIZED`, `x` and `y` must be aligned to `WIDTH` elements, at most 16 bytes in all; keys to `KEYED`, a
+                 divisor of `WIDTH`.
     Source:      Sengupta, Harris, Zhang and Owens, "Scan primitives for GPU computing"; the structure is `single_pass`'s.
     Test:        tests/kernels/test_segmented_scan.py, tests/gpu/test_segmented_scan.py
     """
@@ -82,6 +83,8 @@ def scan_segments(
                         case 1:
                             soon: int32 = max(here - blocks, 0) if REVERSE else here + blocks  # about what this block draws next
                             prefetch(x[int64(soon) * TILE], extent(soon, n, TILE=TILE))
+                            if HEADS == KEYS:
+                                prefetch(heads[int64(soon) * TILE], extent(soon, n, TILE=TILE))
                     flags: uint32 @ thread[1] = 0
                     if HEADS == ROWS:
                         slot: int64 @ block[1] = int64(following) * TILE - shift
@@ -93,7 +96,9 @@ def scan_segments(
                             rows: int32 @ block[1] = int32(min(period, 2 * TILE))  # of further heads, none is in the tile
                             flags = periodic_heads(int32(until), rows, ITEMS=ITEMS, WIDTH=WIDTH)
                     elif HEADS == KEYS:
-                        flags = key_heads(heads, int64(here) * TILE, extent(here, n, TILE=TILE), TILE, ITEMS=ITEMS, WIDTH=WIDTH)
+                        flags = key_heads(
+                            heads, int64(here) * TILE, extent(here, n, TILE=TILE), TILE, ITEMS=ITEMS, WIDTH=WIDTH, KEYED=KEYED,
+                        )
                     else:
                         flags = marked_heads(heads, int64(here) * TILE, extent(here, n, TILE=TILE), ITEMS=ITEMS, WIDTH=WIDTH)
                     facts: int32[3] @ thread[1]
@@ -157,5 +162,6 @@ EXAMPLES = {
     "scan_segments": {
         "TI": "float32", "T": "float32", "TO": "float32", "K": "uint32", "OP": operators.add, "THREADS": 256, "ITEMS": 20,
         "WIDTH": 4, "BLOCKS": 2, "WORDS": 2, "EXCLUSIVE": False, "VECTORIZED": True, "REVERSE": False, "HEADS": ROWS,
+        "KEYED": 1,
     },
 }

@@ -11,23 +11,23 @@ import sys
 from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple, TypeAlias
 
-Facts: TypeAlias = tuple[int, int, tuple[Hashable, ...]]
-"""A pointer, a device, and what else a decision follows from."""
+Facts: TypeAlias = tuple[int, int, int, tuple[Hashable, ...]]
+"""Of an array and its result: where each begins, the array's device, and all that a decision follows from."""
 Launch: TypeAlias = Callable[[int, int, int], None]
 """Launches on two arrays that begin at these addresses, on a stream."""
 
 _MOST = 4096
-_kept: dict[Hashable, Recipe] = {}
+_kept: dict[Hashable, tuple[Launch, int, int, int, bool]] = {}
 _results: dict[Hashable, tuple[tuple[int, ...], Any]] = {}
-_libraries: dict[type, Library] = {}
+_libraries: dict[type, tuple[Any, Any, Any]] = {}
 
 
 class Library(NamedTuple):
-    """How an array is read, which stream is current on a device, and how a result is made there."""
+    """How a library's arrays are read, which stream is current on a device, and how a result is made for an array."""
 
-    read: Callable[[Any], Facts]
+    read: Callable[[Any, Any], Facts]
     stream: Callable[[int], int]
-    empty: Callable[[tuple[int, ...], Any, int], Any]
+    empty: Callable[[Any, tuple[int, ...], Any], Any]
 
 
 class Recipe(NamedTuple):
@@ -57,18 +57,17 @@ def run(x: Any, out: Any, asked: tuple[Any, ...]) -> Any:
     if library is None:
         return None
     read, stream, empty = library
-    source, device, given = read(x)
     try:
         if out is None:
-            made = _results.get((asked, device, given))
+            made = _results.get((asked, read(x, x)[3]))
             if made is None:
                 return None
-            out = empty(*made, device)
+            out = empty(x, *made)
         elif type(out) is not type(x):
             return None
-        target, other, result = read(out)
-        found = _kept.get((asked, device, other, (source & 15) << 4 | target & 15, given, result))
-    except TypeError:  # what is asked for can't be looked up
+        source, target, device, facts = read(x, out)
+        found = _kept.get((asked, facts))
+    except TypeError:  # what is asked for, or an array, can't be looked up
         return None
     if found is None:
         return None
@@ -94,15 +93,14 @@ def keep(
     library = _libraries.get(type(x)) or _library(name)
     if library is None or type(out) is not type(x) or len(_kept) >= _MOST:
         return
-    source, device, given = library.read(x)
-    target, other, result = library.read(out)
+    read = library[0]
     try:
-        _kept[asked, device, other, (source & 15) << 4 | target & 15, given, result] = Recipe(launch, *spans, in_place)
-    except TypeError:  # what is asked for can't be looked up
+        _kept[asked, read(x, out)[3]] = (launch, *spans, in_place)
+    except TypeError:  # what is asked for, or an array, can't be looked up
         return
-    _libraries[type(x)] = library
+    _libraries[type(x)] = tuple(library)  # these are taken apart at each call: plain tuples are the fastest
     if made:
-        _results[asked, device, given] = (tuple(out.shape), out.dtype)
+        _results[asked, read(x, x)[3]] = (tuple(out.shape), out.dtype)
 
 
 def forget() -> None:
@@ -122,7 +120,8 @@ def _cupy_library() -> Library:
     cupy = sys.modules["cupy"]
     current, get_device = cupy.cuda.get_current_stream, cupy.cuda.runtime.getDevice
 
-    def empty(shape: tuple[int, ...], dtype: Any, device: int) -> Any:
+    def empty(x: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+        device = x.data.device_id
         if get_device() == device:
             return cupy.empty(shape, dtype)
         with cupy.cuda.Device(device):
@@ -131,21 +130,37 @@ def _cupy_library() -> Library:
     return Library(_cupy, lambda device: current(device).ptr, empty)
 
 
-def _cupy(x: Any) -> Facts:
-    memory = x.data
-    return memory.ptr, memory.device_id, (x.dtype, x.shape, x.strides)
+def _cupy(x: Any, out: Any) -> Facts:
+    memory, room = x.data, out.data
+    source, target, device = memory.ptr, room.ptr, memory.device_id
+    low = (source & 15) << 4 | target & 15
+    return (
+        source, target, device,
+        (low, device, room.device_id, x.dtype, out.dtype, x.shape, out.shape, x.strides, out.strides),
+    )  # fmt: skip
 
 
 def _torch_library() -> Library:
     torch = sys.modules["torch"]
-    current, strided = torch.cuda.current_stream, torch.strided
+    strided = torch.strided
+    # A handle, without the object around it: it is what kernels of torch.compile are launched with.
+    raw = getattr(getattr(torch, "_C", None), "_cuda_getCurrentRawStream", None)
+    current = raw or (lambda device: torch.cuda.current_stream(device).cuda_stream)
 
-    def read(x: Any) -> Facts:
-        if x.layout is not strided or not x.is_cuda or x.is_neg():
-            return 0, -1, ()
-        return x.data_ptr(), x.device.index, (x.dtype, x.shape, x.stride())
+    def plain(x: Any) -> bool:
+        return x.layout is strided and x.is_cuda and not x.is_neg() and not x.is_conj()
 
-    def empty(shape: tuple[int, ...], dtype: Any, device: int) -> Any:
-        return torch.empty(shape, dtype=dtype, device=torch.device("cuda", device))
+    def read(x: Any, out: Any) -> Facts:
+        if not (plain(x) and plain(out)):
+            raise TypeError("its memory alone does not say what it is")
+        source, target, device = x.data_ptr(), out.data_ptr(), x.device.index
+        low = (source & 15) << 4 | target & 15
+        return (
+            source, target, device,
+            (low, device, out.device.index, x.dtype, out.dtype, x.shape, out.shape, x.stride(), out.stride()),
+        )  # fmt: skip
 
-    return Library(read, lambda device: current(device).cuda_stream, empty)
+    def empty(x: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+        return torch.empty(shape, dtype=dtype, device=x.device)
+
+    return Library(read, current, empty)

@@ -144,7 +144,7 @@ def _reduce(session: Session, arrays: tuple[ArrayInfo, ...], task: Task, initial
         way = scan_plans.runs(task, source.size, False, key, host=True)
         scan_plans.run_on_host(way, task, tuple(map(scans.plain, arrays, kinds)), initial)
         return
-    way = scan_plans.runs(task, source.size, session.aligned(source), key)
+    way = scan_plans.runs(task, source.size, session.aligned(source), key, keys_aligned=session.aligned(keys))
     plan = scan_plans.plan(way, task, session.ordinal)
     plan(session.ordinal, session.stream, tuple(info.pointer for info in arrays), initial.item())
 

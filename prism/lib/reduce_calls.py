@@ -492,9 +492,8 @@ def _keep(what: Reduction, found: _Call, given: ArrayInfo, y: Any, rest: tuple[A
     axis, keepdims, dtype, initial = rest
     if found.ready is None:
         return
-    plans.note(found.ready, (*found.reach, found.nbytes), in_place=False)
+    launch, spans = found.ready.launch(), (*found.reach, found.nbytes)
+    plans.note(launch, spans, in_place=False)
     if initial is None:
         asked = (what, axis, type(axis), keepdims, dtype)
-        again.keep(
-            given.library, given.owner, y, asked, found.ready, (*found.reach, found.nbytes), in_place=False, made=made
-        )
+        again.keep(given.library, given.owner, y, asked, launch, spans, in_place=False, made=made)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ from prism.runtime.device import device
 from prism.runtime.instance import Instance
 from prism.runtime.launch import Launcher
 from prism.runtime.scratch import SCRATCH
+from prism.runtime.warm import Warm
 
 _PLACES = {"x": (0, 0), "y": (1, 0), "control": (2, 0), "words": (2, CONTROL)}
 _TAGS = {8: "reduce 8", 16: "reduce 16"}
@@ -49,8 +51,8 @@ class _Step:
 
     @property
     def simple(self) -> bool:
-        """Whether `x` and `y` come first, and nowhere else."""
-        return self.picks[:2] == ((0, 0), (1, 0)) and all(which > 1 for which, _ in self.picks[2:])
+        """Whether `x` and `y` come among the first two, and nowhere else."""
+        return all(which > 1 for which, _ in self.picks[2:])
 
 
 class Ready:
@@ -71,8 +73,9 @@ class Ready:
             )
             for step in plan.steps
         )
-        self._tail: tuple[tuple[int, int], tuple[Any, ...]] = ((-1, -1), ())
-        self._simple = len(self._steps) == 1 and self._steps[0].simple
+        self._warm = (
+            tuple(self._again(step) for step in self._steps) if all(step.simple for step in self._steps) else ()
+        )
 
     def __call__(self, x: int, y: int, stream: int) -> None:
         """Launch the steps, one after the other, on the arrays that begin at these addresses.
@@ -81,13 +84,24 @@ class Ready:
             RuntimeError: scratch memory must be allocated inside the capture of a CUDA graph.
             DeviceError: the driver refuses a launch.
         """
+        bases = (x, y, *self._memory(stream))
+        for warm, (i, one), (j, two) in self._warm:
+            warm(bases[i] + one, bases[j] + two, stream)
+        if not self._warm:
+            for step in self._steps:
+                step.launch(step.blocks, step.threads, stream, step.values(*bases))
+
+    def launch(self) -> Callable[[int, int, int], None]:
+        """Return what does the same, for who does it again and again."""
+        first = self._steps[0]
+        return self._warm[0][0] if len(self._warm) == 1 and first.picks[:2] == ((0, 0), (1, 0)) else self
+
+    def _again(self, step: _Step) -> tuple[Warm, tuple[int, int], tuple[int, int]]:
+        """Return what launches a step on what takes the place of its first two arguments, and what that is."""
+        warm = Warm(step.launch, step.blocks, step.threads, self._memory, lambda at: step.values(0, 0, *at)[2:])
+        return warm, step.picks[0], step.picks[1]
+
+    def _memory(self, stream: int) -> tuple[int, int]:
+        """Return where the words and the scratch memory are, for a stream."""
         words = SCRATCH.get(self.ordinal, stream, self.words, self._tag) if self.words else 0
-        scratch = SCRATCH.get(self.ordinal, stream, self.scratch, "reduce") if self.scratch else 0
-        if self._simple:
-            step, known = self._steps[0], self._tail
-            if known[0] != (words, scratch):
-                known = self._tail = ((words, scratch), step.values(0, 0, words, scratch)[2:])
-            step.launch(step.blocks, step.threads, stream, (x, y, *known[1]))
-            return
-        for step in self._steps:
-            step.launch(step.blocks, step.threads, stream, step.values(x, y, words, scratch))
+        return words, SCRATCH.get(self.ordinal, stream, self.scratch, "reduce") if self.scratch else 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,22 +12,26 @@ import numpy as np
 from prism.kernels import scan as kernels
 from prism.lang.structs import dtype_called
 from prism.lang.surface import Kernel
-from prism.lib.operators import Operator
+from prism.lib.operators import BY_NAME, Operator
 from prism.lib.reference import run
 from prism.runtime.instance import instance
 from prism.runtime.launch import Launcher
 from prism.runtime.scratch import SCRATCH
+from prism.runtime.warm import Warm
 
 if TYPE_CHECKING:
     from prism.lang.plan import Program
 
 SHORT = ("float16", "bfloat16")
 _COMPUTED = {"float16": "float32", "bfloat16": "float32", "bool": "uint8"}
+_REGISTER = {"int8": "int32", "uint8": "uint32", "int16": "int32", "uint16": "uint32"}
+_FORMS = {"add": kernels.SUM, "maximum": kernels.MAX, "minimum": kernels.MIN}
 _FEWEST_WORDS = 4096
 _CONTROL = 64  # bytes before the words: the counter and the epoch, in a sector of their own
 _STRIPS = 2048  # words for counters and epochs, one a strip
 _ENOUGH_THREADS = 448  # a multiprocessor: so many that have columns of their own keep enough loads under way
 _ENOUGH_STRIPS = 1.8  # a multiprocessor: so many blocks with a strip of their own do
+_LINE = 128  # bytes of memory
 _MOST_TOTALS = 1056  # that a block looks back at for one tile of a shared strip, of all its columns
 
 
@@ -85,6 +89,12 @@ class Task:
     def bytes(self) -> int:
         """Bytes of an element in registers, as it is loaded or as it is computed: what configurations go by."""
         return max(self.dtype.itemsize, size_of(self.types[0]))
+
+    @property
+    def small(self) -> bool:
+        """Whether elements and results are of one type, of one or two bytes."""
+        given, _, result = self.types
+        return given == result and size_of(given) <= 2
 
     def word_bytes(self) -> int:
         """Bytes of a mailbox."""
@@ -169,18 +179,38 @@ def flat(task: Task, shape: Shape) -> Way:
 
 def many_tiles(task: Task, shape: Shape) -> Way:
     """Return how a long array of one dimension is scanned on a GPU."""
-    c = kernels.DEVICE[task.bytes]
+    if shape.aligned and task.small:
+        return packed(task, shape, kernels.DEVICE[size_of(task.types[0])])
+    c = kernels.UNPACKED[task.bytes] if task.bytes <= 2 else kernels.DEVICE[task.bytes]
     template = {**task.template, "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse, "VECTORIZED": shape.aligned}
     template |= {**c.template(), "WIDTH": task.width(c.items), "STABLE": task.grouped}
     tiles = -(-shape.size // c.tile)
     return Way(kernels.scan, template, c.threads, tiles, (shape.size,), "flat", words_for(tiles))
 
 
-def segments(task: Task, shape: Shape, heads: int, period: int, key: str = "uint32") -> Way:
-    """Return how an array of one dimension is scanned by segments on a GPU; its third pointer says where they begin."""
+def packed(task: Task, shape: Shape, c: kernels.Configuration) -> Way:
+    """Return how a long array of elements of one or two bytes is scanned on a GPU; it is aligned to 16 bytes."""
+    given, computed, _ = task.types
+    form = kernels.ANY
+    if BY_NAME.get(task.operator.name) is task.operator:  # in more bits it gives the same, cut off
+        computed, form = _REGISTER.get(computed, computed), _FORMS.get(task.operator.name, form)
+    template = {"TI": given, "T": computed, "OP": task.operator.function, "FORM": form}
+    template |= {**c.template(), "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse, "STABLE": task.grouped}
+    tiles = -(-shape.size // c.tile)
+    return Way(kernels.scan_packed, template, c.threads, tiles, (shape.size,), "flat", words_for(tiles))
+
+
+def segments(
+    task: Task, shape: Shape, heads: int, period: int, key: str = "uint32", *, keys_aligned: bool = False
+) -> Way:
+    """Return how an array of one dimension is scanned by segments on a GPU; its third pointer says where they begin.
+
+    `keys_aligned`: that is to 16 bytes.
+    """
     c = kernels.SEGMENTS[task.bytes]
     template = {**task.template, "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse, "VECTORIZED": shape.aligned}
-    template |= {**c.template(), "WIDTH": task.width(c.items, c.width), "HEADS": heads, "K": key}
+    width = task.width(c.items, c.width)
+    template |= {**c.template(), "WIDTH": width, "HEADS": heads, "K": key, "KEYED": _keyed(width, key, keys_aligned)}
     tiles = -(-shape.size // c.tile)
     return Way(kernels.scan_segments, template, c.threads, tiles, (shape.size, period), "segments", words_for(tiles))
 
@@ -198,30 +228,34 @@ def columns(task: Task, shape: Shape, multiprocessors: int) -> Way:
             blocks = -(-threads // c.threads)
             return Way(kernels.scan_columns_by_thread, template, c.threads, blocks, middle, multiple=blocks)
     width = math.gcd(widest, task.width(c.strip, c.widest)) if shape.aligned else 1
-    lanes, shared = _strip(shape, c, width, multiprocessors)
+    lanes, shared = _strip(shape, c, width, _LINE // task.bytes, multiprocessors)
     strips = _strips(shape, lanes * width)
-    tiles = -(-shape.n // c.rows(lanes * width))
+    sharing = c.sharing(lanes * width)
+    tiles = -(-shape.n // sharing.rows(lanes * width))
     if not shared or tiles == 1:
         template = {**common, **c.by_block(width, lanes)}
         return Way(kernels.scan_columns, template, template["THREADS"], strips, middle, multiple=strips)
-    template = {**common, **c.shared(width, lanes)}
+    template = {**common, **sharing.template(width, lanes)}
     words = 16
     while words < tiles:
         words *= 4
     return Way(
-        kernels.scan_columns_shared, template, c.threads, strips * tiles, middle, "columns", words, strips, lanes * width, strips,
+        kernels.scan_columns_shared, template, sharing.threads, strips * tiles, middle, "columns", words, strips, lanes * width,
+        strips,
     )  # fmt: skip
 
 
-def _strip(shape: Shape, c: kernels.ColumnConfiguration, width: int, multiprocessors: int) -> tuple[int, bool]:
+def _strip(
+    shape: Shape, c: kernels.ColumnConfiguration, width: int, line: int, multiprocessors: int
+) -> tuple[int, bool]:
     """Return how many lanes a strip has, and whether several blocks share it.
 
-    A block has a strip of its own where there are enough, and none is narrower than a line of memory, 128 bytes. Shared ones
+    A block has a strip of its own where there are enough, and none is narrower than a `line` of memory, in elements. Shared ones
     are of at most 32 columns, and as wide as a block can look back at the totals of all that share.
     """
     enough = _ENOUGH_STRIPS * multiprocessors
     for lanes in (32, 16, 8, 4, 2, 1):
-        if lanes * width >= 4 * c.narrow and _strips(shape, lanes * width) >= enough:
+        if lanes * width >= line and _strips(shape, lanes * width) >= enough:
             return lanes, False
     lanes = max(1, min(32, 32 // width))
     while lanes > 1 and lanes // 2 * width >= shape.inner:
@@ -271,7 +305,7 @@ def host_segments(task: Task, shape: Shape, heads: int, period: int, key: str = 
     """Return how an array is scanned by segments on the reference machine."""
     c = _host(shape.size)
     template = {**task.template, **c.template(), "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse}
-    template |= {"VECTORIZED": False, "HEADS": heads, "K": key}
+    template |= {"VECTORIZED": False, "HEADS": heads, "K": key, "KEYED": 1}
     words = words_for(-(-shape.size // c.tile))
     return Way(kernels.scan_segments, template, c.threads, 1, (shape.size, period), "segments", words)
 
@@ -281,18 +315,25 @@ def _host(size: int) -> kernels.Configuration:
     return small if size <= 4 * small.tile else kernels.HOST_SEGMENTS_LARGE
 
 
-def runs(task: Task, n: int, aligned: bool, key: str, host: bool = False) -> Way:
+def runs(task: Task, n: int, aligned: bool, key: str, host: bool = False, *, keys_aligned: bool = False) -> Way:
     """Return how runs of equal keys are reduced; the pointers are keys, values, unique keys, results and their number."""
-    c = _host(n) if host else kernels.SEGMENTS[task.bytes]
+    c = _host(n) if host else kernels.for_runs(task.bytes, size_of(key))
+    width = c.width if host else task.width(c.items, c.width)
     template = {
         **task.template,
         **c.template(),
         "VECTORIZED": aligned,
         "K": key,
-        "WIDTH": c.width if host else task.width(c.items, c.width),
+        "WIDTH": width,
+        "KEYED": _keyed(width, key, keys_aligned),
     }
     tiles = n // c.tile + 1  # of the elements and one more place
     return Way(kernels.reduce_runs, template, c.threads, 1 if host else tiles, (n,), "segments", words_for(tiles))
+
+
+def _keyed(width: int, key: str, aligned: bool) -> int:
+    """Return how many keys are read at once: a divisor of `width`, of at most 16 bytes."""
+    return math.gcd(width, 16 // size_of(key)) if aligned else 1
 
 
 # -- What it is launched with ---------------------------------------------------------------------------------------------
@@ -339,28 +380,18 @@ class Plan:
             values = (*values, *addresses(self.way, self.word_bytes, base))
         self.launch(self.blocks, self.way.threads, stream, values)
 
-    def ready(self, ordinal: int, initial: Any) -> Callable[[int, int, int], None]:
+    def ready(self, ordinal: int, initial: Any) -> Warm:
         """Return what launches on an array and its result, given by their addresses, on a stream."""
-        launch, blocks, threads, (size, tag), get = (
+        numbers = (*((0,) if self.way.scratch == "segments" else ()), *self.middle, initial)
+        if not self.scratch[0]:
+            return Warm(self.launch, self.blocks, self.way.threads, lambda stream: 0, lambda base: numbers)
+        return Warm(
             self.launch,
             self.blocks,
             self.way.threads,
-            self.scratch,
-            SCRATCH.get,
+            lambda stream: SCRATCH.get(ordinal, stream, *self.scratch),
+            lambda base: (*numbers, *addresses(self.way, self.word_bytes, base)),
         )
-        numbers = (*((0,) if self.way.scratch == "segments" else ()), *self.middle, initial)
-        known: tuple[int, tuple[int, ...]] = (0, ())
-
-        def run(x: int, y: int, stream: int) -> None:
-            nonlocal known
-            tail = known
-            if size:
-                base = get(ordinal, stream, size, tag)
-                if base != tail[0]:
-                    tail = known = (base, addresses(self.way, self.word_bytes, base))
-            launch(blocks, threads, stream, (x, y, *numbers, *tail[1]))
-
-        return run
 
 
 def plan(way: Way, task: Task, ordinal: int) -> Plan:

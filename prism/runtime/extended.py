@@ -45,22 +45,25 @@ class Call:
     """Launches of one kernel with arguments at one place, one at a time: `call(blocks, threads, stream, early)` gives a status.
 
     `kind`: how it is launched, `COOPERATIVE` always, or `PROGRAMMATIC` where it is `early`: before the one before it has ended.
+    `function(*arguments)` makes the launch that was settled last.
     """
 
-    __slots__ = ("_always", "_arguments", "_configuration", "_launch")
+    __slots__ = ("_always", "arguments", "configuration", "function")
 
     def __init__(self, function: int, arguments: int, shared: int, kind: int) -> None:
         self._always = kind == COOPERATIVE
-        self._configuration = Configuration(
-            0, 1, 1, 0, 1, 1, shared, None, (Attribute * 1)(Attribute(kind, 0, (1,))), 1
-        )
+        self.configuration = Configuration(0, 1, 1, 0, 1, 1, shared, None, (Attribute * 1)(Attribute(kind, 0, (1,))), 1)
         pointers = (ctypes.c_void_p(function), ctypes.c_void_p(arguments), ctypes.c_void_p(None))
-        self._arguments = (ctypes.byref(self._configuration), *pointers)
-        self._launch = launch_function()
+        self.arguments = (ctypes.byref(self.configuration), *pointers)
+        self.function = launch_function()
 
     def __call__(self, blocks: int, threads: int, stream: int, early: bool) -> int:
         """Launch on a stream's handle; the driver's status."""
-        configuration = self._configuration
+        self.settle(blocks, threads, stream, early)
+        return self.function(*self.arguments)  # type: ignore[no-any-return]
+
+    def settle(self, blocks: int, threads: int, stream: int, early: bool) -> None:
+        """Say how to launch."""
+        configuration = self.configuration
         configuration.blocks, configuration.threads, configuration.stream = blocks, threads, stream
         configuration.count = 1 if early or self._always else 0
-        return self._launch(*self._arguments)  # type: ignore[no-any-return]

@@ -151,7 +151,7 @@ class Launcher:
             entry.title, entry.parameters, hidden=GRID_WORD if entry.cooperative else (), beside=self._call
         )
         self._shapes: dict[tuple[int, int], bool] = {}
-        self._ordinal = loaded.device.ordinal
+        self.ordinal: int = loaded.device.ordinal
 
     def __call__(self, blocks: int, threads: int, stream: int, values: Sequence[Any]) -> None:
         """Launch on a stream's handle.
@@ -170,19 +170,40 @@ class Launcher:
         """
         early = self._shapes.get((blocks, threads))
         if early is None:
-            check_shape(self.entry, blocks, threads)
-            early = self.entry.programmatic and self._fits_beside(blocks, threads)
-            if len(self._shapes) < 1024:
-                self._shapes[blocks, threads] = early
-        if current_device() == self._ordinal:
+            early = self._admit(blocks, threads)
+        if current_device() == self.ordinal:
             self._launch(blocks, threads, stream, values, early)
         else:
-            with using(self._ordinal):
+            with using(self.ordinal):
                 self._launch(blocks, threads, stream, values, early)
+
+    def held(self, blocks: int, threads: int, values: Sequence[Any]) -> tuple[Any, Any, Any, tuple[Any, ...]]:
+        """Return such a launch as the driver takes it, for who makes it again and again: not of a cooperative kernel.
+
+        Returns:
+            `(words, configuration, function, arguments)`. `function(*arguments)` launches on `configuration.stream`, where the
+            device is current, and gives the driver's status. `words` are the bytes of the values, 8 at a time: as many of the
+            first parameters as are pointers are one word each. All for one launch at a time.
+
+        Raises:
+            LaunchError, TypeError, OverflowError: as a launch.
+        """
+        assert not self.entry.cooperative, "which takes a word of the stream's"
+        buffer, _, call = self.arguments.pack(values)  # and never released: it is the caller's
+        call.settle(blocks, threads, 0, self._admit(blocks, threads))
+        return memoryview(buffer).cast("B").cast("Q"), call.configuration, call.function, call.arguments
+
+    def _admit(self, blocks: int, threads: int) -> bool:
+        """Check a launch against the kernel's bound; return whether it may begin before the one before it has ended."""
+        check_shape(self.entry, blocks, threads)
+        early = self.entry.programmatic and self._fits_beside(blocks, threads)
+        if len(self._shapes) < 1024:
+            self._shapes[blocks, threads] = early
+        return early
 
     def _launch(self, blocks: int, threads: int, stream: int, values: Sequence[Any], early: bool) -> None:
         if self.entry.cooperative:
-            values = (*values, SCRATCH.get(self._ordinal, stream, 4, "grid"))
+            values = (*values, SCRATCH.get(self.ordinal, stream, 4, "grid"))
         held = self.arguments.pack(values)
         try:
             status = held[2](blocks, threads, stream, early)
@@ -211,7 +232,7 @@ class Launcher:
     def _too_large(self, blocks: int, threads: int) -> str:
         most = self.resident_blocks(threads)
         return (
-            f"`{self.entry.title}` is launched cooperatively: all its blocks must run at once, and GPU {self._ordinal} holds "
+            f"`{self.entry.title}` is launched cooperatively: all its blocks must run at once, and GPU {self.ordinal} holds "
             f"{most} of {threads} threads each, not {blocks}"
         )
 

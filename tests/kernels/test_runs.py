@@ -1,13 +1,14 @@
 """Runs of equal keys on the reference machine, with all its checks."""
 
 import functools
+import math
 
 import numpy as np
 import pytest
 
 import prism
 from prism.interpret import RaceError, run
-from prism.kernels.scan import SEGMENTS, Configuration, reduce_runs
+from prism.kernels.scan import Configuration, for_runs, reduce_runs
 from prism.lib.operators import BY_NAME
 from tests.lib.oracles import CASES, SCHEDULES, Case
 from tests.mutation import without_barriers
@@ -17,8 +18,8 @@ ADD = CASES[0]
 
 
 @functools.cache
-def program(kind: str, function):
-    template = {"T": kind, "TI": kind, "TO": kind, "K": "int32", "OP": function, "VECTORIZED": False}
+def program(kind: str, function, keyed: int = 1):
+    template = {"T": kind, "TI": kind, "TO": kind, "K": "int32", "OP": function, "VECTORIZED": False, "KEYED": keyed}
     return prism.check(reduce_runs, {**template, **SMALL.template()})
 
 
@@ -66,6 +67,13 @@ def test_sizes(size: int, gap: int) -> None:
     check(ADD, ADD.data(size), some_heads(size, gap, seed=size), initial=5)
 
 
+@pytest.mark.parametrize("size", [1, 2, 255, 256, 257, 1000])
+@pytest.mark.parametrize("gap", [1, 2, 40])
+def test_keys_in_vectors(size: int, gap: int) -> None:
+    mutant = program("int32", ADD.function, keyed=2)
+    check(ADD, ADD.data(size), some_heads(size, gap, seed=size), mutant=mutant)
+
+
 @pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
 def test_schedules(schedule: str, seed: int) -> None:
     for blocks in (1, 2, 8):
@@ -90,7 +98,10 @@ def test_each_inferred_barrier_is_needed() -> None:
 
 
 @pytest.mark.parametrize("kind", ["int8", "int16", "int32", "int64", "float32", "float64"])
-def test_the_kernels_for_the_device_do_not_spill(kind: str) -> None:
+@pytest.mark.parametrize("key", ["int8", "int32", "int64"])
+def test_the_kernels_for_the_device_do_not_spill(kind: str, key: str) -> None:
     pytest.importorskip("cuda.bindings.nvrtc")
-    template = {"T": kind, "TI": kind, "TO": kind, "K": "int64", "OP": BY_NAME["add"].function, "VECTORIZED": True}
-    assert prism.compile(reduce_runs, {**template, **SEGMENTS[np.dtype(kind).itemsize].template()}).spills == 0
+    c = for_runs(np.dtype(kind).itemsize, np.dtype(key).itemsize)
+    template = {"T": kind, "TI": kind, "TO": kind, "K": key, "OP": BY_NAME["add"].function, "VECTORIZED": True}
+    template |= {**c.template(), "KEYED": math.gcd(16 // np.dtype(key).itemsize, c.width)}
+    assert prism.compile(reduce_runs, template).spills == 0

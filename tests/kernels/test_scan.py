@@ -7,7 +7,7 @@ import pytest
 
 import prism
 from prism.interpret import RaceError, run
-from prism.kernels.scan import DEVICE, Configuration, scan
+from prism.kernels.scan import DEVICE, UNPACKED, Configuration, scan
 from prism.lib.operators import BY_NAME
 from prism.lib.scans import NATIVE
 from tests.lib.oracles import CASES, SCHEDULES, Case
@@ -249,7 +249,7 @@ def test_which_barriers_there_are() -> None:
 @pytest.mark.parametrize("kind", NATIVE)
 def test_the_kernels_for_the_device_do_not_spill(kind: str, name: str) -> None:
     pytest.importorskip("cuda.bindings.nvrtc")
-    configuration = DEVICE[np.dtype(kind).itemsize]
+    configuration = {**DEVICE, **UNPACKED}[np.dtype(kind).itemsize]
     template = {"T": kind, "TI": kind, "TO": kind, "OP": BY_NAME[name].function}
     template |= {"EXCLUSIVE": False, "VECTORIZED": True, "REVERSE": False, "STABLE": kind.startswith("float")}
     compiled = prism.compile(scan, {**template, **configuration.template()})

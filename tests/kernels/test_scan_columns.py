@@ -169,8 +169,11 @@ def test_the_kernels_for_the_device_do_not_spill(kind: str) -> None:
     for width in (1, configuration.widest):
         wide = configuration.by_thread(width, 1000)
         assert prism.compile(scan_columns_by_thread, {**common, **wide}).spills == 0
-        narrow = max(1, configuration.narrow // width)
-        for lanes in (narrow, 2 * narrow, 4 * narrow, 32):
+        for lanes in {32} | {lanes for lanes in (4, 8, 16) if lanes * width * size >= 128}:
             compiled = prism.compile(scan_columns, {**common, **configuration.by_block(width, lanes)})
             assert compiled.spills == 0
-        assert prism.compile(scan_columns_shared, {**common, **configuration.shared(width, narrow)}).spills == 0
+        for columns in {max(width, configuration.narrow), 32}:
+            template = configuration.sharing(columns).template(width, columns // width)
+            # Some addresses are: fewer items spill none, and are slower (asv_bench/scan_ways.py)
+            limit = 48 if template["ITEMS"] * template["THREADS"] * size == 32 << 10 else 0
+            assert prism.compile(scan_columns_shared, {**common, **template}).spills <= limit

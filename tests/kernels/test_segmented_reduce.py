@@ -9,12 +9,15 @@ import prism
 from prism.interpret import run
 from prism.kernels.reduce import reduce_segments_by_block, reduce_segments_by_thread, reduce_segments_by_warp
 from prism.lib.operators import BY_NAME
+from prism.lib.scan_plans import Task
+from prism.lib.segments import MEDIUM, NARROW, way_of
 from tests.lib.oracles import CASES, SCHEDULES, Case
 
 WAYS = {
-    "thread": (reduce_segments_by_thread, {}),
-    "warp": (reduce_segments_by_warp, {"ITEMS": 2, "COMMUTATIVE": False}),
-    "warp-commutative": (reduce_segments_by_warp, {"ITEMS": 2, "COMMUTATIVE": True}),
+    "thread": (reduce_segments_by_thread, {"ITEMS": 2, "LONG": 150, "BLOCKS": 1, "COMMUTATIVE": False}),
+    "thread-commutative": (reduce_segments_by_thread, {"ITEMS": 2, "LONG": 150, "BLOCKS": 1, "COMMUTATIVE": True}),
+    "warp": (reduce_segments_by_warp, {"ITEMS": 2, "LONG": 191, "BLOCKS": 1, "COMMUTATIVE": False}),
+    "warp-commutative": (reduce_segments_by_warp, {"ITEMS": 2, "LONG": 191, "BLOCKS": 1, "COMMUTATIVE": True}),
     "block": (reduce_segments_by_block, {"ITEMS": 3, "COMMUTATIVE": False}),
     "block-commutative": (reduce_segments_by_block, {"ITEMS": 3, "COMMUTATIVE": True}),
 }
@@ -65,11 +68,28 @@ def test_each_length(way: str) -> None:
         check(way, CASES[0], CASES[0].data(4 * length), starts, starts + np.int32(length), blocks=2)
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_a_few_are_much_longer(way: str) -> None:
+    """They lie where several blocks come by, more than once, and more than one in what a block takes at once."""
+    lengths = np.full(700, 3, np.int32)
+    lengths[[0, 1, 69, 300, 301, 699]] = 500, 192, 151, 1000, 191, 800
+    bounds = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    check(way, CASES[0], CASES[0].data(int(bounds[-1])), bounds[:-1].copy(), bounds[1:].copy(), initial=5)
+
+
 @pytest.mark.parametrize("kind", ["int8", "int64", "float32", "float64"])
 @pytest.mark.parametrize("way", WAYS)
 def test_the_kernels_for_the_device_do_not_spill(way: str, kind: str) -> None:
     pytest.importorskip("cuda.bindings.nvrtc")
     kernel, template = WAYS[way]
-    template = template | ({"ITEMS": 8} if template else {})
+    template = template | {"ITEMS": 8}
     common = {"T": kind, "TI": kind, "TO": kind, "O": "int64", "OP": BY_NAME["add"].function, "THREADS": 256}
     assert prism.compile(kernel, {**common, **template}).spills == 0
+
+
+@pytest.mark.parametrize("kind", ["int8", "float16", "float32", "int64", "complex128"])
+@pytest.mark.parametrize("length", [1, NARROW, MEDIUM, MEDIUM + 1])
+def test_those_that_the_library_chooses_do_not_spill(length: int, kind: str) -> None:
+    pytest.importorskip("cuda.bindings.nvrtc")
+    kernel, template, _ = way_of(Task(BY_NAME["add"], kind, kind, exclusive=True), 100 * length, 100)
+    assert prism.compile(kernel, {**template, "O": "int64"}).spills == 0

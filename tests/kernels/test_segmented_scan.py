@@ -1,6 +1,7 @@
 """The single-pass scan of segments on the reference machine, with all its checks: rows, bits and keys, on every schedule."""
 
 import functools
+import math
 
 import numpy as np
 import pytest
@@ -18,7 +19,9 @@ HOWS = {"rows": ROWS, "bits": BITS, "keys": KEYS}
 
 
 @functools.cache
-def program(kind: str, function, how: int, exclusive=False, reverse=False, configuration=SMALL, vectorized=False):
+def program(
+    kind: str, function, how: int, exclusive=False, reverse=False, configuration=SMALL, vectorized=False, keyed=1
+):
     template = {
         "T": kind,
         "TI": kind,
@@ -26,6 +29,7 @@ def program(kind: str, function, how: int, exclusive=False, reverse=False, confi
         "K": "int32" if how == KEYS else "uint32",
         "OP": function,
         "HEADS": how,
+        "KEYED": keyed,
     }
     template |= {"EXCLUSIVE": exclusive, "REVERSE": reverse, "VECTORIZED": vectorized, **configuration.template()}
     return prism.check(scan_segments, template)
@@ -174,6 +178,16 @@ def test_each_inferred_barrier_is_needed(how: str) -> None:
                 launch(ADD, x, heads, HOWS[how], period=768, blocks=2, mutant=mutant, schedule=schedule, seed=seed)
 
 
+@pytest.mark.parametrize("size", [1, 2, 255, 256, 257, 1000])
+def test_keys_in_vectors(size: int) -> None:
+    code = program("int32", ADD.function, KEYS, keyed=2)
+    for gap in (1, 2, 40):
+        heads = np.random.default_rng(gap).random(size) < 1 / gap
+        heads[0] = True
+        x = ADD.data(size)
+        assert np.array_equal(launch(ADD, x, heads, KEYS, mutant=code), expected(ADD, x, heads))
+
+
 def test_marks() -> None:
     starts = np.array([0, 31, 32, 99, -1, 100, 2**40, 31, 64], np.int64)
     bits = np.zeros(4, np.uint32)
@@ -193,4 +207,5 @@ def test_the_kernels_for_the_device_do_not_spill(kind: str, how: str) -> None:
         "OP": BY_NAME["add"].function,
     }
     template |= {"EXCLUSIVE": False, "REVERSE": False, "VECTORIZED": True, "HEADS": HOWS[how]}
+    template["KEYED"] = math.gcd(2, SEGMENTS[np.dtype(kind).itemsize].width) if how == "keys" else 1
     assert prism.compile(scan_segments, {**template, **SEGMENTS[np.dtype(kind).itemsize].template()}).spills == 0

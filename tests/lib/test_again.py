@@ -1,5 +1,6 @@
 """A warm call of `scan` launches what the first one did, and decides nothing anew: on arrays and a driver that only look so."""
 
+import ctypes
 import functools
 import sys
 from collections.abc import Iterator
@@ -17,15 +18,22 @@ from prism.runtime.scratch import Scratch
 
 
 class Driver:
-    """A driver that records launches: blocks, threads, stream."""
+    """A driver that records launches: blocks, threads, stream; and the first two arguments. `stream` is CuPy's current one."""
 
     def __init__(self) -> None:
         self.launched: list[tuple[int, int, int]] = []
+        self.addresses: list[tuple[int, int]] = []
+        self.stream = SimpleNamespace(ptr=7)
 
     def launch(self, configuration, function, arguments, extra):
         shape = configuration._obj
-        self.launched.append((shape.blocks, shape.threads, shape.stream))
+        self.launched.append((shape.blocks, shape.threads, shape.stream or 0))
+        at = (ctypes.c_void_p * 2).from_address(arguments.value)
+        self.addresses.append(tuple(ctypes.c_uint64.from_address(place).value for place in at))
         return 0
+
+    def cuDeviceGetCount(self):
+        return 0, 1
 
     def cuStreamIsCapturing(self, stream):
         return 0, 0
@@ -53,8 +61,10 @@ class Array:
         assert axes == tuple(range(len(self.shape)))
         return self
 
-    def __init__(self, pointer: int, shape: tuple[int, ...], kind: str = "int32", contiguous: bool = True) -> None:
-        self.data = SimpleNamespace(ptr=pointer, device_id=0)
+    def __init__(
+        self, pointer: int, shape: tuple[int, ...], kind: str = "int32", contiguous: bool = True, device: int = 0
+    ) -> None:
+        self.data = SimpleNamespace(ptr=pointer, device_id=device)
         self.dtype, self.shape = np.dtype(kind), shape
         self.strides = np.empty(shape, kind).strides if contiguous else (8,) * len(shape)
         self.flags = SimpleNamespace(c_contiguous=contiguous)
@@ -66,9 +76,8 @@ Array.__module__, Array.__name__ = "cupy", "ndarray"
 @pytest.fixture
 def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
     found = Driver()
-    stream = SimpleNamespace(ptr=7)
     runtime = SimpleNamespace(getDevice=lambda: 0)
-    cuda = SimpleNamespace(get_current_stream=lambda device: stream, runtime=runtime)
+    cuda = SimpleNamespace(get_current_stream=lambda device: found.stream, runtime=runtime)
     empty = lambda shape, dtype: Array(1 << 35, (shape,) if isinstance(shape, int) else shape, dtype)
     monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda, ndarray=Array, empty=empty))
     place = SimpleNamespace(ordinal=0, sm_count=132, arch="sm_90a", capability=(9, 0), context=1)
@@ -148,6 +157,87 @@ def test_what_must_be_decided_anew(gpu: Driver, monkeypatch: pytest.MonkeyPatch)
         assert len(calls) == number, options
     scan(x, out=y)
     assert len(calls) == len(others) + 1
+
+
+@pytest.mark.parametrize("stream", [0, 7])
+@pytest.mark.parametrize("size", [1000, 1 << 20])
+def test_what_a_warm_call_notices(gpu: Driver, monkeypatch: pytest.MonkeyPatch, stream: int, size: int) -> None:
+    """On the default stream, whose launches are packed, and on another: what is not as it was is looked at, and refused."""
+    gpu.stream.ptr = stream
+    calls, (a, b) = decided(monkeypatch), (1 << 30, 1 << 33)
+    x, y = Array(a, (size,)), Array(b, (size,))
+    for k in range(3):
+        scan(Array(a + 64 * k, (size,)), out=Array(b + 16 * k, (size,)))
+    assert gpu.addresses == [(a + 64 * k, b + 16 * k) for k in range(3)] and len(calls) == 1
+    for source, target, error, what in [
+        (Array(a, (size,), "float32"), y, TypeError, "`out` must be of float32"),
+        (x, Array(b, (size,), "uint32"), TypeError, "`out` must be of int32"),
+        (x, Array(b, (size - 1,)), ValueError, "`out` must have shape"),
+        (x, Array(b, (size, 1)), ValueError, "`out` must have shape"),
+        (Array(a, (size - 1,)), y, ValueError, "`out` must have shape"),
+        (x, Array(b, (size,), contiguous=False), ValueError, "`out` must be C-contiguous"),
+        (x, Array(b, (size,), device=1), ValueError, "`x` is on GPU 0, `out` on GPU 1"),
+        (Array(a, (size,), device=1), y, ValueError, "`x` is on GPU 1, `out` on GPU 0"),
+        (x, np.zeros(size, np.int32), TypeError, "`x` is on GPU 0, `out` on the host"),
+    ]:
+        with pytest.raises(error, match=what):
+            scan(source, out=target)
+    assert len(gpu.launched) == 3 and len(calls) == 1
+    scan(Array(a + 4, (size,)), out=y)  # not aligned: another kernel
+    assert len(calls) == 2
+    scan(x, out=y)
+    assert len(calls) == 2 and gpu.addresses[-1] == (a, b) and {launch[2] for launch in gpu.launched} == {stream}
+    again.forget()
+    scan(x, out=y)
+    assert len(calls) == 3 and gpu.addresses[-1] == (a, b)
+
+
+class Tensor:
+    """What `again` takes for a tensor of torch; on GPU 0 unless it says otherwise."""
+
+    layout, is_cuda, dtype = "strided", True, "complex64"
+    device = SimpleNamespace(index=0)
+    shape: tuple[int, ...] = (5,)
+
+    def __init__(self, pointer: int, **facts: object) -> None:
+        self.pointer, self.conj, self.neg = pointer, facts.pop("conj", False), facts.pop("neg", False)
+        self.__dict__.update(facts)
+
+    def data_ptr(self):
+        return self.pointer
+
+    def stride(self):
+        return (1,)
+
+    def is_conj(self):
+        return self.conj
+
+    def is_neg(self):
+        return self.neg
+
+
+def test_tensors_that_are_not_what_their_memory_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Conjugated and negated views are flags beside the same memory; to launch on it would be to ignore them."""
+    cuda = SimpleNamespace(current_stream=lambda device: SimpleNamespace(cuda_stream=7))
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda, strided="strided"))
+    launched: list[tuple[int, ...]] = []
+    again.forget()
+    x, y = Tensor(1 << 30), Tensor(1 << 33)
+    again.keep("torch", x, y, ("f",), lambda *given: launched.append(given), (0, 40, 40), in_place=True, made=False)
+    assert again.run(x, y, ("f",)) is y and launched == [(1 << 30, 1 << 33, 7)]
+    others = (
+        {"conj": True},
+        {"neg": True},
+        {"layout": "sparse"},
+        {"is_cuda": False},
+        {"dtype": "int64"},
+        {"shape": (4,)},
+    )
+    for facts in (*others, {"device": SimpleNamespace(index=1)}):
+        assert again.run(Tensor(1 << 30, **facts), y, ("f",)) is None, facts
+        assert again.run(x, Tensor(1 << 33, **facts), ("f",)) is None, facts
+    assert len(launched) == 1
+    again.forget()
 
 
 def test_arrays_that_overlap_are_not_taken_for_others(gpu: Driver) -> None:

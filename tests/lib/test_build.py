@@ -1,19 +1,24 @@
 """`prism build`: what ships, what is kept, the same bytes each time, and launches that check nothing again."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+from prism.interpret import SCHEDULES
 from prism.lang import Kernel, block, float32, grid, int32, prism, ptr, requires
 from prism.lib import artifacts as building
-from prism.lib import matmuls, operators, scan_plans, shipped
+from prism.lib import matmuls, operators, scan_plans, sgemm_ring, shipped
 from prism.lib.scan_plans import Shape, Task
+from prism.lib.sgemm_matrices import Matrix
 from prism.runtime import artifacts
 from prism.runtime import instance as instances
+from prism.runtime.arrays import describe
 from prism.runtime.instance import Instance, instance, request_key, sources_digest
 
 ROOT = Path(__file__).parents[2]
@@ -190,6 +195,34 @@ def test_all_that_ships_can_be_named_in_another_process() -> None:
             assert all(not isinstance(value, Kernel) for _, value in again.template)
             resolved = tuple((name, building._resolved(value)) for name, value in again.template)
             assert dict(resolved) == dict(one.template)
+
+
+@pytest.mark.parametrize("sizes", [(256, 256, 256), (100, 100, 100), (4096, 64, 4096), (33, 1001, 17)])
+@pytest.mark.parametrize("orders", ["CC", "CF", "FC", "FF"])
+def test_what_a_product_on_hopper_is_made_of_ships(sizes: tuple[int, int, int], orders: str) -> None:
+    (m, n, k), ships = sizes, {one.request for one in shipped.instances("sm_90a")}
+    operands = zip("ab", ((m, k), (k, n)), orders, strict=True)
+    a, b = (describe(np.empty(shape, np.float32, order), name) for name, shape, order in operands)
+    c = describe(np.empty((m, n), np.float32), "c")
+    left, right, out = (Matrix(x, x.strides[0] // 4, x.strides[1] // 4, 0) for x in (a, b, c))
+    ring = sgemm_ring.arranged(left, right, out, 1, sizes, (1.0, 0.0), n % 4 == 0, 132)
+    assert {one.request for one in ring.instances()} <= ships
+
+
+def test_the_safety_report_says_which_runs_there_were(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    reference = building._reference(next(iter(small("sm_80"))))
+    name, runs = ":".join(reference.kernel), {"instances": 1, "runs": 2, "schedules": ["random"]}
+    monkeypatch.setattr(building, "RUNS", tmp_path / "runs.json")
+    for module, reported in ((building.module_digest(name), runs), ("of another text", {})):
+        building.RUNS.write_text(json.dumps({name: {"module": module, **runs}}))
+        building._runs.cache_clear()
+        assert building._check((reference, ("sm_80",))).report["runs"] == reported
+    building._runs.cache_clear()
+
+
+def test_recorded_runs_are_of_schedules_that_there_are() -> None:
+    recorded = json.loads(building.RUNS.read_text())
+    assert recorded and all(set(facts["schedules"]) <= set(SCHEDULES) for facts in recorded.values())
 
 
 def test_the_digest_of_the_sources_is_that_of_the_same_files_elsewhere(tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ import pytest
 from prism import lib
 from prism.lang import float32, grid, group, id, int32, partition, prism, ptr, requires, thread
 from prism.lib import again, own, reduce_calls, reduce_device, scan_plans, scans
-from prism.runtime import arrays, scratch
+from prism.runtime import arrays, device, scratch
+from tests.lib.stand_ins import Launcher
 
 
 @prism("global")
@@ -44,11 +45,7 @@ class Gpu:
         self.stream = 77
 
     def launcher(self, *_: Any) -> Any:
-        def launch(blocks: int, threads: int, stream: int, values: Any) -> None:
-            self.launched.append((stream, *values[:2]))
-
-        launch.resident_blocks = lambda threads: 264  # type: ignore[attr-defined]
-        return launch
+        return Launcher(lambda blocks, threads, stream, values: self.launched.append((stream, *values[:2])))
 
 
 @pytest.fixture
@@ -67,6 +64,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gpu]:
         monkeypatch.setattr(module, "device", lambda ordinal: place)
     for module in (scan_plans, reduce_device):
         monkeypatch.setattr(module, "SCRATCH", SimpleNamespace(get=lambda *given: 1 << 20))
+    monkeypatch.setattr(device, "count", lambda: 1)
     monkeypatch.setattr(scratch, "capturing", lambda stream: found.capturing)
     monkeypatch.setattr(scans, "_plans", {})
     reduce_calls.forget()

@@ -10,7 +10,8 @@ import pytest
 
 from prism import lib
 from prism.lib import reduce_calls, reduce_device
-from prism.runtime import arrays
+from prism.runtime import arrays, device
+from tests.lib.stand_ins import Launcher
 
 
 class Array:
@@ -27,17 +28,14 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     found: list[Any] = []
 
     def launcher(program: Any, ordinal: int) -> Any:
-        def launch(*given: Any) -> None:
-            found.append((program, *given))
-
-        launch.resident_blocks = lambda threads: 264  # type: ignore[attr-defined]
-        return launch
+        return Launcher(lambda *given: found.append((program, *given)))
 
     current = SimpleNamespace(ptr=77)
     monkeypatch.setitem(arrays._DESCRIBERS, Array, arrays._cupy)
     cuda = SimpleNamespace(get_current_stream=lambda device: current, runtime=SimpleNamespace(getDevice=lambda: 0))
     monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda))
     monkeypatch.setattr(reduce_device, "_launcher", launcher)
+    monkeypatch.setattr(device, "count", lambda: 1)
     monkeypatch.setattr(reduce_calls, "require_outside", lambda *given: None)
     monkeypatch.setattr(reduce_device, "device", lambda ordinal: SimpleNamespace(sm_count=132, capability=(9, 0)))
     monkeypatch.setattr(reduce_device, "SCRATCH", SimpleNamespace(get=lambda *given: 1 << 20))

@@ -1,0 +1,156 @@
+"""The scan of a whole array of elements of one or two bytes, in one pass.
+
+It goes as single_pass.py does, but a tile stays in registers as it was loaded, several elements in a word, with what comes
+before each of its rows: tiles are as large as those of larger elements, with few instructions an element. A row is gone
+through twice: for its total when it is there, and for its scan once the tile's prefix is known.
+"""
+
+from prism.lang import (
+    atomic_add, attr, block, claim, const, constexpr, count, dtype, function, grid, group, int32, int64, mailbox,
+    may_alias, partition, prefetch, prism, ptr, publish, requires, shared, split, store_relaxed, template, thread,
+    uint32, uint64,
+)
+from prism.kernels.scan.rows import SUM, load_rows, store_scan, total_of_row
+from prism.kernels.scan.single_pass import look_back, look_back_groups
+from prism.kernels.scan.tiles import extent
+from prism.lib.thread import operators
+
+
+@prism("global")
+@template(
+    TI=dtype, T=dtype, OP=function, FORM=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
+    BLOCKS=constexpr(int), WORDS=constexpr(int), EXCLUSIVE=constexpr(bool), REVERSE=constexpr(bool),
+    STABLE=constexpr(bool),
+)
+@requires(grid[1], block[1], thread[THREADS])
+@attr("__launch_bounds__(THREADS, BLOCKS)")
+@may_alias("x", "y")
+def scan_packed(
+    x: ptr(const(TI)) @ grid[1], y: ptr(TI) @ grid[1], n: int64 @ grid[1], identity: T @ grid[1], initial: T @ grid[1],
+    words: ptr(mailbox(T)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
+):
+    """`y[i] = OP(initial, x[0], ..., x[i])`, without `x[i]` itself where `EXCLUSIVE`; from the end where `REVERSE`.
+
+    Perspective, Shapes, Source: as `scan`, `words` and `control` too.
+    Numerics:    computes in `T`, and cuts off or rounds each result once; else as `scan`. `OP`'s results, cut off, must depend
+                 on nothing but its arguments, cut off. `FORM`: of rows.py, one that is `OP`'s.
+    Errors:      `x` and `y` must be aligned to 16 bytes; `WIDTH` is 16 bytes of elements.
+    Test:        tests/kernels/test_scan_packed.py, tests/gpu/test_scan.py
+    """
+    TILE: constexpr(int) = THREADS * ITEMS
+    ROWS: constexpr(int) = ITEMS // WIDTH
+    # Sums of bytes: a row of each half of the tile share a word on their way through the shuffles. The first half's sum needs
+    # no more than 24 bits of it, and of the second's the lowest 8 are enough.
+    PARTS: constexpr(int) = 2 if FORM == SUM and WIDTH == 16 and ROWS % 2 == 0 and TILE <= 1 << 17 else 1
+    EACH: constexpr(int) = ROWS // PARTS
+    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
+    blocks: int32 @ grid[1] = count(block[1])
+    tile: int32 @ block[1] = -1  # the tile that `held` holds: none as yet
+    with partition(
+        y, block[1], offset=lambda i: int64(tiles - 1 - tile if REVERSE else tile) * TILE + i, races="allow",
+    ) as target:
+        with group(block[1]):
+            desk: shared(uint64[1]) @ block[1]  # what one thread draws, for all
+            with claim(desk, thread[1]) as own:
+                match split(thread):
+                    case 1:
+                        own[0] = atomic_add(control[0], 1)
+            epoch: uint32 @ block[1] = uint32(desk[0] >> 32) + 1
+            following: int32 @ block[1] = int32(desk[0])
+            prefix: T @ block[1] = initial
+            stem: T @ block[1] = initial
+            done: int32 @ block[1] = 0  # how many tiles' totals are in the prefix; with STABLE, whole groups of them
+            held: uint32[ITEMS * 4 // WIDTH] @ thread[1]
+            ahead: uint32[ITEMS * 4 // WIDTH] @ thread[1]
+            bases: T[EACH] @ thread[1]  # what comes before each row, in this tile's part
+            soon_bases: T[EACH] @ thread[1]
+            lower: T @ block[1] = identity  # the first part's total, where there are two
+            soon_lower: T @ block[1] = identity
+            while tile < tiles:
+                # The following tile comes first: its total is out before this block waits for anybody's.
+                drawn: uint64 @ thread[1] = 0
+                if following < tiles:
+                    here: int32 @ block[1] = tiles - 1 - following if REVERSE else following  # where it lies
+                    with partition(x, block[1], offset=int64(here) * TILE) as source:
+                        load_rows(
+                            source, ahead, extent(here, n, TILE=TILE), TI(identity), WIDTH=WIDTH, PARTS=PARTS, REVERSE=REVERSE,
+                        )
+                    match split(thread):
+                        case 1:
+                            soon: int32 = max(here - blocks, 0) if REVERSE else here + blocks  # about what this block draws next
+                            prefetch(x[int64(soon) * TILE], extent(soon, n, TILE=TILE))
+                    with group(thread[1]):
+                        for j in range(ROWS):
+                            row: uint32[4]
+                            for i in range(4):
+                                row[i] = ahead[4 * j + i]
+                            of_row: T = total_of_row(row, TI=TI, T=T, OP=OP, WIDTH=WIDTH, FORM=FORM)
+                            if j < EACH:
+                                soon_bases[j] = of_row
+                            else:
+                                soon_bases[j % EACH] = soon_bases[j % EACH] + T(uint32(of_row) << 24)
+                    total: T @ block[1] = block.scan(soon_bases, identity, WIDTH=1, OP=OP, EXCLUSIVE=True)
+                    if PARTS == 2:
+                        soon_lower = T(uint32(total) & uint32(0xFFFFFF))
+                        total = soon_lower + T(uint32(total) >> 24)
+                    match split(thread):
+                        case 1:
+                            publish(words[following], total, epoch)
+                            drawn = atomic_add(control[0], 1)
+
+                # This tile's prefix: all totals since the block's tile before. With STABLE they are taken in groups that are
+                # the same for all: whole ones are added to `stem` for good, one after the other, the rest for this tile alone.
+                between: T @ thread[1] = identity
+                if STABLE:
+                    prefix = stem
+                    for first in range(done, tile, WORDS * THREADS):
+                        groups: T[WORDS] @ thread[1]
+                        look_back_groups(words, first, tile, identity, epoch, groups, THREADS=THREADS)
+                        for k in range(WORDS):
+                            prefix = OP(prefix, block.reduce(groups[k], OP=OP))
+                            if first + (k + 1) * THREADS <= tile:
+                                stem = prefix
+                    done = tile / THREADS * THREADS
+                else:
+                    between = look_back(words, done, tile, identity, epoch, OP=OP, THREADS=THREADS, WORDS=WORDS)
+                with claim(desk, thread[1]) as own:
+                    match split(thread):
+                        case 1:
+                            if following < tiles:
+                                own[0] = drawn  # here, not above: words are asked for while the draw is under way
+                if not STABLE:
+                    prefix = OP(prefix, block.reduce(between, OP=OP))
+                    done = max(tile, 0)
+                if tile >= 0:
+                    there: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile
+                    store_scan(
+                        target, held, bases, prefix, lower, extent(there, n, TILE=TILE), TI=TI, OP=OP, WIDTH=WIDTH, FORM=FORM,
+                        EXCLUSIVE=EXCLUSIVE, REVERSE=REVERSE,
+                    )
+                if following < tiles:
+                    with group(thread[1]):
+                        for k in range(ITEMS * 4 // WIDTH):
+                            held[k] = ahead[k]
+                        for k in range(EACH):
+                            bases[k] = soon_bases[k]
+                    lower = soon_lower
+                tile = following
+                following = int32(desk[0])
+
+            if tile == tiles + blocks - 1:  # every block has drawn its last number
+                match split(thread):
+                    case 1:
+                        store_relaxed(control[0], uint64(epoch) << 32)
+                        # Each launch marks one of the words that it doesn't use, so that after 2^32 launches no word is
+                        # as old as to carry this very epoch.
+                        stale: int64 = epoch % capacity
+                        if stale >= tiles:
+                            publish(words[stale], identity, epoch)
+
+
+EXAMPLES = {
+    "scan_packed": {
+        "TI": "uint8", "T": "uint32", "OP": operators.add, "FORM": SUM, "THREADS": 256, "ITEMS": 128, "WIDTH": 16, "BLOCKS": 2,
+        "WORDS": 2, "EXCLUSIVE": False, "REVERSE": False, "STABLE": False,
+    },
+}

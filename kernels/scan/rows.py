@@ -1,0 +1,262 @@
+"""Rows of small elements: 16 bytes in four words of a thread's registers, taken apart no further than an operator needs.
+
+Elements lie in a word lowest first. Numbers that are computed with (`T`) may be wider than elements (`TI`): what is stored
+is cut off, or rounded. `FORM` says which short way there is for an operator: that of `SUM`, `MAX`, `MIN`, or none, `ANY`.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from prism.lang import (
+    bfloat16, bitcast, block, byte_permute, const, constexpr, count, dp2a_lo, dp4a, dtype, float16, function,
+    funnel_shift_left, group, int8, int32, intrinsic, load_vector, partition, prism, ptr, requires, store_vector, template,
+    thread, uint8, uint16, uint32, vector,
+)
+from prism.kernels.scan.tiles import place
+
+ANY, SUM, MAX, MIN = range(4)
+
+
+# -- one element of a word ------------------------------------------------------------------------------------------------
+
+
+@prism("device")
+@requires(thread[1])
+@template(TI=dtype, WIDTH=constexpr(int))
+def bits_of(element: TI @ thread[1]) -> uint32 @ thread[1]:
+    """An element's bits, in the lowest of a word."""
+    if WIDTH == 16:
+        return uint32(bitcast(element, uint8))
+    else:
+        return uint32(bitcast(element, uint16))
+
+
+@prism("device")
+@requires(thread[1])
+@template(TI=dtype, T=dtype, WIDTH=constexpr(int))
+def element(word: uint32 @ thread[1], k: int32 @ thread[1]) -> T @ thread[1]:
+    """Element `k` of a word, as a number."""
+    if WIDTH == 16:
+        return T(bitcast(uint8(word >> (8 * k)), TI))
+    else:
+        return T(bitcast(uint16(word >> (16 * k)), TI))
+
+
+def _halves(function: Any, kind: str) -> Any:
+    """What a function does to both 16-bit halves, as it is on NumPy's words."""
+    return lambda a, b: function(a.view(kind), b.view(kind)).view(np.uint32)
+
+
+@intrinsic("__vmaxs2(a, b)", meaning=_halves(np.maximum, "int16"))
+def larger_signed(a: uint32 @ thread[1], b: uint32 @ thread[1]) -> uint32:
+    """larger_signed(a, b): the larger of both 16-bit halves, signed: on sm_90 one instruction, elsewhere several."""
+
+
+@intrinsic("__vmins2(a, b)", meaning=_halves(np.minimum, "int16"))
+def smaller_signed(a: uint32 @ thread[1], b: uint32 @ thread[1]) -> uint32:
+    """smaller_signed(a, b): the smaller of both 16-bit halves, signed."""
+
+
+@intrinsic("__vmaxu2(a, b)", meaning=_halves(np.maximum, "uint16"))
+def larger_unsigned(a: uint32 @ thread[1], b: uint32 @ thread[1]) -> uint32:
+    """larger_unsigned(a, b): the larger of both 16-bit halves, unsigned."""
+
+
+@intrinsic("__vminu2(a, b)", meaning=_halves(np.minimum, "uint16"))
+def smaller_unsigned(a: uint32 @ thread[1], b: uint32 @ thread[1]) -> uint32:
+    """smaller_unsigned(a, b): the smaller of both 16-bit halves, unsigned."""
+
+
+@prism("device")
+@requires(thread[1])
+@template(SIGNED=constexpr(bool), FORM=constexpr(int))
+def extreme(a: uint32 @ thread[1], b: uint32 @ thread[1]) -> uint32 @ thread[1]:
+    """The larger, or smaller, of both 16-bit halves."""
+    if SIGNED:
+        return larger_signed(a, b) if FORM == MAX else smaller_signed(a, b)
+    else:
+        return larger_unsigned(a, b) if FORM == MAX else smaller_unsigned(a, b)
+
+
+# -- a row ----------------------------------------------------------------------------------------------------------------
+
+
+@prism("device")
+@requires(thread[1])
+@template(TI=dtype, T=dtype, OP=function, WIDTH=constexpr(int), FORM=constexpr(int))
+def total_of_row(row: uint32[4] @ thread[1]) -> T @ thread[1]:
+    """`OP` of a row's elements."""
+    if FORM == SUM and WIDTH == 16:
+        sum: uint32 = 0
+        for i in range(4):
+            sum = dp4a(row[i], uint32(0x01010101), sum)
+        return T(sum)
+    elif FORM == SUM and TI != float16 and TI != bfloat16:
+        pairs: uint32 = 0
+        for i in range(4):
+            pairs = dp2a_lo(row[i], uint32(0x0101), pairs)
+        return T(pairs)
+    elif (FORM == MAX or FORM == MIN) and WIDTH == 16:
+        # Bytes are compared as the high halves of 16 bits: the odd ones where they are, the even ones moved there.
+        odd: uint32 = row[0]
+        even: uint32 = row[0] << 8
+        for i in range(1, 4):
+            odd = extreme(odd, row[i], SIGNED=TI == int8, FORM=FORM)
+            even = extreme(even, row[i] << 8, SIGNED=TI == int8, FORM=FORM)
+        both: uint32 = extreme(odd, even, SIGNED=TI == int8, FORM=FORM)
+        return OP(element(both, 1, TI=TI, T=T, WIDTH=WIDTH), element(both, 3, TI=TI, T=T, WIDTH=WIDTH))
+    else:
+        total: T = element(row[0], 0, TI=TI, T=T, WIDTH=WIDTH)
+        for k in range(1, WIDTH):
+            total = OP(total, element(row[k * 4 // WIDTH], k % (WIDTH // 4), TI=TI, T=T, WIDTH=WIDTH))
+        return total
+
+
+@prism("device")
+@requires(thread[1])
+@template(TI=dtype, T=dtype, OP=function, WIDTH=constexpr(int), FORM=constexpr(int), EXCLUSIVE=constexpr(bool))
+def scan_row(row: uint32[4] @ thread[1], before: T @ thread[1]):
+    """Replace each element by `OP(before, ...)` of those up to it; `EXCLUSIVE` leaves out itself.
+
+    Cost: a sum of bytes, 7 instructions a word; of 16-bit integers, 3; the extreme of bytes, 10.
+    """
+    BITS: constexpr(int) = 128 // WIDTH
+    first: uint32 = bits_of(TI(before), WIDTH=WIDTH)
+    if FORM == SUM and WIDTH == 16:
+        # 16 bits for each sum: of the bytes up to the odd ones, and, less those, up to the even ones.
+        base: uint32 = byte_permute(first, 0, 0x4040)
+        for i in range(4):
+            odd: uint32 = byte_permute(row[i], 0, 0x4341)
+            upto: uint32 = ((row[i] & uint32(0x00FF00FF)) + odd) * uint32(0x00010001) + base
+            row[i] = byte_permute(upto - odd, upto, 0x6240)
+            base = byte_permute(upto, 0, 0x4242)
+    elif FORM == SUM and TI != float16 and TI != bfloat16:
+        sum: uint32 = first
+        for i in range(4):
+            low: uint32 = sum + row[i]
+            sum = low + (row[i] >> 16)
+            row[i] = byte_permute(low, sum, 0x5410)
+    elif (FORM == MAX or FORM == MIN) and WIDTH == 16:
+        last: uint32 = byte_permute(first, 0, 0x0404)  # what came before, as the high bytes of both halves
+        for i in range(4):
+            odd_bytes: uint32 = row[i] & uint32(0xFF00FF00)
+            even_bytes: uint32 = byte_permute(row[i], 0, 0x2404)
+            pair: uint32 = extreme(odd_bytes, even_bytes, SIGNED=TI == int8, FORM=FORM)
+            lower: uint32 = extreme(byte_permute(pair, 0, 0x1010), pair, SIGNED=TI == int8, FORM=FORM)
+            reached: uint32 = extreme(lower, last, SIGNED=TI == int8, FORM=FORM)
+            earlier: uint32 = byte_permute(last, reached, 0x5410)
+            row[i] = byte_permute(extreme(even_bytes, earlier, SIGNED=TI == int8, FORM=FORM), reached, 0x7351)
+            last = byte_permute(reached, 0, 0x3232)
+    else:
+        running: T = before
+        for i in range(4):
+            word: uint32 = 0
+            for k in range(WIDTH // 4):
+                running = OP(running, element(row[i], k, TI=TI, T=T, WIDTH=WIDTH))
+                word = word | bits_of(TI(running), WIDTH=WIDTH) << (BITS * k)
+            row[i] = word
+    if EXCLUSIVE:
+        carried: uint32 = first << (32 - BITS)
+        for i in range(4):
+            inclusive: uint32 = row[i]
+            row[i] = funnel_shift_left(carried, inclusive, BITS)
+            carried = inclusive
+
+
+# -- a tile ---------------------------------------------------------------------------------------------------------------
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(TI=dtype, HELD=constexpr(int), WIDTH=constexpr(int), PARTS=constexpr(int), REVERSE=constexpr(bool))
+def load_rows(x: ptr(const(TI)) @ block[1], words: uint32[HELD] @ thread[1], valid: int32 @ block[1], otherwise: TI @ block[1]):
+    """Spread the tile that starts at `x[0]` over the block's registers; elements from `valid` on become `otherwise`.
+
+    Perspective: block, of any number of warps.
+    Shapes:      `HELD / 4` rows a thread, of `WIDTH` elements, 16 bytes, as many in each of the tile's `PARTS`; element `k` of
+                 a part's row `j` is element `place() + j * 32 * WIDTH + k` of the part. With `REVERSE` the tile's last element
+                 is taken for its first, and so on.
+    Cost:        an access a row where all elements are valid, else one an element; no barrier.
+    Errors:      `x` must be aligned to 16 bytes.
+    Test:        tests/kernels/test_scan_packed.py
+    """
+    ROWS: constexpr(int) = HELD // 4
+    EACH: constexpr(int) = ROWS // PARTS
+    PER: constexpr(int) = WIDTH // 4
+    part: int32 @ block[1] = count(thread[1]) * EACH * WIDTH
+    tile: int32 @ block[1] = part * PARTS
+    at: int32 @ thread[1] = place(ITEMS=EACH * WIDTH, WIDTH=WIDTH)
+    first: int32 @ thread[1] = tile - WIDTH - at if REVERSE else at
+    with partition(x, thread[1], offset=first) as mine:
+        with group(thread[1]):
+            for j in range(ROWS):
+                ahead: int32 = j // EACH * part + j % EACH * 32 * WIDTH
+                with partition(mine, thread[1], offset=-ahead if REVERSE else ahead) as source:
+                    if valid >= tile:
+                        loaded: vector(TI, WIDTH) = load_vector(source[0], WIDTH)
+                        for i in range(4):
+                            words[4 * j + i] = 0
+                            for k in range(PER):
+                                e: TI = loaded[WIDTH - 1 - PER * i - k if REVERSE else PER * i + k]
+                                words[4 * j + i] = words[4 * j + i] | bits_of(e, WIDTH=WIDTH) << (128 // WIDTH * k)
+                    else:
+                        left: int32 = valid - first + (ahead if REVERSE else -ahead)
+                        for i in range(4):
+                            words[4 * j + i] = 0
+                            for k in range(PER):
+                                m: int32 = WIDTH - 1 - PER * i - k if REVERSE else PER * i + k
+                                one: TI = source[m] if m < left else otherwise
+                                words[4 * j + i] = words[4 * j + i] | bits_of(one, WIDTH=WIDTH) << (128 // WIDTH * k)
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(
+    TI=dtype, T=dtype, HELD=constexpr(int), EACH=constexpr(int), OP=function, WIDTH=constexpr(int), FORM=constexpr(int),
+    EXCLUSIVE=constexpr(bool), REVERSE=constexpr(bool),
+)
+def store_scan(
+    y: ptr(TI) @ block[1], words: uint32[HELD] @ thread[1], bases: T[EACH] @ thread[1], prefix: T @ block[1],
+    lower: T @ block[1], valid: int32 @ block[1],
+):
+    """Store the scan of the tile in `words` at `y[0]`: row `j` behind `OP(prefix, bases[j])`; none from `valid` on.
+
+    Fewer bases than rows are those of bytes' sums in two parts: row `j` of the second is behind `prefix`, `lower`, and the
+    highest byte of `bases[j]`.
+
+    Perspective, Shapes, Cost, Errors, Test: as `load_rows`.
+    """
+    ROWS: constexpr(int) = HELD // 4
+    PARTS: constexpr(int) = ROWS // EACH
+    PER: constexpr(int) = WIDTH // 4
+    part: int32 @ block[1] = count(thread[1]) * EACH * WIDTH
+    tile: int32 @ block[1] = part * PARTS
+    at: int32 @ thread[1] = place(ITEMS=EACH * WIDTH, WIDTH=WIDTH)
+    first: int32 @ thread[1] = tile - WIDTH - at if REVERSE else at
+    with partition(y, thread[1], offset=first, races="allow") as mine:  # rows of one thread lie among those of the others
+        with group(thread[1]):
+            for j in range(ROWS):
+                ahead: int32 = j // EACH * part + j % EACH * 32 * WIDTH
+                with partition(mine, thread[1], offset=-ahead if REVERSE else ahead) as target:
+                    row: uint32[4]
+                    for i in range(4):
+                        row[i] = words[4 * j + i]
+                    before: T = OP(prefix, bases[j % EACH])
+                    if j >= EACH:
+                        before = prefix + lower + T(uint32(bases[j % EACH]) >> 24)
+                    scan_row(row, before, TI=TI, OP=OP, WIDTH=WIDTH, FORM=FORM, EXCLUSIVE=EXCLUSIVE)
+                    left: int32 = valid - first + (ahead if REVERSE else -ahead)
+                    stored: vector(TI, WIDTH)
+                    for k in range(WIDTH):
+                        m: int32 = WIDTH - 1 - k if REVERSE else k
+                        if WIDTH == 16:
+                            stored[m] = bitcast(uint8(row[k // PER] >> (8 * (k % PER))), TI)
+                        else:
+                            stored[m] = bitcast(uint16(row[k // PER] >> (16 * (k % PER))), TI)
+                    if valid >= tile:
+                        store_vector(target[0], stored)
+                    else:
+                        for k in range(WIDTH):
+                            if k < left:
+                                target[k] = stored[k]

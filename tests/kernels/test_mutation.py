@@ -1,0 +1,113 @@
+"""Each barrier, wait, arrival, fence and count of the library's kernels is needed: run with it deleted or weakened, all fail.
+
+Barriers deleted are in the kernels' own tests too, which every run makes; the rest is long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from prism.interpret import run
+from prism.lang.plan import Program
+from tests.kernels import (
+    test_reduce,
+    test_reduce_axis,
+    test_runs,
+    test_scan_columns,
+    test_scan_packed,
+    test_scan_small,
+    test_segmented_reduce,
+    test_segmented_scan,
+    test_sgemm_ring,
+)
+from tests.mutation import TRIED, program_mutants, score
+
+ADD = test_reduce.ADD
+CALLS: dict[str, tuple[ModuleType, Callable[[], None]]] = {
+    "reduce": (test_reduce, lambda: test_reduce.test_operators(ADD, True, 3)),
+    "reduce-commutative": (test_reduce, lambda: test_reduce.test_operators(ADD, False, 3)),
+    "axis": (test_reduce_axis, lambda: axis(False, True, 8, 2)),
+    "axis-along": (test_reduce_axis, lambda: axis(True, True, 32, 1)),
+    "positions": (test_reduce_axis, lambda: test_reduce_axis.test_positions("int16", True, True, 32, 1)),
+    "positions-in-parts": (test_reduce_axis, lambda: test_reduce_axis.test_positions("int16", False, True, 4, 2)),
+    "runs": (test_runs, lambda: test_runs.test_operators(ADD)),
+    **{way: (test_scan_columns, lambda way=way: columns(way)) for way in test_scan_columns.WAYS if way[:9] != "by_thread"},
+    "packed": (test_scan_packed, lambda: test_scan_packed.test_operators("add", "uint8")),
+    "small": (test_scan_small, lambda: test_scan_small.test_operators(ADD, False, False)),
+    **{
+        f"segments-{way}": (test_segmented_reduce, lambda way=way: segments(way))
+        for way in test_segmented_reduce.WAYS
+    },
+    **{
+        f"heads-{how}": (test_segmented_scan, lambda how=how: test_segmented_scan.test_operators(how, ADD, False))
+        for how in test_segmented_scan.HOWS
+    },
+    "ring": (test_sgemm_ring, lambda: test_sgemm_ring.test_edges((68, 132, 36), False)),
+    "ring-transposed-in-shares": (test_sgemm_ring, lambda: shares()),
+}  # fmt: skip
+"""What runs kernels, several blocks and trips of each, and fails where a result is wrong. Not those that have no barrier."""
+
+
+def axis(along: bool, wide: bool, lanes: int, splits: int) -> None:
+    test_reduce_axis.test_every_way_to_cut(ADD, along, wide, lanes, splits)
+
+
+def columns(way: str) -> None:
+    x = test_scan_columns.data(ADD, (1, 500, 4))
+    assert (test_scan_columns.launch(way, ADD, x, blocks=2) == test_scan_columns.expected(ADD, x)).all()
+
+
+def segments(way: str) -> None:
+    test_segmented_reduce.test_a_few_are_much_longer(way)
+
+
+def shares() -> None:
+    assert test_sgemm_ring.exact(68, 132, 100, transpose_a=True, share=3)
+
+
+def launched(
+    module: ModuleType, call: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> list[tuple[Program, int]]:
+    """Return the programs that a call runs, with the threads of a block."""
+    found: dict[int, tuple[Program, int]] = {}
+
+    def record(program: Program, blocks: int, threads: int, *rest: Any, **options: Any) -> Any:
+        found[id(program)] = program, threads
+        return run(program, blocks, threads, *rest, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "run", record)
+        call()
+    return list(found.values())
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("name", CALLS)
+def test_every_mutant_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module, call = CALLS[name]
+    wrong = 0
+    for program, threads in launched(module, call, monkeypatch):
+        if not any(True for _ in program_mutants(program)):
+            continue  # nothing to wait for
+
+        def right(mutant: Program, program: Program = program, **options: Any) -> bool:
+            def instead(given: Program, *rest: Any, **own: Any) -> Any:
+                return run(mutant, *rest, **{**own, **options}) if given is program else run(given, *rest, **own)
+
+            with monkeypatch.context() as patch:
+                patch.setattr(module, "run", instead)
+                try:
+                    call()
+                except AssertionError:
+                    return False
+            return True
+
+        found = score(program, right, threads, TRIED)
+        print(name, found)
+        wrong += found.wrong
+        assert not found.survivors
+    assert wrong

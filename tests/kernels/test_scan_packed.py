@@ -1,0 +1,183 @@
+"""The scan of packed rows on the reference machine, with all its checks, beside NumPy's."""
+
+import functools
+
+import numpy as np
+import pytest
+
+import prism
+from prism.interpret import run
+from prism.kernels.scan import Configuration, scan_packed
+from prism.lib import operators, scan_plans
+from prism.lib.operators import BY_NAME, Operator
+from prism.lib.scan_plans import Shape, Task
+from tests.lib.oracles import LAST, SCHEDULES
+
+INTEGERS = ("uint8", "int8", "uint16", "int16")
+TILES = {
+    1: Configuration(threads=64, items=32, width=16, blocks=1),
+    2: Configuration(threads=64, items=16, width=8, blocks=1),
+}
+ACCUMULATE = {"add": np.add, "multiply": np.multiply, "minimum": np.minimum, "maximum": np.maximum}
+ACCUMULATE |= {name: getattr(np, name) for name in ("bitwise_and", "bitwise_or", "bitwise_xor")}
+
+
+@functools.cache
+def way(operator: Operator, kind: str, exclusive: bool, reverse: bool):
+    """The kernel's program and its template's computed type, as plans make it, for a small tile."""
+    task = Task(operator, kind, kind, exclusive, reverse)
+    c = TILES[scan_plans.size_of(kind)]
+    found = scan_plans.packed(task, Shape(1, 1, 1, True), c)
+    return task, prism.check(scan_packed, dict(found.template)), c
+
+
+def data(kind: str, size: int, seed: int = 0):
+    """Any bits of integers; of floats whole numbers, whose sums are exact."""
+    random = np.random.default_rng(seed)
+    if kind == "float16":
+        return aligned(random.integers(-3, 4, size).astype(kind))
+    return aligned(random.integers(0, 256, size * np.dtype(kind).itemsize, dtype=np.uint8).view(kind))
+
+
+def aligned(x):
+    """A copy at a multiple of 16 bytes."""
+    room = np.zeros(x.size + 16, x.dtype)
+    start = -(room.__array_interface__["data"][0] // x.itemsize) % (16 // x.itemsize)
+    room[start : start + x.size] = x
+    return room[start : start + x.size]
+
+
+def launch(operator, x, blocks=3, exclusive=False, reverse=False, initial=None, in_place=False, **options):
+    """The scan of `x`, checked."""
+    task, program, c = way(operator, str(x.dtype), exclusive, reverse)
+    given, _, _ = task.types
+    x = aligned(x)
+    y = x if in_place else aligned(np.zeros_like(x))
+    begin = scan_plans.number_of(task.identity() if initial is None else initial.view(given))
+    arguments = (
+        x.view(given), y.view(given), len(x), scan_plans.number_of(task.identity()), begin,
+        np.zeros(256, np.uint64), 256, np.zeros(1, np.uint64),
+    )  # fmt: skip
+    run(program, blocks, c.threads, arguments, check=True, **options)
+    return y
+
+
+def expected(name, x, exclusive=False, reverse=False, initial=None):
+    x = x[::-1] if reverse else x
+    first = BY_NAME[name].identity_of(x.dtype) if initial is None else initial
+    with np.errstate(over="ignore"):
+        whole = ACCUMULATE[name].accumulate(np.concatenate([np.array([first], x.dtype), x]), dtype=x.dtype)
+    found = whole[:-1] if exclusive else whole[1:]
+    return found[::-1] if reverse else found
+
+
+@pytest.mark.parametrize("kind", INTEGERS)
+@pytest.mark.parametrize("name", ACCUMULATE)
+def test_operators(name: str, kind: str) -> None:
+    x = data(kind, 3 * TILES[np.dtype(kind).itemsize].tile - 5)
+    assert np.array_equal(launch(BY_NAME[name], x), expected(name, x))
+
+
+@pytest.mark.parametrize("kind", [*INTEGERS, "float16"])
+@pytest.mark.parametrize("name", ["add", "maximum"])
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("exclusive", [False, True])
+def test_kinds_of_scan(name: str, kind: str, exclusive: bool, reverse: bool) -> None:
+    initial = data(kind, 1, seed=5)[0]
+    tile = TILES[np.dtype(kind).itemsize].tile
+    for size in (1, 15, tile, 2 * tile + 17):
+        x = data(kind, size)
+        y = launch(BY_NAME[name], x, exclusive=exclusive, reverse=reverse, initial=initial, in_place=size == tile)
+        if kind == "float16" and name == "add":
+            initial32, x32 = np.float32(initial), x.astype(np.float32)
+            assert np.array_equal(y, expected(name, x32, exclusive, reverse, initial32).astype(kind))
+        else:
+            assert np.array_equal(y, expected(name, x, exclusive, reverse, initial))
+
+
+@pytest.mark.parametrize("beside", [-17, -16, -1, 0, 1, 15, 16, 255])
+def test_tile_edges(beside: int) -> None:
+    for kind in ("uint8", "int16"):
+        x = data(kind, 2 * TILES[np.dtype(kind).itemsize].tile + beside)
+        for blocks in (1, 4):
+            assert np.array_equal(launch(operators.add, x, blocks), expected("add", x))
+
+
+@pytest.mark.parametrize("kind", ["uint8", "uint16"])
+def test_largest_elements(kind: str) -> None:
+    """Where a sum of a word's elements is largest, nothing of one reaches its neighbour."""
+    x = np.full(2 * TILES[np.dtype(kind).itemsize].tile, np.iinfo(kind).max, kind)
+    assert np.array_equal(launch(operators.add, x, initial=x[0]), expected("add", x, initial=x[0]))
+
+
+@pytest.mark.parametrize("rows", [3, 8, 10])
+def test_the_largest_sum_of_a_tile_of_bytes(rows: int) -> None:
+    """In tiles as the device has them: two halves whose sums share a word, or, of an odd number of rows, one part."""
+    c = Configuration(threads=256, items=16 * rows, width=16, blocks=1)
+    task = Task(operators.add, "uint8", "uint8")
+    program = prism.check(scan_packed, dict(scan_plans.packed(task, Shape(1, 1, 1, True), c).template))
+    x = aligned(np.full(c.tile + 100, 255, np.uint8))
+    y = aligned(np.zeros_like(x))
+    run(program, 2, c.threads, (x, y, len(x), 0, 7, np.zeros(256, np.uint64), 256, np.zeros(1, np.uint64)), check=True)
+    assert np.array_equal(y, expected("add", x, initial=np.uint8(7)))
+
+
+@pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
+def test_schedules(schedule: str, seed: int) -> None:
+    x = data("uint8", 5 * TILES[1].tile + 3)
+    assert np.array_equal(launch(operators.add, x, 4, schedule=schedule, seed=seed), expected("add", x))
+
+
+def test_an_operator_of_ones_own_that_does_not_commute() -> None:
+    x = data("uint8", 3 * TILES[1].tile)
+    x[np.random.default_rng(1).random(len(x)) < 0.9] = 0
+    at = np.maximum.accumulate(np.where(x != 0, np.arange(len(x)), 0))
+    assert np.array_equal(launch(LAST, x), x[at])
+
+
+def test_sums_of_halves_are_made_in_float32_and_rounded_once() -> None:
+    """2048 + 1 is no float16: a sum that was rounded on the way would stay at 2048."""
+    x = np.ones(6000, np.float16)
+    assert np.array_equal(launch(operators.add, x), np.cumsum(x, dtype=np.float32).astype(np.float16))
+
+
+def test_bfloat16() -> None:
+    """As its bits: of whole numbers up to 256 each is exact."""
+    task, program, c = way(operators.add, "bfloat16", False, False)
+    values = np.random.default_rng(0).integers(-1, 2, 2 * c.tile + 9).astype(np.float32)
+    bits = aligned((values.view(np.uint32) >> 16).astype(np.uint16))
+    y = aligned(np.zeros_like(bits))
+    arguments = (bits, y, len(bits), -0.0, 0.0, np.zeros(256, np.uint64), 256, np.zeros(1, np.uint64))
+    run(program, 3, c.threads, arguments, check=True)
+    assert np.array_equal((y.astype(np.uint32) << 16).view(np.float32), np.cumsum(values))
+
+
+def test_who_takes_it() -> None:
+    """Long and aligned arrays whose results are of their own type, of one or two bytes."""
+    shape = Shape(1, 1 << 24, 1, True)
+    for kind in (*INTEGERS, "float16", "bfloat16"):
+        assert scan_plans.on_device(Task(operators.add, kind, kind), shape, 132).kernel is scan_packed
+    for task, where in (
+        (Task(operators.add, "uint8", "uint32"), shape),
+        (Task(operators.add, "int32", "int32"), shape),
+        (Task(operators.add, "uint8", "uint8"), Shape(1, 1 << 24, 1, False)),
+    ):
+        assert scan_plans.on_device(task, where, 132).kernel is not scan_packed
+
+
+@pytest.mark.parametrize("name", ["add", "minimum", "multiply"])
+@pytest.mark.parametrize("kind", ["uint8", "int16", "float16", "bfloat16"])
+def test_the_kernels_for_the_device_do_not_spill(kind: str, name: str) -> None:
+    pytest.importorskip("cuda.bindings.nvrtc")
+    found = scan_plans.on_device(Task(BY_NAME[name], kind, kind), Shape(1, 1 << 24, 1, True), 132)
+    compiled = prism.compile(scan_packed, dict(found.template))
+    assert compiled.spills == 0
+    assert compiled.registers * found.threads * found.template["BLOCKS"] <= 65536
+
+
+@pytest.mark.parametrize("name", ["add", "maximum"])
+@pytest.mark.parametrize("kind", ["int8", "float16"])
+def test_older_architectures_have_it_too(kind: str, name: str) -> None:
+    pytest.importorskip("cuda.bindings.nvrtc")
+    found = scan_plans.on_device(Task(BY_NAME[name], kind, kind), Shape(1, 1 << 24, 1, True), 80)
+    assert prism.compile(scan_packed, dict(found.template), arch="sm_75").cubin
