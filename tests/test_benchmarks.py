@@ -15,7 +15,7 @@ import pytest
 FOLDER = Path(__file__).parents[1] / "asv_bench"
 
 
-@pytest.mark.parametrize("name", ["scan", "reduce", "sgemm", "hgemm", "first_call", "host"])
+@pytest.mark.parametrize("name", ["scan", "reduce", "segments", "sgemm", "hgemm", "first_call", "host"])
 def test_asv_finds_the_benchmarks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (FOLDER / "benchmarks" / "__init__.py").is_file()
     monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
@@ -35,6 +35,8 @@ SCAN = {"device": "a GPU", "host": 6e-6, "scan": [
 PRODUCTS = [{"shape": "4096", "rows": [
     {"name": "cuBLAS", "us": 200.0, "ratio": 1.0, "fault": ""}, {"name": "wrong", "us": 1.0, "ratio": 200.0, "fault": "1 of 9"},
     {"name": "slow", "us": 250.0, "ratio": 0.8, "fault": ""}, {"name": "best", "us": 160.0, "ratio": 1.25, "fault": ""},
+    {"name": "lucky", "us": 100.0, "ratio": 2.0, "fault": ""}, {"name": "again best", "us": 160.0, "ratio": 1.25},
+    {"name": "again wrong", "us": 1.0, "ratio": 200.0},
 ]}]  # fmt: skip
 
 
@@ -69,6 +71,26 @@ def test_raw_results_become_asvs(recorded: Path) -> None:
     assert "sgemm.Chosen.track_us" not in found["results"], "what was not run is not recorded"
 
 
+def test_the_librarys_choice_of_products_of_float32(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read from what asv_bench/sgemm.py writes; a wrong result is no figure."""
+    rows = [
+        {"name": "ring", "us": 2.0, "ratio": 3.0, "fault": ""},
+        {"name": "auto", "us": 4.0, "ratio": 1.25, "fault": ""},
+    ]
+    found = [{"shape": "256", "layout": "TN", "rows": []}, {"shape": "256", "layout": "NN", "rows": rows}]
+    wrong = {"shape": "512", "layout": "NN", "rows": [{"name": "auto", "us": 1.0, "ratio": 5.0, "fault": "1 of 9"}]}
+    (tmp_path / "sgemm.json").write_text(json.dumps({"device": "a GPU", "sgemm": [*found, wrong]}))
+    monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
+    module = importlib.import_module("benchmarks.sgemm")
+    monkeypatch.setenv(module.raw.VARIABLE, str(tmp_path))
+    module.raw.read.cache_clear()
+    chosen = module.Chosen()
+    assert chosen.track_us("256") == 4.0 and chosen.track_vs_cublas("256") == 0.8
+    with pytest.raises(NotImplementedError):
+        chosen.track_us("512")
+    module.raw.read.cache_clear()
+
+
 def test_pictures_are_of_what_is_recorded(recorded: Path) -> None:
     assert sorted(path.name for path in (recorded / "pictures").iterdir()) == ["hgemm.svg", "scan.svg"]
     picture = ElementTree.parse(recorded / "pictures" / "scan.svg")
@@ -84,3 +106,13 @@ def test_what_was_recorded_before_stays(recorded: Path) -> None:
     subprocess.run(command, check=True, capture_output=True)
     (path,) = (recorded / "results" / "h200").glob("*-existing.json")
     assert "hgemm.Best.track_us" in json.loads(path.read_text())["results"]
+
+
+def test_the_pictures_of_the_documentation_are_of_the_recorded_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [str(FOLDER), str(FOLDER.parent), *sys.path])
+    publish = importlib.import_module("publish.pictures")
+    made = publish.pictures(publish.newest("h200", FOLDER / "results"))
+    folder = FOLDER.parent / "docs" / "pictures"
+    assert made and {path.stem: path.read_text() for path in folder.glob("*.svg")} == made, (
+        "run asv_bench/publish/pictures.py"
+    )

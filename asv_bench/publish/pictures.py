@@ -19,17 +19,19 @@ from typing import Any
 HERE = Path(__file__).parents[1]
 FOLDER = HERE.parent / "docs" / "pictures"
 STYLE = "text{font:13px sans-serif;fill:#333}.axis{fill:#666;font-size:11px}.tick{stroke:#ddd}.one{stroke:#333;stroke-width:1.5}"
-PICTURES = {
+PICTURES: dict[str, tuple[str, ...]] = {
     "scan": ("scan.Ratio.track_vs_cub", "CUB's time by Prism's, of scans"),
     "kinds": ("scan.Kinds.track_vs_cub", "CUB's time by Prism's, of long scans"),
     "structs": ("scan.Structs.track_vs_cub", "CUB's time by Prism's, of scans of structs and complex numbers"),
-    "axis": ("scan.Axis.track_vs_copy", "A device copy's time by Prism's, of scans along an axis"),
-    "segments": ("segments.Ratio.track_vs_cub", "CUB's time by Prism's, of segments of an average length"),
+    "axis": ("scan.Axis.track_vs_copy", "A device copy's time by Prism's, of scans along an axis", "axis {}"),
+    "segments": ("segments.Ratio.track_vs_cub", "CUB's time by Prism's, of segments", "length {}"),
     "reduce": ("reduce.Ratio.track_vs_cub", "CUB's time by Prism's, of sums"),
     "sgemm": ("sgemm.Chosen.track_vs_cublas", "cuBLAS's time by Prism's, of products in float32"),
     "hgemm": ("hgemm.Best.track_vs_cublas", "cuBLAS's time by Prism's, of products in bfloat16"),
 }
-"""Each picture's benchmark and title. Ratios are turned over, so that right is faster; a second parameter is shown by colours."""
+"""Each picture's benchmark, its title, and what its colours are called, which stand for a second parameter.
+
+Ratios are turned over, so that right is faster."""
 
 
 def newest(machine: str, results: Path) -> dict[str, list[Any]]:
@@ -50,10 +52,10 @@ def power(text: str) -> str:
     )
 
 
-def rows(entry: list[Any]) -> tuple[list[str], list[tuple[str, list[tuple[str, float]]]]]:
+def rows(entry: list[Any], called: str = "{}") -> tuple[list[str], list[tuple[str, list[tuple[str, float]]]]]:
     """Return the labels of the colours, and the rows, of a benchmark of one parameter or two."""
     values, params = entry[0], [[str(ast.literal_eval(value)) for value in axis] for axis in entry[1]]
-    labels = [power(label) for label in params[1]] if len(params) > 1 else ["Prism"]
+    labels = [called.format(power(label)) for label in params[1]] if len(params) > 1 else ["Prism"]
     table: dict[str, list[tuple[str, float]]] = {name: [] for name in params[0]}
     for (name, label), value in zip(itertools.product(params[0], labels), values, strict=True):
         if value is not None:
@@ -74,6 +76,15 @@ def picture(title: str, labels: list[str], kept: list[tuple[str, list[tuple[str,
     )
 
 
+def pictures(recorded: dict[str, list[Any]]) -> dict[str, str]:
+    """Return the pictures for which there are figures, by their names."""
+    there = {name: what for name, what in PICTURES.items() if what[0] in recorded}
+    return {
+        name: picture(title, *rows(recorded[benchmark], *called)) + "\n"
+        for name, (benchmark, title, *called) in there.items()
+    }
+
+
 def main() -> int:
     """Write the pictures for which there are figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -81,15 +92,10 @@ def main() -> int:
     parser.add_argument("--results", type=Path, default=HERE / "results", help="asv's folder (default: this one's)")
     parser.add_argument("--folder", type=Path, default=FOLDER)
     options = parser.parse_args()
-    recorded = newest(options.machine, options.results)
     options.folder.mkdir(parents=True, exist_ok=True)
-    for name, (benchmark, title) in PICTURES.items():
-        if benchmark not in recorded:
-            print(f"{name}: nothing recorded")
-            continue
-        labels, kept = rows(recorded[benchmark])
-        (options.folder / f"{name}.svg").write_text(picture(title, labels, kept) + "\n", encoding="utf-8")
-        print(f"{options.folder / name}.svg: {sum(len(row) for _, row in kept)} figures")
+    for name, text in pictures(newest(options.machine, options.results)).items():
+        (options.folder / f"{name}.svg").write_text(text, encoding="utf-8")
+        print(options.folder / f"{name}.svg")
     return 0
 
 

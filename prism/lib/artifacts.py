@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import importlib
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -228,8 +231,29 @@ def _check(task: tuple[_Reference, tuple[str, ...]]) -> _Checked:
         "kernel": f"{module}:{name}",
         "template": {k: _spelled(v) for k, v in reference.template},
         **safety(program),
+        "runs": _runs().get(f"{module}:{name}", {}),
     }
     return _Checked(reference.request, entries, report)
+
+
+RUNS = Path(__file__).with_name("runs.json")
+
+
+@functools.cache
+def _runs() -> Mapping[str, Any]:
+    """Return, of each kernel, the schedules under which the tests ran it with all checks, with what template arguments ever.
+
+    tests/ran.py writes it. What was recorded of another text of the kernel's module is left out.
+    """
+    found: dict[str, Any] = json.loads(RUNS.read_text(encoding="utf-8"))
+    return {name: facts for name, facts in found.items() if facts.pop("module") == module_digest(name)}
+
+
+def module_digest(kernel: str) -> str:
+    """Return the digest of the file that a kernel, as `module:name`, stands in."""
+    file = importlib.import_module(kernel.partition(":")[0]).__file__
+    assert file is not None
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest()
 
 
 def _spelled(value: Any) -> Any:

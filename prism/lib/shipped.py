@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from prism.kernels import sgemm
-from prism.kernels.hgemm import TILES, choose, identity
+from prism.kernels.hgemm import choose, identity
 from prism.kernels.scan import BITS, KEYS, mark
+from prism.kernels.sgemm import ring_configurations as rings
 from prism.lang.types import SCALARS
-from prism.lib import matmuls, operators, reduce_calls, reductions, scan_plans, scans, segments, sgemms
+from prism.lib import matmuls, operators, reduce_calls, reductions, scan_plans, scans, segments, sgemm_ring, sgemms
 from prism.lib.axes import c_strides, collapse
 from prism.lib.matmul_layouts import NO_BIAS
 from prism.lib.reduce_plans import Search, plan_reduction, plan_search
@@ -112,7 +113,9 @@ def _segments() -> Iterator[Way]:
     for dtype in _COMMON:
         task = Task(operators.add, dtype, dtype)
         yield scan_plans.segments(task, Shape(1, 1 << 20, 1, True), BITS, 0, "uint32")
-        for each, offsets in itertools.product((1, segments.MEDIUM, segments.MEDIUM + 1), ("int32", "int64")):
+        for each, offsets in itertools.product(
+            (1, segments.NARROW, segments.MEDIUM, segments.MEDIUM + 1), ("int32", "int64")
+        ):
             kernel, template, blocks = segments.way_of(
                 Task(operators.add, dtype, dtype, exclusive=True), 100 * each, 100
             )
@@ -122,8 +125,8 @@ def _segments() -> Iterator[Way]:
 def _by_key() -> Iterator[Way]:
     for dtype, key in itertools.product(_COMMON, ("int32", "int64")):
         task = Task(operators.add, dtype, dtype)
-        yield scan_plans.segments(task, Shape(1, 1 << 20, 1, True), KEYS, 0, key)
-        yield scan_plans.runs(task, 1 << 20, True, key)
+        yield scan_plans.segments(task, Shape(1, 1 << 20, 1, True), KEYS, 0, key, keys_aligned=True)
+        yield scan_plans.runs(task, 1 << 20, True, key, keys_aligned=True)
 
 
 # -- Reductions -----------------------------------------------------------------------------------------------------------
@@ -160,10 +163,20 @@ def _float32_products() -> Iterator[Instance]:
 def _products(arch: str, processors: int) -> Iterator[Instance]:
     if arch != "sm_90a":
         return
+    yield from _rings()
     sizes = [1 << log for log in range(6, 15)]
     for dtype in matmuls.INPUTS:
         size = SCALARS[dtype].bytes
         cuts = {choose(m, n, k, processors, size) for m, n in itertools.product(sizes, sizes) for k in (512, 4096)}
-        for cut in sorted(cuts, key=TILES.index):
+        for cut in sorted(cuts, key=lambda cut: cut.name):
             for transposed in itertools.product((False, True), repeat=2):
                 yield matmuls.instance_for(dtype, dtype, transposed, False, False, NO_BIAS, identity, cut)
+
+
+def _rings() -> Iterator[Instance]:
+    for cut, wide in itertools.product(rings.TILES, (False, True)):
+        for transposed in (False, True):
+            yield sgemm_ring.instance_for(cut, transposed, wide, False)
+        yield sgemm_ring.adder(cut, wide, False)
+    for transposed in (False, True):
+        yield sgemm_ring.packer(transposed)

@@ -109,13 +109,13 @@ TABLES = {
     "scan": Table("DEVICE", "kernels/scan/configurations.py", scan.DEVICE, scan.candidates),
     "reduce": Table("DEVICE", "kernels/reduce/configurations.py", reduce.DEVICE, reduce.candidates),
     "hgemm": Table(
-        "TILES",
+        "MEASURED",
         "kernels/hgemm/configurations.py",
-        dict.fromkeys(hgemm.SHAPES),
-        lambda shape: [choice.cut for choice in hgemm.candidates(*hgemm.parsed(shape)) if not choice.tall],
+        hgemm.MEASURED,
+        lambda shape: hgemm.candidates(*hgemm.parsed(shape)),
     ),
 }
-"""Those that can be tuned. Keys are bytes an element; of hgemm, shapes, whose choice is made by `choose` among `TILES`."""
+"""Those that can be tuned. Keys are bytes an element; of hgemm, shapes."""
 
 
 def tune(name: str, keys: Sequence[Any], timer: Any, rounds: int) -> Iterator[tuple[Any, Found[Any]]]:
@@ -132,16 +132,11 @@ def written(choice: Any) -> str:
 
 
 def table_text(name: str, found: Mapping[Any, Found[Any]]) -> str:
-    """Return the table to paste; for hgemm, which has none a shape, a list of what is best for each."""
-    table = TABLES[name]
-    if name == "hgemm":
-        lines = [f"# {key}: {written(one.best.choice)}{_beside(one)}" for key, one in found.items()]
-        return "\n".join([f"# {table.source}: `choose` picks among {table.name}; best were", *lines])
-    rest = {key: choice for key, choice in table.entries.items() if key not in found}
-    chosen = {**{key: one.best.choice for key, one in found.items()}, **rest}
-    lines = [
-        f"    {key}: {written(chosen[key])},{_beside(found[key]) if key in found else ''}" for key in sorted(chosen)
-    ]
+    """Return the table to paste."""
+    table, lines = TABLES[name], []
+    for key, choice in table.entries.items():
+        best = found[key].best.choice if key in found else choice
+        lines.append(f"    {key!r}: {written(best)},{_beside(found[key]) if key in found else ''}")
     return "\n".join([f"# {table.source}", f"{table.name} = {{", *lines, "}"])
 
 
