@@ -13,6 +13,7 @@ import prism
 from prism.interpret import SCHEDULES, run, schedules
 from prism.lang.plan import Program
 from prism.lang.specialise import specialise
+from tests.examples import asynchronous as examples
 from tests.interpret.async_kernels import CASES, RINGS, Case, loaded, nested, product, stations
 
 
@@ -62,6 +63,19 @@ def test_the_number_of_copies_means_nothing(kernel: Any) -> None:
 def test_many_schedules(case: Case) -> None:
     for (schedule, seed), trips in itertools.product(schedules(60), (0, 3, 11)):
         result(case, program(str(case)), trips, schedule=schedule, seed=seed, check=True)
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize(("kernel", "threads", "copies"), [(examples.piped, 160, 3), (examples.in_turn, 128, 4)])
+def test_a_million_trips(kernel: Any, threads: int, copies: int) -> None:
+    """What a trip leaves of the ones before it depends on their order; not checked, for the time it would take."""
+    trips, tile = 1_000_000, examples.TILE
+    x = np.random.default_rng(0).integers(0, 2**32, trips * tile, dtype=np.uint32)
+    y, wanted = np.zeros(tile, np.int32), np.ones(tile, np.uint32)
+    kernel[1, threads](x.view(np.int32), y, np.int32(trips), template={"COPIES": copies})
+    for row in x.reshape(trips, tile):
+        wanted = np.uint32(3) * wanted + row[::-1]
+    assert np.array_equal(y.view(np.uint32), wanted)
 
 
 def test_schedules_are_listed() -> None:
