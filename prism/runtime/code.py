@@ -41,7 +41,7 @@ def machine_code(source: str, arch: str, *, alike: bool = False) -> bytes:
         MissingCompiler: the compiler is needed, and isn't there.
         MachineCodeError: the compiler refuses the text: a bug in Prism.
         AssemblerError: the assembler has an internal error: a bug in ptxas.
-        SlowCodeError: what uses wgmma or `set_registers` would run as if it did not.
+        SlowCodeError: what uses wgmma or `set_registers` would run as if it did not, or has too few registers.
     """
     key = source_key(source, arch)
     found = _made.get(key)

@@ -46,9 +46,10 @@ class AssemblerError(RuntimeError):
 
 
 class SlowCodeError(RuntimeError):
-    """The assembler took a kernel whose wgmmas would wait one by one, or whose `set_registers` would do nothing.
+    """The registers of a thread don't suffice for a kernel's wgmmas, or its `set_registers` would do nothing.
 
-    `codes` are the assembler's own, as C7511, `log` is all that it said, `source` what it was given.
+    Where wgmmas would wait one by one, the assembler took the kernel; it was slow only. `codes` are the assembler's own, as
+    C7511, `log` is all that it said, `source` what it was given.
     """
 
     codes: tuple[str, ...]
@@ -114,7 +115,7 @@ def compile_cubin(source: str, arch: str, *, extra_options: tuple[str, ...] = ()
         MissingCompiler: cuda-core or NVRTC isn't there.
         MachineCodeError: NVRTC refuses the text; its `log` has the compiler's own words.
         AssemblerError: ptxas fails with an internal error.
-        SlowCodeError: what uses wgmma or `set_registers` would run as if it did not.
+        SlowCodeError: what uses wgmma or `set_registers` would run as if it did not, or has too few registers.
     """
     require_target(arch)
     version = "{}.{}".format(*nvrtc_version())
@@ -193,7 +194,9 @@ def _spills(log: str) -> tuple[int, int]:
     return max((a for a, _ in found), default=0), max((b for _, b in found), default=0)
 
 
-def _refused(source: str, arch: str, version: str, log: str) -> MachineCodeError | AssemblerError:
+def _refused(source: str, arch: str, version: str, log: str) -> MachineCodeError | AssemblerError | SlowCodeError:
+    if _TOO_FEW in log:
+        return _slow((_TOO_FEW,), source, arch, version, log.replace("\0", ""))
     error: MachineCodeError | AssemblerError
     if _INTERNAL in log:
         error = AssemblerError(
@@ -212,6 +215,8 @@ def _refused(source: str, arch: str, version: str, log: str) -> MachineCodeError
 
 _INTERNAL = "Internal compiler error"
 _IGNORED = "C7508"
+_TOO_FEW = "C7602"
+_NUMBERS = re.compile(r"Insufficient registers \((\d+)\).*register target of (\d+)")
 
 
 def _slow(codes: tuple[str, ...], source: str, arch: str, version: str, log: str) -> SlowCodeError:
@@ -219,6 +224,14 @@ def _slow(codes: tuple[str, ...], source: str, arch: str, version: str, log: str
         text = (
             "`set_registers` would do nothing: the kernel doesn't say how many registers its threads start with. "
             "Give it the block's size and one block a multiprocessor: @attr('__launch_bounds__(threads, 1)')"
+        )
+    elif codes == (_TOO_FEW,):
+        numbers = _NUMBERS.search(log)
+        few = f" ({numbers[1]}; a wgmma alone needs {numbers[2]})" if numbers else ""
+        text = (
+            f"the accumulators of a wgmma of this kernel don't fit into the registers that a thread starts with{few}: the "
+            "assembler counts those of `__launch_bounds__`, not what `set_registers` adds. Use smaller fragments, or fewer "
+            "threads a block"
         )
     else:
         text = (

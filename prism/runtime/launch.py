@@ -255,7 +255,7 @@ def prepare(entry: Entry, ordinal: int) -> Launcher:
         MissingCompiler: it must be compiled, and the compiler isn't there.
         MachineCodeError: the compiler refuses the text: a bug in Prism.
         AssemblerError: the assembler has an internal error: a bug in ptxas.
-        SlowCodeError: what uses wgmma or `set_registers` would run as if it did not.
+        SlowCodeError: what uses wgmma or `set_registers` would run as if it did not, or has too few registers.
         DeviceError: the device refuses it, or has too little shared memory.
     """
     return Launcher(

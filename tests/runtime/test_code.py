@@ -157,6 +157,26 @@ def test_registers_that_cannot_be_set_are_an_error() -> None:
         compile_cubin(text.replace("BOUNDS", ""), "sm_90a")
 
 
+def test_accumulators_that_do_not_fit_are_no_bug_of_prism() -> None:
+    sums = 128  # registers of a thread, of m64n256; as many as 512 threads have each
+    operands = ", ".join(f"%{i}" for i in range(sums))
+    outputs = ", ".join(f'"+f"(d[{i}])' for i in range(sums))
+    text = f"""
+extern "C" __global__ void __launch_bounds__(512, 1) k(float* out, unsigned long long a, unsigned long long b) {{
+    float d[{sums}];
+    for (int i = 0; i < {sums}; ++i) d[i] = 0;
+    asm volatile("wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {{{operands}}}, %{sums}, %{sums + 1}, 1, 1, 1, 0, 0;"
+                 : {outputs} : "l"(a), "l"(b));
+    for (int i = 0; i < {sums}; ++i) out[{sums} * threadIdx.x + i] = d[i];
+}}
+"""
+    with pytest.raises(
+        SlowCodeError, match=r"registers that a thread starts with \(128; .*fewer threads a block"
+    ) as caught:
+        compile_cubin(text, "sm_90a")
+    assert caught.value.codes == ("C7602",) and "Insufficient" in caught.value.log
+
+
 @pytest.mark.parametrize("arch", ["sm_60", "sm_999", "compute_90", "sm_90a\n", "sm_90a --x", ""])
 def test_an_unknown_architecture(arch: str) -> None:
     with pytest.raises(ValueError, match="sm_90"):
