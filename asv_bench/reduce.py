@@ -63,7 +63,7 @@ def torch_sum(x: Any, out: Any, axis: int | None) -> measure.Call | None:
     def call(i: int) -> None:
         handle = cupy.cuda.get_current_stream().ptr
         if handle not in streams:
-            streams[handle] = torch.cuda.ExternalStream(handle)
+            streams[handle] = torch.cuda.ExternalStream(handle) if handle else torch.cuda.default_stream()
         with torch.cuda.stream(streams[handle]):
             if axis is None:
                 torch.sum(given[i % len(given)], dim=(0,), out=result[i % len(given)])

@@ -73,7 +73,7 @@ def working(info: ArrayInfo, stream: int | None) -> contextlib.AbstractContextMa
         cuda = sys.modules["torch"].cuda
         found.enter_context(cuda.device(info.device))
         if stream is not None:
-            found.enter_context(cuda.stream(cuda.ExternalStream(stream, info.device)))
+            found.enter_context(cuda.stream(_torch_stream(stream, info.device)))
     return found
 
 
@@ -83,6 +83,12 @@ def _cupy_stream(stream: int, device: int | None) -> Any:
     if hasattr(cuda.Stream, "from_external"):
         return cuda.Stream.from_external(_Handle(stream))
     return cuda.ExternalStream(stream, device)
+
+
+def _torch_stream(stream: int, device: int | None) -> Any:
+    """Return torch's object for a stream's handle; for 0 its `ExternalStream` would be one of its pool, unordered with it."""
+    cuda = sys.modules["torch"].cuda
+    return cuda.ExternalStream(stream, device) if stream else cuda.default_stream(device)
 
 
 class _Handle:
