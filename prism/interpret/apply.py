@@ -99,11 +99,14 @@ def _collective(scope: Scope, node: Apply, binding: Binding) -> Eval:
         whole = threads // size * size  # an arm of a warp may stand in a block of 48 threads
         values = []
         for (operand, dtype), components in zip(operands, vectors, strict=True):
-            value = np.broadcast_to(np.asarray(operand(frame), dtype), (threads, *components))
+            value = np.asarray(operand(frame), dtype)
+            if value.shape != (threads, *components):
+                value = np.broadcast_to(value, (threads, *components))
             values.append(value[:whole].reshape(-1, size, *components))
         if frame.mask is True:
             found = np.asarray(meaning(binding, *values))
-            found = np.broadcast_to(found, (threads // size, size, *found.shape[2:]))
+            if found.shape[:2] != (threads // size, size):
+                found = np.broadcast_to(found, (threads // size, size, *found.shape[2:]))
             return finish(frame, found.reshape(threads, *found.shape[2:]))
         rows = frame.mask[:whole].reshape(-1, size)
         units = rows.any(axis=1)

@@ -9,6 +9,7 @@ import numpy as np
 from prism.interpret.clocks import Clocks, Site
 from prism.interpret.errors import BoundsError, ProxyError, RaceError, UninitialisedError
 from prism.interpret.frame import Frame
+from prism.interpret.lanes import beyond
 from prism.interpret.regions import Region
 from prism.interpret.shadow import Conflict, Shadow
 from prism.lang.diagnostics import Span
@@ -41,16 +42,17 @@ class Checker:
         if shadow is None:
             return
         machine = frame.block.machine
-        at = np.broadcast_to(np.asarray(index, np.int64) * region.width + region.first, lanes.shape)
+        at = np.asarray(index, np.int64) * region.width + region.first
+        if at.shape != lanes.shape:
+            at = np.broadcast_to(at, lanes.shape)
         if by is None:
             by = lanes + frame.block.number * machine.threads
         if region.width > 1:
             at = (at[:, None] + np.arange(region.width)).ravel()
             by = np.repeat(by, region.width)
         site = self._site(shadow, kind, atomic)
-        if kind != "write" and shadow.initialised is not None and (shadow.initialised[at] != region.stamp).any():
-            bad = int(np.argmax(shadow.initialised[at] != region.stamp))
-            self._uninitialised(frame, region, int(lanes[bad // region.width]), shadow.initialised[at[bad]] != 0)
+        if kind != "write" and shadow.initialised is not None:
+            self._written(frame, region, shadow.initialised[at], lanes)
         gap = shadow.unfenced(at, by, kind) if proxy else None
         note = shadow.read if kind == "read" else shadow.write
         found = note(at, by, site, atomic, region.stamp)
@@ -68,11 +70,8 @@ class Checker:
 
     def bounds(self, frame: Frame, region: Region, index: Any, lanes: Any) -> None:
         """Report an index outside the region."""
-        values = np.broadcast_to(np.asarray(index), lanes.shape)
-        bad = (values < 0) | (values >= region.extent)
-        if bad.any():
-            at = int(bad.argmax())
-            self.outside(frame, region.name, int(values[at]), region.extent, int(lanes[at]))
+        if (found := beyond(index, region.extent, lanes)) is not None:
+            self.outside(frame, region.name, found[0], region.extent, found[1])
 
     def outside(self, frame: Frame, name: str, index: int, extent: int, lane: int) -> None:
         """Raise the error of an index outside an extent."""
@@ -84,6 +83,13 @@ class Checker:
             thread=lane,
             block=frame.block.number,
         )
+
+    def _written(self, frame: Frame, region: Region, stamps: Any, lanes: Any) -> None:
+        """Report the first location of those read that nothing was written to."""
+        missing = stamps != region.stamp
+        if np.count_nonzero(missing):
+            bad = int(np.argmax(missing))
+            self._uninitialised(frame, region, int(lanes[bad // region.width]), stamps[bad] != 0)
 
     def _uninitialised(self, frame: Frame, region: Region, lane: int, stale: bool) -> None:
         notes = (f"what is there was written in another round: this round's copy of `{region.name}` is fresh",)

@@ -12,7 +12,7 @@ from prism.interpret.checker import Checker
 from prism.interpret.errors import BoundsError, UninitialisedError
 from prism.interpret.fragments import compile_place, toucher
 from prism.interpret.frame import Frame, Local
-from prism.interpret.lanes import both, minus
+from prism.interpret.lanes import beyond, both, minus
 from prism.interpret.pointers import address_of, apart, pointer_value
 from prism.interpret.regions import mixed
 from prism.interpret.scope import Eval, Scope
@@ -361,21 +361,24 @@ def local_checker(scope: Scope, node: Item, *, write: bool) -> Any:
     def check(frame: Frame, local: Local, where: tuple[Any, ...]) -> None:
         if touch is not None:
             touch(frame, local)
-        lanes = frame.active()
-        extents = local.initialised.shape
-        picked = []
-        for k, extent in zip(where, extents, strict=False):
-            values = np.broadcast_to(np.asarray(k), (frame.block.machine.threads,))[lanes]
-            bad = (values < 0) | (values >= extent)
-            if bad.any():
-                at = int(bad.argmax())
-                checker.outside(frame, name, int(values[at]), extent, int(lanes[at]))
-            picked.append(values)
-        place = (*picked, lanes) if local.each else tuple(picked)
+        lanes, all_of_them = frame.active(), frame.mask is True
+        varies = not all_of_them
+        place: tuple[Any, ...] = ()
+        for k, extent in zip(where, local.initialised.shape, strict=False):
+            if isinstance(k, np.ndarray):
+                varies = True
+                k = k if all_of_them else k[lanes]
+            if (found := beyond(k, extent, lanes)) is not None:
+                checker.outside(frame, name, found[0], extent, found[1])
+            place = (*place, k)
+        if local.each and varies:
+            place = (*place, lanes)
         if write:
             local.initialised[place] = True
-        elif not local.initialised[place].all():
-            lane = int(lanes[int(np.argmin(local.initialised[place]))])
+            return
+        known = local.initialised[place]
+        if np.count_nonzero(known) != known.size:
+            lane = int(lanes[int(np.argmin(known))])
             raise UninitialisedError(
                 f"`{name}` is read where nothing was written", node.span, here="read here", perspective=node.perspective,
                 thread=lane, block=frame.block.number,

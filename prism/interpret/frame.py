@@ -135,13 +135,17 @@ def make_local(type_: Array | Fragment, each: bool, threads: int, check: bool) -
 class Frame:
     """One activation of a function by the threads `mask` of a block. Arms of a split have frames that share `values`."""
 
-    __slots__ = ("bid", "block", "breaking", "continuing", "holes", "lanes", "mask", "result", "shared", "values")
+    __slots__ = (
+        "bid", "block", "breaking", "continuing", "counted", "holes", "indices", "lanes", "mask", "result", "shared", "values",
+    )  # fmt: skip
 
     def __init__(self, values: list[Any], block: Block, mask: Mask, lanes: Lanes, bid: int, shared: int) -> None:
         self.values, self.block, self.mask, self.lanes, self.bid, self.shared = values, block, mask, lanes, bid, shared
         self.breaking: Mask = False
         self.continuing: Mask = False
         self.result: Any = None
+        self.counted: Mask = False  # the mask whose threads `indices` has
+        self.indices: Any = None
         self.holes: dict[int, Mask] = {}  # slots of variables that some threads have not written, and those that have
 
     def arm(self, mask: Mask, lanes: Lanes, bid: int) -> Frame:
@@ -158,7 +162,12 @@ class Frame:
 
     def active(self) -> Any:
         """Return the indices of the threads that run now."""
-        return self.block.machine.everyone if self.mask is True else np.flatnonzero(self.mask)
+        mask = self.mask
+        if mask is True:
+            return self.block.machine.everyone
+        if mask is not self.counted:
+            self.counted, self.indices = mask, np.flatnonzero(mask)
+        return self.indices
 
     def first(self) -> int:
         """Return the first thread that runs now."""

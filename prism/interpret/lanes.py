@@ -45,6 +45,21 @@ def union(left: Mask, right: Mask) -> Mask:
     return True if right is True else settle(left | right)
 
 
+_UNSIGNED = {np.dtype(np.int32): np.uint32, np.dtype(np.int64): np.uint64}
+
+
+def beyond(index: Any, extent: int, lanes: Any) -> tuple[int, int] | None:
+    """Return the first index outside an extent and its thread, or None; `index` is one for all of `lanes`, or one each."""
+    if not isinstance(index, np.ndarray) or not index.ndim:
+        return None if 0 <= index < extent or not len(lanes) else (int(index), int(lanes[0]))
+    unsigned = _UNSIGNED.get(index.dtype)  # in which what is negative is large: one comparison
+    bad = (index < 0) | (index >= extent) if unsigned is None else index.view(unsigned) >= extent
+    if not np.count_nonzero(bad):
+        return None
+    at = int(bad.argmax())
+    return int(index[at]), int(lanes[at])
+
+
 class Lanes:
     """Indices of a block's threads relative to the unit that the code speaks for; what derives from it is kept."""
 

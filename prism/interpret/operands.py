@@ -9,6 +9,7 @@ import numpy as np
 
 from prism.interpret.errors import BoundsError, DivergenceError, UninitialisedError
 from prism.interpret.frame import Frame, Local
+from prism.interpret.lanes import beyond
 from prism.interpret.pointers import address_of
 from prism.interpret.regions import Reference
 from prism.interpret.scope import Scope
@@ -90,13 +91,10 @@ def _check_rows(
     name, extents = argument.symbol.name, local.data.shape
     perspective, block = argument.perspective, frame.block.number
     for k, extent in zip(where, extents, strict=False):
-        values = np.broadcast_to(np.asarray(k), lanes.shape)
-        bad = (values < 0) | (values >= extent)
-        if bad.any():
-            at = int(bad.argmax())
-            text = f"index {int(values[at])} is outside `{name}`, which has {extent} rows there"
+        if (found := beyond(k, extent, lanes)) is not None:
+            text = f"index {found[0]} is outside `{name}`, which has {extent} rows there"
             raise BoundsError(
-                text, argument.span, here="this row", thread=int(lanes[at]), perspective=perspective, block=block
+                text, argument.span, here="this row", thread=found[1], perspective=perspective, block=block
             )
     if reads and local.initialised is not None:
         known = _gather(local, local.initialised, where, lanes)

@@ -9,7 +9,7 @@ import numpy as np
 
 from prism.interpret.errors import BoundsError, UninitialisedError
 from prism.interpret.frame import Frame
-from prism.interpret.lanes import both
+from prism.interpret.lanes import beyond, both
 from prism.interpret.objects import Ring, Spread
 from prism.interpret.regions import Address, Mixed, Region
 from prism.interpret.scope import Eval, Scope
@@ -162,13 +162,12 @@ def _flatten(scope: Scope, root: Symbol, indices: list[Eval], node: Element | No
 
 def _inside(frame: Frame, index: Any, extent: int, name: str, node: Element) -> None:
     lanes = frame.active()
-    values = np.broadcast_to(np.asarray(index), (frame.block.machine.threads,))[lanes]
-    bad = (values < 0) | (values >= extent)
-    if bad.any():
-        at = int(bad.argmax())
+    picked = index[lanes] if isinstance(index, np.ndarray) and frame.mask is not True else index
+    if (found := beyond(picked, extent, lanes)) is not None:
+        value, lane = found
         raise BoundsError(
-            f"index {int(values[at])} is outside a dimension of `{name}`, of {extent} elements", node.span,
-            here=f"index {int(values[at])}", perspective=node.perspective, thread=int(lanes[at]), block=frame.block.number,
+            f"index {value} is outside a dimension of `{name}`, of {extent} elements", node.span,
+            here=f"index {value}", perspective=node.perspective, thread=lane, block=frame.block.number,
         )  # fmt: skip
 
 

@@ -53,7 +53,7 @@ class _Accesses:
         bad = (thread >= 0) & (thread != by) & (known[by, thread] < self.clock[at])
         if plain is not None:
             bad = (thread >= 0) & (known[by, thread] < self.clock[at]) & plain(thread)
-        if bad.any():
+        if np.count_nonzero(bad):
             index = int(np.where(bad, thread ^ by, -1).argmax())  # the two that need the broadest barrier
             return Conflict(index, int(thread[index]), int(self.site[at[index]]))
         rows = self.row[at]
@@ -86,11 +86,14 @@ class _Accesses:
         # With several threads at one location the last stays alone, and the others make it a row.
         self.thread[chosen], self.clock[chosen], self.site[chosen] = by[alone], clock[alone], site
         crowded = (rows < 0) & (self.thread[at] != by)
-        if crowded.any():
-            self._widen(np.unique(at[crowded]))
+        if np.count_nonzero(crowded):
+            several = at[crowded]
+            order = np.arange(len(several))
+            self.row[several] = order
+            self._widen(several[self.row[several] == order])  # each location once
         rows = self.row[at]
         wide = rows >= 0
-        if wide.any():
+        if np.count_nonzero(wide):
             columns = self._columns(by[wide])
             self.clocks[rows[wide], columns] = clock[wide]
             self.sites[rows[wide], columns] = site
@@ -99,12 +102,14 @@ class _Accesses:
         most = int(by.max()) + 1
         if most > len(self.column):
             self.column = np.concatenate([self.column, np.full(most + 32 - len(self.column), -1, np.int64)])
-        missing = np.unique(by[self.column[by] < 0])
-        if len(missing):
-            have = len(self.who)
-            self.column[missing] = np.arange(have, have + len(missing))
-            self.who = np.concatenate([self.who, missing])
-            self._room(len(self.clocks), len(self.who))
+        columns = self.column[by]
+        new = columns < 0
+        if not np.count_nonzero(new):
+            return columns
+        missing, have = np.unique(by[new]), len(self.who)
+        self.column[missing] = np.arange(have, have + len(missing))
+        self.who = np.concatenate([self.who, missing])
+        self._room(len(self.clocks), len(self.who))
         return self.column[by]
 
     def _room(self, rows: int, columns: int) -> None:
@@ -136,8 +141,10 @@ class _Accesses:
         """Drop the accesses to these locations."""
         if self.used:
             rows = self.row[at]
-            self.free.extend(np.unique(rows[rows >= 0]).tolist())
-            self.row[at] = -1
+            wide = rows >= 0
+            if np.count_nonzero(wide):
+                self.free.extend(np.unique(rows[wide]).tolist())
+                self.row[at] = -1
             self.thread[at] = -1
 
 
@@ -195,7 +202,7 @@ class Shadow:
         writes.start()
         writes.thread[at] = by
         lost = writes.thread[at] != by
-        if lost.any():
+        if np.count_nonzero(lost):
             index = int(lost.argmax())
             return Conflict(index, int(writes.thread[at[index]]), site)
         writes.clock[at], writes.site[at] = self.clocks.known[by, by], site

@@ -66,8 +66,8 @@ def _overflows(op: str, a: Any, b: Any, scalar: Scalar) -> Any:
         return not -half <= _EXACT[op](int(a), int(b)) < half
     dtype = dtype_of(scalar)
     a, b = np.asarray(a, dtype), np.asarray(b, dtype)
-    if scalar.bits == 32:
-        exact = _EXACT[op](a.astype(np.int64), b.astype(np.int64))
+    if op == "*" and scalar.bits == 32:
+        exact = np.multiply(a, b, dtype=np.int64)
         return (exact < -half) | (exact >= half)
     found = _EXACT[op](a, b)
     if op == "*":
@@ -89,8 +89,10 @@ def _far(_: str, __: Any, b: Any, scalar: Scalar) -> Any:
 
 def _lane(frame: Frame, bad: Any) -> int | None:
     """Return the first of the active threads for which something is bad."""
+    if not np.count_nonzero(bad):
+        return None
     active = np.logical_and(bad, frame.mask)
-    if not active.any():
+    if not np.count_nonzero(active):
         return None
     return int(np.argmax(active)) if active.ndim else 0
 
