@@ -554,7 +554,7 @@ def pow(x: Any, y: Any, out: Sequence[Any] = ...) -> Any:
     """pow(x, y): x to the y, within 4 ulp (float64: 2). Called by thread[1]; sm_75 and later."""
 
 def prefetch(element: Any, count: Any, out: Sequence[Any] = ...) -> Any:
-    """prefetch(p[i], count): ask for p[i : i + count] to be brought into the L2, and go on at once; nothing where count <= 0. A hint: it gives no value, and orders no other access. Called by thread[1]; sm_75 and later."""
+    """prefetch(p[i], count): ask for p[i : i + count] to be brought into the L2, and go on at once; nothing where count <= 0. A hint: it gives no value, and orders no other access. It may come before the kernel's wait for the one before, where what it is given is not read from memory. Called by thread[1]; sm_75 and later."""
 
 def prefetch_map(map: Any, out: Sequence[Any] = ...) -> Any:
     """prefetch_map(map): bring a tensor map's description near, before the first copy needs it. A hint. Called by thread[1]; sm_90 and later."""

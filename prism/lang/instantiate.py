@@ -143,16 +143,9 @@ def constant(value: Any, text: str, span: Span) -> s.Expr:
     if isinstance(value, type):
         value = PYTHON_TYPES.get(value, value)
     types = Scalar | Vector | surface.VectorCast
-    known = (
-        types
-        | Perspective
-        | surface.LevelName
-        | surface.Construct
-        | surface.Kernel
-        | Intrinsic
-        | Namespace
-        | ModuleType
-    )
+    known = types | surface.LevelName | surface.Construct | surface.Kernel | Intrinsic | Namespace | ModuleType
+    if isinstance(value, Perspective):
+        return s.Resolved(value=replace(value, named=True), text=text, span=span)
     if isinstance(value, known):
         return s.Resolved(value=value, text=text, span=span)
     if isinstance(value, surface.PrismModule):
@@ -199,7 +192,8 @@ def fold(scope: Scope, e: s.Expr) -> s.Expr:  # noqa: C901
             )
             return fold_call(call)
         case s.Subscript():
-            return fold_subscript(replace(e, base=fold(scope, e.base), indices=fold_all(scope, e.indices)))
+            numbers = all(isinstance(index, s.Literal) for index in e.indices)
+            return fold_subscript(replace(e, base=fold(scope, e.base), indices=fold_all(scope, e.indices)), not numbers)
         case s.Attribute():
             return fold_attribute(replace(e, base=fold(scope, e.base)))
         case s.Lambda():
@@ -300,15 +294,16 @@ def fold_call(e: s.Call) -> s.Expr:
     return e
 
 
-def fold_subscript(e: s.Subscript) -> s.Expr:
-    """Resolve `thread[32]` to a perspective."""
+def fold_subscript(e: s.Subscript, named: bool) -> s.Expr:
+    """Resolve `thread[32]` to a perspective; `named`: its size is not written as a number."""
     if not (isinstance(e.base, s.Resolved) and isinstance(e.base.value, surface.LevelName)):
         return e
     if len(e.indices) != 1 or not isinstance(e.indices[0], s.Literal) or type(e.indices[0].value) is not int:
         fail(errors.PerspectiveSize(span=e.span, level=e.base.value.name))
     if e.indices[0].value < 1:
         fail(errors.PerspectiveSize(span=e.span, level=e.base.value.name))
-    return s.Resolved(value=e.base.value[e.indices[0].value], text=f"{e.base.text}[{e.indices[0].value}]", span=e.span)
+    unit = replace(e.base.value[e.indices[0].value], named=named)
+    return s.Resolved(value=unit, text=f"{e.base.text}[{e.indices[0].value}]", span=e.span)
 
 
 def fold_attribute(e: s.Attribute) -> s.Expr:

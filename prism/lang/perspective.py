@@ -5,7 +5,7 @@ The order is that of the paper's main text: `l1[n1] <= l2[n2]` iff `l1 < l2`, or
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 WARP = 32
@@ -25,10 +25,14 @@ class Level(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Perspective:
-    """`size` adjacent units of `level`, aligned to `size`: `thread[32]` is a warp."""
+    """`size` adjacent units of `level`, aligned to `size`: `thread[32]` is a warp.
+
+    `named`: the source gives its size by a name, `thread[SIZE]`, which is another number in another instance.
+    """
 
     level: Level
     size: int
+    named: bool = field(default=False, compare=False, repr=False)
 
     def __str__(self) -> str:
         return f"{self.level}[{self.size}]"

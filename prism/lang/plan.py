@@ -18,7 +18,7 @@ arrive for each of the rounds r .. v - 1 (at most d; none where the loop made no
 counting, in an outer loop's next trip.
 
 Fills ahead. Where threads that fill a ring use it too, skew.py can issue the fills some visits ahead (`Plan.skews`). Then a cycle
-of its own counts the fills, the lead: its `leads` is the ring's cycle. A view that is `ahead` (tree.py) means the copy of the
+of its own counts the fills, the lead: its `leads` is the ring's cycle. A view that is `ahead` (`tree.View`) means the copy of the
 lead's round, and an mbarrier with `of` is that one, with rounds as the lead counts them. `Plan.skewed` is the plan for it, with
 the statements of the function as it was written; skew.py moves them, and what stands beside them.
 

@@ -30,7 +30,7 @@ class Launch:
     bound: float = 0.0  # the greatest error allowed
     values: Callable[[Any], Any] = np.asarray  # the numbers that a result's elements stand for
 
-    def run(self, to: Callable[[Any], Any] = np.copy, **options: Any) -> None:
+    def compare(self, to: Callable[[Any], Any] = np.copy, **options: Any) -> None:
         """Launch it on copies of the arrays made by `to`, and compare."""
         given = [to(a) if isinstance(a, np.ndarray) else a for a in self.arguments]
         self.kernel[self.shape](*given, template=self.template, **options)

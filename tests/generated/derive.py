@@ -86,11 +86,13 @@ class Statements(Numbers):
         return [f"{value.name}: {annotation}{at} = {self.number(scope, place, kind)}"], scope.add(value)
 
     def declare_index(self, scope: Scope, place: Perspective) -> tuple[list[str], Scope]:
-        """R12 ID: the index of the target's unit, or how many of them there are."""
+        """R12 ID: the index of the target's unit among several, or how many of them there are."""
         self.rule("R12")
         value = Value(self.fresh("u"), "int32", place, fixed=True, natural=True)
         text = "id()"
-        if place.level != Level.GRID and self.chance(25):
+        if place == GRID:
+            text = "count(block[1])"
+        elif place == scope.code or self.chance(25):
             self.rule("R12-bare")
             text = "count()"
         return [f"{value.name}: int32 @ {self.spell(place)} = {text}"], scope.add(value)
@@ -238,7 +240,7 @@ class Statements(Numbers):
         if scope.code.level > Level.BLOCK or scope.code.level == Level.BLOCK and scope.code != BLOCK:
             return None
         step = pick(self.choices, (32, 128, 128)) if scope.entry >= 256 else 32 if scope.entry >= 64 else 1
-        sizes = scope.splits(self.choices, count, step if self.chance(60) else 1)
+        sizes = scope.splits(self.choices, count, step if self.chance(75) else 1)
         if len(sizes) < 2:
             return None
         units = [Perspective(Level.THREAD, n) for n in sizes]

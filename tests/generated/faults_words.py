@@ -48,7 +48,7 @@ def float_to_int(site: Site, text: Lines) -> Iterator[Fault]:
 @operator
 def bool_and_int(site: Site, text: Lines) -> Iterator[Fault]:
     """An integer as a condition, a comparison as a number."""
-    number = f"id({site.code})"
+    number = "int(True)"
     yield from insert(site, "cond", 0, f"if {number}:", "    pass")
     yield from insert(site, "type", 0, "zz: bool @ thread[1] = 1")
     if isinstance(site.statement, tree.If | tree.While):

@@ -214,7 +214,8 @@ class Functions(Asynchronous):
                 memory = pick(self.choices, parts)
                 found.append(self.fresh("p"))
                 size = memory.size // scope.count(p.place)
-                opens.append(f"with partition({memory.name}, {p.place}, id() * {size}) as {found[-1]}:")
+                offset = f"id() * {size}" if p.place != scope.code else "0"
+                opens.append(f"with partition({memory.name}, {p.place}, {offset}) as {found[-1]}:")
             else:
                 return None
             roots |= set(memory.root.split("|")) | {memory.root}

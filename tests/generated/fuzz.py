@@ -30,7 +30,7 @@ from typing import Any
 from tests.generated.mutants import Fate, fates, mutants_of_files, mutants_of_program
 from tests.generated.on_device import INTERNAL, SLOW, LostError, Made, launch, silent
 from tests.generated.programs import VERSION, program
-from tests.generated.verify import accepted, ran
+from tests.generated.verify import accepted, verified
 
 FIGURES = Path(__file__).with_name("figures.json")
 FIRST = 1_000_000
@@ -75,7 +75,7 @@ def batch(seeds: range, report: Report) -> None:
         report.rules.update(set(generated.rules))
         report.lines += generated.text.count("\n")
         try:
-            made[seed] = Made(seed, generated, *ran(generated, seed=seed, thorough=seed % THOROUGH == 0))
+            made[seed] = Made(seed, generated, *verified(generated, seed=seed, thorough=seed % THOROUGH == 0))
         except Exception as error:  # whatever it is, the program shows it
             found = f"{type(error).__name__}: {error}"
             report.failures.append({"seed": seed, "found": found[:4000], "program": generated.text})

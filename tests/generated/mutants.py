@@ -130,8 +130,10 @@ def mutants(
     chosen.shuffle(order)
     made = 0
     for name in order:
+        if made >= count:
+            return
         possible = [(function, fault) for function in functions for fault in faults(name, function, text)]
-        if not possible or made >= count:
+        if not possible:
             continue
         function, fault = chosen.choice(possible)
         changed = applied(text, fault)

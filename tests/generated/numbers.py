@@ -150,8 +150,9 @@ class Numbers:
             options = [*options, *self.elements(scope, place, kind, loads)]
         if place <= scope.code and self.chance(20):
             unit = pick(self.choices, [u for u in scope.units() if place <= u])
-            self.rule("R12")
-            options.append(f"{kind}(id({self.spell(unit)}))")
+            if unit != scope.code:  # in a group, an index among one is an error
+                self.rule("R12")
+                options.append(f"{kind}(id({self.spell(unit)}))")
             if unit.level != Level.GRID:
                 self.rule("R12-count")
                 options.append(f"{kind}(count({self.spell(unit)}))")

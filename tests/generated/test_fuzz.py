@@ -29,7 +29,7 @@ def test_a_failure_is_kept_with_its_program(monkeypatch: pytest.MonkeyPatch) -> 
     def fail(*_: object, **__: object) -> None:
         raise ValueError("of a test")
 
-    monkeypatch.setattr(module, "ran", fail)
+    monkeypatch.setattr(module, "verified", fail)
     report = Report(range(3, 5))
     batch(range(3, 5), report)
     assert [failure["seed"] for failure in report.failures] == [3, 4]

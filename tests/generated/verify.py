@@ -1,6 +1,6 @@
 """What is verified of a generated program: the checker, inferred barriers, three schedules with every check, NVRTC.
 
-`ran` does all but the last; `accepted` gives many programs' texts to NVRTC at once, for most of its time is its start.
+`verified` does all but the last; `accepted` gives many programs' texts to NVRTC at once, for most of its time is its start.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def results(built: Program, generated: Generated, schedule: str, seed: int, *, c
     return bytes(arguments[0].tobytes() + arguments[2].tobytes()), sorted(said.getvalue().splitlines())
 
 
-def ran(generated: Generated, *, seed: int = 2, thorough: bool = True) -> tuple[Entry, bytes]:
+def verified(generated: Generated, *, seed: int = 2, thorough: bool = True) -> tuple[Entry, bytes]:
     """Check, synchronise, emit and run a program: one result under every schedule. Return its entry, and the result's bytes.
 
     `thorough`: under all schedules; and it is built twice, with one text, and run without checks, to the same result.

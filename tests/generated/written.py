@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,6 +40,7 @@ def entries(module: ModuleType) -> Iterator[tuple[Kernel, Mapping[str, Any]]]:
                 yield value, {**template, **dict(zip(switches, setting, strict=True))}
 
 
+@functools.cache
 def written() -> list[tuple[str, Sequence[tree.Function]]]:
     """Return each file with the checked functions that it holds, by name; instances with the same template once."""
     files: dict[str, dict[Any, tree.Function]] = {}

@@ -24,7 +24,7 @@ def program(name: str) -> Program:
     return prism.check(case.kernel, case.template)
 
 
-def result(case: Case, built: Program, trips: int, **options: Any) -> Any:
+def compared(case: Case, built: Program, trips: int, **options: Any) -> Any:
     """Run a case, and compare with what it computes."""
     arguments, place, wanted = case.arguments(trips)
     run(built, case.blocks, case.threads, arguments, **options)
@@ -37,7 +37,7 @@ def result(case: Case, built: Program, trips: int, **options: Any) -> Any:
 def test_every_schedule(case: Case, schedule: str) -> None:
     k = case.template.get("K", 2)
     for trips, check in itertools.product(sorted({0, 1, k - 1, k, k + 1}), (False, True)):
-        result(case, program(str(case)), trips, schedule=schedule, seed=trips, check=check)
+        compared(case, program(str(case)), trips, schedule=schedule, seed=trips, check=check)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -45,15 +45,15 @@ def test_roles_change_nothing(case: Case) -> None:
     built = program(str(case))
     made = specialise(built)
     for schedule in SCHEDULES:
-        result(case, made, 5, schedule=schedule, check=True)
-        result(case, made, 5, schedule=schedule)
+        compared(case, made, 5, schedule=schedule, check=True)
+        compared(case, made, 5, schedule=schedule)
     one_warp = case.kernel.__name__ in ("grouped", "swapped")
     assert (made is built) == one_warp
 
 
 @pytest.mark.parametrize("kernel", [loaded, stations, nested, product], ids=lambda kernel: kernel.__name__)
 def test_the_number_of_copies_means_nothing(kernel: Any) -> None:
-    found = [result(case, program(str(case)), 9) for case in CASES if case.kernel is kernel]
+    found = [compared(case, program(str(case)), 9) for case in CASES if case.kernel is kernel]
     assert len(found) >= len(RINGS)
     assert all(np.array_equal(found[0], other) for other in found)
 
@@ -62,7 +62,7 @@ def test_the_number_of_copies_means_nothing(kernel: Any) -> None:
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_many_schedules(case: Case) -> None:
     for (schedule, seed), trips in itertools.product(schedules(60), (0, 3, 11)):
-        result(case, program(str(case)), trips, schedule=schedule, seed=seed, check=True)
+        compared(case, program(str(case)), trips, schedule=schedule, seed=seed, check=True)
 
 
 @pytest.mark.fuzz

@@ -117,6 +117,25 @@ def test_the_product(cut: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.fuzz
+@pytest.mark.parametrize("plain", [False, True], ids=["by tensor copies", "plain"])
+def test_products_in_one_launch(plain: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a batch: a block goes on from product to product, and so do the rings."""
+    facts = "bfloat16", "float32", (False, True), plain, False, 0, hgemms.identity, hgemms.SMALL, 3
+    built = hgemms.program_for(*facts)
+
+    def right(mutant: Program, **options: Any) -> bool:
+        del options["check"]
+        monkeypatch.setattr(hgemms, "program_for", lambda *_: mutant)
+        rows = 72 if plain else hgemms.SMALL.bm
+        return hgemms.batch_is_exact(
+            3, rows, 72, 192, hgemms.SMALL, blocks=1, transposed=(False, True), plain=plain, **options
+        )
+
+    found = score(built, right, hgemms.SMALL.threads, TRIED)
+    assert found.wrong and not found.survivors
+
+
+@pytest.mark.fuzz
 @pytest.mark.parametrize("variant", ["tiled", "vectorized", "warps"])
 def test_the_float32_products(variant: str) -> None:
     cut = sgemms.SMALL[variant]

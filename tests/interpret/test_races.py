@@ -47,7 +47,7 @@ def rotate(y: ptr(int32) @ grid[1]):
                     out[0] = s[(t + BY) % N]
 
 
-def launched(program, barriers, threads, by, schedule="round-robin", blocks=1):
+def compare(program, barriers, threads, by, schedule="round-robin", blocks=1):
     y = np.zeros(blocks * threads, np.int32)
     run(program(rotate, barriers, N=threads, BY=by), blocks, threads, [y], check=True, schedule=schedule)
     assert y.tolist() == [(t + by) % threads + 1 for t in range(threads)] * blocks
@@ -58,11 +58,11 @@ def launched(program, barriers, threads, by, schedule="round-robin", blocks=1):
     ("threads", "by", "unit"), [(64, 32, block[1]), (64, 1, block[1]), (32, 1, thread[32]), (128, 64, block[1])]
 )
 def test_both_barriers_are_needed(program, threads, by, unit, schedule):
-    launched(program, {"# fill": unit, "# use": unit}, threads, by, schedule, blocks=2)
+    compare(program, {"# fill": unit, "# use": unit}, threads, by, schedule, blocks=2)
     with pytest.raises(RaceError) as raw:
-        launched(program, {"# fill": unit}, threads, by, schedule)
+        compare(program, {"# fill": unit}, threads, by, schedule)
     with pytest.raises(RaceError) as war:
-        launched(program, {"# use": unit}, threads, by, schedule)
+        compare(program, {"# use": unit}, threads, by, schedule)
     assert raw.value.here.startswith("read") and raw.value.there.startswith("write")
     assert war.value.here.startswith("write") and war.value.there.startswith("read")
     assert raw.value.access.line == war.value.other.line
@@ -71,14 +71,14 @@ def test_both_barriers_are_needed(program, threads, by, unit, schedule):
 
 def test_a_warp_barrier_is_too_weak_across_warps(program):
     with pytest.raises(RaceError):
-        launched(program, {"# fill": thread[32], "# use": thread[32]}, 64, 32)
+        compare(program, {"# fill": thread[32], "# use": thread[32]}, 64, 32)
     with pytest.raises(RaceError):
-        launched(program, {"# fill": thread[64], "# use": thread[64]}, 128, 64)
-    launched(program, {"# fill": thread[64], "# use": thread[64]}, 64, 1)
+        compare(program, {"# fill": thread[64], "# use": thread[64]}, 128, 64)
+    compare(program, {"# fill": thread[64], "# use": thread[64]}, 64, 1)
 
 
 def test_own_element_needs_no_barrier(program):
-    launched(program, {}, 64, 0)
+    compare(program, {}, 64, 0)
 
 
 @prism("global")

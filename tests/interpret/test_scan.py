@@ -104,7 +104,7 @@ def scan(
 BARRIER = {"base: int32": block[1]}
 
 
-def launch(program, n, threads, items, blocks=None, **options):
+def compare(program, n, threads, items, blocks=None, **options):
     blocks = blocks or -(-n // (threads * items))
     rng = np.random.default_rng(1)
     x = rng.integers(-(2**20), 2**20, n, np.int32)
@@ -117,13 +117,13 @@ def launch(program, n, threads, items, blocks=None, **options):
 @pytest.mark.parametrize("schedule", ["round-robin", "random", "reversed"])
 @pytest.mark.parametrize("check", [False, True])
 def test_scan(program, schedule, check):
-    launch(program(scan, BARRIER, ITEMS=3), 700, 64, 3, check=check, schedule=schedule)
+    compare(program(scan, BARRIER, ITEMS=3), 700, 64, 3, check=check, schedule=schedule)
 
 
 def test_scan_is_fast(program):
     built = program(scan, BARRIER, ITEMS=32)
     start = time.perf_counter()
-    launch(built, 2**20, 1024, 32)
+    compare(built, 2**20, 1024, 32)
     elapsed = time.perf_counter() - start
     print(f"2^20 in {elapsed:.3f} s")
     assert elapsed < 5
@@ -131,6 +131,6 @@ def test_scan_is_fast(program):
 
 def test_one_resident_block_can_deadlock(program):
     with pytest.raises(DeadlockError) as caught:
-        launch(program(scan, BARRIER, ITEMS=1), 128, 64, 1, check=True, schedule="reversed", resident=1)
+        compare(program(scan, BARRIER, ITEMS=1), 128, 64, 1, check=True, schedule="reversed", resident=1)
     assert "receive" in str(caught.value)
     assert caught.value.block == 1

@@ -20,11 +20,13 @@ from prism.lang import (
     int32,
     one,
     partition,
+    prefetch,
     prism,
     ptr,
     requires,
     roles,
     shared,
+    split,
     thread,
     tma_load,
     tma_store,
@@ -90,6 +92,81 @@ def meets(x: ptr(int32) @ grid[1]):
         mine[0] = 1
 
 
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+def prefetches(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], n: int32 @ grid[1]):
+    t: int32 @ thread[1] = id()
+    b: int32 @ block[1] = id()
+    with (
+        partition(x, block[1], offset=b * 64) as rows,
+        partition(y, block[1], offset=b * 64) as target,
+        group(block[1]),
+    ):
+        match split(thread):
+            case 1:
+                for k in range(4):
+                    if k < n:
+                        prefetch(rows[k * 1024], min(64, n))
+        with partition(target, thread[1], offset=lambda i: t % 64) as mine, group(thread[1]):
+            mine[0] = x[t]
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+def prefetches_what_memory_names(x: ptr(const(int32)) @ grid[1], n: int32 @ grid[1]):
+    t: int32 @ thread[1] = id()
+    with group(thread[1]):
+        prefetch(x[x[t]], 4)
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+def prefetches_as_much_as_memory_says(x: ptr(const(int32)) @ grid[1], n: int32 @ grid[1]):
+    t: int32 @ thread[1] = id()
+    with group(thread[1]):
+        prefetch(x[t], x[0])
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+def prefetches_where_memory_begins(x: ptr(const(int32)) @ grid[1], n: int32 @ grid[1]):
+    with partition(x, block[1], offset=x[0]) as rows, group(block[1]):
+        match split(thread):
+            case 1:
+                prefetch(rows[0], 4)
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+def begins_where_memory_says(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], n: int32 @ grid[1]):
+    t: int32 @ thread[1] = id()
+    with partition(y, thread[1], offset=x[t]) as mine, group(thread[1]):
+        mine[0] = t
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+def prefetches_and_reads_in_turn(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], n: int32 @ grid[1]):
+    t: int32 @ thread[1] = id()
+    with partition(y, thread[1], offset=t) as mine, group(thread[1]):
+        for k in range(n):
+            prefetch(x[t + 64 * k], 4)
+            mine[0] = x[t]
+
+
+@prism("device")
+@requires(thread[1])
+def ask(x: ptr(const(int32)) @ grid[1]):
+    prefetch(x[0], 4)
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+def calls_what_prefetches(x: ptr(const(int32)) @ grid[1], n: int32 @ grid[1]):
+    with group(thread[1]):
+        ask(x)
+
+
 def lines(kernel: Any) -> list[str]:
     """Return the lines of a kernel's own text."""
     text = emit(build(kernel), comments=False).source
@@ -104,12 +181,26 @@ def lines(kernel: Any) -> list[str]:
         (touches_nothing, "}"),
         (makes_a_pointer, "int* p = x;"),
         (copies, "if (threadIdx.x < 32u) {"),
+        (prefetches_what_memory_names, "px_prefetch(&x[x[t]], 4);"),
+        (prefetches_as_much_as_memory_says, "px_prefetch(&x[t], x[0]);"),
+        (prefetches_where_memory_begins, "{"),
+        (begins_where_memory_says, "{"),
+        (prefetches_and_reads_in_turn, "const int px_stop2 = n;"),
+        (calls_what_prefetches, "prism_ask(x);"),
     ],
 )
 def test_the_wait_stands_before_the_first_access(kernel: Any, after: str) -> None:
     found = lines(kernel)
     assert found.count(WAIT) == 1 and found[found.index(WAIT) + 1] == after
     assert entry_of(build(kernel), "sm_90a").programmatic and not entry_of(build(kernel), "sm_80").programmatic
+
+
+def test_a_prefetch_comes_before_the_wait() -> None:
+    found = lines(prefetches)
+    at = found.index(WAIT)
+    asked = [k for k, line in enumerate(found) if line.startswith("px_prefetch(")]
+    read = [k for k, line in enumerate(found) if "= x[" in line]
+    assert found.count(WAIT) == 1 and len(asked) == 1 and asked[0] < at < read[0]
 
 
 def test_a_cooperative_kernel_begins_when_the_one_before_has_ended() -> None:

@@ -167,6 +167,9 @@ def test_w1_a_device_function_takes_a_position_and_a_frame() -> None:
     assert "void prism_cleared(int* x, int t) {" in text
 
 
+PART = 8  # by a name: where the source has the numbers, an index of the code's own unit is an error
+
+
 @prism.lang.kernel
 @requires(grid[1], block[1], thread[64])
 def under_the_second_arm(y: ptr(int32) @ grid[1], z: ptr(int32) @ grid[1]):
@@ -179,9 +182,9 @@ def under_the_second_arm(y: ptr(int32) @ grid[1], z: ptr(int32) @ grid[1]):
                     b[0] = -1
             case 32:
                 outside: int32 @ thread[8] = id()
-                with group(thread[8]):
+                with group(thread[PART]):
                     lane: int32 @ thread[1] = id()
-                    inside: int32 @ thread[8] = id()
+                    inside: int32 @ thread[PART] = id()
                     with group(thread[1]):
                         a[0] = 100 * inside + lane
                         b[0] = outside

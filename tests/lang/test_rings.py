@@ -72,8 +72,8 @@ def hgemm(
                     tma_load(sa, map_a[row * BM, kk * BK])
                     tma_load(sb, map_b[row * BN, kk * BK])
             with claim(a, consumers, in_flight=LATE) as sa, claim(b, consumers, in_flight=LATE) as sb:
+                w: int @ warpgroup[1] = id()
                 with group(warpgroup[1]):
-                    w: int @ warpgroup[1] = id()
                     wgmma(acc, sa[64 * w, 0], sb, accumulate=kk > 0)
         t: int @ thread[1] = id()
         with partition(c_block, thread[1], offset=t * (BN / 2)) as mine:

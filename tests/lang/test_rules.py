@@ -98,7 +98,7 @@ LEGAL = [
     ("R8 a collective", WARP, "v: int @ thread[1]", "s: int @ thread[32] = warp_sum(v)", {"s": WARP}),
     ("R8 a broadcast", WARP, "v: int @ thread[1]", "s: int @ thread[32] = broadcast(v, 0)", {"s": WARP}),
     ("R9", "block[1], thread[1]", "n: int @ grid[1]", "if n > 0: ;> x: int = 0", {"x": "block[1]"}),
-    ("R9 in a group", "block[1], thread[1]", "", "with group(thread[1]): ;> if id() > 0: ;>> pass;> x: int = 1", {}),
+    ("R9 in group", "block[1], thread[1]", "", "t: int @ thread[1] = id(); with group(thread[1]): ;> if t > 0: ;>> x: int", {}),
     ("R9 a vote", WARP, "v: int @ thread[1]", "if warp_any(v > 0): ;> x: int = 0", {"x": WARP}),
     ("R9 a choice", WARP, "v: int @ thread[1]", "w: int @ thread[1] = v if v > 0 else -v", {"w": "thread[1]"}),
     ("R10", WARP, "", "for i in range(0, 4, 1): ;> x: int = i", {"i": WARP, "x": WARP}),
@@ -107,6 +107,8 @@ LEGAL = [
     ("R11", "block[1], thread[1]", "n: int @ block[1]", "while n > 0: ;> break", {}),
     ("R11 inside", "block[1], thread[1]", "", "with group(thread[1]): ;> for i in range(4): ;>> if i > 2: ;>>> continue", {}),
     ("R12", "block[1], thread[32]", "", "w: int @ thread[32] = id()", {"w": WARP}),
+    ("R12 a bound of one", "thread[1]", "", "t: int = id()", {"t": "thread[1]"}),
+    ("R12 an arm of one", "block[1], thread[1]", "", "match split(thread): ;> case 1: ;>> t: int = id()", {"t": "thread[1]"}),
     ("R12 named", "block[1], thread[32]", "", "n: int @ block[1] = count(thread[1])", {"n": "block[1]"}),
     ("R13", "block[1], thread[32]", "p: ptr(const(int)) @ block[1]", "with group(thread[32]): ;> warp_load(p, 4)", {}),
     ("R13 implicit group", "block[1], thread[32]", "p: ptr(const(int)) @ block[1]", "warp_load(p, 4)", {}),
@@ -164,6 +166,25 @@ def test_legal(case: tuple[str, str, str, str, dict[str, str]]) -> None:
     function = device(bound, parameters, body, before=LOAD)
     found = symbols(function)
     assert {name: str(found[name].perspective) for name in expected} == expected
+
+
+@pytest.mark.parametrize("size", [1, 8, 32])
+def test_an_index_among_one_is_legal_in_an_instance(size: int) -> None:
+    """R12: the error is of what is 0 in every instance; sizes that are names may be others elsewhere."""
+    text = """
+@prism("device")
+@template(SIZE=constexpr(int))
+@requires(block[1], thread[32])
+def f():
+    with group(thread[SIZE]):
+        lane: int @ thread[1] = id()
+        own: int @ thread[SIZE] = id()
+    with group(thread[32]):
+        part: int @ thread[SIZE] = id()
+"""
+    function = check(load(text)["f"], {"SIZE": size})[-1]
+    ids = [s.value for s in statements(function.body) if isinstance(s, tree.Declare) and isinstance(s.value, tree.Id)]
+    assert [value.unit.size for value in ids] == [1, size, size]
 
 
 def test_a_groups_body_runs_at_its_unit() -> None:

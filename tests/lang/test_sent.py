@@ -34,18 +34,18 @@ def program_of(launch: Launch) -> Program:
 @pytest.mark.parametrize("name", LAUNCHES)
 def test_on_the_reference_machine(name: str) -> None:
     launch = s.sent(*LAUNCHES[name])
-    launch.run(np.copy)
-    for schedule, seed in schedules(12):
-        launch.run(np.copy, check=True, schedule=schedule, seed=seed)
+    launch.compare(np.copy)
+    for schedule, seed in schedules(8):
+        launch.compare(np.copy, check=True, schedule=schedule, seed=seed)
 
 
-@pytest.mark.parametrize("blocks,base", [(2, 1), (3, -2), (4, 3), (4, 0)])
+@pytest.mark.parametrize("blocks,base", [(2, 1), (3, -2), (4, 3)])
 def test_a_shift_that_is_computed(blocks: int, base: int) -> None:
     """By the round, by the thread, and by a parameter: each thread's stores still make a permutation of the blocks."""
-    launch = s.shuffled("int32", 5, 2, blocks, base, clusters=2)
-    launch.run(np.copy)
+    launch = s.shuffled("int32", 4, 2, blocks, base, clusters=2 if blocks == 2 else 1)
+    launch.compare(np.copy)
     for schedule, seed in schedules(8):
-        launch.run(np.copy, check=True, schedule=schedule, seed=seed)
+        launch.compare(np.copy, check=True, schedule=schedule, seed=seed)
     assert compile_cubin(emit(program_of(launch)).source, "sm_90a").spills == 0
 
 

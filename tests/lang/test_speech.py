@@ -46,7 +46,7 @@ def report(n: int @ thread[32]):
 def talk(x: ptr(const(half)) @ grid[1], n: int @ grid[1]):
     print_("the grid")
     with group(block[1]):
-        b: int @ block[1] = id(block[1]) + 0 * count()
+        b: int @ block[1] = 0 * count()
         print_("{} of {}, {}", b, n, n > 2)
         with group(thread[32]):
             assert_(n < 10, 'n is "small"?')
@@ -56,7 +56,7 @@ def talk(x: ptr(const(half)) @ grid[1], n: int @ grid[1]):
                 print_("first")
             case 1:
                 with group(thread[1]):
-                    if id(thread[1]) == 0 and x[0] > 1.0:
+                    if x[0] > 1.0:
                         print_("x = {}", x[0])
 
 

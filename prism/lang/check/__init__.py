@@ -1,7 +1,8 @@
 """Check: from a kernel and its template arguments to a typed tree, with every function that it reaches.
 
-One function per rule, named as the rule is: expressions.py (R7, R12, R19), statements.py (R6, R8-R11, R17, R18, R25, R28),
-data.py (R2-R5, R20-R23), calls.py and intrinsics.py (R13-R15, R26), here R1, R26, R29, R30 and the function itself.
+One function per rule, named as the rule is: expressions.py (R7, R19), ids.py (R12), assign.py (R6, R8, R17, R18, R25, R28),
+statements.py (R9-R11), data.py (R2-R5, R20-R23), calls.py and intrinsics.py (R13-R15, R26), here R1, R26, R29, R30 and the
+function itself.
 """
 
 from __future__ import annotations

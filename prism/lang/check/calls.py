@@ -11,13 +11,13 @@ from prism.lang.check.conversion import coerce
 from prism.lang.check.env import Env, blame, evidence, fail, narrowed, why_here
 from prism.lang.check.expressions import (
     check_expression,
-    check_id,
     check_scalar,
     check_value,
     construct_called,
     visible,
 )
 from prism.lang.check.fragments import check_place
+from prism.lang.check.ids import check_id
 from prism.lang.check.intrinsics import check_intrinsic
 from prism.lang.check.structs import make_struct
 from prism.lang.check.vectors import make_vector, vector_load

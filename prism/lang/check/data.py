@@ -105,25 +105,8 @@ def check_partition(env: Env, st: s.Partition) -> tree.Stmt:
     """R20 PARTITION and R21 HIDE."""
     from prism.lang.check.statements import check_body
 
-    source = memory(env, st.source)
+    source = owned(env, st.source, ownership.PartitionSource, ownership.PartitionOwners)
     unit = annotation.place(st.unit)
-    if not isinstance(source.type, Pointer):
-        fail(
-            ownership.PartitionSource(
-                span=st.source.span, name=source.name, type=str(source.type), labels=(declared(source),)
-            )
-        )
-    if not owners_present(env, source):
-        fail(
-            ownership.PartitionOwners(
-                span=st.source.span,
-                name=source.name,
-                place=source.perspective,
-                code_perspective=env.code,
-                narrowed=narrowed(env),
-                labels=(declared(source), *why_here(env)),
-            )
-        )
     if not (unit <= source.perspective and unit <= env.code and env.bound.allows(unit)):
         fail(
             ownership.PartitionUnit(
@@ -141,6 +124,30 @@ def check_partition(env: Env, st: s.Partition) -> tree.Stmt:
     body = check_body(opened(inner, source, symbol), st.body)
     one_use(env, symbol)
     return tree.Partition(view=symbol, code=env.code, body=body, span=st.span)
+
+
+def owned(
+    env: Env,
+    e: s.Expr,
+    not_memory: type[ownership.PartitionSource | ownership.ClaimSource],
+    not_here: type[ownership.PartitionOwners | ownership.ClaimOwners],
+) -> tree.Symbol:
+    """R20, R22: return what a partition or claim opens: memory, whose owners are all present in this code, and they alone."""
+    source = memory(env, e)
+    if not isinstance(source.type, Pointer):
+        fail(not_memory(span=e.span, name=source.name, type=str(source.type), labels=(declared(source),)))
+    if not owners_present(env, source):
+        fail(
+            not_here(
+                span=e.span,
+                name=source.name,
+                place=source.perspective,
+                code_perspective=env.code,
+                narrowed=narrowed(env),
+                labels=(declared(source), *why_here(env)),
+            )
+        )
+    return source
 
 
 def opened(env: Env, source: tree.Symbol, symbol: tree.Symbol) -> Env:
@@ -238,26 +245,9 @@ def check_claim(env: Env, st: s.Claim) -> tree.Stmt:
     """R22 CLAIM; R23 is checked where the new name is used."""
     from prism.lang.check.statements import check_body
 
-    source = memory(env, st.source)
+    source = owned(env, st.source, ownership.ClaimSource, ownership.ClaimOwners)
     role = env.role(st.unit.name, st.unit.span) if isinstance(st.unit, s.Name) else None
     unit = annotation.place(st.unit) if role is None else role.unit
-    if not isinstance(source.type, Pointer):
-        fail(
-            ownership.ClaimSource(
-                span=st.source.span, name=source.name, type=str(source.type), labels=(declared(source),)
-            )
-        )
-    if not owners_present(env, source):
-        fail(
-            ownership.ClaimOwners(
-                span=st.source.span,
-                name=source.name,
-                place=source.perspective,
-                code_perspective=env.code,
-                narrowed=narrowed(env),
-                labels=(declared(source), *why_here(env)),
-            )
-        )
     if not (unit <= source.perspective and unit <= env.code and env.bound.entry(unit.level) is not None):
         fail(
             ownership.ClaimUnit(

@@ -1,4 +1,4 @@
-"""Expressions: types, and the perspective that a value lives at: the meet of what it was made of (R7, R12, R19)."""
+"""Expressions: types, and the perspective that a value lives at: the meet of what it was made of (R7, R19)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from prism.lang.errors import calls as call_errors
 from prism.lang.errors import ownership, tiles
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import types as errors
-from prism.lang.perspective import GRID, THREAD, Perspective, meet
+from prism.lang.perspective import THREAD, Perspective, meet
 from prism.lang.structs import Struct
 from prism.lang.types import (
     BOOL,
@@ -470,31 +470,6 @@ def must_agree(env: Env, value: tree.Expr, needed: Perspective, construct: str) 
             labels=(*labels, *why_here(env)),
         )
     )
-
-
-def check_id(env: Env, e: s.Call, target: Perspective, *, counting: bool) -> tree.Expr:
-    """R12 ID: `id()` counts the target's units, `id(unit)` and `count(unit)` the unit's; no broader than the code."""
-    from prism.lang.check.annotation import place
-    from prism.lang.check.fragments import fragment_size
-
-    if len(e.arguments) > 1 or e.keywords:
-        usage = "`count()` or `count(unit)`" if counting else "`id()` or `id(unit)`"
-        fail(errors.NotAValue(span=e.span, text="count" if counting else "id", hint=f"write {usage}"))
-    if counting and e.arguments and (part := fragment_size(env, e)) is not None:
-        return part
-    unit = place(e.arguments[0]) if e.arguments else target
-    if not unit <= env.code:
-        fail(rules.IdBroader(span=e.span, unit=unit, code_perspective=env.code, labels=why_here(env)))
-    if not env.bound.allows(unit):
-        have = env.bound.entry(unit.level)
-        fail(
-            rules.IdSize(
-                span=e.span, unit=unit, size=unit.size, level=str(unit.level), have=have or 0, labels=why_here(env)
-            )
-        )
-    if counting:
-        return tree.Count(unit=unit, code=env.code, type=INT32, perspective=GRID, span=e.span)
-    return tree.Id(unit=unit, code=env.code, type=INT32, perspective=unit, span=e.span)
 
 
 def construct_called(e: s.Call) -> surface.Construct | None:

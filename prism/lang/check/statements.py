@@ -1,44 +1,33 @@
-"""Statements: declarations, assignments, control flow (R6, R8-R11, R17, R18, R25, R28); data.py has partition, claim, split."""
+"""Statements: what a body is, and control flow (R9-R11); assign.py has declarations, data.py has partition, claim, split."""
 
 from __future__ import annotations
 
 from prism.lang import syntax as s
 from prism.lang import tree
-from prism.lang.check import annotation, data
+from prism.lang.check import data
+from prism.lang.check.assign import check_assign, check_declare
 from prism.lang.check.asynchronous import batched, check_async, check_batch
 from prism.lang.check.conversion import coerce
-from prism.lang.check.env import Env, Poisoned, Step, blame, changing, declared, evidence, fail, opaque, why_here
+from prism.lang.check.env import Env, Poisoned, Step, blame, evidence, fail
 from prism.lang.check.expressions import (
     check_expression,
-    check_field,
     check_index,
     check_scalar,
     check_value,
-    element,
-    flatten,
     must_agree,
     need_bool,
-    visible,
 )
-from prism.lang.check.fragments import fill, fragment_item, placed
 from prism.lang.check.intrinsics import check_results, results_of
-from prism.lang.check.pointers import assign_pointer, declare_pointer, return_pointer
+from prism.lang.check.pointers import return_pointer
 from prism.lang.check.purity import effect_conflict
 from prism.lang.check.raw import check_unsafe
 from prism.lang.check.roles import check_enter, check_one, check_roles
-from prism.lang.check.shared import check_shared
 from prism.lang.check.speak import check_speech, speaks
-from prism.lang.check.structs import assign_field
-from prism.lang.check.vectors import is_vector_cast, vector_store
-from prism.lang.diagnostics import CompileError, Label, Span
+from prism.lang.diagnostics import CompileError, Label
 from prism.lang.errors import calls as call_errors
-from prism.lang.errors import names as name_errors
-from prism.lang.errors import ownership, tiles
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import types as errors
-from prism.lang.perspective import THREAD, Perspective
-from prism.lang.structs import Struct
-from prism.lang.types import BOOL, INT32, VOID, Array, Fragment, Mailbox, Pointer, Scalar, TensorMap, Type, Vector
+from prism.lang.types import BOOL, INT32, VOID, Pointer, Scalar, Type
 
 
 def check_body(env: Env, body: s.Body) -> tree.Body:
@@ -137,227 +126,6 @@ def check_statement(env: Env, st: s.Stmt) -> tuple[tuple[tree.Stmt, ...], Env]: 
             return (check_batch(env, st),), env
         case s.Unsafe():
             return (check_unsafe(env, st),), env
-
-
-# -- declarations ---------------------------------------------------------------------------------------------------------
-
-
-def check_declare(env: Env, st: s.Declare) -> tuple[tuple[tree.Stmt, ...], Env]:
-    """R6 DECL, R25 SHARED-ALLOC: no broader than the code; shared memory in a block's code."""
-    meaning = annotation.read(st.annotation)
-    place = annotation.place(st.place) if st.place is not None else env.code
-    if meaning.shared:
-        return check_shared(env, st, meaning, place)
-    if isinstance(meaning.type, Mailbox):
-        fail(errors.NotAType(span=st.annotation.span))
-    if isinstance(meaning.type, TensorMap):
-        fail(tiles.MapPlace(span=st.annotation.span, name=st.name, what="declared inside a function"))
-    if not place <= env.code:
-        fail(
-            rules.DeclareBroader(
-                span=st.place.span if st.place else st.span,
-                name=st.name,
-                place=place,
-                code_perspective=env.code,
-                labels=why_here(env),
-            )
-        )
-    if not env.bound.allows(place):
-        fail(
-            rules.DeclareUnits(
-                span=st.place.span if st.place else st.span,
-                name=st.name,
-                place=place,
-                bound=str(env.bound),
-                size=place.size,
-                level=str(place.level),
-                labels=why_here(env),
-            )
-        )
-    if isinstance(meaning.type, Pointer):
-        return declare_pointer(env, st, meaning, place)
-    type_: Type = meaning.type
-    if isinstance(type_, Fragment):
-        type_ = placed(type_, st.name, place, st.annotation.span, st.place.span if st.place else st.span)
-    symbol = tree.Symbol(st.name, type_, place, st.name_span, const=meaning.const)
-    value = initial(env, symbol, st)
-    return (tree.Declare(symbol=symbol, value=value, span=st.span),), env.bind(symbol)
-
-
-def initial(env: Env, symbol: tree.Symbol, st: s.Declare) -> tree.Expr | None:
-    """Return the typed initial value; `{0}` zeroes an array, spelled as a Const of the element type."""
-    if st.value is None:
-        return None
-    if isinstance(symbol.type, Array):
-        zero = st.value.items[0] if isinstance(st.value, s.Braces) and len(st.value.items) == 1 else None
-        if not isinstance(zero, s.Literal) or zero.value != 0:
-            fail(errors.WholeArray(span=st.value.span, name=st.name, type=str(symbol.type), use="assigned"))
-        return zeros(env, symbol, symbol.type.element, zero)
-    if isinstance(symbol.type, Fragment):
-        return fill(symbol, st.value)
-    if isinstance(symbol.type, Vector) and isinstance(st.value, s.Braces) and len(st.value.items) == 1:
-        return zeros(env, symbol, symbol.type, st.value.items[0])
-    value = check_value(env, st.value, symbol.perspective, symbol.type)
-    fits(symbol, value)
-    return coerce(value, symbol.type, st.value.span)
-
-
-def zeros(env: Env, symbol: tree.Symbol, element: Scalar | Vector, zero: s.Expr) -> tree.Expr:
-    """`{0}`: what every element of an array starts as."""
-    if isinstance(element, Scalar):
-        return check_scalar(env, zero, symbol.perspective, element)
-    made = s.Resolved(value=element, text=str(element), span=zero.span)
-    call = s.Call(function=made, arguments=(zero,), keywords=(), span=zero.span)
-    return check_value(env, call, symbol.perspective, element)
-
-
-def fits(symbol: tree.Symbol, value: tree.Expr) -> None:
-    """R8 WRITE-DOWN: the value is at least as broad as what it is assigned to."""
-    if symbol.perspective <= value.perspective:
-        return
-    what, labels = evidence(value, symbol.perspective)
-    labels = (*labels, declared(symbol))
-    span, has, loaded = blame(value, symbol.perspective), value.perspective, varying_load(value, symbol.perspective)
-    if loaded is None:
-        fail(rules.WriteDown(span=span, name=symbol.name, place=symbol.perspective, what=what, has=has, labels=labels))
-    memory = loaded.symbol
-    if not symbol.perspective <= memory.perspective:
-        error: type[ownership.LoadVaries] = ownership.LoadPart
-    elif changing(loaded) and all(symbol.perspective <= index.perspective for index in loaded.indices):
-        error = ownership.LoadChanging
-    else:
-        error = ownership.LoadIndex
-    fail(error(span=span, name=symbol.name, place=symbol.perspective, memory=memory.name, has=has, labels=labels))
-
-
-def varying_load(value: tree.Expr, needed: Perspective) -> tree.Element | None:
-    """R19 PTR-READ: return the load from memory that makes a value narrower than `needed`, if it is one that does."""
-    if isinstance(value, tree.Element):
-        return value
-    parts = [] if opaque(value) else [part for part in tree.operands(value) if not needed <= part.perspective]
-    found = next((part for part in parts if part.perspective == value.perspective), None)
-    return varying_load(found, needed) if found is not None else None
-
-
-# -- assignments ----------------------------------------------------------------------------------------------------------
-
-
-def check_assign(env: Env, target: s.Expr, value: s.Expr, span: Span) -> tree.Stmt:
-    """R8 for locals, R17 for const, R18 for memory, R28 for pointers."""
-    if isinstance(target, s.Name):
-        if target.name not in env.names:
-            fail(name_errors.Undeclared(span=target.span, name=target.name))
-        symbol = visible(env, target.name, target.span)
-        if isinstance(symbol.type, Pointer):
-            return assign_pointer(env, symbol, target, value, span)
-        if isinstance(symbol.type, Array):
-            fail(errors.WholeArray(span=span, name=symbol.name, type=str(symbol.type), use="assigned"))
-        if isinstance(symbol.type, TensorMap):
-            fail(tiles.MapUse(span=target.span, name=symbol.name, labels=(declared(symbol),)))
-        left: tree.Expr = tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=target.span)
-        return assign_local(env, symbol, left, value, span)
-    if isinstance(target, s.Attribute):
-        field = check_field(env, target, env.code)
-        if isinstance(field, tree.Component) and isinstance(field.vector.type, Struct):
-            return assign_field(env, field, target, value, span)
-        target = by_number(target, field)
-    if isinstance(target, s.Subscript):
-        return assign_element(env, target, value, span)
-    fail(errors.NotSubscriptable(span=target.span, found="the target of this assignment"))
-
-
-def by_number(target: s.Attribute, field: tree.Expr) -> s.Subscript:
-    """Return `v.y` as `v[1]`."""
-    assert isinstance(field, tree.Component) and isinstance(field.index, tree.Const)
-    which = s.Literal(value=field.index.value, span=target.span)
-    return s.Subscript(base=target.base, indices=(which,), span=target.span)
-
-
-def assign_element(env: Env, target: s.Subscript, value: s.Expr, span: Span) -> tree.Stmt:
-    """An element of a local array, of memory, a component of a vector, or a vector's worth of memory."""
-    if is_vector_cast(target.base):
-        return tree.Evaluate(value=vector_store(env, target, value, span), span=span)
-    base, indices = flatten(target)
-    if isinstance(base, s.Name):
-        symbol = visible(env, base.name, base.span)
-        if isinstance(symbol.type, Pointer):
-            return assign_memory(env, symbol, indices, target, value, span)
-        if isinstance(symbol.type, Fragment):
-            return assign_local(env, symbol, fragment_item(env, symbol, indices, target.span), value, span)
-        if isinstance(symbol.type, Array | Vector):
-            left = check_expression(env, target, symbol.perspective)
-            indexed(symbol, left)
-            return assign_local(env, symbol, left, value, span)
-    fail(errors.NotSubscriptable(span=target.span, found="the target of this assignment"))
-
-
-def indexed(symbol: tree.Symbol, left: tree.Expr) -> None:
-    """R7 of a target in a local: which element it is, the threads that share the local agree on."""
-    if symbol.perspective <= left.perspective:
-        return
-    what, labels = evidence(left, symbol.perspective)
-    fail(
-        rules.ReadUp(
-            span=blame(left, symbol.perspective),
-            what=what,
-            has=left.perspective,
-            needed=symbol.perspective,
-            name=symbol.name,
-            labels=(*labels, declared(symbol)),
-        )
-    )
-
-
-def assign_local(env: Env, symbol: tree.Symbol, left: tree.Expr, value: s.Expr, span: Span) -> tree.Stmt:
-    """R8: the target is no broader than the code, and the value no narrower than the target."""
-    if symbol.const:
-        fail(
-            ownership.ConstWrite(span=span, name=symbol.name, type=f"const({symbol.type})", labels=(declared(symbol),))
-        )
-    if symbol in env.context.loop_variables:
-        fail(rules.LoopVariable(span=span, name=symbol.name, labels=(declared(symbol),)))
-    if isinstance(left, tree.Item) and isinstance(symbol.type, Fragment):
-        right = check_value(env, value, THREAD, left.type)
-        return tree.Assign(target=left, value=coerce(right, left.type, value.span), span=span)
-    if not symbol.perspective <= env.code:
-        fail(
-            rules.WriteUp(
-                span=span,
-                name=symbol.name,
-                place=symbol.perspective,
-                code_perspective=env.code,
-                labels=(declared(symbol), *why_here(env)),
-            )
-        )
-    if isinstance(symbol.type, Fragment):
-        return tree.Assign(target=left, value=fill(symbol, value), span=span)
-    right = check_value(env, value, symbol.perspective, left.type)
-    fits(symbol, right)
-    return tree.Assign(target=left, value=coerce(right, left.type, value.span), span=span)
-
-
-def assign_memory(
-    env: Env, symbol: tree.Symbol, indices: tuple[s.Expr, ...], target: s.Subscript, value: s.Expr, span: Span
-) -> tree.Stmt:
-    """R18 PTR-WRITE: one thread stores, through a name that is its own."""
-    assert isinstance(symbol.type, Pointer)
-    if isinstance(symbol.type.element, Mailbox):
-        fail(ownership.MailboxPlain(span=target.span, name=symbol.name))
-    if symbol.type.const:
-        fail(
-            ownership.ConstWrite(span=target.span, name=symbol.name, type=str(symbol.type), labels=(declared(symbol),))
-        )
-    if env.code != THREAD:
-        fail(ownership.StoreCode(span=target.span, name=symbol.name, code_perspective=env.code, labels=why_here(env)))
-    if symbol.perspective != THREAD:
-        fail(
-            ownership.StoreView(
-                span=target.span, name=symbol.name, place=symbol.perspective, labels=(declared(symbol),)
-            )
-        )
-    left = element(env, symbol, indices, target.span, THREAD)
-    right = check_value(env, value, THREAD, left.type)
-    return tree.Assign(target=left, value=coerce(right, left.type, value.span), span=span)
 
 
 def check_evaluate(env: Env, st: s.Evaluate) -> tuple[tree.Stmt, ...]:

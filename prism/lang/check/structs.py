@@ -1,4 +1,4 @@
-"""Structs: values made, `Affine(a, b)`, by position or by name; fields read and assigned."""
+"""Structs: values made, `Affine(a, b)`, by position or by name; fields read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from prism.lang import tree
 from prism.lang.check.env import Env, fail
 from prism.lang.check.expressions import check_value
 from prism.lang.check.intrinsics import check_intrinsic
-from prism.lang.diagnostics import Span
 from prism.lang.errors import types as errors
 from prism.lang.intrinsics.vectors import made
 from prism.lang.perspective import Perspective
@@ -33,17 +32,3 @@ def struct_field(base: tree.Expr, struct: Struct, e: s.Attribute) -> tree.Expr:
     place = tree.Const(value=at, type=INT32, span=e.span)
     field = struct.fields[at][1]
     return tree.Component(vector=base, index=place, type=field, perspective=base.perspective, span=e.span)
-
-
-def assign_field(env: Env, field: tree.Component, target: s.Attribute, value: s.Expr, span: Span) -> tree.Stmt:
-    """R8 of `v.scale = x`, `items[i].scale = x`: a field of a local."""
-    from prism.lang.check.statements import assign_local, indexed
-
-    whole = field.vector
-    if isinstance(whole, tree.Var | tree.Item):
-        indexed(whole.symbol, whole)
-        return assign_local(env, whole.symbol, field, value, span)
-    if isinstance(whole, tree.Element):
-        facts = {"name": whole.symbol.name, "struct": str(whole.type), "field": target.name}
-        fail(errors.FieldOfMemory(span=target.span, **facts))  # type: ignore[arg-type]
-    fail(errors.NotSubscriptable(span=target.span, found="the target of this assignment"))

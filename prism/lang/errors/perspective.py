@@ -388,3 +388,18 @@ class IdSize(Error):
     size: int
     level: str
     have: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class IdAlone(Error):
+    """R12: an index among one."""
+
+    code = "id"
+    rule = "R12"
+    title = "`{text}` is always 0: there is one {unit} inside {unit}"
+    label = "counts {unit}"
+    note_templates = ("`id()` counts the units of what it is assigned to, inside the unit that the code speaks for",)
+    help_template = "{hint}"
+    text: str
+    unit: Perspective
+    hint: str

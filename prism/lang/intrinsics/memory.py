@@ -280,7 +280,8 @@ prefetch = Intrinsic(
     name="prefetch",
     doc=(
         "prefetch(p[i], count): ask for p[i : i + count] to be brought into the L2, and go on at once; nothing where count "
-        "<= 0. A hint: it gives no value, and orders no other access."
+        "<= 0. A hint: it gives no value, and orders no other access. It may come before the kernel's wait for the one before, "
+        "where what it is given is not read from memory."
     ),
     parameters=(Parameter("element", "element"), Parameter("count", "value", INT32)),
     result=None,

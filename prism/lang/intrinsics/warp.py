@@ -59,7 +59,7 @@ def _shuffle_meaning(source: Callable[[Values], Values]) -> Callable[[Binding, V
         value = np.asarray(value)
         lanes = source(np.broadcast_to(by, value.shape[:2]).astype(np.int64) & 31)
         lanes = np.where((lanes >= 0) & (lanes < 32), lanes, LANES)
-        return np.take_along_axis(value, lanes.reshape(*lanes.shape, *(1,) * (value.ndim - 2)), axis=1)
+        return value[np.arange(len(value))[:, None], lanes]
 
     return meaning
 

@@ -19,6 +19,6 @@ def case(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1]):
             with claim(tile, thread[1]) as own, one(thread):
                 bulk_load(own, x[32 * k])
             with partition(tile, block[1]) as all, group(thread[1]):
-                sum += all[id() % 32]
+                sum += all[sum % 32]
         with partition(out, thread[1], offset=id()) as mine, group(thread[1]):
             mine[0] = sum

@@ -1,0 +1,60 @@
+"""`id` and `count`: which unit this is, and how many there are (R12)."""
+
+from __future__ import annotations
+
+from prism.lang import syntax as s
+from prism.lang import tree
+from prism.lang.check.annotation import place
+from prism.lang.check.env import Env, fail, why_here
+from prism.lang.check.fragments import fragment_size
+from prism.lang.diagnostics import source_text
+from prism.lang.errors import perspective as rules
+from prism.lang.errors import types as errors
+from prism.lang.perspective import GRID, THREAD, Perspective
+from prism.lang.types import INT32
+
+
+def check_id(env: Env, e: s.Call, target: Perspective, *, counting: bool) -> tree.Expr:
+    """R12 ID: `id()` counts the target's units, `id(unit)` and `count(unit)` the unit's; no broader than the code."""
+    if len(e.arguments) > 1 or e.keywords:
+        usage = "`count()` or `count(unit)`" if counting else "`id()` or `id(unit)`"
+        fail(errors.NotAValue(span=e.span, text="count" if counting else "id", hint=f"write {usage}"))
+    if counting and e.arguments and (part := fragment_size(env, e)) is not None:
+        return part
+    unit = place(e.arguments[0]) if e.arguments else target
+    if not unit <= env.code:
+        fail(rules.IdBroader(span=e.span, unit=unit, code_perspective=env.code, labels=why_here(env)))
+    if not env.bound.allows(unit):
+        have = env.bound.entry(unit.level)
+        fail(
+            rules.IdSize(
+                span=e.span, unit=unit, size=unit.size, level=str(unit.level), have=have or 0, labels=why_here(env)
+            )
+        )
+    if counting:
+        return tree.Count(unit=unit, code=env.code, type=INT32, perspective=GRID, span=e.span)
+    several(env, e, unit)
+    return tree.Id(unit=unit, code=env.code, type=INT32, perspective=unit, span=e.span)
+
+
+def several(env: Env, e: s.Call, unit: Perspective) -> None:
+    """R12: the unit counted is not the very one that the code speaks for, of which there is one, with index 0.
+
+    That may still be so in an instance of what is written for any size (`group(thread[SIZE])`, a device function's bound), and in
+    an arm of a split, where one unit is as good as any number.
+    """
+    if unit != env.code:
+        return
+    steps = [step for step in env.path if step.kind in ("group", "arm")]
+    hints = []
+    if steps:
+        if steps[-1].kind == "arm" or steps[-1].unit.named or unit.named:
+            return
+        hints.append(f"take it before `{steps[-1].text}`, and keep it in a variable: `i: int32 @ {unit} = id()`")
+    elif unit != GRID:
+        return
+    if unit != THREAD:
+        hints.append("name a narrower unit: `id(thread[1])`")
+    fail(
+        rules.IdAlone(span=e.span, text=source_text(e.span), unit=unit, hint="; or ".join(hints), labels=why_here(env))
+    )

@@ -1,0 +1,85 @@
+"""The typed tree: what the checker makes, and what flow, sync, races, place, emit and the reference machine read.
+
+    function  = Function(name, kind, bound, parameters, result, body, ...)
+    statement = Declare(symbol, value?)            -- a local; arrays without a value are uninitialised
+              | SharedDeclare(symbol, align)       -- a shared object; symbol.type is Pointer(space="shared", shape=...)
+              | Assign(target, value)              -- target = Var | Item | Element | Component; `+=` is spelled out
+              | Evaluate(call)                     -- a call for its effect
+              | If(condition, then, otherwise) | While(condition, body) | For(symbol, start, stop, step, body, unroll)
+              | Break | Continue | Return(value?)
+              | Group(unit, body)                  -- all units run the body, each for itself
+              | Split(unit_level, arms)            -- Arm(first, size, body): sizes and offsets in threads or blocks
+              | Partition(view, body) | Claim(view, body)   -- view.view tells what the new name means
+              | Async(view, body)                  -- the view is the destination of copies that end after the body, not before
+              | Batch(body)                        -- wgmma_async(): the wgmmas of the body are one group
+              | Specialise(roles)                  -- made by specialise.py only: each thread runs the body of its role
+              | Assert(condition, text) | Print(texts, values) | Breakpoint()
+              | Unsafe(text, ...)                  -- text for the emitted code, with its effects as declared
+    expression = Const | Var | Unary | Binary | Select | Cast | Item | Element | Component | Id | Count | Place | Call | Apply
+
+Nodes are compared by identity: a statement is its own key in a plan. Each expression has `.type` and `.perspective`: the
+value is the same for all threads of one such unit. `Element` is memory: read where it is an operand, written where it is a
+target, an address where it is an argument of an intrinsic whose parameter is an `element`.
+"""
+
+from prism.lang.tree.expression import (
+    Apply,
+    Binary,
+    Call,
+    Cast,
+    Component,
+    Const,
+    Count,
+    Element,
+    Expr,
+    Expression,
+    Id,
+    Item,
+    Place,
+    Select,
+    Symbol,
+    Unary,
+    Var,
+    View,
+    operands,
+)
+from prism.lang.tree.statement import (
+    Arm,
+    Assert,
+    Assign,
+    Async,
+    Batch,
+    Body,
+    Break,
+    Breakpoint,
+    Claim,
+    Continue,
+    Declare,
+    Evaluate,
+    For,
+    Function,
+    Group,
+    If,
+    Partition,
+    Print,
+    Return,
+    Role,
+    SharedDeclare,
+    Specialise,
+    Split,
+    Statement,
+    Stmt,
+    Unsafe,
+    While,
+    children,
+    expressions,
+)
+from prism.lang.types import Array, Fragment, Pointer, Scalar, TensorMap, Vector
+
+__all__ = [
+    "Apply", "Arm", "Array", "Assert", "Assign", "Async", "Batch", "Binary", "Body", "Break", "Breakpoint", "Call", "Cast",
+    "Claim", "Component", "Const", "Continue", "Count", "Declare", "Element", "Evaluate", "Expr", "Expression", "For", "Fragment",
+    "Function", "Group", "Id", "If", "Item", "Partition", "Place", "Pointer", "Print", "Return", "Role", "Scalar", "Select",
+    "SharedDeclare", "Specialise", "Split", "Statement", "Stmt", "Symbol", "TensorMap", "Unary", "Unsafe", "Var", "Vector",
+    "View", "While", "children", "expressions", "operands",
+]  # fmt: skip

@@ -1,0 +1,316 @@
+"""Statements of the typed tree, and functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from prism.lang.diagnostics import Span
+from prism.lang.perspective import Bound, Level, Perspective
+from prism.lang.tree.expression import Element, Expr, Symbol
+from prism.lang.types import Type
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Statement:
+    """What all statements have."""
+
+    span: Span
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Declare(Statement):
+    """A local variable; `value` is None for arrays and where the source gives none."""
+
+    symbol: Symbol
+    value: Expr | None
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class SharedDeclare(Statement):
+    """A shared object of the block, uninitialised; `align` in bytes."""
+
+    symbol: Symbol
+    align: int
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Assign(Statement):
+    """`target = value`. Values are already cast to the target's type."""
+
+    target: Expr
+    value: Expr
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Evaluate(Statement):
+    """A call for its effect."""
+
+    value: Expr
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class If(Statement):
+    """A branch; the condition is uniform at the code's perspective."""
+
+    condition: Expr
+    then: Body
+    otherwise: Body
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class While(Statement):
+    """A loop; the condition reads no memory (the checker rewrites one that does as `while True: if not c: break`)."""
+
+    condition: Expr
+    body: Body
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class For(Statement):
+    """`for symbol in range(start, stop, step)`, bounds evaluated once; `unroll`: True, False, a factor or None."""
+
+    symbol: Symbol
+    start: Expr
+    stop: Expr
+    step: Expr
+    body: Body
+    unroll: bool | int | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Break(Statement):
+    """Leaves the innermost loop."""
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Continue(Statement):
+    """Goes to the innermost loop's next trip."""
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Return(Statement):
+    """Leaves the function."""
+
+    value: Expr | None
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Group(Statement):
+    """Every unit of `unit` inside the current one runs the body."""
+
+    unit: Perspective
+    code: Perspective
+    body: Body
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Arm:
+    """One case of a split: units `first .. first + size - 1` of the split's level run the body. `name`: a role's, or none."""
+
+    first: int
+    size: int
+    body: Body
+    span: Span
+    name: str = ""
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Split(Statement):
+    """Different units run different arms; `level` is THREAD or BLOCK, sizes in its units; leftovers idle."""
+
+    level: Level
+    code: Perspective
+    arms: tuple[Arm, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Partition(Statement):
+    """In the body, `view` names each unit's own part of `view.view.source`."""
+
+    view: Symbol
+    code: Perspective
+    body: Body
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Claim(Statement):
+    """In the body, `view` names the source for the one unit whose arm uses it."""
+
+    view: Symbol
+    code: Perspective
+    body: Body
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Async(Statement):
+    """In the body, `view` names the source as the destination of asynchronous copies, which have ended when it is used again."""
+
+    view: Symbol
+    code: Perspective
+    body: Body
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Batch(Statement):
+    """wgmmas that are issued as one group: they read tiles and write accumulators until the group is waited for.
+
+    A wgmma that stands alone is a batch of its own.
+    """
+
+    code: Perspective
+    body: Body
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Role:
+    """Threads `first .. first + size - 1` of the block run `body`, a projection of the function's body onto them.
+
+    Positions inside are as outside: `id()` and the like count from the block's first thread, not from the role's.
+    """
+
+    first: int
+    size: int
+    body: Body
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Specialise(Statement):
+    """One body a role; threads of no role run nothing. Stands last in a kernel, or in a role; made by specialise.py."""
+
+    roles: tuple[Role, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Unsafe(Statement):
+    """Text spliced into the emitted code; nothing in it is checked.
+
+    `names`: what the words of the text stand for. `uses`: all that it touches, in order, as `meaning` takes them; `writes`: the
+    local variables among those that it writes; `accesses`: the memory, each with `read` or `write`. `listed`: whether the
+    source says so, or it is what the text mentions. `returns`: it is the body of an extern function with a result.
+    """
+
+    text: str
+    names: Mapping[str, Symbol]
+    uses: tuple[Symbol, ...]
+    writes: tuple[Symbol, ...]
+    accesses: tuple[tuple[Element, str], ...]
+    listed: bool
+    meaning: object
+    code: Perspective
+    returns: bool = False
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Assert(Statement):
+    """`assert_(condition, text)`: the condition is uniform at the code's perspective."""
+
+    condition: Expr
+    text: str
+    code: Perspective
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Print(Statement):
+    """`print_`: once for each unit of `code`; `texts` has None where the next value stands."""
+
+    texts: tuple[str | None, ...]
+    values: tuple[Expr, ...]
+    code: Perspective
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Breakpoint(Print):
+    """`breakpoint()`: prints nothing; where the reference machine comes here, Python's debugger opens."""
+
+    texts: tuple[str | None, ...] = ()
+    values: tuple[Expr, ...] = ()
+
+
+Stmt = (
+    Declare
+    | SharedDeclare
+    | Assign
+    | Evaluate
+    | If
+    | While
+    | For
+    | Break
+    | Continue
+    | Return
+    | Group
+    | Split
+    | Partition
+    | Claim
+    | Async
+    | Batch
+    | Specialise
+    | Unsafe
+    | Assert
+    | Print
+)
+Body = tuple[Stmt, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Function:
+    """A checked function, all template arguments bound. `identifier` is unique in a program and safe in C++."""
+
+    name: str
+    identifier: str
+    kind: str
+    bound: Bound
+    parameters: tuple[Symbol, ...]
+    result: Type
+    result_perspective: Perspective | None
+    body: Body
+    shared_limit: int | None
+    attributes: tuple[str, ...]
+    may_alias: tuple[frozenset[str], ...]
+    pure: bool
+    template: Mapping[str, object]
+    file: str
+    span: Span
+    trusts: frozenset[str] = frozenset()
+    """Const pointer parameters that are loaded once for several threads: nobody may write that memory meanwhile."""
+    cooperative: bool = False
+    """Whether all blocks of the grid run at once, and can meet at a barrier."""
+
+
+def children(statement: Stmt) -> tuple[Body, ...]:
+    """Return the statement lists inside a statement, in program order."""
+    match statement:
+        case If():
+            return (statement.then, statement.otherwise)
+        case While() | For() | Group() | Partition() | Claim() | Async() | Batch():
+            return (statement.body,)
+        case Specialise():
+            return tuple(role.body for role in statement.roles)
+        case Split():
+            return tuple(arm.body for arm in statement.arms)
+        case _:
+            return ()
+
+
+def expressions(statement: Stmt) -> tuple[Expr, ...]:
+    """Return the expressions that a statement itself evaluates, in order (not those of statements inside it)."""
+    match statement:
+        case Declare():
+            return () if statement.value is None else (statement.value,)
+        case Assign():
+            return (statement.value, statement.target)
+        case Evaluate():
+            return (statement.value,)
+        case If() | While() | Assert():
+            return (statement.condition,)
+        case Print():
+            return statement.values
+        case For():
+            return (statement.start, statement.stop, statement.step)
+        case Return():
+            return () if statement.value is None else (statement.value,)
+        case Partition() | Claim():
+            view = statement.view.view
+            return () if view is None or view.offset is None else (view.offset[1],)
+        case _:
+            return ()
