@@ -56,7 +56,7 @@ bench: env ## time what needs no GPU, record what `prism bench run` left in asv_
 	@cd asv_bench && $(PY) -m asv publish && echo "open asv_bench/.asv/html/index.html"
 
 wheel: build ## build the wheel into dist/, with the library's kernels compiled
-	@rm -rf build && $(PY) -m pip wheel --no-deps --no-build-isolation --wheel-dir dist . && rm -rf build
+	@rm -rf build/lib build/bdist.* && $(PY) -m pip wheel --no-deps --no-build-isolation --wheel-dir dist . && rm -rf build/lib build/bdist.*
 
 build: env ## compile the library's kernels ahead of time, into prism/artifacts (ARGS="--arch sm_90a": for one architecture)
 	@$(PY) -m prism build $(ARGS)

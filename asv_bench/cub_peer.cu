@@ -35,6 +35,7 @@ template <class T> static int reduce(void* scratch, size_t found, const void* x,
     }
 
 ENTRY(int8, int8_t)
+ENTRY(uint8, uint8_t)
 ENTRY(int16, int16_t)
 ENTRY(int32, int32_t)
 ENTRY(int64, int64_t)

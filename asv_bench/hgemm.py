@@ -24,14 +24,17 @@ from pathlib import Path
 from typing import Any
 
 from prism.kernels.hgemm import Configuration as C
-from prism.kernels.hgemm import identity, tall
-from prism.kernels.hgemm.candidates import PROCESSORS, SHAPES, WIDE, all_cuts, candidates, parsed
+from prism.kernels.hgemm import choose, identity, tall
+from prism.kernels.hgemm.candidates import PROCESSORS, SHAPES, all_cuts, candidates, parsed
 
 START = time.monotonic()
 L2 = 60 << 20
 EPS_OUT, EPS_SUM = 2.0**-8, 2.0**-23
 
 LAYOUTS = ("NN", "NT", "TN", "TT")  # of a, of b: N has a row's elements one after the other
+BY_LAYOUT = ("4096", "8192")
+FIRST_SHAPES = ((392, 520, 200), (2000, 1304, 64), (128, 256, 2048), (3000, 2600, 136))
+ODD = "4097x4095x4104"  # rows that don't begin at multiples of 16 bytes: the library copies
 
 
 # -- compiling, in processes of their own -----------------------------------------------------------------------------------
@@ -51,12 +54,8 @@ def compiled(request: tuple[C, str]) -> tuple[C, str, Any, str]:
         entry = entry_of(program, "sm_90a")
         binary = compile_cubin(entry.source, entry.arch)
         machine_code(entry.source, entry.arch)
-        return (
-            cut,
-            layout,
-            entry,
-            f"{binary.registers} registers, {binary.spills} spilled, {entry.shared_bytes} B shared",
-        )
+        facts = f"{binary.registers} registers, {binary.spills} spilled, {entry.shared_bytes} B shared"
+        return cut, layout, entry, facts
     except Exception as error:  # one that does not compile is a line of the report, not its end
         return cut, layout, None, f"{type(error).__name__}: {str(error)[:300]}"
 
@@ -87,14 +86,8 @@ def matrices(m: int, n: int, k: int, layout: str = "NN", most: int = 3 << 30) ->
 
     size = 2 * (m * n + m * k + n * k)
     sets = max(1, min(1 + 2 * L2 // size, most // size))
-    return [
-        (
-            normal(m, k, layout[0]),
-            normal(k, n, layout[1]),
-            torch.full((m, n), torch.nan, device="cuda", dtype=torch.bfloat16),
-        )
-        for _ in range(sets)
-    ]
+    room = torch.full((m, n), torch.nan, device="cuda", dtype=torch.bfloat16)
+    return [(normal(m, k, layout[0]), normal(k, n, layout[1]), room.clone()) for _ in range(sets)]
 
 
 def call_of(entry: Any, cut: C, sets: Sequence[tuple[Any, Any, Any]], layout: str = "NN") -> Callable[[int, int], None]:
@@ -148,9 +141,7 @@ def first_run(names: Sequence[str], layout: str) -> int:
         print("begin", name, flush=True)
         _, _, entry, text = compiled((every[name], layout))
         bad = "" if entry is not None else text
-        for m, n, k in (
-            ((392, 520, 200), (2000, 1304, 64), (128, 256, 2048), (3000, 2600, 136)) if entry is not None else ()
-        ):
+        for m, n, k in FIRST_SHAPES if entry is not None else ():
             a, b = (torch.randint(-1, 2, s, device="cuda").to(torch.bfloat16) for s in ((m, k), (k, n)))
             if layout == "TT":
                 a, b = a.T.contiguous().T, b.T.contiguous().T
@@ -331,7 +322,7 @@ def measure(text: str, entries: dict[tuple[C, str], Any], good: set[str], meter:
     peer = statistics.median(times["cuBLAS"])
     state = f"{clock:.0f} MHz, {watts:.0f} W, {len(sets)} sets"
     print(f"\n{text}: cuBLAS {peer * 1e6:.2f} us, {flops / peer / 1e12:.0f} TFLOP/s ({state})")
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "name": name,
             "us": statistics.median(seen) * 1e6,
@@ -377,33 +368,59 @@ def best(table: dict[str, Any], many: int = 1) -> list[str]:
     return [row["name"] for row in rows[:many]]
 
 
-def layouts(text: str, entries: dict[tuple[C, str], Any], cut: C, rounds: int) -> None:
-    """Print each layout's speed, beside cuBLAS's."""
+def layouts(text: str, entries: dict[tuple[C, str], Any], meter: Meter) -> None:
+    """Print the speed of the library's choice in each layout, beside cuBLAS's, in long turns."""
     import torch
 
     m, n, k = parsed(text)
-    flops = 2.0 * m * n * k
+    flops, cut = 2.0 * m * n * k, choice(text)
     graphs: dict[str, Any] = {}
     kept, wrong = [], {}
     launches = max(2, int(12e-3 * 6e14 / flops))
     for layout in LAYOUTS:
         if (cut, layout) not in entries:
             continue
-        sets = matrices(m, n, k, layout)
+        sets = matrices(m, n, k, layout, most=1 << 30)
         kept.append(sets)
         graphs[f"cuBLAS {layout}"] = graph_of(cublas(sets), launches)
+        sets[0][2].fill_(torch.nan)
         graphs[layout] = graph_of(call_of(entries[cut, layout], cut, sets, layout), launches)
         graphs[layout].replay()
         torch.cuda.synchronize()
         wrong[layout] = fault(*sets[0])
-    times = compare(graphs, launches, rounds)
-    print(f"\n{text} by layout, {cut.name}: TFLOP/s, ratio to cuBLAS, ratio to NN")
+    times = {name: one.seconds for name, one in long_turns(graphs, launches, meter).items()}
+    print(f"\n{text} by layout, {cut.name}, long turns: TFLOP/s, ratio to cuBLAS, ratio to NN")
     for layout in wrong:
-        ratio = statistics.median(p / t for p, t in zip(times[f"cuBLAS {layout}"], times[layout], strict=True))
-        own = statistics.median(p / t for p, t in zip(times["NN"], times[layout], strict=True))
         rate = flops / statistics.median(times[layout]) / 1e12
-        print(f"  {layout} {rate:5.0f} {ratio:6.3f} {own:6.3f} {wrong[layout]}")
+        peer, own = ratio_of(times[f"cuBLAS {layout}"], times[layout]), ratio_of(times["NN"], times[layout])
+        print(f"  {layout} {rate:5.0f} {peer:6.3f} {own:6.3f} {wrong[layout]}")
     print(f"  ({elapsed():.0f} s)", flush=True)
+
+
+def odd(text: str) -> None:
+    """Print the time of `prism.lib.hgemm` at a shape whose operands it must copy, beside torch.matmul."""
+    import torch
+
+    from prism.lib import hgemm
+
+    sets, calls = matrices(*parsed(text)), 60
+
+    def microseconds(call: Callable[..., Any]) -> float:
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        for i in range(calls):
+            a, b, c = sets[i % len(sets)]
+            call(a, b, out=c)
+        end.record()
+        end.synchronize()
+        return float(begin.elapsed_time(end)) / calls * 1e3
+
+    times = [(microseconds(hgemm), microseconds(torch.matmul)) for _ in range(5)]
+    mine, peer = (statistics.median(one) for one in zip(*times, strict=True))
+    a, b, c = sets[0]
+    hgemm(a, b, out=c.fill_(torch.nan))
+    wrong = fault(a, b, c)
+    print(f"\n{text}: prism.lib.hgemm {mine:.1f} us, torch.matmul {peer:.1f} us, ratio {peer / mine:.3f} {wrong}")
 
 
 # -- main -------------------------------------------------------------------------------------------------------------------
@@ -412,11 +429,18 @@ def layouts(text: str, entries: dict[tuple[C, str], Any], cut: C, rounds: int) -
 def prepared(shapes: Sequence[str]) -> tuple[dict[tuple[C, str], Any], set[str]]:
     """Compile what the shapes' candidates are, and return it, with the names of those that are exact."""
     cuts = list(dict.fromkeys(cut for text in shapes for cut in candidates(*parsed(text))))
-    entries = compile_all([(cut, "NN") for cut in cuts] + [(WIDE, layout) for layout in LAYOUTS[1:]])
+    turned = list(dict.fromkeys(choice(text) for text in BY_LAYOUT if text in shapes))
+    requests = [(cut, "NN") for cut in cuts] + [(cut, layout) for cut in turned for layout in LAYOUTS[1:]]
+    entries = compile_all(requests)
     good = sound([cut for cut in cuts if (cut, "NN") in entries], "NN", 45.0)
-    if sound([WIDE], "TT", 30.0) != {WIDE.name}:
+    if turned and sound(turned, "TT", 30.0) != {cut.name for cut in turned}:
         entries = {key: entry for key, entry in entries.items() if key[1] == "NN"}
     return entries, good
+
+
+def choice(text: str) -> C:
+    """Return what the library chooses for a shape."""
+    return choose(*parsed(text), PROCESSORS)
 
 
 def tables_of(
@@ -435,9 +459,11 @@ def tables_of(
         except Exception as error:
             print(f"{text}: {type(error).__name__}: {error}", flush=True)
         torch.cuda.empty_cache()
-    for text in ("4096", "8192"):
+    for text in BY_LAYOUT:
         if text in shapes and elapsed() < options.seconds:
-            layouts(text, entries, WIDE, options.rounds)
+            layouts(text, entries, meter)
+    if elapsed() < options.seconds:
+        odd(ODD)
     return found
 
 

@@ -1,10 +1,11 @@
 """Prism's scan beside CUB's and a device copy: one process, alternating rounds, medians, random data.
 
-    python asv_bench/measure.py [--dtypes int32,int64] [--sizes 20,24,28] [--rounds 9] [--json FILE]
+    python asv_bench/measure.py [--dtypes int32,int64] [--sizes 20,24,28] [--rounds 9] [--newest FOLDER] [--json FILE]
 
-Needs a GPU, CuPy and nvcc. Buffers are rotated past the L2. Kernels are timed as CUDA graphs of launches, so that the host's
-time a call does not count; the copy as plain launches, since in a graph it would run on a copy engine. Every result is
-compared with NumPy's (floats: with a bound) before anything is timed.
+Needs a GPU, CuPy and nvcc. `--newest` names the headers of another CUB, measured in the same rounds as the toolkit's. Buffers are
+rotated past the L2. Kernels are timed as CUDA graphs of launches, so that the host's time a call does not count; the copy as
+plain launches, since in a graph it would run on a copy engine. Every result is compared with NumPy's (floats: with a bound)
+before anything is timed.
 """
 
 from __future__ import annotations
@@ -32,19 +33,24 @@ L2 = 60 << 20
 Call = Callable[[int], Any]
 
 
-def peer(name: str = "cub_peer") -> ctypes.CDLL:
+def peer(name: str = "cub_peer", headers: str | None = None) -> ctypes.CDLL:
     """Build CUB's entry points, of `name`.cu here, and load them.
 
-    The headers are the toolkit's, or those of the folder that the variable CCCL names. What the folder that PEERS names has
-    built already, as `name`.so, is loaded from there.
+    The headers are those of the folder that is given, or that the variable CCCL names, or the toolkit's. What the folder that
+    PEERS names has built already, as `name`.so, is loaded from there, where no headers are given.
     """
     built = os.environ.get("PEERS")
-    if built is not None:
+    if built is not None and headers is None:
         return ctypes.CDLL(str(Path(built).absolute() / f"{name}.so"))
-    folder, cccl = Path(tempfile.mkdtemp()), os.environ.get("CCCL")
+    folder, cccl = Path(tempfile.mkdtemp()), headers or os.environ.get("CCCL")
     options = ["-O3", "-std=c++17", "-arch=native", "-shared", "-Xcompiler", "-fPIC", *(["-I", cccl] if cccl else [])]
     subprocess.run(["nvcc", *options, "-o", folder / "cub.so", HERE / f"{name}.cu"], check=True)
     return ctypes.CDLL(str(folder / "cub.so"))
+
+
+def peers(newest: str | None) -> dict[str, ctypes.CDLL]:
+    """Return CUB's entry points: `cub`, and `newest` of the headers in a folder, where one is given."""
+    return {"cub": peer()} | ({"newest": peer(headers=newest)} if newest else {})
 
 
 def cub_scan(library: ctypes.CDLL, kind: str, x: Any, y: Any) -> Call:
@@ -110,6 +116,22 @@ def compare(graphs: Mapping[str, Call], plain: Mapping[str, Call], launches: int
     return {name: statistics.median(found) for name, found in times.items()}
 
 
+def rows_of(bytes_: int) -> int:
+    """Return how many arrays of so many bytes are taken in turn: more than the L2 holds, and not above 2 GiB."""
+    return max(1, min(1 + 2 * L2 // bytes_, (2 << 30) // bytes_))
+
+
+def beside_copy(calls: Mapping[str, Call], x: Any, y: Any, rounds: int) -> dict[str, float]:
+    """Return the median seconds of each call on the rows of `x` and `y`, and of `copy`, a device copy of a row."""
+    rows, bytes_ = len(x), x[0].nbytes
+
+    def copy(i: int) -> None:
+        target, source = y[i % rows].data, x[i % rows].data
+        target.copy_from_device_async(source, bytes_, cupy.cuda.get_current_stream())
+
+    return compare(calls, {"copy": copy}, 40 if bytes_ < 1 << 26 else 20 if bytes_ < 1 << 29 else 8, rounds)
+
+
 def data(kind: str, rows: int, size: int) -> Any:
     """Random elements over the dtype's whole range."""
     random = cupy.random.default_rng(0)
@@ -129,26 +151,20 @@ def check(kind: str, x: Any, y: Any, what: str) -> None:
         assert np.array_equal(found, np.cumsum(given, dtype=kind)), what
 
 
-def measure(library: ctypes.CDLL, kind: str, size: int, rounds: int) -> dict[str, float]:
-    """Return the seconds of one call of `prism`, `cub` and `copy`."""
-    bytes_ = size * np.dtype(kind).itemsize
-    rows = max(1, min(1 + 2 * L2 // bytes_, (2 << 30) // bytes_))
+def measure(libraries: Mapping[str, ctypes.CDLL], kind: str, size: int, rounds: int) -> dict[str, float]:
+    """Return the seconds of one call of `prism`, of each CUB by its name, and of `copy`."""
+    rows = rows_of(size * np.dtype(kind).itemsize)
     x = data(kind, rows, size)
     y = cupy.empty_like(x)
     calls = {
         "prism": lambda i: prism.lib.scan(x[i % rows], out=y[i % rows]),
-        "cub": cub_scan(library, kind, x, y),
+        **{name: cub_scan(library, kind, x, y) for name, library in libraries.items()},
     }
     for name, call in calls.items():
         y[...] = 0
         call(0)
         check(kind, x[0], y[0], f"{name} {kind} {size}")
-
-    def copy(i: int) -> None:
-        target, source = y[i % rows].data, x[i % rows].data
-        target.copy_from_device_async(source, bytes_, cupy.cuda.get_current_stream())
-
-    return compare(calls, {"copy": copy}, 40 if bytes_ < 1 << 26 else 20 if bytes_ < 1 << 29 else 8, rounds)
+    return beside_copy(calls, x, y, rounds)
 
 
 def host_time(calls: int = 2000) -> float:
@@ -169,24 +185,25 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--dtypes", default="int32,int64,float32,float64,int16,int8")
     parser.add_argument("--sizes", default="16,20,22,24,26,28", help="logarithms to base 2")
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--newest", help="the folder of another CUB's headers")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args(arguments)
-    library = peer()
+    libraries = peers(options.newest)
+    others = [*libraries, "copy"]
     found = []
     name = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode()
     print(f"{name}; GB/s count bytes read and written; a ratio above 1 means that Prism is faster")
-    print(
-        f"{'dtype':8} {'size':>6} {'prism us':>9} {'prism':>7} {'cub':>7} {'copy':>7} GB/s {'cub/prism':>10} {'copy/prism':>11}"
-    )
+    heads = " ".join(f"{other + '/prism':>12}" for other in others)
+    print(f"{'dtype':8} {'size':>6} {'prism us':>9} {'prism':>7} {'cub':>7} {'copy':>7} GB/s {heads}")
     for kind in options.dtypes.split(","):
         for log in map(int, options.sizes.split(",")):
             size = 1 << log
-            seconds = measure(library, kind, size, options.rounds)
+            seconds = measure(libraries, kind, size, options.rounds)
             found.append({"dtype": kind, "size": size, **seconds})
             rate = {name: 2 * size * np.dtype(kind).itemsize / value / 1e9 for name, value in seconds.items()}
             rates = " ".join(f"{rate[name]:7.0f}" for name in ("prism", "cub", "copy"))
-            ratios = [seconds[name] / seconds["prism"] for name in ("cub", "copy")]
-            line = f"{kind:8} {f'2^{log}':>6} {seconds['prism'] * 1e6:9.1f} {rates}      {ratios[0]:10.3f} {ratios[1]:11.3f}"
+            ratios = " ".join(f"{seconds[name] / seconds['prism']:12.3f}" for name in others)
+            line = f"{kind:8} {f'2^{log}':>6} {seconds['prism'] * 1e6:9.2f} {rates}      {ratios}"
             print(line, flush=True)
             cupy.get_default_memory_pool().free_all_blocks()
     host = host_time()

@@ -1,10 +1,12 @@
 """Prism's reductions beside CUB's, CuPy's and torch's: one process, alternating rounds, medians, random data.
 
-    python asv_bench/reduce.py [--dtypes int32,float32] [--sizes 16,20,24,28] [--axes 2,6,10,14,18,22] [--rounds 7] [--json FILE]
+    python asv_bench/reduce.py [--dtypes int32,float32] [--sizes 16,20,24,28] [--axes 2,6,10,14,18,22] [--shapes 1024x1024]
+                               [--rounds 7] [--newest FOLDER] [--json FILE]
     python asv_bench/reduce.py --tune int32        # other configurations of the whole array's kernel, of long ones, for one dtype
     python asv_bench/reduce.py --tune-axis         # other configurations of the kernel along an axis, for float32
 
-Needs a GPU and CuPy; nvcc for CUB and torch for torch, which are left out where they are missing. Buffers are rotated past the
+Needs a GPU and CuPy; nvcc for CUB and torch for torch, which are left out where they are missing. `--newest` names the headers of
+another CUB, which is measured beside the toolkit's; `--shapes` are summed along axis 0. Buffers are rotated past the
 L2. Kernels are timed as CUDA graphs of launches, so that the host's time a call does not count; what can't be captured, as plain
 launches (marked `*`). Every result is compared with NumPy's before anything is timed. "share" is of the H200's 4800 GB/s.
 """
@@ -113,10 +115,10 @@ def launches_for(bytes_: int) -> int:
     return 40 if bytes_ < 1 << 26 else 20 if bytes_ < 1 << 29 else 8
 
 
-def whole(library: ctypes.CDLL | None, kind: str, size: int, rounds: int) -> tuple[dict[str, float], set[str]]:
-    """Return the seconds of a sum of a whole array: `prism` and `cub` in its dtype, the others in NumPy's."""
+def whole(libraries: dict[str, ctypes.CDLL], kind: str, size: int, rounds: int) -> tuple[dict[str, float], set[str]]:
+    """Return the seconds of a sum of a whole array: `prism` and each CUB in its dtype, the others in NumPy's."""
     bytes_ = size * np.dtype(kind).itemsize
-    rows = max(1, min(1 + 2 * measure.L2 // bytes_, (2 << 30) // bytes_))
+    rows = measure.rows_of(bytes_)
     x = measure.data(kind, rows, size)
     y, wide = cupy.zeros(rows, kind), cupy.zeros(rows, np.sum(np.zeros(1, kind)).dtype)
     calls: dict[str, measure.Call] = {
@@ -124,12 +126,11 @@ def whole(library: ctypes.CDLL | None, kind: str, size: int, rounds: int) -> tup
         "prism.sum": lambda i: prism.lib.sum(x[i % rows], out=wide[i % rows]),
         "cupy": lambda i: cupy.sum(x[i % rows], out=wide[i % rows]),
     }
-    if library is not None:
-        calls["cub"] = cub_sum(library, kind, x, y)
+    calls |= {name: cub_sum(library, kind, x, y) for name, library in libraries.items()}
     if (found := torch_sum(x, wide, None)) is not None:
         calls["torch"] = found
     for name, call in calls.items():
-        target = y if name in ("prism", "cub") else wide
+        target = y if name in ("prism", *libraries) else wide
         target[...] = 0
         call(0)
         cupy.cuda.Device().synchronize()
@@ -140,7 +141,7 @@ def whole(library: ctypes.CDLL | None, kind: str, size: int, rounds: int) -> tup
 def along(shape: tuple[int, int], axis: int, rounds: int, kind: str = "float32") -> tuple[dict[str, float], set[str]]:
     """Return the seconds of a sum along an axis of an array of two."""
     bytes_ = shape[0] * shape[1] * np.dtype(kind).itemsize
-    rows = 2 if bytes_ <= 1 << 29 else 1
+    rows = max(measure.rows_of(bytes_), 2 if bytes_ <= 1 << 29 else 1)
     x = measure.data(kind, rows, shape[0] * shape[1]).reshape(rows, *shape)
     out = cupy.zeros((rows, shape[1 - axis]), kind)
     calls: dict[str, measure.Call] = {
@@ -155,19 +156,19 @@ def along(shape: tuple[int, int], axis: int, rounds: int, kind: str = "float32")
         cupy.cuda.Device().synchronize()
         if name == "prism":
             check(x[0], out[0], axis, f"{name} {shape} {axis}")
-    return compare(calls, 8, rounds)
+    return compare(calls, launches_for(bytes_) if bytes_ < 1 << 28 else 8, rounds)
 
 
 def line(what: str, bytes_: int, seconds: dict[str, float], plain: set[str]) -> str:
     """Return one line of the table: microseconds, share of the peak, and how much faster than the others."""
-    mine = f"{seconds['prism'] * 1e6:9.1f} us {bytes_ / seconds['prism'] / 1e9:6.0f} GB/s {bytes_ / seconds['prism'] / PEAK:5.2f}"
+    mine = f"{seconds['prism'] * 1e6:9.2f} us {bytes_ / seconds['prism'] / 1e9:6.0f} GB/s {bytes_ / seconds['prism'] / PEAK:5.2f}"
     others = []
-    for name in ("cub", "prism.sum", "cupy", "torch"):
+    for name in ("cub", "newest", "prism.sum", "cupy", "torch"):
         if name in seconds:
             base = seconds["prism.sum" if "prism.sum" in seconds and name in ("cupy", "torch") else "prism"]
             mark = "*" if name in plain else ""
             others.append(
-                f"{name}{mark} {seconds[name] * 1e6:.1f} us"
+                f"{name}{mark} {seconds[name] * 1e6:.2f} us"
                 + (f" {seconds[name] / base:.2f}x" if name != "prism.sum" else "")
             )
     return f"{what:28} {mine}   " + "   ".join(others)
@@ -214,12 +215,12 @@ def use(size: int, configuration: Configuration | AxisConfiguration) -> None:
 def tune(kind: str, sizes: list[int], rounds: int) -> None:
     """Print the time of each candidate configuration, at each size of long arrays: short ones go by a table of their own."""
     size_of = np.dtype(kind).itemsize
-    sizes = [log for log in sizes if short((size_of << log) // 16) is None]
+    sizes = [log for log in sizes if short((size_of << log) // 16, size_of) is None]
     kept = DEVICE[size_of]
     for log, configuration in itertools.product(sizes, CANDIDATES):
         use(size_of, configuration)
         bytes_ = (1 << log) * size_of
-        rows = max(1, min(1 + 2 * measure.L2 // bytes_, (2 << 30) // bytes_))
+        rows = measure.rows_of(bytes_)
         x = measure.data(kind, rows, 1 << log)
         y = cupy.zeros(rows, kind)
         call = {"prism": lambda i, x=x, y=y: prism.lib.reduce(x[i % len(x)], out=y[i % len(x)])}
@@ -260,7 +261,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--dtypes", default="int32,float32")
     parser.add_argument("--sizes", default="16,20,24,28", help="logarithms to base 2")
     parser.add_argument("--axes", default="2,6,10,14,18,22", help="k of the shapes (2^k, 2^(26-k))")
+    parser.add_argument("--shapes", default="", help="of float32, as 1024x1024, summed along axis 0")
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--newest", help="the folder of another CUB's headers")
     parser.add_argument("--tune", default="", help="a dtype: try configurations for it, and nothing else")
     parser.add_argument("--tune-axis", action="store_true", help="try configurations along an axis, and nothing else")
     parser.add_argument("--json", type=Path)
@@ -275,9 +278,9 @@ def main(arguments: list[str] | None = None) -> int:
     cupy._core.set_routine_accelerators(["cub"])
     cupy._core.set_reduction_accelerators(["cub"])
     try:
-        library = measure.peer()
+        libraries = measure.peers(options.newest)
     except (OSError, subprocess.SubprocessError) as missing:
-        library = None
+        libraries = {}
         print(f"without CUB: {missing}")
     name = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode()
     print(
@@ -285,18 +288,18 @@ def main(arguments: list[str] | None = None) -> int:
     )
     found: list[dict[str, Any]] = []
     for kind, log in itertools.product(options.dtypes.split(","), sizes):
-        seconds, plain = whole(library, kind, 1 << log, options.rounds)
+        seconds, plain = whole(libraries, kind, 1 << log, options.rounds)
         found.append({"dtype": kind, "size": 1 << log, **seconds})
         print(line(f"{kind} 2^{log}", (1 << log) * np.dtype(kind).itemsize, seconds, plain), flush=True)
         cupy.get_default_memory_pool().free_all_blocks()
-    for k, axis in itertools.product([int(k) for k in options.axes.split(",") if k], (0, 1)):
-        shape = (1 << k, 1 << (26 - k))
+    cases = [((1 << k, 1 << (26 - k)), axis) for k in [int(k) for k in options.axes.split(",") if k] for axis in (0, 1)]
+    given = [shape.split("x") for shape in options.shapes.split(",") if shape]
+    cases += [((int(n), int(inner)), 0) for n, inner in given]
+    for shape, axis in cases:
         seconds, plain = along(shape, axis, options.rounds)
         found.append({"dtype": "float32", "shape": shape, "axis": axis, **seconds})
-        print(
-            line(f"float32 (2^{k}, 2^{26 - k}) axis {axis}", 4 * (1 << 26) + 4 * shape[1 - axis], seconds, plain),
-            flush=True,
-        )
+        bytes_ = 4 * (shape[0] * shape[1] + shape[1 - axis])
+        print(line(f"float32 {shape} axis {axis}", bytes_, seconds, plain), flush=True)
         cupy.get_default_memory_pool().free_all_blocks()
     host = host_time()
     for what, seconds_a_call in host.items():

@@ -9,18 +9,17 @@ checked: each element is the operator of the one before it and the array's, on d
 
 from __future__ import annotations
 
-import argparse
-import json
+import functools
 import sys
-from pathlib import Path
 from typing import Any
 
 import cupy
 import measure
 import numpy as np
+from scan_peers import compared, table
 
 from prism.lib import operators, scan_plans
-from prism.lib.scan_plans import Shape, Task, number_of
+from prism.lib.scan_plans import Task
 
 KINDS: dict[str, tuple[Any, str, tuple[str, ...]]] = {
     "int32": (operators.add, "int32", ("int32",)),
@@ -83,55 +82,26 @@ def check(name: str, x: Any, y: Any) -> None:
 
 def measured(library: Any, name: str, size: int, rounds: int) -> dict[str, float]:
     """Return the seconds of one call of `prism`, `copy`, and CUB's by the names of their entry points."""
-    operator, kind, peers = KINDS[name]
-    task = Task(operator, kind, kind)
-    bytes_ = size * scan_plans.size_of(kind)
-    copies = max(1, min(1 + 2 * measure.L2 // bytes_, (2 << 30) // bytes_))
-    x = data(name, copies, size)
+    operator, kind, entries = KINDS[name]
+    x = data(name, measure.rows_of(size * scan_plans.size_of(kind)), size)
     y = cupy.empty_like(x)
-    ordinal, first = x.data.device_id, number_of(task.identity())
-    plan = scan_plans.plan(scan_plans.on_device(task, Shape(1, size, 1, True), 132), task, ordinal)
 
-    def ours(i: int) -> None:
-        k = i % copies * x.strides[0]
-        plan(ordinal, cupy.cuda.get_current_stream().ptr, (x.data.ptr + k, y.data.ptr + k), first)
+    def right(which: str, given: Any, found: Any) -> None:
+        if which == "prism":  # CUB's sum of small integers is made in int
+            check(name, given, found)
 
-    calls = {"prism": ours} | {entry: measure.cub_scan(library, entry, x, y) for entry in peers}
-    for entry, call in calls.items():
-        y.view("uint8")[...] = 0
-        call(0)
-        if entry == "prism":
-            check(name, x[0], y[0])
-
-    def copy(i: int) -> None:
-        target, source = y[i % copies].data, x[i % copies].data
-        target.copy_from_device_async(source, bytes_, cupy.cuda.get_current_stream())
-
-    return measure.compare(calls, {"copy": copy}, 40 if bytes_ < 1 << 26 else 20 if bytes_ < 1 << 28 else 8, rounds)
+    peers = {entry: measure.cub_scan(library, entry, x, y) for entry in entries}
+    return compared(Task(operator, kind, kind), x, peers, y, right, rounds)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Measure, print a table, and write what was found."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--kinds", default=",".join(KINDS))
-    parser.add_argument("--sizes", default="28", help="logarithms to base 2")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args(arguments)
-    library, found = measure.peer("cub_kinds"), []
-    print("GB/s count bytes read and written; a ratio above 1 means that Prism is faster")
-    for name in options.kinds.split(","):
-        for log in map(int, options.sizes.split(",")):
-            seconds = measured(library, name, 1 << log, options.rounds)
-            found.append({"kind": name, "size": 1 << log, **seconds})
-            mine = seconds["prism"]
-            rate = 2 * (1 << log) * scan_plans.size_of(KINDS[name][1]) / mine / 1e9
-            ratios = "  ".join(f"{peer} {value / mine:5.3f}" for peer, value in seconds.items() if peer != "prism")
-            print(f"{name:16} {f'2^{log}':>5} {mine * 1e6:8.1f} us {rate:5.0f} GB/s  {ratios}", flush=True)
-            cupy.get_default_memory_pool().free_all_blocks()
-    if options.json is not None:
-        options.json.write_text(json.dumps({"scan": found}, indent=1) + "\n")
-    return 0
+    library = functools.cache(lambda: measure.peer("cub_kinds"))
+    return table(
+        lambda *case: measured(library(), *case),
+        {name: scan_plans.size_of(kind) for name, (_, kind, _) in KINDS.items()},
+        description=__doc__.splitlines()[0], sizes="28", rounds=5, arguments=arguments,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

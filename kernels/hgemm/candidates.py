@@ -1,7 +1,7 @@
 """What `prism tune hgemm` and the benchmark try: for each shape, the configurations that might be best.
 
-What never was among the fastest has been left out: two blocks a multiprocessor, clusters of four, 224 columns, 128 of K at
-a time in wide tiles, warpgroups that take turns (docs/hgemm.md).
+What never was among the fastest has been left out: two blocks a multiprocessor, clusters of four, 224 columns, warpgroups that
+take turns, K in parts (docs/hgemm.md).
 """
 
 from __future__ import annotations
@@ -14,13 +14,16 @@ from prism.kernels.hgemm.configurations import Configuration as C
 WIDE = C(128, 256, 3, ahead=0, slabs=4, cluster_m=2)
 HIGH = C(256, 128, 4, ahead=0, slabs=1, cluster_n=2)
 ALONE = C(128, 256, 4, ahead=0)
+DEEP = C(128, 256, 2, ahead=0, bk=128)
 LARGE = (
-    WIDE, replace(WIDE, ahead=1), HIGH, replace(HIGH, ahead=1), ALONE, C(256, 160, 4, ahead=0, slabs=1, span=64),
-    C(192, 192, 3, 3, ahead=0, slabs=3, cluster_m=2), C(128, 192, 5, slabs=1, cluster_m=2),
+    DEEP, ALONE, replace(DEEP, cluster_n=2), C(256, 128, 2, ahead=0, slabs=1, bk=128), WIDE, HIGH,
+    C(256, 160, 2, ahead=0, slabs=1, span=64, bk=128), C(192, 192, 2, 3, ahead=0, slabs=1, bk=128),
+    C(128, 192, 5, ahead=0, slabs=1),
 )  # fmt: skip
 MEDIUM = (
-    ALONE, replace(ALONE, ahead=1, stages=3, slabs=4), replace(HIGH, cluster_n=1), HIGH, WIDE,
-    C(128, 192, 5, slabs=1, cluster_m=2), C(128, 128, 6),
+    C(192, 96, 5, 3, ahead=0, span=64), DEEP, ALONE, replace(ALONE, ahead=1, stages=3, slabs=4),
+    C(256, 128, 2, ahead=0, slabs=1, bk=128), WIDE, C(128, 192, 5, ahead=0, slabs=1),
+    C(128, 160, 3, ahead=0, slabs=1, span=64, bk=128), C(128, 128, 6), C(128, 128, 3, ahead=0, bk=128),
 )  # fmt: skip
 SMALL = (
     C(128, 64, 8), C(64, 128, 8, 1), C(64, 128, 4, 1, bk=128), C(64, 64, 6, 1, bk=128), C(64, 64, 12, 1),

@@ -55,6 +55,10 @@ class Configuration:
         """Whether a tile is cut into whole slabs of a result's elements of so many bytes."""
         return self.bn % (self.span // out_bytes) == 0
 
+    def whole(self, m: int) -> bool:
+        """Whether so many rows are whole clusters' tiles."""
+        return m % (self.bm * self.cluster_m) == 0
+
     def tiles(self, m: int, n: int) -> tuple[int, int]:
         """Return how many clusters' tiles a result has, down and across."""
         return ceil(m / (self.bm * self.cluster_m)), ceil(n / (self.bn * self.cluster_n))
@@ -79,12 +83,12 @@ class Configuration:
 # A warpgroup's sums live in its registers. The wide tiles take the least of shared memory, of the L2 and of power, and stand
 # first; the others are there for results that would leave multiprocessors idle in the last round, or all the time.
 TILES = (
-    Configuration(128, 256, 3, cluster_m=2, ahead=0, slabs=4),
-    Configuration(256, 128, 4, cluster_n=2, ahead=0, slabs=1),
+    Configuration(128, 256, 2, ahead=0, bk=128),
     Configuration(128, 256, 4, ahead=0),
-    Configuration(256, 160, 4, ahead=0, slabs=1, span=64),
-    Configuration(192, 192, 3, 3, cluster_m=2, ahead=0, slabs=3),
-    Configuration(128, 192, 5, cluster_m=2, slabs=1),
+    Configuration(256, 160, 2, ahead=0, slabs=1, span=64, bk=128),
+    Configuration(192, 192, 2, 3, ahead=0, slabs=1, bk=128),
+    Configuration(128, 192, 5, ahead=0, slabs=1),
+    Configuration(192, 96, 5, 3, ahead=0, span=64),
     Configuration(128, 128, 6),
     Configuration(128, 64, 8),
     Configuration(64, 128, 8, 1),
@@ -99,16 +103,17 @@ MEASURED = {
     "768": Configuration(bn=64, stages=8),
     "1024": Configuration(bn=64, stages=8),
     "1280": Configuration(bn=128, stages=6),
-    "1536": Configuration(bn=192, stages=5, cluster_m=2, slabs=1),
+    "1536": Configuration(bm=192, bn=96, stages=5, consumers=3, ahead=0, span=64),
     "2048": Configuration(ahead=0),
-    "2560": Configuration(ahead=0),
-    "3072": Configuration(bm=192, bn=192, stages=3, consumers=3, cluster_m=2, ahead=0, slabs=3),
-    "4096": Configuration(bm=256, bn=128, cluster_n=2, ahead=0, slabs=1),
-    "5120": Configuration(bm=256, bn=160, ahead=0, slabs=1, span=64),
-    "8192": Configuration(ahead=0),
-    "16384": Configuration(stages=3, cluster_m=2, slabs=4),
-    "4096x14336x4096": Configuration(stages=3, cluster_m=2, ahead=0, slabs=4),
-    "8192x1024x8192": Configuration(bm=256, bn=128, cluster_n=2, slabs=1),
+    "2304": Configuration(bn=192, stages=5, ahead=0, slabs=1),
+    "2560": Configuration(stages=2, ahead=0, bk=128),
+    "3072": Configuration(bm=192, bn=192, stages=2, consumers=3, ahead=0, slabs=1, bk=128),
+    "4096": Configuration(stages=2, ahead=0, bk=128),
+    "5120": Configuration(bm=256, bn=160, stages=2, ahead=0, slabs=1, span=64, bk=128),
+    "8192": Configuration(stages=2, ahead=0, bk=128),
+    "16384": Configuration(stages=2, ahead=0, bk=128),
+    "4096x14336x4096": Configuration(stages=2, ahead=0, bk=128),
+    "8192x1024x8192": Configuration(stages=2, ahead=0, bk=128),
     "256x4096x4096": Configuration(bn=64, stages=8),
     "64x8192x8192": Configuration(bm=64, bn=64, stages=6, consumers=1, bk=128),
     "4104x4096x4104": Configuration(ahead=0),
@@ -121,37 +126,51 @@ HOST = Configuration(128, 256, 2, ahead=0)
 # The model, for every other shape, fitted to the same measurements: in clocks of 1980 MHz.
 PRODUCTS = 2048  # multiply-adds a clock of a multiprocessor
 BYTES = 64  # bytes a clock that the L2 gives each of them, while all ask
-LAUNCH, CLUSTERS = 4000, 1500  # before the first product and after the last, and what more it takes with clusters
-STORE = 0.15  # an element of a tile, to round and store it
-POWER = 0.1  # of the time that loads take, though products hide it: what they draw lowers the clock
-PARTIAL = 0.7  # of a last round that few blocks have work in: the others' clock is higher meanwhile
+SHARED = 128  # and shared memory: what wgmma reads of it, and copies write
+BOUND = 0.6  # of the clocks that shared memory would take longer than the products
+WAIT = 40  # of a step, in which nothing is multiplied: where no product is left under way, or one warpgroup multiplies
+LAUNCH = 4000  # before the first product and after the last
+STORE, PLAIN = 0.15, 1.0  # an element of a tile, to round and store it; without tensor copies
+POWER = 0.05  # of the time that loads take, though products hide it: what they draw lowers the clock
+PARTIAL = 0.8  # of a last round that few blocks have work in: the others' clock is higher meanwhile
 CLOSE = 1.01  # closer ones the model can't tell apart
 
 
-def clocks(found: Configuration, m: int, n: int, k: int, processors: int) -> float:
-    """Return about how long a product takes, in clocks."""
+def clocks(found: Configuration, m: int, n: int, k: int, processors: int, batches: int = 1) -> float:
+    """Return about how long a product takes, in clocks, or so many of that shape in one launch."""
     down, across = found.tiles(m, n)
-    share = down * across / (processors // found.cluster)  # of a block, in tiles
+    share = batches * down * across / (processors // found.cluster)  # of a block, in tiles
     rounds = max(1.0, PARTIAL * ceil(share) + (1 - PARTIAL) * share)
-    products = found.bm * found.bn * found.bk / PRODUCTS
-    loads = (found.bm / found.cluster_n + found.bn / found.cluster_m) * found.bk * 2 / BYTES
-    step = max(products, loads) + POWER * loads
-    launch = LAUNCH + (CLUSTERS if found.cluster > 1 else 0)
-    return launch + rounds * (ceil(k / found.bk) * step + STORE * found.bm * found.bn)
+    store = STORE if batches == 1 or found.whole(m) else PLAIN
+    return LAUNCH + rounds * (ceil(k / found.bk) * step_clocks(found) + store * found.bm * found.bn)
+
+
+def step_clocks(found: Configuration) -> float:
+    """Return about how long a block takes for `bk` of K. A wgmma, of 64 rows, reads all of the columns from shared memory."""
+    row = 2 * found.bk
+    loads = (found.bm / found.cluster_n + found.bn / found.cluster_m) * row / BYTES
+    busy = max(found.bm * found.bn * found.bk / PRODUCTS, loads)
+    shared = (found.bm / 64 * (64 + found.bn) + found.bm + found.bn) * row / SHARED
+    wait = WAIT if found.ahead == 0 or found.consumers == 1 else 0
+    return busy + BOUND * max(0.0, shared - busy) + wait + POWER * loads
 
 
 @functools.lru_cache(maxsize=4096)
-def choose(m: int, n: int, k: int, processors: int, out_bytes: int = 2) -> Configuration:
-    """Return the configuration that suits a shape, on a device of so many multiprocessors: measured, or else modelled."""
-    known = MEASURED.get(str(m) if m == n == k else f"{m}x{n}x{k}")
+def choose(m: int, n: int, k: int, processors: int, out_bytes: int = 2, batches: int = 1) -> Configuration:
+    """Return the configuration that suits a shape, on a device of so many multiprocessors: measured, or else modelled.
+
+    `batches`: so many products of that shape are one launch.
+    """
+    known = MEASURED.get(str(m) if m == n == k else f"{m}x{n}x{k}") if batches == 1 else None
     if known is not None and processors == PROCESSORS and known.fits(out_bytes):
         return known
-    return modelled(m, n, k, processors, out_bytes)
+    return modelled(m, n, k, processors, out_bytes, batches)
 
 
-def modelled(m: int, n: int, k: int, processors: int, out_bytes: int = 2) -> Configuration:
+def modelled(m: int, n: int, k: int, processors: int, out_bytes: int = 2, batches: int = 1) -> Configuration:
     """Return the first of `TILES` that is, by the model, about as fast as the fastest."""
-    times = {found: clocks(found, m, n, k, processors) for found in TILES if found.fits(out_bytes)}
+    whole = [found for found in TILES if batches == 1 or k % found.bk == 0]  # a step is of one product
+    times = {found: clocks(found, m, n, k, processors, batches) for found in whole or TILES if found.fits(out_bytes)}
     return next(found for found in times if times[found] <= CLOSE * min(times.values()))
 
 

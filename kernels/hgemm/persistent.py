@@ -22,7 +22,7 @@ from prism.lang import (
     SPAN=constexpr(int), SLABS=constexpr(int), CLUSTER_M=constexpr(int), CLUSTER_N=constexpr(int),
     CLUSTER=constexpr(int), CONSUMERS=constexpr(int), THREADS=constexpr(int),
     WORKER_REGISTERS=constexpr(int), HELPER_REGISTERS=constexpr(int), PLAIN=constexpr(bool), BETA=constexpr(bool),
-    BIAS=constexpr(int), EPILOGUE=function,
+    BIAS=constexpr(int), BATCH=constexpr(int), EPILOGUE=function,
 )
 @requires(grid[1], block[CLUSTER], thread[THREADS])
 @attr("__launch_bounds__(THREADS, 1)")
@@ -41,6 +41,10 @@ def hgemm(
                  (read where `BETA`) and `map_out`: m x n. Where `PLAIN`, `out` is written instead, its rows `stride`
                  elements apart. `bias`: one a column (`BIAS` 1), or one a row (2). m, n, k, tall are at least 1.
                  `SLAB` columns of `SPAN` bytes are rounded and stored at a time.
+    Batches:     where `BATCH`, products have `tall` rows each, and m those of all: below each other lie the products' results,
+                 each one's A in `map_a` (`BATCH` 1 or 3) and each one's B in `map_b` (2 or 3); otherwise all have the same. A
+                 tile may read the next product's rows: of an operand that has K outside, K is a multiple of `BK`; and `tall` is
+                 a multiple of the rows of a cluster's tiles, or it is `PLAIN`.
     Cost:        `STAGES` tiles of `BM x BK` and of `BN x BK`, and `SLABS` of `BM x SLAB`, in shared memory.
     Numerics:    products are exact; they are added in float32, in an order that depends on k alone.
     Test:        tests/kernels/test_hgemm.py, tests/gpu/test_hgemm.py
@@ -48,8 +52,12 @@ def hgemm(
     ROWS: constexpr(int) = BM / CONSUMERS  # of a warpgroup
     ALL_A: constexpr(int) = (1 << CLUSTER_N) - 1 if CLUSTER_N > 1 else 0
     ALL_B: constexpr(int) = (1 << CLUSTER_M) - 1 if CLUSTER_M > 1 else 0
-    tiles_m: int32 @ grid[1] = (m + (BM * CLUSTER_M - 1)) / (BM * CLUSTER_M)
+    rows: int32 @ grid[1] = tall if BATCH > 0 else m  # of a product
+    tiles_m: int32 @ grid[1] = (rows + (BM * CLUSTER_M - 1)) / (BM * CLUSTER_M)
     tiles_n: int32 @ grid[1] = (n + (BN * CLUSTER_N - 1)) / (BN * CLUSTER_N)
+    tiles: int32 @ grid[1] = tiles_m * tiles_n
+    products: int32 @ grid[1] = m / rows if BATCH > 0 else 1
+    down: int32 @ grid[1] = tiles_m if BATCH > 0 else tall  # tiles, before those at the right
     clusters: int32 @ grid[1] = count(block[CLUSTER])
     first: int32 @ block[CLUSTER] = id()
     with partition(out, block[1], lambda y, x: y * stride + x, races="allow") as whole, group(block[CLUSTER]):
@@ -72,25 +80,29 @@ def hgemm(
             with loader, one(thread):
                 prefetch_map(map_a)
                 prefetch_map(map_b)
-            for tile in range(first, tiles_m * tiles_n, clusters):
-                # Down `tall` tiles before right: those under way at a time then share rows and columns, in the L2.
-                above: int32 @ block[1] = tile / (tall * tiles_n) * tall
-                within: int32 @ block[1] = tile % (tall * tiles_n)
-                height: int32 @ block[1] = min(tiles_m - above, tall)
+            for tile in range(first, tiles * products, clusters):
+                product: int32 @ block[1] = tile / tiles if BATCH > 0 else 0
+                # Down so many tiles before right: those under way at a time then share rows and columns, in the L2.
+                above: int32 @ block[1] = (tile - product * tiles) / (down * tiles_n) * down
+                within: int32 @ block[1] = (tile - product * tiles) % (down * tiles_n)
+                height: int32 @ block[1] = min(tiles_m - above, down)
                 i: int32 @ block[1] = ((above + within % height) * CLUSTER_M + rank % CLUSTER_M) * BM
                 j: int32 @ block[1] = (within / height * CLUSTER_N + rank / CLUSTER_M) * BN
+                top: int32 @ block[1] = product * rows  # of the result
                 for step in range(0, k, BK):
                     with claim(a, loader) as sa, claim(b, loader) as sb, one(thread):
                         # Of an operand that the cluster shares, each block brings a part, for all.
                         p: int32 @ thread[1] = A_ROWS / CLUSTER_N * rank if CLUSTER_N > 1 else 0
                         q: int32 @ thread[1] = B_ROWS / CLUSTER_M * rank if CLUSTER_M > 1 else 0
+                        y: int32 @ thread[1] = product * (k if TRANSPOSE_A else rows) if BATCH % 2 == 1 else 0
+                        z: int32 @ thread[1] = product * (k if TRANSPOSE_B else n) if BATCH > 1 else 0
                         tma_load(
                             sa[p, 0],
-                            map_a[(step if TRANSPOSE_A else i) + p, i if TRANSPOSE_A else step], multicast=ALL_A,
+                            map_a[(step if TRANSPOSE_A else i) + p + y, i if TRANSPOSE_A else step], multicast=ALL_A,
                         )
                         tma_load(
                             sb[q, 0],
-                            map_b[(step if TRANSPOSE_B else j) + q, j if TRANSPOSE_B else step], multicast=ALL_B,
+                            map_b[(step if TRANSPOSE_B else j) + q + z, j if TRANSPOSE_B else step], multicast=ALL_B,
                         )
                     with claim(a, consumers, in_flight=AHEAD) as sa, claim(b, consumers, in_flight=AHEAD) as sb:
                         with group(warpgroup[1]):
@@ -101,7 +113,7 @@ def hgemm(
                 for s in range(0, BN / SLAB, unroll=True):
                     if BETA:
                         with claim(slab, fetcher) as sc, one(thread):
-                            tma_load(sc, map_c[i, j + SLAB * s])
+                            tma_load(sc, map_c[top + i, j + SLAB * s])
                     with claim(slab, consumers) as sc:
                         with partition(sc, warp[1], lambda y, x: (strip + y, x)) as own, group(warp[1]):
                             for r in range(0, ROWS, 64, unroll=True):
@@ -116,7 +128,7 @@ def hgemm(
                                         if BIAS == 1:
                                             values[e] += entry(bias, j + SLAB * s + x, n)
                                         if BIAS == 2:
-                                            values[e] += entry(bias, i + strip + y, m)
+                                            values[e] += entry(bias, i + strip + y, rows)
                                         values[e] = EPILOGUE(values[e])
                                 if OUT == float32:
                                     q: int32 @ thread[1] = lane % 4 * 2
@@ -143,11 +155,11 @@ def hgemm(
                                     for e in range(lane, BM * SLAB, 32):
                                         y: int32 = i + e / SLAB
                                         x: int32 = j + SLAB * s + e % SLAB
-                                        if y < m and x < n:
-                                            mine[y, x] = sc[e / SLAB, e % SLAB]
+                                        if y < rows and x < n:
+                                            mine[top + y, x] = sc[e / SLAB, e % SLAB]
                     else:
                         with claim(slab, storer) as sc, one(thread):
-                            tma_store(map_out[i, j + SLAB * s], sc)
+                            tma_store(map_out[top + i, j + SLAB * s], sc)
 
 
 @prism("device")

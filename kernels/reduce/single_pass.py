@@ -13,8 +13,8 @@ Of a short array (`ONCE`) each block has a piece of its own, and each thread loa
 
 from prism.lang import (
     attr, block, claim, const, constexpr, count, dtype, function, grid, group, id, int32, int64, load_relaxed, load_vector,
-    mailbox, partition, prism, ptr, publish, receive, requires, shared, split, store_relaxed, template, thread, uint32, vector,
-    warp,
+    mailbox, partition, prefetch, prism, ptr, publish, receive, requires, shared, split, store_relaxed, template, thread,
+    uint32, uint64, vector, warp, warp_max, warp_min, warp_sum,
 )
 from prism.kernels.reduce import maps
 from prism.lib.thread import operators
@@ -23,8 +23,8 @@ from prism.lib.thread import operators
 @prism("global")
 @template(
     TI=dtype, P=dtype, T=dtype, TO=dtype, OP=function, MAP=function, THREADS=constexpr(int), BLOCKS=constexpr(int),
-    ROWS=constexpr(int), WORDS=constexpr(int), WIDTH=constexpr(int), VECTORIZED=constexpr(bool), ORDERED=constexpr(bool),
-    ONCE=constexpr(bool),
+    ROWS=constexpr(int), AHEAD=constexpr(int), WORDS=constexpr(int), WIDTH=constexpr(int), VECTORIZED=constexpr(bool),
+    ORDERED=constexpr(bool), ONCE=constexpr(bool),
 )
 @requires(grid[1], block[1], thread[32])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -40,6 +40,7 @@ def reduce(
     Shapes:      `x`: `n` elements, of which `head` stand before the first vector; `ONCE`: no more vectors than all threads load
                  at once, `ROWS` each. `y`: one. `words`: `capacity`; `control`: two, of which the second is the number of
                  launches so far. All are zero at first, and of no other use at the same time; one block alone uses none.
+    Cost:        `AHEAD`: so many rows of vectors a thread are prefetched first; with `ONCE` 1 stands for all.
     Numerics:    reassociates `OP`, in a way fixed by `n`, `head` and the launch's shape. `ORDERED`: keeps the order of elements;
                  otherwise `OP` must be commutative. `identity` is `OP`'s.
     Errors:      with `VECTORIZED`, `x[head]` must be aligned to `WIDTH` elements, at most 16 bytes.
@@ -54,6 +55,13 @@ def reduce(
     me: int32 @ block[1] = id()
     with partition(y, block[1], offset=0, races="allow") as result:  # one block alone writes
         with group(block[1]):
+            threads: int32 @ block[1] = count(thread[1])
+            BESIDE: constexpr(int) = ROWS if ONCE else 1
+            match split(thread):  # before this kernel waits for the one before it: memory is busy while that one ends
+                case 1:
+                    for j in range(0 if ORDERED else AHEAD):
+                        soon: int64 = int64(me) * (threads * BESIDE) + j * lanes
+                        prefetch(x[head + soon * WIDTH], int32(min(max(vectors - soon, 0), threads * BESIDE)) * WIDTH)
             desk: shared(uint32[1]) @ block[1]
             before: uint32 @ thread[1] = 0
             if blocks > 1:
@@ -69,7 +77,6 @@ def reduce(
                     )
             elif ONCE:
                 t: int32 @ thread[1] = id()
-                threads: int32 @ block[1] = count(thread[1])
                 with group(thread[1]):
                     mine = once(
                         x, int32(lane), me * (threads * ROWS) + t, threads, int32(vectors), head, tail, identity, P=P, OP=OP,
@@ -85,7 +92,7 @@ def reduce(
                 match split(thread):
                     case 1:
                         own[0] = before  # here, not above: the loads of elements don't wait for this one
-            total: T @ block[1] = block.reduce(mine, OP=OP)
+            total: T @ thread[32] = meet(mine, identity, OP=OP)
             if me < blocks - 1:
                 match split(thread):
                     case 1:
@@ -101,7 +108,7 @@ def reduce(
                     match split(warp):
                         case 1:
                             part: T @ thread[1] = collect(words, blocks - 1, identity, epoch, OP=OP, WORDS=WORDS, ORDERED=ORDERED)
-                            all: T @ thread[32] = OP(warp.reduce(part, OP=OP), total)
+                            all: T @ thread[32] = OP(combine(part, OP=OP), total)
                             with claim(whole, thread[1]) as own:
                                 match split(thread):
                                     case 1:
@@ -276,6 +283,51 @@ def run(
 
 @prism("device")
 @requires(thread[32])
+@template(T=dtype, OP=function)
+def combine(value: T @ thread[1]) -> T @ thread[32]:
+    """`warp.reduce`, of integers in one instruction where there is one; sums of 64 bits in three, of up to 22 bits of each."""
+    WORD: constexpr(bool) = T == int32 or T == uint32
+    if WORD and OP == operators.add:
+        return warp_sum(value)
+    elif WORD and OP == operators.maximum:
+        return warp_max(value)
+    elif WORD and OP == operators.minimum:
+        return warp_min(value)
+    elif T == uint64 and OP == operators.add:
+        low: uint32 @ thread[1] = uint32(value) & 0x3FFFFF
+        middle: uint32 @ thread[1] = uint32(value >> 22) & 0x3FFFFF
+        return warp_sum(low) + (uint64(warp_sum(middle)) << 22) + (uint64(warp_sum(uint32(value >> 44))) << 44)
+    else:
+        return warp.reduce(value, OP=OP)
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(T=dtype, OP=function)
+def meet(value: T @ thread[1], identity: T @ block[1]) -> T @ thread[32]:
+    """`block.reduce`, whose result each warp makes for itself; by `combine` where that is short.
+
+    Perspective: block, of any number of warps.
+    """
+    WORD: constexpr(bool) = T == int32 or T == uint32
+    if (WORD and (OP == operators.maximum or OP == operators.minimum)) or ((WORD or T == uint64) and OP == operators.add):
+        sums: shared(T[32]) @ block[1]
+        sum: T @ thread[32] = combine(value, OP=OP)
+        w: int32 @ thread[32] = id()
+        with partition(sums, thread[32], offset=w) as own, group(thread[32]):
+            with claim(own, thread[1]) as slot:
+                match split(thread):
+                    case 1:
+                        slot[0] = sum
+        t: int32 @ thread[1] = id()
+        lane: int32 @ thread[1] = t % 32
+        return combine(sums[lane] if lane < count(warp[1]) else identity, OP=OP)
+    else:
+        return block.reduce(value, OP=OP)
+
+
+@prism("device")
+@requires(thread[32])
 @template(T=dtype, OP=function, WORDS=constexpr(int), ORDERED=constexpr(bool))
 def collect(
     words: ptr(mailbox(T)) @ grid[1], count: int32 @ thread[32], identity: T @ thread[32], epoch: uint32 @ thread[32]
@@ -303,6 +355,6 @@ def collect(
 EXAMPLES = {
     "reduce": {
         "TI": "int32", "P": "int32", "T": "int32", "TO": "int32", "OP": operators.add, "MAP": maps.same, "THREADS": 512,
-        "BLOCKS": 2, "ROWS": 8, "WORDS": 9, "WIDTH": 4, "VECTORIZED": True, "ORDERED": False, "ONCE": False,
+        "BLOCKS": 2, "ROWS": 8, "AHEAD": 8, "WORDS": 9, "WIDTH": 4, "VECTORIZED": True, "ORDERED": False, "ONCE": False,
     },
 }

@@ -6,12 +6,12 @@ through twice: for its total when it is there, and for its scan once the tile's 
 """
 
 from prism.lang import (
-    atomic_add, attr, block, claim, const, constexpr, count, dtype, function, grid, group, int32, int64, mailbox,
-    may_alias, partition, prefetch, prism, ptr, publish, requires, shared, split, store_relaxed, template, thread,
+    atomic_add, attr, block, claim, const, constexpr, count, dtype, function, grid, group, id, int32, int64, mailbox,
+    may_alias, partition, prefetch, prism, ptr, publish, requires, shared, split, template, thread,
     uint32, uint64,
 )
 from prism.kernels.scan.rows import SUM, load_rows, store_scan, total_of_row
-from prism.kernels.scan.single_pass import look_back, look_back_groups
+from prism.kernels.scan.single_pass import count_launch, look_back, look_back_groups
 from prism.kernels.scan.tiles import extent
 from prism.lib.thread import operators
 
@@ -45,11 +45,16 @@ def scan_packed(
     EACH: constexpr(int) = ROWS // PARTS
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
     blocks: int32 @ grid[1] = count(block[1])
+    me: int32 @ block[1] = id()
     tile: int32 @ block[1] = -1  # the tile that `held` holds: none as yet
     with partition(
         y, block[1], offset=lambda i: int64(tiles - 1 - tile if REVERSE else tile) * TILE + i, races="allow",
     ) as target:
         with group(block[1]):
+            match split(thread):  # before this kernel waits for the one before it: about what this block draws first
+                case 1:
+                    guess: int32 = max(tiles - 1 - me, 0) if REVERSE else me
+                    prefetch(x[int64(guess) * TILE], extent(guess, n, TILE=TILE))
             desk: shared(uint64[1]) @ block[1]  # what one thread draws, for all
             with claim(desk, thread[1]) as own:
                 match split(thread):
@@ -140,12 +145,7 @@ def scan_packed(
             if tile == tiles + blocks - 1:  # every block has drawn its last number
                 match split(thread):
                     case 1:
-                        store_relaxed(control[0], uint64(epoch) << 32)
-                        # Each launch marks one of the words that it doesn't use, so that after 2^32 launches no word is
-                        # as old as to carry this very epoch.
-                        stale: int64 = epoch % capacity
-                        if stale >= tiles:
-                            publish(words[stale], identity, epoch)
+                        count_launch(words, capacity, control, epoch, tiles, identity)
 
 
 EXAMPLES = {

@@ -49,11 +49,16 @@ def scan(
     TILE: constexpr(int) = THREADS * ITEMS
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
     blocks: int32 @ grid[1] = count(block[1])
+    me: int32 @ block[1] = id()
     tile: int32 @ block[1] = -1  # the tile that `items` holds: none as yet
     with partition(
         y, block[1], offset=lambda i: int64(tiles - 1 - tile if REVERSE else tile) * TILE + i, races="allow",
     ) as target:
         with group(block[1]):
+            match split(thread):  # before this kernel waits for the one before it: about what this block draws first
+                case 1:
+                    guess: int32 = max(tiles - 1 - me, 0) if REVERSE else me
+                    prefetch(x[int64(guess) * TILE], extent(guess, n, TILE=TILE))
             desk: shared(uint64[1]) @ block[1]  # what one thread draws, for all
             with claim(desk, thread[1]) as own:
                 match split(thread):
@@ -127,12 +132,7 @@ def scan(
             if tile == tiles + blocks - 1:  # every block has drawn its last number
                 match split(thread):
                     case 1:
-                        store_relaxed(control[0], uint64(epoch) << 32)
-                        # Each launch marks one of the words that it doesn't use, so that after 2^32 launches no word is
-                        # as old as to carry this very epoch.
-                        stale: int64 = epoch % capacity
-                        if stale >= tiles:
-                            publish(words[stale], identity, epoch)
+                        count_launch(words, capacity, control, epoch, tiles, identity)
 
 
 @prism("device")
@@ -170,6 +170,24 @@ def look_back_groups(
     i: int32 @ thread[1] = id()
     with group(thread[1]):
         receive(words[first + i], groups, THREADS, (last - first - i + (THREADS - 1)) / THREADS, identity, epoch)
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype)
+def count_launch(
+    words: ptr(mailbox(T)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1], epoch: uint32 @ thread[1],
+    tiles: int32 @ thread[1], identity: T @ thread[1],
+):
+    """Count the launch and set the counter back: for one thread, when every block has drawn its last number.
+
+    Each launch marks one of the words that it doesn't use, so that after 2^32 launches no word is as old as to carry this very
+    epoch.
+    """
+    store_relaxed(control[0], uint64(epoch) << 32)
+    stale: int64 = epoch % capacity
+    if stale >= tiles:
+        publish(words[stale], identity, epoch)
 
 
 EXAMPLES = {

@@ -7,7 +7,7 @@ number, so that a block waits for those with lower numbers only, which begin bef
 
 from prism.lang import (
     attr, block, claim, const, constexpr, dtype, function, grid, group, id, int32, int64, load_relaxed, mailbox, may_alias,
-    partition, prism, ptr, publish, requires, shared, split, store_relaxed, template, thread, uint32, uint64,
+    partition, prefetch, prism, ptr, publish, requires, shared, split, store_relaxed, template, thread, uint32, uint64,
 )
 from prism.kernels.scan.single_pass import look_back
 from prism.kernels.scan.tiles import extent, load_tile, store_tile
@@ -32,6 +32,9 @@ def scan_block(
     Test:        tests/kernels/test_scan_small.py, tests/gpu/test_scan.py
     """
     with partition(y, block[1], offset=0, races="allow") as target, group(block[1]):
+        match split(thread):  # before this kernel waits for the one before it: see docs/barriers.md
+            case 1:
+                prefetch(x[0], int32(n))
         items: T[ITEMS] @ thread[1]
         load_tile(x, items, int32(n), identity, WIDTH=WIDTH, VECTORIZED=VECTORIZED, REVERSE=REVERSE)
         total: T @ block[1] = block.scan(items, identity, WIDTH=WIDTH, OP=OP, EXCLUSIVE=EXCLUSIVE)
@@ -66,6 +69,9 @@ def scan_once(
     here: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile
     with partition(y, block[1], offset=int64(here) * TILE, races="allow") as target:
         with group(block[1]):
+            match split(thread):  # before this kernel waits for the one before it
+                case 1:
+                    prefetch(x[int64(here) * TILE], extent(here, n, TILE=TILE))
             desk: shared(uint32[1]) @ block[1]
             before: uint64 @ thread[1] = 0
             match split(thread):

@@ -1,6 +1,7 @@
 """Products of matrices of float32, by the ordinary cores: five kernels, each a step from the one before, and their tiles.
 
 A sixth, for Hopper, is in `ring`, how it cuts products up in `ring_configurations`, and copies for it in `pack`.
+`split` is for products by the tensor cores.
 """
 
 from prism.kernels.sgemm.configurations import HOST, LESSON, TILES, Configuration, Layout, choose, clocks

@@ -1,20 +1,22 @@
-"""How `ring` cuts products up: the tiles that there are, and which of them suits a shape, as measured on an H200."""
+"""How `ring` and `ring_async` cut products up: the tiles that there are, and which suits a shape, as measured on an H200."""
 
 import functools
 from dataclasses import dataclass, replace
 from math import ceil, lcm
 from typing import Any, NamedTuple
 
-SPAN = 128  # bytes that the tensor copy engine permutes pieces in: 32 elements of `a`
-ROWS, LANES = 8, 8  # rows of a thread; lanes of a warp that lie side by side, and there are 4 such rows of them
+from prism.kernels.sgemm.configurations import Layout
+from prism.kernels.sgemm.ring import PAD
+
+ROWS = 8  # of a thread
 
 
 @dataclass(frozen=True)
-class RingConfiguration:
+class Tile:
     """A tile of `bm x bn` elements of the result, `bk` of K at a time, with `stages` of these in shared memory.
 
     A thread has 8 x `columns` elements. `blocks` a multiprocessor do `rate` multiply-adds a clock together, of 128 that there
-    could be; one alone does `alone`. A thread that multiplies has `registers`, one of the other four warps 40.
+    could be; one alone does `alone`.
     """
 
     bm: int = 128
@@ -22,20 +24,19 @@ class RingConfiguration:
     bk: int = 64
     stages: int = 2
     columns: int = 16
-    registers: int = 232
     blocks: int = 1
     rate: float = 107
     alone: float = 107
 
     @property
-    def threads(self) -> int:
-        """Threads a block: a warp for each 32 rows of 8 * `columns` elements, and four that copy."""
-        return 32 * (self.bm // 32 * (self.bn // (LANES * self.columns)) + 4)
+    def workers(self) -> int:
+        """Threads that multiply: a warp for each 32 rows of 8 * `columns` elements."""
+        return self.bm * self.bn // (ROWS * self.columns)
 
     @property
-    def shared_bytes(self) -> int:
-        """Shared memory a block, without its barriers."""
-        return self.stages * (self.bm + self.bn) * self.bk * 4
+    def threads(self) -> int:
+        """Threads a block."""
+        return self.workers
 
     @property
     def vectors(self) -> int:
@@ -45,35 +46,104 @@ class RingConfiguration:
     @property
     def name(self) -> str:
         """A short name, for tables of measurements."""
-        return f"ring {self.bm}x{self.bn}x{self.bk} c{self.columns} s{self.stages} b{self.blocks}"
+        return f"{self.bm}x{self.bn}x{self.bk} c{self.columns} s{self.stages} b{self.blocks}"
 
     def tiles(self, m: int, n: int) -> int:
         """Return how many tiles a result has."""
         return ceil(m / self.bm) * ceil(n / self.bn)
-
-    def template(self, *, transpose_a: bool, wide: bool, beta: bool) -> dict[str, Any]:
-        """Return the kernel's template arguments. Not `beta` where parts are added up afterwards."""
-        rows, columns = (self.bk, self.bm) if transpose_a else (self.bm, self.bk)
-        return {
-            "TRANSPOSE_A": transpose_a, "A_ROWS": rows, "A_COLUMNS": columns, "SPAN": 0 if transpose_a else SPAN,
-            "BM": self.bm, "BN": self.bn, "BK": self.bk, "STAGES": self.stages, "COLUMNS": self.columns,
-            "THREADS": self.threads, "BLOCKS": self.blocks, "WORKER_REGISTERS": self.registers, "HELPER_REGISTERS": 40,
-            "WIDE": wide, "BETA": beta,
-        }  # fmt: skip
 
     def adder(self, *, wide: bool, beta: bool) -> dict[str, Any]:
         """Return `combine`'s template arguments."""
         return {"BM": self.bm, "BN": self.bn, "VECTORS": self.vectors, "WIDE": wide, "BETA": beta}
 
 
+class Way(NamedTuple):
+    """How `ring` copies an operand: by tensor copies, or by 4 bytes a thread, adjacent threads `along` k or across it."""
+
+    tensor: bool
+    along: bool = False
+
+
+TENSOR, ALONG, ACROSS = Way(True), Way(False, True), Way(False, False)
+WAYS = (
+    (TENSOR, TENSOR), (ALONG, TENSOR), (ALONG, ALONG), (ALONG, ACROSS), (ACROSS, ALONG), (ACROSS, ACROSS),
+)  # fmt: skip
+"""What A and B are copied by. A by tensor copies beside a B that threads copy spills, or was seen to be 5 % slower."""
+
+
+@dataclass(frozen=True)
+class RingConfiguration(Tile):
+    """A tile of `ring`. A thread that multiplies has `registers`, one of the other four warps 40."""
+
+    registers: int = 232
+
+    @property
+    def threads(self) -> int:
+        """Threads a block."""
+        return self.workers + 128
+
+    @property
+    def name(self) -> str:
+        """A short name, for tables of measurements."""
+        return f"ring {super().name}"
+
+    def shared_bytes(self, a: Way, b: Way) -> int:
+        """Return the shared memory a block, without its barriers."""
+        return self.stages * (self.bm + self.bn + PAD * ((not a.tensor) + (not b.tensor))) * self.bk * 4
+
+    def template(self, a: Way, b: Way, *, wide: bool, beta: bool) -> dict[str, Any]:
+        """Return the kernel's template arguments. Not `beta` where parts are added up afterwards."""
+        return {
+            "TENSOR_A": a.tensor, "ALONG_A": a.along, "TENSOR_B": b.tensor, "ALONG_B": b.along,
+            "BM": self.bm, "BN": self.bn, "BK": self.bk, "STAGES": self.stages, "COLUMNS": self.columns,
+            "THREADS": self.threads, "BLOCKS": self.blocks, "WORKER_REGISTERS": self.registers, "HELPER_REGISTERS": 40,
+            "UNROLL": 2 if self.columns == 16 else 1, "WIDE": wide, "BETA": beta,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class AsyncConfiguration(Tile):
+    """A tile of `ring_async`, whose threads all copy and multiply, in the shared memory that every GPU since Ampere has."""
+
+    @property
+    def shared_bytes(self) -> int:
+        """Shared memory a block."""
+        return self.stages * (self.bm + self.bn + 2 * PAD) * self.bk * 4
+
+    @property
+    def name(self) -> str:
+        """A short name, for tables of measurements."""
+        return f"async {super().name}"
+
+    def template(self, a: Layout, b: Layout, *, wide: bool, beta: bool) -> dict[str, Any]:
+        """Return the kernel's template arguments, for operands that lie so."""
+        return {
+            "ALONG_A": a.along, "WIDE_A": a.wide, "ALONG_B": b.along, "WIDE_B": b.wide, "BM": self.bm, "BN": self.bn,
+            "BK": self.bk, "STAGES": self.stages, "COLUMNS": self.columns, "THREADS": self.threads, "BLOCKS": self.blocks,
+            "WIDE": wide, "BETA": beta,
+        }  # fmt: skip
+
+
 LARGE = RingConfiguration()
 FLAT = RingConfiguration(64, 128, 32, 4, columns=8, registers=200, blocks=2, rate=94, alone=85)
 NARROW = replace(FLAT, bm=128, bn=64)
-SMALL = RingConfiguration(64, 64, 32, 4, columns=4, registers=200, blocks=2, rate=73, alone=65)
-TILES = (LARGE, FLAT, NARROW, SMALL)
+SMALL = RingConfiguration(64, 64, 32, 4, columns=4, registers=200, blocks=2, rate=69, alone=55)
+TILES: tuple[Tile, ...] = (LARGE, FLAT, NARROW, SMALL)
+
+# Rates as measured on an H200. Of the second and third four blocks fit a multiprocessor of sm_80 or sm_90, two one of sm_86 and
+# sm_89, whose shared memory is less. Of the fourth more than two fit; 256 shares of it took 3 to 7 %
+# longer at 512 than by this rate, and a quarter longer at 768.
+ASYNC_FLAT = AsyncConfiguration(64, 128, 16, 3, columns=8, blocks=4, rate=86, alone=70)
+ASYNC_TILES: tuple[Tile, ...] = (
+    AsyncConfiguration(bk=32, rate=90, alone=90),
+    ASYNC_FLAT,
+    replace(ASYNC_FLAT, bm=128, bn=64, rate=82, alone=65),
+    AsyncConfiguration(64, 64, 16, 3, columns=4, blocks=2, rate=65, alone=60),
+)
 
 # The reference machine's: its work is by statement.
 HOST = RingConfiguration(64, 64, 32, 2, columns=4, registers=200)
+ASYNC_HOST = AsyncConfiguration(64, 64, 16, 2, columns=4)
 
 TALL = 8  # tiles that are taken down before those at their right
 LAUNCH = 4500  # clocks of a launch, before the first product and after the last tile
@@ -84,21 +154,21 @@ PARTS = (2, 4, 8, 16)
 
 MEASURED = {
     # m, n, k: configuration, steps of a share, microseconds, beside cuBLAS. H200, 1980 MHz, past the L2, NVRTC 13.5, NN.
-    (256, 256, 256): (SMALL, 1, 5.30, 1.526),
-    (512, 512, 512): (SMALL, 4, 12.37, 1.094),
-    (768, 768, 768): (FLAT, 7, 28.50, 1.168),
-    (1000, 1000, 1000): (LARGE, 4, 52.01, 1.144),
-    (1024, 1024, 1024): (LARGE, 4, 51.19, 1.180),
-    (1536, 1536, 1536): (LARGE, 14, 158.86, 1.168),
-    (4096, 64, 4096): (NARROW, 16, 53.06, 1.096),
-    (64, 4096, 4096): (FLAT, 16, 53.23, 1.020),
-    (8192, 128, 1024): (NARROW, 16, 52.17, 1.136),
-    (2048, 2048, 2048): (LARGE, 32, 325.45, 1.044),
-    (128, 128, 8192): (SMALL, 8, 15.07, 0.978),
-    (3000, 3000, 3000): (LARGE, 9, 1053.10, 1.173),
-    (3072, 3072, 3072): (LARGE, 9, 1071.53, 1.195),
-    (4096, 4096, 4096): (LARGE, 57, 2523.22, 1.059),
-    (8192, 8192, 8192): (LARGE, 66, 19919.72, 1.076),
+    (256, 256, 256): (SMALL, 1, 5.5, 1.486),
+    (512, 512, 512): (SMALL, 4, 12.9, 1.058),
+    (768, 768, 768): (FLAT, 7, 28.5, 1.163),
+    (1000, 1000, 1000): (LARGE, 4, 52.3, 1.157),
+    (1024, 1024, 1024): (LARGE, 4, 51.6, 1.190),
+    (1536, 1536, 1536): (LARGE, 14, 158.6, 1.172),
+    (4096, 64, 4096): (NARROW, 16, 55.0, 1.054),
+    (64, 4096, 4096): (FLAT, 16, 52.4, 1.038),
+    (8192, 128, 1024): (NARROW, 16, 53.3, 1.119),
+    (2048, 2048, 2048): (LARGE, 32, 324.2, 1.048),
+    (128, 128, 8192): (SMALL, 8, 16.0, 0.923),
+    (3000, 3000, 3000): (LARGE, 9, 1050.5, 1.180),
+    (3072, 3072, 3072): (LARGE, 9, 1066.0, 1.203),
+    (4096, 4096, 4096): (LARGE, 57, 2505.8, 1.072),
+    (8192, 8192, 8192): (LARGE, 66, 19757.5, 1.090),
 }
 
 
@@ -108,7 +178,7 @@ class Cut(NamedTuple):
     The first `whole` tiles are a block's each. Of the others' steps a block does `share`, which may be of two tiles.
     """
 
-    configuration: RingConfiguration
+    configuration: Tile
     tiles: int
     steps: int
     whole: int
@@ -128,9 +198,10 @@ class Cut(NamedTuple):
     def crowded(self, processors: int) -> bool:
         """Whether shares may lie two on one multiprocessor and none on another: they begin where a kernel before leaves room.
 
-        That was seen, and it takes twice as long; what is in `MEASURED` was not seen to do so.
+        That was seen, and it takes twice as long; what is in `MEASURED` was not seen to do so. Where more than two fit, `clocks`
+        has it so for any number of shares: 256 of 64x128x16 lay by fours, and took twice as long.
         """
-        return self.configuration.blocks > 1 and processors // 2 < self.blocks <= processors
+        return self.configuration.blocks == 2 and processors // 2 < self.blocks <= processors
 
     @property
     def name(self) -> str:
@@ -139,17 +210,17 @@ class Cut(NamedTuple):
         return self.configuration.name + (f" whole {self.whole}" if self.whole and split else "") + split
 
 
-def cut_in(found: RingConfiguration, m: int, n: int, k: int, share: int, wave: int = 0) -> Cut:
+def cut_in(found: Tile, m: int, n: int, k: int, share: int, wave: int = 0) -> Cut:
     """Return a product cut up: rounds of `wave` tiles are done whole, and what remains in shares of so many steps."""
     tiles, steps = found.tiles(m, n), ceil(k / found.bk)
     whole = tiles // wave * wave if wave else 0
     return Cut(found, tiles, steps, tiles if share >= steps else whole, min(share, steps))
 
 
-def cuts(m: int, n: int, k: int, processors: int = 132) -> list[Cut]:
+def cuts(m: int, n: int, k: int, processors: int = 132, among: tuple[Tile, ...] = TILES) -> list[Cut]:
     """Return the ways to cut up a product of matrices of m x k and k x n; all are at least 1."""
     ways = []
-    for found in TILES:
+    for found in among:
         tiles, steps, wave = found.tiles(m, n), ceil(k / found.bk), processors * found.blocks
         least = ceil(tiles % wave * steps / wave)  # so that blocks have as much to do as each other
         shares = [least or steps, *(ceil(steps / parts) for parts in PARTS if tiles < wave)]
@@ -165,7 +236,7 @@ def clocks(cut: Cut, m: int, n: int, processors: int) -> float:
     each = ceil(cut.whole / processors)
     spent = LAUNCH + each * tile * cut.steps * found.bk / (found.alone if each == 1 else found.rate)
     if cut.whole < cut.tiles:
-        few = cut.blocks <= processors
+        few = cut.blocks <= processors and found.blocks <= 2
         each = 1 if few else found.blocks * ceil(cut.blocks / wave)
         spent += each * tile * cut.share * found.bk / (found.alone if few else found.rate)
         batches = ceil(ceil(cut.steps / cut.share) / (8 // found.vectors))
@@ -174,18 +245,27 @@ def clocks(cut: Cut, m: int, n: int, processors: int) -> float:
     return spent + 4 * tile * cut.whole / BYTES
 
 
+LOSS = 0.05
+"""What copies by 4 bytes add to a product's time, at least, if rows begin anywhere, or B is column-major beside a column-major A.
+
+In microseconds, by threads and packed first: 4097 x 4095 x 4093 2984 and 2689, 2049 x 2047 x 2045 412 and 398, 1001 x 999 x 1003
+58 and 68; TT at 4096 2570 and 2515, at 2048 333.2 and 332.5, at 1024 53.0 and 56.5. Elsewhere they add 1 % for A (4096 NN: 2506,
+TN 2471), 2 % for B (NT 2543; packed 2548)."""
+COPIED = 1450  # bytes that a copy reads and writes a clock
+
+
 def copy_clocks(elements: int) -> float:
     """Return about how long the copy of an operand takes, in clocks: a launch, and a pass over its memory."""
-    return COMBINE + 2 * 4 * elements / BYTES
+    return COMBINE + 2 * 4 * elements / COPIED
 
 
 @functools.lru_cache(maxsize=4096)
-def choose(m: int, n: int, k: int, processors: int = 132) -> Cut:
+def choose(m: int, n: int, k: int, processors: int = 132, among: tuple[Tile, ...] = TILES) -> Cut:
     """Return how a product is cut up: as measured, or what is best by `clocks`."""
-    known = MEASURED.get((m, n, k)) if processors == 132 else None
+    known = MEASURED.get((m, n, k)) if processors == 132 and among is TILES else None
     if known is not None:
         return cut_in(known[0], m, n, k, known[1], processors * known[0].blocks)
-    return min(cuts(m, n, k, processors), key=lambda cut: clocks(cut, m, n, processors))
+    return min(cuts(m, n, k, processors, among), key=lambda cut: clocks(cut, m, n, processors))
 
 
 def grid(cut: Cut, processors: int) -> int:

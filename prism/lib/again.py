@@ -67,7 +67,7 @@ def run(x: Any, out: Any, asked: tuple[Any, ...]) -> Any:
             return None
         source, target, device, facts = read(x, out)
         found = _kept.get((asked, facts))
-    except TypeError:  # what is asked for, or an array, can't be looked up
+    except (TypeError, RuntimeError):  # what is asked for, or an array, can't be looked up, or has no place in memory
         return None
     if found is None:
         return None
@@ -96,7 +96,7 @@ def keep(
     read = library[0]
     try:
         _kept[asked, read(x, out)[3]] = (launch, *spans, in_place)
-    except TypeError:  # what is asked for, or an array, can't be looked up
+    except (TypeError, RuntimeError):  # what is asked for, or an array, can't be looked up
         return
     _libraries[type(x)] = tuple(library)  # these are taken apart at each call: plain tuples are the fastest
     if made:
@@ -142,22 +142,22 @@ def _cupy(x: Any, out: Any) -> Facts:
 
 def _torch_library() -> Library:
     torch = sys.modules["torch"]
-    strided = torch.strided
     # A handle, without the object around it: it is what kernels of torch.compile are launched with.
     raw = getattr(getattr(torch, "_C", None), "_cuda_getCurrentRawStream", None)
     current = raw or (lambda device: torch.cuda.current_stream(device).cuda_stream)
 
-    def plain(x: Any) -> bool:
-        return x.layout is strided and x.is_cuda and not x.is_neg() and not x.is_conj()
-
     def read(x: Any, out: Any) -> Facts:
-        if not (plain(x) and plain(out)):
+        given, result = x.dtype, out.dtype
+        if (
+            not x.is_cuda or x.is_neg() or (given.is_complex and x.is_conj())
+            or not out.is_cuda or out.is_neg() or (result.is_complex and out.is_conj())
+        ):  # fmt: skip
             raise TypeError("its memory alone does not say what it is")
-        source, target, device = x.data_ptr(), out.data_ptr(), x.device.index
+        source, target, device = x.data_ptr(), out.data_ptr(), x.get_device()  # a sparse one has no such pointer
         low = (source & 15) << 4 | target & 15
         return (
             source, target, device,
-            (low, device, out.device.index, x.dtype, out.dtype, x.shape, out.shape, x.stride(), out.stride()),
+            (low, device, out.get_device(), given, result, x.shape, out.shape, x.stride(), out.stride()),
         )  # fmt: skip
 
     def empty(x: Any, shape: tuple[int, ...], dtype: Any) -> Any:

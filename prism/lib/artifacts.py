@@ -87,7 +87,8 @@ def build(
     """Make a folder (default: the package's own) hold the kernels that ship, for these architectures.
 
     Needs neither a GPU nor a CUDA toolkit. What the folder has already, from the same text, is kept; where not even the sources
-    changed, nothing is checked again. The same sources and compiler give the same bytes.
+    changed, nothing is checked again; what `runs.json` has of them is written anyway. The same sources and compiler give the
+    same bytes.
 
     Parameters
     ----------
@@ -118,6 +119,7 @@ def build(
             found[one.request] = one
             asked.setdefault(one.request, []).append(arch)
     if all(_current(where, arch, [r for r, a in asked.items() if arch in a]) for arch in archs):
+        artifacts.write_runs(_runs(), folder=where)
         for arch in archs:
             _count(result, arch, (facts["bytes"] for facts in artifacts.listed(arch, where)))
         result.kept = sum(result.by_arch.values())
@@ -133,7 +135,7 @@ def build(
             result.without[arch] = len(absent[arch])
         _count(result, arch, (len(one.binary.cubin) for one in made if one.entry.arch == arch))
     reports = {_report_key(one.report): one.report for one in checked}
-    artifacts.write(made, folder=where, sources=sources_digest(), absent=absent, reports=reports)
+    artifacts.write(made, folder=where, sources=sources_digest(), absent=absent, reports=reports, runs=_runs())
     return result
 
 
@@ -231,7 +233,6 @@ def _check(task: tuple[_Reference, tuple[str, ...]]) -> _Checked:
         "kernel": f"{module}:{name}",
         "template": {k: _spelled(v) for k, v in reference.template},
         **safety(program),
-        "runs": _runs().get(f"{module}:{name}", {}),
     }
     return _Checked(reference.request, entries, report)
 

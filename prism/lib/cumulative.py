@@ -16,7 +16,7 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, 
     Parameters
     ----------
     a : array of NumPy, CuPy or torch
-        Of bool, an integer type, float16, bfloat16, float32 or float64.
+        Of bool, an integer type, float16, bfloat16, float32, float64, complex64 or complex128.
     axis : int, optional
         The axis to sum along. By default all elements are taken in C order, and the result has one dimension.
     dtype : dtype, optional
@@ -35,9 +35,11 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, 
     Raises
     ------
     TypeError
-        `a` or `out` is no array, or of a dtype that is not supported (complex, object).
+        `a` or `out` is no array, or of a dtype that is not supported (object); one of them is on the host and the other on a
+        GPU.
     ValueError
-        `out` has another shape or is read-only; `a` has no such `axis` (`numpy.exceptions.AxisError`).
+        `out` has another shape, is read-only, or is on another GPU; `a` has no such `axis` (`numpy.exceptions.AxisError`);
+        `stream` for arrays on the host.
 
     Notes
     -----
@@ -71,8 +73,8 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None,
 def cummax(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, *, stream: Any = None) -> Any:
     """Return the largest element so far along an axis, as `numpy.maximum.accumulate` does: NaN from the first NaN on.
 
-    Parameters, results and errors are those of `prism.lib.cumsum`, but the result has the dtype of `a` by default, and all
-    elements are taken where `axis` is None.
+    Parameters, results and errors are those of `prism.lib.cumsum`, but the result has the dtype of `a` by default, all
+    elements are taken where `axis` is None, and complex numbers are a TypeError.
 
     Examples
     --------
@@ -117,6 +119,11 @@ def cumulative_sum(
         As for `prism.lib.cumsum`.
     include_initial : bool, default False
         Begin with 0: the result is longer by one along `axis`.
+
+    Returns
+    -------
+    array
+        `out`, if given; else a new array, of the shape of `x` but for `include_initial`.
 
     Raises
     ------

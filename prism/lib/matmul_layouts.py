@@ -43,7 +43,8 @@ class Job:
 class Call:
     """What the kernel is given: matrices as their tensor maps have them; `plain`: it writes without one.
 
-    `result` is what the caller gets; where `copied`, what the kernel makes is copied there.
+    `result` is what the caller gets; where `copied`, what the kernel makes is copied there. Of `batches` products the matrices
+    lie below each other, those of `a` where `batch` is 1 or 3, those of `b` where it is 2 or 3; where not, all have the same.
     """
 
     a: ArrayInfo
@@ -56,11 +57,15 @@ class Call:
     transpose_b: bool
     result: Any
     copied: bool
+    batch: int = 0
+    batches: int = 1
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """m, n, k."""
-        return self.out.shape[0], self.out.shape[1], self.a.shape[0 if self.transpose_a else 1]
+        """m, n, k of a product."""
+        k = self.a.shape[0 if self.transpose_a else 1]
+        apart = self.transpose_a and self.batch % 2 == 1
+        return self.out.shape[0] // self.batches, self.out.shape[1], k // self.batches if apart else k
 
     def untouched(self, job: Job) -> bool:
         """Whether the kernel is given the caller's own arrays alone: the same call again makes no copy and no new array."""

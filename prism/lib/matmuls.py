@@ -16,7 +16,7 @@ from prism.lib import matmul_warm as warm
 from prism.lib import own
 from prism.lib.matmul_arguments import require_like_result, require_operands
 from prism.lib.matmul_batches import Made, made
-from prism.lib.matmul_layouts import COLUMNS, NO_BIAS, ROWS, Job, arranged, empty, operands
+from prism.lib.matmul_layouts import COLUMNS, NO_BIAS, ROWS, Call, Job, arranged, empty, operands
 from prism.lib.reference import run
 from prism.lib.sgemms import batch_of
 from prism.runtime.arrays import ArrayInfo, describe, one_place, require_writable
@@ -88,9 +88,10 @@ def hgemm(
     Notes
     -----
     Products are exact and added in float32, in an order that depends on the shape alone: the same call gives the same bits. The
-    result is rounded once. A batch is one launch where `b` is one matrix and one stride leads from each row of `a`, and of the
-    result, to the next, as in dense arrays; else a launch for each product. A NumPy array runs on the reference machine, on the
-    CPU, from the same kernel (`prism.kernels.hgemm`).
+    result is rounded once. A batch is one launch where one stride leads from each row of an array's matrices to the next, as in
+    dense arrays; k must be a multiple of 64 then, unless there is one `b` for all, or both operands have their elements side by
+    side along k. Otherwise it is a launch for each product. A NumPy array runs on the reference machine, on the CPU, from the
+    same kernel (`prism.kernels.hgemm`).
 
     Examples
     --------
@@ -100,12 +101,12 @@ def hgemm(
     array([[2., 4.],
            [6., 8.]], dtype=float32)
     """
-    alpha, beta = float(alpha), float(beta)
     if out is None and stream is None:
         out = warm.room(a, b, out_dtype)
     key = warm.key(a, b, c, bias, out, alpha, beta, epilogue, out_dtype)
     if warm.repeated(key, stream):
         return out
+    alpha, beta = float(alpha), float(beta)
     job = _job(a, b, c, alpha, beta, bias, identity if epilogue is None else epilogue, out, out_dtype)
     if job.a.device is not None:
         if out is None and len(job.a.shape) == len(job.b.shape) == 2:
@@ -185,12 +186,12 @@ def _bias(bias: Any, a: ArrayInfo, m: int, n: int) -> tuple[ArrayInfo | None, in
 @functools.lru_cache(maxsize=1024)
 def instance_for(
     kind: str, result: str, transposed: tuple[bool, bool], plain: bool, beta: bool, per: int, epilogue: Kernel,
-    configuration: Configuration,
+    configuration: Configuration, batch: int = 0,
 ) -> Instance:  # fmt: skip
-    """Return the kernel for dtypes and layouts, cut into tiles by a configuration."""
+    """Return the kernel for dtypes and layouts, cut into tiles by a configuration; `batch` as in `Call`."""
     size = SCALARS[result].bytes
     cut = configuration.template(transpose_a=transposed[0], transpose_b=transposed[1], out_bytes=size)
-    facts = {"T": kind, "OUT": result, "PLAIN": plain, "BETA": beta, "BIAS": per, "EPILOGUE": epilogue}
+    facts = {"T": kind, "OUT": result, "PLAIN": plain, "BETA": beta, "BIAS": per, "BATCH": batch, "EPILOGUE": epilogue}
     return instance(kernel, tuple(sorted({**facts, **cut}.items())))
 
 
@@ -238,7 +239,11 @@ def on_device(job: Job, stream: Any, configuration: Configuration | None = None,
     handle = choose_stream(stream, (job.a,))
     order([info for info in (job.a, job.b, job.c, job.bias, job.out) if info is not None], handle)
     with own.working(job.a, None if stream is None else handle):
-        result, call = made(job, lambda one: _launched(one, handle, configuration))
+        result, call = made(
+            job,
+            lambda one: _launched(one, handle, configuration),
+            lambda every: _launch(every, job, handle, configuration),
+        )
     if key is not None and call is not None:
         warm.keep(key, call)
     return result
@@ -246,25 +251,36 @@ def on_device(job: Job, stream: Any, configuration: Configuration | None = None,
 
 def _launched(job: Job, stream: int, configuration: Configuration | None) -> Made:
     """Launch the product of two matrices."""
-    assert job.a.device is not None
     call, again = arranged(job), None
-    m, n, k = call.shape
-    if m and n:
-        processors = device(job.a.device).sm_count
-        cut = configuration or choose(m, n, k, processors, SCALARS[job.kind].bytes)
-        layout = (call.transpose_a, call.transpose_b)
-        facts = (job.a.scalar, job.kind, layout, call.plain, call.beta, call.per, job.epilogue)
-        launcher = instance_for(*facts, cut).launcher(job.a.device)
-        down, across = cut.tiles(m, n)
-        blocks = min(down * across, processors // cut.cluster) * cut.cluster
-        maps = [
-            info if isinstance(info, bytes) else encoded(parameter, info)
-            for parameter, info in zip(launcher.entry.parameters, call.maps, strict=False)
-        ]
-        numbers = (m, n, k, tall(cut, down, processors), job.alpha, job.beta)
-        values = (*maps, call.out.pointer, call.stride, call.bias.pointer, *numbers)
-        again = warm.Call(launcher, blocks, cut.threads, values, replace(job.a, owner=None))
-        again.make(stream)
+    if call.out.size:
+        again = _launch(call, job, stream, configuration)
     if call.copied:
         call.result[...] = call.out.owner
     return call.result if job.out is None else job.out.owner, again if call.untouched(job) else None
+
+
+def _launch(call: Call, job: Job, stream: int, configuration: Configuration | None) -> warm.Call | None:
+    """Launch a product of matrices, or a batch; None, and nothing is done, where a step of a tile would be of two products."""
+    assert job.a.device is not None
+    m, n, k = call.shape
+    processors = device(job.a.device).sm_count
+    cut = configuration or choose(m, n, k, processors, SCALARS[job.kind].bytes, call.batches)
+    apart = call.transpose_a and call.batch % 2 == 1, call.transpose_b and call.batch > 1
+    if any(apart) and k % cut.bk:
+        return None
+    layout = (call.transpose_a, call.transpose_b)
+    plain = call.plain or (call.batch > 0 and not cut.whole(m))
+    facts = (job.a.scalar, job.kind, layout, plain, call.beta, call.per, job.epilogue)
+    launcher = instance_for(*facts, cut, call.batch).launcher(job.a.device)
+    down, across = cut.tiles(m, n)
+    blocks = min(call.batches * down * across, processors // cut.cluster) * cut.cluster
+    maps = [
+        info if isinstance(info, bytes) else encoded(parameter, info)
+        for parameter, info in zip(launcher.entry.parameters, call.maps, strict=False)
+    ]
+    order = m if call.batch else tall(cut, down, processors)
+    numbers = (m * call.batches, n, k, order, job.alpha, job.beta)
+    values = (*maps, call.out.pointer, call.stride, call.bias.pointer, *numbers)
+    again = warm.Call(launcher, blocks, cut.threads, values, replace(job.a, owner=None))
+    again.make(stream)
+    return again

@@ -45,8 +45,10 @@ def matmul(a: Any, b: Any, out: Any = None) -> Any:
 
     Notes
     -----
+    Arrays on a GPU are multiplied on their library's current stream.
+
     float32 is `prism.lib.sgemm`: added in float32, never by TF32, a batch in one launch where strides allow. float16 and bfloat16
-    are `prism.lib.hgemm`: added in float32 and rounded once, a batch in one launch where all are multiplied by one `b`.
+    are `prism.lib.hgemm`: added in float32 and rounded once, a batch in one launch where its matrices lie below each other.
 
     Examples
     --------

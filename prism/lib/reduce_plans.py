@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from prism.kernels.reduce import (
+    AT_ONCE_BLOCKS,
     AXIS,
     DEVICE,
     HOST,
@@ -15,8 +16,10 @@ from prism.kernels.reduce import (
     SEARCH,
     AxisConfiguration,
     Configuration,
+    at_once,
     find,
     maps,
+    middle,
     positions,
     reduce,
     reduce_axis,
@@ -231,7 +234,7 @@ def _whole(work: Work, n: int, misaligned: int, source: Buffer, target: Buffer, 
     vectors = (n - head) // (HOST_WIDTH if machine.host else 16 // size)
     numbers = (CAPACITY, n, head, work.identity, work.initial)
     buffers = (source, target, WORDS, CONTROL_WORDS)
-    found = short(vectors) if work.operator.commutative and not machine.host else None
+    found = short(vectors, size) if work.operator.commutative and not machine.host else None
     if found is not None:
         configuration, blocks = found
         chosen = whole(work, host=False, configuration=configuration)
@@ -239,11 +242,13 @@ def _whole(work: Work, n: int, misaligned: int, source: Buffer, target: Buffer, 
         if blocks == 1:
             threads = min(threads, max(32, -(-vectors // (32 * configuration.rows)) * 32))
         return Step(chosen, blocks, threads, buffers, numbers)
-    chosen = whole(work, host=machine.host)
+    if work.operator.commutative and not machine.host:
+        configuration = middle(vectors, size)
+    chosen = whole(work, host=machine.host, configuration=configuration)
     threads, blocks = configuration.threads, 1
     if vectors > threads * configuration.rows:
-        wave = min(machine.wave(chosen, threads), CAPACITY)
-        blocks = max(1, min(wave, -(-vectors // (threads * configuration.fewest))))
+        wave = machine.multiprocessors if configuration.apart else machine.wave(chosen, threads)
+        blocks = max(1, min(wave, CAPACITY, -(-vectors // (threads * configuration.fewest))))
     else:
         threads = min(threads, max(32, -(-vectors // (2 * 32)) * 32))
     return Step(chosen, blocks, threads, buffers, numbers)
@@ -326,6 +331,8 @@ def _along(
     size = size_of(work.given)
     configuration = HOST_AXIS if machine.host else AXIS[size]
     how = cut(stage, size, misaligned, configuration, _wave(configuration, machine), splittable=splittable)
+    if how.splits > 1 and not how.along and size in (4, 8):
+        configuration, how = _joint(stage, configuration, how)
     split = how.splits > 1
     part = work.first() if split else work
     units = stage.outer * how.across * how.splits
@@ -338,6 +345,20 @@ def _along(
     if split:
         found += _along(work.rest(), _joined(stage, how.splits), 0, partial, target, scratch, machine, splittable=False)
     return found
+
+
+def _joint(stage: Collapsed, configuration: AxisConfiguration, how: Cut) -> tuple[AxisConfiguration, Cut]:
+    """Return how columns are reduced in one launch, where that is faster than in the two that `how` says; else the same."""
+    found = at_once(stage.n, stage.outer * stage.inner)
+    if found is None:
+        return configuration, how
+    threads, lanes = found
+    blocks = -(-stage.outer * how.across * lanes // 32)
+    if blocks > AT_ONCE_BLOCKS or how.width != configuration.width:
+        return configuration, how
+    rows = min(configuration.loads, _power(-(-stage.n // (lanes * (threads // 32)))))
+    joint = Cut(lanes, 1, rows, how.width, False, True, how.across, 1, stage.n, blocks)
+    return replace(configuration, threads=threads, blocks=1024 // threads), joint
 
 
 def plan_search(search: Search, stage: Collapsed, misaligned: int, machine: Machine) -> Plan:

@@ -71,7 +71,7 @@ def reduce(
         host and the other on a GPU; `op` is neither a name nor an Operator; `initial` is no such number.
     ValueError
         There are no elements, and `op` is a minimum or maximum without `initial`; `axis` names an axis twice; `out` has another
-        shape, is read-only, or is on another GPU; `op` names no operator.
+        shape, is read-only, or is on another GPU; `op` names no operator; `stream` for arrays on the host.
     AxisError
         `x` has no such axis.
 
@@ -154,6 +154,8 @@ def prod(
 ) -> Any:
     """Return the product of an array's elements, of all or along axes, as `numpy.prod` does; dtypes as of `prism.lib.sum`.
 
+    The product of no elements is 1. The rest, and what is raised, is as of `prism.lib.reduce`.
+
     Examples
     --------
     >>> prism.lib.prod(np.array([2, 3, 4]))
@@ -173,7 +175,8 @@ def max(
 ) -> Any:
     """Return the largest element, of all or along axes, as `numpy.max` does; NaN where there is one.
 
-    Raises ValueError where there are no elements, and no `initial`. The rest is as of `prism.lib.reduce`.
+    The result has the dtype of `a`: bool, an integer type or a float type. Raises ValueError where there are no elements, and no
+    `initial`. The rest is as of `prism.lib.reduce`.
 
     Examples
     --------
@@ -194,7 +197,8 @@ def min(
 ) -> Any:
     """Return the smallest element, of all or along axes, as `numpy.min` does; NaN where there is one.
 
-    Raises ValueError where there are no elements, and no `initial`. The rest is as of `prism.lib.reduce`.
+    The result has the dtype of `a`: bool, an integer type or a float type. Raises ValueError where there are no elements, and no
+    `initial`. The rest is as of `prism.lib.reduce`.
 
     Examples
     --------
@@ -207,7 +211,9 @@ def min(
 def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False, stream: Any = None) -> Any:
     """Return where the largest element is, along one axis or in the array in C order, as `numpy.argmax` does.
 
-    Of equal elements the first counts, and NaN as larger than all others. Positions are int64, and so must be `out`.
+    Of equal elements the first counts, and NaN as larger than all others. `a` is of bool, an integer type or a float type.
+    Positions are int64, and `out` of another dtype is a TypeError, as are several axes; no elements to choose from are a
+    ValueError. The rest is as of `prism.lib.reduce`.
 
     Examples
     --------
@@ -220,7 +226,9 @@ def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False,
 def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False, stream: Any = None) -> Any:
     """Return where the smallest element is, along one axis or in the array in C order, as `numpy.argmin` does.
 
-    Of equal elements the first counts, and NaN as smaller than all others. Positions are int64, and so must be `out`.
+    Of equal elements the first counts, and NaN as smaller than all others. `a` is of bool, an integer type or a float type.
+    Positions are int64, and `out` of another dtype is a TypeError, as are several axes; no elements to choose from are a
+    ValueError. The rest is as of `prism.lib.reduce`.
 
     Examples
     --------
@@ -239,7 +247,8 @@ def _one(axis: Any) -> Any:
 def any(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, stream: Any = None) -> Any:
     """Return whether an element is not zero, of all or along axes, as `numpy.any` does; NaN isn't zero.
 
-    All elements are read. The result of no elements is False.
+    `a` is of bool, an integer type or a float type, and the result of bool. All elements are read. The result of no elements is
+    False. The rest, and what is raised, is as of `prism.lib.reduce`.
 
     Examples
     --------
@@ -252,7 +261,8 @@ def any(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, st
 def all(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, stream: Any = None) -> Any:
     """Return whether no element is zero, of all or along axes, as `numpy.all` does; NaN isn't zero.
 
-    All elements are read. The result of no elements is True.
+    `a` is of bool, an integer type or a float type, and the result of bool. All elements are read. The result of no elements is
+    True. The rest, and what is raised, is as of `prism.lib.reduce`.
 
     Examples
     --------
@@ -264,6 +274,8 @@ def all(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, st
 
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False, out: Any = None, stream: Any = None) -> Any:
     """Return how many elements are not zero, of all or along axes, as `numpy.count_nonzero` does; int64.
+
+    `a` is of bool, an integer type or a float type. The rest, and what is raised, is as of `prism.lib.reduce`.
 
     Examples
     --------

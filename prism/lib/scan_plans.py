@@ -165,12 +165,12 @@ def flat(task: Task, shape: Shape) -> Way:
     if size * bytes_ <= kernels.BLOCK_THREADS * 16:
         template = {**common, "THREADS": kernels.BLOCK_THREADS, "ITEMS": 16 // bytes_, "WIDTH": vector}
         return Way(kernels.scan_block, template, kernels.BLOCK_THREADS, 1, (size,))
-    for most, vectors in kernels.ONCE:
+    for most, vectors, blocks in kernels.ONCE:
         items = min(vectors * (16 // bytes_), kernels.ONCE_ITEMS)
         tiles = -(-size // (kernels.ONCE_THREADS * items))
         if size * bytes_ <= most and tiles <= kernels.ONCE_TILES:
             template = {**common, "THREADS": kernels.ONCE_THREADS, "ITEMS": items, "WIDTH": vector}
-            template |= {"BLOCKS": kernels.ONCE_BLOCKS, "WORDS": 1}
+            template |= {"BLOCKS": blocks, "WORDS": 1}
             return Way(
                 kernels.scan_once, template, kernels.ONCE_THREADS, tiles, (size,), "flat", _FEWEST_WORDS, multiple=tiles
             )
@@ -180,7 +180,9 @@ def flat(task: Task, shape: Shape) -> Way:
 def many_tiles(task: Task, shape: Shape) -> Way:
     """Return how a long array of one dimension is scanned on a GPU."""
     if shape.aligned and task.small:
-        return packed(task, shape, kernels.DEVICE[size_of(task.types[0])])
+        each, (huge, others) = size_of(task.types[0]), kernels.HUGE
+        known = {**kernels.DEVICE, **others} if shape.size * each >= huge else kernels.DEVICE
+        return packed(task, shape, known[each])
     c = kernels.UNPACKED[task.bytes] if task.bytes <= 2 else kernels.DEVICE[task.bytes]
     template = {**task.template, "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse, "VECTORIZED": shape.aligned}
     template |= {**c.template(), "WIDTH": task.width(c.items), "STABLE": task.grouped}

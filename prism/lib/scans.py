@@ -80,7 +80,7 @@ def scan(
         on the host and the other on a GPU; `op` is neither a name nor an Operator; `initial` is no number of the dtype.
     ValueError
         `out` has another shape, is read-only or not contiguous, or is on another GPU; `op` names no operator; `x` has no
-        such `axis` (`numpy.exceptions.AxisError`).
+        such `axis` (`numpy.exceptions.AxisError`); `stream` for arrays on the host.
 
     Notes
     -----

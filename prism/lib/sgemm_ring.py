@@ -1,4 +1,7 @@
-"""The sixth variant of `sgemm`: copies where tensor copies can't take an operand, the ring, and the sum of its parts."""
+"""The sixth variant of `sgemm`: copies of what is better copied first, the ring, and the sum of its parts.
+
+`Ring` is Hopper's; `AsyncRing`, for Ampere and later, copies any operand as it lies.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,12 @@ from typing import Any
 import numpy as np
 
 from prism.interpret import run
+from prism.kernels.sgemm import Layout
 from prism.kernels.sgemm import pack as packing
 from prism.kernels.sgemm import ring_configurations as rings
-from prism.kernels.sgemm.ring import ADDERS, combine, ring
+from prism.kernels.sgemm.ring import ring
+from prism.kernels.sgemm.ring_async import ring_async
+from prism.kernels.sgemm.sums import ADDERS, combine
 from prism.lib import own
 from prism.lib.sgemm_matrices import SIZE, WIDE, Matrix
 from prism.runtime.arrays import ArrayInfo
@@ -21,21 +27,35 @@ from prism.runtime.launch import Launcher
 from prism.runtime.tensor_maps import encoded
 
 ARCH = "sm_90a"
+FIRST = 80
+"""The first architecture that has `cp.async`."""
+Inputs = Callable[[int], tuple[Any, ...]]
+"""What a kernel is given of A or B, or both, where the call's room begins at an address."""
+
+
+def has_async(arch: str) -> bool:
+    """Return whether an architecture, as in `sm_90a`, has `cp.async`."""
+    return int(arch.removeprefix("sm_").rstrip("af")) >= FIRST
 
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A matrix as the ring reads it, `outer x inner`, the given one's elements `steps` apart.
+    """A matrix as the ring's tiles lie: `outer` k, of `inner` rows of A, or columns of B, elements `steps` apart.
 
-    `packed`: it is copied first, since its elements don't lie side by side along `inner`, or rows don't begin at multiples of 16
-    bytes.
+    `way`: what copies it into the tiles. `packed`: it is copied first, so that tensor copies can.
     """
 
     matrix: Matrix
     outer: int
     inner: int
     steps: tuple[int, int]
-    packed: bool
+    way: rings.Way
+    packed: bool = False
+
+    @property
+    def even(self) -> bool:
+        """Whether elements lie side by side along k, and rows begin at multiples of 16 bytes."""
+        return self.way.along and self.matrix.first % WIDE == 0 and (self.inner == 1 or self.steps[1] % WIDE == 0)
 
     @property
     def pitch(self) -> int:
@@ -58,15 +78,34 @@ class Operand:
         return -(-self.outer // packing.SIDE) * -(-self.inner // packing.SIDE), packing.THREADS
 
 
-def operand(matrix: Matrix, extents: tuple[int, int, int], turned: bool) -> Operand:
-    """Return how a matrix of so many rows, columns and matrices is read: its columns as rows where `turned`."""
-    rows, columns, batches = extents
-    outer, inner = (columns, rows) if turned else (rows, columns)
-    steps = (matrix.columns, matrix.rows) if turned else (matrix.rows, matrix.columns)
+def operand(matrix: Matrix, extents: tuple[int, int], steps: tuple[int, int], batches: int) -> Operand:
+    """Return a matrix of so many k and rows or columns: by tensor copies if they can take it, else by threads."""
+    outer, inner = extents
     dense = steps[1] == 1 or inner == 1
     apart = outer == 1 or (steps[0] % WIDE == 0 and steps[0] >= inner)
     begins = matrix.first % WIDE == 0 and (batches == 1 or matrix.matrices % WIDE == 0)
-    return Operand(matrix, outer, inner, steps, not (dense and apart and begins))
+    threads = rings.ALONG if steps[0] == 1 else rings.ACROSS
+    return Operand(matrix, outer, inner, steps, rings.TENSOR if dense and apart and begins else threads)
+
+
+def settled(a: Operand, b: Operand, batches: int, clocks: float) -> tuple[Operand, Operand]:
+    """Return the operands of products that take so many clocks, with a copy first of what gains by it.
+
+    Threads copy a row-major A, or a column-major B beside it, without much loss; of a large product, what begins anywhere is
+    better copied first, and so is a column-major B beside a column-major A (`rings.LOSS` has the figures).
+    """
+
+    def packed(one: Operand) -> Operand:
+        copies = batches if one.matrix.matrices else 1
+        gains = copies * rings.copy_clocks(one.outer * one.inner) < rings.LOSS * clocks
+        return replace(one, way=rings.TENSOR, packed=True) if gains else one
+
+    left = a if a.way.tensor or a.even else packed(a)
+    right = b if b.way.tensor or (b.even and not left.way.tensor) else packed(b)
+    if (left.way, right.way) in rings.WAYS:
+        return left, right
+    left = replace(a, way=rings.ACROSS) if a.way.tensor else a
+    return left, b if (left.way, b.way) in rings.WAYS else replace(b, way=rings.ACROSS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +115,6 @@ class Ring:
     a: Operand
     b: Operand
     c: Matrix
-    transpose_a: bool
     batches: int
     sizes: tuple[int, int, int]
     factors: tuple[float, float]
@@ -111,12 +149,16 @@ class Ring:
     @property
     def main(self) -> Instance:
         """The ring's kernel, for tiles that are done whole."""
-        return instance_for(self.cut.configuration, self.transpose_a, self.wide, self.factors[1] != 0)
+        return self.kernel(self.wide, self.factors[1] != 0)
 
     @property
     def splitter(self) -> Instance:
         """The ring's kernel, for parts: they are of whole vectors, and added to nothing."""
-        return instance_for(self.cut.configuration, self.transpose_a, True, False)
+        return self.kernel(True, False)
+
+    def kernel(self, wide: bool, beta: bool) -> Instance:
+        """Return the ring's kernel."""
+        return instance_for(self.cut.configuration, self.a.way, self.b.way, wide, beta)
 
     def on_device(self, where: ArrayInfo) -> Call:
         """Return the launches that it comes down to on a GPU, their kernels ready."""
@@ -136,11 +178,11 @@ class Ring:
                 yield _copy(one, p, place, where.device)
         out = self.c.argument() + SIZE * p * self.c.matrices
         if cut.whole:
-            main, maps = self._ready(self.main, p, where)
+            main, given = self._ready(self.main, p, where)
             rest = (0, cut.whole, cut.steps, rings.TALL, alpha, beta)
 
             def whole(base: int) -> tuple[Any, ...]:
-                return (*(made(base) for made in maps), out, self.c.rows, m, n, k, *rest)
+                return (*given(base), out, self.c.rows, m, n, k, *rest)
 
             yield Step(main, rings.grid(cut, self.processors), found.threads, whole)
         if cut.blocks:
@@ -148,7 +190,7 @@ class Ring:
 
             def split(base: int) -> tuple[Any, ...]:
                 parts, shares = base + SIZE * room, (cut.whole, cut.tiles, cut.share, rings.TALL)
-                return (*(made(base) for made in bound), parts, found.bn, m, n, k, *shares, 1.0, 0.0)
+                return (*bound(base), parts, found.bn, m, n, k, *shares, 1.0, 0.0)
 
             def added(base: int) -> tuple[Any, ...]:
                 sizes = self.c.rows, m, n, cut.whole, cut.steps, cut.share
@@ -159,48 +201,100 @@ class Ring:
             each = found.bm * found.bn // (found.vectors * WIDE * ADDERS)
             yield Step(sums, (cut.tiles - cut.whole) * each, ADDERS, added)
 
-    def _ready(self, kernel: Instance, p: int, where: ArrayInfo) -> tuple[Launcher, list[Callable[[int], bytes]]]:
-        """Return a kernel's launcher, and what makes its maps of the p-th A and B."""
+    def _ready(self, kernel: Instance, p: int, where: ArrayInfo) -> tuple[Launcher, Inputs]:
+        """Return a kernel's launcher, and what gives it the p-th A and B."""
         assert where.device is not None
         launcher = kernel.launcher(where.device)
-        of_a, of_b = launcher.entry.parameters[:2]
-        return launcher, [_map(self.a, p, 0, of_a, where), _map(self.b, p, self.a.room, of_b, where)]
+        of_a, _, _, of_b = launcher.entry.parameters[:4]
+        left, right = _given(self.a, p, 0, of_a, where), _given(self.b, p, self.a.room, of_b, where)
+        return launcher, lambda base: (*left(base), *right(base))
 
     def on_host(self) -> None:
         """Run the ring on the reference machine, with small tiles, and without parts."""
-        (m, n, k), (alpha, beta), host = self.sizes, self.factors, rings.HOST
-        program = instance_for(host, False, False, beta != 0).program
-        rest = (0, host.tiles(m, n), -(-k // host.bk), rings.TALL, alpha, beta)
+        (m, n, k), (alpha, beta), cut = self.sizes, self.factors, rings.cut_in(self.small, *self.sizes, self.sizes[2])
+        small = replace(self, cut=cut, wide=False)
+        rest = (0, cut.tiles, cut.steps, rings.TALL, alpha, beta)
         for p in range(self.batches):
-            a, b = (_array(one, p) for one in (self.a, self.b))
-            left = np.ascontiguousarray(a.T) if self.transpose_a else a
             out = self.c.argument()[p * self.c.matrices :]
-            run(program, 2, host.threads, (left, b, out, self.c.rows, m, n, k, *rest))
+            run(small.main.program, 2, cut.configuration.threads, (*small.inputs(p), out, self.c.rows, m, n, k, *rest))
+
+    @property
+    def small(self) -> rings.Tile:
+        """The reference machine's tile."""
+        return rings.HOST
+
+    def inputs(self, p: int) -> tuple[Any, ...]:
+        """Return what stands for the p-th A and B on the host, and their strides."""
+        left, right = ((_array(one, p), 0, 0) if one.way.tensor else _walked(one.matrix, p) for one in (self.a, self.b))
+        return (*left, *right)
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncRing(Ring):
+    """The same by `ring_async`: nothing is copied first. `layouts`: how A and B are copied in."""
+
+    layouts: tuple[Layout, Layout]
+
+    def kernel(self, wide: bool, beta: bool) -> Instance:
+        """Return the ring's kernel."""
+        return async_for(self.cut.configuration, *self.layouts, wide, beta)
+
+    def _ready(self, kernel: Instance, p: int, where: ArrayInfo) -> tuple[Launcher, Inputs]:
+        """Return a kernel's launcher, and what gives it the p-th A and B."""
+        assert where.device is not None
+        given = self.inputs(p)
+        return kernel.launcher(where.device), lambda _: given
+
+    @property
+    def small(self) -> rings.Tile:
+        """The reference machine's tile."""
+        return rings.ASYNC_HOST
+
+    def inputs(self, p: int) -> tuple[Any, ...]:
+        """Return the p-th A and B, and their strides."""
+        return (*_walked(self.a.matrix, p), *_walked(self.b.matrix, p))
 
 
 def arranged(
     a: Matrix, b: Matrix, c: Matrix, batches: int, sizes: tuple[int, int, int], factors: tuple[float, float], wide: bool,
     processors: int,
 ) -> Ring:  # fmt: skip
-    """Return how the ring makes products; K is at least 1, and the result's rows are dense.
-
-    A lies as it is given, row by row or column by column; a column-major B is copied.
-    """
+    """Return how the ring makes products; K is at least 1, and the result's rows are dense."""
     m, n, k = sizes
-    down = [operand(a, (m, k, batches), turned) for turned in (False, True)]
-    turned = down[0].packed and (not down[1].packed or abs(a.rows) < abs(a.columns))
     cut = rings.choose(m, n, k, processors)
-    right = operand(b, (k, n, batches), False)
-    return Ring(down[turned], right, c, turned, batches, sizes, factors, cut, wide and n % WIDE == 0, processors)
+    left = operand(a, (k, m), (a.columns, a.rows), batches)
+    right = operand(b, (k, n), (b.rows, b.columns), batches)
+    left, right = settled(left, right, batches, batches * rings.clocks(cut, m, n, processors))
+    return Ring(left, right, c, batches, sizes, factors, cut, wide and n % WIDE == 0, processors)
+
+
+def arranged_async(
+    a: Matrix, b: Matrix, c: Matrix, batches: int, sizes: tuple[int, int, int], factors: tuple[float, float],
+    layouts: tuple[Layout, Layout], wide: bool, processors: int,
+) -> AsyncRing:  # fmt: skip
+    """Return how the ring without tensor copies makes products; K is at least 1, and the result's rows are dense."""
+    m, n, k = sizes
+    left = Operand(a, k, m, (a.columns, a.rows), rings.ACROSS)
+    right = Operand(b, k, n, (b.rows, b.columns), rings.ACROSS)
+    cut = rings.choose(m, n, k, processors, rings.ASYNC_TILES)
+    return AsyncRing(left, right, c, batches, sizes, factors, cut, wide and n % WIDE == 0, processors, layouts)
 
 
 @functools.lru_cache(maxsize=1024)
-def instance_for(cut: rings.RingConfiguration, transpose_a: bool, wide: bool, beta: bool) -> Instance:
-    """Return the ring's kernel, cut into tiles by a configuration."""
-    return instance(ring, tuple(sorted(cut.template(transpose_a=transpose_a, wide=wide, beta=beta).items())))
+def instance_for(cut: rings.Tile, a: rings.Way, b: rings.Way, wide: bool, beta: bool) -> Instance:
+    """Return the ring's kernel, cut into tiles by a configuration, for operands that are copied so."""
+    assert isinstance(cut, rings.RingConfiguration)
+    return instance(ring, tuple(sorted(cut.template(a, b, wide=wide, beta=beta).items())))
 
 
-def adder(cut: rings.RingConfiguration, wide: bool, beta: bool) -> Instance:
+@functools.lru_cache(maxsize=1024)
+def async_for(cut: rings.Tile, a: Layout, b: Layout, wide: bool, beta: bool) -> Instance:
+    """Return the kernel without tensor copies, cut into tiles by a configuration, for operands that lie so."""
+    assert isinstance(cut, rings.AsyncConfiguration)
+    return instance(ring_async, tuple(sorted(cut.template(a, b, wide=wide, beta=beta).items())))
+
+
+def adder(cut: rings.Tile, wide: bool, beta: bool) -> Instance:
     """Return the kernel that adds up parts of a configuration's tiles."""
     return instance(combine, tuple(sorted(cut.adder(wide=wide, beta=beta).items())))
 
@@ -215,6 +309,13 @@ def _array(one: Operand, p: int) -> Any:
     steps = tuple(SIZE * step for step in one.steps)
     memory = one.matrix.argument()[p * one.matrix.matrices :]
     return np.ascontiguousarray(np.lib.stride_tricks.as_strided(memory, (one.outer, one.inner), steps))
+
+
+def _walked(matrix: Matrix, p: int) -> tuple[Any, int, int]:
+    """Return the p-th of an operand's matrices, and its strides."""
+    first = p * matrix.matrices
+    memory = matrix.argument()
+    return memory[first:] if matrix.info.device is None else memory + SIZE * first, matrix.rows, matrix.columns
 
 
 # -- Launches ---------------------------------------------------------------------------------------------------------
@@ -256,12 +357,15 @@ def _copy(one: Operand, p: int, place: int, device: int) -> Step:
     return Step(packer(one.transposed).launcher(device), *one.copies, values)
 
 
-def _map(one: Operand, p: int, place: int, parameter: Any, where: ArrayInfo) -> Callable[[int], bytes]:
-    """Return what makes the tensor map of the p-th matrix of an operand."""
+def _given(one: Operand, p: int, place: int, parameter: Any, where: ArrayInfo) -> Inputs:
+    """Return what makes the kernel's arguments of the p-th matrix of an operand: a map of it or its copy, or it, and strides."""
+    if not one.way.tensor:
+        walked = _walked(one.matrix, p)
+        return lambda _: walked
 
-    def made(pointer: int) -> bytes:
+    def made(pointer: int) -> tuple[Any, ...]:
         strides = (SIZE * one.pitch, SIZE)
-        return encoded(parameter, replace(where, pointer=pointer, shape=(one.outer, one.inner), strides=strides))
+        return encoded(parameter, replace(where, pointer=pointer, shape=(one.outer, one.inner), strides=strides)), 0, 0
 
     if one.packed:
         return lambda base: made(base + SIZE * place)

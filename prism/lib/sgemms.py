@@ -14,7 +14,7 @@ from prism.interpret import run
 from prism.kernels.sgemm import HOST, LESSON, VARIANTS, Configuration, Layout, choose, clocks
 from prism.lang.plan import Program
 from prism.lib import matmul_warm as warm
-from prism.lib import own, sgemm_ring
+from prism.lib import own, sgemm_bf16x6, sgemm_ring
 from prism.lib.matmul_arguments import require_like_result, require_operands
 from prism.lib.matmul_layouts import empty, overlap, rows_dense, transposed
 from prism.lib.sgemm_matrices import SIZE, Matrix
@@ -24,7 +24,7 @@ from prism.runtime.instance import Instance, instance
 from prism.runtime.streams import choose_stream, order
 
 _KIND = "float32"
-RING = "ring"
+RING, ASYNC = "ring", "async"
 ONE_BY_ONE = 1.15  # how much longer the fifth variant takes where elements are not loaded by fours
 _MOST = 2**31 - 2**10  # a kernel's sizes are 32-bit, and tiles stick out
 
@@ -38,6 +38,7 @@ def sgemm(
     beta: float = 0.0,
     out: Any = None,
     variant: str = "auto",
+    precision: str = "float32",
     stream: Any = None,
 ) -> Any:
     """Return `alpha * a @ b + beta * c`.
@@ -46,7 +47,8 @@ def sgemm(
     ----------
     a, b : arrays of NumPy, CuPy or torch
         m x k and k x n, of float32, of any strides. Axes before these are a batch, and are broadcast as `numpy.matmul` does. On
-        the GPU only "ring" copies an operand for its strides: a column-major `b`, and what is not aligned to 16 bytes.
+        the GPU only "ring" copies operands first, of large products: what is not aligned to 16 bytes, and a column-major `b`
+        beside a column-major `a`.
     c : array, optional
         Of the result's shape, float32; read where `beta` is not 0. It may be `out`, as in BLAS, and is copied otherwise.
     alpha, beta : float
@@ -54,8 +56,10 @@ def sgemm(
     out : array, optional
         Where to put the result; any strides, and any overlap with the operands.
     variant : str
-        How it is computed: "naive", "coalesced", "tiled", "vectorized", "warps", on Hopper "ring" (docs/sgemm.md), or "auto":
-        what suits the shape.
+        How it is computed: "naive", "coalesced", "tiled", "vectorized", "warps", from Ampere on "async", on Hopper "ring"
+        (docs/sgemm.md), or "auto": what suits the shape.
+    precision : str
+        "float32", or on Hopper "bf16x6": by the tensor cores, each element as a sum of three bfloat16 (docs/sgemm.md).
     stream : stream or int, optional
         Where to run, for arrays on a GPU; by default their library's current stream.
 
@@ -69,8 +73,8 @@ def sgemm(
     TypeError
         An argument is no array, or not of float32; arrays of two libraries, or on the host and on a GPU.
     ValueError
-        Shapes don't fit; `out` is read-only; `beta` without `c`; no such variant, or "ring" on another GPU than Hopper; arrays
-        on two GPUs; `stream` for arrays on the host.
+        Shapes don't fit; `out` is read-only; `beta` without `c`; no such variant or precision, or both asked for; "ring" or
+        "bf16x6" on another GPU than Hopper, "async" on one before Ampere; arrays on two GPUs; `stream` for arrays on the host.
 
     Notes
     -----
@@ -89,7 +93,7 @@ def sgemm(
     """
     if out is None and c is None and stream is None:
         out = warm.room(a, b, "sgemm")
-    key = warm.key(a, b, c, None, out, "sgemm", alpha, beta, variant)
+    key = warm.key(a, b, c, None, out, "sgemm", alpha, beta, variant, precision)
     if warm.repeated(key, stream):
         return out
     left, right = describe(a, "a"), describe(b, "b")
@@ -101,11 +105,16 @@ def sgemm(
     for name, info in (("out", given), ("c", before)):
         if info is not None:
             require_like_result(info, name, left, shape, _KIND)
-    if variant not in ("auto", *VARIANTS, RING):
-        raise ValueError(f"`variant` must be one of auto, {', '.join(VARIANTS)}, {RING}, not {variant!r}")
+    if variant not in ("auto", *VARIANTS, ASYNC, RING):
+        raise ValueError(f"`variant` must be one of auto, {', '.join(VARIANTS)}, {ASYNC}, {RING}, not {variant!r}")
+    if precision not in (_KIND, sgemm_bf16x6.NAME):
+        raise ValueError(f"`precision` must be {_KIND} or {sgemm_bf16x6.NAME}, not {precision!r}")
+    if precision != _KIND and variant != "auto":
+        raise ValueError(f"`variant` is of precision {_KIND}: leave it out, or {precision}")
     if out is None and left.device is not None and len(shape) == 2:
         warm.keep_kind(a, b, "sgemm", _KIND)
-    return multiplied(Job(left, right, before, given, shape, float(alpha), float(beta), variant), stream, key)
+    way = variant if precision == _KIND else precision
+    return multiplied(Job(left, right, before, given, shape, float(alpha), float(beta), way), stream, key)
 
 
 def batch_of(a: ArrayInfo, b: ArrayInfo) -> tuple[int, ...]:
@@ -130,7 +139,7 @@ def _said(shape: tuple[Any, ...]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A checked call; `shape` is the result's."""
+    """A checked call; `shape` is the result's, `variant` how it is made: the argument of that name, or a precision."""
 
     a: ArrayInfo
     b: ArrayInfo
@@ -245,8 +254,10 @@ class Launch:
         """Launch it, on the reference machine or on a GPU."""
         if stream is not None:
             self.on_device(self.a.info).make(stream)
-        elif self.variant == RING and self.sizes[2]:
-            self.ring(132).on_host()
+        elif self.variant == sgemm_bf16x6.NAME and self.sizes[2]:
+            self.split().on_host()
+        elif self.variant in (ASYNC, RING) and self.sizes[2]:
+            (self.ring(132) if self.variant == RING else self.asynchronous(132)).on_host()
         else:
             configuration = LESSON.get(self.variant, HOST)
             chosen, blocks, values = self.prepared(configuration)
@@ -257,6 +268,18 @@ class Launch:
         wide = self.layouts()[2].wide
         return sgemm_ring.arranged(self.a, self.b, self.c, self.batches, self.sizes, self.factors, wide, processors)
 
+    def asynchronous(self, processors: int) -> sgemm_ring.AsyncRing:
+        """Return how it is made without tensor copies."""
+        *layouts, (_, wide) = self.layouts()
+        factors, of = self.factors, (self.a, self.b, self.c)
+        return sgemm_ring.arranged_async(
+            *of, self.batches, self.sizes, factors, (layouts[0], layouts[1]), wide, processors
+        )
+
+    def split(self) -> sgemm_bf16x6.Product:
+        """Return how the tensor cores make it."""
+        return sgemm_bf16x6.Product(self.a, self.b, self.c, self.batches, self.sizes, self.factors)
+
     def plan(self, arch: str, processors: int) -> sgemm_ring.Ring | Configuration:
         """Return what suits it on a GPU, of what the variant admits.
 
@@ -265,16 +288,22 @@ class Launch:
         """
         if self.variant in LESSON:
             return LESSON[self.variant]
-        if self.variant == RING and arch != sgemm_ring.ARCH:
+        hopper = arch == sgemm_ring.ARCH
+        if self.variant == RING and not hopper:
             raise ValueError(
                 f"`variant` is {RING}, which needs a Hopper GPU ({sgemm_ring.ARCH}), and this one is {arch}"
             )
+        if not sgemm_ring.has_async(arch) and self.variant == ASYNC:
+            raise ValueError(
+                f"`variant` is {ASYNC}, which needs a GPU from sm_{sgemm_ring.FIRST} on, and this one is {arch}"
+            )
         fifth = choose(self.batches, *self.sizes, processors)
-        if arch != sgemm_ring.ARCH or self.sizes[2] == 0:
+        if not sgemm_ring.has_async(arch) or self.sizes[2] == 0:
             return fifth
-        ring = self.ring(processors)
+        tensor = hopper and self.variant != ASYNC
+        ring = self.ring(processors) if tensor else self.asynchronous(processors)
         slower = 1.0 if all(layout.wide for layout in self.layouts()) else ONE_BY_ONE
-        if self.variant == RING or ring.clocks < slower * clocks(fifth, self.batches, *self.sizes, processors):
+        if self.variant != "auto" or ring.clocks < slower * clocks(fifth, self.batches, *self.sizes, processors):
             return ring
         return fifth
 
@@ -282,6 +311,9 @@ class Launch:
         """Return the call on a GPU that it comes down to, by default as it suits the shape."""
         assert where.device is not None
         gpu = device(where.device)
+        if self.variant == sgemm_bf16x6.NAME and self.sizes[2]:
+            sgemm_bf16x6.require(gpu.arch)
+            return self.split().on_device(where, gpu.sm_count)
         found = configuration or self.plan(gpu.arch, gpu.sm_count)
         if isinstance(found, sgemm_ring.Ring):
             return found.on_device(where)

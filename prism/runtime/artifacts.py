@@ -7,7 +7,8 @@ of each, and is itself covered by the wheel's RECORD. Nothing is read before the
                                       "absent": [request keys that the architecture can't have]}
                                      {"key": source key, "file", "sha256", "registers" ...}      a line for each kernel
     <folder>/sm_90a/prism_scan_4-0123456789abcdef.cubin
-    <folder>/reports.json            {"format", "reports": {report key: what is known of the kernel's safety}}
+    <folder>/reports.json            {"format", "reports": {report key: what is known of the kernel's safety},
+                                      "runs": {kernel: what of it was run on the reference machine}}
 
 A request is a kernel with its template arguments: where the sources are those that the folder was built from, its machine code is
 found without checking the kernel again.
@@ -168,12 +169,19 @@ def listed(arch: str, folder: Path = FOLDER) -> list[Mapping[str, Any]]:
 
 def reports(folder: Path = FOLDER) -> Mapping[str, Any]:
     """Return what is known of the safety of a folder's kernels, by the key that each entry's `report` names."""
+    plain, runs = _reports(folder)
+    ran = {key: runs[report["kernel"]] for key, report in plain.items() if report.get("kernel") in runs}
+    return {key: {**report, "runs": ran[key]} if key in ran else report for key, report in plain.items()}
+
+
+def _reports(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the reports, and the runs of kernels, as they are in the file."""
     try:
         found = json.loads((folder / _REPORTS).read_bytes())
-        listed = found["reports"] if found["format"] == FORMAT else {}
+        reports, runs = (found["reports"], found["runs"]) if found["format"] == FORMAT else ({}, {})
     except (OSError, ValueError, KeyError, TypeError):
-        return {}
-    return listed if isinstance(listed, dict) else {}
+        return {}, {}
+    return (reports, runs) if isinstance(reports, dict) and isinstance(runs, dict) else ({}, {})
 
 
 def write(
@@ -183,11 +191,12 @@ def write(
     sources: str = "",
     absent: Mapping[str, Iterable[str]] | None = None,
     reports: Mapping[str, Any] | None = None,
+    runs: Mapping[str, Any] | None = None,
 ) -> tuple[Path, ...]:
     """Make the folders of these architectures hold exactly these, and return their manifests' paths.
 
     The same input gives the same bytes, in whatever order. Other architectures' folders are left as they are, with their reports.
-    `absent`: the requests that an architecture can't have.
+    `absent`: the requests that an architecture can't have. `runs`: what `write_runs` writes.
 
     Raises:
         OSError: the folder can't be written.
@@ -201,7 +210,7 @@ def write(
     lacking = {arch: sorted((absent or {}).get(arch, ())) for arch in by_arch}
     paths = tuple(_write_arch(folder / arch, by_arch[arch], sources, lacking[arch]) for arch in sorted(by_arch))
     manifest.cache_clear()
-    _write_reports(folder, reports or {})
+    _write_reports(folder, {**_reports(folder)[0], **(reports or {})}, runs or {})
     return paths
 
 
@@ -238,12 +247,22 @@ def _write_arch(folder: Path, made: Iterable[Made], sources: str, absent: list[s
     return folder / _MANIFEST
 
 
-def _write_reports(folder: Path, new: Mapping[str, Any]) -> None:
-    """Keep the reports that some architecture's entries name, and no others."""
+def write_runs(runs: Mapping[str, Any], *, folder: Path = FOLDER) -> None:
+    """Have the reports of a folder say that kernels, by `module:name`, were run so, and no others. Nothing else changes.
+
+    Raises:
+        OSError: the folder can't be written.
+    """
+    _write_reports(folder, _reports(folder)[0], runs)
+
+
+def _write_reports(folder: Path, reports: Mapping[str, Any], runs: Mapping[str, Any]) -> None:
+    """Write the reports that some architecture's entries name, and no others, where that is something new."""
     named = {facts["report"] for arch in architectures(folder) for facts in listed(arch, folder)}
-    kept = {key: report for key, report in {**reports(folder), **new}.items() if key in named}
-    if kept:
-        text = json.dumps({"format": FORMAT, "reports": kept}, indent=1, sort_keys=True)
+    kept = {key: report for key, report in reports.items() if key in named}
+    ran = {name: runs[name] for report in kept.values() if (name := report.get("kernel")) in runs}
+    if kept and _reports(folder) != (kept, ran):
+        text = json.dumps({"format": FORMAT, "reports": kept, "runs": ran}, indent=1, sort_keys=True)
         _replace(folder / _REPORTS, f"{text}\n".encode())
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import functools
-import threading
 
 from prism.runtime import artifacts
 from prism.runtime.compile import compile_cubin, nvrtc_version, option_list
+from prism.runtime.forks import Lock
 from prism.runtime.keys import source_key
 from prism.runtime.store import Store, cache_key
 
 _made: dict[str, bytes] = {}
-_compiling = threading.Lock()
+_compiling = Lock()
 
 
 @functools.cache

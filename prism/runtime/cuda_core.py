@@ -6,10 +6,11 @@ So Python's lock doesn't keep a second thread out, which would find a module hal
 from __future__ import annotations
 
 import importlib
-import threading
 from typing import Any
 
-_importing = threading.Lock()
+from prism.runtime.forks import Lock
+
+_importing = Lock()
 
 
 def cuda_core(module: str = "cuda.core") -> Any:

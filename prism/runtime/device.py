@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-import threading
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from prism.runtime.driver import DeviceError, checked, driver
+from prism.runtime.forks import Lock
 
 _OLDEST = (7, 5)
 _STATIC_LIMIT = 48 << 10  # more dynamic shared memory than this must be asked for
@@ -129,7 +129,7 @@ class Loaded:
 
 
 _loaded: dict[tuple[int, bytes, str], Loaded] = {}
-_loading = threading.Lock()
+_loading = Lock()
 
 
 def load(cubin: bytes, name: str, ordinal: int, shared_bytes: int = 0) -> Loaded:

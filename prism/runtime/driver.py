@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import functools
+import os
 from typing import Any
+
+from prism.runtime.forks import CHILD
 
 
 class DeviceError(RuntimeError):
@@ -12,6 +15,14 @@ class DeviceError(RuntimeError):
     def __init__(self, message: str, code: str | None = None) -> None:
         super().__init__(message)
         self.code = code
+
+
+def forked() -> bool:
+    """Whether this process is the child of one that had started CUDA before."""
+    return _started not in (None, os.getpid())
+
+
+_started: int | None = None  # the process that did
 
 
 @functools.cache
@@ -29,8 +40,12 @@ def driver() -> Any:
         raise DeviceError("using a GPU needs cuda-bindings: pip install 'cuda-bindings==13.*'") from error
     except (RuntimeError, OSError) as error:
         raise DeviceError("no NVIDIA driver on this machine: pass NumPy arrays to run on the CPU") from error
+    if status.name == "CUDA_ERROR_NOT_INITIALIZED":  # which `cuInit` says in the child of a process that has called it
+        raise DeviceError(CHILD, status.name)
     if int(status) != 0:
         raise DeviceError(f"no usable NVIDIA GPU on this machine: {status.name}", status.name)
+    global _started
+    _started = os.getpid()
     return found
 
 
@@ -42,5 +57,5 @@ def checked(result: tuple[Any, ...], doing: str) -> Any:
     """
     status, *values = result
     if int(status) != 0:
-        raise DeviceError(f"{doing}: {status.name}", status.name)
+        raise DeviceError(f"{doing}: {CHILD if forked() else status.name}", status.name)
     return values[0] if len(values) == 1 else tuple(values) or None

@@ -12,6 +12,7 @@ from typing import Any
 
 from prism.runtime.device import using
 from prism.runtime.driver import checked, driver
+from prism.runtime.forks import Lock
 
 _SMALLEST = 4096
 _PER_THREAD = 2
@@ -33,7 +34,7 @@ class Scratch:
     def __init__(self) -> None:
         self._blocks: dict[tuple[int, int, str, int], _Block] = {}
         self._outgrown: list[_Block] = []
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     def get(self, device: int, stream: int, nbytes: int, tag: str = "") -> int:
         """Return the address of at least `nbytes` of memory, its own for each device, stream and tag.

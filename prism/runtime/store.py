@@ -13,7 +13,6 @@ import json
 import os
 import stat
 import struct
-import threading
 import time
 import warnings
 from collections.abc import Iterator, Mapping
@@ -21,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from prism.runtime.forks import Lock
 from prism.runtime.keys import FORMAT, digest
 
 MAX_PAYLOAD = 256 << 20
@@ -73,7 +73,7 @@ class Store:
         self.hits = self.misses = self.damaged = self.unwritten = 0
         self._memory: dict[str, Stored] = {}
         self._warned: set[str] = set()
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     def get(self, key: str) -> Stored | None:
         """Return what was put under `key`, or None. A damaged or unsafe entry is a miss, with one warning a store."""

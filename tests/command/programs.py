@@ -47,8 +47,8 @@ def scale(a: T @ grid[1], x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], n: in
 @requires(grid[1], block[1], thread[64])
 @attr("__launch_bounds__(64)")
 def reversed_blocks(x: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1]):
-    with partition(y, block[1], 64 * id()) as y_block, group(block[1]):
-        b: int32 @ block[1] = id()
+    b: int32 @ block[1] = id()
+    with partition(y, block[1], 64 * b) as y_block, group(block[1]):
         s: shared(float32[64])
         t: int32 @ thread[1] = id()
         with partition(s, thread[1], t) as mine, group(thread[1]):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from prism.cli import main, parser
+from prism.cli import EXAMPLES, main, parser
 from prism.command.machine import DASHBOARD
 from prism.runtime.compile import MissingCompiler
 
@@ -244,6 +245,16 @@ def test_every_command_has_help_and_a_section_in_the_documentation(capsys: pytes
                         f"docs/command_line.md lacks `prism {name} {option}`"
                     )
         assert len(text.splitlines()) > 5
+
+
+def test_examples_of_the_help_are_commands(command) -> None:
+    found = [line.strip() for text in EXAMPLES.values() for line in text.splitlines()]
+    lines = [shlex.split(re.split("  +", line)[0]) for line in found if line.startswith("prism ")]
+    assert {words[1] for words in lines} == set(EXAMPLES) and len(lines) > 15
+    for words in lines:
+        options = parser().parse_args(words[1 : words.index("--")] if "--" in words else words[1:])
+        if not getattr(options, "kernel", "my.py").startswith("my.py"):  # a file of the reader's own
+            assert command(shlex.join(words[1:]))[0] == 0, words
 
 
 def test_what_reads_the_output_may_stop(tmp_path: Path) -> None:

@@ -41,8 +41,8 @@ class Row:
 
 
 CUT = Cut(128, 256, 4).template(transpose_a=False, transpose_b=False, out_bytes=2)
-FACTS = {"T": "bfloat16", "OUT": "bfloat16", "PLAIN": False, "BETA": False, "BIAS": 0, "EPILOGUE": persistent.identity}
-HGEMMS = {"hgemm": {**FACTS, **CUT}}
+FACTS = {"T": "bfloat16", "OUT": "bfloat16", "PLAIN": False, "BETA": False, "BIAS": 0, "BATCH": 0}
+HGEMMS = {"hgemm": {**FACTS, "EPILOGUE": persistent.identity, **CUT}}
 MULTIPLYING = "1 arrival, 1 group commit, 1 group wait, 1 mbarrier wait, 1 wgmma fence"
 FILLING = "1 announcing arrival, 1 mbarrier wait"
 OUR, THEIR = "`prism.kernels.hgemm`", "the paper's hgemm"

@@ -134,40 +134,40 @@ def compiled() -> None:
 @pytest.mark.parametrize("name", RINGS)
 def test_a_rings_result_does_not_depend_on_its_copies(name: str) -> None:
     kernel, tiles, threads, template = RINGS[name]
-    a.ring(kernel, 5, tiles, threads, **template).run(cupy.asarray)
+    a.ring(kernel, 5, tiles, threads, **template).compare(cupy.asarray)
 
 
 @pytest.mark.parametrize("name", AHEAD)
 def test_rings_that_are_filled_ahead(name: str) -> None:
-    AHEAD[name]().run(cupy.asarray)
+    AHEAD[name]().compare(cupy.asarray)
 
 
 @pytest.mark.parametrize("name", TILES)
 def test_tiles_come_in_and_go_out_where_the_compiler_thinks(name: str) -> None:
-    a.tiles_doubled(*TILES[name]).run(cupy.asarray)
+    a.tiles_doubled(*TILES[name]).compare(cupy.asarray)
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_wgmma(name: str) -> None:
     scalar, columns, depth, more = PRODUCTS[name]
-    a.product(scalar, columns, depth, **more).run(cupy.asarray)
+    a.product(scalar, columns, depth, **more).compare(cupy.asarray)
 
 
 @pytest.mark.parametrize("name", GEMMS)
 def test_hgemm(name: str) -> None:
     sizes, more = GEMMS[name]
-    a.hgemm_of(*sizes, **more).run(cupy.asarray)
+    a.hgemm_of(*sizes, **more).compare(cupy.asarray)
 
 
 @pytest.mark.parametrize("name", LASTING)
 def test_rings_that_go_on_from_tile_to_tile(name: str) -> None:
-    a.lasting_of(*LASTING[name]).run(cupy.asarray)
+    a.lasting_of(*LASTING[name]).compare(cupy.asarray)
 
 
 @pytest.mark.parametrize("copies", COPIES)
 @pytest.mark.parametrize("tiles", [0, 1, 2, 100, 10_000])
 def test_tiles_that_blocks_draw(tiles: int, copies: int) -> None:
-    a.drawn_by(264, tiles, copies).run(cupy.asarray)
+    a.drawn_by(264, tiles, copies).compare(cupy.asarray)
 
 
 def test_hgemm_of_arrays_that_are_parts_of_others() -> None:
@@ -191,17 +191,17 @@ def test_hgemm_of_torchs_bfloat16() -> None:
 
 
 def test_blocks_of_a_cluster_read_one_anothers_memory() -> None:
-    a.exchanged().run(cupy.asarray)
+    a.exchanged().compare(cupy.asarray)
 
 
 @pytest.mark.parametrize("copies", COPIES)
 @pytest.mark.parametrize("tiles", [1, 2, 3, 8, 1000])
 def test_copies_for_both_blocks_of_a_cluster(tiles: int, copies: int) -> None:
-    a.halved(tiles, copies, 40).run(cupy.asarray)
+    a.halved(tiles, copies, 40).compare(cupy.asarray)
 
 
 def test_registers_move_between_warpgroups() -> None:
-    a.registers_moved().run(cupy.asarray)
+    a.registers_moved().compare(cupy.asarray)
 
 
 MANY = {

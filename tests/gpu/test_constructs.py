@@ -17,7 +17,7 @@ except ImportError:  # without a GPU these tests are skipped; with one they need
     cupy = None
 
 
-def both(kernel, shape, arguments, template=None):
+def compare_both(kernel, shape, arguments, template=None):
     """Launch on copies of the same arrays, on the host and on the GPU, and compare what is in them bit by bit."""
     host = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
     there = [cupy.asarray(a) if isinstance(a, np.ndarray) else a for a in arguments]
@@ -33,27 +33,27 @@ def test_floats_of_16_bits(kind):
     x = np.random.default_rng(2).normal(size=64 * 32).astype(np.float32)
     stored = x.astype(np.float16) if kind == half else bf16_bits(x)
     f, n = np.zeros(x.size, np.float32), np.zeros(x.size, np.int32)
-    both(axpy, (64, 32), [stored, np.zeros_like(stored), 0.7, f, n], {"T": kind})
+    compare_both(axpy, (64, 32), [stored, np.zeros_like(stored), 0.7, f, n], {"T": kind})
 
 
 @pytest.mark.parametrize("wide", [True, False])
 def test_vectors(wide):
     x = np.random.default_rng(0).normal(size=512).astype(np.float32)
-    both(swap, (4, 32), [x, np.zeros_like(x), 0.5], {"WIDE": wide})
-    both(table, (1, 32), [np.zeros(32, np.int32)])
+    compare_both(swap, (4, 32), [x, np.zeros_like(x), 0.5], {"WIDE": wide})
+    compare_both(table, (1, 32), [np.zeros(32, np.int32)])
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 5])
 def test_pointers(n):
-    both(rotate, (1, 64), [np.arange(64, dtype=np.int32), n], {"SWAP": True})
+    compare_both(rotate, (1, 64), [np.arange(64, dtype=np.int32), n], {"SWAP": True})
     z, w = np.full(32, 7, np.int32), np.full(32, 9, np.int32)
-    both(chosen, (1, 32), [np.zeros(32, np.int32), z, w, n])
+    compare_both(chosen, (1, 32), [np.zeros(32, np.int32), z, w, n])
 
 
 def test_unsafe_and_extern():
-    both(mixed, (1, 32), [np.arange(32, dtype=np.uint32), np.zeros(32, np.uint32), 4])
+    compare_both(mixed, (1, 32), [np.arange(32, dtype=np.uint32), np.zeros(32, np.uint32), 4])
 
 
 def test_counts_returns_and_clusters():
-    both(counted, (2, 64), [np.zeros(128, np.int32), 1], {"U": 4})
-    both(clusters, (8, 32), [np.zeros(256, np.int32)])
+    compare_both(counted, (2, 64), [np.zeros(128, np.int32), 1], {"U": 4})
+    compare_both(clusters, (8, 32), [np.zeros(256, np.int32)])

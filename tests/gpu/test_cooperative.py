@@ -31,17 +31,17 @@ def most(kernel: Any, threads: int, **template: Any) -> int:
 @pytest.mark.parametrize("threads", [32, 256])
 @pytest.mark.parametrize("kernel", [c.smooth, c.swapped])
 def test_neighbours(kernel: Any, blocks: int, threads: int) -> None:
-    c.ring_sums(kernel, blocks, threads, 10).run(cupy.asarray)
+    c.ring_sums(kernel, blocks, threads, 10).compare(cupy.asarray)
 
 
 @pytest.mark.parametrize("threads", [32, 96, 512, 1024])
 def test_a_full_device(threads: int) -> None:
     blocks = most(c.smooth, threads)
     assert blocks >= device().sm_count
-    c.ring_sums(c.smooth, blocks, threads, 6).run(cupy.asarray)
+    c.ring_sums(c.smooth, blocks, threads, 6).compare(cupy.asarray)
     with pytest.raises(LaunchError, match=f"holds {blocks} of {threads} threads each, not {blocks + 1}"):
-        c.ring_sums(c.smooth, blocks + 1, threads, 6).run(cupy.asarray)
-    c.ring_sums(c.smooth, blocks, threads, 2).run(cupy.asarray)  # nothing was launched, nothing is broken
+        c.ring_sums(c.smooth, blocks + 1, threads, 6).compare(cupy.asarray)
+    c.ring_sums(c.smooth, blocks, threads, 2).compare(cupy.asarray)  # nothing was launched, nothing is broken
 
 
 OTHERS = {
@@ -54,7 +54,7 @@ OTHERS = {
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_against_numpy(name: str) -> None:
-    OTHERS[name]().run(cupy.asarray)
+    OTHERS[name]().compare(cupy.asarray)
 
 
 def test_10000_launches_of_changing_size() -> None:
@@ -117,7 +117,7 @@ def test_a_graph_is_captured_and_replayed() -> None:
 def test_a_capture_without_a_launch_before_is_refused() -> None:
     launch = c.ring_sums(c.swapped, 2, 32, 2)
     x, y = (cupy.asarray(a) for a in launch.arguments[:2])
-    launch.run(cupy.asarray)  # compiled and loaded
+    launch.compare(cupy.asarray)  # compiled and loaded
     stream = cupy.cuda.Stream(non_blocking=True)
     cupy.cuda.Device().synchronize()
     with stream:

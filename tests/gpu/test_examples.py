@@ -14,4 +14,5 @@ except ImportError:  # without a GPU these tests are skipped; with one they need
 
 @pytest.mark.parametrize("name", [*CASES, *LARGE])
 def test_against_numpy(name: str) -> None:
-    {**CASES, **LARGE}[name](cupy.asarray)
+    compare = {**CASES, **LARGE}[name]
+    compare(cupy.asarray)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
+from prism import lib
 from prism.lang import block, const, grid, group, id, int32, partition, prism, ptr, requires, thread
 
 try:
@@ -79,3 +84,68 @@ def test_behind_and_before_what_others_launch() -> None:
         x = y - 7
         want = expected(want * 3, 1) - 7
     np.testing.assert_array_equal(x.get(), want)
+
+
+# -- The library's: what they prefetch, before they wait, is what the one before still writes -------------------------------
+
+ROUNDS, REPEATS = 6, 50
+
+
+def played(a: Any, b: Any, scan: Callable[[Any], None], total: Callable[[Any, Any, int], None]) -> None:
+    """Scan two arrays in place, again and again, and put sums of each into the other: each reads what the one before wrote."""
+    for k in range(ROUNDS):
+        scan(a)
+        scan(a)
+        at = k * 7919 * 13 % a.size
+        total(a, b, at)
+        total(b, a, a.size - 1 - at)
+        scan(b)
+
+
+@functools.lru_cache(maxsize=1)
+def played_on_the_host(kind: str, log: int) -> tuple[np.ndarray, ...]:
+    """Return two arrays, and what becomes of them."""
+    random = np.random.default_rng(log)
+    given = [random.integers(-(2**31), 2**31, 1 << log).astype(kind) for _ in range(2)]
+    a, b = (x.copy() for x in given)
+
+    def scan(x: np.ndarray) -> None:
+        x[...] = np.cumsum(x, dtype=kind)
+
+    def total(x: np.ndarray, y: np.ndarray, at: int) -> None:
+        y[at] = x.sum(dtype=kind)
+
+    played(a, b, scan, total)
+    return (*given, a, b)
+
+
+@pytest.mark.parametrize("log", [12, 17, 20, 21, 22, 23, 24])
+@pytest.mark.parametrize("kind", ["int32", "int64"])
+@pytest.mark.parametrize("captured", [False, True], ids=["stream", "graph"])
+def test_the_librarys_kernels_see_what_the_one_before_wrote(kind: str, log: int, captured: bool) -> None:
+    *given, first, second = (cupy.asarray(x) for x in played_on_the_host(kind, log))
+    a, b = (cupy.empty_like(x) for x in given)
+    cupy.cuda.Device().synchronize()  # arrays are copied to the GPU on another stream than what follows
+
+    def scan(x: Any) -> None:
+        lib.scan(x, out=x)
+
+    def total(x: Any, y: Any, at: int) -> None:
+        lib.reduce(x, out=y[at : at + 1].reshape(()))
+
+    wrong = cupy.zeros((REPEATS, 2), cupy.int64)
+    stream = cupy.cuda.Stream(non_blocking=True)
+    with stream:
+        scan(a), total(a, b, 0)  # ready before the capture
+        if captured:
+            stream.begin_capture()
+            played(a, b, scan, total)
+            graph = stream.end_capture()
+        for k in range(REPEATS):
+            a[...], b[...] = given
+            graph.launch() if captured else played(a, b, scan, total)
+            wrong[k, 0], wrong[k, 1] = cupy.count_nonzero(a != first), cupy.count_nonzero(b != second)
+    stream.synchronize()
+    bad = [(k, *counts) for k, counts in enumerate(wrong.tolist()) if any(counts)]
+    last = [int(cupy.argmax(x != y)) for x, y in ((a, first), (b, second))]  # where the last repeat is wrong first
+    assert not bad, f"{len(bad)} of {REPEATS} are wrong, {bad[:4]}...; {last}"

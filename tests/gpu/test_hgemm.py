@@ -7,6 +7,7 @@ import pytest
 
 import prism
 from prism.kernels.hgemm import TILES, Configuration
+from prism.kernels.hgemm.candidates import all_cuts
 from prism.lib import matmuls
 from tests.kernels.test_hgemm import relu
 
@@ -178,6 +179,10 @@ def test_batches(call) -> None:
         ((3, 200, 72), (3, 72, 136)),
         ((2, 1, 64, 64), (5, 64, 40)),
         ((1, 9), (4, 9, 8)),
+        ((3, 256, 128), (3, 128, 136)),  # from here on a launch each, of whole tiles down, and of others
+        ((2, 3, 100, 64), (2, 3, 64, 72)),
+        ((4, 200, 192), (4, 192, 8)),
+        ((200, 64), (5, 64, 520)),
     ):
         a, b = small(*x), small(*y)
         for given in ((a, b), (a.transpose(-1, -2).contiguous().transpose(-1, -2), b), (a[..., ::2], b[..., ::2, :])):
@@ -215,12 +220,13 @@ def test_soak() -> None:
     """10^5 launches of all configurations over random shapes, on two streams: no hang, no wrong tile, nothing left unwritten."""
     rng = random.Random(0)
     streams = [torch.cuda.Stream() for _ in range(2)]
+    configurations = [*TILES, *(found for found in all_cuts() if found.cluster > 1)]
     cases = []
     for number in range(160):
         m, n, k = rng.randint(1, 900), 8 * rng.randint(1, 110), 8 * rng.randint(1, 120)
         a, b = torch.randint(-1, 2, (m, k), device="cuda").half(), torch.randint(-1, 2, (k, n), device="cuda").half()
         outs = [torch.empty(m, n, device="cuda", dtype=torch.float16) for _ in streams]
-        cases.append((a, b, outs, TILES[number % len(TILES)]))
+        cases.append((a, b, outs, configurations[number % len(configurations)]))
     launches = 0
     while launches < 100_000:
         for *_, outs, _ in cases:

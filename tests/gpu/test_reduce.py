@@ -7,7 +7,7 @@ import pytest
 
 from prism import lib
 from prism.kernels.reduce import DEVICE
-from prism.kernels.reduce.configurations import SHORT, SHORT_ROWS
+from prism.kernels.reduce.configurations import MIDDLE, SHORT, SHORT_LAST, SHORT_ROWS
 from tests.lib.oracles import AFFINE, CASES, LAST, Case
 
 try:
@@ -46,11 +46,12 @@ def check(name: str, x, **options) -> None:
 
 def edges(kind: str) -> list[int]:
     """Sizes about one load of a block, one batch, one wave of blocks, and where another way to cut short arrays begins."""
-    configuration = DEVICE[np.dtype(kind).itemsize]
-    row = configuration.threads * 16 // np.dtype(kind).itemsize
-    vector = 16 // np.dtype(kind).itemsize
+    size = np.dtype(kind).itemsize
+    configuration, vector = DEVICE[size], 16 // size
+    row = configuration.threads * vector
     places = [k * row for k in (1, configuration.rows, configuration.rows + 1, 264, 528, 2112)]
-    places += [threads * SHORT_ROWS * blocks * vector for threads, blocks in SHORT]
+    places += [threads * SHORT_ROWS * blocks * vector for threads, blocks in (*SHORT, SHORT_LAST[size])]
+    places += [vectors * vector for vectors, _ in MIDDLE.get(size, ())]
     return [place + d for place in places for d in (-1, 0, 1, vector)]
 
 

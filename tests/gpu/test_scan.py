@@ -114,11 +114,11 @@ def test_sizes_of_short_arrays() -> None:
     """Each way of scanning a short array, and one element to each side of where it changes."""
     for kind in ("int8", "int32", "float64"):
         vector = 16 // np.dtype(kind).itemsize
-        tiles = [ONCE_THREADS * min(vectors * vector, ONCE_ITEMS) for _, vectors in ONCE]
+        tiles = [ONCE_THREADS * min(vectors * vector, ONCE_ITEMS) for _, vectors, _ in ONCE]
         limits = [
             BLOCK_THREADS * vector,
             *tiles,
-            *(most * vector // 16 for most, _ in ONCE),
+            *(most * vector // 16 for most, _, _ in ONCE),
             *(ONCE_TILES * t for t in tiles),
         ]
         for size in (limit + d for limit in limits for d in (-1, 0, 1)):

@@ -16,19 +16,19 @@ except ImportError:  # without a GPU these tests are skipped; with one they need
 @pytest.mark.parametrize("copies", [1, 2, 7])
 def test_any_number_of_copies_and_tiles(kind: str, copies: int) -> None:
     for tiles in sorted({0, 1, copies, copies + 1, 8 if kind.startswith("float") else 300}):
-        s.sent(kind, tiles, copies).run(cupy.asarray)
+        s.sent(kind, tiles, copies).compare(cupy.asarray)
 
 
 @pytest.mark.parametrize("blocks,shift", [(2, 1), (3, 1), (3, 2), (4, 3), (8, 1), (8, 5)])
 def test_clusters_and_shifts(blocks: int, shift: int) -> None:
-    s.sent("int32", 100, 3, blocks, shift, clusters=16).run(cupy.asarray)
+    s.sent("int32", 100, 3, blocks, shift, clusters=16).compare(cupy.asarray)
 
 
 @pytest.mark.parametrize("blocks,base", [(2, 1), (3, -2), (4, 3), (8, 0)])
 def test_a_shift_that_is_computed(blocks: int, base: int) -> None:
-    s.shuffled("int32", 100, 3, blocks, base, clusters=16).run(cupy.asarray)
+    s.shuffled("int32", 100, 3, blocks, base, clusters=16).compare(cupy.asarray)
 
 
 def test_many_launches() -> None:
     for tiles in range(200):
-        s.sent("int32", tiles, 1 + tiles % 4, clusters=60).run(cupy.asarray)
+        s.sent("int32", tiles, 1 + tiles % 4, clusters=60).compare(cupy.asarray)

@@ -88,7 +88,7 @@ def test_vectors_and_nothing() -> None:
 
 
 @pytest.mark.parametrize("layout", ["NN", "NT", "TN", "TT"])
-@pytest.mark.parametrize("variant", ["auto", "ring", *VARIANTS])
+@pytest.mark.parametrize("variant", ["auto", "ring", "async", *VARIANTS])
 def test_layouts(variant: str, layout: str) -> None:
     for m, n, k in ((260, 132, 36), (63, 65, 67)):
         a, b = operand(layout[0], m, k), operand(layout[1], k, n)
@@ -178,20 +178,23 @@ def test_again_and_in_a_graph() -> None:
 # -- the sixth variant --------------------------------------------------------------------------------------------------
 
 
-def by_ring(a, b, out, found: rings.RingConfiguration, share: int, rounds: bool, c=None, beta: float = 0.0) -> None:
-    """Run the ring with certain tiles: whole ones in rounds of the device, or none, and the others in shares of so many steps."""
+EVERY = [*rings.TILES, *rings.ASYNC_TILES]
+
+
+def by_ring(a, b, out, found: rings.Tile, share: int, rounds: bool, c=None, beta: float = 0.0) -> None:
+    """Run a ring with certain tiles: whole ones in rounds of the device, or none, and the others in shares of so many steps."""
     before = None if c is None else describe(c)
     job = sgemms.Job(describe(a), describe(b), before, describe(out), out.shape, 1.0, beta, "ring")
     (launch,) = sgemms.launches(job, job.out)
-    ring = launch.ring(device(0).sm_count)
+    ring = launch.ring(132) if isinstance(found, rings.RingConfiguration) else launch.asynchronous(132)
     wave = device(0).sm_count * found.blocks if rounds else 0
     call = replace(ring, cut=rings.cut_in(found, *launch.sizes, share, wave)).on_device(job.a)
     call.make(cupy.cuda.get_current_stream().ptr)
 
 
 @pytest.mark.parametrize("layout", ["NN", "NT", "TN", "TT"])
-@pytest.mark.parametrize("found", rings.TILES, ids=lambda found: found.name)
-def test_the_ring(found: rings.RingConfiguration, layout: str) -> None:
+@pytest.mark.parametrize("found", EVERY, ids=lambda found: found.name)
+def test_the_ring(found: rings.Tile, layout: str) -> None:
     """Whole tiles, and in shares that divide a tile's steps and that don't, at edges, and with rows that begin anywhere."""
     for m, n, k in ((4, 4, 4), (260, 132, 300), (63, 65, 67), (129, 515, 1030)):
         a, b = operand(layout[0], m, k), operand(layout[1], k, n)
@@ -203,8 +206,25 @@ def test_the_ring(found: rings.RingConfiguration, layout: str) -> None:
             assert untouched(room, m, n), (m, n, k, share)
 
 
-@pytest.mark.parametrize("found", rings.TILES, ids=lambda found: found.name)
-def test_rounds_of_whole_tiles_and_shares_of_the_others(found: rings.RingConfiguration) -> None:
+@pytest.mark.parametrize("layout", ["NN", "NT", "TN", "TT"])
+@pytest.mark.parametrize("loss", [0.0, float("inf")])
+def test_copies_first_and_without(loss: float, layout: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the library would choose: of operands that begin anywhere, of strided ones, and in a batch."""
+    monkeypatch.setattr(rings, "LOSS", loss)
+    for m, n, k in ((260, 132, 300), (129, 515, 1030)):
+        a, b = operand(layout[0], m, k), operand(layout[1], k, n)
+        apart = cupy.zeros((2 * m, 3 * k), cupy.float32)[::2, ::3]
+        apart[...] = a
+        for left in (a, apart, apart[::-1, ::-1]):
+            out, room = inside(m, n)
+            prism.lib.sgemm(left, b, out=out, variant="ring")
+            assert cupy.array_equal(out, exact(left, b)) and untouched(room, m, n), (m, n, k)
+        pair = cupy.stack([a, -a])
+        assert cupy.array_equal(prism.lib.sgemm(pair, b, variant="ring"), exact(pair, b))
+
+
+@pytest.mark.parametrize("found", EVERY, ids=lambda found: found.name)
+def test_rounds_of_whole_tiles_and_shares_of_the_others(found: rings.Tile) -> None:
     k = 5 * found.bk - 4
     m, n = 17 * found.bm - 8, 21 * found.bn - 12  # 357 tiles
     a, b, c = small(m, k), small(k, n), small(m, n)
@@ -235,6 +255,16 @@ def test_what_is_chosen(shape) -> None:
     assert near(first, a, b)
     for _ in range(3):
         assert cupy.array_equal(prism.lib.sgemm(a, b), first)
+
+
+@pytest.mark.parametrize("variant", ["ring", "async"])
+def test_the_same_bits_by_tensor_copies_and_without(variant: str) -> None:
+    """Both add up in the order of k: whole tiles of any shape give what the fifth variant gives."""
+    a, b = (cupy.random.standard_normal((1300, 1300), dtype=cupy.float32) for _ in range(2))
+    wanted = prism.lib.sgemm(a, b, variant="warps")
+    out = cupy.empty_like(a)
+    by_ring(a, b, out, (rings.TILES if variant == "ring" else rings.ASYNC_TILES)[0], 10000, False)
+    assert cupy.array_equal(out, wanted)
 
 
 def test_the_result_where_operands_are() -> None:
@@ -268,9 +298,10 @@ def test_batches_by_the_ring() -> None:
         a, b = small(3, 300, 270), small(3, 270, 260)
         a = a if layout[0] == "N" else cupy.ascontiguousarray(a.swapaxes(1, 2)).swapaxes(1, 2)
         b = b if layout[1] == "N" else cupy.ascontiguousarray(b.swapaxes(1, 2)).swapaxes(1, 2)
-        assert cupy.array_equal(prism.lib.sgemm(a, b, variant="ring"), exact(a, b))
-        assert cupy.array_equal(prism.lib.sgemm(a[:, ::-1], b[0], variant="ring"), exact(a[:, ::-1], b[0]))
-        assert cupy.array_equal(prism.lib.sgemm(a[:1], b, variant="ring"), exact(a[:1], b))
+        for variant in ("ring", "async"):
+            assert cupy.array_equal(prism.lib.sgemm(a, b, variant=variant), exact(a, b))
+            assert cupy.array_equal(prism.lib.sgemm(a[:, ::-1], b[0], variant=variant), exact(a[:, ::-1], b[0]))
+            assert cupy.array_equal(prism.lib.sgemm(a[:1], b, variant=variant), exact(a[:1], b))
 
 
 @pytest.mark.parametrize("size", [512, 513, 1024])

@@ -17,6 +17,7 @@ from prism.runtime.compile import compile_cubin
 
 SMALL = Configuration(128, 64, 2, slabs=1)
 ONE = Configuration(64, 64, 3, 1, ahead=0)
+WIDE = Configuration(256, 160, 2, ahead=0, slabs=1, span=64, bk=128)
 NUMPY = {"float16": np.float16, "bfloat16": np.uint16, "float32": np.float32}
 
 
@@ -63,6 +64,30 @@ def multiplied(
     return numbers(out[:, :n], result), np.maximum(wanted, 0) if epilogue is relu else wanted
 
 
+def batch_is_exact(
+    batch, m, n, k, cut, *, blocks=2, transposed=(False, False), plain=False, beta=0.0, per=0, count=3, **options
+) -> bool:
+    """Whether so many products in one launch are exact: `batch` says which operands have a matrix for each."""
+    rng = np.random.default_rng(m + n + k)
+    a, b = (
+        rng.integers(-2, 3, (count if batch % 2 else 1, m, k)),
+        rng.integers(-2, 3, (count if batch > 1 else 1, k, n)),
+    )
+    c, bias = rng.integers(-2, 3, (count, m, n)), rng.integers(-2, 3, max(m, n))
+    out = np.full((count * m, n + 8), np.nan, np.float32)
+    inside = [x.swapaxes(1, 2) if t else x for x, t in ((a, transposed[0]), (b, not transposed[1]))]
+    given = [bf16_bits(np.ascontiguousarray(x, np.float32).reshape(-1, x.shape[2])) for x in inside]
+    before = c.astype(np.float32).reshape(-1, n)
+    arguments = (
+        *given, before, out[:, :n], out.reshape(-1), n + 8, stored(bias, "bfloat16"), count * m, n, k, m, 2.0, beta,
+    )  # fmt: skip
+    code = program_for("bfloat16", "float32", transposed, plain, beta != 0, per, identity, cut, batch)
+    run(code, blocks * cut.cluster, cut.threads, arguments, check=True, **options)
+    wanted = 2.0 * (a @ b) + beta * c + (bias[:n] if per == 1 else bias[:m, None] if per == 2 else 0)
+    assert np.isnan(out[:, n:]).all(), "written beside the result"
+    return np.array_equal(out[:, :n].reshape(count, m, n), wanted)
+
+
 def exact(*shape, **options) -> bool:
     found, wanted = multiplied(*shape, **options)
     return np.array_equal(found, wanted)
@@ -105,6 +130,7 @@ def test_layouts(transposed, kind: str) -> None:
         Configuration(128, 96, 2, span=64),
         replace(ONE, bk=128), replace(ONE, stages=1), replace(SMALL, cluster_m=2, ahead=0, stages=1),
         Configuration(192, 64, 2, 3, slabs=1), Configuration(256, 96, 2, slabs=1, span=64, cluster_n=2),
+        *TILES[:6],
     ],
     ids=lambda cut: cut.name,
 )  # fmt: skip
@@ -123,7 +149,18 @@ def test_results(result: str, plain: bool) -> None:
 @pytest.mark.parametrize("transposed", [(False, False), (True, True)])
 def test_tiles_that_are_not_whole_spans_across(transposed: tuple[bool, bool]) -> None:
     """160 columns are two spans of 128 bytes and a half: slabs, and `b` if it has K outside, are cut into spans of 64."""
-    assert exact(264, 168, 136, cut=TILES[3], transposed=transposed, result="float32")
+    assert exact(264, 168, 136, cut=WIDE, transposed=transposed, result="float32")
+
+
+@pytest.mark.parametrize("batch", [1, 2, 3])
+@pytest.mark.parametrize("transposed", [(False, False), (False, True), (True, False), (True, True)])
+def test_batches_in_one_launch(batch: int, transposed: tuple[bool, bool]) -> None:
+    """Tiles read the next product's rows, or beyond the last one's, where a product ends inside them, and don't write there."""
+    k = 128 if any(transposed) else 72
+    assert batch_is_exact(batch, 128, 72, 128, SMALL, transposed=transposed, schedule="random")
+    assert batch_is_exact(batch, 72, 40, k, SMALL, transposed=transposed, plain=True, beta=3.0, per=2)
+    clusters = replace(SMALL, cluster_m=2, slabs=2)
+    assert batch_is_exact(batch, 256, 72, k, clusters, transposed=transposed, beta=-1.0, per=1, count=2)
 
 
 @pytest.mark.parametrize("per", [0, 1, 2])
@@ -134,7 +171,7 @@ def test_epilogue(per: int, beta: float) -> None:
 
 def test_every_configuration_is_clean_machine_code() -> None:
     """No spill, and no warning that wgmmas wait one by one or that registers stay where they are."""
-    for cut in (TILES[0], TILES[3], *TILES[-3:]):
+    for cut in (*TILES[:4], *TILES[-3:]):
         code = program("bfloat16", "bfloat16", (False, True), False, False, 0, identity, cut)
         binary = compile_cubin(entry_of(code, "sm_90a").source, "sm_90a")
         assert (binary.spills, binary.warnings) == (0, ()), cut.name

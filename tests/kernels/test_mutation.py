@@ -22,6 +22,7 @@ from tests.kernels import (
     test_scan_small,
     test_segmented_reduce,
     test_segmented_scan,
+    test_sgemm_async,
     test_sgemm_ring,
 )
 from tests.mutation import TRIED, program_mutants, score
@@ -46,8 +47,10 @@ CALLS: dict[str, tuple[ModuleType, Callable[[], None]]] = {
         f"heads-{how}": (test_segmented_scan, lambda how=how: test_segmented_scan.test_operators(how, ADD, False))
         for how in test_segmented_scan.HOWS
     },
-    "ring": (test_sgemm_ring, lambda: test_sgemm_ring.test_edges((68, 132, 36), False)),
-    "ring-transposed-in-shares": (test_sgemm_ring, lambda: shares()),
+    "ring": (test_sgemm_ring, lambda: test_sgemm_ring.test_edges((68, 132, 36), "along-tensor")),
+    "ring-by-threads": (test_sgemm_ring, lambda: test_sgemm_ring.test_edges((68, 132, 36), "along")),
+    "ring-by-tensor-copies-in-shares": (test_sgemm_ring, lambda: shares()),
+    "ring-async": (test_sgemm_async, lambda: asynchronous()),
 }  # fmt: skip
 """What runs kernels, several blocks and trips of each, and fails where a result is wrong. Not those that have no barrier."""
 
@@ -66,7 +69,11 @@ def segments(way: str) -> None:
 
 
 def shares() -> None:
-    assert test_sgemm_ring.exact(68, 132, 100, transpose_a=True, share=3)
+    assert test_sgemm_ring.exact(68, 132, 100, share=3)
+
+
+def asynchronous() -> None:
+    assert test_sgemm_async.exact(66, 132, 70, layout="NT")
 
 
 def launched(

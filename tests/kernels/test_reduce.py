@@ -9,8 +9,11 @@ import pytest
 
 import prism
 from prism.interpret import RaceError, run
-from prism.kernels.reduce import DEVICE, HOST, HOST_WIDTH, Configuration, maps, reduce, short
+from prism.kernels.reduce import DEVICE, HOST, HOST_WIDTH, Configuration, maps, middle, reduce, short
+from prism.kernels.reduce.configurations import MIDDLE, SHORT, SHORT_LAST, SHORT_ROWS
+from prism.lang import prefetch
 from prism.lib.operators import BY_NAME
+from prism.runtime.build import entry_of
 from tests.lib.oracles import CASES, SCHEDULES, Case
 from tests.mutation import without_barriers
 
@@ -189,14 +192,120 @@ def test_all_loads_at_once_under_every_schedule(schedule: str, seed: int) -> Non
     assert launch(code, x, 5, "float32", -0.0, schedule=schedule, seed=seed).tobytes() == first.tobytes()
 
 
-def test_short_arrays_are_covered() -> None:
-    for vectors in (*range(3000), 65_535, 65_536, 65_537, 1 << 18, (1 << 18) + 1, 1 << 20):
-        found = short(vectors)
+@pytest.mark.parametrize("size", SHORT_LAST)
+def test_short_arrays_are_covered(size: int) -> None:
+    threads, blocks = SHORT_LAST[size]
+    end = threads * blocks * SHORT_ROWS
+    for vectors in (*range(3000), 65_535, 65_536, 65_537, 1 << 17, (1 << 17) + 1, 1 << 18, end - 1, end):
+        found = short(vectors, size)
         assert found is not None
         configuration, blocks = found
         most = configuration.threads * configuration.rows
-        assert blocks * most >= vectors and (blocks - 1) * most < max(vectors, 1) and configuration.rows <= 4
-    assert short((1 << 20) + 1) is None
+        assert blocks * most >= vectors and (blocks - 1) * most < max(vectors, 1) and configuration.rows <= SHORT_ROWS
+    assert short(end + 1, size) is None
+
+
+@pytest.mark.parametrize("size", MIDDLE)
+def test_longer_arrays_go_by_the_first_row_that_holds_them(size: int) -> None:
+    limits = [most for most, _ in MIDDLE[size]]
+    assert limits == sorted(set(limits)) and short(limits[0], size) is None
+    for most, known in MIDDLE[size]:
+        assert middle(most, size) == known != middle(most + 1, size)
+    assert middle(limits[-1] + 1, size) == DEVICE[size]
+    assert middle(1 << 20, 2) == DEVICE[2]
+
+
+def configurations(size: int) -> list[Configuration]:
+    """What the tables have for elements of so many bytes: of short arrays, of longer ones, and of long ones."""
+    places = [threads * SHORT_ROWS * blocks for threads, blocks in (*SHORT, SHORT_LAST[size])]
+    found = [short(vectors, size) for vectors in (*places, places[-1] // 2 + 1)]
+    rows = [known for _, known in MIDDLE.get(size, ())]
+    return list(dict.fromkeys([*(each[0] for each in found if each is not None), *rows, DEVICE[size]]))
+
+
+@pytest.mark.parametrize(
+    ("kind", "configuration"),
+    [(kind, each) for kind, size in (("uint32", 4), ("uint64", 8)) for each in configurations(size)],
+    ids=lambda value: value if isinstance(value, str) else f"{value.threads}x{value.rows}a{value.ahead}o{value.once:d}",
+)
+def test_the_configurations_of_the_device(kind: str, configuration: Configuration) -> None:
+    """Each in the tables as it is, with its vectors, by two blocks: whole trips, and parts of one."""
+    width, threads = 16 // np.dtype(kind).itemsize, configuration.threads
+    code = program(kind, ADD.function, False, configuration=configuration, width=width, vectorized=True)
+    trip = threads * configuration.rows * width
+    for size in (2 * trip - width - 1, *(() if configuration.once else (5 * trip + width + 1,))):
+        room = np.random.default_rng(size).integers(0, 1 << 32, size + width, kind)
+        x = room[-room.__array_interface__["data"][0] % 16 // room.itemsize :][:size]
+        assert launch(code, x, 2, kind, 0, threads=threads) == np.sum(x, dtype=kind)
+
+
+# -- What is asked for before the wait ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def asked():
+    """What the reference machine is told to prefetch: pairs of the first element and the number of them."""
+    found: list[tuple[int, int]] = []
+
+    def note(binding, memory, element, count):
+        counts = np.broadcast_to(count, element.index.shape)
+        found.extend((int(at), int(n)) for at, n in zip(element.index, counts, strict=True) if n > 0)
+
+    before = prefetch.meaning
+    object.__setattr__(prefetch, "meaning", note)  # frozen: monkeypatch can't
+    yield found
+    object.__setattr__(prefetch, "meaning", before)
+
+
+@pytest.mark.parametrize("head", [0, 1])
+@pytest.mark.parametrize(("once", "ahead"), [(True, 1), (False, 1), (False, 3)])
+def test_what_is_asked_for_ahead(asked: list[tuple[int, int]], head: int, once: bool, ahead: int) -> None:
+    """The first rows of vectors, each element once, and nothing beyond the array."""
+    code = program.__wrapped__("int32", ADD.function, False, configuration=replace(SMALL, once=once, ahead=ahead))
+    for blocks in (1, 3):
+        held = 64 * blocks * (SMALL.rows if once else ahead)
+        for vectors in (0, 1, 63, 64, 65, 64 * blocks - 1, held - 1, held, *(() if once else (held + 1, 3 * held))):
+            x = ADD.data(head + vectors * WIDTH + 1)
+            asked.clear()
+            assert launch(code, x, blocks, "int32", 0, head=head) == np.sum(x, dtype=np.int32)
+            elements = sorted(at + k for at, n in asked for k in range(n))
+            assert elements == list(range(head, head + min(vectors, held) * WIDTH))
+
+
+def test_nothing_is_asked_for_ahead_where_order_is_kept(asked: list[tuple[int, int]]) -> None:
+    code = program.__wrapped__("int32", ADD.function, True, configuration=replace(SMALL, ahead=3))
+    x = ADD.data(2000)
+    assert launch(code, x, 3, "int32", 0) == np.sum(x, dtype=np.int32) and not asked
+
+
+# -- The warp's instruction -----------------------------------------------------------------------------------------------
+
+ONE_INSTRUCTION = [
+    ("add", "int32", 1), ("add", "uint32", 1), ("maximum", "int32", 1), ("maximum", "uint32", 1), ("minimum", "int32", 1),
+    ("minimum", "uint32", 1), ("add", "uint64", 3), ("add", "float32", 0), ("maximum", "float32", 0), ("maximum", "uint64", 0),
+    ("multiply", "uint32", 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "kind", "times"), ONE_INSTRUCTION)
+def test_a_warps_instruction_where_there_is_one(name: str, kind: str, times: int) -> None:
+    """Of integers of 32 bits, signed or not, and of sums of 64, which wrap; never of floats."""
+    instruction = {"add": "__reduce_add_sync", "maximum": "__reduce_max_sync", "minimum": "__reduce_min_sync"}
+    operator, meaning = BY_NAME[name], getattr(np, name)
+    code = program(kind, operator.function, False, configuration=replace(SMALL, threads=96))
+    text = entry_of(code, "sm_90a").source
+    assert ("__reduce_" in text) == (times > 0)
+    assert times == 0 or text.count(f"{instruction[name]}(") % times == 0
+    integral = np.dtype(kind).kind in "iu"
+    identity, random = operator.identity_of(np.dtype(kind)), np.random.default_rng(0)
+    ends = [np.iinfo(kind).min, np.iinfo(kind).max] if integral else [-1.0, 1.0]
+    for threads, size in ((32, 5), (64, 700), (96, 1000)):
+        bounds, drawn_as = (ends, kind) if integral else ((-9, 9), "int64")
+        drawn = random.integers(*bounds, size, drawn_as, endpoint=True).astype(kind)
+        for x in (drawn, np.full(size, ends[0], kind), np.full(size, ends[1], kind)):
+            for blocks in (1, 2):
+                with np.errstate(over="ignore"):
+                    assert launch(code, x, blocks, kind, identity, threads=threads) == meaning.reduce(x, dtype=kind)
 
 
 def test_vectors() -> None:
@@ -276,19 +385,16 @@ SUMS = [("int8", "uint64"), ("uint8", "uint64"), ("int16", "uint64"), ("uint32",
 
 
 @pytest.mark.parametrize(("given", "kind"), SUMS)
-@pytest.mark.parametrize("ordered", [False, True])
-@pytest.mark.parametrize("map", ["same", "nonzero"])
+@pytest.mark.parametrize(("ordered", "map"), [(False, "same"), (True, "same"), (False, "nonzero")])
 def test_the_kernels_for_the_device_do_not_spill(given: str, kind: str, ordered: bool, map: str) -> None:
     pytest.importorskip("cuda.bindings.nvrtc")
     size = 2 if given == "bfloat16" else np.dtype(given).itemsize
-    configuration = DEVICE[size]
     template = {"TI": given, "T": kind, "TO": kind, "OP": ADD.function, "MAP": getattr(maps, map), "ORDERED": ordered}
     template |= {"P": "int32" if "int" in given and size < 4 else kind, "WIDTH": 16 // size, "VECTORIZED": True}
-    compiled = prism.compile(reduce, {**template, **configuration.template()})
-    assert compiled.spills == 0
-    assert compiled.registers * configuration.threads * configuration.blocks <= 65536
-    for vectors in (1, 1 << 20):
-        assert prism.compile(reduce, {**template, **short(vectors)[0].template()}).spills == 0
+    for each in [DEVICE[size]] if ordered else configurations(size):
+        compiled = prism.compile(reduce, {**template, **each.template()})
+        assert compiled.spills == 0
+        assert compiled.registers * each.threads * each.blocks <= 65536
 
 
 def test_the_configuration_of_the_reference_machine() -> None:

@@ -1,6 +1,7 @@
 """The single-pass scan on the reference machine, with all its checks: every schedule, any number of resident blocks."""
 
 import functools
+import itertools
 
 import numpy as np
 import pytest
@@ -100,8 +101,11 @@ def test_any_number_of_resident_blocks_makes_progress(resident: int) -> None:
         assert np.array_equal(y, np.cumsum(x, dtype=np.int32))
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-@pytest.mark.parametrize("size", [1, 255, 256, 257, 1300])
+@pytest.mark.parametrize(
+    ("case", "size"),
+    [(case, size) for case in CASES for size in (1, 255, 256, 257, 1300) if size == 257 or case in (ADD, CASES[-1])],
+    ids=str,
+)
 @pytest.mark.parametrize("vectorized", [False, True])
 def test_from_the_end(case: Case, size: int, vectorized: bool) -> None:
     x = aligned(case.data(size))
@@ -116,18 +120,18 @@ def test_from_the_end(case: Case, size: int, vectorized: bool) -> None:
 @pytest.mark.parametrize("case", CASES, ids=str)
 @pytest.mark.parametrize("configuration", [SMALL, WIDE], ids=["small", "wide"])
 def test_stable(case: Case, configuration: Configuration) -> None:
-    for size in (1, 5 * configuration.tile, 150 * configuration.tile + 1):
+    many = (150 * configuration.tile + 1,) if case in (ADD, CASES[-1]) else ()
+    for size in (1, 5 * configuration.tile, *many):
         x, scratch = case.data(size), Scratch(str(case.dtype), 256)
         y = launch(case, x, 3, configuration=configuration, stable=True, scratch=scratch)
         assert np.array_equal(y, case.inclusive(x))
 
 
-@pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
-def test_stable_sums_have_the_same_bits_however_they_are_made(schedule: str, seed: int) -> None:
+def test_stable_sums_have_the_same_bits_however_they_are_made() -> None:
     case = next(case for case in CASES if str(case) == "add-float64")
-    x = np.random.default_rng(0).standard_normal(200 * SMALL.tile - 7)
+    x = np.random.default_rng(0).standard_normal(150 * SMALL.tile - 7)
     wanted = launch(case, x, 1, stable=True, scratch=Scratch("float64", 256))
-    for blocks in (2, 7):
+    for (schedule, seed), blocks in itertools.product(SCHEDULES, (2, 7)):
         y = launch(case, x, blocks, stable=True, scratch=Scratch("float64", 256), schedule=schedule, seed=seed)
         assert y.tobytes() == wanted.tobytes()
 

@@ -23,7 +23,7 @@ def program(kernel, kind: str, function, exclusive=False, reverse=False):
     return prism.check(kernel, template | ({"WORDS": 1, "BLOCKS": 1} if kernel is scan_once else {}))
 
 
-def launch(case: Case, x, *, once=True, exclusive=False, reverse=False, mutant=None, scratch=None, **options):
+def compare(case: Case, x, *, once=True, exclusive=False, reverse=False, mutant=None, scratch=None, **options):
     kind, y = str(case.dtype), np.zeros_like(x)
     words, control = scratch or fresh(kind)
     begin = case.data(1, seed=9)
@@ -43,37 +43,37 @@ def fresh(kind: str):
 @pytest.mark.parametrize("exclusive", [False, True])
 @pytest.mark.parametrize("reverse", [False, True])
 def test_operators(case: Case, exclusive: bool, reverse: bool) -> None:
-    launch(case, case.data(TILE - 3), once=False, exclusive=exclusive, reverse=reverse)
-    launch(case, case.data(5 * TILE - 3), exclusive=exclusive, reverse=reverse)
+    compare(case, case.data(TILE - 3), once=False, exclusive=exclusive, reverse=reverse)
+    compare(case, case.data(5 * TILE - 3), exclusive=exclusive, reverse=reverse)
 
 
 @pytest.mark.parametrize("size", [1, 2, 31, 32, 33, TILE - 1, TILE])
 def test_one_block(size: int) -> None:
-    launch(ADD, ADD.data(size), once=False)
+    compare(ADD, ADD.data(size), once=False)
 
 
 @pytest.mark.parametrize("size", [1, TILE - 1, TILE, TILE + 1, 2 * TILE, 9 * TILE + 1])
 def test_tile_edges(size: int) -> None:
-    launch(ADD, ADD.data(size))
+    compare(ADD, ADD.data(size))
 
 
 @pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
 def test_schedules(schedule: str, seed: int) -> None:
-    launch(ADD, ADD.data(8 * TILE - 9), schedule=schedule, seed=seed)
+    compare(ADD, ADD.data(8 * TILE - 9), schedule=schedule, seed=seed)
 
 
 @pytest.mark.parametrize("schedule", ["round-robin", "late", "ahead", "starved", "few"])
 @pytest.mark.parametrize("resident", [1, 2])
 def test_any_number_of_resident_blocks_makes_progress(schedule: str, resident: int) -> None:
     """Where blocks begin in the order of their numbers, as they do on GPUs."""
-    launch(ADD, ADD.data(8 * TILE - 9), resident=resident, schedule=schedule)
+    compare(ADD, ADD.data(8 * TILE - 9), resident=resident, schedule=schedule)
 
 
 def test_nothing_is_cleared_between_launches() -> None:
     scratch = fresh("int32")
     scratch[0].view(np.uint32)[1::2] = np.random.default_rng(0).integers(100, 2**32, 64, dtype=np.uint32)
     for number in range(1, 10):
-        launch(ADD, ADD.data(number * 300, seed=number), scratch=scratch)
+        compare(ADD, ADD.data(number * 300, seed=number), scratch=scratch)
         assert scratch[1][0] == number << 32
 
 
@@ -84,5 +84,5 @@ def test_each_inferred_barrier_is_needed(kernel) -> None:
     for _, mutant in found:
         with pytest.raises(RaceError):
             for schedule, seed in SCHEDULES:
-                launch(ADD, ADD.data(TILE if kernel is scan_block else 4 * TILE), once=kernel is scan_once, mutant=mutant,
+                compare(ADD, ADD.data(TILE if kernel is scan_block else 4 * TILE), once=kernel is scan_once, mutant=mutant,
                        schedule=schedule, seed=seed)  # fmt: skip

@@ -1,4 +1,4 @@
-"""The product by a ring of tiles on the reference machine, with all its checks: layouts, edges, parts, and what is chosen."""
+"""The product by a ring of tiles on the reference machine, with all its checks: copies, edges, parts, and what is chosen."""
 
 import functools
 
@@ -6,17 +6,23 @@ import numpy as np
 import pytest
 
 import prism
-from prism.interpret import SCHEDULES, run
+from prism.interpret import SCHEDULES, run, schedules
 from prism.kernels.sgemm import ring_configurations as rings
-from prism.kernels.sgemm.ring import ADDERS, combine, ring
+from prism.kernels.sgemm.pack import THREADS as COPIERS
+from prism.kernels.sgemm.pack import pack
+from prism.kernels.sgemm.ring import ring
 from prism.kernels.sgemm.ring_configurations import HOST, LARGE, MEASURED, TILES, RingConfiguration, choose, clocks
+from prism.kernels.sgemm.sums import ADDERS, combine
 from prism.runtime.build import entry_of
 from prism.runtime.compile import compile_cubin
 
+WAYS = dict(zip(("tensor", "along-tensor", "along", "along-across", "across-along", "across"), rings.WAYS, strict=True))
+"""By what copies A and B: tensor copies, or threads along k or across it."""
+
 
 @functools.cache
-def program(cut, transpose_a, wide, beta):
-    return prism.check(ring, cut.template(transpose_a=transpose_a, wide=wide, beta=beta))
+def program(cut, ways, wide, beta):
+    return prism.check(ring, cut.template(*WAYS[ways], wide=wide, beta=beta))
 
 
 @functools.cache
@@ -24,8 +30,25 @@ def adder(cut, wide, beta):
     return prism.check(combine, cut.adder(wide=wide, beta=beta))
 
 
+def lying(x, way: rings.Way, gap: int):
+    """Return k x m of A, or k x n of B, as the kernel takes it: a map's array, or memory; then elements in k, and across it.
+
+    Memory has NaN between rows, `gap` elements, and behind; across k also between elements.
+    """
+    k, size = x.shape
+    if way.tensor:
+        return np.ascontiguousarray(x), 0, 0
+    if way.along:
+        rows = np.full((size, k + gap), np.nan, np.float32)
+        rows[:, :k] = x.T
+        return rows.reshape(-1), 1, k + gap
+    rows = np.full((k, 2 * size + gap), np.nan, np.float32)
+    rows[:, : 2 * size : 2] = x
+    return rows.reshape(-1), 2 * size + gap, 2
+
+
 def multiplied(
-    m, n, k, cut=HOST, *, transpose_a=False, wide=True, beta=0.0, share=None, wave=0, blocks=2, pad=4, **options,
+    m, n, k, cut=HOST, *, ways="tensor", wide=True, beta=0.0, share=None, wave=0, blocks=2, pad=4, **options,
 ):  # fmt: skip
     """Run the kernel, checked, on small integers, whose sums are exact; return what it makes, and what it should.
 
@@ -37,19 +60,19 @@ def multiplied(
     out = np.full((m, n + pad), np.nan, np.float32)
     if beta:
         out[:, :n] = before
-    given = np.ascontiguousarray(a.T) if transpose_a else a
-    flat = out.reshape(-1)
+    (left, cs_a, rs_a), right = lying(a.T, WAYS[ways][0], 3), lying(b, WAYS[ways][1], 1)
+    given, flat = (left, rs_a, cs_a, *right), out.reshape(-1)
     if way.whole:
-        arguments = (given, b, flat, n + pad, m, n, k, 0, way.whole, way.steps, 2, 2.0, beta)
-        run(program(cut, transpose_a, wide, beta != 0), blocks, cut.threads, arguments, check=True, **options)
+        arguments = (*given, flat, n + pad, m, n, k, 0, way.whole, way.steps, 2, 2.0, beta)
+        run(program(cut, ways, wide, beta != 0), blocks, cut.threads, arguments, check=True, **options)
     if way.blocks:
         parts = np.full(2 * way.blocks * cut.bm * cut.bn, np.nan, np.float32)
-        arguments = (given, b, parts, cut.bn, m, n, k, way.whole, way.tiles, way.share, 2, 1.0, 0.0)
-        run(program(cut, transpose_a, True, False), way.blocks, cut.threads, arguments, check=True, **options)
+        arguments = (*given, parts, cut.bn, m, n, k, way.whole, way.tiles, way.share, 2, 1.0, 0.0)
+        run(program(cut, ways, True, False), way.blocks, cut.threads, arguments, check=True, **options)
         assert way.parts == np.count_nonzero(~np.isnan(parts)) / (cut.bm * cut.bn)
         arguments = (parts, flat, n + pad, m, n, way.whole, way.steps, way.share, 2, 2.0, beta)
         adders = (way.tiles - way.whole) * cut.bm * cut.bn // (cut.vectors * 4 * ADDERS)
-        run(adder(cut, wide, beta != 0), adders, ADDERS, arguments, check=True)
+        run(adder(cut, wide, beta != 0), adders, ADDERS, arguments, check=True, **options)
     assert np.isnan(out[:, n:]).all(), "written beside the result"
     return out[:, :n], 2 * (a @ b) + (beta * before if beta else 0)
 
@@ -60,37 +83,66 @@ def exact(*shape, **options) -> bool:
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-def test_schedules(schedule: str) -> None:
-    assert exact(68, 72, 100, schedule=schedule, seed=1)
+@pytest.mark.parametrize("ways", ["tensor", "along-tensor", "across-along"])
+def test_schedules(ways: str, schedule: str) -> None:
+    assert exact(36, 72, 100, ways=ways, schedule=schedule, seed=1)
 
 
-@pytest.mark.parametrize("transpose_a", [False, True])
+@pytest.mark.parametrize(("schedule", "seed"), schedules(len(SCHEDULES) + 1))
+def test_schedules_of_parts(schedule: str, seed: int) -> None:
+    """Of what makes them, and of what adds them up."""
+    assert exact(36, 68, 100, share=3, beta=0.5, schedule=schedule, seed=seed)
+
+
+@pytest.mark.parametrize(("schedule", "seed"), schedules(len(SCHEDULES) + 1))
+def test_schedules_of_copies(schedule: str, seed: int) -> None:
+    """Of `pack`: four tiles, only one of which is whole; beside them nothing is written."""
+    x = np.random.default_rng(seed).random((70, 65), np.float32)
+    for transposed in (False, True):
+        lying = np.asfortranarray(x) if transposed else x
+        steps, memory = (stride // 4 for stride in lying.strides), lying.ravel(order="K")
+        out = np.full((70, 68), np.nan, np.float32)
+        arguments = (memory, *steps, 70, 65, out.reshape(-1), 68)
+        code = prism.check(pack, {"TRANSPOSE": transposed})
+        run(code, 4, COPIERS, arguments, check=True, schedule=schedule, seed=seed)
+        assert np.array_equal(out[:, :65], x) and np.isnan(out[:, 65:]).all()
+
+
+@pytest.mark.parametrize("ways", WAYS)
 @pytest.mark.parametrize("shape", [(4, 4, 4), (64, 64, 32), (68, 132, 36), (132, 60, 96)])
-def test_edges(shape, transpose_a: bool) -> None:
-    assert exact(*shape, transpose_a=transpose_a)
+def test_edges(shape, ways: str) -> None:
+    assert exact(*shape, ways=ways)
 
 
-def test_rows_that_are_no_multiple_of_16_bytes_apart() -> None:
+@pytest.mark.parametrize("ways", [ways for ways in WAYS if "tensor" not in ways])
+def test_rows_that_begin_anywhere(ways: str) -> None:
+    """By threads: every size is odd."""
+    assert exact(67, 69, 35, ways=ways, wide=False, beta=0.5, pad=1)
+    assert exact(1, 1, 1, ways=ways, wide=False, pad=1)
+
+
+def test_a_result_whose_rows_begin_anywhere() -> None:
     assert exact(66, 68, 36, wide=False, beta=0.5, pad=1)
 
 
-@pytest.mark.parametrize("transpose_a", [False, True])
-def test_two_spans_of_k(transpose_a: bool) -> None:
+@pytest.mark.parametrize("ways", ["tensor", "along"])
+def test_longer_steps(ways: str) -> None:
     cut = RingConfiguration(64, 64, 64, 2, columns=4, registers=200)
-    assert exact(68, 68, 132, cut, transpose_a=transpose_a)
+    assert exact(68, 68, 132, cut, ways=ways)
 
 
+@pytest.mark.parametrize("ways", ["tensor", "along-tensor", "across"])
 @pytest.mark.parametrize("cut", [RingConfiguration(64, 128, 32, 2, columns=8, registers=200), LARGE])
-def test_wider_threads(cut: RingConfiguration) -> None:
-    assert exact(64, 260, 40, cut)
+def test_wider_threads(cut: RingConfiguration, ways: str) -> None:
+    assert exact(64, 260, 40, cut, ways=ways)
 
 
 @pytest.mark.parametrize("beta", [0.0, 0.5])
 @pytest.mark.parametrize("wide", [False, True])
 def test_parts(wide: bool, beta: float) -> None:
     """Four steps a tile: each a part, or three a share, most of which are of two tiles."""
-    assert exact(68, 68, 100, share=1, wide=wide, beta=beta)
-    assert exact(68, 132, 100, share=3, wide=wide, beta=beta)
+    assert exact(36, 68, 100, share=1, wide=wide, beta=beta)
+    assert exact(68 if wide else 36, 132, 100, share=3, wide=wide, beta=beta)
 
 
 @pytest.mark.parametrize("share", [1, 2])
@@ -113,12 +165,13 @@ def test_old_values_are_read_where_beta_is_not_0_alone() -> None:
     assert exact(64, 64, 32), "NaN in `out` counts for nothing"
 
 
-@pytest.mark.parametrize("transpose_a", [False, True])
+@pytest.mark.parametrize("ways", WAYS)
 @pytest.mark.parametrize("cut", TILES, ids=lambda cut: cut.name)
-def test_machine_code(cut: RingConfiguration, transpose_a: bool) -> None:
+def test_machine_code(cut: RingConfiguration, ways: str) -> None:
     """No sum is kept in memory, and the shared memory is what the configuration says, and the barriers."""
-    entry = entry_of(prism.check(ring, cut.template(transpose_a=transpose_a, wide=True, beta=False)), "sm_90a")
-    assert cut.shared_bytes < entry.shared_bytes <= cut.shared_bytes + 128
+    entry = entry_of(program(cut, ways, True, False), "sm_90a")
+    size = cut.shared_bytes(*WAYS[ways])
+    assert size < entry.shared_bytes <= size + 128
     assert "px_keep_order();" in entry.source
     assert compile_cubin(entry.source, "sm_90a").spills == 0
 

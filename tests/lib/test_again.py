@@ -5,6 +5,7 @@ import functools
 import sys
 from collections.abc import Iterator
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -192,18 +193,30 @@ def test_what_a_warm_call_notices(gpu: Driver, monkeypatch: pytest.MonkeyPatch, 
     assert len(calls) == 3 and gpu.addresses[-1] == (a, b)
 
 
+class Kind(NamedTuple):
+    """A dtype of torch."""
+
+    is_complex: bool
+
+
 class Tensor:
     """What `again` takes for a tensor of torch; on GPU 0 unless it says otherwise."""
 
-    layout, is_cuda, dtype = "strided", True, "complex64"
-    device = SimpleNamespace(index=0)
+    is_cuda, dtype = True, Kind(is_complex=True)
+    device = 0
     shape: tuple[int, ...] = (5,)
 
     def __init__(self, pointer: int, **facts: object) -> None:
         self.pointer, self.conj, self.neg = pointer, facts.pop("conj", False), facts.pop("neg", False)
+        self.sparse = facts.pop("sparse", False)
         self.__dict__.update(facts)
 
+    def get_device(self):
+        return self.device
+
     def data_ptr(self):
+        if self.sparse:
+            raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
         return self.pointer
 
     def stride(self):
@@ -219,7 +232,7 @@ class Tensor:
 def test_tensors_that_are_not_what_their_memory_says(monkeypatch: pytest.MonkeyPatch) -> None:
     """Conjugated and negated views are flags beside the same memory; to launch on it would be to ignore them."""
     cuda = SimpleNamespace(current_stream=lambda device: SimpleNamespace(cuda_stream=7))
-    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda, strided="strided"))
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
     launched: list[tuple[int, ...]] = []
     again.forget()
     x, y = Tensor(1 << 30), Tensor(1 << 33)
@@ -228,12 +241,12 @@ def test_tensors_that_are_not_what_their_memory_says(monkeypatch: pytest.MonkeyP
     others = (
         {"conj": True},
         {"neg": True},
-        {"layout": "sparse"},
+        {"sparse": True},
         {"is_cuda": False},
-        {"dtype": "int64"},
+        {"dtype": Kind(is_complex=False)},
         {"shape": (4,)},
     )
-    for facts in (*others, {"device": SimpleNamespace(index=1)}):
+    for facts in (*others, {"device": 1}):
         assert again.run(Tensor(1 << 30, **facts), y, ("f",)) is None, facts
         assert again.run(x, Tensor(1 << 33, **facts), ("f",)) is None, facts
     assert len(launched) == 1

@@ -1,6 +1,8 @@
 """`prism build`: what ships, what is kept, the same bytes each time, and launches that check nothing again."""
 
+import itertools
 import json
+import random
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -11,10 +13,13 @@ import numpy as np
 import pytest
 
 from prism.interpret import SCHEDULES
+from prism.kernels.sgemm import Layout
 from prism.lang import Kernel, block, float32, grid, int32, prism, ptr, requires
 from prism.lib import artifacts as building
 from prism.lib import matmuls, operators, scan_plans, sgemm_ring, shipped
+from prism.lib.matmul_layouts import NO_BIAS
 from prism.lib.scan_plans import Shape, Task
+from prism.lib.sgemm_bf16x6 import Product
 from prism.lib.sgemm_matrices import Matrix
 from prism.runtime import artifacts
 from prism.runtime import instance as instances
@@ -185,6 +190,16 @@ def test_a_request_names_all_of_the_package_or_nothing() -> None:
     assert request_key(kernel, (("T", object()),)) is None
 
 
+def test_a_product_of_16_bits_of_any_shape_ships() -> None:
+    ships, draw = {one.request for one in shipped.instances("sm_90a")}, random.Random(0)
+    for _ in range(300):
+        m, n, k = (int(2 ** draw.uniform(0, 15)) for _ in range(3))
+        cut = matmuls.choose(m, n, k, draw.choice((114, 132)), 2)
+        kind, transposed = draw.choice(matmuls.INPUTS), (draw.random() < 0.5, draw.random() < 0.5)
+        one = matmuls.instance_for(kind, kind, transposed, False, False, NO_BIAS, matmuls.identity, cut)
+        assert one.request in ships, (m, n, k, cut.name)
+
+
 def test_all_that_ships_can_be_named_in_another_process() -> None:
     for arch in shipped.ARCHITECTURES:
         found = shipped.instances(arch)
@@ -209,14 +224,46 @@ def test_what_a_product_on_hopper_is_made_of_ships(sizes: tuple[int, int, int], 
     assert {one.request for one in ring.instances()} <= ships
 
 
+@pytest.mark.parametrize("sizes", [(256, 256, 256), (1024, 4096, 4096), (64, 8192, 16384), (8192, 8192, 8192)])
+@pytest.mark.parametrize("orders", ["CC", "FF"])
+def test_what_a_product_by_the_tensor_cores_is_made_of_ships(sizes: tuple[int, int, int], orders: str) -> None:
+    (m, n, k), ships = sizes, {one.request for one in shipped.instances("sm_90a")}
+    room = np.zeros(1, np.float32)
+    layouts = [
+        (rows, 1) if how == "C" else (1, columns) for how, columns, rows in zip(orders, (m, k), (k, n), strict=True)
+    ]
+    left, right = (Matrix(describe(room), *layout, 0) for layout in layouts)
+    product = Product(left, right, Matrix(describe(np.zeros(4, np.float32)), n, 1, 0), 1, sizes, (1.0, 0.0))
+    assert {one.request for one in product.instances(132)} <= ships
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_86", "sm_120"])
+@pytest.mark.parametrize("layouts", list(itertools.product((False, True), repeat=2)))
+def test_what_a_product_without_tensor_copies_is_made_of_ships(layouts: tuple[bool, bool], arch: str) -> None:
+    ships = {one.request for one in shipped.instances(arch)}
+    matrix = Matrix(describe(np.empty((512, 512), np.float32), "a"), 512, 1, 0)
+    kinds = Layout(layouts[0], True), Layout(layouts[1], True)
+    for size in (256, 512, 1024, 4096):
+        found = sgemm_ring.arranged_async(matrix, matrix, matrix, 1, (size,) * 3, (1.0, 0.0), kinds, True, 108)
+        assert {one.request for one in found.instances()} <= ships
+
+
 def test_the_safety_report_says_which_runs_there_were(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    reference = building._reference(next(iter(small("sm_80"))))
-    name, runs = ":".join(reference.kernel), {"instances": 1, "runs": 2, "schedules": ["random"]}
+    """Also where nothing but that has changed: then nothing is checked, nor compiled."""
+    name = "{0.__module__}:{0.__qualname__}".format(way().kernel)
+    runs = {"instances": 1, "runs": 2, "schedules": ["random"]}
     monkeypatch.setattr(building, "RUNS", tmp_path / "runs.json")
-    for module, reported in ((building.module_digest(name), runs), ("of another text", {})):
+    before: dict[str, bytes] = {}
+    for module, reported in ((building.module_digest(name), runs), ("of another text", None)):
         building.RUNS.write_text(json.dumps({name: {"module": module, **runs}}))
         building._runs.cache_clear()
-        assert building._check((reference, ("sm_80",))).report["runs"] == reported
+        building.build(["sm_80"], folder=tmp_path / "built", jobs=1, wanted=small)
+        (report,) = artifacts.reports(tmp_path / "built").values()
+        assert report.get("runs") == reported
+        after = bytes_of(tmp_path / "built")
+        assert not before or {file for file in after if after[file] != before[file]} == {"reports.json"}
+        before = after
+        monkeypatch.setattr(building, "ProcessPoolExecutor", lambda *_: pytest.fail("a process was started"))
     building._runs.cache_clear()
 
 

@@ -220,7 +220,34 @@ def test_a_batch_is_one_launch_where_it_is_one_product(gpu: Driver, described: l
     assert gpu.launched == [(7, x, starts[1], z, 64, 128, 32) for x, z in places] * 3
 
 
+@pytest.mark.parametrize("call", [lib.hgemm, lib.matmul])
+@pytest.mark.parametrize("a_batch, b_batch", [((3,), (3,)), ((2, 3), (2, 3)), ((1,), (3,)), ((), (2, 3))])
+def test_a_batch_of_matrices_below_each_other_is_one_launch(
+    gpu: Driver, described: list[str], call, a_batch: tuple[int, ...], b_batch: tuple[int, ...]
+) -> None:
+    a, b, out = (
+        Array(1 << 40, (*a_batch, 64, 128)),
+        Array(2 << 40, (*b_batch, 128, 72)),
+        Array(3 << 40, (*b_batch, 64, 72)),
+    )
+    call(a, b, out=out)
+    cold = len(described)
+    call(a, b, out=out)
+    assert len(described) == cold
+    assert gpu.launched == [(7, 1 << 40, 2 << 40, 3 << 40, int(np.prod(b_batch)) * 64, 72, 128)] * 2
+
+
+def test_a_batch_whose_steps_would_be_of_two_products_is_a_launch_each(gpu: Driver) -> None:
+    """Where K lies outside, 96 are a step of 64 and one of 32, behind which the next product's rows lie."""
+    a, out = Array(1 << 40, (3, 64, 96)), Array(3 << 40, (3, 64, 72))
+    lib.hgemm(a, Array(2 << 40, (3, 96, 72)), out=out)
+    assert len(gpu.launched) == 3
+    lib.hgemm(a, Array(2 << 40, (3, 96, 72), strides=(72 * 192, 2, 192)), out=out)
+    assert len(gpu.launched) == 4
+
+
 def test_a_batch_of_two_operands(gpu: Driver) -> None:
+    """Of 32 of K, which is half a step."""
     a, b, out = Array(1 << 40, (3, 64, 32)), Array(2 << 40, (3, 32, 128)), Array(3 << 40, (3, 64, 128))
     for _ in range(3):
         lib.matmul(a, b, out=out)
@@ -247,7 +274,7 @@ def test_calls_are_forgotten_when_they_are_too_many(gpu: Driver, monkeypatch: py
         a, out = Array(number << 50, (64, 64)), Array(3 << 40, (64, 64))
         lib.hgemm(a, b[0].reshape((64, 64)), out=out)
         assert len(matmul_warm._calls) == (number - 1) % 3 + 1
-    lib.hgemm(Array(1 << 50, (3, 64, 64)), b, out=Array(3 << 40, (3, 64, 64)))
+    lib.hgemm(Array(1 << 50, (3, 64, 32)), Array(2 << 40, (3, 32, 64)), out=Array(3 << 40, (3, 64, 64)))
     assert len(matmul_warm._calls) == 1 and matmul_warm._launches == [3]
-    lib.hgemm(Array(1 << 50, (4, 64, 64)), Array(2 << 40, (4, 64, 64)), out=Array(3 << 40, (4, 64, 64)))
+    lib.hgemm(Array(1 << 50, (4, 64, 32)), Array(2 << 40, (4, 32, 64)), out=Array(3 << 40, (4, 64, 64)))
     assert len(matmul_warm._calls) == 1 and matmul_warm._launches == [3]

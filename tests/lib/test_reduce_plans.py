@@ -25,8 +25,8 @@ class Small:
     def __init__(self, multiprocessors: int = 2) -> None:
         self.multiprocessors = multiprocessors
 
-    def wave(self, program: Any, threads: int) -> int:
-        return 2 * self.multiprocessors
+    def wave(self, instance: Any, threads: int) -> int:
+        return int(dict(instance.template)["BLOCKS"]) * self.multiprocessors  # as many as the launch bounds ask for
 
 
 def sum_of(given: str, result: str) -> Work:
@@ -82,8 +82,45 @@ def test_small_arrays_take_one_block_and_tiny_ones_a_warp() -> None:
     assert shape(8192) == (1, 512)
     assert shape(8196) == (5, 128)
     assert shape(1 << 18) == (128, 128)
-    assert shape(1 << 20) == (256, 256)
+    assert shape(1 << 20) == (128, 512)
+    assert shape((1 << 20) + 4) == (129, 1024)
+    assert shape(1 << 22) == shape(1 << 23) == (132, 1024)
     assert shape(1 << 28) == (264, 512)
+    assert shape(1 << 20, "int64") == (256, 512)
+    assert shape(1 << 21, "int64") == (132, 512)
+    assert shape(1 << 22, "int64") == (132, 1024)
+    assert shape(1 << 23, "int64") == (264, 512)
+    assert shape(1 << 23, "int8") == (256, 512)
+
+
+# -- Columns in one launch ------------------------------------------------------------------------------------------------
+
+
+def test_columns_that_one_launch_reduces() -> None:
+    def launches(n: int, inner: int, kind: str = "float32", misaligned: int = 0) -> list[tuple[int, int]]:
+        stage = collapse((n, inner), (inner, 1), (0,))
+        plan = plan_reduction(sum_of(kind, kind), [stage], misaligned, Small(132))
+        assert (plan.scratch > 0) == (len(plan.steps) > 1)
+        return [(step.blocks, step.threads) for step in plan.steps]
+
+    assert launches(64, 256) == [(8, 128)]
+    assert launches(1024, 1024) == [(64, 512)]
+    assert launches(4096, 1024) == [(64, 512)]
+    assert len(launches(4096, 256)) == 2  # longer, and of few results
+    assert len(launches(1024, 1024, misaligned=4)) == 2  # no whole vectors
+    assert len(launches(1 << 20, 64)) == 2
+    assert len(launches(1024, 1024, "int8")) == 2
+
+
+@pytest.mark.parametrize("kind", ["float32", "int64"])
+@pytest.mark.parametrize("shape", [(100, 36), (256, 16), (300, 20), (512, 24), (1000, 8), (700, 64)], ids=str)
+def test_columns_in_one_launch(kind: str, shape: tuple[int, int]) -> None:
+    x = aligned(shape[0] * shape[1], kind)
+    work = sum_of(kind, kind)
+    plan = plan_reduction(work, [collapse(shape, (shape[1], 1), (0,))], 0, Small(132))
+    assert len(plan.steps) == 1
+    found = perform(plan, x, shape[1], work.result, check=True).view(kind)
+    assert np.array_equal(found, x.reshape(shape).sum(axis=0))
 
 
 SHAPES = [

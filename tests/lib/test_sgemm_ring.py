@@ -92,7 +92,8 @@ def memory(monkeypatch: pytest.MonkeyPatch) -> Memory:
 
 
 def multiplied(
-    memory: Memory, shape, layout: str, *, batch=(), share=99, wave=0, pads=(0, 0, 0), shifts=(0, 0, 0), alpha=1.0, beta=0.0
+    memory: Memory, shape, layout: str, *, batch=(), share=99, wave=0, pads=(0, 0, 0), shifts=(0, 0, 0), alpha=1.0, beta=0.0,
+    variant="ring",
 ) -> list[str]:  # fmt: skip
     """Make a product as a GPU would, compare it, see that nothing is written around it; return which kernels were launched.
 
@@ -105,11 +106,10 @@ def multiplied(
     left, _ = memory.put(a, layout[0], pads[0], shifts[0])
     right, _ = memory.put(b, layout[1], pads[1], shifts[1])
     out, whole = memory.put(c if beta else np.full_like(c, np.nan), "N", pads[2], shifts[2])
-    job = sgemms.Job(left, right, out if beta else None, out, out.shape, alpha, beta, "ring")
+    job = sgemms.Job(left, right, out if beta else None, out, out.shape, alpha, beta, variant)
     for launch in sgemms.launches(job, out):
-        ring = launch.ring(2)
-        ring = replace(ring, cut=rings.cut_in(rings.HOST, m, n, k, share, wave))
-        ring.on_device(left).make(7)
+        ring, small = (launch.ring(2), rings.HOST) if variant == "ring" else (launch.asynchronous(2), rings.ASYNC_HOST)
+        replace(ring, cut=rings.cut_in(small, m, n, k, share, wave)).on_device(left).make(7)
     wanted = alpha * (a @ b) + (beta * c if beta else 0)
     view = np.lib.stride_tricks.as_strided(memory.at(out.pointer), out.shape, out.strides)
     assert np.array_equal(view, wanted)
@@ -118,17 +118,39 @@ def multiplied(
     return memory.launched
 
 
+@pytest.fixture
+def gains(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every product is so large that it gains by copies first."""
+    monkeypatch.setattr(rings, "LOSS", float("inf"))
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_layouts(memory: Memory, layout: str) -> None:
-    """A column-major B is copied, and nothing else that is aligned."""
-    launched = multiplied(memory, (68, 72, 36), layout, pads=(4, 8, 12))
-    assert launched == (["pack", "ring"] if layout[1] == "T" else ["ring"])
+    """Of small products nothing is copied first."""
+    assert multiplied(memory, (68, 72, 36), layout, pads=(4, 8, 12)) == ["ring"]
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_what_is_not_aligned_is_copied(memory: Memory, layout: str) -> None:
+def test_layouts_of_large_products(memory: Memory, gains: None, layout: str) -> None:
+    """A column-major B is copied beside a column-major A, and nothing else that is aligned."""
+    launched = multiplied(memory, (68, 72, 36), layout, pads=(4, 8, 12))
+    assert launched == (["pack", "ring"] if layout == "TT" else ["ring"])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_what_is_not_aligned(memory: Memory, layout: str) -> None:
     """Rows that begin anywhere; and memory that does."""
-    assert multiplied(memory, (67, 65, 33), layout) == ["pack", "pack", "ring"]
+    assert multiplied(memory, (35, 65, 33), layout) == ["ring"]
+    memory.launched.clear()
+    assert multiplied(memory, (64, 64, 32), layout, shifts=(1, 0, 2)) == ["ring"]
+    memory.launched.clear()
+    assert multiplied(memory, (64, 64, 32), layout, shifts=(0, 3, 0)) == ["ring"]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_what_is_not_aligned_of_large_products(memory: Memory, gains: None, layout: str) -> None:
+    """It is copied first; and so is what then begins where it should, beside it, if it is a column-major B."""
+    assert multiplied(memory, (35, 65, 33), layout) == ["pack", "pack", "ring"]
     memory.launched.clear()
     assert multiplied(memory, (64, 64, 32), layout, shifts=(1, 0, 2)).count("pack") == 1 + (layout[1] == "T")
 
@@ -147,18 +169,23 @@ def test_whole_tiles_and_parts(memory: Memory) -> None:
     assert launched == ["ring", "ring", "combine"]
 
 
-def test_parts_of_what_is_copied(memory: Memory) -> None:
+def test_parts_of_what_is_copied(memory: Memory, gains: None) -> None:
     assert multiplied(memory, (33, 35, 70), "TT", share=2, beta=2.0) == ["pack", "pack", "ring", "combine"]
 
 
 @pytest.mark.parametrize("share", [1, 99])
 def test_batches(memory: Memory, share: int) -> None:
-    """One after the other, in the same room."""
+    """One after the other."""
     launched = multiplied(memory, (20, 24, 36), "NT", batch=(3,), share=share, alpha=2.0)
-    assert launched == 3 * ["pack", "ring", *["combine"] * (share == 1)]
+    assert launched == 3 * ["ring", *["combine"] * (share == 1)]
 
 
-def test_what_all_products_of_a_batch_share_is_copied_once(memory: Memory) -> None:
+def test_batches_that_are_copied(memory: Memory, gains: None) -> None:
+    """One after the other, in the same room."""
+    assert multiplied(memory, (20, 24, 36), "TT", batch=(3,), share=1) == 3 * ["pack", "ring", "combine"]
+
+
+def test_what_all_products_of_a_batch_share_is_copied_once(memory: Memory, gains: None) -> None:
     a, b = np.ones((3, 8, 5), np.float32), np.ones((5, 4), np.float32)
     left, _ = memory.put(a)
     right, _ = memory.put(b, "T")
@@ -170,9 +197,58 @@ def test_what_all_products_of_a_batch_share_is_copied_once(memory: Memory) -> No
     assert memory.launched == ["pack", "pack", "ring", "pack", "ring", "pack", "ring"]
 
 
+TENSOR, ALONG, ACROSS, PACKED = "tensor", "along", "across", "packed"
+
+
+@pytest.mark.parametrize(
+    ("shape", "layout", "left", "right"),
+    [
+        ((4096,) * 3, "NN", ALONG, TENSOR),
+        ((4096,) * 3, "NT", ALONG, ALONG),
+        ((4096,) * 3, "TN", TENSOR, TENSOR),
+        ((4096,) * 3, "TT", TENSOR, PACKED),
+        ((512,) * 3, "TT", ACROSS, ALONG),
+        ((4097, 4095, 4093), "NN", PACKED, PACKED),
+        ((4097, 4095, 4093), "TT", PACKED, PACKED),
+        ((4096, 4095, 4096), "NN", ALONG, PACKED),
+        ((4096, 4095, 4096), "TN", TENSOR, PACKED),
+        ((4095, 4096, 4096), "TN", PACKED, TENSOR),
+        ((513, 515, 511), "NN", ALONG, ACROSS),
+        ((513, 515, 511), "TT", ACROSS, ALONG),
+        ((512, 515, 512), "TN", ACROSS, ACROSS),
+        ((64, 4095, 4097), "NN", ALONG, ACROSS),
+    ],
+)
+def test_what_copies_operands(shape, layout: str, left: str, right: str) -> None:
+    found = plan(shape, layout, "ring")
+    names = {rings.TENSOR: TENSOR, rings.ALONG: ALONG, rings.ACROSS: ACROSS}
+    assert (found.a.way, found.b.way) in rings.WAYS
+    assert [PACKED if one.packed else names[one.way] for one in (found.a, found.b)] == [left, right]
+
+
 def test_a_vector(memory: Memory) -> None:
     for shape in ((1, 40, 36), (40, 1, 36), (40, 36, 1), (1, 1, 1)):
         multiplied(memory, shape, "NN")
+
+
+# -- without tensor copies ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_any_operand_as_it_lies(memory: Memory, layout: str) -> None:
+    """Nothing is copied first: of whole pieces of 16 bytes, and of memory and rows that begin anywhere; alone and in a batch."""
+    asynchronous = {"variant": "async"}
+    assert multiplied(memory, (36, 40, 20), layout, pads=(4, 8, 12), **asynchronous) == ["ring_async"]
+    memory.launched.clear()
+    assert multiplied(memory, (35, 65, 33), layout, shifts=(1, 2, 3), **asynchronous) == ["ring_async"]
+    memory.launched.clear()
+    launched = multiplied(memory, (36, 40, 20), layout, batch=(2,), alpha=2.0, beta=-1.0, **asynchronous)
+    assert launched == ["ring_async", "ring_async"]
+
+
+def test_its_parts(memory: Memory) -> None:
+    launched = multiplied(memory, (260, 36, 36), "NN", share=2, wave=2, beta=1.0, variant="async")
+    assert launched == ["ring_async", "ring_async", "combine"]
 
 
 # -- the choice -----------------------------------------------------------------------------------------------------------
@@ -208,11 +284,38 @@ def test_what_was_measured_is_chosen() -> None:
         assert (found.cut.configuration, found.cut.share) == (configuration, share)
 
 
-def test_only_hopper_has_it() -> None:
-    assert isinstance(plan((4096,) * 3, arch="sm_80"), Configuration)
-    assert isinstance(plan((4096,) * 3, arch="sm_100a"), Configuration)
+@pytest.mark.parametrize(
+    "shape, layout, packed",
+    [
+        ((4096,) * 3, "NN", ""), ((4096,) * 3, "NT", ""), ((4096,) * 3, "TN", ""), ((4096,) * 3, "TT", "B"),
+        ((2048,) * 3, "TT", "B"), ((1024,) * 3, "TT", ""), ((4097, 4095, 4093), "NN", "AB"), ((2049, 2047, 2045), "NN", "AB"),
+        ((1001, 999, 1003), "NN", ""), ((4095, 4096, 4096), "TN", "A"), ((4096, 4095, 4096), "NN", "B"),
+    ],
+)  # fmt: skip
+def test_what_was_faster_by_a_copy_first_is_copied(shape, layout: str, packed: str) -> None:
+    """As measured on an H200, each with copies first and without; what threads copy as fast stays as it lies."""
+    found = plan(shape, layout)
+    assert isinstance(found, sgemm_ring.Ring)
+    assert "A" * found.a.packed + "B" * found.b.packed == packed
+
+
+def test_only_hopper_has_tensor_copies() -> None:
+    for arch in ("sm_80", "sm_86", "sm_89", "sm_90", "sm_100a", "sm_120"):
+        for shape in ((256,) * 3, (1000,) * 3, (3072,) * 3, (64, 4096, 4096), (8192, 128, 1024)):
+            assert isinstance(plan(shape, arch=arch), sgemm_ring.AsyncRing)
+        for shape in ((4, 4, 4), (2048,) * 3, (4096,) * 3):  # the large ones: rounds of tiles that are nearly full
+            assert isinstance(plan(shape, arch=arch), Configuration)
+        assert isinstance(plan((64, 64, 64), arch=arch, variant="async"), sgemm_ring.AsyncRing)
+    assert not isinstance(plan((4096,) * 3), sgemm_ring.AsyncRing)
+    assert isinstance(plan((4096,) * 3, variant="async"), sgemm_ring.AsyncRing)
     with pytest.raises(ValueError, match="`variant` is ring, which needs a Hopper GPU"):
         plan((4096,) * 3, variant="ring", arch="sm_80")
+
+
+def test_before_ampere_neither() -> None:
+    assert isinstance(plan((4096,) * 3, arch="sm_75"), Configuration)
+    with pytest.raises(ValueError, match="`variant` is async, which needs a GPU from sm_80 on, and this one is sm_75"):
+        plan((4096,) * 3, variant="async", arch="sm_75")
 
 
 @pytest.mark.parametrize("variant", ["ring", "warps"])
@@ -229,13 +332,14 @@ def test_parts_take_little_memory() -> None:
             assert 4 * 2 * cut.blocks * cut.configuration.bm * cut.configuration.bn <= 33 << 20
 
 
+@pytest.mark.parametrize("variant", ["ring", "async"])
 @pytest.mark.parametrize("shape", [(20, 25, 30), (1, 3, 5), (65, 66, 33)])
-def test_on_numpy_arrays(shape) -> None:
+def test_on_numpy_arrays(shape, variant: str) -> None:
     m, n, k = shape
     random = np.random.default_rng(k)
     a, b, c = (random.integers(-3, 4, size).astype(np.float32) for size in ((m, k), (k, n), (m, n)))
-    assert np.array_equal(prism.lib.sgemm(a, b, variant="ring"), a @ b)
-    assert np.array_equal(prism.lib.sgemm(b.T, a.T, c.T, alpha=2.0, beta=-1.0, variant="ring"), (2 * (a @ b) - c).T)
+    assert np.array_equal(prism.lib.sgemm(a, b, variant=variant), a @ b)
+    assert np.array_equal(prism.lib.sgemm(b.T, a.T, c.T, alpha=2.0, beta=-1.0, variant=variant), (2 * (a @ b) - c).T)
     batch = np.stack([a, a[::-1], -a])
-    assert np.array_equal(prism.lib.sgemm(batch, b, variant="ring"), batch @ b)
-    assert np.array_equal(prism.lib.sgemm(a[:, :0], b[:0], c, beta=2.0, variant="ring"), 2 * c)
+    assert np.array_equal(prism.lib.sgemm(batch, b, variant=variant), batch @ b)
+    assert np.array_equal(prism.lib.sgemm(a[:, :0], b[:0], c, beta=2.0, variant=variant), 2 * c)

@@ -34,7 +34,7 @@ def store(tmp_path: Path) -> Store:
     return Store(tmp_path / "cache")
 
 
-def damaged(store: Store, key: str) -> None:
+def expect_damage(store: Store, key: str) -> None:
     """A miss with a warning, which a new entry overwrites."""
     with pytest.warns(RuntimeWarning, match="can't use"):
         assert store.get(key) is None
@@ -88,7 +88,7 @@ def test_damage_warns_once(store: Store) -> None:
 def test_an_entry_under_another_name_is_damage(store: Store) -> None:
     store.put(KEYS[0], b"code", {})
     os.rename(path_of(store, KEYS[0]), path_of(store, KEYS[1]))
-    damaged(store, KEYS[1])
+    expect_damage(store, KEYS[1])
 
 
 def test_a_symlink_is_not_followed(store: Store, tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_symlink_is_not_followed(store: Store, tmp_path: Path) -> None:
     os.rename(path_of(store, KEYS[0]), tmp_path / "elsewhere")
     path_of(store, KEYS[0]).symlink_to(tmp_path / "elsewhere")
     planted = (tmp_path / "elsewhere").read_bytes()
-    damaged(store, KEYS[0])
+    expect_damage(store, KEYS[0])
     assert (tmp_path / "elsewhere").read_bytes() == planted
 
 
@@ -104,7 +104,7 @@ def test_a_symlink_is_not_followed(store: Store, tmp_path: Path) -> None:
 def test_what_others_can_write_is_not_read(store: Store, mode: int) -> None:
     store.put(KEYS[0], b"code", {})
     path_of(store, KEYS[0]).chmod(mode)
-    damaged(store, KEYS[0])
+    expect_damage(store, KEYS[0])
 
 
 def test_a_file_of_another_owner_is_not_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

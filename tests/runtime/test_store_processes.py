@@ -96,7 +96,7 @@ def hammered(root: Path, operations: int, kills: int) -> list[int]:
     return [sum(counts[k::COUNTS]) for k in range(COUNTS)]
 
 
-def judge(root: Path, operations: int, kills: int, counts: list[int]) -> None:
+def check_outcome(root: Path, operations: int, kills: int, counts: list[int]) -> None:
     """Nothing wrong was ever given; of the killed no more than temporary files are left, and those go when they are stale."""
     done, hits, misses, wrong, unwritten = counts
     assert done >= operations
@@ -118,12 +118,12 @@ def judge(root: Path, operations: int, kills: int, counts: list[int]) -> None:
 
 @pytest.mark.slow
 def test_eight_processes_that_damage_each_others_entries_and_are_killed(tmp_path: Path) -> None:
-    judge(tmp_path, 4000, 10, hammered(tmp_path, 4000, 10))
+    check_outcome(tmp_path, 4000, 10, hammered(tmp_path, 4000, 10))
 
 
 @pytest.mark.fuzz
 def test_a_hundred_thousand_operations(tmp_path: Path) -> None:
-    judge(tmp_path, 100_000, 200, hammered(tmp_path, 100_000, 200))
+    check_outcome(tmp_path, 100_000, 200, hammered(tmp_path, 100_000, 200))
 
 
 WRITER = """

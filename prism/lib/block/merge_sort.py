@@ -1,8 +1,32 @@
 """A block sorts a tile by comparisons."""
 
 from prism.lang import (
-    block, constexpr, dtype, function, group, id, int32, partition, prism, requires, shared, template, thread,
+    block, const, constexpr, dtype, function, group, id, int32, partition, prism, ptr, requires, shared, template, thread,
 )
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, LESS=function)
+def merge_path_within(
+    tile: ptr(const(T)) @ thread[1], first: int32 @ thread[1], middle: int32 @ thread[1], end: int32 @ thread[1],
+    diagonal: int32 @ thread[1],
+) -> int32 @ thread[1]:
+    """How many of the first `diagonal` elements of the merge of `tile[first:middle]` and `tile[middle:end]` are of the former.
+
+    As `thread.merge_path`, of two runs that lie side by side.
+    """
+    low: int32 = max(diagonal - (end - middle), 0)
+    high: int32 = min(diagonal, middle - first)
+    while low < high:
+        half: int32 = (low + high) / 2
+        left: T = tile[first + half]
+        right: T = tile[middle + diagonal - 1 - half]
+        if LESS(right, left):
+            high = half
+        else:
+            low = half + 1
+    return low
 
 
 @prism("device")
@@ -30,18 +54,8 @@ def merge_sort(items: T[ITEMS] @ thread[1]):
             pair: int32 = t / (2 * width) * (2 * width) * ITEMS  # where the two runs begin that this thread helps to merge
             middle: int32 = min(pair + width * ITEMS, THREADS * ITEMS)
             end: int32 = min(pair + 2 * width * ITEMS, THREADS * ITEMS)
-            low: int32 = max(t * ITEMS - pair - (end - middle), 0)
-            high: int32 = min(t * ITEMS - pair, middle - pair)
-            while low < high:  # as thread.merge_path
-                half: int32 = (low + high) / 2
-                left: T = tile[pair + half]
-                right: T = tile[middle + t * ITEMS - pair - 1 - half]
-                if LESS(right, left):
-                    high = half
-                else:
-                    low = half + 1
-            i: int32 = pair + low
-            j: int32 = middle + t * ITEMS - pair - low
+            i: int32 = pair + merge_path_within(tile, pair, middle, end, t * ITEMS - pair, LESS=LESS)
+            j: int32 = middle + t * ITEMS - i
             for k in range(ITEMS):
                 second: bool = i >= middle
                 if i < middle and j < end:

@@ -3,6 +3,7 @@
 from prism.lang import (
     block, constexpr, dtype, function, group, id, int32, partition, prism, requires, shared, template, thread,
 )
+from prism.lib.block.merge_sort import merge_path_within
 
 
 @prism("device")
@@ -43,18 +44,8 @@ def merge_sort_pairs(keys: K[ITEMS] @ thread[1], items: T[ITEMS] @ thread[1]):
             pair: int32 = t / (2 * width) * (2 * width) * ITEMS  # where the two runs begin that this thread helps to merge
             middle: int32 = min(pair + width * ITEMS, THREADS * ITEMS)
             end: int32 = min(pair + 2 * width * ITEMS, THREADS * ITEMS)
-            low: int32 = max(t * ITEMS - pair - (end - middle), 0)
-            high: int32 = min(t * ITEMS - pair, middle - pair)
-            while low < high:  # as thread.merge_path
-                half: int32 = (low + high) / 2
-                left: K = tile[pair + half]
-                right: K = tile[middle + t * ITEMS - pair - 1 - half]
-                if LESS(right, left):
-                    high = half
-                else:
-                    low = half + 1
-            i: int32 = pair + low
-            j: int32 = middle + t * ITEMS - pair - low
+            i: int32 = pair + merge_path_within(tile, pair, middle, end, t * ITEMS - pair, LESS=LESS)
+            j: int32 = middle + t * ITEMS - i
             for k in range(ITEMS):
                 second: bool = i >= middle
                 if i < middle and j < end:

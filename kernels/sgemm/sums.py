@@ -1,0 +1,149 @@
+"""What the sixth variant's kernels share: the multiply-adds, in an order that keeps operands, where tiles are, and stores.
+
+A quarter of a multiprocessor starts one warp's multiply-add a clock, if the registers that it reads are there. They lie in two
+banks, the even and the odd ones, and a bank gives one a clock; but an operand that the instruction just before had in the same
+place is kept. So along a row of a thread's sums `a` is kept, and a sum and its `b` come from the two banks; the next row goes
+back, and keeps `b`. The assembler chooses registers so that this works where it finds the instructions in that order, and
+`keep_order()` has it so. docs/sgemm.md has what that gives.
+
+A warp has 32 rows and 8 * COLUMNS columns of the result, lanes 4 down, 8 across, a thread 8 rows and COLUMNS columns.
+"""
+
+from __future__ import annotations
+
+from prism.lang import (
+    block, const, constexpr, float4, float4_cast, float32, grid, group, id, int2, int32, int64, partition, prism, ptr, requires,
+    template, thread, uint32,
+)
+
+ADDERS = 256  # threads a block of `combine`
+
+
+@prism("device")
+@template(COLUMNS=constexpr(int))
+@requires(thread[1])
+def add_row(
+    sums: float32[8, COLUMNS] @ thread[1], a: float32 @ thread[1], b: const(float4[8]) @ thread[1], i: int32 @ thread[1],
+    u: int32 @ thread[1],
+):
+    """Add `a` times a row of b, of the u-th k, to the i-th row of sums: right, left, right."""
+    for j in range(COLUMNS):
+        x: int32 = j if i % 2 == 0 else COLUMNS - 1 - j
+        sums[i, x] += a * b[u * 4 + x / 4][x % 4]
+
+
+@prism("device")
+@template(COLUMNS=constexpr(int), WIDE=constexpr(bool), BETA=constexpr(bool))
+@requires(thread[1])
+def store(
+    out: ptr(float32) @ thread[1], stride: int64 @ grid[1], sums: float32[8, COLUMNS] @ thread[1], top: int32 @ thread[1],
+    left: int32 @ thread[1], bottom: int32 @ thread[1], right: int32 @ thread[1], alpha: float32 @ grid[1],
+    beta: float32 @ grid[1],
+):
+    """`out = alpha * sums + beta * out`, above `bottom`, left of `right`, of the thread's elements, the first at `top`, `left`.
+
+    Of its rows four lie side by side, and four 16 further down. Of each 32 columns it has four. Where `WIDE`, rows begin at
+    multiples of 16 bytes, and `right` is a multiple of 4.
+    """
+    for i in range(8):
+        y: int32 = top + i / 4 * 16 + i % 4
+        for q in range(COLUMNS / 4):
+            x: int32 = left + 32 * q
+            if WIDE:
+                if y < bottom and x < right:
+                    word: float4
+                    if BETA:
+                        word = float4_cast(out[y * stride + x])
+                    for v in range(4):
+                        word[v] = alpha * sums[i, 4 * q + v] + (beta * word[v] if BETA else 0.0)
+                    float4_cast[out[y * stride + x]] = word
+            else:
+                for v in range(4):
+                    if y < bottom and x + v < right:
+                        value: float32 = alpha * sums[i, 4 * q + v]
+                        if BETA:
+                            value += beta * out[y * stride + x + v]
+                        out[y * stride + x + v] = value
+
+
+@prism("device")
+@requires(block[1])
+def place(
+    tile: int32 @ block[1], tall: int32 @ grid[1], tiles_m: int32 @ grid[1], tiles_n: int32 @ grid[1],
+) -> int2 @ block[1]:
+    """Return the row and the column, among tiles, of the one that is done as the `tile`-th.
+
+    Down `tall` tiles before right: those under way at a time then share rows and columns, in the L2.
+    """
+    strip: int32 @ block[1] = uint32(tile) / uint32(tall * tiles_n)  # without signs, a division is half as long
+    within: int32 @ block[1] = tile - strip * tall * tiles_n
+    height: int32 @ block[1] = min(tiles_m - strip * tall, tall)
+    right: int32 @ block[1] = uint32(within) / uint32(height)
+    found: int2 @ block[1]
+    found[0] = strip * tall + within - right * height
+    found[1] = right
+    return found
+
+
+@prism("global")
+@template(BM=constexpr(int), BN=constexpr(int), VECTORS=constexpr(int), WIDE=constexpr(bool), BETA=constexpr(bool))
+@requires(grid[1], block[1], thread[ADDERS])
+def combine(
+    parts: ptr(const(float32)) @ grid[1], out: ptr(float32) @ grid[1], stride: int64 @ grid[1], m: int32 @ grid[1],
+    n: int32 @ grid[1], tile: int32 @ grid[1], steps: int32 @ grid[1], share: int32 @ grid[1], tall: int32 @ grid[1],
+    alpha: float32 @ grid[1], beta: float32 @ grid[1],
+):
+    """`out = alpha * (the sum of its parts) + beta * out`, of the tiles from `tile` on: what is to be done after `ring` in parts.
+
+    Perspective: grid, of `BM * BN / (VECTORS * 1024)` blocks for each tile.
+    Shapes:      `parts`: as `ring` leaves them, tiles of BM x BN, at a multiple of 16 bytes; `out`: m x n, its rows `stride`
+                 elements apart, all at multiples of 16 bytes, and n a multiple of 4, where `WIDE`. A tile has `steps`, of which
+                 a block of `ring` did `share`. `BN` divides 1024. A thread has `VECTORS` times 4 elements.
+    Cost:        one pass over the parts; a thread loads 8 vectors of 16 bytes at a time.
+    Numerics:    parts are added in float32, in the order of k.
+    Test:        tests/kernels/test_sgemm_ring.py
+    """
+    EACH: constexpr(int) = BM * BN / (VECTORS * 4 * ADDERS)  # blocks
+    BATCH: constexpr(int) = 8 / VECTORS  # parts at a time
+    DOWN: constexpr(int) = 4 * ADDERS / BN  # rows from a thread's vector to the next
+    tiles_m: int32 @ grid[1] = (m + (BM - 1)) / BM
+    tiles_n: int32 @ grid[1] = (n + (BN - 1)) / BN
+    behind: int32 @ block[1] = id() / EACH  # of `tile`
+    corner: int2 @ block[1] = place(tile + behind, tall, tiles_m, tiles_n)
+    begin: int32 @ block[1] = behind * steps
+    first: int32 @ block[1] = uint32(begin) / uint32(share)  # of the blocks that did some of the tile
+    last: int32 @ block[1] = uint32(begin + steps - 1) / uint32(share)
+    within: int32 @ block[1] = id() % EACH * (VECTORS * 4 * ADDERS)
+    e: int32 @ thread[1] = within + 4 * (id() % ADDERS)  # of the tile's elements
+    row: int32 @ thread[1] = corner[0] * BM + e / BN
+    col: int32 @ thread[1] = corner[1] * BN + e % BN
+    with partition(out, thread[1], lambda q, v: (row + DOWN * q) * stride + col + v, races="allow") as mine, group(thread[1]):
+        if row < m and col < n:
+            sums: float32[4 * VECTORS]
+            for v in range(4 * VECTORS):
+                sums[v] = 0.0
+            for p in range(first, last + 1, BATCH):
+                part: float4[8]
+                for i in range(BATCH):
+                    # Of a block's two parts, the second is the beginning of a tile that is not its first.
+                    at: int64 = 2 * (p + i) + (1 if (p + i) * share < begin else 0)
+                    for q in range(VECTORS):
+                        if p + i <= last:
+                            part[VECTORS * i + q] = float4_cast(parts[at * (BM * BN) + e + 4 * ADDERS * q])
+                for i in range(BATCH):
+                    for v in range(4 * VECTORS):
+                        if p + i <= last:
+                            sums[v] += part[VECTORS * i + v / 4][v % 4]
+            for q in range(VECTORS):
+                if row + DOWN * q < m:
+                    if WIDE:
+                        word: float4
+                        if BETA:
+                            word = float4_cast(mine[q, 0])
+                        for v in range(4):
+                            word[v] = alpha * sums[4 * q + v] + (beta * word[v] if BETA else 0.0)
+                        float4_cast[mine[q, 0]] = word
+                    else:
+                        for v in range(4):
+                            if col + v < n:
+                                mine[q, v] = alpha * sums[4 * q + v] + (beta * mine[q, v] if BETA else 0.0)

@@ -1,0 +1,64 @@
+"""The library's kernels that begin early touch memory behind their wait for the kernel before, also in PTX.
+
+The text reads memory through `const __restrict__` pointers, which makes `ld.global.nc` of such loads. Nothing else keeps NVRTC
+from moving those to before the wait.
+"""
+
+from __future__ import annotations
+
+import re
+
+from prism.lib import shipped
+from prism.runtime.build import entry_of
+from prism.runtime.compile import compile_ptx
+
+ARCH = "sm_90a"
+WAIT = "griddepcontrol.wait;"
+OWN = {"shared", "param", "const", "local"}  # spaces that the kernel before it doesn't write
+PREFETCH = re.compile(r"(prefetch|prefetchu|cp\.async\.bulk\.prefetch)\b")
+ACCESS = re.compile(r"(ld|ldu|st|atom|red|cp|multimem|tensormap|fence\.proxy\.tensormap)\b([\w.:]*)")
+
+
+def accesses(lines: list[str]) -> list[str]:
+    """Return the instructions that may touch memory of the grid."""
+    found = []
+    for line in lines:
+        text = re.sub(r"^(@!?%\w+\s+|\{\s*)*", "", line.strip())
+        access = ACCESS.match(text)
+        spaces = set(re.split(r"[.:]+", access[2])) if access else OWN
+        if not PREFETCH.match(text) and ("global" in spaces or not OWN & spaces):
+            found.append(text)
+    return found
+
+
+def test_accesses() -> None:
+    plain = ["ld.param.u64 %rd1, [p];", "st.shared::cta.u32 [%r1], %r2;", "atom.shared.add.u32 %r1, [%r2], 1;"]
+    asked = [
+        "cp.async.bulk.prefetch.L2.global [%rd1], %r1;",
+        "@%p1 prefetch.tensormap [%rd1];",
+        "prefetch.global.L2 [%rd1];",
+    ]
+    touching = [
+        "ld.global.nc.u32 %r1, [%rd1];", "@%p1 ld.relaxed.gpu.u32 %r1, [%rd1];", "{ ld.volatile.u32 %r1, [%rd1];",
+        "st.u32 [%rd1], %r1;", "red.global.add.u32 [%rd1], 1;", "atom.add.u32 %r1, [%rd1], 1;",
+        "cp.async.ca.shared.global [%r1], [%rd1], 16;",
+    ]  # fmt: skip
+    assert accesses([*plain, *asked, "add.s32 %r1, %r2, %r3;"]) == []
+    assert len(accesses(touching)) == len(touching)
+
+
+def test_no_access_stands_before_the_wait() -> None:
+    early = {}
+    for one in shipped.instances(ARCH):
+        if one.kernel not in early and (entry := entry_of(one.program, ARCH)).programmatic:
+            early[one.kernel] = entry
+    assert {"reduce", "reduce_axis", "scan", "scan_once", "scan_block", "scan_packed"} <= {k.__name__ for k in early}
+    wrong = {}
+    for kernel, entry in early.items():
+        text = compile_ptx(entry.source, ARCH)
+        lines = text[text.index(".entry") :].splitlines()
+        waits = [k for k, line in enumerate(lines) if WAIT in line]
+        assert len(waits) == 1 and accesses(lines[waits[0] :]), kernel.__name__
+        if found := accesses(lines[: waits[0]]):
+            wrong[kernel.__name__] = found
+    assert wrong == {}
