@@ -73,7 +73,8 @@ def short(vectors: int, size: int) -> tuple[Configuration, int] | None:
     return None
 
 
-# Longer ones, of up to so many vectors; what is longer still, and not here, goes by `DEVICE`. Behind each: microseconds on one
+# Longer ones, of up to so many vectors; what is longer still, and not here, goes by `DEVICE`. By the size of what is added up,
+# which for int32 is 8 bytes: 2048 threads a multiprocessor have not the registers for that. Behind each: microseconds on one
 # H200, and how many times as fast as CUB's sum that is, at so many elements of 4 bytes or 8.
 MIDDLE = {
     4: (
@@ -87,9 +88,10 @@ MIDDLE = {
 }
 
 
-def middle(vectors: int, size: int) -> Configuration:
-    """Return how so many vectors, more than `short` takes, of elements of `size` bytes are reduced."""
-    return next((known for most, known in MIDDLE.get(size, ()) if vectors <= most), DEVICE[size])
+def middle(vectors: int, size: int, sums: int) -> Configuration:
+    """Return how so many vectors, more than `short` takes, of elements of `size` bytes are reduced in values of `sums` bytes."""
+    rows = MIDDLE.get(max(size, sums), ()) if size in MIDDLE else ()
+    return next((known for most, known in rows if vectors <= most), DEVICE[size])
 
 
 def candidates(size: int) -> list[Configuration]:

@@ -243,7 +243,7 @@ def _whole(work: Work, n: int, misaligned: int, source: Buffer, target: Buffer, 
             threads = min(threads, max(32, -(-vectors // (32 * configuration.rows)) * 32))
         return Step(chosen, blocks, threads, buffers, numbers)
     if work.operator.commutative and not machine.host:
-        configuration = middle(vectors, size)
+        configuration = middle(vectors, size, size_of(work.dtype))
     chosen = whole(work, host=machine.host, configuration=configuration)
     threads, blocks = configuration.threads, 1
     if vectors > threads * configuration.rows:

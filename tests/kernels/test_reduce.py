@@ -210,16 +210,17 @@ def test_longer_arrays_go_by_the_first_row_that_holds_them(size: int) -> None:
     limits = [most for most, _ in MIDDLE[size]]
     assert limits == sorted(set(limits)) and short(limits[0], size) is None
     for most, known in MIDDLE[size]:
-        assert middle(most, size) == known != middle(most + 1, size)
-    assert middle(limits[-1] + 1, size) == DEVICE[size]
-    assert middle(1 << 20, 2) == DEVICE[2]
+        assert middle(most, size, size) == known != middle(most + 1, size, size)
+    assert middle(limits[-1] + 1, size, size) == DEVICE[size]
+    assert middle(1 << 20, 2, 8) == DEVICE[2]
+    assert middle(1 << 20, 4, 8) == middle(1 << 20, 8, 8) != middle(1 << 20, 4, 4)
 
 
-def configurations(size: int) -> list[Configuration]:
-    """What the tables have for elements of so many bytes: of short arrays, of longer ones, and of long ones."""
+def configurations(size: int, sums: int = 0) -> list[Configuration]:
+    """What the tables have for elements of `size` bytes, added up in `sums`: of short arrays, longer ones, long ones."""
     places = [threads * SHORT_ROWS * blocks for threads, blocks in (*SHORT, SHORT_LAST[size])]
     found = [short(vectors, size) for vectors in (*places, places[-1] // 2 + 1)]
-    rows = [known for _, known in MIDDLE.get(size, ())]
+    rows = [known for _, known in MIDDLE.get(max(size, sums), ())] if size in MIDDLE else []
     return list(dict.fromkeys([*(each[0] for each in found if each is not None), *rows, DEVICE[size]]))
 
 
@@ -380,8 +381,9 @@ def test_which_barriers_there_are() -> None:
     assert places == [("block", "write", False)]  # block.reduce: the warps' results; what is drawn is written before it
 
 
-SUMS = [("int8", "uint64"), ("uint8", "uint64"), ("int16", "uint64"), ("uint32", "uint32"), ("float16", "float32"),
-        ("bfloat16", "float32"), ("float32", "float32"), ("float64", "float64"), ("uint64", "uint64")]  # fmt: skip
+SUMS = [("int8", "uint64"), ("uint8", "uint64"), ("int16", "uint64"), ("uint32", "uint32"), ("int32", "uint64"),
+        ("float16", "float32"), ("bfloat16", "float32"), ("float32", "float32"), ("float64", "float64"),
+        ("uint64", "uint64")]  # fmt: skip
 
 
 @pytest.mark.parametrize(("given", "kind"), SUMS)
@@ -391,7 +393,7 @@ def test_the_kernels_for_the_device_do_not_spill(given: str, kind: str, ordered:
     size = 2 if given == "bfloat16" else np.dtype(given).itemsize
     template = {"TI": given, "T": kind, "TO": kind, "OP": ADD.function, "MAP": getattr(maps, map), "ORDERED": ordered}
     template |= {"P": "int32" if "int" in given and size < 4 else kind, "WIDTH": 16 // size, "VECTORIZED": True}
-    for each in [DEVICE[size]] if ordered else configurations(size):
+    for each in [DEVICE[size]] if ordered else configurations(size, 8 if kind == "uint64" else 4):
         compiled = prism.compile(reduce, {**template, **each.template()})
         assert compiled.spills == 0
         assert compiled.registers * each.threads * each.blocks <= 65536

@@ -107,7 +107,9 @@ def test_a_table_is_printed_as_it_is_written(size: int) -> None:
 @pytest.mark.parametrize("size", DTYPES)
 def test_sums_that_are_measured_go_by_the_table_that_is_tuned(size: int) -> None:
     for nbytes in tune_device._BYTES:
-        assert reduce.short(nbytes // 16, size) is None and reduce.middle(nbytes // 16, size) == reduce.DEVICE[size]
+        assert (
+            reduce.short(nbytes // 16, size) is None and reduce.middle(nbytes // 16, size, size) == reduce.DEVICE[size]
+        )
 
 
 def test_products_are_listed_by_shape() -> None:
