@@ -16,7 +16,6 @@ kernel sets its own; and the host's time of a warm call. `--errors`: how far res
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import multiprocessing
 import sys
@@ -39,7 +38,7 @@ from prism.runtime.arrays import describe
 from prism.runtime.build import entry_of
 from prism.runtime.code import machine_code
 from prism.runtime.device import device
-from prism.runtime.instance import Instance, instance
+from prism.runtime.instance import Instance
 
 START = time.monotonic()
 EPS = 2.0**-23
@@ -151,11 +150,9 @@ def fault(a: Any, b: Any, out: Any) -> str:
 # -- compiling, in processes of their own -----------------------------------------------------------------------------------
 
 
-def compiled(request: tuple[str, str, tuple[tuple[str, Any], ...]]) -> None:
+def compiled(source: str) -> None:
     """Put a kernel's machine code into the cache."""
-    module, name, template = request
-    entry = entry_of(instance(getattr(importlib.import_module(module), name), template).program, "sm_90a")
-    machine_code(entry.source, entry.arch)
+    machine_code(source, "sm_90a")
 
 
 def instances(way: Way, launch: sgemms.Launch) -> Iterator[Instance]:
@@ -181,7 +178,7 @@ def compile_all(work: Sequence[tuple[str, str, Sequence[Way]]]) -> None:
         launch = launch_of(a, b, cupy.empty((m, n), cupy.float32))
         for way in ways:
             for one in instances(way, launch):
-                wanted[one.kernel.__module__, one.kernel.__qualname__, one.template] = None
+                wanted[entry_of(one.program, "sm_90a").source] = None
     began = time.monotonic()
     with ProcessPoolExecutor(14, mp_context=multiprocessing.get_context("spawn")) as pool:
         list(pool.map(compiled, wanted))

@@ -305,25 +305,21 @@ def combine(value: T @ thread[1]) -> T @ thread[32]:
 @requires(block[1], thread[32])
 @template(T=dtype, OP=function)
 def meet(value: T @ thread[1], identity: T @ block[1]) -> T @ thread[32]:
-    """`block.reduce`, whose result each warp makes for itself; by `combine` where that is short.
+    """`block.reduce`, whose result each warp makes for itself, by `combine` of the warps' results: not one after the other.
 
     Perspective: block, of any number of warps.
     """
-    WORD: constexpr(bool) = T == int32 or T == uint32
-    if (WORD and (OP == operators.maximum or OP == operators.minimum)) or ((WORD or T == uint64) and OP == operators.add):
-        sums: shared(T[32]) @ block[1]
-        sum: T @ thread[32] = combine(value, OP=OP)
-        w: int32 @ thread[32] = id()
-        with partition(sums, thread[32], offset=w) as own, group(thread[32]):
-            with claim(own, thread[1]) as slot:
-                match split(thread):
-                    case 1:
-                        slot[0] = sum
-        t: int32 @ thread[1] = id()
-        lane: int32 @ thread[1] = t % 32
-        return combine(sums[lane] if lane < count(warp[1]) else identity, OP=OP)
-    else:
-        return block.reduce(value, OP=OP)
+    sums: shared(T[32]) @ block[1]
+    sum: T @ thread[32] = combine(value, OP=OP)
+    w: int32 @ thread[32] = id()
+    with partition(sums, thread[32], offset=w) as own, group(thread[32]):
+        with claim(own, thread[1]) as slot:
+            match split(thread):
+                case 1:
+                    slot[0] = sum
+    t: int32 @ thread[1] = id()
+    lane: int32 @ thread[1] = t % 32
+    return combine(sums[lane] if lane < count(warp[1]) else identity, OP=OP)
 
 
 @prism("device")

@@ -61,6 +61,10 @@ class Kernels:
         every = [1, 2, 4, BLOCK]
         return every if self.slip("unit") else [unit for unit in every if leq(unit, code)]
 
+    def rank(self, here: Scope, unit: int) -> str:
+        """Return the index of a unit inside what the code speaks for: that of the same unit is 0, and Prism has it written so."""
+        return "0" if unit == here.code else "id()"
+
     # Expressions. ----------------------------------------------------------------------------------------------
 
     def expr(self, here: Scope, unit: int, fuel: int = 2) -> str:
@@ -68,7 +72,7 @@ class Kernels:
         if self.template is not None:
             choices.append(self.template[0])
         if leq(unit, here.code) or self.slip("read"):
-            choices.append("id()")
+            choices.append(self.rank(here, unit))
         choices += [v for v, at in here.scalars.items() if leq(unit, at) or self.slip("read")] * 2
         arrays = [
             (v, cells)
@@ -85,7 +89,7 @@ class Kernels:
 
     def index(self, here: Scope, unit: int, cells: int) -> str:
         if leq(unit, here.code) and self.rng.random() < 0.3:
-            return f"id() % {cells}"
+            return f"{self.rank(here, unit)} % {cells}"
         return str(self.rng.randrange(cells))
 
     # Statements. -----------------------------------------------------------------------------------------------
@@ -215,7 +219,7 @@ class Kernels:
         source, cells, unit = chosen
         own, y, u = cells * unit // (here.code or BOUND), self.fresh("y"), self.fresh("u")
         narrow = self.rng.choice((1, unit)) if self.slip("offset") else unit
-        self.put(depth, f"{u}: int32 @ {name(narrow)} = id()")
+        self.put(depth, f"{u}: int32 @ {name(narrow)} = {self.rank(here, narrow)}")
         here.scalars[u] = narrow
         self.put(depth, f"with partition({source}, {name(unit)}, offset={u} * {own}) as {y}:")
         inner = here.at(here.code)
@@ -240,7 +244,7 @@ class Kernels:
             source, cells, unit = chosen
             start = self.rng.choice((0, 0, 1)) if cells > 1 else 0
             y = self.fresh("y")
-            offset = f", offset={self.rng.choice((str(start), f'id() + {start}'))}" if start else ""
+            offset = f", offset={self.rng.choice((str(start), f'0 + {start}'))}" if start else ""
             self.put(depth, f"with claim({source}, {name(unit)}{offset}) as {y}:")
             if not self.slip("hidden"):
                 del inner.arrays[source]
