@@ -16,6 +16,7 @@ from prism.runtime.forks import Lock
 
 _SMALLEST = 4096
 _PER_THREAD = 2
+_NO_CONTEXT = (3, 201)  # CUDA_ERROR_NOT_INITIALIZED, CUDA_ERROR_INVALID_CONTEXT
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +114,12 @@ def _stream_id(stream: int) -> int:
 
 
 def capturing(stream: int) -> bool:
-    """Whether a graph is being captured on the stream, or on another one that the legacy default stream waits for."""
+    """Whether a graph is being captured on the stream, or on another one that the legacy default stream waits for.
+
+    In a thread that has used no GPU as yet, as where an empty array comes first, nothing is.
+    """
     status, capturing = driver().cuStreamIsCapturing(stream)
-    return int(status) != 0 or int(capturing) != 0
+    return int(status) not in _NO_CONTEXT and (int(status) != 0 or int(capturing) != 0)
 
 
 def capture_of(stream: int) -> int | None:

@@ -16,6 +16,7 @@ class Driver:
     def __init__(self) -> None:
         self.launched: list[tuple[Any, ...]] = []
         self.capturing = 0
+        self.asking = 0  # the status of asking whether a stream is captured
         self.allocated: list[int] = []
         self.ids: dict[int, int] = {}
         self.synchronised = 0
@@ -43,8 +44,8 @@ class Driver:
     def CUresult(status: int) -> Any:
         return Status(status)
 
-    def cuStreamIsCapturing(self, stream: int) -> tuple[Any, int]:
-        return Status(0), self.capturing
+    def cuStreamIsCapturing(self, stream: int) -> tuple[Any, int | None]:
+        return (Status(self.asking), None) if self.asking else (Status(0), self.capturing)
 
     def cuStreamGetId(self, stream: int) -> tuple[Any, int]:
         assert not self.capturing, "this call invalidates a capture"

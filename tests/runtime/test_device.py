@@ -7,7 +7,7 @@ import pytest
 
 from prism.runtime.device import arch_of
 from prism.runtime.driver import DeviceError
-from prism.runtime.scratch import Scratch
+from prism.runtime.scratch import Scratch, capturing
 
 # -- Scratch memory ---------------------------------------------------------------------------------------------------
 
@@ -36,6 +36,12 @@ def test_scratch_is_not_allocated_in_a_capture(fake: Any) -> None:
         with pytest.raises(RuntimeError, match="before the capture"):
             scratch.get(0, stream, nbytes)
     assert fake.allocated == [4096]
+
+
+@pytest.mark.parametrize(("status", "expected"), [(3, False), (201, False), (900, True), (906, True)])
+def test_nothing_is_captured_where_no_gpu_was_used_yet(status: int, expected: bool, fake: Any) -> None:
+    fake.asking = status  # not initialised, no context; two of captures that the default stream must not disturb
+    assert capturing(0) is expected
 
 
 def test_a_handle_that_means_another_stream_waits_for_the_old_ones_work(fake: Any) -> None:
