@@ -261,3 +261,12 @@ def test_import_is_quick_and_touches_no_device(tmp_path: Path) -> None:
     assert best <= IMPORT_SECONDS and own <= OWN_SECONDS, (
         f"import prism takes {best:.2f} s, {own:.2f} s of it Prism's own"
     )
+
+
+def test_calling_the_library_imports_no_checker(tmp_path: Path) -> None:
+    """What a call with artifacts needs is planning and launching: the checker and the emitter take as long again to import."""
+    code = (
+        "import sys, prism; [getattr(prism.lib, name) for name in prism.lib.__all__]; "
+        "print(sorted(name for name in sys.modules if name.startswith(('prism.lang.check', 'prism.lang.emit.program'))))"
+    )
+    assert run_python(code, tmp_path, PYTHONPATH=str(ROOT)).strip() == "[]"

@@ -4,14 +4,10 @@ Elements lie in a word lowest first. Numbers that are computed with (`T`) may be
 is cut off, or rounded. `FORM` says which short way there is for an operator: that of `SUM`, `MAX`, `MIN`, or none, `ANY`.
 """
 
-from typing import Any
-
-import numpy as np
-
 from prism.lang import (
     bfloat16, bitcast, block, byte_permute, const, constexpr, count, dp2a_lo, dp4a, dtype, float16, function,
-    funnel_shift_left, group, int8, int32, intrinsic, load_vector, partition, prism, ptr, requires, store_vector, template,
-    thread, uint8, uint16, uint32, vector,
+    funnel_shift_left, group, int8, int32, load_vector, max_s16x2, max_u16x2, min_s16x2, min_u16x2, partition, prism, ptr,
+    requires, store_vector, template, thread, uint8, uint16, uint32, vector,
 )
 from prism.kernels.scan.tiles import place
 
@@ -43,40 +39,15 @@ def element(word: uint32 @ thread[1], k: int32 @ thread[1]) -> T @ thread[1]:
         return T(bitcast(uint16(word >> (16 * k)), TI))
 
 
-def _halves(function: Any, kind: str) -> Any:
-    """What a function does to both 16-bit halves, as it is on NumPy's words."""
-    return lambda a, b: function(a.view(kind), b.view(kind)).view(np.uint32)
-
-
-@intrinsic("__vmaxs2(a, b)", meaning=_halves(np.maximum, "int16"))
-def larger_signed(a: uint32 @ thread[1], b: uint32 @ thread[1]) -> uint32:
-    """larger_signed(a, b): the larger of both 16-bit halves, signed: on sm_90 one instruction, elsewhere several."""
-
-
-@intrinsic("__vmins2(a, b)", meaning=_halves(np.minimum, "int16"))
-def smaller_signed(a: uint32 @ thread[1], b: uint32 @ thread[1]) -> uint32:
-    """smaller_signed(a, b): the smaller of both 16-bit halves, signed."""
-
-
-@intrinsic("__vmaxu2(a, b)", meaning=_halves(np.maximum, "uint16"))
-def larger_unsigned(a: uint32 @ thread[1], b: uint32 @ thread[1]) -> uint32:
-    """larger_unsigned(a, b): the larger of both 16-bit halves, unsigned."""
-
-
-@intrinsic("__vminu2(a, b)", meaning=_halves(np.minimum, "uint16"))
-def smaller_unsigned(a: uint32 @ thread[1], b: uint32 @ thread[1]) -> uint32:
-    """smaller_unsigned(a, b): the smaller of both 16-bit halves, unsigned."""
-
-
 @prism("device")
 @requires(thread[1])
 @template(SIGNED=constexpr(bool), FORM=constexpr(int))
 def extreme(a: uint32 @ thread[1], b: uint32 @ thread[1]) -> uint32 @ thread[1]:
     """The larger, or smaller, of both 16-bit halves."""
     if SIGNED:
-        return larger_signed(a, b) if FORM == MAX else smaller_signed(a, b)
+        return max_s16x2(a, b) if FORM == MAX else min_s16x2(a, b)
     else:
-        return larger_unsigned(a, b) if FORM == MAX else smaller_unsigned(a, b)
+        return max_u16x2(a, b) if FORM == MAX else min_u16x2(a, b)
 
 
 # -- a row ----------------------------------------------------------------------------------------------------------------

@@ -15,10 +15,17 @@ _CHOOSE = """\
 template <typename T> static __device__ __forceinline__ T px_{name}(T a, T b) {{
     return (a {op} b || a != a) ? a : b;
 }}
+#if __CUDA_ARCH__ >= 800
+template <> __device__ __forceinline__ float px_{name}<float>(float a, float b) {{
+    float r;
+    asm("{ptx}.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+    return r;
+}}
+#endif
 """
 
 
-def _extremum(name: str, doc: str, op: str, meaning: Any) -> Intrinsic:
+def _extremum(name: str, ptx: str, doc: str, op: str, meaning: Any) -> Intrinsic:
     def cuda(binding: Binding, a: str, b: str) -> str:
         return f"px_{name}<{scalar_of(binding).cuda}>({a}, {b})"
 
@@ -28,15 +35,19 @@ def _extremum(name: str, doc: str, op: str, meaning: Any) -> Intrinsic:
         parameters=(Parameter("a"), Parameter("b")),
         result="T",
         cuda=cuda,
-        preamble=lambda binding: _CHOOSE.format(name=name, op=op),
+        preamble=lambda binding: _CHOOSE.format(name=name, op=op, ptx=ptx),
         meaning=lambda binding, a, b: meaning(a, b),
         result_unit=None,
-        source="numpy: NaN wins",
+        source="numpy: NaN wins; PTX ISA, 9.7.3 `min`, `max` (`.NaN`)",
     )
 
 
-minimum = _extremum("minimum", "minimum(a, b): the smaller; NaN if either is NaN, as numpy.minimum.", "<", np.minimum)
-maximum = _extremum("maximum", "maximum(a, b): the larger; NaN if either is NaN, as numpy.maximum.", ">", np.maximum)
+minimum = _extremum(
+    "minimum", "min", "minimum(a, b): the smaller; NaN if either is NaN, as numpy.minimum.", "<", np.minimum
+)
+maximum = _extremum(
+    "maximum", "max", "maximum(a, b): the larger; NaN if either is NaN, as numpy.maximum.", ">", np.maximum
+)
 
 
 def _absolute_preamble(binding: Binding) -> str:

@@ -67,14 +67,25 @@ def _floats(function: Callable[..., Any], kind: str) -> Callable[..., Any]:
     return meaning
 
 
-add_u16x2 = _packed(
-    "add_u16x2", "add_u16x2(a, b): the sums of both 16-bit halves, each modulo 2^16.", "add.u16x2", 2,
-    _integers(np.add, False), "sm_90",
-)  # fmt: skip
+def _halves(name: str, doc: str, function: str, meaning: Callable[..., Any]) -> Intrinsic:
+    """One of CUDA's functions of both 16-bit halves: one instruction on sm_90, a few elsewhere."""
+    return Intrinsic(
+        name=name, doc=doc, parameters=(Parameter("a", "value", UINT32), Parameter("b", "value", UINT32)), result=UINT32,
+        cuda=lambda binding, a, b: f"{function}({a}, {b})", meaning=lambda binding, a, b: meaning(a, b), result_unit=None,
+        source=f"CUDA Math API, SIMD intrinsics, {function}; PTX ISA, 9.7.2 `.u16x2`, `.s16x2`",
+    )  # fmt: skip
+
+
+add_u16x2 = _halves(
+    "add_u16x2",
+    "add_u16x2(a, b): the sums of both 16-bit halves, each modulo 2^16.",
+    "__vadd2",
+    _integers(np.add, False),
+)
 min_s16x2, max_s16x2, min_u16x2, max_u16x2 = (
-    _packed(
+    _halves(
         f"{which}_{kind}16x2", f"{which}_{kind}16x2(a, b): the {word} of both 16-bit halves, {sign}.",
-        f"{which}.{kind}16x2", 2, _integers(function, kind == "s"), "sm_90",
+        f"__v{which}{kind}2", _integers(function, kind == "s"),
     )
     for kind, sign in (("s", "signed"), ("u", "unsigned"))
     for which, word, function in (("min", "smaller", np.minimum), ("max", "larger", np.maximum))

@@ -4,30 +4,10 @@ Each is a function of its two arguments alone, so that its result lives at the p
 `bitwise_xor` are associative.
 """
 
-import numpy as np
-
 from prism.lang import (
-    bitcast, complex64, complex128, dtype, float32, int32, intrinsic, prism, requires, template, thread, uint32, wrapping_add,
+    bitcast, complex64, complex128, dtype, float32, int32, prism, requires, template, thread, uint32, wrapping_add,
     wrapping_multiply, wrapping_subtract,
 )
-
-
-def _extreme(which: str, op: str) -> str:
-    """The C++ of the larger or smaller float: one instruction, where there is one."""
-    return (
-        f'float r; if (__CUDA_ARCH__ >= 800) asm("{which}.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); '
-        f"else r = (a {op} b || a != a) ? a : b; return r;"
-    )
-
-
-@intrinsic(_extreme("max", ">"), meaning=np.maximum)
-def larger_float32(a: float32 @ thread[1], b: float32 @ thread[1]) -> float32:
-    """larger_float32(a, b): the larger; NaN if either is. Source: PTX ISA, `max.NaN`."""
-
-
-@intrinsic(_extreme("min", "<"), meaning=np.minimum)
-def smaller_float32(a: float32 @ thread[1], b: float32 @ thread[1]) -> float32:
-    """smaller_float32(a, b): the smaller; NaN if either is. Source: PTX ISA, `min.NaN`."""
 
 
 @prism("device")
@@ -57,10 +37,7 @@ def multiply(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
 @template(T=dtype)
 def minimum(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
     """The smaller of the two; NaN if either is."""
-    if T == float32:
-        return smaller_float32(a, b)
-    else:
-        return min(a, b)
+    return min(a, b)
 
 
 @prism("device")
@@ -68,10 +45,7 @@ def minimum(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
 @template(T=dtype)
 def maximum(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
     """The larger of the two; NaN if either is."""
-    if T == float32:
-        return larger_float32(a, b)
-    else:
-        return max(a, b)
+    return max(a, b)
 
 
 @prism("device")
