@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from prism.lang.diagnostics import Error
 from prism.lang.perspective import Perspective
@@ -166,26 +167,34 @@ class ClaimSource(Error):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PartitionOwners(Error):
-    """R20: a partition where the owners are not all present, or not only they."""
+class Owners(Error):
+    """A partition, or a claim, where the owners are not all present, or not only they."""
 
-    code = "partition"
-    rule = "R20"
     title = "`{name}` belongs to {place}, but this code speaks for {code_perspective}"
-    label = "partitioned by {code_perspective}"
-    note_templates = ("a partition stands where the owners are all present: in code at exactly {place}",)
     help_template = "{change}"
     name: str
     place: Perspective
     code_perspective: Perspective
     narrowed: bool
+    there: ClassVar[str] = ""
 
     @property
     def change(self) -> str:
-        """Where the partition can go, or what the function should take."""
+        """Where it can stand, or what the function should take."""
         if self.narrowed:
-            return f"open the partition in code at {self.place}, before the group or arm that narrows it"
+            return self.there.format(place=self.place)
         return f"declare `{self.name}` @ {self.code_perspective}, and pass a part that belongs to it"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartitionOwners(Owners):
+    """R20: a partition where the owners are not all present, or not only they."""
+
+    code = "partition"
+    rule = "R20"
+    label = "partitioned by {code_perspective}"
+    note_templates = ("a partition stands where the owners are all present: in code at exactly {place}",)
+    there = "open the partition in code at {place}, before the group or arm that narrows it"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,26 +255,14 @@ class Hidden(Error):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClaimOwners(Error):
+class ClaimOwners(Owners):
     """R22: a claim where the owners are not all present."""
 
     code = "claim"
     rule = "R22"
-    title = "`{name}` belongs to {place}, but this code speaks for {code_perspective}"
     label = "claimed by {code_perspective}"
     note_templates = ("a claim stands where the owners are all present: in code at exactly {place}",)
-    help_template = "{change}"
-    name: str
-    place: Perspective
-    code_perspective: Perspective
-    narrowed: bool
-
-    @property
-    def change(self) -> str:
-        """Where the claim can go, or what the function should take."""
-        if self.narrowed:
-            return f"open the claim in code at {self.place}, and put the split inside it"
-        return f"declare `{self.name}` @ {self.code_perspective}, and pass a part that belongs to it"
+    there = "open the claim in code at {place}, and put the split inside it"
 
 
 @dataclass(frozen=True, kw_only=True)
