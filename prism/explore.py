@@ -17,9 +17,10 @@ from prism.interpret import BoundsError, MachineError, run
 from prism.interpret.schedules import schedules
 from prism.lang import flow, races
 from prism.lang.plan import Program
+from prism.lang.shorts import bits_of
 from prism.lang.structs import Struct
 from prism.lang.tree import Call, Element, Symbol, Var
-from prism.lang.types import BFLOAT16, SCALARS, Mailbox, Pointer, Scalar, Type, Vector
+from prism.lang.types import SCALARS, Mailbox, Pointer, Scalar, Type, Vector
 from prism.runtime.build import max_threads
 
 MOST = 1 << 22
@@ -257,9 +258,8 @@ def _values(scalar: Scalar, number: int, fill: Any, random: np.random.Generator)
         for name, field in scalar.fields:
             records[name] = _values(field, number, fill, random)
         return records
-    if scalar == BFLOAT16:
-        single = _values(SCALARS["float32"], number, fill, random)
-        return (single.view(np.uint32) >> 16).astype(np.uint16)
+    if scalar.coded:
+        return bits_of(_values(SCALARS["float32"], number, fill, random), scalar)
     dtype = np.dtype(scalar.numpy)
     if fill == "range":
         return np.arange(number).astype(dtype)

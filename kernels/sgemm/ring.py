@@ -5,11 +5,10 @@ The multiply-adds, and their order, are in `sums`. docs/sgemm.md has what it giv
 
 from __future__ import annotations
 
-from prism.kernels.sgemm.sums import add_row, place, store
+from prism.kernels.sgemm.sums import multiply, place, store
 from prism.lang import (
-    CUtensorMap, async_, attr, block, claim, const, constexpr, count, cp_async, float4, float4_cast, float32, grid, group, id,
-    int2, int32, int64, keep_order, one, partition, prefetch_map, prism, ptr, requires, roles, set_registers, shared, template,
-    thread, tma_load, warp, warpgroup,
+    CUtensorMap, async_, attr, block, claim, const, constexpr, count, cp_async, float32, grid, group, id, int2, int32, int64, one,
+    partition, prefetch_map, prism, ptr, requires, roles, set_registers, shared, template, thread, tma_load, warp, warpgroup,
 )
 
 PAD = 4
@@ -55,10 +54,6 @@ def ring(
     """
     ACROSS: constexpr(int) = BN / (8 * COLUMNS)  # warps
     WARPS: constexpr(int) = BM / 32 * ACROSS
-    DOWN_A: constexpr(int) = 8 if ALONG_A else (128 / BM if BM < 128 else 1)  # of a tile, in k, that 128 threads copy at a time
-    SIDE_A: constexpr(int) = 128 / DOWN_A  # the same across k
-    DOWN_B: constexpr(int) = 8 if ALONG_B else (128 / BN if BN < 128 else 1)
-    SIDE_B: constexpr(int) = 128 / DOWN_B
     tiles_m: int32 @ grid[1] = (m + (BM - 1)) / BM
     tiles_n: int32 @ grid[1] = (n + (BN - 1)) / BN
     steps: int32 @ grid[1] = (k + (BK - 1)) / BK
@@ -112,71 +107,15 @@ def ring(
                         tma_load(sb, B[step, j0])
                 else:
                     with claim(a, helpers) as sa:
-                        t: int32 @ thread[1] = id()
-                        ka: int32 @ thread[1] = t % 8 if ALONG_A else t / SIDE_A
-                        ia: int32 @ thread[1] = t / 8 if ALONG_A else t % SIDE_A
-                        with partition(sa, thread[1], lambda q, v: (ka + q, ia + v)) as my, async_(my) as to, group(thread[1]):
-                            at: int64 = min(i0 + ia, m - 1) * rs_a + (step + ka) * near_a
-                            below: int32 = m - i0 - ia
-                            left: int32 = k - step - ka
-                            if step + BK <= k:
-                                for r in range(0, BM, SIDE_A, unroll=UNROLL):
-                                    for s in range(0, BK, DOWN_A, unroll=8):
-                                        cp_async(to[s, r], A[at + s * near_a], 4)
-                                    below -= SIDE_A
-                                    if below > 0:
-                                        at += SIDE_A * rs_a
-                            else:
-                                for r in range(0, BM, SIDE_A, unroll=UNROLL):
-                                    for s in range(0, BK, DOWN_A, unroll=8):
-                                        cp_async(to[s, r], A[at + s * near_a], 4, 4 if s < left else 0)
-                                    below -= SIDE_A
-                                    if below > 0:
-                                        at += SIDE_A * rs_a
+                        copy(A, rs_a, near_a, i0, step, m, k, sa, ALONG=ALONG_A, UNROLL=UNROLL)
                 if TENSOR_B and not TENSOR_A:
                     with claim(b, loader) as sb, one(thread):
                         tma_load(sb, B[step, j0])
                 if not TENSOR_B:
                     with claim(b, helpers) as sb:
-                        t: int32 @ thread[1] = id()
-                        kb: int32 @ thread[1] = t % 8 if ALONG_B else t / SIDE_B
-                        jb: int32 @ thread[1] = t / 8 if ALONG_B else t % SIDE_B
-                        with partition(sb, thread[1], lambda q, v: (kb + q, jb + v)) as my, async_(my) as to, group(thread[1]):
-                            at: int64 = min(j0 + jb, n - 1) * cs_b + (step + kb) * near_b
-                            below: int32 = n - j0 - jb
-                            left: int32 = k - step - kb
-                            if step + BK <= k:
-                                for r in range(0, BN, SIDE_B, unroll=UNROLL):
-                                    for s in range(0, BK, DOWN_B, unroll=8):
-                                        cp_async(to[s, r], B[at + s * near_b], 4)
-                                    below -= SIDE_B
-                                    if below > 0:
-                                        at += SIDE_B * cs_b
-                            else:
-                                for r in range(0, BN, SIDE_B, unroll=UNROLL):
-                                    for s in range(0, BK, DOWN_B, unroll=8):
-                                        cp_async(to[s, r], B[at + s * near_b], 4, 4 if s < left else 0)
-                                    below -= SIDE_B
-                                    if below > 0:
-                                        at += SIDE_B * cs_b
+                        copy(B, cs_b, near_b, j0, step, n, k, sb, ALONG=ALONG_B, UNROLL=UNROLL)
                 with claim(a, math) as sa, claim(b, math) as sb, group(thread[1]):
-                    av: float4[4]
-                    bv: float4[8]
-                    for i in range(2):
-                        av[i] = float4_cast(sa[0, row + 16 * i])
-                    for q in range(COLUMNS / 4):
-                        bv[q] = float4_cast(sb[0, col + 32 * q])
-                    for kk in range(0, BK, 2, unroll=4):
-                        for u in range(2):
-                            after: int32 = kk + u + 1 & BK - 1  # the next k; after the last one any, for nothing
-                            for i in range(8):
-                                add_row(sums, av[2 * u + i / 4][i % 4], bv, i, u, COLUMNS=COLUMNS)
-                                for q in range(COLUMNS / 4):  # a few rows apart
-                                    if 16 * q / COLUMNS / 2 * 2 == i:
-                                        bv[4 * (1 - u) + q] = float4_cast(sb[after, col + 32 * q])
-                                if i % 4 == 3:
-                                    av[2 * (1 - u) + i / 4] = float4_cast(sa[after, row + 16 * (i / 4)])
-                                keep_order()
+                    multiply(sa, sb, row, col, sums)
             with claim(whole, math) as target:
                 top: int32 @ thread[1] = (2 * p + unit) * BM if split else i0
                 left: int32 @ thread[1] = 0 if split else j0
@@ -187,3 +126,41 @@ def ring(
                         mine, stride, sums, top + row, left + col, bottom, right, alpha, beta,
                         COLUMNS=COLUMNS, WIDE=WIDE, BETA=BETA,
                     )
+
+
+@prism("device")
+@template(ALONG=constexpr(bool), BK=constexpr(int), WIDTH=constexpr(int), UNROLL=constexpr(int))
+@requires(warpgroup[1])
+def copy(
+    x: ptr(const(float32)) @ grid[1], apart: int64 @ grid[1], near: int64 @ grid[1], first: int32 @ block[1],
+    step: int32 @ block[1], end: int32 @ grid[1], k: int32 @ grid[1], tile: shared(float32[BK, WIDTH]) @ warpgroup[1],
+):
+    """`tile[q, v] = x[(first + v) * apart + (step + q) * near]`, and 0 from k on, by asynchronous copies of 4 bytes.
+
+    Perspective: a warpgroup; adjacent threads copy what is adjacent in k where `ALONG`, else across it.
+    Shapes:      `tile`: `BK` by 64, 128 or 256, and `PAD` that nobody reads. Beyond `end`, the last of `x` comes again.
+    """
+    WIDE: constexpr(int) = WIDTH - PAD
+    DOWN: constexpr(int) = 8 if ALONG else (128 / WIDE if WIDE < 128 else 1)  # of a tile, in k, that 128 threads copy at a time
+    SIDE: constexpr(int) = 128 / DOWN  # the same across k
+    t: int32 @ thread[1] = id()
+    below: int32 @ thread[1] = t % 8 if ALONG else t / SIDE
+    right: int32 @ thread[1] = t / 8 if ALONG else t % SIDE
+    with partition(tile, thread[1], lambda q, v: (below + q, right + v)) as my, async_(my) as to, group(thread[1]):
+        at: int64 = min(first + right, end - 1) * apart + (step + below) * near
+        others: int32 = end - first - right
+        left: int32 = k - step - below
+        if step + BK <= k:
+            for r in range(0, WIDE, SIDE, unroll=UNROLL):
+                for s in range(0, BK, DOWN, unroll=8):
+                    cp_async(to[s, r], x[at + s * near], 4)
+                others -= SIDE
+                if others > 0:
+                    at += SIDE * apart
+        else:
+            for r in range(0, WIDE, SIDE, unroll=UNROLL):
+                for s in range(0, BK, DOWN, unroll=8):
+                    cp_async(to[s, r], x[at + s * near], 4, 4 if s < left else 0)
+                others -= SIDE
+                if others > 0:
+                    at += SIDE * apart

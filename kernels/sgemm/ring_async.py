@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from prism.kernels.sgemm.ring import PAD
-from prism.kernels.sgemm.sums import add_row, place, store
+from prism.kernels.sgemm.sums import multiply, place, store
 from prism.lang import (
-    async_, attr, block, const, constexpr, count, cp_async, float4, float4_cast, float32, grid, group, id, int2, int32, int64,
-    keep_order, partition, prism, ptr, requires, shared, template, thread, warp,
+    async_, attr, block, const, constexpr, count, cp_async, float32, grid, group, id, int2, int32, int64, partition, prism, ptr,
+    requires, shared, template, thread, warp,
 )
 
 
@@ -38,10 +38,6 @@ def ring_async(
     ACROSS: constexpr(int) = BN / (8 * COLUMNS)  # warps
     EACH_A: constexpr(int) = 4 if WIDE_A and not ALONG_A else 1  # elements that are copied at a time
     EACH_B: constexpr(int) = 4 if WIDE_B and not ALONG_B else 1
-    DOWN_A: constexpr(int) = 8 if ALONG_A else THREADS * EACH_A / BM  # of a tile, in k, that all threads copy at a time
-    DOWN_B: constexpr(int) = 8 if ALONG_B else THREADS * EACH_B / BN
-    SIDE_A: constexpr(int) = THREADS / 8 if ALONG_A else BM  # the same across k
-    SIDE_B: constexpr(int) = THREADS / 8 if ALONG_B else BN
     tiles_m: int32 @ grid[1] = (m + (BM - 1)) / BM
     tiles_n: int32 @ grid[1] = (n + (BN - 1)) / BN
     steps: int32 @ grid[1] = (k + (BK - 1)) / BK
@@ -82,40 +78,12 @@ def ring_async(
                     for j in range(COLUMNS):
                         sums[i, j] = 0.0
             for step in range(start * BK, stop * BK, BK):
-                with partition(a, thread[1], lambda q, v: (ka + q, ia + v)) as mine, async_(mine) as coming, group(thread[1]):
-                    for r in range(BM / SIDE_A, unroll=True):
-                        for s in range(BK / DOWN_A, unroll=True):
-                            cp_async(
-                                coming[DOWN_A * s, SIDE_A * r],
-                                A[from_a + (step + DOWN_A * s) * down_a + SIDE_A * r * step_a], 4 * EACH_A,
-                                inside(m - i0 - ia - SIDE_A * r, EACH_A) if step + ka + DOWN_A * s < k else 0,
-                            )
-                with partition(b, thread[1], lambda q, v: (kb + q, jb + v)) as mine, async_(mine) as coming, group(thread[1]):
-                    for r in range(BN / SIDE_B, unroll=True):
-                        for s in range(BK / DOWN_B, unroll=True):
-                            cp_async(
-                                coming[DOWN_B * s, SIDE_B * r],
-                                B[from_b + (step + DOWN_B * s) * down_b + SIDE_B * r * step_b], 4 * EACH_B,
-                                inside(n - j0 - jb - SIDE_B * r, EACH_B) if step + kb + DOWN_B * s < k else 0,
-                            )
+                with partition(a, block[1]) as to:
+                    copy(A, from_a, step_a, down_a, ka, ia, step, k, m - i0, to, ALONG=ALONG_A, EACH=EACH_A, THREADS=THREADS)
+                with partition(b, block[1]) as to:
+                    copy(B, from_b, step_b, down_b, kb, jb, step, k, n - j0, to, ALONG=ALONG_B, EACH=EACH_B, THREADS=THREADS)
                 with partition(a, block[1]) as sa, partition(b, block[1]) as sb, group(thread[1]):
-                    av: float4[4]
-                    bv: float4[8]
-                    for i in range(2):
-                        av[i] = float4_cast(sa[0, row + 16 * i])
-                    for q in range(COLUMNS / 4):
-                        bv[q] = float4_cast(sb[0, col + 32 * q])
-                    for kk in range(0, BK, 2, unroll=4):
-                        for u in range(2):
-                            after: int32 = kk + u + 1 & BK - 1  # the next k; after the last one any, for nothing
-                            for i in range(8):
-                                add_row(sums, av[2 * u + i / 4][i % 4], bv, i, u, COLUMNS=COLUMNS)
-                                for q in range(COLUMNS / 4):  # a few rows apart
-                                    if 16 * q / COLUMNS / 2 * 2 == i:
-                                        bv[4 * (1 - u) + q] = float4_cast(sb[after, col + 32 * q])
-                                if i % 4 == 3:
-                                    av[2 * (1 - u) + i / 4] = float4_cast(sa[after, row + 16 * (i / 4)])
-                                keep_order()
+                    multiply(sa, sb, row, col, sums)
             top: int32 @ thread[1] = (2 * p + unit) * BM if split else i0
             left: int32 @ thread[1] = 0 if split else j0
             bottom: int32 @ thread[1] = top + BM if split else m
@@ -124,6 +92,32 @@ def ring_async(
                 store(
                     mine, stride, sums, top + row, left + col, bottom, right, alpha, beta,
                     COLUMNS=COLUMNS, WIDE=WIDE, BETA=BETA,
+                )
+
+
+@prism("device")
+@template(ALONG=constexpr(bool), EACH=constexpr(int), BK=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int))
+@requires(block[1], thread[THREADS])
+def copy(
+    x: ptr(const(float32)) @ grid[1], at: int64 @ thread[1], apart: int64 @ grid[1], near: int64 @ grid[1],
+    below: int32 @ thread[1], right: int32 @ thread[1], step: int32 @ block[1], k: int32 @ grid[1], left: int32 @ block[1],
+    tile: shared(float32[BK, WIDTH]) @ block[1],
+):
+    """Copy a tile, `EACH` elements at a time: this thread's first, `tile[below, right]`, is `x[at + step * near]`.
+
+    Perspective: block; adjacent threads copy what is adjacent in k where `ALONG`, else across it.
+    Shapes:      the tile's rows end with `PAD` elements that nobody reads. `x` has `left` elements across, counted from the
+                 tile's first, and ends at `k`: beyond them the tile is 0.
+    """
+    WIDE: constexpr(int) = WIDTH - PAD
+    DOWN: constexpr(int) = 8 if ALONG else THREADS * EACH / WIDE  # of a tile, in k, that all threads copy at a time
+    SIDE: constexpr(int) = THREADS / 8 if ALONG else WIDE  # the same across k
+    with partition(tile, thread[1], lambda q, v: (below + q, right + v)) as mine, async_(mine) as coming, group(thread[1]):
+        for r in range(WIDE / SIDE, unroll=True):
+            for s in range(BK / DOWN, unroll=True):
+                cp_async(
+                    coming[DOWN * s, SIDE * r], x[at + (step + DOWN * s) * near + SIDE * r * apart], 4 * EACH,
+                    inside(left - right - SIDE * r, EACH) if step + below + DOWN * s < k else 0,
                 )
 
 

@@ -12,8 +12,8 @@ A warp has 32 rows and 8 * COLUMNS columns of the result, lanes 4 down, 8 across
 from __future__ import annotations
 
 from prism.lang import (
-    block, const, constexpr, float4, float4_cast, float32, grid, group, id, int2, int32, int64, partition, prism, ptr, requires,
-    template, thread, uint32,
+    block, const, constexpr, float4, float4_cast, float32, grid, group, id, int2, int32, int64, keep_order, partition, prism, ptr,
+    requires, shared, template, thread, uint32,
 )
 
 ADDERS = 256  # threads a block of `combine`
@@ -30,6 +30,36 @@ def add_row(
     for j in range(COLUMNS):
         x: int32 = j if i % 2 == 0 else COLUMNS - 1 - j
         sums[i, x] += a * b[u * 4 + x / 4][x % 4]
+
+
+@prism("device")
+@template(BK=constexpr(int), A=constexpr(int), B=constexpr(int), COLUMNS=constexpr(int))
+@requires(thread[1])
+def multiply(
+    a: const(shared(float32[BK, A])) @ thread[1], b: const(shared(float32[BK, B])) @ thread[1], row: int32 @ thread[1],
+    col: int32 @ thread[1], sums: float32[8, COLUMNS] @ thread[1],
+):
+    """Add the products of a step: `sums[i, j] += a[k, y] * b[k, x]` for each k, y and x the thread's rows and columns.
+
+    Rows are four from `row` on, and four 16 further; columns four from `col` on, and of each 32 further.
+    """
+    av: float4[4]
+    bv: float4[8]
+    for i in range(2):
+        av[i] = float4_cast(a[0, row + 16 * i])
+    for q in range(COLUMNS / 4):
+        bv[q] = float4_cast(b[0, col + 32 * q])
+    for k in range(0, BK, 2, unroll=4):
+        for u in range(2):
+            after: int32 = k + u + 1 & BK - 1  # the next k; after the last one any, for nothing
+            for i in range(8):
+                add_row(sums, av[2 * u + i / 4][i % 4], bv, i, u, COLUMNS=COLUMNS)
+                for q in range(COLUMNS / 4):  # a few rows apart
+                    if 16 * q / COLUMNS / 2 * 2 == i:
+                        bv[4 * (1 - u) + q] = float4_cast(b[after, col + 32 * q])
+                if i % 4 == 3:
+                    av[2 * (1 - u) + i / 4] = float4_cast(a[after, row + 16 * (i / 4)])
+                keep_order()
 
 
 @prism("device")

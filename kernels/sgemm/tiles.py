@@ -43,8 +43,8 @@ def tiled(
     top: int32 @ block[1] = id() % tiles / across * BM
     left: int32 @ block[1] = id() % tiles % across * BN
     with partition(C, block[1], lambda i, j: p * bs_c + (top + i) * rs_c + left + j) as target, group(block[1]):
-        a: shared(float32[BK * (BM + PAD)])
-        b: shared(float32[BK * (BN + PAD)])
+        a: shared(float32[BK, BM + PAD])
+        b: shared(float32[BK, BN + PAD])
         t: int32 @ thread[1] = id()
         row: int32 @ thread[1] = t / (BN / TN) * TM
         col: int32 @ thread[1] = t % (BN / TN) * TN
@@ -63,9 +63,9 @@ def tiled(
                     m: float32[TM]
                     n: float32[TN]
                     for i in range(TM):
-                        m[i] = a[k * (BM + PAD) + row + i]
+                        m[i] = a[k, row + i]
                     for j in range(TN):
-                        n[j] = b[k * (BN + PAD) + col + j]
+                        n[j] = b[k, col + j]
                     for i in range(TM):
                         for j in range(TN):
                             sums[i, j] += m[i] * n[j]
@@ -81,11 +81,11 @@ def tiled(
 @requires(block[1], thread[THREADS])
 def fill(
     x: ptr(const(float32)) @ grid[1], start: int64 @ block[1], step: int64 @ grid[1], step_k: int64 @ grid[1],
-    width: int32 @ block[1], depth: int32 @ block[1], tile: ptr(float32) @ block[1],
+    width: int32 @ block[1], depth: int32 @ block[1], tile: shared(float32[BK, WIDTH + PAD]) @ block[1],
 ):
-    """`tile[k * (WIDTH + PAD) + i] = x[start + i * step + k * step_k]`, and 0 where `i >= width` or `k >= depth`."""
+    """`tile[k, i] = x[start + i * step + k * step_k]`, and 0 where `i >= width` or `k >= depth`."""
     t: int32 @ thread[1] = id()
-    with partition(tile, thread[1], lambda k, i: k * (WIDTH + PAD) + i) as mine, group(thread[1]):
+    with partition(tile, thread[1]) as mine, group(thread[1]):
         loaded: float32[BK * WIDTH / THREADS]
         for n in range(BK * WIDTH / THREADS):  # all loads, and then all stores: the compiler doesn't move one past the other
             e: int32 = t + n * THREADS
@@ -128,8 +128,8 @@ def vectorized(
     top: int32 @ block[1] = id() % tiles / across * BM
     left: int32 @ block[1] = id() % tiles % across * BN
     with partition(C, block[1], lambda i, j: p * bs_c + (top + i) * rs_c + left + j) as target, group(block[1]):
-        a: shared(float32[BK * (BM + PAD)], align=16)
-        b: shared(float32[BK * (BN + PAD)], align=16)
+        a: shared(float32[BK, BM + PAD], align=16)
+        b: shared(float32[BK, BN + PAD], align=16)
         t: int32 @ thread[1] = id()
         row: int32 @ thread[1] = t / (BN / TN) * TM
         col: int32 @ thread[1] = t % (BN / TN) * TN
@@ -152,9 +152,9 @@ def vectorized(
                     m: float4[TM / 4]
                     n: float4[TN / 4]
                     for i in range(TM / 4):
-                        m[i] = float4_cast(a[k * (BM + PAD) + row + 4 * i])
+                        m[i] = float4_cast(a[k, row + 4 * i])
                     for j in range(TN / 4):
-                        n[j] = float4_cast(b[k * (BN + PAD) + col + 4 * j])
+                        n[j] = float4_cast(b[k, col + 4 * j])
                     for i in range(TM):
                         for j in range(TN):
                             sums[i, j] += m[i / 4][i % 4] * n[j / 4][j % 4]
@@ -203,10 +203,10 @@ def fetch(
 @prism("device")
 @template(ALONG=constexpr(bool), BK=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int))
 @requires(block[1], thread[THREADS])
-def put(words: float4[BK * WIDTH / (4 * THREADS)] @ thread[1], tile: ptr(float32) @ block[1]):
+def put(words: float4[BK * WIDTH / (4 * THREADS)] @ thread[1], tile: shared(float32[BK, WIDTH + PAD]) @ block[1]):
     """Store what `fetch` loaded."""
     t: int32 @ thread[1] = id()
-    with partition(tile, thread[1], lambda k, i: k * (WIDTH + PAD) + i) as mine, group(thread[1]):
+    with partition(tile, thread[1]) as mine, group(thread[1]):
         for n in range(BK * WIDTH / (4 * THREADS)):
             e: int32 = 4 * (t + n * THREADS)
             if ALONG:

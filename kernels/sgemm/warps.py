@@ -44,8 +44,8 @@ def warps(
     top: int32 @ block[1] = id() % tiles / across * BM
     left: int32 @ block[1] = id() % tiles % across * BN
     with partition(C, block[1], lambda i, j: p * bs_c + (top + i) * rs_c + left + j) as target, group(block[1]):
-        a: shared(float32[BK * (BM + PAD)], align=16)
-        b: shared(float32[BK * (BN + PAD)], align=16)
+        a: shared(float32[BK, BM + PAD], align=16)
+        b: shared(float32[BK, BN + PAD], align=16)
         w: int32 @ warp[1] = id()
         down: int32 @ warp[1] = w / (BN / WN) * WM
         right: int32 @ warp[1] = w % (BN / WN) * WN
@@ -75,9 +75,9 @@ def warps(
                     m: float4[ROWS / 4]
                     n: float4[COLS / 4]
                     for i in range(ROWS / 4):
-                        m[i] = float4_cast(a[k * (BM + PAD) + row + i * STEP_M])
+                        m[i] = float4_cast(a[k, row + i * STEP_M])
                     for j in range(COLS / 4):
-                        n[j] = float4_cast(b[k * (BN + PAD) + col + j * STEP_N])
+                        n[j] = float4_cast(b[k, col + j * STEP_N])
                     for i in range(ROWS):
                         for j in range(COLS):
                             sums[i, j] += m[i / 4][i % 4] * n[j / 4][j % 4]

@@ -19,7 +19,7 @@ from prism.interpret.scope import Eval, Scope
 from prism.interpret.undefined import defined_binary, defined_negation, may_be_undefined
 from prism.interpret.values import binary, cast, merge, unary, wrap
 from prism.lang.perspective import Level
-from prism.lang.shorts import bf16_bits, bf16_values
+from prism.lang.shorts import bits_of, values_of
 from prism.lang.structs import Struct
 from prism.lang.tree import (
     Apply,
@@ -45,7 +45,6 @@ from prism.lang.tree import (
     Vector,
     operands,
 )
-from prism.lang.types import BFLOAT16
 
 
 def compile_expression(scope: Scope, node: Expr) -> Eval:  # noqa: C901
@@ -260,21 +259,22 @@ def field_of(node: Component) -> tuple[str, Any]:
     struct = node.vector.type
     assert isinstance(struct, Struct) and isinstance(node.index, Const)
     name, scalar = struct.fields[int(node.index.value)]
-    return name, bf16_bits if scalar == BFLOAT16 else lambda found: found
+    return name, (lambda found: bits_of(found, scalar)) if scalar.coded else lambda found: found
 
 
 def compile_field(scope: Scope, node: Component) -> Eval:
     """A field of a struct."""
     whole, (name, _) = scope.evaluate(node.vector), field_of(node)
     assert isinstance(node.index, Const)
-    at, short = int(node.index.value), node.type == BFLOAT16
+    at, scalar = int(node.index.value), node.type
+    assert isinstance(scalar, Scalar)
 
     def field(frame: Frame) -> Any:
         found = whole(frame)
         one = found[name] if isinstance(found, np.ndarray) else found[at]
-        if not short:
+        if not scalar.coded:
             return one
-        return bf16_values(one) if isinstance(one, np.ndarray) else bf16_values(one).item()
+        return values_of(one, scalar) if isinstance(one, np.ndarray) else values_of(one, scalar).item()
 
     return field
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,8 +24,9 @@ from prism.interpret.waiting import steps_of
 from prism.lang.perspective import Level
 from prism.lang.plan import Program
 
-_KEPT: OrderedDict[tuple[int, Mode], tuple[Program, Shop]] = OrderedDict()
-_ROLES: OrderedDict[int, tuple[Program, Program]] = OrderedDict()
+_MOST = 64
+_KEPT: dict[tuple[int, Mode], tuple[Program, Shop]] = {}
+_ROLES: dict[int, tuple[Program, Program]] = {}
 
 
 def run(
@@ -82,12 +82,12 @@ def run(
 
 def _shop(program: Program, mode: Mode) -> Shop:
     key = (id(program), mode)
-    if key not in _KEPT:
-        _KEPT[key] = (program, Shop(program, mode, compile_expression, compile_function))
-        while len(_KEPT) > 64:
-            _KEPT.popitem(last=False)
-    _KEPT.move_to_end(key)
-    return _KEPT[key][1]
+    found = _KEPT.get(key)
+    if found is None:  # another thread may be as far: the first one's stays
+        if len(_KEPT) >= _MOST:
+            _KEPT.clear()
+        found = _KEPT.setdefault(key, (program, Shop(program, mode, compile_expression, compile_function)))
+    return found[1]
 
 
 def _specialised(program: Program) -> Program:
@@ -95,11 +95,13 @@ def _specialised(program: Program) -> Program:
     from prism.lang.skew import skewed
     from prism.lang.specialise import specialise
 
-    if id(program) not in _ROLES:
-        _ROLES[id(program)] = (program, specialise(skewed(program)))
-        while len(_ROLES) > 64:
-            _ROLES.popitem(last=False)
-    return _ROLES[id(program)][1]
+    found = _ROLES.get(id(program))
+    if found is None:
+        made = specialise(skewed(program))
+        if len(_ROLES) >= _MOST:
+            _ROLES.clear()
+        found = _ROLES.setdefault(id(program), (program, made))
+    return found[1]
 
 
 def _check_shape(program: Program, blocks: int, threads: int) -> None:

@@ -176,9 +176,11 @@ def pointer_value(scope: Scope, symbol: Symbol) -> Eval:
     if symbol.view is None:
         slot = scope.slot(symbol)
         return lambda frame: frame.values[slot]
+    root, lead = scope.slot(symbol.root()), _lead(scope, symbol)
+    if _shape(symbol) is not None:
+        return _whole(root, lead)
     slots = [scope.fresh() for _ in symbol.view.params]
     locate = _locate(scope, symbol, [_read(slot) for slot in slots], None)
-    root, lead = scope.slot(symbol.root()), _lead(scope, symbol)
 
     def value(frame: Frame) -> Address:
         def map_indices(user: Frame, indices: Any) -> Any:
@@ -191,6 +193,16 @@ def pointer_value(scope: Scope, symbol: Symbol) -> Eval:
 
         held = frame.values[root]
         return Address(held.region(frame, lead) if type(held) is Ring else held.region, map_indices)
+
+    return value
+
+
+def _whole(root: int, lead: Cycle | None) -> Eval:
+    """Return the closure of a pointer to all of an object, or of a ring's copy."""
+
+    def value(frame: Frame) -> Any:
+        held = frame.values[root]
+        return Address(held.region(frame, lead)) if type(held) is Ring else held
 
     return value
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from prism.interpret.lanes import both
 from prism.interpret.shadow import Shadow
-from prism.lang.shorts import bf16_bits, bf16_values
+from prism.lang.shorts import bits_of, values_of
 from prism.lang.structs import Struct
-from prism.lang.types import BFLOAT16, Mailbox, Pointer, Scalar, Vector
+from prism.lang.types import Mailbox, Pointer, Scalar, Vector
 
 
 @dataclass(slots=True)
@@ -90,29 +90,28 @@ def typed(data: Any, element: Scalar | Vector | Mailbox) -> Any:
 
 
 def stored(data: Any, scalar: Scalar) -> Any:
-    """Return stored elements as what they mean: bfloat16 is kept as bits."""
-    return BrainArray(data) if scalar == BFLOAT16 else data
+    """Return stored elements as what they mean: floats that NumPy hasn't are kept as bits."""
+    return CodedArray(data, scalar) if scalar.coded else data
 
 
-class BrainArray:
-    """Memory that holds the bits of bfloat16 numbers: elements are read and written as float32."""
+class CodedArray:
+    """Memory that holds the bits of floats that NumPy hasn't: elements are read and written as float32."""
 
-    __slots__ = ("bits", "ndim", "shape")
+    __slots__ = ("bits", "itemsize", "ndim", "scalar", "shape")
     dtype = np.dtype(np.float32)
-    itemsize = 2
 
-    def __init__(self, bits: Any) -> None:
-        self.bits, self.ndim, self.shape = bits, bits.ndim, bits.shape
+    def __init__(self, bits: Any, scalar: Scalar) -> None:
+        self.bits, self.scalar, self.itemsize, self.ndim, self.shape = bits, scalar, scalar.bytes, bits.ndim, bits.shape
 
     def __len__(self) -> int:
         return len(self.bits)
 
     def __getitem__(self, index: Any) -> Any:
-        found = bf16_values(self.bits[index])
+        found = values_of(self.bits[index], self.scalar)
         return found if found.ndim else found[()]
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self.bits[index] = bf16_bits(value)
+        self.bits[index] = bits_of(value, self.scalar)
 
     @property
     def nbytes(self) -> int:
@@ -130,8 +129,8 @@ def region_of(name: str, array: Any, pointer: Pointer) -> Region:
     if not pointer.const and not array.flags.writeable:
         raise ValueError(f"`{name}` is written, but its array is read-only")
     scalar = None if isinstance(element, Mailbox) else element.element if isinstance(element, Vector) else element
-    if scalar == BFLOAT16 and array.dtype.name == "bfloat16":
-        array = array.view(np.uint16)
+    if scalar is not None and scalar.coded and array.dtype.name == scalar.name:
+        array = array.view(scalar.numpy)
     if isinstance(scalar, Struct) and scalar.dtype == array.dtype:
         array = array.view(scalar.numpy)  # complex numbers
     if scalar is not None and array.dtype != np.dtype(scalar.numpy):

@@ -11,10 +11,9 @@ import numpy as np
 
 from prism.interpret.frame import Frame
 from prism.interpret.pointers import address_of, locate_name
-from prism.interpret.regions import BrainArray, Reference, Region
+from prism.interpret.regions import CodedArray, Reference, Region
 from prism.interpret.scope import Scope
 from prism.lang.tree import Element, Expr, Pointer, TensorMap, Var
-from prism.lang.types import BFLOAT16
 
 Operand = Callable[[Frame, Any], Any]
 
@@ -60,8 +59,8 @@ class Tile(Reference):
 
 
 def stored(data: Any) -> Any:
-    """Return elements as they are stored: the bits of bfloat16."""
-    return data.bits if isinstance(data, BrainArray) else data
+    """Return elements as they are stored: of floats that NumPy hasn't, the bits."""
+    return data.bits if isinstance(data, CodedArray) else data
 
 
 def tile_operand(scope: Scope, argument: Expr) -> Operand:
@@ -99,8 +98,8 @@ def tensor_of(name: str, array: Any, type_: TensorMap) -> Tensor:
         raise TypeError(f"`{name}` takes a NumPy array, not {type(array).__name__}")
     if array.ndim != len(type_.box):
         raise ValueError(f"`{name}` takes an array of {len(type_.box)} dimensions, not {array.ndim}")
-    if type_.element == BFLOAT16 and array.dtype.name == "bfloat16":
-        array = array.view(np.uint16)
+    if type_.element.coded and array.dtype.name == type_.element.name:
+        array = array.view(type_.element.numpy)
     if array.dtype != np.dtype(type_.element.numpy):
         raise TypeError(f"`{name}` takes an array of {type_.element}, not {array.dtype}")
     size = array.itemsize

@@ -12,19 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from prism.lang.shorts import round_bf16, round_short
-from prism.lang.types import BFLOAT16, Scalar, Type, Vector
+from prism.lang.shorts import round_short, rounded
+from prism.lang.types import Scalar, Type, Vector
 
 Value = Any
 Operation = Callable[[Any, Any], Any]
 
 
 def dtype_of(type_: Type) -> np.dtype[Any]:
-    """Return NumPy's dtype of a scalar's values, or of a vector's components: of bfloat16 they are held as float32."""
+    """Return NumPy's dtype of a scalar's values, or of a vector's components: those it hasn't are held as float32."""
     if isinstance(type_, Vector):
         return dtype_of(type_.element)
     if isinstance(type_, Scalar):
-        return np.dtype(np.float32 if type_ == BFLOAT16 else type_.numpy)
+        return np.dtype(np.float32 if type_.coded else type_.numpy)
     raise TypeError(f"{type_} has no values")
 
 
@@ -46,7 +46,7 @@ def wrap(scalar: Scalar) -> Callable[[Any], Any]:
 
 def fitted(scalar: Scalar, many: Operation) -> Operation:
     """Return an operation on arrays with its results rounded to the type, where NumPy's own type is wider."""
-    return (lambda a, b: round_bf16(many(a, b))) if scalar == BFLOAT16 else many
+    return (lambda a, b: rounded(many(a, b), scalar)) if scalar.coded else many
 
 
 # -- division -------------------------------------------------------------------------------------------------------------
@@ -165,14 +165,18 @@ def cast(source: Scalar, target: Scalar) -> Callable[[Any], Any]:
         return lambda a: _saturate(a, dtype) if isinstance(a, np.ndarray) else int(_saturate(np.asarray(a), dtype))
     if target.kind == "bool":
         return lambda a: a != 0
-    if target == BFLOAT16:
+    if target.coded:
         exact = np.float32 if source.kind == "float" and source.bits < 64 else np.float64
-        return lambda a: round_bf16(a.astype(exact)) if isinstance(a, np.ndarray) else float(round_bf16(exact(a)))
+        return lambda a: rounded(a.astype(exact), target) if isinstance(a, np.ndarray) else _rounded(exact(a), target)
     if target.kind == "float":
         here = dtype_of(source)
         return lambda a: _to_float(a, here, dtype)
     narrow = wrap(target)
     return lambda a: a.astype(dtype) if isinstance(a, np.ndarray) else narrow(int(a))
+
+
+def _rounded(value: Any, target: Scalar) -> float:
+    return float(rounded(value, target))
 
 
 def _to_float(value: Any, source: np.dtype[Any], target: np.dtype[Any]) -> Any:

@@ -15,7 +15,7 @@ from prism.lang.surface import LevelName, PrismModule, VectorCast
 from prism.lang.types import Scalar, Vector
 
 def CUtensorMap(*arguments: Any, **options: Any) -> Any:
-    """CUtensorMap(T, rows, columns, swizzle=128): a matrix that is copied a tile at a time"""
+    """CUtensorMap(T, rows, columns, swizzle=128): a matrix that is copied a tile at a time. See docs/reference/CUtensorMap.md."""
 
 def __float_as_int(x: Any, out: Sequence[Any] = ...) -> Any:
     """float_as_int(x): the bits of a float32, taken for a int32; CUDA's `__float_as_int`. Called by thread[1]; sm_75 and later."""
@@ -39,13 +39,13 @@ def add_f16x2(a: Any, b: Any, out: Sequence[Any] = ...) -> Any:
     """add_f16x2(a, b): the sums of both float16 halves, each rounded. Called by thread[1]; sm_75 and later."""
 
 def add_u16x2(a: Any, b: Any, out: Sequence[Any] = ...) -> Any:
-    """add_u16x2(a, b): the sums of both 16-bit halves, each modulo 2^16. Called by thread[1]; sm_90 and later."""
+    """add_u16x2(a, b): the sums of both 16-bit halves, each modulo 2^16. Called by thread[1]; sm_75 and later."""
 
 def assert_(*arguments: Any, **options: Any) -> Any:
-    """assert_(condition, "text"): ends the kernel with the text where it does not hold"""
+    """assert_(condition, "text"): ends the kernel with the text where it does not hold. See docs/reference/assert_.md."""
 
 def async_(*arguments: Any, **options: Any) -> Any:
-    """with async_(x) as y: y is the destination of asynchronous copies"""
+    """with async_(x) as y: y is the destination of asynchronous copies. See docs/reference/async_.md."""
 
 def atomic_add(element: Any, value: Any, order: Any = ..., scope: Any = ..., out: Sequence[Any] = ...) -> Any:
     """atomic_add(p[i], value): add to p[i] in one step; gives the value before. `order="relaxed"`, `scope="gpu"`. Called by thread[1]; sm_75 and later."""
@@ -78,7 +78,7 @@ def atomic_xor(element: Any, value: Any, order: Any = ..., scope: Any = ..., out
     """atomic_xor(p[i], value): flip the bits of p[i] that value has in one step; gives the value before. `order="relaxed"`, `scope="gpu"`. Called by thread[1]; sm_75 and later."""
 
 def attr(text: str) -> Callable[[Any], Any]:
-    """Put an attribute on the emitted function, as `__launch_bounds__(THREADS, 1)`; template names in it are replaced."""
+    """Put an attribute on the emitted function, as `__launch_bounds__(THREADS, 1)`; template names in it are replaced. See docs/reference/attr.md."""
 
 def ballot(predicate: Any, out: Sequence[Any] = ...) -> Any:
     """ballot(predicate): bit k tells whether it holds in lane k. Called by thread[32]; sm_75 and later."""
@@ -93,7 +93,7 @@ def bitcast(x: Any, to: Any, out: Sequence[Any] = ...) -> Any:
     """bitcast(x, T): the bits of x, taken for a T of the same size: `bitcast(x, uint32)`. Called by thread[1]; sm_75 and later."""
 
 block: LevelName
-"""the threads of a block; block.scan and its like are the collectives for one."""
+"""the threads of a block; block.scan and its like are the collectives for one. See docs/reference/block.md."""
 
 bool_: Scalar
 """A scalar type, of 8 bits."""
@@ -120,13 +120,13 @@ def ceil(x: Any, out: Sequence[Any] = ...) -> Any:
     """ceil(x): the least whole number >= x. Called by thread[1]; sm_75 and later."""
 
 def claim(*arguments: Any, **options: Any) -> Any:
-    """with claim(x, unit) as y: y is x for the one unit whose arm uses it"""
+    """with claim(x, unit) as y: y is x for the one unit whose arm uses it. See docs/reference/claim.md."""
 
 def clz(x: Any, out: Sequence[Any] = ...) -> Any:
     """clz(x): how many zero bits stand above the highest one; the width of x where x is 0. Called by thread[1]; sm_75 and later."""
 
 def column(*arguments: Any, **options: Any) -> Any:
-    """column(acc, i): the column of element i of this thread's part of a fragment"""
+    """column(acc, i): the column of element i of this thread's part of a fragment. See docs/reference/column.md."""
 
 complex128: Scalar
 """A scalar type, of 128 bits."""
@@ -135,22 +135,22 @@ complex64: Scalar
 """A scalar type, of 64 bits."""
 
 def const(*arguments: Any, **options: Any) -> Any:
-    """const(T): never assigned"""
+    """const(T): never assigned. See docs/reference/const.md."""
 
 def constexpr(*arguments: Any, **options: Any) -> Any:
-    """constexpr(int): a compile-time value"""
+    """constexpr(int): a compile-time value. See docs/reference/constexpr.md."""
 
 def cos(x: Any, out: Sequence[Any] = ...) -> Any:
     """cos(x): the cosine of x radians, within 2 ulp. Called by thread[1]; sm_75 and later."""
 
 def count(*arguments: Any, **options: Any) -> Any:
-    """count(unit): how many such units the current one has; count(acc): a thread's part of a fragment"""
+    """count(unit): how many such units the current one has; count(acc): a thread's part of a fragment. See docs/reference/count.md."""
 
 def cp_async(destination: Any, source: Any, bytes: Any = ..., valid: Any = ..., out: Sequence[Any] = ...) -> Any:
     """cp_async(s[i], p[j], bytes=16, valid=bytes): copy 4, 8 or 16 bytes of global memory into shared memory; `valid`: read only so many, and write zeros for the rest. Both addresses are multiples of `bytes`. Called by thread[1]; sm_80 and later."""
 
 def device(python: FunctionType) -> Kernel:
-    """Mark a function that kernels call: the same as `@prism("device")`."""
+    """Mark a function that kernels call: the same as `@prism("device")`. See docs/reference/device.md."""
 
 double: Scalar
 """A scalar type: float64, of 64 bits."""
@@ -171,7 +171,7 @@ def dp4a(a: Any, b: Any, c: Any, out: Sequence[Any] = ...) -> Any:
     """dp4a(a, b, c): c plus the products of the four bytes of a and b; signed where they are int32. Called by thread[1]; sm_75 and later."""
 
 def dtype(*arguments: Any, **options: Any) -> Any:
-    """a template parameter that stands for a scalar type"""
+    """a template parameter that stands for a scalar type. See docs/reference/dtype.md."""
 
 def elect(out: Sequence[Any] = ...) -> Any:
     """elect(): True in one lane of the warp, which the hardware chooses, False in the others. Called by thread[32]; sm_90 and later."""
@@ -188,6 +188,8 @@ def extern(text: str, *, reads: Sequence[str] | None = None, writes: Sequence[st
     `text` names the parameters as the signature does, and returns a result with `return`. `reads` and `writes` list the pointer
     parameters that it touches (left out: all are read, and those not const written). `meaning`, a Python function of the
     same parameters, is what the reference machine runs.
+    
+    See docs/reference/extern.md.
     """
 
 def fast_cos(x: Any, out: Sequence[Any] = ...) -> Any:
@@ -247,6 +249,12 @@ float4_cast: VectorCast
 float64: Scalar
 """A scalar type, of 64 bits."""
 
+float8_e4m3fn: Scalar
+"""A scalar type, of 8 bits."""
+
+float8_e5m2: Scalar
+"""A scalar type, of 8 bits."""
+
 def float_as_int(x: Any, out: Sequence[Any] = ...) -> Any:
     """float_as_int(x): the bits of a float32, taken for a int32; CUDA's `__float_as_int`. Called by thread[1]; sm_75 and later."""
 
@@ -266,16 +274,16 @@ def fma_f16x2(a: Any, b: Any, c: Any, out: Sequence[Any] = ...) -> Any:
     """fma_f16x2(a, b, c): a * b + c of both float16 halves, rounded once. Called by thread[1]; sm_75 and later."""
 
 def fragment(*arguments: Any, **options: Any) -> Any:
-    """fragment(T, rows, columns): a matrix that a warpgroup or a warp keeps in registers"""
+    """fragment(T, rows, columns): a matrix that a warpgroup or a warp keeps in registers. See docs/reference/fragment.md."""
 
 def function(*arguments: Any, **options: Any) -> Any:
-    """a template parameter that stands for a device function"""
+    """a template parameter that stands for a device function. See docs/reference/function.md."""
 
 def funnel_shift_left(low: Any, high: Any, shift: Any, out: Sequence[Any] = ...) -> Any:
     """funnel_shift_left(low, high, shift): the upper word of high:low << (shift modulo 32). Called by thread[1]; sm_75 and later."""
 
 grid: LevelName
-"""all blocks of a launch."""
+"""all blocks of a launch. See docs/reference/grid.md."""
 
 def grid_dependency_launch(out: Sequence[Any] = ...) -> Any:
     """grid_dependency_launch(): this block allows the kernel that follows to start; a hint (nothing on the reference machine). Called by thread[1]; sm_90 and later."""
@@ -284,7 +292,7 @@ def grid_dependency_wait(out: Sequence[Any] = ...) -> Any:
     """grid_dependency_wait(): wait until the kernels that this one was launched to follow are complete and their writes seen; at once where there are none (so on the reference machine). Called by thread[1]; sm_90 and later."""
 
 def group(*arguments: Any, **options: Any) -> Any:
-    """with group(unit): every unit inside the current one runs the body"""
+    """with group(unit): every unit inside the current one runs the body. See docs/reference/group.md."""
 
 half: Scalar
 """A scalar type: float16, of 16 bits."""
@@ -302,7 +310,7 @@ half8_cast: VectorCast
 """half8_cast(p[i]) loads a vector(float16, 8) from p[i] on, half8_cast[p[i]] = v stores one."""
 
 def id(*arguments: Any, **options: Any) -> Any:
-    """id(): the index of the target's unit inside the current one; id(unit) names the unit"""
+    """id(): the index of the target's unit inside the current one; id(unit) names the unit. See docs/reference/id.md."""
 
 int16: Scalar
 """A scalar type, of 16 bits."""
@@ -353,7 +361,7 @@ def keep_order(out: Sequence[Any] = ...) -> Any:
     """keep_order(): the assembler moves no arithmetic, load or store of this thread across it. For long runs of arithmetic whose order decides how often operands are read again. A hint: it gives no value, and orders no access as other threads see it. Called by thread[1]; sm_75 and later."""
 
 def kernel(python: FunctionType) -> Kernel:
-    """Mark a kernel's entry: the same as `@prism("global")`."""
+    """Mark a kernel's entry: the same as `@prism("global")`. See docs/reference/kernel.md."""
 
 def ldmatrix(row: Any, registers: Any, trans: Any = ..., out: Sequence[Any] = ...) -> Any:
     """ldmatrix(p[i], r, trans=False): bring r's 1, 2 or 4 matrices of 8 rows of 16 bytes from shared memory into r, a uint32[1, 2, 4] @ thread[1]; lane l gives the address of row l % 8 of matrix l / 8, aligned to 16 bytes. Called by thread[32]; sm_75 and later."""
@@ -374,7 +382,7 @@ def log2(x: Any, out: Sequence[Any] = ...) -> Any:
     """log2(x): the logarithm to base 2, within 1 ulp. Called by thread[1]; sm_75 and later."""
 
 def mailbox(*arguments: Any, **options: Any) -> Any:
-    """mailbox(T): a word between blocks, written by publish and read by receive"""
+    """mailbox(T): a word between blocks, written by publish and read by receive. See docs/reference/mailbox.md."""
 
 def match_all(value: Any, out: Sequence[Any] = ...) -> Any:
     """match_all(value): whether all lanes have the same bits; it lives at thread[32]. Called by thread[32]; sm_75 and later."""
@@ -389,16 +397,16 @@ def max_f16x2(a: Any, b: Any, out: Sequence[Any] = ...) -> Any:
     """max_f16x2(a, b): the larger of both float16 halves; NaN loses. Called by thread[1]; sm_80 and later."""
 
 def max_s16x2(a: Any, b: Any, out: Sequence[Any] = ...) -> Any:
-    """max_s16x2(a, b): the larger of both 16-bit halves, signed. Called by thread[1]; sm_90 and later."""
+    """max_s16x2(a, b): the larger of both 16-bit halves, signed. Called by thread[1]; sm_75 and later."""
 
 def max_u16x2(a: Any, b: Any, out: Sequence[Any] = ...) -> Any:
-    """max_u16x2(a, b): the larger of both 16-bit halves, unsigned. Called by thread[1]; sm_90 and later."""
+    """max_u16x2(a, b): the larger of both 16-bit halves, unsigned. Called by thread[1]; sm_75 and later."""
 
 def maximum(a: Any, b: Any, out: Sequence[Any] = ...) -> Any:
     """maximum(a, b): the larger; NaN if either is NaN, as numpy.maximum. Called by thread[1]; sm_75 and later."""
 
 def may_alias(*names: str) -> Callable[[Any], Any]:
-    """Say that these pointer parameters may overlap; others are taken not to."""
+    """Say that these pointer parameters may overlap; others are taken not to. See docs/reference/may_alias.md."""
 
 def min_bf16x2(a: Any, b: Any, out: Sequence[Any] = ...) -> Any:
     """min_bf16x2(a, b): the smaller of both bfloat16 halves; NaN loses. Called by thread[1]; sm_80 and later."""
@@ -407,10 +415,10 @@ def min_f16x2(a: Any, b: Any, out: Sequence[Any] = ...) -> Any:
     """min_f16x2(a, b): the smaller of both float16 halves; NaN loses. Called by thread[1]; sm_80 and later."""
 
 def min_s16x2(a: Any, b: Any, out: Sequence[Any] = ...) -> Any:
-    """min_s16x2(a, b): the smaller of both 16-bit halves, signed. Called by thread[1]; sm_90 and later."""
+    """min_s16x2(a, b): the smaller of both 16-bit halves, signed. Called by thread[1]; sm_75 and later."""
 
 def min_u16x2(a: Any, b: Any, out: Sequence[Any] = ...) -> Any:
-    """min_u16x2(a, b): the smaller of both 16-bit halves, unsigned. Called by thread[1]; sm_90 and later."""
+    """min_u16x2(a, b): the smaller of both 16-bit halves, unsigned. Called by thread[1]; sm_75 and later."""
 
 def minimum(a: Any, b: Any, out: Sequence[Any] = ...) -> Any:
     """minimum(a, b): the smaller; NaN if either is NaN, as numpy.minimum. Called by thread[1]; sm_75 and later."""
@@ -536,7 +544,7 @@ def multiply_add(a: Any, b: Any, c: Any, out: Sequence[Any] = ...) -> Any:
     """fma(a, b, c): a * b + c with one rounding. Called by thread[1]; sm_75 and later."""
 
 def one(*arguments: Any, **options: Any) -> Any:
-    """with one(thread): the first such unit of the current one runs the body"""
+    """with one(thread): the first such unit of the current one runs the body. See docs/reference/one.md."""
 
 def pack_bf16x2(low: Any, high: Any, out: Sequence[Any] = ...) -> Any:
     """pack_bf16x2(low, high): two floats rounded to bfloat16, in one word. Called by thread[1]; sm_80 and later."""
@@ -545,7 +553,7 @@ def pack_f16x2(low: Any, high: Any, out: Sequence[Any] = ...) -> Any:
     """pack_f16x2(low, high): two floats rounded to float16, in one word. Called by thread[1]; sm_80 and later."""
 
 def partition(*arguments: Any, **options: Any) -> Any:
-    """with partition(x, unit, offset) as y: y is each unit's own part of x"""
+    """with partition(x, unit, offset) as y: y is each unit's own part of x. See docs/reference/partition.md."""
 
 def popcount(x: Any, out: Sequence[Any] = ...) -> Any:
     """popcount(x): how many bits are set. Called by thread[1]; sm_75 and later."""
@@ -560,13 +568,13 @@ def prefetch_map(map: Any, out: Sequence[Any] = ...) -> Any:
     """prefetch_map(map): bring a tensor map's description near, before the first copy needs it. A hint. Called by thread[1]; sm_90 and later."""
 
 def print_(*arguments: Any, **options: Any) -> Any:
-    """print_("x = {}", x): prints a line for each unit that the code speaks for"""
+    """print_("x = {}", x): prints a line for each unit that the code speaks for. See docs/reference/print_.md."""
 
 prism: PrismModule
-"""@prism("global") marks a kernel, @prism("device") a function that kernels call."""
+"""@prism("global") marks a kernel, @prism("device") a function that kernels call. See docs/reference/prism.md."""
 
 def ptr(*arguments: Any, **options: Any) -> Any:
-    """ptr(T): memory that several threads reach; ptr(const(T)) is read only"""
+    """ptr(T): memory that several threads reach; ptr(const(T)) is read only. See docs/reference/ptr.md."""
 
 def publish(box: Any, value: Any, epoch: Any, out: Sequence[Any] = ...) -> Any:
     """publish(box[i], value, epoch): write value and epoch as one word, that receive takes for this epoch. The word is the whole message: it orders no other access. Called by thread[1]; sm_75 and later."""
@@ -582,19 +590,21 @@ def requires(*bound: Any, smem: int | None = None, cooperative: bool = False) ->
     
     `cooperative`: all blocks of the grid run at once, so that they can wait for one another: the compiler may put barriers of the
     whole grid. A launch of more blocks than the device holds at once is refused. A device function that needs it says so too.
+    
+    See docs/reference/requires.md.
     """
 
 def reverse_bits(x: Any, out: Sequence[Any] = ...) -> Any:
     """reverse_bits(x): the bits of x, the highest first. Called by thread[1]; sm_75 and later."""
 
 def roles(*arguments: Any, **options: Any) -> Any:
-    """a, b = roles(warpgroup, 2, 1): a static split whose arms have names"""
+    """a, b = roles(warpgroup, 2, 1): a static split whose arms have names. See docs/reference/roles.md."""
 
 def round_(x: Any, out: Sequence[Any] = ...) -> Any:
     """round_(x): the nearest whole number; halves to the even one. Called by thread[1]; sm_75 and later."""
 
 def row(*arguments: Any, **options: Any) -> Any:
-    """row(acc, i): the row of element i of this thread's part of a fragment"""
+    """row(acc, i): the row of element i of this thread's part of a fragment. See docs/reference/row.md."""
 
 def rsqrt(x: Any, out: Sequence[Any] = ...) -> Any:
     """rsqrt(x): 1 / sqrt(x), within 2 ulp (float64: 1). Called by thread[1]; sm_75 and later."""
@@ -603,7 +613,7 @@ def set_registers(n: Any, out: Sequence[Any] = ...) -> Any:
     """set_registers(n): from here on each thread of the warpgroup has n registers, a multiple of 8 from 24 to 256: what some give back, others may take. Stands first in a role. Called by thread[128]; sm_90a and later."""
 
 def shared(*arguments: Any, **options: Any) -> Any:
-    """shared(T[n]): an object in the block's shared memory; ring=k: k copies, visited in turn"""
+    """shared(T[n]): an object in the block's shared memory; ring=k: k copies, visited in turn. See docs/reference/shared.md."""
 
 def shuffle(value: Any, lane: Any, out: Sequence[Any] = ...) -> Any:
     """shuffle(value, lane): the value of lane `lane` (modulo 32), which each thread chooses. Called by thread[32]; sm_75 and later."""
@@ -624,7 +634,7 @@ def sin(x: Any, out: Sequence[Any] = ...) -> Any:
     """sin(x): the sine of x radians, within 2 ulp. Called by thread[1]; sm_75 and later."""
 
 def split(*arguments: Any, **options: Any) -> Any:
-    """match split(level): different units run different arms"""
+    """match split(level): different units run different arms. See docs/reference/split.md."""
 
 def sqrt(x: Any, out: Sequence[Any] = ...) -> Any:
     """sqrt(x): the square root, correctly rounded. Called by thread[1]; sm_75 and later."""
@@ -659,6 +669,8 @@ def struct(cls: type) -> Any:
     ------
     TypeError
         It has no fields, bases, or a default; a field is no scalar, or its name is none that C++ takes.
+    
+    See docs/reference/struct.md.
     """
 
 def sub_bf16x2(a: Any, b: Any, out: Sequence[Any] = ...) -> Any:
@@ -671,10 +683,10 @@ def tanh(x: Any, out: Sequence[Any] = ...) -> Any:
     """tanh(x): the hyperbolic tangent, within 2 ulp. Called by thread[1]; sm_75 and later."""
 
 def template(*listed: Any, **named: Any) -> Callable[[Any], Any]:
-    """Declare template parameters: `T=dtype, N=constexpr(int), OP=function`, or the paper's `[("N", c_int), ...]`."""
+    """Declare template parameters: `T=dtype, N=constexpr(int), OP=function`, or the paper's `[("N", c_int), ...]`. See docs/reference/template.md."""
 
 thread: LevelName
-"""one thread, or n of them: thread[n]."""
+"""one thread, or n of them: thread[n]. See docs/reference/thread.md."""
 
 def tma_load(tile: Any, tensor: Any, multicast: Any = ..., cache: Any = ..., out: Sequence[Any] = ...) -> Any:
     """tma_load(s, map[i, j], multicast=0, cache=""): copy the tile of the tensor that begins at [i, j] into the ring's tile s; zeros where it is outside the tensor. `multicast`: into the same place of these blocks of the cluster, a bit each. `cache`: "evict_first", "evict_last" (what the L2 does with it). Called by thread[1]; sm_90 and later."""
@@ -734,13 +746,13 @@ def unpack_f16x2(word: Any, part: Any, out: Sequence[Any] = ...) -> Any:
     """unpack_f16x2(word, part): the low (0) or high (1) float16 of a word, as a float. Called by thread[1]; sm_75 and later."""
 
 def unsafe(*arguments: Any, **options: Any) -> Any:
-    """unsafe("text"): text for the emitted code"""
+    """unsafe("text"): text for the emitted code. See docs/reference/unsafe.md."""
 
 def vector(*arguments: Any, **options: Any) -> Any:
-    """vector(T, n): n scalars moved as one word of at most 16 bytes"""
+    """vector(T, n): n scalars moved as one word of at most 16 bytes. See docs/reference/vector.md."""
 
 warp: LevelName
-"""32 threads; warp.scan and its like are the collectives for one."""
+"""32 threads; warp.scan and its like are the collectives for one. See docs/reference/warp.md."""
 
 def warp_all(predicate: Any, out: Sequence[Any] = ...) -> Any:
     """warp_all(predicate): whether it holds in all lanes. Called by thread[32]; sm_75 and later."""
@@ -767,13 +779,13 @@ def warp_xor(value: Any, out: Sequence[Any] = ...) -> Any:
     """warp_xor(value): the bits set in an odd number of lanes, in one instruction; it lives at thread[32]. Called by thread[32]; sm_80 and later."""
 
 warpgroup: LevelName
-"""128 threads, which wgmma takes."""
+"""128 threads, which wgmma takes. See docs/reference/warpgroup.md."""
 
-def wgmma(accumulator: Any, a: Any, b: Any, transpose_a: Any = ..., transpose_b: Any = ..., accumulate: Any = ..., kind: Any = ..., out: Sequence[Any] = ...) -> Any:
-    """wgmma(acc, a, b, transpose_a=False, transpose_b=False, accumulate=True, kind=""): acc += A * B over all of K, or A * B where not `accumulate`; acc is a fragment of M x N, M a multiple of 64; a and b are swizzled shared tiles, M x K and N x K (transposed: K x M and K x N), or what begins at a[i, k]; of bfloat16, float16, float32 (taken as tf32), int8, uint8, or uint8 with `kind` "e4m3", "e5m2", or, a's and then b's, "e4m3_e5m2" or "e5m2_e4m3". Called by thread[128]; sm_90a and later."""
+def wgmma(accumulator: Any, a: Any, b: Any, transpose_a: Any = ..., transpose_b: Any = ..., accumulate: Any = ..., out: Sequence[Any] = ...) -> Any:
+    """wgmma(acc, a, b, transpose_a=False, transpose_b=False, accumulate=True): acc += A * B over all of K, or A * B where not `accumulate`; acc is a fragment of M x N, M a multiple of 64; a and b are swizzled shared tiles, M x K and N x K (transposed: K x M and K x N), or what begins at a[i, k]; of bfloat16, float16, float32 (taken as tf32), int8, uint8, float8_e4m3fn or float8_e5m2; of the last two, and of int8 and uint8, b may be of the other. Called by thread[128]; sm_90a and later."""
 
 def wgmma_async(*arguments: Any, **options: Any) -> Any:
-    """with wgmma_async(): the wgmmas inside are issued as one group"""
+    """with wgmma_async(): the wgmmas inside are issued as one group. See docs/reference/wgmma_async.md."""
 
 def wrapping_add(a: Any, b: Any, out: Sequence[Any] = ...) -> Any:
     """wrapping_add(a, b): the sum; of integers modulo 2^bits, signed ones too. Of floats it is `a + b`. Called by thread[1]; sm_75 and later."""
@@ -784,4 +796,4 @@ def wrapping_multiply(a: Any, b: Any, out: Sequence[Any] = ...) -> Any:
 def wrapping_subtract(a: Any, b: Any, out: Sequence[Any] = ...) -> Any:
     """wrapping_subtract(a, b): the difference; of integers modulo 2^bits, signed ones too. Of floats it is `a - b`. Called by thread[1]; sm_75 and later."""
 
-__all__ = ["CUtensorMap", "CompileError", "InternalError", "Kernel", "__float_as_int", "__float_as_uint", "__int_as_float", "__uint_as_float", "absolute", "add_bf16x2", "add_f16x2", "add_u16x2", "assert_", "async_", "atomic_add", "atomic_and", "atomic_compare_exchange", "atomic_exchange", "atomic_increment", "atomic_max", "atomic_min", "atomic_or", "atomic_sub", "atomic_xor", "attr", "ballot", "bf16", "bfloat16", "bitcast", "block", "bool_", "broadcast", "bulk_load", "bulk_store", "byte_permute", "c_float", "c_int", "ceil", "claim", "clz", "column", "complex128", "complex64", "const", "constexpr", "cos", "count", "cp_async", "device", "double", "double2", "double2_cast", "dp2a_hi", "dp2a_lo", "dp4a", "dtype", "elect", "exp", "exp2", "extern", "fast_cos", "fast_divide", "fast_exp", "fast_exp2", "fast_log", "fast_log2", "fast_reciprocal", "fast_sin", "fast_sqrt", "fast_tanh", "fence", "first_set", "float16", "float2", "float2_cast", "float32", "float4", "float4_cast", "float64", "float_as_int", "float_as_uint", "floor", "fma", "fma_bf16x2", "fma_f16x2", "fragment", "function", "funnel_shift_left", "grid", "grid_dependency_launch", "grid_dependency_wait", "group", "half", "half2", "half2_cast", "half8", "half8_cast", "id", "int16", "int16_t", "int2", "int2_cast", "int32", "int32_t", "int4", "int4_cast", "int64", "int64_t", "int8", "int8_t", "int_as_float", "intrinsic", "is_finite", "is_nan", "keep_order", "kernel", "ldmatrix", "load_acquire", "load_relaxed", "load_vector", "log", "log2", "mailbox", "match_all", "match_any", "max_bf16x2", "max_f16x2", "max_s16x2", "max_u16x2", "maximum", "may_alias", "min_bf16x2", "min_f16x2", "min_s16x2", "min_u16x2", "minimum", "mma", "mma_m16n8k128_b1_and", "mma_m16n8k128_b1_xor", "mma_m16n8k16_bf16", "mma_m16n8k16_f16", "mma_m16n8k16_f16_in_f16", "mma_m16n8k16_f64", "mma_m16n8k16_s8", "mma_m16n8k16_s8_u8", "mma_m16n8k16_u8", "mma_m16n8k16_u8_s8", "mma_m16n8k256_b1_and", "mma_m16n8k256_b1_xor", "mma_m16n8k32_e4m3", "mma_m16n8k32_e4m3_e5m2", "mma_m16n8k32_e5m2", "mma_m16n8k32_e5m2_e4m3", "mma_m16n8k32_s4", "mma_m16n8k32_s4_u4", "mma_m16n8k32_s8", "mma_m16n8k32_s8_u8", "mma_m16n8k32_u4", "mma_m16n8k32_u4_s4", "mma_m16n8k32_u8", "mma_m16n8k32_u8_s8", "mma_m16n8k4_f64", "mma_m16n8k4_tf32", "mma_m16n8k64_s4", "mma_m16n8k64_s4_u4", "mma_m16n8k64_u4", "mma_m16n8k64_u4_s4", "mma_m16n8k8_bf16", "mma_m16n8k8_f16", "mma_m16n8k8_f16_in_f16", "mma_m16n8k8_f64", "mma_m16n8k8_tf32", "mma_m8n8k4_f64", "mul_bf16x2", "mul_f16x2", "multiply_add", "one", "pack_bf16x2", "pack_f16x2", "partition", "popcount", "pow", "prefetch", "prefetch_map", "print_", "prism", "ptr", "publish", "receive", "reciprocal", "requires", "reverse_bits", "roles", "round_", "row", "rsqrt", "set_registers", "shared", "shuffle", "shuffle_down", "shuffle_up", "shuffle_xor", "sign_bit", "sin", "split", "sqrt", "st_async", "stmatrix", "store_relaxed", "store_release", "store_vector", "struct", "sub_bf16x2", "sub_f16x2", "tanh", "template", "thread", "tma_load", "tma_store", "trunc", "uint", "uint16", "uint16_t", "uint2", "uint2_cast", "uint32", "uint32_t", "uint4", "uint4_cast", "uint64", "uint64_t", "uint8", "uint8_t", "uint_as_float", "unpack_bf16x2", "unpack_f16x2", "unsafe", "vector", "warp", "warp_all", "warp_and", "warp_any", "warp_max", "warp_min", "warp_or", "warp_sum", "warp_xor", "warpgroup", "wgmma", "wgmma_async", "wrapping_add", "wrapping_multiply", "wrapping_subtract"]
+__all__ = ["CUtensorMap", "CompileError", "InternalError", "Kernel", "__float_as_int", "__float_as_uint", "__int_as_float", "__uint_as_float", "absolute", "add_bf16x2", "add_f16x2", "add_u16x2", "assert_", "async_", "atomic_add", "atomic_and", "atomic_compare_exchange", "atomic_exchange", "atomic_increment", "atomic_max", "atomic_min", "atomic_or", "atomic_sub", "atomic_xor", "attr", "ballot", "bf16", "bfloat16", "bitcast", "block", "bool_", "broadcast", "bulk_load", "bulk_store", "byte_permute", "c_float", "c_int", "ceil", "claim", "clz", "column", "complex128", "complex64", "const", "constexpr", "cos", "count", "cp_async", "device", "double", "double2", "double2_cast", "dp2a_hi", "dp2a_lo", "dp4a", "dtype", "elect", "exp", "exp2", "extern", "fast_cos", "fast_divide", "fast_exp", "fast_exp2", "fast_log", "fast_log2", "fast_reciprocal", "fast_sin", "fast_sqrt", "fast_tanh", "fence", "first_set", "float16", "float2", "float2_cast", "float32", "float4", "float4_cast", "float64", "float8_e4m3fn", "float8_e5m2", "float_as_int", "float_as_uint", "floor", "fma", "fma_bf16x2", "fma_f16x2", "fragment", "function", "funnel_shift_left", "grid", "grid_dependency_launch", "grid_dependency_wait", "group", "half", "half2", "half2_cast", "half8", "half8_cast", "id", "int16", "int16_t", "int2", "int2_cast", "int32", "int32_t", "int4", "int4_cast", "int64", "int64_t", "int8", "int8_t", "int_as_float", "intrinsic", "is_finite", "is_nan", "keep_order", "kernel", "ldmatrix", "load_acquire", "load_relaxed", "load_vector", "log", "log2", "mailbox", "match_all", "match_any", "max_bf16x2", "max_f16x2", "max_s16x2", "max_u16x2", "maximum", "may_alias", "min_bf16x2", "min_f16x2", "min_s16x2", "min_u16x2", "minimum", "mma", "mma_m16n8k128_b1_and", "mma_m16n8k128_b1_xor", "mma_m16n8k16_bf16", "mma_m16n8k16_f16", "mma_m16n8k16_f16_in_f16", "mma_m16n8k16_f64", "mma_m16n8k16_s8", "mma_m16n8k16_s8_u8", "mma_m16n8k16_u8", "mma_m16n8k16_u8_s8", "mma_m16n8k256_b1_and", "mma_m16n8k256_b1_xor", "mma_m16n8k32_e4m3", "mma_m16n8k32_e4m3_e5m2", "mma_m16n8k32_e5m2", "mma_m16n8k32_e5m2_e4m3", "mma_m16n8k32_s4", "mma_m16n8k32_s4_u4", "mma_m16n8k32_s8", "mma_m16n8k32_s8_u8", "mma_m16n8k32_u4", "mma_m16n8k32_u4_s4", "mma_m16n8k32_u8", "mma_m16n8k32_u8_s8", "mma_m16n8k4_f64", "mma_m16n8k4_tf32", "mma_m16n8k64_s4", "mma_m16n8k64_s4_u4", "mma_m16n8k64_u4", "mma_m16n8k64_u4_s4", "mma_m16n8k8_bf16", "mma_m16n8k8_f16", "mma_m16n8k8_f16_in_f16", "mma_m16n8k8_f64", "mma_m16n8k8_tf32", "mma_m8n8k4_f64", "mul_bf16x2", "mul_f16x2", "multiply_add", "one", "pack_bf16x2", "pack_f16x2", "partition", "popcount", "pow", "prefetch", "prefetch_map", "print_", "prism", "ptr", "publish", "receive", "reciprocal", "requires", "reverse_bits", "roles", "round_", "row", "rsqrt", "set_registers", "shared", "shuffle", "shuffle_down", "shuffle_up", "shuffle_xor", "sign_bit", "sin", "split", "sqrt", "st_async", "stmatrix", "store_relaxed", "store_release", "store_vector", "struct", "sub_bf16x2", "sub_f16x2", "tanh", "template", "thread", "tma_load", "tma_store", "trunc", "uint", "uint16", "uint16_t", "uint2", "uint2_cast", "uint32", "uint32_t", "uint4", "uint4_cast", "uint64", "uint64_t", "uint8", "uint8_t", "uint_as_float", "unpack_bf16x2", "unpack_f16x2", "unsafe", "vector", "warp", "warp_all", "warp_and", "warp_any", "warp_max", "warp_min", "warp_or", "warp_sum", "warp_xor", "warpgroup", "wgmma", "wgmma_async", "wrapping_add", "wrapping_multiply", "wrapping_subtract"]

@@ -25,6 +25,7 @@ from prism.lang.tree import (
     Function,
     If,
     Item,
+    Partition,
     Pointer,
     Scalar,
     Stmt,
@@ -60,9 +61,10 @@ class Conditions:
 def conditions(function: Function) -> Conditions:
     """Return the conditions of a function that are asked more than once."""
     found: dict[If, tuple[Condition, bool]] = {}
+    given = _given(function)
     for statement in races.statements(function.body):
         if isinstance(statement, If) and statement.condition.perspective >= BLOCK:
-            asked = _asked(statement.condition)
+            asked = _asked(statement.condition, given)
             if asked is not None:
                 found[statement] = asked
     questions = [question for question, _ in found.values()]
@@ -75,6 +77,16 @@ def conditions(function: Function) -> Conditions:
         {branch: (often[often.index(c)], straight) for branch, (c, straight) in found.items() if c in often},
         {statement: gone for statement, gone in changed.items() if gone},
     )
+
+
+def _given(function: Function) -> Mapping[Symbol, Expr]:
+    """Return what numbers stand for that functions which are compiled in are given: nothing in it changes while they run."""
+    every = tuple(races.statements(function.body))
+    inlined = [s.inlined for s in every if isinstance(s, Partition) and s.inlined is not None]
+    ours = {p for one in inlined for p in one.parameters if isinstance(p.type, Scalar)} - set(
+        races.assigned(function.body)
+    )
+    return {s.symbol: s.value for s in every if isinstance(s, Declare) and s.symbol in ours and s.value is not None}
 
 
 def _changes(statement: Stmt) -> frozenset[Symbol]:
@@ -91,34 +103,38 @@ def _changes(statement: Stmt) -> frozenset[Symbol]:
             return frozenset()
 
 
-def _asked(condition: Expr) -> tuple[Condition, bool] | None:
+def _asked(condition: Expr, given: Mapping[Symbol, Expr]) -> tuple[Condition, bool] | None:
     """Return what a condition asks, and whether it asks it straight (not the opposite)."""
+    if isinstance(condition, Var) and condition.symbol in given:
+        return _asked(given[condition.symbol], given)
     if isinstance(condition, Unary) and condition.op == "not":
-        inner = _asked(condition.operand)
+        inner = _asked(condition.operand, given)
         return None if inner is None else (inner[0], not inner[1])
     names: set[Symbol] = set()
-    text = _text(condition, names)
+    text = _text(condition, names, given)
     return None if text is None or not names else (Condition(text, frozenset(names)), True)
 
 
-def _text(expression: Expr, names: set[Symbol]) -> tuple[object, ...] | None:
+def _text(expression: Expr, names: set[Symbol], given: Mapping[Symbol, Expr]) -> tuple[object, ...] | None:
     """Return what tells an expression over plain variables from another, or None where it reads anything else."""
     match expression:
         case Const(value=value):
             return ("const", value)
         case Count(unit=unit, code=code):
             return ("count", unit, code)
+        case Var(symbol=symbol) if symbol in given:
+            return _text(given[symbol], names, given)
         case Var(symbol=symbol) if isinstance(symbol.type, Scalar):
             names.add(symbol)
             return ("name", symbol)
         case Unary(op=op, operand=operand):
-            inner = _text(operand, names)
+            inner = _text(operand, names, given)
             return None if inner is None else (op, inner)
         case Cast(operand=operand, type=type_):
-            inner = _text(operand, names)
+            inner = _text(operand, names, given)
             return None if inner is None else ("cast", type_, inner)
         case Binary(op=op, left=left, right=right):
-            one, two = _text(left, names), _text(right, names)
+            one, two = _text(left, names, given), _text(right, names, given)
             return None if one is None or two is None else (op, one, two)
         case _:
             return None

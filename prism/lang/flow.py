@@ -331,7 +331,7 @@ def steps(
     found: list[Step] = []
     for view in reversed(views):
         assert view.view is not None
-        if view in known.flights:
+        if view in known.same:
             continue
         offset = races.offset_form(known, view)
         depth, claim = opened.get(view, (0, False))

@@ -46,7 +46,7 @@ class _Reach:
 def verdicts(function: Function, known: Facts) -> Iterator[tuple[Partition, Verdict]]:
     """Yield each partition with the verdict on it, in program order."""
     for statement in races.statements(function.body):
-        if isinstance(statement, Partition) and statement.view.view is not None:
+        if isinstance(statement, Partition) and statement.view.view is not None and not statement.view.view.alias:
             yield statement, judge(known, statement)
 
 

@@ -12,6 +12,7 @@ from prism.lang.diagnostics import CompileError, Label, Span
 from prism.lang.emit import allocate_named
 from prism.lang.errors import calls as errors
 from prism.lang.errors import launch
+from prism.lang.inlined import traced
 from prism.lang.intrinsics.declaration import supports
 from prism.lang.place import calls, place, shared_bytes, statements, subexpressions, with_mbarriers
 from prism.lang.plan import Layout, Program
@@ -25,6 +26,14 @@ CLUSTERS = RINGS = "sm_90"
 def build(kernel: surface.Kernel, template: Mapping[str, object] | None = None) -> Program:
     """Return the checked and synchronised program of a kernel or device function. Raises CompileError."""
     functions = check(kernel, template)
+    try:
+        return planned(functions)
+    except CompileError as failure:
+        raise CompileError(*(traced(error, functions) for error in failure.errors)) from None
+
+
+def planned(functions: tuple[Function, ...]) -> Program:
+    """Return the program of checked functions, callees first."""
     layouts: dict[Function, Layout] = {}
     for function in functions:
         check_alignment(function)

@@ -58,8 +58,8 @@ class Facts:
     ranges: Mapping[Symbol, Span]
     steps: Mapping[Symbol, int]
     renewed: Mapping[Stmt, frozenset[Symbol]] = field(default_factory=dict)
-    flights: frozenset[Symbol] = frozenset()
-    """Names that `async_` opened: the same bytes as their sources."""
+    same: frozenset[Symbol] = frozenset()
+    """Names that `async_` opened, and aliases: the same bytes as their sources, for the same owners."""
     loops: Mapping[Symbol, For] = field(default_factory=dict)
     trips: Mapping[Symbol, int] = field(default_factory=dict)
     """By index: the loop, and how many trips it makes, where its bounds are constants."""
@@ -84,13 +84,15 @@ def facts(function: Function, threads: int | None = None) -> Facts:
     ranges: dict[Symbol, Span] = {}
     steps: dict[Symbol, int] = {}
     renewed: dict[Stmt, frozenset[Symbol]] = {}
-    flights: set[Symbol] = set()
+    same: set[Symbol] = set()
     loops: dict[Symbol, For] = {}
     trips: dict[Symbol, int] = {}
     for statement in statements(function.body):
         match statement:
             case Async(view=view):
-                flights.add(view)
+                same.add(view)
+            case Partition(view=view) if view.view is not None and view.view.alias:
+                same.add(view)
             case Declare(symbol=symbol, value=value) if value is not None:
                 definitions[symbol] = value
             case Declare(symbol=symbol):
@@ -105,9 +107,7 @@ def facts(function: Function, threads: int | None = None) -> Facts:
             case _:
                 pass
     most = most_threads(function) if threads is None else threads
-    return Facts(
-        function, definitions, frozenset(changed), ranges, steps, renewed, frozenset(flights), loops, trips, most
-    )
+    return Facts(function, definitions, frozenset(changed), ranges, steps, renewed, frozenset(same), loops, trips, most)
 
 
 def _renewed(loop: For | While) -> Iterator[Symbol]:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from prism.lang.shorts import short_bits
-from prism.lang.types import BFLOAT16, SCALARS, Scalar
+from prism.lang.types import SCALARS, Scalar
 
 _KEY = re.compile(r"struct\{([^{}]*)\}")
 _FIELD = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -178,7 +178,7 @@ class Struct(Scalar):
         if not isinstance(given, tuple) or len(given) != len(self.fields):
             raise TypeError(f"{given!r} is no `{self}`: it has the fields {', '.join(self.names)}")
         bits = tuple(
-            short_bits(float(x), scalar) if scalar == BFLOAT16 else x
+            short_bits(float(x), scalar) if scalar.coded else x
             for x, (_, scalar) in zip(given, self.fields, strict=True)
         )
         found = np.zeros((), self.numpy)
@@ -198,8 +198,8 @@ def alignment_of(element: Any) -> int:
 
 
 def _title(name: str, scalar: Scalar) -> str | None:
-    """Return the title of a field in NumPy's dtype: NumPy has no bfloat16, and takes it for an integer; the title tells."""
-    return f"bfloat16 {name}" if scalar == BFLOAT16 else None
+    """Return the title of a field in NumPy's dtype, where NumPy hasn't its type and takes it for an integer: the title tells."""
+    return f"{scalar.name} {name}" if scalar.coded else None
 
 
 def make(name: str, fields: tuple[tuple[str, Scalar], ...], tag: str = "") -> Struct:
@@ -259,6 +259,7 @@ def _check_field(cls: type, name: str, type_: object) -> None:
 
 COMPLEX64 = make("complex64", (("real", SCALARS["float32"]), ("imag", SCALARS["float32"])), "complex64")
 COMPLEX128 = make("complex128", (("real", SCALARS["float64"]), ("imag", SCALARS["float64"])), "complex128")
+_CODED = tuple(scalar for scalar in SCALARS.values() if scalar.coded)
 _COMPLEX = {"complex64": COMPLEX64, "complex128": COMPLEX128}
 
 
@@ -286,7 +287,7 @@ def struct_of(dtype: np.dtype[Any]) -> Struct | None:
     found: list[tuple[str, Scalar]] = []
     for name in dtype.names:
         kind, _, *titles = dtype.fields[name]
-        scalar = BFLOAT16 if titles == [_title(name, BFLOAT16)] else SCALARS.get(kind.name)
+        scalar = next((each for each in _CODED if titles == [_title(name, each)]), SCALARS.get(kind.name))
         if scalar is None:
             return None
         found.append((name, scalar))

@@ -52,9 +52,9 @@ def _entry(name: str, value: Any) -> str:
                 name, _parameters(value), f"{value.doc} Called by {value.requires}; {value.min_arch} and later."
             )
         case surface.Construct():
-            return _function(name, "*arguments: Any, **options: Any", value.doc)
+            return _function(name, "*arguments: Any, **options: Any", f"{value.doc}.{_page(name)}")
         case surface.LevelName():
-            return f'{name}: LevelName\n"""{_LEVELS[name]}."""\n'
+            return f'{name}: LevelName\n"""{_LEVELS[name]}.{_page(name)}"""\n'
         case surface.VectorCast():
             return f'{name}: VectorCast\n"""{name}(p[i]) loads a {value.vector} from p[i] on, {name}[p[i]] = v stores one."""\n'
         case Vector():
@@ -65,7 +65,8 @@ def _entry(name: str, value: Any) -> str:
         case types.FunctionType():
             return _python(name, value)
         case surface.PrismModule():
-            return f'{name}: PrismModule\n"""@prism("global") marks a kernel, @prism("device") a function that kernels call."""\n'
+            said = '@prism("global") marks a kernel, @prism("device") a function that kernels call.'
+            return f'{name}: PrismModule\n"""{said}{_page(name)}"""\n'
         case _:
             return f"{name}: Any\n"
 
@@ -73,6 +74,11 @@ def _entry(name: str, value: Any) -> str:
 def _parameters(intrinsic: Intrinsic) -> str:
     found = [f"{p.name}: Any{' = ...' if p.optional else ''}" for p in intrinsic.parameters]
     return ", ".join([*found, "out: Sequence[Any] = ..."])
+
+
+def _page(name: str) -> str:
+    """Where the documentation has the construct, in the repository and on the site that it builds."""
+    return f" See docs/reference/{name}.md."
 
 
 def _function(name: str, parameters: str, doc: str) -> str:
@@ -83,7 +89,9 @@ def _function(name: str, parameters: str, doc: str) -> str:
 
 def _python(name: str, function: types.FunctionType) -> str:
     signature = str(inspect.signature(function)).replace("'", "")
-    doc = inspect.cleandoc(function.__doc__ or "").replace("\n", "\n    ").replace("\\", "\\\\")
+    doc = inspect.cleandoc(function.__doc__ or "")
+    doc = f"{doc}{chr(10) * 2 if chr(10) in doc else ' '}{_page(name).strip()}"
+    doc = doc.replace("\n", "\n    ").replace("\\", "\\\\")
     return (
         f'def {name}{signature}:\n    """{doc}\n    """\n'
         if "\n" in doc

@@ -124,7 +124,8 @@ class VectorCast:
         return self()
 
 
-bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64 = SCALARS.values()
+bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, *_floats = SCALARS.values()
+float8_e4m3fn, float8_e5m2, float16, bfloat16, float32, float64 = _floats
 uint, half, bf16, double = uint32, float16, bfloat16, float64
 complex64, complex128 = COMPLEX64, COMPLEX128
 c_int, c_float = int32, float32
@@ -381,6 +382,8 @@ __all__ = [
     "float4",
     "float4_cast",
     "float64",
+    "float8_e4m3fn",
+    "float8_e5m2",
     "fragment",
     "function",
     "grid",

@@ -13,8 +13,8 @@ from typing import Any
 class Scalar:
     """A number: `kind` is `bool`, `int`, `uint` or `float`; `cuda` its C++ name; `numpy` NumPy's, of how it is stored.
 
-    NumPy has no bfloat16: an array of it on the host holds its bits, as uint16. A struct is one of kind `struct`, and its
-    `numpy` a dtype.
+    NumPy has no bfloat16 and no floats of 8 bits: an array of these on the host holds their bits, as unsigned integers. A struct
+    is one of kind `struct`, and its `numpy` a dtype.
     """
 
     name: str
@@ -35,8 +35,18 @@ class Scalar:
 
     @property
     def short(self) -> bool:
-        """Whether it is a float of 16 bits: `float16` or `bfloat16`."""
-        return self.kind == "float" and self.bits == 16
+        """Whether it is a float of 16 or 8 bits, which in C++ is a class of our own."""
+        return self.kind == "float" and self.bits <= 16
+
+    @property
+    def stored(self) -> bool:
+        """Whether it is for storage alone, and has no operators: a float of 8 bits."""
+        return self.kind == "float" and self.bits == 8
+
+    @property
+    def coded(self) -> bool:
+        """Whether NumPy has no such numbers: memory on the host holds their bits, and they are computed with as float32."""
+        return self.kind == "float" and self.numpy != self.name
 
     def __str__(self) -> str:
         return self.name
@@ -57,6 +67,8 @@ UINT8 = Scalar("uint8", "uint", 8, "unsigned char", "uint8")
 UINT16 = Scalar("uint16", "uint", 16, "unsigned short", "uint16")
 UINT32 = Scalar("uint32", "uint", 32, "unsigned int", "uint32")
 UINT64 = Scalar("uint64", "uint", 64, "unsigned long long", "uint64")
+FLOAT8_E4M3FN = Scalar("float8_e4m3fn", "float", 8, "px_e4m3", "uint8")
+FLOAT8_E5M2 = Scalar("float8_e5m2", "float", 8, "px_e5m2", "uint8")
 FLOAT16 = Scalar("float16", "float", 16, "px_half", "float16")
 BFLOAT16 = Scalar("bfloat16", "float", 16, "px_bf16", "uint16")
 FLOAT32 = Scalar("float32", "float", 32, "float", "float32")
@@ -64,7 +76,8 @@ FLOAT64 = Scalar("float64", "float", 64, "double", "float64")
 SCALARS = {
     s.name: s
     for s in (
-        BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT16, BFLOAT16, FLOAT32, FLOAT64,
+        BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT16, BFLOAT16, FLOAT32,
+        FLOAT64,
     )
 }  # fmt: skip
 ALIASES = {"half": FLOAT16, "bf16": BFLOAT16}
@@ -189,7 +202,8 @@ class Pointer:
                 return "shared(mailbox)"
             ring = f", ring={self.ring}" if self.ring else ""
             swizzle = f", swizzle={self.swizzle}" if self.swizzle else ""
-            return f"shared({Array(self.element, self.shape)}{ring}{swizzle})"
+            text = f"shared({Array(self.element, self.shape)}{ring}{swizzle})"
+            return f"const({text})" if self.const else text
         return f"ptr(const({self.element}))" if self.const else f"ptr({self.element})"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from prism.lang.structs import struct_of
+from prism.lang.types import SCALARS
 from prism.runtime.cuda_core import cuda_core
 
 _KINDS = "an array of NumPy, CuPy or torch, or one with __cuda_array_interface__ or DLPack"
-BFLOAT16 = np.dtype([("bfloat16", "<u2")])
-"""What NumPy calls a library's bfloat16, which it has not: words of 16 bits that are no integers."""
+CODED = {scalar.name: np.dtype([(scalar.name, scalar.numpy)]) for scalar in SCALARS.values() if scalar.coded}
+"""What NumPy calls a library's bfloat16 and floats of 8 bits, which it has not: words of so many bits that are no integers."""
+BFLOAT16 = CODED["bfloat16"]
 _DLPACK_CPU, _DLPACK_CUDA, _DLPACK_MANAGED = 1, 2, 13
 
 
@@ -44,11 +47,11 @@ class ArrayInfo:
 
     @property
     def scalar(self) -> str:
-        """The name of its dtype; `bfloat16` where a library has it, and a struct's key."""
+        """The name of its dtype, also of `CODED`; a struct's key."""
         if self.dtype.names is None:
-            return self.dtype.name
-        if self.dtype == BFLOAT16:
-            return "bfloat16"
+            return _name(self.dtype)
+        if CODED.get(self.dtype.names[0]) == self.dtype:
+            return self.dtype.names[0]
         found = struct_of(self.dtype)
         return self.dtype.name if found is None else found.key
 
@@ -68,6 +71,12 @@ class ArrayInfo:
     def place(self) -> str:
         """Where it lies, in words."""
         return "the host" if self.device is None else f"GPU {self.device}"
+
+
+@functools.lru_cache(maxsize=64)
+def _name(dtype: np.dtype[Any]) -> str:
+    """Return a dtype's name, which NumPy makes anew each time, in 2 us."""
+    return str(dtype.name)
 
 
 def describe(obj: Any, name: str = "x") -> ArrayInfo:
@@ -253,8 +262,8 @@ def _describer(cls: type, obj: Any, name: str) -> Callable[[Any, str], ArrayInfo
 
 
 def _dtype(found: Any, name: str) -> np.dtype[Any]:
-    if str(found) == "bfloat16":
-        return BFLOAT16
+    if str(found) in CODED:
+        return CODED[str(found)]
     try:
         dtype: np.dtype[Any] = np.dtype(found)
         return dtype

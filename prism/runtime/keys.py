@@ -7,7 +7,7 @@ import re
 import struct
 
 FORMAT = 1
-"""The version of what Prism keeps on disk, artifacts and cache alike; part of every key."""
+"""The version of keys, and of what Prism keeps in the user's cache; part of every key."""
 
 
 ARCH = re.compile(r"sm_([1-9][0-9]{1,2})([af]?)")

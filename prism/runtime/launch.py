@@ -23,7 +23,7 @@ from prism.runtime.scratch import SCRATCH
 _FORMATS = {
     ("bool", 8): "?", ("int", 8): "b", ("int", 16): "h", ("int", 32): "i", ("int", 64): "q",
     ("uint", 8): "B", ("uint", 16): "H", ("uint", 32): "I", ("uint", 64): "Q",
-    ("float", 16): "H", ("float", 32): "f", ("float", 64): "d",
+    ("float", 8): "B", ("float", 16): "H", ("float", 32): "f", ("float", 64): "d",
 }  # fmt: skip
 
 
@@ -309,7 +309,7 @@ def _with_maps(parameters: tuple[EntryParameter, ...], maps: tuple[int, ...], va
 
 
 def _short_values(parameters: tuple[EntryParameter, ...], shorts: tuple[int, ...], values: Sequence[Any]) -> list[Any]:
-    """Return the values with the bits of floats of 16 bits in place of the numbers."""
+    """Return the values with the bits of floats of 16 and 8 bits in place of the numbers."""
     found = list(values)
     for i in shorts:
         parameter = parameters[i]

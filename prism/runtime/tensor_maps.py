@@ -21,7 +21,7 @@ LARGEST_EXTENT, LARGEST_STRIDE = 1 << 32, 1 << 40
 _TYPES = {
     "bool": "UINT8", "int8": "UINT8", "uint8": "UINT8", "int16": "UINT16", "uint16": "UINT16", "int32": "INT32",
     "uint32": "UINT32", "int64": "INT64", "uint64": "UINT64", "float16": "FLOAT16", "bfloat16": "BFLOAT16",
-    "float32": "FLOAT32", "float64": "FLOAT64",
+    "float32": "FLOAT32", "float64": "FLOAT64", "float8_e4m3fn": "UINT8", "float8_e5m2": "UINT8",
 }  # fmt: skip
 _SINCE = 12000
 _SWIZZLES = {0: "NONE", 32: "32B", 64: "64B", 128: "128B"}

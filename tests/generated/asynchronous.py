@@ -6,10 +6,12 @@ from dataclasses import replace
 
 from prism.lang.perspective import BLOCK, GRID, THREAD, Perspective
 from tests.generated.derive import Found, indent
-from tests.generated.pointers import Pointers
 from tests.generated.scope import BITS, INTEGERS, Memory, Scope, Value, pick
+from tests.generated.tiles import Holes, Tiles
 
 Items = list[str]
+Made = tuple[Memory, Items, list[str], Holes]
+"""A ring, the scopes behind the claim of a copy, what is done in them, and what it is given."""
 INPUTS = ("x", "y0", "y1")
 """Global memory: a function's parameter may be shared memory, which no asynchronous copy reads."""
 
@@ -21,7 +23,7 @@ OPEN = {
 """What is not generated until the compiler has it right, with what goes wrong."""
 
 
-class Asynchronous(Pointers):
+class Asynchronous(Tiles):
     """Statements that start something, and others that wait for it, though nothing says so."""
 
     def leaves_out(self, what: str, now: bool) -> bool:
@@ -59,7 +61,14 @@ class Asynchronous(Pointers):
         self.rule("R24", "R25")
         name = self.fresh("s")
         memory = Memory(
-            name, source.type, BLOCK, (scope.threads * count,), name, shared=True, aligned=128 // BITS[source.type]
+            name,
+            source.type,
+            BLOCK,
+            (scope.threads * count,),
+            name,
+            shared=True,
+            aligned=128 // BITS[source.type],
+            whole=True,
         )
         self.shared_bytes += memory.size * BITS[memory.type] // 8 + 256
         lines = [f"{name}: shared({memory.type}[{memory.size}], align=16) @ block[1]"]
@@ -114,7 +123,8 @@ class Asynchronous(Pointers):
         maker = pick(self.choices, (self.filled, self.bulk, self.bulk, self.copied))
         unit = sizes[filler][1]
         made = maker(scope, total.type, unit) or self.filled(scope, total.type, unit)
-        ring, items, body, kind = made
+        ring, items, body, holes = made
+        kind = ring.type
         total = replace(total, type=kind)
         self.shared_bytes += 3 * ring.size * BITS[kind] // 8 + 512
         k = Value(self.fresh("k"), "int32", BLOCK, fixed=True, natural=True)
@@ -122,7 +132,12 @@ class Asynchronous(Pointers):
         copies = self.choices.number(1, 3)
         inner = replace(scope.add(k).looped(trips), loop=False, result=None)
         claim = f"claim({ring.name}, {names[filler]}) as {ring.root}"
-        stations = self.inside([claim, *items], body)
+        copy = {"TILE": (f"{self.whole(ring)} @ {unit}", ring.root), "ROUND": ("int32 @ block[1]", k.name)}
+        if self.chance(60):
+            stations = self.inside([claim, *items], body)
+            stations = self.placed(stations, BLOCK, {**copy, **holes}, percent=0)
+        else:
+            stations = self.inside([claim], self.placed(self.inside(items, body), unit, {**copy, **holes}, percent=80))
         for number in (
             others[:-1] if not self.leaves_out("in-place station after a bulk copy", maker == self.bulk) else ()
         ):
@@ -135,7 +150,7 @@ class Asynchronous(Pointers):
             f"{', '.join(names)} = roles({level}, {', '.join(str(shown) for shown, _ in sizes)})",
             f"{total.name}: {kind} @ thread[1] = 0", f"for {k.name} in range({trips}):",
         ]  # fmt: skip
-        return [*lines, *indent([line.replace("TRIP", k.name) for line in stations])], scope.add(total)
+        return [*lines, *indent(stations)], scope.add(total)
 
     def order(self, count: int) -> list[int]:
         """The numbers below `count`, in some order."""
@@ -144,38 +159,47 @@ class Asynchronous(Pointers):
             found.append(left.pop(self.choices.number(0, len(left) - 1)))
         return found
 
-    def filled(self, scope: Scope, kind: str, unit: Perspective) -> tuple[Memory, Items, list[str], str]:
+    def filled(self, scope: Scope, kind: str, unit: Perspective) -> Made:
         """A ring whose copies the threads of a role write."""
         each, now, part = self.choices.number(1, 2), self.fresh("r"), self.fresh("p")
         ring = Memory(self.fresh("s"), kind, unit, (unit.size * each,), now, shared=True)
         value = self.number(scope.narrow(THREAD), THREAD, kind, 1, loads=False)
-        body = [f"{part}[{j}] = {value} ^ TRIP" for j in range(each)]
-        return ring, [f"partition({now}, thread[1], id() * {each}) as {part}", "group(thread[1])"], body, kind
+        body = [f"{part}[{j}] = VALUE ^ ROUND" for j in range(each)]
+        items = [f"partition(TILE, thread[1], id() * {each}) as {part}", "group(thread[1])"]
+        return ring, items, body, {"VALUE": (f"{kind} @ thread[1]", value)}
 
-    def bulk(self, scope: Scope, _: str, unit: Perspective) -> tuple[Memory, Items, list[str], str] | None:
+    def bulk(self, scope: Scope, _: str, unit: Perspective) -> Made | None:
         """A ring whose copies one thread of a role has copied in."""
         fits = [m for m in self.sources(scope, 4) if m.type in INTEGERS and m.size >= 16 and m.place == GRID]
         if not fits:
             return None
         self.rule("ring-bulk", "one")
-        source, now = pick(self.choices, fits), self.fresh("r")
+        source = pick(self.choices, fits)
         step = 128 // BITS[source.type]
         size = step * self.choices.number(1, min(8, source.size // step))
-        ring = Memory(self.fresh("s"), source.type, unit, (size,), now, shared=True)
-        start = f"{step} * ((TRIP + {self.choices.number(0, 9)}) % {(source.size - size) // step + 1})"
-        return ring, ["one(thread)"], [f"bulk_load({now}, {source.name}[{start}])"], source.type
+        ring = Memory(self.fresh("s"), source.type, unit, (size,), self.fresh("r"), shared=True)
+        start = f"{step} * ((ROUND + {self.choices.number(0, 9)}) % {(source.size - size) // step + 1})"
+        return ring, ["one(thread)"], [f"bulk_load(TILE, SOURCE[{start}])"], self.read_only(source)
 
-    def copied(self, scope: Scope, _: str, unit: Perspective) -> tuple[Memory, Items, list[str], str] | None:
+    def copied(self, scope: Scope, _: str, unit: Perspective) -> Made | None:
         """A ring whose copies the threads of a role have copied in, each some elements."""
         fits = [m for m in self.sources(scope, 4) if m.type in ("int32", "uint32")]
         if not fits:
             return None
         self.rule("R24")
-        source, now, part, going = pick(self.choices, fits), self.fresh("r"), self.fresh("p"), self.fresh("d")
-        ring = Memory(self.fresh("s"), source.type, unit, (unit.size * 4,), now, shared=True)
-        items = [f"partition({now}, thread[1], id() * 4) as {part}", f"async_({part}) as {going}", "group(thread[1])"]
-        start = f"4 * ((TRIP + {self.choices.number(0, 9)}) % {source.size // 4})"
-        return ring, items, [f"cp_async({going}[0], {source.name}[{start}], 16)"], source.type
+        source, part, going = pick(self.choices, fits), self.fresh("p"), self.fresh("d")
+        ring = Memory(self.fresh("s"), source.type, unit, (unit.size * 4,), self.fresh("r"), shared=True)
+        items = [
+            "partition(TILE, thread[1], id() * 4)" + f" as {part}",
+            f"async_({part}) as {going}",
+            "group(thread[1])",
+        ]
+        start = f"4 * ((ROUND + {self.choices.number(0, 9)}) % {source.size // 4})"
+        return ring, items, [f"cp_async({going}[0], SOURCE[{start}], 16)"], self.read_only(source)
+
+    def read_only(self, source: Memory) -> Holes:
+        """Memory that a piece of text is given to read."""
+        return {"SOURCE": (f"ptr(const({source.type})) @ {source.place}", source.name)}
 
     def changed(self, ring: Memory, role: str, unit: Perspective) -> list[str]:
         """A station in the middle, where each thread changes elements of its own."""
@@ -189,11 +213,17 @@ class Asynchronous(Pointers):
 
     def drained(self, scope: Scope, ring: Memory, role: str, unit: Perspective, total: Value) -> list[str]:
         """The last station, which reads."""
-        now, t = self.fresh("r"), self.fresh("u")
+        now, t, got = self.fresh("r"), self.fresh("u"), self.fresh("a")
         view = replace(ring, name=now, root=ring.name, place=unit, plain=False)
+        element = f"TILE[({t} + {self.choices.number(0, 9)}) % {ring.size}]"
+        holes = {
+            "TILE": (f"{self.whole(ring, const=True)} @ {pick(self.choices, (unit, THREAD))}", now),
+            "FOUND": (f"{ring.type}[1] @ thread[1]", got),
+        }
         body = [
-            f"{t}: int32 @ thread[1] = id()",
-            f"{total.name} ^= {now}[({t} + {self.choices.number(0, 9)}) % {ring.size}]",
+            f"{got}: {ring.type}[1] @ thread[1]",
+            *self.placed([f"{t}: int32 @ thread[1] = id()", f"FOUND[0] = {element}"], unit, holes),
+            f"{total.name} ^= {got}[0]",
         ]
         if self.chance(30):
             arm = scope.arm(unit).add(total, view)
@@ -243,8 +273,17 @@ class Asynchronous(Pointers):
             role = self.fresh("role")
             lines += [f"{role}, = roles(warpgroup, 1)"]
             items = [role]
-        body = [f"wgmma({acc}, {a}, {b})"] * self.choices.number(1, 2)
-        lines += self.inside([*items, "wgmma_async()"], body) if self.chance(50) else self.inside(items, body)
+        group_of_four = Perspective(THREAD.level, 128)
+        holes = {"SUMS": (f"fragment(float32, 64, {columns}) @ warpgroup[1]", acc)}
+        for word, name, rows in (("LEFT", a, 64), ("RIGHT", b, columns)):
+            kind_of = (
+                f"const(shared({kind}[{rows}, 64], swizzle=128)) @ {pick(self.choices, ('warpgroup[1]', 'block[1]'))}"
+            )
+            holes[word] = (kind_of, name)
+        calls = ["wgmma(SUMS, LEFT, RIGHT)"] * self.choices.number(1, 2)
+        batched = self.chance(50)
+        body = self.placed(calls, group_of_four, holes, percent=0 if batched else 40)
+        lines += self.inside([*items, "wgmma_async()"], body) if batched else self.inside(items, body)
         condition = f"row({acc}, {i}) % 3 == column({acc}, {i}) % 2"
         body = [f"for {i} in range(count({acc})):", f"    {sum_} += {acc}[{i}] if {condition} else 0"]
         lines += self.inside([*items, "group(thread[1])"], body)
@@ -256,8 +295,13 @@ class Asynchronous(Pointers):
         value = self.integer(scope.narrow(THREAD), THREAD, "int32", 1, loads=False)
         place = f"id() + {scope.threads} * {k}"
         items = [
-            f"partition({name}, thread[1], lambda {k}: (({place}) / 64, ({place}) % 64)) as {part}",
+            f"partition(TILE, thread[1], lambda {k}: (({place}) / 64, ({place}) % 64)) as {part}",
             "group(thread[1])",
         ]
-        body = [f"for {k} in range({each}):", f"    {part}[{k}] = {kind}(({value} % 4 + {k}) % 4)"]
-        return [f"{name}: shared({kind}[{rows}, 64], swizzle=128) @ block[1]", *self.inside(items, body)]
+        body = [f"for {k} in range({each}):", f"    {part}[{k}] = {kind}((VALUE % 4 + {k}) % 4)"]
+        holes = {
+            "TILE": (f"shared({kind}[{rows}, 64], swizzle=128) @ block[1]", name),
+            "VALUE": ("int32 @ thread[1]", value),
+        }
+        filled = self.placed(self.inside(items, body), BLOCK, holes)
+        return [f"{name}: shared({kind}[{rows}, 64], swizzle=128) @ block[1]", *filled]

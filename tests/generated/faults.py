@@ -236,8 +236,9 @@ def enclose_jump(site: Site, text: Lines) -> Iterator[Fault]:
 
 @operator
 def return_from_group(site: Site, text: Lines) -> Iterator[Fault]:
-    """R11: a return that leaves a group."""
-    yield from insert(site, "jump", 1, "with group(thread[1]):", "    return")
+    """R11: a return that leaves a group, which has no place in a batch."""
+    if not any(isinstance(way, tree.Batch) for way in site.ways):
+        yield from insert(site, "jump", 1, "with group(thread[1]):", "    return")
 
 
 @operator

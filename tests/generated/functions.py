@@ -60,10 +60,12 @@ class Functions(Asynchronous):
         length = pick(self.choices, (2, 3, 4))
         scope = Scope(code, entry, threads, 1, 1, whole=block)
         parameters = self.parameters(scope, length, "T" if generic else "")
+        tiles = self.tiles(scope) if self.chance(35) else ()
+        parameters = (*tiles, *parameters)
         kind = pick(self.choices, (None, *INTEGERS[:2], "float32", "bool", "int4", "T" if generic else "int64"))
-        result = (kind, pick(self.choices, scope.units())) if kind else None
+        result = (kind, pick(self.choices, scope.units())) if kind and not tiles else None
         flag = self.chance(20)
-        inner = replace(scope, result=result or ("", code)).add(*parameters)
+        inner = replace(scope, result=None if tiles else result or ("", code)).add(*parameters)
         called = self.rules["R13"]
         lines = self.body(inner, 2, 4)
         if flag:
@@ -84,10 +86,11 @@ class Functions(Asynchronous):
         if flag:
             template["FLAG"] = "constexpr(bool)"
             given.append(f"FLAG={pick(self.choices, ('True', 'False'))}")
+        extents = self.named_extents(tiles, template)
         self.functions.append(Function(name, (code, entry), parameters, result, memory, ", ".join(given), generic))
         head = ['@prism("device")', f"@requires({HEADS[code.level].format(f'thread[{entry}]')})"]
         head += [f"@template({', '.join(f'{k}={v}' for k, v in template.items())})"] if template else []
-        texts = [self.formal(p, "K" if arrays and isinstance(p, Local) else None) for p in parameters]
+        texts = [self.formal(p, "K" if arrays and isinstance(p, Local) else extents.get(p.name)) for p in parameters]
         arrow = f" -> {result[0]} @ {result[1]}" if result else ""
         return [*head, f"def {name}({', '.join(texts)}){arrow}:", *indent(lines)]
 
@@ -102,6 +105,9 @@ class Functions(Asynchronous):
             return f"{p.name}: {p.type} @ {p.place}"
         if isinstance(p, Local):
             return f"{p.name}: {p.type}[{length or p.shape[0]}] @ {p.place}"
+        if p.whole:
+            text = f"shared({p.type}[{length or self.extents(p)}])"
+            return f"{p.name}: {f'const({text})' if p.const else text} @ {p.place}"
         return f"{p.name}: ptr({f'const({p.type})' if p.const else p.type}) @ {p.place}"
 
     def parameters(self, scope: Scope, length: int, generic: str) -> tuple[Value | Local | Memory, ...]:
@@ -132,6 +138,31 @@ class Functions(Asynchronous):
                     found.append(Memory(name, pick(self.choices, COMMON), place, (1,), name, const=True))
         return tuple(found)
 
+    def tiles(self, scope: Scope) -> tuple[Memory, ...]:
+        """One or two whole shared tiles: the code's own, or of a broader unit and only read."""
+        self.rule("tile-parameter")
+        found: list[Memory] = []
+        for _ in range(self.choices.number(1, 2)):
+            each, name = self.choices.number(2, 3), self.fresh("m")
+            shape = (scope.threads, each) if self.chance(60) else (scope.threads * each,)
+            const = self.chance(40) or scope.code.size == 48
+            place = pick(self.choices, (scope.code, BLOCK, THREAD)) if const else scope.code
+            found.append(
+                Memory(name, pick(self.choices, COMMON), place, shape, name, const=const, shared=True, whole=True)
+            )
+        return tuple(found)
+
+    def named_extents(self, tiles: tuple[Memory, ...], template: dict[str, str]) -> dict[str, str]:
+        """Extents that calls deduce: template parameters in place of the numbers."""
+        found: dict[str, str] = {}
+        for tile in tiles:
+            if self.chance(40):
+                self.rule("tile-extents")
+                names = [self.fresh("N") for _ in tile.shape]
+                template |= dict.fromkeys(names, "constexpr(int)")
+                found[tile.name] = ", ".join(names)
+        return found
+
     # -- calls ------------------------------------------------------------------------------------------------------------
 
     def call(self, scope: Scope, depth: int) -> Found:
@@ -149,7 +180,7 @@ class Functions(Asynchronous):
         if scope.code.level == Level.BLOCK:
             self.rule("R16")
         for p in function.parameters:
-            if not isinstance(p, Value):
+            if not isinstance(p, Value) and not (isinstance(p, Memory) and p.whole):
                 self.rule("R15-array" if isinstance(p, Local) else "R15-const" if p.const else "R15")
         text = f"{function.name}({', '.join([*arguments, *([function.template] if function.template else [])])})"
         result = None
@@ -210,6 +241,11 @@ class Functions(Asynchronous):
             if fits:
                 memory = pick(self.choices, fits)
                 found.append(memory.name)
+            elif p.whole and scope.code == BLOCK == (BLOCK if p.const else p.place) and len(before) < 30:
+                lines, more = self.shared_object(scope, p.type, p.shape, p.size // scope.threads)
+                memory = more.memories[-1]
+                before += lines
+                found.append(memory.name)
             elif parts:
                 memory = pick(self.choices, parts)
                 found.append(self.fresh("p"))
@@ -242,13 +278,24 @@ class Functions(Asynchronous):
 
     def gives(self, scope: Scope, memory: Memory, formal: Memory) -> bool:
         """Whether a part of this memory is what a parameter takes."""
-        if memory.type != formal.type or memory.const or memory.tally or not memory.plain or formal.const:
+        if (
+            memory.type != formal.type
+            or memory.const
+            or memory.tally
+            or not memory.plain
+            or formal.const
+            or formal.whole
+        ):
             return False
         units = self.units_of(scope, memory) if memory.rank == 1 else []
         return formal.place in units and memory.size // scope.count(formal.place) >= formal.size
 
     def passes(self, actual: Memory, formal: Memory) -> bool:
         """R15 CALL-PTR: const memory at least as broad as the parameter, other memory exactly as broad."""
+        if formal.whole:
+            fits = actual.place == formal.place if not formal.const else formal.place <= actual.place
+            same = (actual.type, actual.shape) == (formal.type, formal.shape)
+            return actual.whole and same and fits and (formal.const or not actual.const)
         if actual.type != formal.type or actual.size < formal.size or not actual.plain or actual.tally:
             return False
         if formal.const:

@@ -46,7 +46,10 @@ class Memories(Speech):
         name = self.fresh("p")
         aligned = math.gcd(memory.aligned, math.prod(shape)) if unit != scope.code else 1
         plain = plain and memory.plain
-        view = replace(memory, name=name, place=unit, shape=shape, plain=plain, aligned=aligned if plain else 1)
+        whole = memory.whole and not offset
+        view = replace(
+            memory, name=name, place=unit, shape=shape, plain=plain, aligned=aligned if plain else 1, whole=whole
+        )
         inner = (scope if memory.const else scope.without(memory)).bounded().add(view)
         body = [] if memory.const or not self.chance(40) else self.body(inner, depth, 1)
         body += self.body(inner, depth, 2) if memory.const else self.written(inner, view, depth)
@@ -188,8 +191,9 @@ class Memories(Speech):
         first = self.choices.number(0, memory.size - 1) if self.chance(25) and memory.rank == 1 else 0
         shape, aligned = (memory.size - first,) if first else memory.shape, math.gcd(memory.aligned, first)
         view = replace(
-            memory, name=name, place=unit, shape=shape, aligned=aligned, plain=memory.plain and memory.rank == 1
-        )
+            memory, name=name, place=unit, shape=shape, aligned=aligned, plain=memory.plain and memory.rank == 1,
+            whole=memory.whole and not first,
+        )  # fmt: skip
         inner = scope.without(memory).bounded()
         how = f"{pick(self.choices, ('', 'p=', 'scope='))}{self.spell(unit)}{f', offset={first}' if first else ''}"
         lines = [f"with claim({memory.name}, {how}) as {name}:", f"    match split({level}):"]
@@ -223,7 +227,7 @@ class Memories(Speech):
         bits, width = BITS[VECTORS[kind][0]] * VECTORS[kind][1] if kind in VECTORS else BITS[kind], 1
         if align:
             width = 128 // bits
-        memory = Memory(self.fresh("s"), kind, BLOCK, shape, f"s{self.names}", shared=True, aligned=width)
+        memory = Memory(self.fresh("s"), kind, BLOCK, shape, f"s{self.names}", shared=True, aligned=width, whole=True)
         self.shared_bytes += memory.size * bits // 8 + 128
         extents = "".join(f"[{n}]" for n in shape)
         lines = [f"{memory.name}: shared({kind}{extents}{', align=16' if align else ''}) @ block[1]"]
@@ -245,7 +249,8 @@ class Memories(Speech):
 
     def atomic(self, scope: Scope, _: int) -> Found:
         """Additions whose results nobody uses: to memory that only they touch, or to shared memory at its owners' code."""
-        open_ = [m for m in scope.memories if m.tally or m.shared and m.place == scope.code and m.type in INTEGERS]
+        own = [m for m in scope.memories if m.shared and not m.const and m.place == scope.code and m.type in INTEGERS]
+        open_ = [*own, *(m for m in scope.memories if m.tally)]
         if not open_:
             return None
         self.rule("atomic")

@@ -29,7 +29,7 @@ RULES = """
     R27-text R27-mentioned R27-pragma R28-const R28-owner R28-chosen R28-swap R28-returned R29-value R29-memory
     R29-collective R30 split-thread split-warp split-warpgroup split-block collective atomic while for-unrolled unroll
     float vector component dimensions bool small assert print cast ring ring-bulk role one fragment wgmma
-    cluster-shared cooperative
+    cluster-shared cooperative tile tile-parameter tile-extents
 """.split()
 
 

@@ -46,7 +46,7 @@ class Pointers(Memories):
             self.rule("R28-chosen")
             value = f"{first.name} if {self.condition(scope, place, 0)} else {second.name}"
         size = min(first.size, second.size)
-        pointer = replace(first, name=self.fresh("q"), place=place, shape=(size,), aligned=1)
+        pointer = replace(first, name=self.fresh("q"), place=place, shape=(size,), aligned=1, whole=False)
         lines = [f"{pointer.name}: ptr(const({one.type})) @ {self.spell(place)} = {value}"]
         if self.chance(30) and place == scope.code:
             lines += [f"if {self.condition(scope, scope.code, 0)}:", f"    {pointer.name} = {second.name}"]
@@ -55,7 +55,7 @@ class Pointers(Memories):
     def pointer_to_own(self, scope: Scope, memory: Memory) -> Found:
         """Of memory that may be written: exactly the owners'."""
         self.rule("R28-owner")
-        pointer = replace(memory, name=self.fresh("q"), shared=False, aligned=1)
+        pointer = replace(memory, name=self.fresh("q"), shared=False, aligned=1, whole=False)
         text = f"{pointer.name}: ptr({memory.type}) @ {self.spell(memory.place)} = {memory.name}"
         return [text], scope.without(memory).add(pointer)
 
@@ -76,7 +76,9 @@ class Pointers(Memories):
         """A pointer that a function returns: one of its arguments."""
         self.rule("R28-returned")
         self.prelude["either"] = EITHER
-        pointer = replace(one, name=self.fresh("q"), shared=False, aligned=1, root=f"{one.root}|{other.root}")
+        pointer = replace(
+            one, name=self.fresh("q"), shared=False, aligned=1, whole=False, root=f"{one.root}|{other.root}"
+        )
         which = self.integer(scope, BLOCK, "int32", 1, loads=False)
         text = f"{pointer.name}: ptr({one.type}) @ block[1] = either({one.name}, {other.name}, {which})"
         return [text], scope.without(one, other).add(pointer)
@@ -85,7 +87,9 @@ class Pointers(Memories):
         """Two pointers that change places at the end of each trip of a loop."""
         self.rule("R28-swap", "R10")
         root = f"{one.root}|{other.root}"
-        now, next_ = (replace(m, name=self.fresh("q"), shared=False, aligned=1, root=root) for m in (one, other))
+        now, next_ = (
+            replace(m, name=self.fresh("q"), shared=False, aligned=1, whole=False, root=root) for m in (one, other)
+        )
         lines = [f"{q.name}: ptr({m.type}) @ block[1] = {m.name}" for q, m in ((now, one), (next_, other))]
         outer = scope.without(one, other).add(now, next_)
         k = Value(self.fresh("k"), "int32", BLOCK, fixed=True, natural=True)

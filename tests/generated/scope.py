@@ -76,7 +76,7 @@ class Memory:
     """Memory in scope, for each unit of `place`: `shape` is what its indices range over.
 
     `plain`: its elements lie side by side; `aligned`: the first of them is at a multiple of so many elements.
-    `tally` memory is only ever added to, atomically; `root` is the object behind a view.
+    `tally` memory is only ever added to, atomically; `root` is the object behind a view. `whole`: it is all of a shared object.
     """
 
     name: str
@@ -89,6 +89,7 @@ class Memory:
     plain: bool = True
     tally: bool = False
     aligned: int = 1
+    whole: bool = False
 
     @property
     def size(self) -> int:

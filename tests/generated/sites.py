@@ -59,6 +59,8 @@ def sites(function: tree.Function) -> list[Site]:
 def walk(site: Site, body: tree.Body, found: list[Site]) -> None:
     """Add the sites of one statement list."""
     for statement in body:
+        if isinstance(statement, tree.Declare) and statement.symbol.span.line != statement.span.line:
+            continue  # a parameter of a function that is compiled in
         here = replace(site, statement=statement)
         found.append(here)
         inner = replace(here, ways=(*site.ways, statement))
@@ -81,6 +83,8 @@ def walk(site: Site, body: tree.Body, found: list[Site]) -> None:
                     walk(replace(inner, bound=site.bound.narrow(unit)), arm.body, found)
             case tree.Batch():
                 walk(inner, statement.body, found)
+            case tree.Partition(view=tree.Symbol(view=tree.View(alias=True))):
+                pass  # another function's text
             case tree.Partition() | tree.Claim() | tree.Async():
                 view = statement.view
                 assert view.view is not None

@@ -109,28 +109,30 @@ def test_schedules(schedule: str, seed: int) -> None:
         given = np.asfortranarray(x) if transposed else x
         whole, *_ = planes(given, 72, 80, transposed=transposed, schedule=schedule, seed=seed)
         assert (np.abs(whole[:66, :70] - x) <= 2.0**-8 * np.abs(x)).all()
-    settled(66, 70, -0.5, schedule=schedule, seed=seed)
+    out, wanted = settled(66, 70, -0.5, schedule=schedule, seed=seed)
+    assert np.array_equal(out, wanted, equal_nan=True)
+
+
+def settled(m: int, n: int, beta: float, **options) -> tuple[np.ndarray, np.ndarray]:
+    """Run `settle`, checked, on small integers; return what it wrote, with the NaN around it, and what it should have."""
+    rng = np.random.default_rng(4)
+    x, before = (rng.integers(-9, 10, (m, n)).astype(np.float32) for _ in range(2))
+    pitched, out, wanted = (np.full((m, n + pad), np.nan, np.float32) for pad in (3, 5, 5))
+    pitched[:, :n] = x
+    if beta:
+        out[:, :n] = before
+    wanted[:, :n] = x + (beta * before if beta else 0)
+    blocks = -(-m // SIDE) * -(-n // SIDE)
+    arguments = (pitched.reshape(-1), n + 3, m, n, out.reshape(-1), n + 5, beta)
+    run(prism.check(settle, {"BETA": beta != 0}), blocks, THREADS, arguments, check=True, **options)
+    return out, wanted
 
 
 @pytest.mark.parametrize("beta", [0.0, -0.5])
 @pytest.mark.parametrize("m, n", [(1, 1), (64, 64), (67, 131)])
 def test_settle(m: int, n: int, beta: float) -> None:
-    settled(m, n, beta)
-
-
-def settled(m: int, n: int, beta: float, **options) -> None:
-    """Run `settle`, checked, on small integers, and compare."""
-    rng = np.random.default_rng(4)
-    x, before = (rng.integers(-9, 10, (m, n)).astype(np.float32) for _ in range(2))
-    pitched, out = np.full((m, n + 3), np.nan, np.float32), np.full((m, n + 5), np.nan, np.float32)
-    pitched[:, :n] = x
-    if beta:
-        out[:, :n] = before
-    blocks = -(-m // SIDE) * -(-n // SIDE)
-    arguments = (pitched.reshape(-1), n + 3, m, n, out.reshape(-1), n + 5, beta)
-    run(prism.check(settle, {"BETA": beta != 0}), blocks, THREADS, arguments, check=True, **options)
-    assert np.array_equal(out[:, :n], x + (beta * before if beta else 0))
-    assert np.isnan(out[:, n:]).all()
+    out, wanted = settled(m, n, beta)
+    assert np.array_equal(out, wanted, equal_nan=True)
 
 
 @pytest.mark.parametrize("kernel, flag", [(split, "LEFT"), (settle, "BETA")])

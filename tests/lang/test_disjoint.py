@@ -493,7 +493,9 @@ def kernel():
 
 
 HGEMM = {
-    "T": "bfloat16", "OUT": "bfloat16", "PLAIN": False, "BETA": False, "BIAS": 0, "BATCH": 0, "EPILOGUE": persistent.identity,
+    **dict.fromkeys(("T", "TB", "TBIAS", "OUT"), "bfloat16"), "PLAIN": False, "BETA": False, "BIAS": 0, "BATCH": 0, "SCALE_A": 0,
+    "SCALE_B": 0,
+    "EPILOGUE": persistent.identity,
     **Configuration(128, 256, 4).template(transpose_a=False, transpose_b=False, out_bytes=2),
 }  # fmt: skip
 LEFT = {

@@ -4,7 +4,18 @@ from prism.lang import tiles
 from prism.lang.emit.halves import short_pieces
 from prism.lang.intrinsics import TABLE, Binding
 from prism.lang.intrinsics import asynchronous as wait
-from prism.lang.types import BFLOAT16, FLOAT16, FLOAT32, INT8, INT32, UINT8, Fragment, Pointer
+from prism.lang.types import (
+    BFLOAT16,
+    FLOAT8_E4M3FN,
+    FLOAT8_E5M2,
+    FLOAT16,
+    FLOAT32,
+    INT8,
+    INT32,
+    UINT8,
+    Fragment,
+    Pointer,
+)  # fmt: skip
 
 WGMMA = TABLE["wgmma"]
 
@@ -82,19 +93,19 @@ def frame_bytes(binding):
 def cases():
     """Bindings of every type, swizzle and layout, with tiles of one slab and several, and parts of tiles, by name."""
     types = [
-        (BFLOAT16, FLOAT32, ""),
-        (FLOAT16, FLOAT32, ""),
-        (FLOAT16, FLOAT16, ""),
-        (FLOAT32, FLOAT32, ""),
-        (INT8, INT32, ""),
+        (BFLOAT16, FLOAT32),
+        (FLOAT16, FLOAT32),
+        (FLOAT16, FLOAT16),
+        (FLOAT32, FLOAT32),
+        (INT8, INT32),
+        (UINT8, INT32),
     ]
-    types += [(UINT8, INT32, ""), (UINT8, FLOAT32, "e4m3"), (UINT8, FLOAT32, "e5m2"), (UINT8, FLOAT16, "e4m3")]
-    types += [(UINT8, FLOAT32, "e4m3_e5m2"), (UINT8, FLOAT16, "e5m2_e4m3")]
-    for element, sum_, kind in types:
+    types += [(FLOAT8_E4M3FN, FLOAT32), (FLOAT8_E5M2, FLOAT32), (FLOAT8_E4M3FN, FLOAT16)]
+    for element, sum_ in types:
         for span in (128, 64, 32):
             for spans in (1, 2):
                 k = span * spans // element.bytes
-                yield f"{element}{kind}-{sum_}-{span}x{spans}", simple(element, sum_, 64, k, span, kind=kind)
+                yield f"{element}-{sum_}-{span}x{spans}", simple(element, sum_, 64, k, span)
     for element in (BFLOAT16, FLOAT16):
         for span in (128, 64, 32):
             for a, b in ((True, False), (False, True), (True, True)):
@@ -106,6 +117,8 @@ def cases():
     yield "part", bound(*part, (FLOAT32, 48), ((64, 96), (72, 32)))
     yield "part-t", bound(*part, (FLOAT32, 64), ((96, 64), (32, 64)), transpose_a=True, transpose_b=True)
     yield "mixed-spans", bound((BFLOAT16, 64, 64, 32), (BFLOAT16, 256, 64, 128), (FLOAT32, 256))
+    yield "e4m3-e5m2", bound((FLOAT8_E4M3FN, 64, 128, 128), (FLOAT8_E5M2, 64, 128, 64), (FLOAT32, 64))
+    yield "e5m2-e4m3-halves", bound((FLOAT8_E5M2, 128, 64, 64), (FLOAT8_E4M3FN, 24, 64, 32), (FLOAT16, 24, 128))
     yield "s8-u8", bound((INT8, 64, 64, 64), (UINT8, 24, 64, 32), (INT32, 24))
     for span in (128, 64, 32):
         yield f"128-rows-{span}", simple(BFLOAT16, FLOAT32, 128, 128, span, rows=128)

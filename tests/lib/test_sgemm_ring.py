@@ -226,9 +226,9 @@ def test_what_copies_operands(shape, layout: str, left: str, right: str) -> None
     assert [PACKED if one.packed else names[one.way] for one in (found.a, found.b)] == [left, right]
 
 
-def test_a_vector(memory: Memory) -> None:
-    for shape in ((1, 40, 36), (40, 1, 36), (40, 36, 1), (1, 1, 1)):
-        multiplied(memory, shape, "NN")
+@pytest.mark.parametrize("shape", [(1, 40, 36), (40, 1, 36), (40, 36, 1), (1, 1, 1)])
+def test_a_vector(memory: Memory, shape: tuple[int, int, int]) -> None:
+    assert multiplied(memory, shape, "NN") == ["ring"]
 
 
 # -- without tensor copies ------------------------------------------------------------------------------------------------

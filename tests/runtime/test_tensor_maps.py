@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from prism.runtime import tensor_maps
-from prism.runtime.arrays import BFLOAT16, ArrayInfo, describe
+from prism.runtime.arrays import CODED, ArrayInfo, describe
 from prism.runtime.bind import bind
 from prism.runtime.driver import DeviceError
 from prism.runtime.entry import EntryParameter
@@ -199,17 +199,20 @@ def test_maps_are_packed_where_the_kernel_looks_for_them(fake: Driver) -> None:
             arguments.pack([0, bad, 0, two])
 
 
-def test_bfloat16_of_torch_is_known_and_is_no_integer() -> None:
+@pytest.mark.parametrize("kind, bits", [("bfloat16", np.uint16), ("float8_e4m3fn", np.uint8), ("float8_e5m2", np.uint8)])
+def test_floats_of_torch_that_numpy_has_not_are_known_and_are_no_integers(kind: str, bits: type) -> None:
     tensor = type("Tensor", (), {"__module__": "torch"})()
-    tensor.is_cuda, tensor.layout, tensor.dtype = True, 0, "torch.bfloat16"
+    tensor.is_cuda, tensor.layout, tensor.dtype = True, 0, f"torch.{kind}"
     tensor.is_conj = tensor.is_neg = lambda: False
     tensor.stride, tensor.shape, tensor.data_ptr = lambda: (64, 1), (128, 64), lambda: 4096
     tensor.device = SimpleNamespace(index=0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(__import__("sys").modules, "torch", SimpleNamespace(strided=0))
         info = describe(tensor)
-    assert info.dtype == BFLOAT16 and info.scalar == "bfloat16" and info.strides == (128, 2)
-    assert info.dtype != np.uint16 and describe(np.zeros(3, np.uint16)).scalar == "uint16"
+    size = np.dtype(bits).itemsize
+    assert info.dtype == CODED[kind] and info.scalar == kind and info.strides == (64 * size, size)
+    assert info.dtype != bits and describe(np.zeros(3, bits)).scalar == bits.__name__
+    assert bind("k", (EntryParameter("x", "pointer", kind),), (np.zeros(3, bits),)).values, "bits will do"
 
 
 def test_rows_that_end_inside_a_piece_are_not_written() -> None:

@@ -8,33 +8,32 @@ function itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from prism.lang import surface, tree
 from prism.lang import syntax as s
-from prism.lang.check import annotation
 from prism.lang.check.env import Context, Env, Poison, Poisoned, fail
-from prism.lang.check.fragments import placed
+from prism.lang.check.inlined import takes_tiles
 from prism.lang.check.purity import is_pure, trusted
 from prism.lang.check.raw import extern_body
 from prism.lang.check.registers import check_registers
+from prism.lang.check.signature import check_parameter, check_requires, check_result, shared_limit, show
 from prism.lang.check.statements import check_body
-from prism.lang.check.tiles import check_map_parameter
 from prism.lang.diagnostics import CompileError, Error, Label, Span
 from prism.lang.errors import calls as call_errors
+from prism.lang.errors import inlined
 from prism.lang.errors import names as name_errors
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import raw as raw_errors
-from prism.lang.errors import types as type_errors
 from prism.lang.instantiate import PYTHON_TYPES, instantiate
 from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.parse import parse
-from prism.lang.perspective import Bound, Level, Perspective
 from prism.lang.structs import scalar_called, struct_of
-from prism.lang.types import ALIASES, VOID, Array, Fragment, Mailbox, Pointer, Scalar, TensorMap, Vector
+from prism.lang.types import ALIASES, VOID, Scalar
 
 PARSED: dict[surface.Kernel, s.Function] = {}
 
@@ -47,49 +46,78 @@ def check(kernel: surface.Kernel, template: Mapping[str, object] | None = None) 
 
 
 def parsed_of(kernel: surface.Kernel) -> s.Function:
-    """Return the kernel's syntax tree; parsed once."""
-    if kernel not in PARSED:
-        PARSED[kernel] = parse(kernel)
-    return PARSED[kernel]
+    """Return the kernel's syntax tree: one and the same for all threads, as nodes are compared by identity."""
+    found = PARSED.get(kernel)
+    return PARSED.setdefault(kernel, parse(kernel)) if found is None else found
+
+
+Key = tuple[object, ...]
+"""A kernel, and its template arguments by name."""
 
 
 @dataclass(eq=False)
 class Session:
     """The functions checked so far, by kernel and template arguments; callable as `resolve` from inside the rules."""
 
-    done: dict[tuple[object, ...], tree.Function] = field(default_factory=dict)
-    failed: set[tuple[object, ...]] = field(default_factory=set)
+    done: dict[Key, tree.Function] = field(default_factory=dict)
+    failed: set[Key] = field(default_factory=set)
     open: list[surface.Kernel] = field(default_factory=list)
+    instances: dict[Key, s.Function] = field(default_factory=dict)
 
     def parsed(self, kernel: surface.Kernel) -> s.Function:
         """Return a callee's syntax tree."""
         return parsed_of(kernel)
 
     def __call__(self, kernel: surface.Kernel, template: Mapping[str, object], call: Span | None) -> tree.Function:
-        """Return the checked instance; errors inside it carry the first call that asked for it (R30: no recursion)."""
+        """Return the checked instance; errors inside it carry the first call that asked for it."""
         parsed = parsed_of(kernel)
         bound_template = bind_template(kernel, parsed, template, call)
-        key = (kernel, *sorted(bound_template.items(), key=lambda item: item[0]))
+        key = key_of(kernel, bound_template)
         if key in self.done:
             return self.done[key]
+        with self.opened(kernel, bound_template, call):
+            if call is None and kernel.kind == "device":
+                called(kernel, self.instance(kernel, bound_template))
+            function = check_function(self, kernel, parsed, bound_template)
+        self.done[key] = replace(function, identifier=self.identifier(kernel))
+        return self.done[key]
+
+    @contextmanager
+    def opened(self, kernel: surface.Kernel, template: Mapping[str, object], call: Span | None) -> Iterator[None]:
+        """Check an instance inside; its errors carry the call, and are reported once. R30: it does not come to itself."""
+        key = key_of(kernel, template)
         if key in self.failed:
             raise Poisoned
         if kernel in self.open:
             through = [k.__name__ for k in self.open[self.open.index(kernel) + 1 :]]
             text = " through " + ", ".join(f"`{name}`" for name in through) if through else ""
-            fail(call_errors.Recursion(span=call or parsed.span, name=kernel.__name__, through=text))
+            fail(call_errors.Recursion(span=call or parsed_of(kernel).span, name=kernel.__name__, through=text))
         self.open.append(kernel)
         try:
-            function = check_function(self, kernel, parsed, bound_template)
+            yield
         except (CompileError, Poisoned) as failure:
             self.failed.add(key)
             if call is None or isinstance(failure, Poisoned):
                 raise
-            raise CompileError(*(traced(error, kernel, bound_template, call) for error in failure.errors)) from None
+            raise CompileError(*(traced(error, kernel, template, call) for error in failure.errors)) from None
         finally:
             self.open.pop()
-        self.done[key] = replace(function, identifier=self.identifier(kernel))
-        return self.done[key]
+
+    def instance(self, kernel: surface.Kernel, template: Mapping[str, object]) -> s.Function:
+        """Return a function's syntax tree with these template arguments in it, all of them."""
+        key = key_of(kernel, template)
+        if key not in self.instances:
+            self.instances[key] = instantiate(kernel, parsed_of(kernel), template)
+        return self.instances[key]
+
+    def compiled_in(
+        self, kernel: surface.Kernel, template: Mapping[str, object], call: Span
+    ) -> dict[str, object] | None:
+        """Return all template arguments of a function that is compiled into its callers; None for any other."""
+        bound_template = bind_template(kernel, parsed_of(kernel), template, call)
+        with self.opened(kernel, bound_template, call):
+            found = takes_tiles(self.instance(kernel, bound_template))
+        return None if found is None else bound_template
 
     def identifier(self, kernel: surface.Kernel) -> str:
         """Return a C++ name that is unique in the program."""
@@ -98,16 +126,16 @@ class Session:
         return f"prism_{name}" + (f"_{taken + 1}" if taken else "")
 
 
+def key_of(kernel: surface.Kernel, template: Mapping[str, object]) -> Key:
+    """Return what names an instance."""
+    return (kernel, *sorted(template.items(), key=lambda item: item[0]))
+
+
 def traced(error: Error, kernel: surface.Kernel, template: Mapping[str, object], call: Span) -> Error:
     """Return the error with one more step of the call chain."""
     given = ", ".join(f"{name}={show(value)}" for name, value in template.items())
     text = f"`{kernel.__name__}` is called here" + (f", with {given}" if given else "")
     return replace(error, trace=(*error.trace, Label(call, text)))
-
-
-def show(value: object) -> str:
-    """Return a template argument as a message shows it."""
-    return getattr(value, "__name__", None) or getattr(value, "name", None) or str(value)
 
 
 # -- templates ------------------------------------------------------------------------------------------------------------
@@ -168,6 +196,12 @@ def as_scalar(value: object) -> Scalar | None:
 # -- one function ---------------------------------------------------------------------------------------------------------
 
 
+def called(kernel: surface.Kernel, function: s.Function) -> None:
+    """Refuse to check a function that is compiled into its callers without one."""
+    if (tile := takes_tiles(function)) is not None:
+        fail(inlined.CallAlone(span=tile.span, name=kernel.__name__, parameter=tile.name))
+
+
 def check_function(
     session: Session, kernel: surface.Kernel, parsed: s.Function, template: Mapping[str, object]
 ) -> tree.Function:
@@ -178,7 +212,7 @@ def check_function(
     bound = check_requires(kernel, parsed, template, spans.get("requires", parsed.span))
     if kernel.cooperative and bound.grid is None:
         fail(rules.BoundCooperative(span=spans.get("requires", parsed.span), name=parsed.name, bound=str(bound)))
-    function = instantiate(kernel, parsed, template)
+    function = session.instance(kernel, template)
     context = Context(kernel, session, bound_span=spans.get("requires"), entry=bound.code)
     env = Env(context, bound, {}, {})
     parameters: list[tree.Symbol] = []
@@ -215,91 +249,6 @@ def check_function(
         pure=is_pure(tuple(parameters), context.result or VOID, body), template=template, file=parsed.span.file, span=parsed.span,
         trusts=trusted(tuple(parameters), body), cooperative=kernel.cooperative,
     )  # fmt: skip
-
-
-def shared_limit(kernel: surface.Kernel, template: Mapping[str, object], span: Span) -> int | None:
-    """R16 CALL-SMEM: return what `smem=` says, a number of bytes or nothing."""
-    limit = value_of(kernel.smem, template, span)
-    if limit is not None and (type(limit) is not int or limit < 0):
-        fail(call_errors.SharedLimit(span=span, text=show(limit)))
-    return limit
-
-
-def value_of(given: object, template: Mapping[str, object], span: Span) -> object:
-    """Return what a decorator was given; for the name of a template parameter, its argument."""
-    if not isinstance(given, surface.TemplateName):
-        return given
-    if given.name not in template:
-        fail(name_errors.TemplateUnbound(span=span, name=given.name))
-    return given.value(template)
-
-
-def check_requires(kernel: surface.Kernel, parsed: s.Function, template: Mapping[str, object], span: Span) -> Bound:
-    """R1 BOUND-WF: at most one entry a level, positive constant sizes, threads below every broader entry."""
-    if not kernel.requires:
-        example = "grid[1], block[1], thread[32]" if kernel.kind == "global" else "thread[1]"
-        fail(rules.BoundMissing(span=parsed.span, name=parsed.name, example=example))
-    entries: dict[Level, int] = {}
-    for entry in kernel.requires:
-        if not isinstance(entry, Perspective):
-            fail(rules.BoundValue(span=span, text=entry.name if isinstance(entry, surface.LevelName) else str(entry)))
-        size = value_of(entry.size, template, span)
-        if not isinstance(size, int) or size < 1 or (entry.level == Level.GRID and size != 1):
-            fail(rules.BoundValue(span=span, text=f"{entry.level}[{size}]"))
-        if entry.level in entries:
-            fail(rules.BoundTwice(span=span, level=str(entry.level), first=entries[entry.level], second=size))
-        entries[entry.level] = size
-    grid, block, thread = (entries.get(level) for level in (Level.GRID, Level.BLOCK, Level.THREAD))
-    if grid is not None and block is None:
-        block = 1
-    bound = Bound(grid, block, thread, whole=block is not None)
-    if thread is None:
-        bound = Bound(grid, block, 1)
-    if kernel.kind == "global" and grid is None:
-        fail(rules.BoundKernel(span=span, name=parsed.name, bound=str(bound)))
-    return bound
-
-
-def check_parameter(parameter: s.Parameter, kind: str) -> tree.Symbol:
-    """Return a parameter's symbol."""
-    meaning = annotation.read(parameter.annotation)
-    if parameter.place is None:
-        fail(type_errors.MissingPlace(span=parameter.span, name=parameter.name, type=str(meaning.type)))
-    if meaning.shared:
-        fail(type_errors.SharedParameter(span=parameter.annotation.span, name=parameter.name))
-    if isinstance(meaning.type, Mailbox):
-        fail(type_errors.NotAType(span=parameter.annotation.span))
-    place, type_ = annotation.place(parameter.place), meaning.type
-    if isinstance(type_, TensorMap):
-        check_map_parameter(parameter.name, place, parameter.place.span)
-    if isinstance(type_, Array | Fragment) and kind == "global":
-        fail(type_errors.KernelParameter(span=parameter.annotation.span, name=parameter.name, type=str(type_)))
-    if isinstance(type_, Fragment):
-        type_ = placed(type_, parameter.name, place, parameter.annotation.span, parameter.place.span)
-    return tree.Symbol(parameter.name, type_, place, parameter.span, parameter=True, const=meaning.const)
-
-
-def check_result(context: Context, function: s.Function) -> None:
-    """Read the declared result, if there is one."""
-    if function.result is None:
-        return
-    context.result_declared = True
-    if isinstance(function.result, s.Literal) or (
-        isinstance(function.result, s.Resolved) and function.result.value is None
-    ):
-        context.result = VOID
-        return
-    found = annotation.read(function.result).type
-    if not isinstance(found, Scalar | Vector | Pointer):
-        fail(type_errors.NotAType(span=function.result.span))
-    context.result = found
-    if function.result_place is None:
-        fail(
-            type_errors.MissingPlace(
-                span=function.result.span, name=f"the result of {function.name}", type=str(context.result)
-            )
-        )
-    context.result_perspective = annotation.place(function.result_place)
 
 
 def always_returns(body: tree.Body) -> bool:

@@ -162,7 +162,7 @@ def deduce(e: s.Expr, actual: Type, found: dict[str, object], wanted: frozenset[
                 found.setdefault(e.name, actual)
         case s.Call() if isinstance(e.function, s.Name | s.Attribute) and e.arguments:
             if isinstance(actual, Pointer):
-                deduce(e.arguments[0], actual.element, found, wanted)  # type: ignore[arg-type]
+                deduce_memory(e, e.arguments[0], actual, found, wanted)
             elif isinstance(actual, Mailbox):
                 deduce(e.arguments[0], actual.element, found, wanted)
             elif isinstance(actual, Vector):
@@ -189,6 +189,15 @@ def deduce(e: s.Expr, actual: Type, found: dict[str, object], wanted: frozenset[
             deduce(base, actual.element, found, wanted)  # type: ignore[arg-type]
         case _:
             pass
+
+
+def deduce_memory(e: s.Call, inner: s.Expr, actual: Pointer, found: dict[str, object], wanted: frozenset[str]) -> None:
+    """Match `ptr(T)`, `ptr(const(T))`, `shared(T[n, m], swizzle=k)` or `const(shared(...))`."""
+    whole = isinstance(inner, s.Call) and inner.arguments and isinstance(inner.arguments[0], s.Subscript)
+    deduce(inner, actual if whole or isinstance(inner, s.Subscript) else actual.element, found, wanted)  # type: ignore[arg-type]
+    for name, value in e.keywords:
+        if name == "swizzle":
+            deduce_number(value, actual.swizzle, found, wanted)
 
 
 def deduce_number(e: s.Expr, actual: int, found: dict[str, object], wanted: frozenset[str]) -> None:

@@ -6,7 +6,7 @@ from prism.lang import syntax as s
 from prism.lang import tree
 from prism.lang.check import annotation
 from prism.lang.check.conversion import coerce
-from prism.lang.check.env import Env, blame, changing, declared, evidence, fail, opaque, why_here
+from prism.lang.check.env import Env, blame, changing, constant, declared, evidence, fail, opaque, why_here
 from prism.lang.check.expressions import (
     check_expression,
     check_field,
@@ -200,10 +200,8 @@ def indexed(symbol: tree.Symbol, left: tree.Expr) -> None:
 
 def assign_local(env: Env, symbol: tree.Symbol, left: tree.Expr, value: s.Expr, span: Span) -> tree.Stmt:
     """R8: the target is no broader than the code, and the value no narrower than the target."""
-    if symbol.const:
-        fail(
-            ownership.ConstWrite(span=span, name=symbol.name, type=f"const({symbol.type})", labels=(declared(symbol),))
-        )
+    if (const := constant(env, symbol)) is not None:
+        fail(ownership.ConstWrite(span=span, name=const.name, type=f"const({const.type})", labels=(declared(const),)))
     if symbol in env.context.loop_variables:
         fail(rules.LoopVariable(span=span, name=symbol.name, labels=(declared(symbol),)))
     if isinstance(left, tree.Item) and isinstance(symbol.type, Fragment):

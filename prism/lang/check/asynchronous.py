@@ -26,7 +26,7 @@ def check_async(env: Env, st: s.Async) -> tree.Stmt:
 
     source = memory(env, st.source)
     type_, root = source.type, source.root()
-    if not isinstance(type_, Pointer) or (root.parameter and env.context.kernel.kind == "global"):
+    if not isinstance(type_, Pointer) or (root.parameter and env.context.host.kind == "global"):
         found = "global memory" if isinstance(type_, Pointer) else str(type_)
         fail(errors.AsyncSource(span=st.source.span, name=source.name, found=found, labels=(declared(source),)))
     if type_.const:
@@ -70,7 +70,7 @@ def copies_alone(env: Env, symbol: tree.Symbol, span: Span) -> None:
     if thread is None:
         labels = (declared(symbol), *why_here(env))
         fail(errors.CopyOwner(span=span, name=symbol.name, place=symbol.perspective, labels=labels))
-    if env.context.writers.setdefault(symbol, thread) != thread:
+    if env.context.writers.setdefault(symbol.itself(), thread) != thread:
         labels = (declared(symbol), *why_here(env))
         fail(errors.CopyTwice(span=span, name=symbol.name, place=symbol.perspective, labels=labels))
 

@@ -1,4 +1,4 @@
-"""Calls: device functions (R13-R15, R26, R29), intrinsics, conversions."""
+"""Calls: device functions (R13, R26, R29), intrinsics, conversions; arguments.py has R14 and R15."""
 
 from __future__ import annotations
 
@@ -7,30 +7,29 @@ from collections.abc import Mapping
 from prism.lang import surface, tree
 from prism.lang import syntax as s
 from prism.lang.check import annotation
-from prism.lang.check.conversion import coerce
-from prism.lang.check.env import Env, blame, evidence, fail, narrowed, why_here
+from prism.lang.check.arguments import check_argument
+from prism.lang.check.env import Env, fail, narrowed, why_here
 from prism.lang.check.expressions import (
     check_expression,
     check_scalar,
-    check_value,
     construct_called,
     visible,
 )
 from prism.lang.check.fragments import check_place
 from prism.lang.check.ids import check_id
+from prism.lang.check.inlined import compile_in
 from prism.lang.check.intrinsics import check_intrinsic
 from prism.lang.check.structs import make_struct
 from prism.lang.check.vectors import make_vector, vector_load
-from prism.lang.diagnostics import Label, Span
+from prism.lang.diagnostics import Label
 from prism.lang.errors import calls as errors
+from prism.lang.errors import inlined
 from prism.lang.errors import names as name_errors
-from prism.lang.errors import ownership
-from prism.lang.errors import tiles as tile_errors
 from prism.lang.errors import types as type_errors
 from prism.lang.intrinsics.declaration import Intrinsic
-from prism.lang.perspective import Level, Perspective, meet
+from prism.lang.perspective import Bound, Level, Perspective, meet
 from prism.lang.structs import Struct
-from prism.lang.types import Array, Fragment, Pointer, Scalar, TensorMap, Type, Vector
+from prism.lang.types import Scalar, Type, Vector
 
 
 def check_call(env: Env, e: s.Call, target: Perspective, want: Type | None) -> tree.Expr:
@@ -86,10 +85,13 @@ def check_device_call(env: Env, e: s.Call, kernel: surface.Kernel, target: Persp
     if kernel.kind == "global":
         fail(errors.CallKernel(span=e.span, name=kernel.__name__))
     given, template = bind_arguments(env, e, kernel)
+    if env.context.resolve.compiled_in(kernel, template, e.span) is not None:  # type: ignore[attr-defined]
+        fail(inlined.InlinedValue(span=e.span, name=kernel.__name__))
     function = env.context.resolve(kernel, template, e.span)
-    check_bound(env, function, e)
+    check_bound(env, function, function.bound, cooperative=function.cooperative, call=e)
     arguments = tuple(
-        check_argument(env, function, formal, actual) for formal, actual in zip(function.parameters, given, strict=True)
+        check_argument(env, function.name, function.trusts, formal, actual)
+        for formal, actual in zip(function.parameters, given, strict=True)
     )
     perspective = function.result_perspective or env.code
     if function.pure and arguments:
@@ -105,6 +107,16 @@ def check_device_call(env: Env, e: s.Call, kernel: surface.Kernel, target: Persp
         perspective=perspective,
         span=e.span,
     )
+
+
+def check_inlined(env: Env, e: s.Call) -> tuple[tree.Stmt, ...] | None:
+    """Return what a call becomes that is a statement of its own, of a function that takes a shared tile; None for any other."""
+    kernel = e.function.value if isinstance(e.function, s.Resolved) else None
+    if not isinstance(kernel, surface.Kernel) or kernel.kind == "global":
+        return None
+    given, template = bind_arguments(env, e, kernel)
+    every = env.context.resolve.compiled_in(kernel, template, e.span)  # type: ignore[attr-defined]
+    return None if every is None else compile_in(env, e, kernel, given, every)
 
 
 def bind_arguments(env: Env, e: s.Call, kernel: surface.Kernel) -> tuple[tuple[s.Expr, ...], Mapping[str, object]]:
@@ -144,15 +156,14 @@ def deduce_template(
     env: Env, parsed: s.Function, slots: Mapping[str, s.Expr], found: dict[str, object], wanted: frozenset[str]
 ) -> None:
     """Add the template arguments that the actual arguments' types imply; literals imply nothing unless all else fails."""
-    literals = []
-    for parameter in parsed.parameters:
+    literals = [p for p in parsed.parameters if isinstance(slots[p.name], s.Literal)]
+    for parameter in (*(p for p in parsed.parameters if p not in literals), *literals):
         actual = slots[parameter.name]
-        if isinstance(actual, s.Literal):
-            literals.append((parameter, actual))
+        if isinstance(actual, s.Name):
+            type_ = visible(env, actual.name, actual.span, "open").type  # what it may be used for, the call says
         else:
-            annotation.deduce(parameter.annotation, check_expression(env, actual, env.code).type, found, wanted)
-    for parameter, actual in literals:
-        annotation.deduce(parameter.annotation, check_expression(env, actual, env.code).type, found, wanted)
+            type_ = check_expression(env, actual, env.code).type
+        annotation.deduce(parameter.annotation, type_, found, wanted)
 
 
 def template_value(e: s.Expr) -> object:
@@ -162,15 +173,17 @@ def template_value(e: s.Expr) -> object:
     return e
 
 
-def check_bound(env: Env, function: tree.Function, e: s.Call) -> None:
+def check_bound(
+    env: Env, function: tree.Function | s.Function, bound: Bound, *, cooperative: bool, call: s.Call
+) -> None:
     """R13 CALL-BOUND: every entry of the callee's bound can be had here; the broadest is entered as by a group."""
     for level in (Level.GRID, Level.BLOCK, Level.THREAD):
-        size = function.bound.entry(level)
+        size = bound.entry(level)
         if size is not None and not env.bound.allows(Perspective(level, size)):
-            labels = (*why_here(env), Label(function.span, f"`{function.name}` requires {function.bound}"))
+            labels = (*why_here(env), Label(function.span, f"`{function.name}` requires {bound}"))
             fail(
                 errors.CallBound(
-                    span=e.span,
+                    span=call.span,
                     name=function.name,
                     needs=str(Perspective(level, size)),
                     bound=str(env.bound),
@@ -180,167 +193,6 @@ def check_bound(env: Env, function: tree.Function, e: s.Call) -> None:
                 )
             )
     caller = env.context.kernel
-    if function.cooperative and not caller.cooperative:
+    if cooperative and not caller.cooperative:
         labels = (Label(function.span, f"`{function.name}` requires it"),)
-        fail(errors.CallCooperative(span=e.span, name=function.name, caller=caller.__name__, labels=labels))
-
-
-def check_argument(env: Env, function: tree.Function, formal: tree.Symbol, actual: s.Expr) -> tree.Expr:
-    """R14 CALL-SCALAR for numbers, R15 CALL-PTR for memory; arrays go by reference, at exactly the formal's perspective."""
-    if isinstance(formal.type, Pointer):
-        return check_pointer(env, function, formal, formal.type, actual)
-    if isinstance(formal.type, Array | Fragment):
-        return check_array(env, function, formal, actual)
-    if isinstance(formal.type, TensorMap):
-        return check_map(env, function, formal, actual)
-    value = check_value(env, actual, formal.perspective, formal.type)
-    if isinstance(formal.type, Vector) or isinstance(value.type, Vector):
-        if value.type != formal.type:
-            mismatch(function.name, formal, actual, str(value.type))
-    else:
-        value = coerce(value, formal.type, actual.span)
-    if not formal.perspective <= value.perspective:
-        what, labels = evidence(value, formal.perspective)
-        labels = (*labels, Label(formal.span, f"declared @ {formal.perspective}"))
-        fail(
-            errors.CallScalar(
-                span=blame(value, formal.perspective),
-                parameter=formal.name,
-                name=function.name,
-                needed=formal.perspective,
-                what=what,
-                has=value.perspective,
-                labels=labels,
-            )
-        )
-    return value
-
-
-def mismatch(name: str, formal: tree.Symbol, actual: s.Expr, found: str) -> None:
-    """Fail: an argument of another type."""
-    hint = "pass an array, pointer or value of that type"
-    fail(
-        errors.CallType(
-            span=actual.span,
-            parameter=formal.name,
-            name=name,
-            wanted=str(formal.type),
-            found=found,
-            hint=hint,
-            labels=(Label(formal.span, "declared here"),),
-        )
-    )
-
-
-def check_pointer(env: Env, function: tree.Function, formal: tree.Symbol, wanted: Pointer, actual: s.Expr) -> tree.Expr:
-    """R15 CALL-PTR: memory that may be written is of exactly the formal's perspective; const memory at least of it."""
-    if not isinstance(actual, s.Name):
-        mismatch(function.name, formal, actual, "an expression")
-    assert isinstance(actual, s.Name)
-    symbol = visible(env, actual.name, actual.span)
-    if not isinstance(symbol.type, Pointer) or symbol.type.element != wanted.element:
-        mismatch(function.name, formal, actual, str(symbol.type))
-    assert isinstance(symbol.type, Pointer)
-    labels = (
-        Label(formal.span, f"declared @ {formal.perspective}"),
-        Label(symbol.span, f"`{symbol.name}` lives at {symbol.perspective}"),
-    )
-    facts = {
-        "span": actual.span,
-        "parameter": formal.name,
-        "name": function.name,
-        "actual": symbol.name,
-        "labels": labels,
-    }
-    if symbol.type.const and not wanted.const:
-        fail(errors.CallConst(**facts))  # type: ignore[arg-type]
-    if wanted.const and not formal.perspective <= symbol.perspective:
-        fail(errors.CallPointerNarrow(**facts, needed=formal.perspective, has=symbol.perspective))  # type: ignore[arg-type]
-    if not wanted.const and formal.perspective != symbol.perspective:
-        fail(errors.CallPointer(**facts, needed=formal.perspective, has=symbol.perspective))  # type: ignore[arg-type]
-    if formal.name in function.trusts and symbol.type.space == "global" and not symbol.type.const:
-        fail(
-            ownership.LoadTrusting(
-                span=actual.span, name=function.name, parameter=formal.name, memory=symbol.name, labels=labels
-            )
-        )
-    swizzled(symbol, actual.span, tile_errors.SwizzlePointer)
-    if not shifts(symbol):
-        fail(errors.CallLambda(span=actual.span, actual=symbol.name, labels=(Label(symbol.span, "made here"),)))
-    return tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=actual.span)
-
-
-def swizzled(symbol: tree.Symbol, span: Span, error: type[tile_errors.SwizzlePointer]) -> None:
-    """A pointer knows nothing of a swizzle: no swizzled tile decays to one."""
-    root = symbol.root()
-    if isinstance(root.type, Pointer) and root.type.swizzle:
-        label = Label(root.span, f"`{root.name}` is declared here")
-        fail(error(span=span, actual=symbol.name, swizzle=root.type.swizzle, labels=(label,)))
-
-
-def shifts(symbol: tree.Symbol) -> bool:
-    """Whether a name's elements lie side by side in memory: every view behind it is `offset + i`."""
-    view = symbol.view
-    if view is None:
-        return True
-    return (
-        len(view.params) == 1 and len(view.index) == 1 and shift(view.index[0], view.params[0]) and shifts(view.source)
-    )
-
-
-def shift(e: tree.Expr, param: tree.Symbol) -> bool:
-    """Whether an index is its parameter plus something that does not depend on it."""
-    match e:
-        case tree.Var():
-            return e.symbol is param
-        case tree.Cast():
-            return shift(e.operand, param)
-        case tree.Binary() if e.op == "+":
-            return (shift(e.left, param) and not mentions(e.right, param)) or (
-                shift(e.right, param) and not mentions(e.left, param)
-            )
-        case tree.Binary() if e.op == "-":
-            return shift(e.left, param) and not mentions(e.right, param)
-        case _:
-            return False
-
-
-def mentions(e: tree.Expr, symbol: tree.Symbol) -> bool:
-    """Whether an expression uses a symbol."""
-    return (isinstance(e, tree.Var) and e.symbol is symbol) or any(mentions(part, symbol) for part in tree.operands(e))
-
-
-def check_map(env: Env, function: tree.Function, formal: tree.Symbol, actual: s.Expr) -> tree.Expr:
-    """A tensor map goes by reference, to a parameter of the same type."""
-    symbol = visible(env, actual.name, actual.span) if isinstance(actual, s.Name) else None
-    if symbol is None or symbol.type != formal.type:
-        mismatch(function.name, formal, actual, "an expression" if symbol is None else str(symbol.type))
-    assert symbol is not None
-    return tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=actual.span)
-
-
-def check_array(env: Env, function: tree.Function, formal: tree.Symbol, actual: s.Expr) -> tree.Expr:
-    """An array goes by reference: its owners are exactly those that the callee writes for."""
-    if not isinstance(actual, s.Name):
-        mismatch(function.name, formal, actual, "an expression")
-    assert isinstance(actual, s.Name)
-    symbol = visible(env, actual.name, actual.span)
-    if symbol.type != formal.type:
-        mismatch(function.name, formal, actual, str(symbol.type))
-    if symbol.perspective != formal.perspective:
-        labels = (
-            Label(formal.span, f"declared @ {formal.perspective}"),
-            Label(symbol.span, f"`{symbol.name}` lives at {symbol.perspective}"),
-        )
-        fail(
-            errors.CallArray(
-                span=actual.span,
-                parameter=formal.name,
-                name=function.name,
-                needed=formal.perspective,
-                actual=symbol.name,
-                has=symbol.perspective,
-                labels=labels,
-            )
-        )
-    return tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=actual.span)
+        fail(errors.CallCooperative(span=call.span, name=function.name, caller=caller.__name__, labels=labels))

@@ -12,6 +12,7 @@ from prism.lang.errors import types as errors
 from prism.lang.structs import Struct
 from prism.lang.types import Scalar, Type
 
+STORED = "convert to float first: `float(x)`; floats of 8 bits are for storage, and have no operators"
 INTEGER_ONLY = frozenset({"%", "<<", ">>", "&", "|", "^", "//"})
 
 
@@ -49,11 +50,14 @@ def common_type(e: s.Binary, left: tree.Expr, right: tree.Expr) -> Scalar:
     if e.op in INTEGER_ONLY and not (a.integral and b.integral):
         hint = "divide floats with `/`" if e.op == "//" else "convert to an integer first: `int(x)`"
         fail(errors.Operands(span=e.span, op=e.op, left=str(a), right=str(b), hint=hint))
-    if a.short and b.short and a != b:
-        hint = "convert one, or both to float: `float(x)`"
-        fail(errors.Operands(span=e.span, op=e.op, left=str(a), right=str(b), hint=hint))
     if a.kind == "float" or b.kind == "float":
-        return max((t for t in (a, b) if t.kind == "float"), key=lambda t: t.bits)
+        widest = max((t for t in (a, b) if t.kind == "float"), key=lambda t: t.bits)
+        if widest.stored:
+            fail(errors.Operands(span=e.span, op=e.op, left=str(a), right=str(b), hint=STORED))
+        if a.short and b.short and a != b:
+            hint = "convert one, or both to float: `float(x)`"
+            fail(errors.Operands(span=e.span, op=e.op, left=str(a), right=str(b), hint=hint))
+        return widest
     if a.bits != b.bits:
         return a if a.bits > b.bits else b
     return a if a.kind == "uint" else b

@@ -81,6 +81,15 @@ class Context:
     """Declarations of rings in the loop that is checked, which stand before it."""
     writers: dict[tree.Symbol, tuple[int, int]] = field(default_factory=dict)
     """Which thread of the owner's threads copies to a name on the owner's behalf."""
+    into: surface.Kernel | None = None
+    """The function that has the text: another one, where this function is compiled into it."""
+    fixed: Mapping[tree.Symbol, tree.Symbol] = field(default_factory=dict)
+    """Arrays that are const here, though not where they were declared: by which parameter."""
+
+    @property
+    def host(self) -> surface.Kernel:
+        """The function that the code will be part of."""
+        return self.into or self.kernel
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +174,11 @@ def why_here(env: Env) -> tuple[Label, ...]:
 def narrowed(env: Env) -> bool:
     """Whether a group or arm stands between the function's entry and here."""
     return any(step.kind in ("group", "arm") for step in env.path)
+
+
+def constant(env: Env, symbol: tree.Symbol) -> tree.Symbol | None:
+    """Return the const name by which a local or an array goes here; None where it may be assigned."""
+    return symbol if symbol.const else env.context.fixed.get(symbol)
 
 
 def declared(symbol: tree.Symbol) -> Label:

@@ -7,7 +7,7 @@ from typing import assert_never
 
 from prism.lang import surface, tree
 from prism.lang import syntax as s
-from prism.lang.check.conversion import both_integers, common_type, convert, fit, holds
+from prism.lang.check.conversion import STORED, both_integers, common_type, convert, fit, holds
 from prism.lang.check.env import Env, blame, changing, declared, described, evidence, fail, why_here
 from prism.lang.check.purity import touches_memory
 from prism.lang.check.rings import check_opened
@@ -223,7 +223,7 @@ def check_field(env: Env, e: s.Attribute, target: Perspective) -> tree.Expr:
 
 def check_unary(env: Env, e: s.Unary, target: Perspective, want: Type | None) -> tree.Expr:
     """`-x`, `~x`, `not x`."""
-    operand = check_scalar(env, e.operand, target, want)
+    operand = check_scalar(env, e.operand, target, computed(want))
     kind = operand.type
     assert isinstance(kind, Scalar)
     if e.op == "not":
@@ -231,7 +231,14 @@ def check_unary(env: Env, e: s.Unary, target: Perspective, want: Type | None) ->
     elif kind.kind == "bool" or (e.op == "~" and not kind.integral):
         hint = "use `not`" if kind.kind == "bool" else "only integers have bits"
         fail(errors.Operands(span=e.span, op=e.op, left=str(operand.type), right="nothing", hint=hint))
+    elif kind.stored:
+        fail(errors.Operands(span=e.span, op=e.op, left=str(kind), right="nothing", hint=STORED))
     return tree.Unary(op=e.op, operand=operand, type=operand.type, perspective=operand.perspective, span=e.span)
+
+
+def computed(want: Type | None) -> Type | None:
+    """Return the type that a literal operand takes from what is wanted of the result: none from a type without operators."""
+    return None if isinstance(want, Scalar) and want.stored else want
 
 
 def need_bool(value: tree.Expr) -> tree.Expr:
@@ -254,7 +261,7 @@ def check_binary(env: Env, e: s.Binary, target: Perspective, want: Type | None) 
             perspective=meet(left.perspective, right.perspective),
             span=e.span,
         )
-    hint = None if e.op in COMPARISONS else want
+    hint = None if e.op in COMPARISONS else computed(want)
     if isinstance(e.left, s.Literal):
         right = check_scalar(env, e.right, target, hint)
         left = check_scalar(env, e.left, target, right.type)

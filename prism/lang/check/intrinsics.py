@@ -10,7 +10,7 @@ from prism.lang import tree
 from prism.lang.bind import binding_of
 from prism.lang.check.asynchronous import check_issue, copies_alone
 from prism.lang.check.conversion import coerce
-from prism.lang.check.env import Env, blame, declared, evidence, fail, narrowed, why_here
+from prism.lang.check.env import Env, blame, constant, declared, evidence, fail, narrowed, why_here
 from prism.lang.check.expressions import (
     check_index,
     check_value,
@@ -279,12 +279,8 @@ def whole_array(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr) -> tree
                 hint=f"declare one: `values: {f'{p.type}[{p.length[0]}]' if p.length else 'T[4]'} @ {p.unit}`",
             )
         )
-    if p.effect != "read" and symbol.const:
-        fail(
-            ownership.ConstWrite(
-                span=e.span, name=symbol.name, type=f"const({symbol.type})", labels=(declared(symbol),)
-            )
-        )
+    if p.effect != "read" and (const := constant(env, symbol)) is not None:
+        fail(ownership.ConstWrite(span=e.span, name=const.name, type=f"const({const.type})", labels=(declared(const),)))
     assert value is not None
     return value
 

@@ -93,7 +93,7 @@ def pointer_value(env: Env, e: s.Expr, target: tree.Symbol, wanted: Pointer) -> 
 
 def named_pointer(env: Env, e: s.Name, target: tree.Symbol, wanted: Pointer) -> tuple[tree.Expr, Scope]:
     """A pointer, a shared object or a view, by its name."""
-    from prism.lang.check.calls import shifts, swizzled
+    from prism.lang.check.arguments import shifts, swizzled
 
     symbol = visible(env, e.name, e.span)
     if not isinstance(symbol.type, Pointer):

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from prism.lang import surface, tree
 from prism.lang import syntax as s
-from prism.lang.check.env import Env, Role, declared, fail
+from prism.lang.check.env import Env, Role, constant, declared, fail
 from prism.lang.check.expressions import visible
 from prism.lang.diagnostics import Span
 from prism.lang.errors import ownership
@@ -41,7 +41,7 @@ def check_unsafe(env: Env, st: s.Unsafe) -> tree.Stmt:
     listed = "reads" in given or "writes" in given
     if not listed:
         reads = tuple(names.values())
-        writes = tuple(symbol for symbol in reads if may_be_written(symbol))
+        writes = tuple(symbol for symbol in reads if may_be_written(env, symbol))
     for symbol in writes:
         writable(env, symbol, st.span, checked=listed)
     return statement(
@@ -65,10 +65,10 @@ def named(env: Env, e: s.Expr | None) -> tuple[tree.Symbol, ...]:
     return tuple(visible(env, item.name, item.span) for item in items if isinstance(item, s.Name))
 
 
-def may_be_written(symbol: tree.Symbol) -> bool:
+def may_be_written(env: Env, symbol: tree.Symbol) -> bool:
     """Whether a name is not const."""
     return (
-        not symbol.const
+        constant(env, symbol) is None
         and not isinstance(symbol.type, TensorMap)
         and not (isinstance(symbol.type, Pointer) and symbol.type.const)
     )
@@ -76,7 +76,7 @@ def may_be_written(symbol: tree.Symbol) -> bool:
 
 def writable(env: Env, symbol: tree.Symbol, span: Span, *, checked: bool) -> None:
     """R17 CONST for what the text writes; R8 for what it says that it writes."""
-    if not may_be_written(symbol):
+    if not may_be_written(env, symbol):
         fail(ownership.ConstWrite(span=span, name=symbol.name, type=str(symbol.type), labels=(declared(symbol),)))
     if checked and not isinstance(symbol.type, Pointer) and not symbol.perspective <= env.code:
         fail(
@@ -138,7 +138,9 @@ def extern_body(
     listed = given.reads is not None or given.writes is not None
     reads = tuple(known[name] for name in given.reads or ()) if listed else parameters
     writes = (
-        tuple(known[name] for name in given.writes or ()) if listed else tuple(filter(may_be_written, memory(reads)))
+        tuple(known[name] for name in given.writes or ())
+        if listed
+        else tuple(symbol for symbol in memory(reads) if may_be_written(env, symbol))
     )
     for symbol in writes:
         writable(env, symbol, span, checked=False)

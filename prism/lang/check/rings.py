@@ -15,9 +15,8 @@ def check_opened(env: Env, symbol: tree.Symbol, span: Span, use: str) -> None:
     """A ring is opened before it is used; R24 ASYNC: what is in flight is only the destination of copies."""
     if not isinstance(symbol.type, Pointer):
         return
-    if symbol.type.ring and use != "open":
-        copies = f"{symbol.type.ring} cop{'y' if symbol.type.ring == 1 else 'ies'}"
-        fail(errors.RingUse(span=span, name=symbol.name, copies=copies, labels=(declared(symbol),)))
+    if use != "open":
+        no_ring(symbol, span)
     if symbol in env.context.flights and use not in ("open", "copy"):
         source = symbol
         while source in env.context.flights and source.view is not None:
@@ -31,13 +30,20 @@ def check_opened(env: Env, symbol: tree.Symbol, span: Span, use: str) -> None:
         (env.context.loads if use == "load" else env.context.uses).setdefault(slot, span)
 
 
+def no_ring(symbol: tree.Symbol, span: Span) -> None:
+    """A ring's own name stands for no copy."""
+    if isinstance(symbol.type, Pointer) and symbol.type.ring:
+        copies = f"{symbol.type.ring} cop{'y' if symbol.type.ring == 1 else 'ies'}"
+        fail(errors.RingUse(span=span, name=symbol.name, copies=copies, labels=(declared(symbol),)))
+
+
 def into_ring(env: Env, function: str, symbol: tree.Symbol, span: Span) -> None:
     """R24 ASYNC: a load's end is known to a ring only, and a function does not know the ring of what it is passed."""
     root = symbol.root()
     if isinstance(root.type, Pointer) and root.type.ring:
         return
     labels = (Label(root.span, "declared here"),)
-    passed = root.parameter and env.context.kernel.kind == "device"
+    passed = root.parameter and env.context.host.kind == "device"
     error = errors.LoadInFunction if passed else errors.LoadDestination
     fail(error(span=span, function=function, root=root.name, labels=labels))
 

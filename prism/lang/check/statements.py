@@ -7,6 +7,7 @@ from prism.lang import tree
 from prism.lang.check import data
 from prism.lang.check.assign import check_assign, check_declare
 from prism.lang.check.asynchronous import batched, check_async, check_batch
+from prism.lang.check.calls import check_inlined
 from prism.lang.check.conversion import coerce
 from prism.lang.check.env import Env, Poisoned, Step, blame, evidence, fail
 from prism.lang.check.expressions import (
@@ -25,6 +26,7 @@ from prism.lang.check.roles import check_enter, check_one, check_roles
 from prism.lang.check.speak import check_speech, speaks
 from prism.lang.diagnostics import CompileError, Label
 from prism.lang.errors import calls as call_errors
+from prism.lang.errors import inlined
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import types as errors
 from prism.lang.types import BOOL, INT32, VOID, Pointer, Scalar, Type
@@ -132,6 +134,8 @@ def check_evaluate(env: Env, st: s.Evaluate) -> tuple[tree.Stmt, ...]:
     """A call as a statement; `out=[...]` of an intrinsic assigns its results."""
     if isinstance(st.value, s.Call) and (targets := results_of(st.value)) is not None:
         return check_results(env, st.value, targets, check_assign)
+    if isinstance(st.value, s.Call) and (body := check_inlined(env, st.value)) is not None:
+        return body
     value = check_expression(env, st.value, env.code)
     if not isinstance(value, tree.Call | tree.Apply):
         hint = "assign it, or remove the line"
@@ -240,6 +244,8 @@ def check_return(env: Env, st: s.Return) -> tree.Stmt:
     """R11 JUMP for return, and R8 for the value."""
     context = env.context
     name = context.kernel.__name__
+    if context.into is not None:
+        fail(inlined.InlinedReturn(span=st.span, name=name))
     for step in reversed(env.path):
         if step.kind != "loop":
             fail(

@@ -9,7 +9,7 @@ from prism.lang import tiles as layout
 from prism.lang import tree
 from prism.lang.check import annotation
 from prism.lang.check.asynchronous import WARPGROUP1, copies_alone
-from prism.lang.check.env import Env, declared, fail
+from prism.lang.check.env import Env, constant, declared, fail
 from prism.lang.check.expressions import check_index, element, flatten, must_agree, visible
 from prism.lang.check.rings import into_ring
 from prism.lang.diagnostics import Label, Span
@@ -136,7 +136,7 @@ def global_memory(env: Env, symbol: tree.Symbol) -> bool:
     """Whether a name surely stands for global memory: a kernel's parameter, or a part of one."""
     root = symbol.root()
     space = root.type.space if isinstance(root.type, Pointer) else ""
-    return space == "global" and root.parameter and env.context.kernel.kind == "global"
+    return space == "global" and root.parameter and env.context.host.kind == "global"
 
 
 def tensor_operand(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr) -> tree.Expr:
@@ -177,9 +177,8 @@ def fragment_operand(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr) ->
     if symbol.perspective != intrinsic.requires:
         unit = spelled(intrinsic.requires)
         refuse(intrinsic, p, e, f"a fragment of {unit}", symbol, f"declare `{symbol.name}` @ {unit}")
-    if p.effect != "read" and symbol.const:
-        type_ = f"const({symbol.type})"
-        fail(ownership.ConstWrite(span=e.span, name=symbol.name, type=type_, labels=(declared(symbol),)))
+    if p.effect != "read" and (const := constant(env, symbol)) is not None:
+        fail(ownership.ConstWrite(span=e.span, name=const.name, type=f"const({const.type})", labels=(declared(const),)))
     return tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=e.span)
 
 

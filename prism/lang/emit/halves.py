@@ -1,7 +1,8 @@
-"""`float16` and `bfloat16` in C++: two classes of our own, since NVRTC comes without headers.
+"""Floats of 16 and of 8 bits in C++: classes of our own, since NVRTC comes without headers.
 
 Each operation is rounded to the type: float16's sums and products by the hardware's own instructions, everything else in
-float, which is wide enough that rounding twice is as good as once.
+float, which is wide enough that rounding twice is as good as once. Floats of 8 bits have no operations. From sm_89 on the
+hardware rounds to them; before, a few instructions do the same.
 """
 
 from __future__ import annotations
@@ -72,8 +73,85 @@ static __device__ __forceinline__ bool operator>({0} a, {0} b) {{ return (float)
 static __device__ __forceinline__ bool operator>=({0} a, {0} b) {{ return (float)a >= (float)b; }}
 """
 
+_8_BITS = """\
+struct NAME {
+    unsigned char bits;
+    NAME() = default;
+    __device__ __forceinline__ explicit NAME(float x) {
+#if __CUDA_ARCH__ >= 890
+        unsigned short pair;
+        asm("cvt.rn.satfinite.KINDx2.f32 %0, %1, %2;" : "=h"(pair) : "f"(0.0f), "f"(x));
+        bits = (unsigned char)pair;
+#else
+        const unsigned int word = __float_as_uint(x), size = word & 0x7fffffffu;
+        const unsigned int normal = (size + ((1u << SHIFT - 1) - 1) + (size >> SHIFT & 1)) >> SHIFT;
+        const unsigned int small = __float_as_uint(__uint_as_float(size) + UNIT) - __float_as_uint(UNIT);
+        const unsigned int code = size < LEASTu ? small : normal - (LEASTu >> SHIFT) + (1u << 23 - SHIFT);
+        bits = (unsigned char)(size > 0x7f800000u ? 0x7fu : min(code, LARGESTu) | word >> 24 & 0x80u);
+#endif
+    }
+    __device__ __forceinline__ explicit NAME(double x) {
+        float y = __double2float_rz(x);
+        if ((double)y != x) y = __uint_as_float(__float_as_uint(y) | 1u);
+        *this = NAME(y);
+    }
+    __device__ __forceinline__ explicit NAME(int x) : NAME((double)x) {}
+    __device__ __forceinline__ explicit NAME(unsigned int x) : NAME((double)x) {}
+    __device__ __forceinline__ explicit NAME(long long x) : NAME((double)x) {}
+    __device__ __forceinline__ explicit NAME(unsigned long long x) : NAME((double)x) {}
+    __device__ __forceinline__ explicit operator float() const {
+        VALUE
+    }
+};
+static __device__ __forceinline__ NAME NAME_of(unsigned char bits) { NAME x; x.bits = bits; return x; }
+"""
+
+_E5M2_VALUE = """\
+float x;  // the upper byte of a float16
+        asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"((unsigned short)(bits << 8)));
+        return x;"""
+_E4M3_VALUE = """\
+float x;
+#if __CUDA_ARCH__ >= 890
+        asm("{\\n\\t.reg .b16 low, high;\\n\\t.reg .b32 both;\\n\\tcvt.rn.f16x2.e4m3x2 both, %1;\\n\\t"
+            "mov.b32 {low, high}, both;\\n\\tcvt.f32.f16 %0, low;\\n\\t}" : "=f"(x) : "h"((unsigned short)bits));
+#else
+        const unsigned int size = bits & 0x7fu;  // a float's exponent and mantissa, but for the exponent's bias
+        x = size == 0x7fu ? __uint_as_float(0x7fc00000u) : __uint_as_float(size << 20) * 0x1p120f;
+        x = __uint_as_float(__float_as_uint(x) | (bits & 0x80u) << 24);
+#endif
+        return x;"""
+
+
+def _of_8_bits(name: str, facts: dict[str, str]) -> str:
+    """Return the class of a float of 8 bits: LEAST is the least normal number's word, UNIT what ends where subnormals do."""
+    text = _8_BITS.replace("NAME", name)
+    for key, value in facts.items():
+        text = text.replace(key, value)
+    return text
+
+
+_E4M3 = {
+    "KIND": "e4m3",
+    "SHIFT": "20",
+    "UNIT": "0x1p14f",
+    "LEAST": "0x3c800000",
+    "LARGEST": "0x7e",
+    "VALUE": _E4M3_VALUE,
+}
+_E5M2 = {
+    "KIND": "e5m2",
+    "SHIFT": "21",
+    "UNIT": "0x1p7f",
+    "LEAST": "0x38800000",
+    "LARGEST": "0x7b",
+    "VALUE": _E5M2_VALUE,
+}
+
 
 def short_pieces(text: str) -> list[str]:
     """Return the helpers that a program's text uses."""
     texts = {"px_half": _HALF, "px_bf16": _BF16}
-    return [(piece + _REST.format(name)).rstrip("\n") for name, piece in texts.items() if name in text]
+    found = [(piece + _REST.format(name)).rstrip("\n") for name, piece in texts.items() if name in text]
+    eight = {"px_e4m3": _E4M3, "px_e5m2": _E5M2}
+    return found + [_of_8_bits(name, facts).rstrip("\n") for name, facts in eight.items() if name in text]

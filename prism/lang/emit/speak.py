@@ -78,7 +78,7 @@ def _conversion(scope: Scope, e: Expr) -> tuple[str, str]:
         case "bool", _:
             return "%s", f'({text} ? "True" : "False")'
         case "float", bits:
-            return "%g", f"(double){'(float)' if bits == 16 else ''}{text}"
+            return "%g", f"(double){'(float)' if bits <= 16 else ''}{text}"
         case "int", 64:
             return "%lld", f"(long long){text}"
         case "uint", 64:

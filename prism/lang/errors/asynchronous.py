@@ -94,8 +94,8 @@ class LoadInFunction(Error):
         "its bytes are announced at the copy's barrier, which belongs to the kernel; a parameter is an address alone",
     )
     help_template = (
-        "call `{function}` in the kernel, in the `with` that opens the ring; or let the function copy by `cp_async`, inside "
-        "`with async_({root}) as d:`, and wait for it itself"
+        "declare the parameter as a whole tile, `{root}: shared(T[n])`: the function is then compiled into the kernel, and may "
+        "be given a copy of a ring"
     )
     function: str
     root: str

@@ -139,7 +139,7 @@ class CallConst(Error):
     rule = "R15"
     title = "`{actual}` is const, and `{parameter}` of `{name}` may be written"
     label = "const"
-    help_template = "declare the parameter `ptr(const(...))`, or pass memory that may be written"
+    help_template = "declare the parameter const, or pass what may be written"
     parameter: str
     name: str
     actual: str

@@ -154,7 +154,10 @@ class TemplateMissing(Error):
     rule = "R26"
     title = "no value for the template parameter `{name}` of `{function}`"
     label = "cannot be deduced from the arguments"
-    help_template = "pass it by name: `{name}=...` (in `prism.check` and `prism.compile`: `template=dict({name}=...)`)"
+    help_template = (
+        "pass it by name: `{name}=...` (in `prism.check` and `prism.compile` `template=dict({name}=...)`, "
+        "on the command line `-t {name}=...`)"
+    )
     name: str
     function: str
 

@@ -46,7 +46,9 @@ class SwizzlePointer(Error):
     rule = "R15"
     title = "the elements of `{actual}` are swizzled, so it cannot be passed as a pointer"
     label = "swizzle={swizzle}"
-    help_template = "pass what the function needs of it as values, or declare `{actual}` without `swizzle=`"
+    help_template = (
+        "declare the parameter `shared(T[n, m], swizzle={swizzle})`, the whole tile; or `{actual}` without `swizzle=`"
+    )
     actual: str
     swizzle: int
 

@@ -24,12 +24,12 @@ class NotAType(Error):
 
 @dataclass(frozen=True, kw_only=True)
 class SharedParameter(Error):
-    """A parameter declared as a shared object."""
+    """A kernel's parameter declared as a shared object."""
 
     code = "type"
-    title = "the parameter `{name}` is declared as a shared object"
-    label = "declares new memory"
-    help_template = "a shared object is passed as a pointer: declare `{name}: ptr(T) @ block[1]`, T its element"
+    title = "the kernel's parameter `{name}` is a shared tile, and the host has none to pass"
+    label = "shared memory is a block's own"
+    help_template = "declare `{name}` inside the kernel, in a block's code; device functions take whole tiles"
     name: str
 
 

@@ -10,9 +10,9 @@ from prism.lang.explain.graph import graph
 from prism.lang.explain.memory import pieces
 from prism.lang.explain.model import Account, Chapter, Remark, Resources, Unproved
 from prism.lang.explain.regions import lines, regions
+from prism.lang.inlined import Part, parts
 from prism.lang.plan import Program
 from prism.lang.skew import shown
-from prism.lang.tree import Function
 
 NOT_COMPILED = "not known: it was not compiled"
 
@@ -20,13 +20,15 @@ NOT_COMPILED = "not known: it was not compiled"
 def account(program: Program, resources: Resources | str = NOT_COMPILED) -> Account:
     """Return what there is to say about a program, the entry first; `resources` is what compiling it for a machine said."""
     seen = shown(program)
-    return Account(tuple(chapter(seen, function) for function in reversed(seen.functions)), resources)
+    every = (part for function in reversed(seen.functions) for part in parts(function))
+    return Account(tuple(chapter(seen, part) for part in every), resources)
 
 
-def chapter(program: Program, function: Function) -> Chapter:
-    """Return what there is to say about one function."""
-    plan, layout = program.plans[function], program.layouts.get(function)
-    inside, between, without = regions(function), entries(function, plan), exempts(function, plan)
+def chapter(program: Program, part: Part) -> Chapter:
+    """Return what there is to say about one function; of one that is compiled into another, what is not said there."""
+    function, host = part.function, part.host
+    plan, layout = program.plans[host], program.layouts.get(host)
+    inside, between, without = regions(function), entries(part, plan), exempts(part, plan)
     source = lines(function, inside, max((entry.line for entry in between), default=0))
     return Chapter(
         name=function.name,
@@ -38,23 +40,24 @@ def chapter(program: Program, function: Function) -> Chapter:
         regions=inside,
         entries=between,
         exempts=without,
-        unproved=_unproved(function, most_threads(program.entry)),
-        remarks=tuple(Remark(note.span.line, note.text) for note in plan.notes),
-        counts=counts(program, function),
-        bytes=0 if layout is None else layout.bytes,
-        pieces=pieces(program, function),
-        graph=graph(function, source, between, without),
-        duties=duties(function),
+        unproved=_unproved(part, most_threads(program.entry)),
+        remarks=tuple(Remark(note.span.line, note.text) for note in plan.notes if part.has(note.span)),
+        counts=counts(program, host) if part.whole else (),
+        bytes=0 if layout is None or not part.whole else layout.bytes,
+        pieces=pieces(program, host) if part.whole else (),
+        graph=graph(part, source, between, without),
+        duties=duties(host) if part.whole else (),
     )
 
 
-def _unproved(function: Function, threads: int) -> tuple[Unproved, ...]:
-    verdicts = (verdict for _, verdict in overlap.verdicts(function, races.facts(function, threads)))
-    return tuple(
+def _unproved(part: Part, threads: int) -> tuple[Unproved, ...]:
+    verdicts = (verdict for _, verdict in overlap.verdicts(part.host, races.facts(part.host, threads)))
+    found = (
         Unproved(verdict.view.name, verdict.view.span.line, verdict.reason)
         for verdict in verdicts
-        if verdict.status == "unknown"
+        if verdict.status == "unknown" and part.has(verdict.view.span)
     )
+    return tuple(dict.fromkeys(found))
 
 
 def _shown(value: object) -> str:

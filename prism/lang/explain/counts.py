@@ -9,6 +9,8 @@ from prism.lang.diagnostics import source_lines
 from prism.lang.emit.merge import Step, merged
 from prism.lang.explain.entries import entry, role_names
 from prism.lang.explain.model import Count, Duty, Tally
+from prism.lang.inlined import owner as owner_of
+from prism.lang.inlined import parts
 from prism.lang.perspective import BLOCK, Level, Perspective
 from prism.lang.place import calls
 from prism.lang.plan import Path, Plan, Program
@@ -83,9 +85,10 @@ def _counts(program: Program, function: Function, name: str, threads: tuple[int,
     for owner, loop in _loops(function, threads, set()):
         total = _tallies(_trip(deep, owner, loop))
         if total:
-            lines = source_lines(owner.span.file)
+            lines = source_lines(loop.span.file)
             text = lines[loop.span.line - 1].strip().rstrip(":") if loop.span.line <= len(lines) else ""
-            where = "" if owner is function else owner.name
+            inside = owner_of(owner, loop.span)
+            where = "" if inside == function.name and owner is function else inside or owner.name
             found.append(Count(loop.span.line, text, where, total, _tallies(_trip(own, owner, loop)), name))
     return tuple(found)
 
@@ -183,7 +186,8 @@ def _overlap(role: tuple[int, int], first: int, size: int) -> bool:
 
 def _met(counter: _Counter, plan: Plan, steps: Iterable[Step], statement: Stmt) -> Range:
     mine = (step for step in steps if counter.role is None or _comes(counter.role, getattr(step, "path", ())))
-    kinds = [entry(plan.function, step, statement).kind for step in mine]
+    part = parts(plan.function)[0]
+    kinds = [entry(part, step, statement).kind for step in mine]
     return {kind: (kinds.count(kind), kinds.count(kind)) for kind in kinds if kind}
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from prism.lang.emit.merge import ArriveExpect, Step, Steps, merged
 from prism.lang.explain.model import Entry, Exempt, Spot
+from prism.lang.inlined import Part, inside, last_line, owner, within
 from prism.lang.perspective import BLOCK, Level, Perspective
 from prism.lang.plan import (
     Access,
@@ -23,7 +24,7 @@ from prism.lang.plan import (
     WgmmaFence,
 )
 from prism.lang.races import statements
-from prism.lang.tree import Body, Function, Group, Split, Stmt, children
+from prism.lang.tree import Body, Function, Split, Stmt
 
 _BARRIERS = {
     "block": ("__syncthreads()", "block barrier"),
@@ -36,26 +37,23 @@ _GROUPS = {"cp_async": "cp.async", "bulk": "bulk store", "wgmma": "wgmma"}
 EACH = "each thread that comes here"
 
 
-def entries(function: Function, plan: Plan) -> tuple[Entry, ...]:
-    """Return all that a plan puts before and after a function's statements, in the order of the lines, each with a key."""
-    found = _inside(function, function.body, merged(plan, function.body), ())
+def entries(part: Part, plan: Plan) -> tuple[Entry, ...]:
+    """Return all that a plan puts before and after a part's statements, in the order of the lines, each with a key."""
+    steps = merged(plan, part.host.body)
+    found = [one for place in part.places for one in _inside(part, place.body, steps, place.path)]
     unique = dict.fromkeys(sorted(found, key=lambda one: (one.line, one.side == "after")))
     return tuple(_named(unique))
 
 
-def _inside(function: Function, body: Body, steps: tuple[Steps, Steps], path: Path) -> Iterator[Entry]:
+def _inside(part: Part, body: Body, steps: tuple[Steps, Steps], path: Path) -> Iterator[Entry]:
     """Yield what stands in a statement list, in the order of execution; `path` says which threads come there."""
     before, after = steps
     for statement in body:
-        yield from (entry(function, step, statement, path) for step in before.get(statement, ()))
-        if isinstance(statement, Split):
-            for arm in statement.arms:
-                yield from _inside(function, arm.body, steps, (*path, (statement.level, arm.first, arm.size)))
-        else:
-            inside = (*path, statement.unit) if isinstance(statement, Group) else path
-            for part in children(statement):
-                yield from _inside(function, part, steps, inside)
-        yield from (entry(function, step, statement, path) for step in after.get(statement, ()))
+        yield from (entry(part, step, statement, path) for step in before.get(statement, ()))
+        if inside(statement):
+            for inner, there in within(statement, path):
+                yield from _inside(part, inner, steps, there)
+        yield from (entry(part, step, statement, path) for step in after.get(statement, ()))
 
 
 def _named(found: dict[Entry, None]) -> Iterator[Entry]:
@@ -66,15 +64,15 @@ def _named(found: dict[Entry, None]) -> Iterator[Entry]:
         yield replace(one, key=f"{letter}{numbers[letter]}")
 
 
-def entry(function: Function, step: Step, at: Stmt, path: Path = ()) -> Entry:  # noqa: C901
+def entry(part: Part, step: Step, at: Stmt, path: Path = ()) -> Entry:  # noqa: C901
     """Return one step of a plan as an entry; its key is given when all are there. `path` says which threads come there."""
-    each = who(function, getattr(step, "path", ()) or path)
+    each = who(part.host, getattr(step, "path", ()) or path)
 
     def made(
         title: str, why: str = "", joins: str = each, kind: str = "", loop: bool = False, rounds: int = 0
     ) -> Entry:
         pair = (getattr(step, "first", None), getattr(step, "second", None))
-        first, second = (spot(function, access) if isinstance(access, Access) else None for access in pair)
+        first, second = (spot(part, access) if isinstance(access, Access) else None for access in pair)
         side = getattr(step, "side", "before")
         line = at.span.line if side == "before" else last_line(at)
         return Entry("", line, at.span.column, title, joins, side, first, second, loop, why, kind, rounds)
@@ -166,30 +164,26 @@ def _rings(rings: tuple[object, ...]) -> str:
     return ", ".join(f"`{getattr(ring, 'name', ring)}`" for ring in rings)
 
 
-def exempts(function: Function, plan: Plan) -> tuple[Exempt, ...]:
-    """Return the conflicts that needed nothing of their own, but for those that some entry is there for."""
+def exempts(part: Part, plan: Plan) -> tuple[Exempt, ...]:
+    """Return the conflicts that needed nothing of their own, those that begin in a part, but for those of some entry."""
     forced = {(b.first, b.second) for b in plan.barriers}
-    return tuple(
-        Exempt(spot(function, e.first), spot(function, e.second), e.reason)
+    found = (
+        Exempt(spot(part, e.first), spot(part, e.second), e.reason)
         for e in plan.elided
-        if (e.first, e.second) not in forced
+        if (e.first, e.second) not in forced and part.has(e.first.span)
     )
+    return tuple(dict.fromkeys(found))
 
 
-def spot(function: Function, access: Access) -> Spot:
+def spot(part: Part, access: Access) -> Spot:
     """Return an access as it is shown."""
     span = access.span
     end = span.end_column if span.end_line == span.line else span.column
-    here = span.file == function.span.file
-    return Spot(access.kind, access.root.name, access.text, access.by, span.line, span.column, end, here)
+    here = part.has(span)
+    where = "" if here else owner(part.host, span)
+    return Spot(access.kind, access.root.name, access.text, access.by, span.line, span.column, end, here, where)
 
 
 def unit_name(unit: Perspective) -> str:
     """Return a unit in the shortest words: `block`, `warp`, else as it is written."""
     return {"block[1]": "block", "thread[32]": "warp"}.get(str(unit), str(unit))
-
-
-def last_line(statement: Stmt) -> int:
-    """Return the last line of a statement, with all that stands inside it."""
-    inner = (last_line(s) for body in children(statement) for s in body)
-    return max([statement.span.end_line, *inner])

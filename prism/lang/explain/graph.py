@@ -10,26 +10,25 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from prism.lang import flow
-from prism.lang.explain.entries import last_line, spot
+from prism.lang.explain.entries import spot
 from prism.lang.explain.model import Crossing, Edge, Entry, Exempt, Graph, Line, Node, Span, Spot
+from prism.lang.inlined import Part, last_line, own
 from prism.lang.plan import Access
 from prism.lang.races import statements
-from prism.lang.tree import Call, Element, For, Function, Pointer, Symbol, Var, While
+from prism.lang.tree import Body, Call, Element, For, Function, Inlined, Partition, Pointer, Symbol, Var, While
 
 Place = tuple[int, int]
 """A line, and 0 for what stands before it, 1 for what is on it, 2 for what stands after it."""
 
 
-def graph(
-    function: Function, lines: tuple[Line, ...], entries: tuple[Entry, ...], exempts: tuple[Exempt, ...]
-) -> Graph:
-    """Return the graph of a function, of which the lines, the entries and the pairs that need none are given."""
-    names = _names(function)
+def graph(part: Part, lines: tuple[Line, ...], entries: tuple[Entry, ...], exempts: tuple[Exempt, ...]) -> Graph:
+    """Return the graph of a part, of which the lines, the entries and the pairs that need none are given."""
+    names = _names(part.function)
     code = {line.number: line.perspective for line in lines}
     walls = sorted(entry.line for entry in entries if entry.counted)
     paired = {one for one in _paired(entries, exempts) if one.here}
     covered = {(one.line, one.start) for one in paired}
-    spots = sorted({*paired, *(one for one in _direct(function) if (one.line, one.start) not in covered)}, key=_order)
+    spots = sorted({*paired, *(one for one in _direct(part) if (one.line, one.start) not in covered)}, key=_order)
     scopes: dict[tuple[object, ...], Node] = {}
     for one in spots:
         key = _scope(names, walls, one)
@@ -42,7 +41,7 @@ def graph(
     nodes = tuple(replace(scopes[key], row=rows[scopes[key].line, 1]) for key in order)
     crossings = tuple(Crossing(entry, rows[_place(entry)]) for entry in shown)
     edges = _edges(entries, exempts, {one: order.index(_scope(names, walls, one)) for one in paired})
-    return Graph(_columns(nodes, edges), nodes, edges, crossings, tuple(_loops(function, rows)))
+    return Graph(_columns(nodes, edges), nodes, edges, crossings, tuple(_loops(part.function, rows)))
 
 
 def _order(one: Spot) -> tuple[int, int, str, str, str]:
@@ -61,34 +60,45 @@ def _scope(names: dict[tuple[int, int], Symbol], walls: list[int], one: Spot) ->
 def _names(function: Function) -> dict[tuple[int, int], Symbol]:
     """Return the view that is named where an access stands."""
     found: dict[tuple[int, int], Symbol] = {}
-    for statement in statements(function.body):
+    for statement in own(function.body):
         for use in flow.uses(statement):
             if isinstance(use.expression, Element) and use.expression.symbol.view is not None:
                 found[use.expression.span.line, use.expression.span.column] = use.expression.symbol
     return found
 
 
-def _direct(function: Function) -> Iterable[Spot]:
-    """Yield all accesses of a function, those that conflict with nothing too, by the names that are written there."""
-    for statement in statements(function.body):
+def _direct(part: Part) -> Iterable[Spot]:
+    """Yield all accesses of a part, those that conflict with nothing too, by the names that are written there."""
+    code = part.function.bound.code
+    for statement in own(part.function.body):
         for use in flow.uses(statement):
             expression = use.expression
             if isinstance(expression, Element):
                 root, _ = flow.resolve(expression.symbol, ())
-                access = Access(root, use.kind, expression.span, flow.spelled(expression), function.bound.code)
-                yield spot(function, access)
+                yield spot(part, Access(root, use.kind, expression.span, flow.spelled(expression), code))
             elif isinstance(expression, Call):
-                yield from _passed(function, expression)
+                yield from _passed(part, expression)
+        if isinstance(statement, Partition) and statement.inlined is not None:
+            yield from _compiled_in(part, statement.body, statement.inlined)
 
 
-def _passed(function: Function, call: Call) -> Iterable[Spot]:
+def _compiled_in(part: Part, body: Body, inlined: Inlined) -> Iterable[Spot]:
+    """Yield what a function that is compiled in does to memory, as done by its call."""
+    for statement in statements(body):
+        for use in flow.uses(statement):
+            if isinstance(use.expression, Element):
+                root, _ = flow.resolve(use.expression.symbol, ())
+                yield spot(part, Access(root, use.kind, inlined.call, f"{inlined.name}(...)", inlined.bound.code))
+
+
+def _passed(part: Part, call: Call) -> Iterable[Spot]:
     """Yield what a call does to the memory that it is given."""
     for parameter, argument in zip(call.function.parameters, call.arguments, strict=False):
         if isinstance(parameter.type, Pointer) and isinstance(argument, Var | Element):
             root, _ = flow.resolve(argument.symbol, ())
             for kind in sorted(_effects(call.function, parameter)):
                 text = f"{call.function.name}({parameter.name}=...)"
-                yield spot(function, Access(root, kind, call.span, text, call.function.bound.code))
+                yield spot(part, Access(root, kind, call.span, text, call.function.bound.code))
 
 
 def _effects(function: Function, parameter: Symbol) -> frozenset[str]:
@@ -135,7 +145,7 @@ def _columns(nodes: tuple[Node, ...], edges: tuple[Edge, ...]) -> tuple[str, ...
 
 def _loops(function: Function, rows: dict[Place, int]) -> Iterable[Span]:
     """Yield the loops that more than one row stands in."""
-    for statement in statements(function.body):
+    for statement in own(function.body):
         if isinstance(statement, While | For):
             inside = [row for (line, _), row in rows.items() if statement.span.line < line <= last_line(statement)]
             if len(inside) > 1:

@@ -17,7 +17,10 @@ from prism.lang.perspective import Perspective
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """One access: `kind` (`read` ...) of `object`, spelled `text`, in code at `by`; `here`: in the function's own file."""
+    """One access: `kind` (`read` ...) of `object`, spelled `text`, in code at `by`; `here`: in the function's own lines.
+
+    `owner`: else the function whose lines these are, where that is known.
+    """
 
     kind: str
     object: str
@@ -27,9 +30,15 @@ class Spot:
     start: int
     end: int
     here: bool = True
+    owner: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where it stands, in words."""
+        return f"line {self.line}" + (f" of `{self.owner}`" if self.owner else "")
 
     def __str__(self) -> str:
-        return f"{self.kind} of {self.object} as `{self.text}` (line {self.line})"
+        return f"{self.kind} of {self.object} as `{self.text}` ({self.place})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,8 +190,12 @@ def _spot(spot: Spot, prefix: str) -> Markup:
     words = [f"{spot.kind} of ", tag("code", spot.object)]
     if spot.text.removesuffix("[...]") != spot.object:
         words += [" as ", tag("code", spot.text)]
-    place = f"line {spot.line}"
-    return tag("span", *words, " (", tag("a", place, href=f"#{prefix}-L{spot.line}") if spot.here else place, ")")
+    place: list[Markup | str] = [
+        tag("a", spot.place, href=f"#{prefix}-L{spot.line}") if spot.here else f"line {spot.line}"
+    ]
+    if spot.owner:
+        place += [" of ", tag("code", spot.owner)]
+    return tag("span", *words, " (", *place, ")")
 
 
 def _after(chapter: Chapter, prefix: str) -> Iterator[Markup]:

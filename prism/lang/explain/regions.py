@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from prism.lang.diagnostics import source_lines
-from prism.lang.explain.entries import last_line
+from prism.lang.diagnostics import Span, source_lines
 from prism.lang.explain.model import Line, Name, Region
+from prism.lang.inlined import inside as own_lists
+from prism.lang.inlined import last_line, own
 from prism.lang.perspective import Level, Perspective
-from prism.lang.races import statements
 from prism.lang.tree import (
     Async,
     Body,
@@ -26,7 +26,7 @@ from prism.lang.tree import (
     Stmt,
     Symbol,
     Var,
-    children,
+    View,
     expressions,
     operands,
 )
@@ -51,11 +51,13 @@ def _inside(body: Body, lines: list[str]) -> Iterator[Region]:
                     which = arm.name or f"arm {number} of {len(arms)}"
                     title = f"{which}: {units} {range_}"
                     yield from _region(title, Perspective(level, arm.size), arm, arm.body, lines, code=True)
+            case Partition(view=Symbol(view=View(alias=True))):
+                pass
             case Partition(view=view) | Claim(view=view) | Async(view=view):
                 kind = type(statement).__name__.lower()
                 title = f"{kind}: {view.name}, of {source_of(view)}"
                 yield from _region(title, view.perspective, statement, statement.body, lines, code=False)
-        for inner in children(statement):
+        for inner in own_lists(statement):
             yield from _inside(inner, lines)
 
 
@@ -102,21 +104,21 @@ def names(function: Function, source: list[str]) -> dict[int, list[Name]]:
     """Return the names of each line whose perspective is known, from left to right."""
     found: dict[tuple[int, int], Name] = {}
 
-    def note(symbol: Symbol, line: int, column: int) -> None:
-        text = source[line - 1] if 0 < line <= len(source) else ""
-        end = column + len(symbol.name)
-        if text[column:end] == symbol.name and not text[end : end + 1].isidentifier():
-            found[line, column] = Name(column, end, symbol.perspective)
+    def note(symbol: Symbol, at: Span) -> None:
+        text = source[at.line - 1] if at.file == function.span.file and 0 < at.line <= len(source) else ""
+        end = at.column + len(symbol.name)
+        if text[at.column : end] == symbol.name and not text[end : end + 1].isidentifier():
+            found[at.line, at.column] = Name(at.column, end, symbol.perspective)
 
     def visit(expression: Expr) -> None:
-        if isinstance(expression, Var | Item | Element) and expression.span.file == function.span.file:
-            note(expression.symbol, expression.span.line, expression.span.column)
+        if isinstance(expression, Var | Item | Element):
+            note(expression.symbol, expression.span)
         for operand in operands(expression):
             visit(operand)
 
-    for symbol in (*function.parameters, *filter(None, map(_declared, statements(function.body)))):
-        note(symbol, symbol.span.line, symbol.span.column)
-    for statement in statements(function.body):
+    for symbol in (*function.parameters, *filter(None, map(_declared, own(function.body)))):
+        note(symbol, symbol.span)
+    for statement in own(function.body):
         for expression in expressions(statement):
             visit(expression)
     lines_: dict[int, list[Name]] = {}

@@ -9,7 +9,7 @@ import numpy as np
 from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.memory import scalar_of
 from prism.lang.shorts import round_bf16
-from prism.lang.types import BFLOAT16
+from prism.lang.types import BFLOAT16, Scalar
 
 _CHOOSE = """\
 template <typename T> static __device__ __forceinline__ T px_{name}(T a, T b) {{
@@ -38,6 +38,8 @@ def _extremum(name: str, ptx: str, doc: str, op: str, meaning: Any) -> Intrinsic
         preamble=lambda binding: _CHOOSE.format(name=name, op=op, ptx=ptx),
         meaning=lambda binding, a, b: meaning(a, b),
         result_unit=None,
+        allows=lambda scalar: not scalar.stored,
+        allows_text="any scalar, but floats of 8 bits",
         source="numpy: NaN wins; PTX ISA, 9.7.3 `min`, `max` (`.NaN`)",
     )
 
@@ -48,6 +50,10 @@ minimum = _extremum(
 maximum = _extremum(
     "maximum", "max", "maximum(a, b): the larger; NaN if either is NaN, as numpy.maximum.", ">", np.maximum
 )
+
+
+def _number(scalar: Scalar) -> bool:
+    return scalar.kind != "bool" and not scalar.stored
 
 
 def _absolute_preamble(binding: Binding) -> str:
@@ -73,8 +79,8 @@ absolute = Intrinsic(
     preamble=_absolute_preamble,
     meaning=lambda binding, a: np.absolute(a),
     result_unit=None,
-    allows=lambda scalar: scalar.kind != "bool",
-    allows_text="a number",
+    allows=_number,
+    allows_text="a number, but floats of 8 bits",
 )
 
 
@@ -99,8 +105,8 @@ def _wrapping(name: str, op: str, words: str, function: Any) -> Intrinsic:
         cuda=cuda,
         meaning=meaning,
         result_unit=None,
-        allows=lambda scalar: scalar.kind != "bool",
-        allows_text="a number",
+        allows=_number,
+        allows_text="a number, but floats of 8 bits",
     )
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.memory import scalar_of
-from prism.lang.shorts import bf16_bits, bf16_values
-from prism.lang.types import BFLOAT16, FLOAT32, INT32, UINT32, Scalar
+from prism.lang.shorts import bits_of, values_of
+from prism.lang.types import FLOAT32, INT32, UINT32, Scalar
 
 Values = np.ndarray[Any, Any]
 
@@ -185,9 +185,9 @@ def _bitcast_problem(binding: Binding) -> str:
 
 def _bitcast_meaning(binding: Binding, x: Any) -> Values:
     source, to = scalar_of(binding), binding.statics["to"]
-    bits = bf16_bits(np.asarray(x)) if source == BFLOAT16 else np.ascontiguousarray(x)
-    if to == BFLOAT16:
-        return np.asarray(bf16_values(bits.view(np.uint16))).reshape(np.shape(x))
+    bits = bits_of(np.asarray(x), source) if source.coded else np.ascontiguousarray(x)
+    if to.coded:
+        return np.asarray(values_of(bits.view(to.numpy), to)).reshape(np.shape(x))
     return np.asarray(np.asarray(bits).view(to.numpy).reshape(np.shape(x)))
 
 

@@ -26,8 +26,8 @@ from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.memory import VECTOR, Memory, Values, scalar_of, vector_cuda
 from prism.lang.intrinsics.packed import from_float, joined, to_float
 from prism.lang.perspective import WARP1
-from prism.lang.shorts import bf16_bits, bf16_values
-from prism.lang.types import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, INT32, UINT32, Scalar, Vector
+from prism.lang.shorts import bits_of, values_of
+from prism.lang.types import FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT16, FLOAT32, FLOAT64, INT32, UINT32, Scalar, Vector
 
 LANE = np.arange(32)
 GROUP, IN_GROUP = LANE // 4, LANE % 4
@@ -109,19 +109,6 @@ def places(shape: Shape, operand: str) -> tuple[Values, Values]:
     return np.broadcast_arrays(r * 4 * p + t * p + j, g)  # type: ignore[return-value]
 
 
-def _small_float(bits: Values, exponent: int, mantissa: int, largest: int) -> Values:
-    """Return 8-bit floats as float64: `largest` is the greatest pattern that is a number (e4m3 has no infinities)."""
-    table = np.empty(256)
-    bias = (1 << exponent - 1) - 1
-    for pattern in range(256):
-        size, e, f = pattern & 127, (pattern & 127) >> mantissa, pattern & (1 << mantissa) - 1
-        value = (f / (1 << mantissa)) * 2.0 ** (1 - bias) if e == 0 else (1 + f / (1 << mantissa)) * 2.0 ** (e - bias)
-        if size > largest:
-            value = np.inf if (exponent, f) == (5, 0) else np.nan
-        table[pattern] = -value if pattern & 128 else value
-    return table[bits]
-
-
 def unpacked(registers: Values, kind: str) -> Values:
     """Return registers (..., count) as the numbers they hold, (..., count, elements a register)."""
     if kind == "f64":
@@ -132,10 +119,9 @@ def unpacked(registers: Values, kind: str) -> Values:
             return (words & np.uint32(0xFFFFE000)).view(np.float32).astype(np.float64)
         case "f16" | "bf16":
             return to_float(words.view(np.uint16), kind).astype(np.float64)
-        case "e4m3":
-            return _small_float(words.view(np.uint8), 4, 3, 126)
-        case "e5m2":
-            return _small_float(words.view(np.uint8), 5, 2, 123)
+        case "e4m3" | "e5m2":
+            scalar = FLOAT8_E4M3FN if kind == "e4m3" else FLOAT8_E5M2
+            return np.asarray(values_of(words.view(np.uint8), scalar).astype(np.float64))
         case "s8" | "u8":
             return words.view(np.int8 if kind == "s8" else np.uint8).astype(np.int64)
         case _:
@@ -337,7 +323,7 @@ def _rows(binding: Binding, memory: Memory, element: Any, registers: Values) -> 
 def _ldmatrix_meaning(binding: Binding, memory: Memory, element: Any, registers: Values) -> None:
     count, given, length = _rows(binding, memory, element, registers)
     rows = np.stack([memory.load(element, k, where=given) for k in range(length)], axis=-1)
-    rows = bf16_bits(rows) if scalar_of(binding) == BFLOAT16 else np.ascontiguousarray(rows)
+    rows = bits_of(rows, scalar_of(binding)) if scalar_of(binding).coded else np.ascontiguousarray(rows)
     halves = rows.view(np.uint16).reshape(-1, 4, 8, 8)[:, :count]
     if binding.statics.get("trans"):
         halves = halves.swapaxes(-1, -2)
@@ -354,8 +340,8 @@ def _stmatrix_meaning(binding: Binding, memory: Memory, element: Any, registers:
     rows = np.zeros((len(halves), 4, 8, 8), np.uint16)
     rows[:, :count] = halves
     values = rows.reshape(-1, 8).view(scalar_of(binding).numpy)
-    if scalar_of(binding) == BFLOAT16:
-        values = bf16_values(values)
+    if scalar_of(binding).coded:
+        values = values_of(values, scalar_of(binding))
     for k in range(length):
         memory.store(element, values[:, k], k, where=given)
 

@@ -22,7 +22,7 @@ GUIDE = "CUDA C++ Programming Guide, mathematical functions"
 
 
 def _floating(scalar: Scalar) -> bool:
-    return scalar.kind == "float"
+    return scalar.kind == "float" and not scalar.stored
 
 
 def _quiet(function: Callable[..., Any], rounds: bool) -> Callable[..., Any]:
@@ -72,7 +72,7 @@ def _function(
         name=name, doc=doc, parameters=tuple(Parameter(operand) for operand in operands), result=result, cuda=cuda,
         preamble=preamble, meaning=_quiet(numpy, result == "T"), result_unit=None, source=source,
         allows=(lambda scalar: scalar == FLOAT32) if only32 else _floating,
-        allows_text="float32" if only32 else "a float", **facts,
+        allows_text="float32" if only32 else "a float of 16 bits or more", **facts,
     )  # fmt: skip
 
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.memory import VECTOR, scalar_of, vector_cuda
-from prism.lang.shorts import bf16_bits
+from prism.lang.shorts import bits_of
 from prism.lang.structs import Struct
-from prism.lang.types import BFLOAT16, INT32
+from prism.lang.types import INT32
 
 
 def _make(length: int) -> Intrinsic:
@@ -51,7 +51,7 @@ def made(struct: Struct, name: str) -> Intrinsic:
     def meaning(binding: Binding, *values: Any) -> Any:
         found = np.empty(np.broadcast_shapes(*(np.shape(value) for value in values)), struct.numpy)
         for (field, scalar), value in zip(struct.fields, values, strict=True):
-            found[field] = bf16_bits(value) if scalar == BFLOAT16 else value
+            found[field] = bits_of(value, scalar) if scalar.coded else value
         return found
 
     return Intrinsic(

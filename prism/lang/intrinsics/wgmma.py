@@ -10,7 +10,8 @@ begin, the swizzle, and two strides.
                               a slab to the next
 
 Products are exact; the hardware's order and rounding of their sum is not specified: the meaning sums in float64 and rounds
-once. Integers are exact, modulo 2^32. Of tf32 numbers the low 13 bits are ignored.
+once. Integers are exact, modulo 2^32. Of tf32 numbers the low 13 bits are ignored. Products of 8-bit floats Hopper adds with
+fewer bits than a float32 has: docs/intrinsics.md.
 """
 
 from __future__ import annotations
@@ -27,15 +28,29 @@ from prism.lang.intrinsics.asynchronous import SHARED
 from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.matrix import unpacked
 from prism.lang.perspective import WARPGROUP1
-from prism.lang.types import BFLOAT16, BOOL, FLOAT16, FLOAT32, INT8, INT32, UINT8, Fragment, Scalar
+from prism.lang.shorts import values_of
+from prism.lang.types import (
+    BFLOAT16,
+    BOOL,
+    FLOAT8_E4M3FN,
+    FLOAT8_E5M2,
+    FLOAT16,
+    FLOAT32,
+    INT8,
+    INT32,
+    UINT8,
+    Fragment,
+    Scalar,
+)  # fmt: skip
 
 Values = np.ndarray[Any, Any]
 ROWS = 64
 STEP_BYTES = 32
 _LAYOUT = {128: 1, 64: 2, 32: 3}
-_KINDS = {BFLOAT16: "bf16", FLOAT16: "f16", FLOAT32: "tf32", INT8: "s8", UINT8: "u8"}
-FLOATS_OF_8_BITS = ("e4m3", "e5m2")
-KINDS_OF_8_BITS = (*FLOATS_OF_8_BITS, "e4m3_e5m2", "e5m2_e4m3")
+_KINDS = {
+    BFLOAT16: "bf16", FLOAT16: "f16", FLOAT32: "tf32", FLOAT8_E4M3FN: "e4m3", FLOAT8_E5M2: "e5m2", INT8: "s8", UINT8: "u8",
+}  # fmt: skip
+FLOATS_OF_8_BITS = {"e4m3": FLOAT8_E4M3FN, "e5m2": FLOAT8_E5M2}
 
 
 def columns_allowed(integers: bool) -> tuple[int, ...]:
@@ -46,8 +61,7 @@ def columns_allowed(integers: bool) -> tuple[int, ...]:
 def kind_of(binding: Binding, operand: str) -> str:
     """Return an operand's type as PTX spells it."""
     scalar = binding.tiles[operand].element
-    named = str(binding.statics.get("kind") or "").split("_")[0 if operand == "a" else -1]
-    return named if named and scalar == UINT8 else _KINDS.get(scalar, "") if isinstance(scalar, Scalar) else ""
+    return _KINDS.get(scalar, "") if isinstance(scalar, Scalar) else ""
 
 
 def transposed(binding: Binding, operand: str) -> bool:
@@ -95,13 +109,11 @@ def _problem(binding: Binding) -> str:
 
 
 def _tile_problem(binding: Binding, operand: str) -> str:
-    tile, named = binding.tiles[operand], binding.statics.get("kind")
+    tile = binding.tiles[operand]
     if tile.space != "shared" or tile.shape is None:
         return f"`{operand}` is a tile: a shared object, or a ring's copy, by its name, or an element of it"
     if tile.element not in _KINDS:
         return f"a tile of a wgmma holds {', '.join(map(str, _KINDS))}, not {tile.element}"
-    if named and tile.element != UINT8:
-        return f'`kind="{named}"` says what a tile of uint8 holds; `{operand}` is a tile of {tile.element}'
     if len(tile.shape) != 2:
         return f"`{operand}` has {len(tile.shape)} extent(s); a tile of a wgmma has two"
     row = tile.shape[1] * tile.element.bytes
@@ -312,7 +324,7 @@ def numbers(tile: Values, kind: str) -> Values:
         case "tf32":
             return unpacked(np.ascontiguousarray(tile, np.float32).view(np.uint32), "tf32")[..., 0]
         case "e4m3" | "e5m2":
-            return unpacked(tile.astype(np.uint32), kind)[..., 0]
+            return np.asarray(values_of(tile, FLOATS_OF_8_BITS[kind]), np.float64)
         case _:
             return tile.astype(np.int64)
 
@@ -335,19 +347,18 @@ def _meaning(binding: Binding, a: Values, b: Values, accumulator: Values, accumu
 wgmma = Intrinsic(
     name="wgmma",
     doc=(
-        'wgmma(acc, a, b, transpose_a=False, transpose_b=False, accumulate=True, kind=""): acc += A * B over all of K, or '
+        "wgmma(acc, a, b, transpose_a=False, transpose_b=False, accumulate=True): acc += A * B over all of K, or "
         "A * B where not `accumulate`; acc is a fragment of M x N, M a multiple of 64; a and b are swizzled shared tiles, "
         "M x K and N x K (transposed: K x M and K x N), or what begins at a[i, k]; of bfloat16, float16, float32 (taken as "
-        'tf32), int8, uint8, or uint8 with `kind` "e4m3", "e5m2", or, a\'s and then b\'s, "e4m3_e5m2" or "e5m2_e4m3".'
+        "tf32), int8, uint8, float8_e4m3fn or float8_e5m2; of the last two, and of int8 and uint8, b may be of the other."
     ),
     parameters=(
         Parameter("accumulator", "fragment", "", unit=WARPGROUP1, effect="update"),
         Parameter("a", "tile", unit=WARPGROUP1, exact=False),
-        Parameter("b", "tile", unit=WARPGROUP1, exact=False),
+        Parameter("b", "tile", "", unit=WARPGROUP1, exact=False),
         Parameter("transpose_a", "static", default=False, optional=True, choices=(False, True)),
         Parameter("transpose_b", "static", default=False, optional=True, choices=(False, True)),
         Parameter("accumulate", "value", BOOL, unit=WARPGROUP1, optional=True),
-        Parameter("kind", "static", default="", optional=True, choices=("", *KINDS_OF_8_BITS)),
     ),
     result=None,
     cuda=_cuda,
@@ -355,7 +366,7 @@ wgmma = Intrinsic(
     meaning=_meaning,
     requires=WARPGROUP1,
     allows=lambda scalar: scalar in _KINDS,
-    allows_text="bfloat16, float16, float32, int8 or uint8",
+    allows_text="bfloat16, float16, float32, float8_e4m3fn, float8_e5m2, int8 or uint8",
     problem=_problem,
     min_arch="sm_90a",
     asynchronous="wgmma",

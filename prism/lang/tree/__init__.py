@@ -10,6 +10,7 @@
               | Group(unit, body)                  -- all units run the body, each for itself
               | Split(unit_level, arms)            -- Arm(first, size, body): sizes and offsets in threads or blocks
               | Partition(view, body) | Claim(view, body)   -- view.view tells what the new name means
+                                                   -- (and a function that is compiled in: check/inlined.py)
               | Async(view, body)                  -- the view is the destination of copies that end after the body, not before
               | Batch(body)                        -- wgmma_async(): the wgmmas of the body are one group
               | Specialise(roles)                  -- made by specialise.py only: each thread runs the body of its role
@@ -60,6 +61,7 @@ from prism.lang.tree.statement import (
     Function,
     Group,
     If,
+    Inlined,
     Partition,
     Print,
     Return,
@@ -79,7 +81,7 @@ from prism.lang.types import Array, Fragment, Pointer, Scalar, TensorMap, Vector
 __all__ = [
     "Apply", "Arm", "Array", "Assert", "Assign", "Async", "Batch", "Binary", "Body", "Break", "Breakpoint", "Call", "Cast",
     "Claim", "Component", "Const", "Continue", "Count", "Declare", "Element", "Evaluate", "Expr", "Expression", "For", "Fragment",
-    "Function", "Group", "Id", "If", "Item", "Partition", "Place", "Pointer", "Print", "Return", "Role", "Scalar", "Select",
-    "SharedDeclare", "Specialise", "Split", "Statement", "Stmt", "Symbol", "TensorMap", "Unary", "Unsafe", "Var", "Vector",
-    "View", "While", "children", "expressions", "operands",
+    "Function", "Group", "Id", "If", "Inlined", "Item", "Partition", "Place", "Pointer", "Print", "Return", "Role", "Scalar",
+    "Select", "SharedDeclare", "Specialise", "Split", "Statement", "Stmt", "Symbol", "TensorMap", "Unary", "Unsafe", "Var",
+    "Vector", "View", "While", "children", "expressions", "operands",
 ]  # fmt: skip

@@ -21,7 +21,8 @@ class View:
 
     `offset` is evaluated once, on entry, into a symbol of its own (perspective: the unit's); a lambda has none. A view of a
     ring (`source.type.ring`) names the copy of the present visit; `in_flight`: how many visits later asynchronous readers of
-    the copy are waited for. `ahead`, made by skew.py only: it names the copy that is filled ahead.
+    the copy are waited for. `ahead`, made by skew.py only: it names the copy that is filled ahead. `alias`: a parameter of a
+    function that is compiled in here; it is the source itself, by another name.
     """
 
     source: Symbol
@@ -32,6 +33,7 @@ class View:
     races: str = "check"
     in_flight: int = 0
     ahead: bool = False
+    alias: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -45,6 +47,13 @@ class Symbol:
     view: View | None = None
     parameter: bool = False
     const: bool = False
+
+    def itself(self) -> Symbol:
+        """Return what an alias is another name of; any other symbol as it is."""
+        symbol = self
+        while symbol.view is not None and symbol.view.alias:
+            symbol = symbol.view.source
+        return symbol
 
     def root(self) -> Symbol:
         """Return the object behind a chain of views."""

@@ -124,13 +124,29 @@ class Split(Statement):
     arms: tuple[Arm, ...]
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Inlined:
+    """A device function whose text is compiled into another one, and the call that it stands for."""
+
+    name: str
+    bound: Bound
+    parameters: tuple[Symbol, ...]
+    template: Mapping[str, object]
+    span: Span
+    call: Span
+
+
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Partition(Statement):
-    """In the body, `view` names each unit's own part of `view.view.source`."""
+    """In the body, `view` names each unit's own part of `view.view.source`; the whole of it, if the view is an `alias`.
+
+    `inlined`: the body is that of another function, which is compiled in here.
+    """
 
     view: Symbol
     code: Perspective
     body: Body
+    inlined: Inlined | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)

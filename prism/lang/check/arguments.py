@@ -1,0 +1,181 @@
+"""Arguments of calls: numbers (R14), memory, arrays and maps (R15); whole shared tiles are in inlined.py."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from prism.lang import syntax as s
+from prism.lang import tree
+from prism.lang.check.conversion import coerce
+from prism.lang.check.env import Env, blame, constant, evidence, fail
+from prism.lang.check.expressions import check_value, visible
+from prism.lang.diagnostics import Label, Span
+from prism.lang.errors import calls as errors
+from prism.lang.errors import ownership
+from prism.lang.errors import tiles as tile_errors
+from prism.lang.types import Array, Fragment, Pointer, TensorMap, Vector
+
+
+def check_argument(env: Env, name: str, trusts: frozenset[str], formal: tree.Symbol, actual: s.Expr) -> tree.Expr:
+    """R14 CALL-SCALAR for numbers, R15 CALL-PTR for memory; arrays go by reference, at exactly the formal's perspective.
+
+    `name` is the function's; `trusts` its parameters whose memory nobody may write meanwhile.
+    """
+    if isinstance(formal.type, Pointer):
+        return check_pointer(env, name, trusts, formal, actual)
+    if isinstance(formal.type, Array | Fragment):
+        return check_array(env, name, formal, actual)
+    if isinstance(formal.type, TensorMap):
+        return check_map(env, name, formal, actual)
+    value = check_value(env, actual, formal.perspective, formal.type)
+    if isinstance(formal.type, Vector) or isinstance(value.type, Vector):
+        if value.type != formal.type:
+            mismatch(name, formal, actual, str(value.type))
+    else:
+        value = coerce(value, formal.type, actual.span)
+    if not formal.perspective <= value.perspective:
+        what, labels = evidence(value, formal.perspective)
+        labels = (*labels, Label(formal.span, f"declared @ {formal.perspective}"))
+        fail(
+            errors.CallScalar(
+                span=blame(value, formal.perspective),
+                parameter=formal.name,
+                name=name,
+                needed=formal.perspective,
+                what=what,
+                has=value.perspective,
+                labels=labels,
+            )
+        )
+    return value
+
+
+def mismatch(name: str, formal: tree.Symbol, actual: s.Expr, found: str) -> NoReturn:
+    """Fail: an argument of another type."""
+    hint = "pass an array, pointer or value of that type"
+    fail(
+        errors.CallType(
+            span=actual.span,
+            parameter=formal.name,
+            name=name,
+            wanted=str(formal.type),
+            found=found,
+            hint=hint,
+            labels=(Label(formal.span, "declared here"),),
+        )
+    )
+
+
+def check_pointer(env: Env, name: str, trusts: frozenset[str], formal: tree.Symbol, actual: s.Expr) -> tree.Expr:
+    """R15 CALL-PTR: a pointer's elements lie side by side, and are not swizzled."""
+    wanted = formal.type
+    assert isinstance(wanted, Pointer)
+    if not isinstance(actual, s.Name):
+        mismatch(name, formal, actual, "an expression")
+    symbol = visible(env, actual.name, actual.span)
+    if not isinstance(symbol.type, Pointer) or symbol.type.element != wanted.element:
+        mismatch(name, formal, actual, str(symbol.type))
+    check_owners(name, formal, symbol, actual.span)
+    if formal.name in trusts and symbol.type.space == "global" and not symbol.type.const:
+        not_trusted(name, formal, symbol, actual.span)
+    swizzled(symbol, actual.span, tile_errors.SwizzlePointer)
+    if not shifts(symbol):
+        fail(errors.CallLambda(span=actual.span, actual=symbol.name, labels=(Label(symbol.span, "made here"),)))
+    return tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=actual.span)
+
+
+def check_owners(name: str, formal: tree.Symbol, symbol: tree.Symbol, span: Span) -> None:
+    """R15 CALL-PTR: memory that may be written is of exactly the formal's perspective; const memory at least of it."""
+    wanted, given = formal.type, symbol.type
+    assert isinstance(wanted, Pointer) and isinstance(given, Pointer)
+    facts = {
+        "span": span,
+        "parameter": formal.name,
+        "name": name,
+        "actual": symbol.name,
+        "labels": origins(formal, symbol),
+    }
+    if given.const and not wanted.const:
+        fail(errors.CallConst(**facts))  # type: ignore[arg-type]
+    if wanted.const and not formal.perspective <= symbol.perspective:
+        fail(errors.CallPointerNarrow(**facts, needed=formal.perspective, has=symbol.perspective))  # type: ignore[arg-type]
+    if not wanted.const and formal.perspective != symbol.perspective:
+        fail(errors.CallPointer(**facts, needed=formal.perspective, has=symbol.perspective))  # type: ignore[arg-type]
+
+
+def origins(formal: tree.Symbol, symbol: tree.Symbol) -> tuple[Label, Label]:
+    """Return labels for a parameter and for what it is given."""
+    return (
+        Label(formal.span, f"declared @ {formal.perspective}"),
+        Label(symbol.span, f"`{symbol.name}` lives at {symbol.perspective}"),
+    )
+
+
+def not_trusted(name: str, formal: tree.Symbol, symbol: tree.Symbol, span: Span) -> NoReturn:
+    """Fail: memory that others may write, where the function loads it once for several threads."""
+    facts = {"name": name, "parameter": formal.name, "memory": symbol.name}
+    fail(ownership.LoadTrusting(span=span, labels=origins(formal, symbol), **facts))  # type: ignore[arg-type]
+
+
+def swizzled(symbol: tree.Symbol, span: Span, error: type[tile_errors.SwizzlePointer]) -> None:
+    """A pointer knows nothing of a swizzle: no swizzled tile decays to one."""
+    root = symbol.root()
+    if isinstance(root.type, Pointer) and root.type.swizzle:
+        label = Label(root.span, f"`{root.name}` is declared here")
+        fail(error(span=span, actual=symbol.name, swizzle=root.type.swizzle, labels=(label,)))
+
+
+def shifts(symbol: tree.Symbol) -> bool:
+    """Whether a name's elements lie side by side in memory: it is all of an object, or every view behind it is `offset + i`."""
+    view = symbol.view
+    if view is None or (isinstance(symbol.type, Pointer) and symbol.type.shape is not None):
+        return True
+    return (
+        len(view.params) == 1 and len(view.index) == 1 and shift(view.index[0], view.params[0]) and shifts(view.source)
+    )
+
+
+def shift(e: tree.Expr, param: tree.Symbol) -> bool:
+    """Whether an index is its parameter plus something that does not depend on it."""
+    match e:
+        case tree.Var():
+            return e.symbol is param
+        case tree.Cast():
+            return shift(e.operand, param)
+        case tree.Binary() if e.op == "+":
+            return (shift(e.left, param) and not mentions(e.right, param)) or (
+                shift(e.right, param) and not mentions(e.left, param)
+            )
+        case tree.Binary() if e.op == "-":
+            return shift(e.left, param) and not mentions(e.right, param)
+        case _:
+            return False
+
+
+def mentions(e: tree.Expr, symbol: tree.Symbol) -> bool:
+    """Whether an expression uses a symbol."""
+    return (isinstance(e, tree.Var) and e.symbol is symbol) or any(mentions(part, symbol) for part in tree.operands(e))
+
+
+def check_map(env: Env, name: str, formal: tree.Symbol, actual: s.Expr) -> tree.Expr:
+    """A tensor map goes by reference, to a parameter of the same type."""
+    symbol = visible(env, actual.name, actual.span) if isinstance(actual, s.Name) else None
+    if symbol is None or symbol.type != formal.type:
+        mismatch(name, formal, actual, "an expression" if symbol is None else str(symbol.type))
+    return tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=actual.span)
+
+
+def check_array(env: Env, name: str, formal: tree.Symbol, actual: s.Expr) -> tree.Expr:
+    """An array goes by reference: its owners are exactly those that the callee writes for."""
+    if not isinstance(actual, s.Name):
+        mismatch(name, formal, actual, "an expression")
+    symbol = visible(env, actual.name, actual.span)
+    if symbol.type != formal.type:
+        mismatch(name, formal, actual, str(symbol.type))
+    facts = {"span": actual.span, "parameter": formal.name, "name": name, "actual": symbol.name}
+    if constant(env, symbol) is not None and not formal.const:
+        fail(errors.CallConst(**facts, labels=origins(formal, symbol)))  # type: ignore[arg-type]
+    if symbol.perspective != formal.perspective:
+        facts |= {"needed": formal.perspective, "has": symbol.perspective, "labels": origins(formal, symbol)}
+        fail(errors.CallArray(**facts))  # type: ignore[arg-type]
+    return tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=actual.span)

@@ -1,0 +1,127 @@
+"""What a function's signature and decorators say: its bound (R1), its limits (R16), its parameters, its result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from prism.lang import surface, tree
+from prism.lang import syntax as s
+from prism.lang.check import annotation
+from prism.lang.check.env import Context, fail
+from prism.lang.check.fragments import placed
+from prism.lang.check.tiles import check_map_parameter
+from prism.lang.diagnostics import Span
+from prism.lang.errors import calls as call_errors
+from prism.lang.errors import inlined
+from prism.lang.errors import names as name_errors
+from prism.lang.errors import perspective as rules
+from prism.lang.errors import types as type_errors
+from prism.lang.perspective import Bound, Level, Perspective
+from prism.lang.types import VOID, Array, Fragment, Mailbox, Pointer, Scalar, TensorMap, Vector
+
+
+def show(value: object) -> str:
+    """Return a template argument as a message shows it."""
+    return getattr(value, "__name__", None) or getattr(value, "name", None) or str(value)
+
+
+def shared_limit(kernel: surface.Kernel, template: Mapping[str, object], span: Span) -> int | None:
+    """R16 CALL-SMEM: return what `smem=` says, a number of bytes or nothing."""
+    limit = value_of(kernel.smem, template, span)
+    if limit is not None and (type(limit) is not int or limit < 0):
+        fail(call_errors.SharedLimit(span=span, text=show(limit)))
+    return limit
+
+
+def value_of(given: object, template: Mapping[str, object], span: Span) -> object:
+    """Return what a decorator was given; for the name of a template parameter, its argument."""
+    if not isinstance(given, surface.TemplateName):
+        return given
+    if given.name not in template:
+        fail(name_errors.TemplateUnbound(span=span, name=given.name))
+    return given.value(template)
+
+
+def check_requires(kernel: surface.Kernel, parsed: s.Function, template: Mapping[str, object], span: Span) -> Bound:
+    """R1 BOUND-WF: at most one entry a level, positive constant sizes, threads below every broader entry."""
+    if not kernel.requires:
+        example = "grid[1], block[1], thread[32]" if kernel.kind == "global" else "thread[1]"
+        fail(rules.BoundMissing(span=parsed.span, name=parsed.name, example=example))
+    entries: dict[Level, int] = {}
+    for entry in kernel.requires:
+        if not isinstance(entry, Perspective):
+            fail(rules.BoundValue(span=span, text=entry.name if isinstance(entry, surface.LevelName) else str(entry)))
+        size = value_of(entry.size, template, span)
+        if not isinstance(size, int) or size < 1 or (entry.level == Level.GRID and size != 1):
+            fail(rules.BoundValue(span=span, text=f"{entry.level}[{size}]"))
+        if entry.level in entries:
+            fail(rules.BoundTwice(span=span, level=str(entry.level), first=entries[entry.level], second=size))
+        entries[entry.level] = size
+    grid, block, thread = (entries.get(level) for level in (Level.GRID, Level.BLOCK, Level.THREAD))
+    if grid is not None and block is None:
+        block = 1
+    bound = Bound(grid, block, thread, whole=block is not None)
+    if thread is None:
+        bound = Bound(grid, block, 1)
+    if kernel.kind == "global" and grid is None:
+        fail(rules.BoundKernel(span=span, name=parsed.name, bound=str(bound)))
+    return bound
+
+
+def check_parameter(parameter: s.Parameter, kind: str) -> tree.Symbol:
+    """Return a parameter's symbol."""
+    meaning = annotation.read(parameter.annotation)
+    if parameter.place is None:
+        fail(type_errors.MissingPlace(span=parameter.span, name=parameter.name, type=str(meaning.type)))
+    if isinstance(meaning.type, Mailbox):
+        fail(type_errors.NotAType(span=parameter.annotation.span))
+    place, type_ = annotation.place(parameter.place), meaning.type
+    if meaning.shared:
+        type_ = check_tile(parameter, meaning, kind)
+    if isinstance(type_, TensorMap):
+        check_map_parameter(parameter.name, place, parameter.place.span)
+    if isinstance(type_, Array | Fragment) and kind == "global":
+        fail(type_errors.KernelParameter(span=parameter.annotation.span, name=parameter.name, type=str(type_)))
+    if isinstance(type_, Fragment):
+        type_ = placed(type_, parameter.name, place, parameter.annotation.span, parameter.place.span)
+    return tree.Symbol(parameter.name, type_, place, parameter.span, parameter=True, const=meaning.const)
+
+
+def check_tile(parameter: s.Parameter, meaning: annotation.Annotation, kind: str) -> Pointer:
+    """Return the type of a parameter that is a whole shared tile: the caller's, so it is neither a ring nor laid out here."""
+    tile = meaning.type
+    assert isinstance(tile, Pointer)
+    span = parameter.annotation.span
+    if kind == "global":
+        fail(type_errors.SharedParameter(span=span, name=parameter.name))
+    given = "ring" if tile.ring else "align" if meaning.align else ""
+    if given:
+        fail(inlined.TileParameter(span=span, name=parameter.name, keyword=given))
+    return replace(tile, const=meaning.const)
+
+
+def check_result(context: Context, function: s.Function) -> None:
+    """Read the declared result, if there is one."""
+    if function.result is None:
+        return
+    context.result_declared = True
+    if is_none(function.result):
+        context.result = VOID
+        return
+    found = annotation.read(function.result).type
+    if not isinstance(found, Scalar | Vector | Pointer):
+        fail(type_errors.NotAType(span=function.result.span))
+    context.result = found
+    if function.result_place is None:
+        fail(
+            type_errors.MissingPlace(
+                span=function.result.span, name=f"the result of {function.name}", type=str(context.result)
+            )
+        )
+    context.result_perspective = annotation.place(function.result_place)
+
+
+def is_none(result: s.Expr) -> bool:
+    """Whether a result is declared as `None`."""
+    return isinstance(result, s.Literal) or (isinstance(result, s.Resolved) and result.value is None)

@@ -1,0 +1,165 @@
+"""Errors of functions that take a whole shared tile, each call of which is compiled into its caller."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from prism.lang.diagnostics import Error
+from prism.lang.types import Pointer
+
+WHY = "a function that takes a shared tile is compiled into its callers: how it lies, and what is under way in it, is theirs"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallTile(Error):
+    """R15: what is no whole tile of the parameter's element, shape and swizzle."""
+
+    code = "call-ptr"
+    rule = "R15"
+    title = "`{parameter}` of `{name}` takes the whole of a {asked}, and `{actual}` is {found}"
+    label = "{fault}"
+    help_template = "{change}"
+    parameter: str
+    name: str
+    actual: str
+    wanted: Pointer
+    given: Pointer
+
+    @property
+    def asked(self) -> str:
+        """The parameter's type."""
+        return str(replace(self.wanted, const=False))
+
+    @property
+    def found(self) -> str:
+        """What was given, in words."""
+        if self.given.shape is not None:
+            return f"a {replace(self.given, const=False)}"
+        return f"a part of {self.given.space} memory"
+
+    @property
+    def fault(self) -> str:
+        """The first thing that differs."""
+        if self.given.shape is None:
+            return "not a whole tile"
+        if self.given.element != self.wanted.element:
+            return f"holds {self.given.element}"
+        if self.given.shape != self.wanted.shape:
+            return f"of {' x '.join(map(str, self.given.shape))} elements"
+        return f"swizzled in spans of {self.given.swizzle} bytes" if self.given.swizzle else "not swizzled"
+
+    @property
+    def change(self) -> str:
+        """What to pass, or to declare."""
+        if self.given.shape is None:
+            return (
+                f"pass a shared object, a copy of a ring, or a name for the whole of one: what part of it `{self.name}` touches, "
+                "its indices say"
+            )
+        return f"declare the parameter `{self.parameter}: {self.found[2:]}`, or the shared object as the parameter is"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TileParameter(Error):
+    """R25: a parameter that says how a tile is laid out, which its declaration does."""
+
+    code = "shared-alloc"
+    rule = "R25"
+    title = (
+        "the parameter `{name}` is a whole tile, and `{keyword}=` is for the shared object that it is, or is a copy of"
+    )
+    label = "declares no memory"
+    help_template = "leave `{keyword}=` out; a copy of a ring is passed by the name of the `with` that opens it"
+    name: str
+    keyword: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class InlinedValue(Error):
+    """A call inside an expression."""
+
+    code = "type"
+    title = "`{name}` takes a shared tile: its call is a statement of its own, and has no value"
+    label = "called in an expression"
+    note_templates = (WHY,)
+    help_template = "call it on a line of its own, and let it write to an array that it is passed"
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class InlinedResult(Error):
+    """A result."""
+
+    code = "type"
+    title = "`{name}` takes a shared tile, so it has no result"
+    label = "declared here"
+    note_templates = (WHY,)
+    help_template = "let it write to an array that it is passed, as `found: T[1] @ thread[1]`"
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class InlinedReturn(Error):
+    """R11: a return."""
+
+    code = "jump"
+    rule = "R11"
+    title = "`{name}` takes a shared tile, so it ends at its end: there is no `return` in it"
+    label = "leaves what stands in its caller's code"
+    note_templates = (WHY,)
+    help_template = "put what follows under the opposite condition"
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class InlinedTwice(Error):
+    """R21: one object under two names."""
+
+    code = "hide"
+    rule = "R21"
+    title = "`{name}` is passed to `{function}` as `{one}` and as `{other}`, of which one may be written"
+    label = "passed a second time"
+    help_template = "pass it once, or another object; if the function writes neither, declare both parameters const"
+    name: str
+    function: str
+    one: str
+    other: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class InlinedExtern(Error):
+    """R29: a body in CUDA C++."""
+
+    code = "extern"
+    rule = "R29"
+    title = "`{name}` takes a shared tile, and its body is CUDA C++"
+    label = "not Prism"
+    note_templates = (WHY,)
+    help_template = "take the tile as a pointer, `ptr(T)`, if it is not swizzled; or write the function in Prism"
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class InlinedLimit(Error):
+    """R16: a limit of shared memory."""
+
+    code = "call-smem"
+    rule = "R16"
+    title = "`{name}` takes a shared tile, so its shared memory is its caller's"
+    label = "this limit"
+    note_templates = (WHY,)
+    help_template = "leave `smem` out here; the caller's counts all"
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallAlone(Error):
+    """A function that is checked where it is called, and was to be checked without a call."""
+
+    code = "type"
+    title = "`{name}` takes the shared tile `{parameter}`: it is checked where it is called"
+    label = "its callers' memory"
+    note_templates = (WHY,)
+    help_template = "check a kernel that calls it"
+    name: str
+    parameter: str

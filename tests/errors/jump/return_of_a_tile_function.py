@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+from prism.lang import block, const, grid, group, prism, requires, shared, thread
+
+
+@prism("device")
+@requires(thread[1])
+def first(tile: const(shared(float[32])) @ thread[1], found: float[1] @ thread[1], n: int @ thread[1]):
+    if n == 0:
+        return  # error: jump
+    found[0] = tile[n - 1]
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[32])
+def case(n: int @ grid[1]):
+    with group(block[1]):
+        s: shared(float[32])
+        v: float[1] @ thread[1] = {0}
+        with group(thread[1]):
+            first(s, v, n)
