@@ -6,10 +6,8 @@ from typing import Any
 
 from benchmarks import raw
 
-SHAPES = [
-    "512", "768", "1024", "1280", "1536", "2048", "2304", "2560", "3072", "4096", "5120", "8192", "16384", "4096x14336x4096",
-    "8192x1024x8192", "64x8192x8192", "256x4096x4096", "4104x4096x4104",
-]  # fmt: skip
+SQUARES = [512, 768, 1024, 1280, 1536, 2048, 2304, 2560, 3072, 4096, 5120, 8192, 16384]
+OTHERS = ["4096x14336x4096", "8192x1024x8192", "64x8192x8192", "256x4096x4096", "4104x4096x4104"]
 PEER = "cuBLAS"
 
 
@@ -23,19 +21,45 @@ def _best(shape: str) -> dict[str, Any]:
     return max(again or right.values(), key=lambda row: float(row["ratio"]))
 
 
-class Best:
-    """The fastest configuration tried: microseconds on the device, and its time by cuBLAS's: 1 is parity, less is faster."""
+def _us(impl: str, shape: str) -> float:
+    found = _best(shape)
+    return raw.number(found, "us") * (raw.number(found, "ratio") if impl == "cublas" else 1)
 
-    params = (SHAPES,)
+
+class Square:
+    """Microseconds on the device of products of square matrices by the fastest configuration tried; and cuBLAS's, in turns."""
+
+    params = (["prism", "cublas"], SQUARES)
+    param_names = ("impl", "n")
+
+    def track_us(self, impl: str, n: int) -> float:
+        return _us(impl, str(n))
+
+    track_us.unit = "us"  # type: ignore[attr-defined]
+    track_us.version = "1"  # type: ignore[attr-defined]
+
+
+class Other:
+    """The same of other shapes, M x N x K."""
+
+    params = (["prism", "cublas"], OTHERS)
+    param_names = ("impl", "shape")
+
+    def track_us(self, impl: str, shape: str) -> float:
+        return _us(impl, shape)
+
+    track_us.unit = "us"  # type: ignore[attr-defined]
+    track_us.version = "1"  # type: ignore[attr-defined]
+
+
+class Ratio:
+    """The fastest configuration's time by cuBLAS's: 1 is parity, less is faster."""
+
+    params = ([*map(str, SQUARES), *OTHERS],)
     param_names = ("shape",)
-
-    def track_us(self, shape: str) -> float:
-        return raw.number(_best(shape), "us")
 
     def track_vs_cublas(self, shape: str) -> float:
         return 1.0 / raw.number(_best(shape), "ratio")
 
-    track_us.unit = "us"  # type: ignore[attr-defined]
-    track_us.version = "1"  # type: ignore[attr-defined]
     track_vs_cublas.unit = "x (prism/cublas)"  # type: ignore[attr-defined]
     track_vs_cublas.version = "1"  # type: ignore[attr-defined]

@@ -1,6 +1,10 @@
 """Raw results, as `prism bench run` writes them, one JSON a script. asv's figures of the GPU are read from them, not measured.
 
 `asv_bench/publish/record.py` says where they are; where nothing is said, asv shows these benchmarks as not available.
+
+asv draws eight curves at first, of the first values of the first parameters: so a class that has Prism's time and a peer's begins
+with `impl`, and both are in one plot. Along a parameter it draws several curves only where that is numbers, on a linear axis: so
+sizes are given as their logarithm.
 """
 
 from __future__ import annotations

@@ -7,27 +7,26 @@ from typing import Any
 from benchmarks import raw
 
 DTYPES = ["int32", "float32"]
-SIZES = [1 << 16, 1 << 20, 1 << 24, 1 << 28]
-SHAPES = [f"{1 << k}x{1 << (26 - k)}" for k in range(2, 24, 4)]
+LOGS = [16, 20, 24, 28]
+ROWS = list(range(2, 24, 4))
 
 
-def _whole(kind: str, size: int) -> dict[str, Any]:
-    return raw.row(raw.read("reduce")["reduce"], dtype=kind, size=size)
+def _whole(kind: str, log2: int) -> dict[str, Any]:
+    return raw.row(raw.read("reduce")["reduce"], dtype=kind, size=1 << log2)
 
 
-def _along(shape: str, axis: int) -> dict[str, Any]:
-    sizes = [int(n) for n in shape.split("x")]
-    return raw.row(raw.read("reduce")["reduce"], dtype="float32", shape=sizes, axis=axis)
+def _along(log2: int, axis: int) -> dict[str, Any]:
+    return raw.row(raw.read("reduce")["reduce"], dtype="float32", shape=[1 << log2, 1 << (26 - log2)], axis=axis)
 
 
 class Whole:
     """Microseconds of the sum of a whole array, on the device."""
 
-    params = (DTYPES, SIZES, ["prism", "cub", "cupy", "torch"])
-    param_names = ("dtype", "size", "impl")
+    params = (["prism", "cub", "cupy", "torch"], DTYPES, LOGS)
+    param_names = ("impl", "dtype", "log2 size")
 
-    def track_us(self, kind: str, size: int, impl: str) -> float:
-        return raw.number(_whole(kind, size), impl, 1e6)
+    def track_us(self, impl: str, kind: str, log2: int) -> float:
+        return raw.number(_whole(kind, log2), impl, 1e6)
 
     track_us.unit = "us"  # type: ignore[attr-defined]
     track_us.version = "1"  # type: ignore[attr-defined]
@@ -36,11 +35,11 @@ class Whole:
 class Ratio:
     """Prism's time by CUB's: 1 is parity, less is faster."""
 
-    params = (DTYPES, SIZES)
-    param_names = ("dtype", "size")
+    params = (DTYPES, LOGS)
+    param_names = ("dtype", "log2 size")
 
-    def track_vs_cub(self, kind: str, size: int) -> float:
-        found = _whole(kind, size)
+    def track_vs_cub(self, kind: str, log2: int) -> float:
+        found = _whole(kind, log2)
         return raw.number(found, "prism") / raw.number(found, "cub")
 
     track_vs_cub.unit = "x (prism/cub)"  # type: ignore[attr-defined]
@@ -48,13 +47,13 @@ class Ratio:
 
 
 class Axis:
-    """Microseconds of the sums along an axis of an array of float32, on the device."""
+    """Microseconds of the sums along an axis of 2^26 float32, on the device."""
 
-    params = (SHAPES, [0, 1], ["prism", "cupy", "torch"])
-    param_names = ("shape", "axis", "impl")
+    params = (["prism", "cupy", "torch"], [0, 1], ROWS)
+    param_names = ("impl", "axis", "log2 rows")
 
-    def track_us(self, shape: str, axis: int, impl: str) -> float:
-        return raw.number(_along(shape, axis), impl, 1e6)
+    def track_us(self, impl: str, axis: int, log2: int) -> float:
+        return raw.number(_along(log2, axis), impl, 1e6)
 
     track_us.unit = "us"  # type: ignore[attr-defined]
     track_us.version = "1"  # type: ignore[attr-defined]

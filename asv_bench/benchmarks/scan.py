@@ -8,33 +8,32 @@ import numpy
 
 from benchmarks import raw
 
-DTYPES = ["int8", "int16", "int32", "int64", "float32", "float64"]
-SIZES = [1 << 16, 1 << 20, 1 << 22, 1 << 24, 1 << 26, 1 << 28]
+DTYPES = ["int32", "int64", "float32", "float64", "int16", "int8"]
+LOGS = [16, 20, 22, 24, 26, 28]
 KINDS = [
     "uint8", "int16", "int32", "int64", "uint64", "float16", "bfloat16", "float64", "max_uint8", "max_int32", "max_float32",
     "product_int32", "product_float32", "product_float64",
 ]  # fmt: skip
 STRUCTS = ["affine_float32", "affine_float64", "sum_complex64", "sum_complex128"]
-SHAPES = [f"{1 << k}x{1 << (26 - k)}" for k in range(0, 26, 4)]
+ROWS = list(range(0, 26, 4))
 
 
-def _row(kind: str, size: int) -> dict[str, Any]:
-    return raw.row(raw.read("measure")["scan"], dtype=kind, size=size)
+def _row(kind: str, log2: int) -> dict[str, Any]:
+    return raw.row(raw.read("measure")["scan"], dtype=kind, size=1 << log2)
 
 
-def _along(shape: str, axis: int) -> dict[str, Any]:
-    sizes = [int(n) for n in shape.split("x")]
-    return raw.row(raw.read("scan_axis")["axis"], dtype="float32", shape=sizes, axis=axis)
+def _along(log2: int, axis: int) -> dict[str, Any]:
+    return raw.row(raw.read("scan_axis")["axis"], dtype="float32", shape=[1 << log2, 1 << (26 - log2)], axis=axis)
 
 
 class Latency:
     """Microseconds of one call, on the device."""
 
-    params = (DTYPES, SIZES, ["prism", "cub", "copy"])
-    param_names = ("dtype", "size", "impl")
+    params = (["prism", "cub", "copy"], DTYPES, LOGS)
+    param_names = ("impl", "dtype", "log2 size")
 
-    def track_us(self, kind: str, size: int, impl: str) -> float:
-        return raw.number(_row(kind, size), impl, 1e6)
+    def track_us(self, impl: str, kind: str, log2: int) -> float:
+        return raw.number(_row(kind, log2), impl, 1e6)
 
     track_us.unit = "us"  # type: ignore[attr-defined]
     track_us.version = "1"  # type: ignore[attr-defined]
@@ -43,15 +42,15 @@ class Latency:
 class Ratio:
     """Prism's time by CUB's: 1 is parity, less is faster."""
 
-    params = (DTYPES, SIZES)
-    param_names = ("dtype", "size")
+    params = (DTYPES, LOGS)
+    param_names = ("dtype", "log2 size")
 
-    def track_vs_cub(self, kind: str, size: int) -> float:
-        found = _row(kind, size)
+    def track_vs_cub(self, kind: str, log2: int) -> float:
+        found = _row(kind, log2)
         return raw.number(found, "prism") / raw.number(found, "cub")
 
-    def track_vs_copy(self, kind: str, size: int) -> float:
-        found = _row(kind, size)
+    def track_vs_copy(self, kind: str, log2: int) -> float:
+        found = _row(kind, log2)
         return raw.number(found, "prism") / raw.number(found, "copy")
 
     track_vs_cub.unit = "x (prism/cub)"  # type: ignore[attr-defined]
@@ -63,24 +62,24 @@ class Ratio:
 class Bandwidth:
     """Bytes read and written a second; shown, not watched: here more is better."""
 
-    params = (DTYPES, SIZES)
-    param_names = ("dtype", "size")
+    params = (DTYPES, LOGS)
+    param_names = ("dtype", "log2 size")
 
-    def track_gbs(self, kind: str, size: int) -> float:
-        return 2e-9 * size * numpy.dtype(kind).itemsize / raw.number(_row(kind, size), "prism")
+    def track_gbs(self, kind: str, log2: int) -> float:
+        return 2e-9 * 2**log2 * numpy.dtype(kind).itemsize / raw.number(_row(kind, log2), "prism")
 
     track_gbs.unit = "GB/s"  # type: ignore[attr-defined]
     track_gbs.version = "1"  # type: ignore[attr-defined]
 
 
 class Axis:
-    """Prism's time along an axis of an array of float32 by that of a device copy of as many bytes: 1 is the copy's speed."""
+    """Prism's time along an axis of 2^26 float32 by that of a device copy of as many bytes: 1 is the copy's speed."""
 
-    params = (SHAPES, [0, 1])
-    param_names = ("shape", "axis")
+    params = (ROWS, [0, 1])
+    param_names = ("log2 rows", "axis")
 
-    def track_vs_copy(self, shape: str, axis: int) -> float:
-        found = _along(shape, axis)
+    def track_vs_copy(self, log2: int, axis: int) -> float:
+        found = _along(log2, axis)
         return raw.number(found, "prism") / raw.number(found, "copy")
 
     track_vs_copy.unit = "x (prism/copy)"  # type: ignore[attr-defined]
@@ -90,11 +89,11 @@ class Axis:
 class Kinds:
     """Prism's time by CUB's, of long scans of a type with an operator; of bytes, by the faster of CUB's ways."""
 
-    params = (KINDS, [1 << 28, 1 << 30])
-    param_names = ("kind", "size")
+    params = (KINDS, [28, 30])
+    param_names = ("kind", "log2 size")
 
-    def track_vs_cub(self, kind: str, size: int) -> float:
-        found = raw.row(raw.read("scan_kinds")["scan"], kind=kind, size=size)
+    def track_vs_cub(self, kind: str, log2: int) -> float:
+        found = raw.row(raw.read("scan_kinds")["scan"], kind=kind, size=1 << log2)
         peers = [float(found[name]) for name in (kind, f"own_{kind}") if name in found]
         if not peers:
             raise NotImplementedError(f"not measured: CUB's {kind}")
@@ -107,11 +106,11 @@ class Kinds:
 class Structs:
     """Prism's time by CUB's, of scans of maps x -> a * x + b, and of complex numbers."""
 
-    params = (STRUCTS, [1 << 16, 1 << 20, 1 << 24, 1 << 27, 1 << 28])
-    param_names = ("kind", "size")
+    params = (STRUCTS, [16, 20, 24, 27, 28])
+    param_names = ("kind", "log2 size")
 
-    def track_vs_cub(self, kind: str, size: int) -> float:
-        found = raw.row(raw.read("scan_structs")["scan"], kind=kind, size=size)
+    def track_vs_cub(self, kind: str, log2: int) -> float:
+        found = raw.row(raw.read("scan_structs")["scan"], kind=kind, size=1 << log2)
         return raw.number(found, "prism") / raw.number(found, "cub")
 
     track_vs_cub.unit = "x (prism/cub)"  # type: ignore[attr-defined]

@@ -1,14 +1,12 @@
 """What `prism tune hgemm` and the benchmark try: for each shape, the configurations that might be best.
 
-What never was among the fastest has been left out: two blocks a multiprocessor, clusters of four, 224 columns, warpgroups that
-take turns, K in parts (docs/hgemm.md).
+What never was among the fastest has been left out: two blocks a multiprocessor, clusters of four, 176 and 224 columns, warpgroups
+that take turns, K in parts (docs/hgemm.md).
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from prism.kernels.hgemm.configurations import MEASURED, PROCESSORS, choose
+from prism.kernels.hgemm.configurations import MEASURED, NN, PROCESSORS, choose
 from prism.kernels.hgemm.configurations import Configuration as C
 
 WIDE = C(128, 256, 3, ahead=0, slabs=4, cluster_m=2)
@@ -16,22 +14,20 @@ HIGH = C(256, 128, 4, ahead=0, slabs=1, cluster_n=2)
 ALONE = C(128, 256, 4, ahead=0)
 DEEP = C(128, 256, 2, ahead=0, bk=128)
 LARGE = (
-    DEEP, ALONE, replace(DEEP, cluster_n=2), C(256, 128, 2, ahead=0, slabs=1, bk=128), WIDE, HIGH,
-    C(256, 160, 2, ahead=0, slabs=1, span=64, bk=128), C(192, 192, 2, 3, ahead=0, slabs=1, bk=128),
+    DEEP, ALONE, C(256, 128, 2, ahead=0, slabs=1, bk=128), WIDE, HIGH,
+    C(256, 200, 3, ahead=0, slabs=1), C(256, 168, 3, ahead=0, slabs=1), C(192, 192, 2, 3, ahead=0, slabs=1, bk=128),
     C(128, 192, 5, ahead=0, slabs=1),
 )  # fmt: skip
 MEDIUM = (
-    C(192, 96, 5, 3, ahead=0, span=64), DEEP, ALONE, replace(ALONE, ahead=1, stages=3, slabs=4),
-    C(256, 128, 2, ahead=0, slabs=1, bk=128), WIDE, C(128, 192, 5, ahead=0, slabs=1),
-    C(128, 160, 3, ahead=0, slabs=1, span=64, bk=128), C(128, 128, 6), C(128, 128, 3, ahead=0, bk=128),
+    C(192, 96, 5, 3, ahead=0, span=64), DEEP, ALONE, C(256, 128, 2, ahead=0, slabs=1, bk=128), WIDE,
+    C(128, 192, 5, ahead=0, slabs=1), C(256, 168, 3, ahead=0, slabs=1), C(256, 200, 3, ahead=0, slabs=1), C(128, 128, 6),
 )  # fmt: skip
 SMALL = (
-    C(128, 64, 8), C(64, 128, 8, 1), C(64, 128, 4, 1, bk=128), C(64, 64, 6, 1, bk=128), C(64, 64, 12, 1),
-    C(64, 32, 6, 1, span=64, bk=128), C(128, 128, 6),
+    C(128, 64, 8), C(64, 128, 8, 1), C(64, 64, 6, 1, bk=128), C(64, 32, 6, 1, span=64, bk=128), C(64, 72, 8, 1), C(128, 128, 6),
 )  # fmt: skip
 SKINNY = (
     C(64, 64, 6, 1, bk=128), C(64, 64, 6, 1, bk=128, cluster_n=2), C(64, 64, 12, 1), C(64, 128, 8, 1),
-    C(64, 32, 8, 1, span=64, bk=128),
+    C(64, 32, 6, 1, span=64, bk=128),
 )  # fmt: skip
 SHAPES = tuple(MEASURED)
 
@@ -39,7 +35,7 @@ SHAPES = tuple(MEASURED)
 def candidates(m: int, n: int, k: int, processors: int = PROCESSORS) -> list[C]:
     """What is tried for a shape; the first is the library's choice."""
     some = SKINNY if m <= 64 else SMALL if m * n <= 1 << 20 else MEDIUM if m * n <= 1 << 22 else LARGE
-    return list(dict.fromkeys([choose(m, n, k, processors), *some]))
+    return list(dict.fromkeys([choose(m, n, k, processors, layout=NN), *some]))
 
 
 def parsed(text: str) -> tuple[int, int, int]:

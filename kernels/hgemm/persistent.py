@@ -16,40 +16,45 @@ from prism.lang import (
 
 @prism("global")
 @template(
-    T=dtype, OUT=dtype, TRANSPOSE_A=constexpr(bool), TRANSPOSE_B=constexpr(bool),
-    A_ROWS=constexpr(int), B_ROWS=constexpr(int), SPAN_B=constexpr(int), SLAB=constexpr(int),
-    BM=constexpr(int), BN=constexpr(int), BK=constexpr(int), STAGES=constexpr(int), AHEAD=constexpr(int),
-    SPAN=constexpr(int), SLABS=constexpr(int), CLUSTER_M=constexpr(int), CLUSTER_N=constexpr(int),
-    CLUSTER=constexpr(int), CONSUMERS=constexpr(int), THREADS=constexpr(int),
-    WORKER_REGISTERS=constexpr(int), HELPER_REGISTERS=constexpr(int), PLAIN=constexpr(bool), BETA=constexpr(bool),
-    BIAS=constexpr(int), BATCH=constexpr(int), EPILOGUE=function,
+    T=dtype, TB=dtype, TBIAS=dtype, OUT=dtype, TRANSPOSE_A=constexpr(bool), TRANSPOSE_B=constexpr(bool), TURNED=constexpr(bool),
+    A_ROWS=constexpr(int), B_ROWS=constexpr(int), B_COLUMNS=constexpr(int), SPAN_B=constexpr(int), SLAB=constexpr(int),
+    BM=constexpr(int), BN=constexpr(int), BK=constexpr(int), STAGES=constexpr(int), AHEAD=constexpr(int), SCALE_A=constexpr(int),
+    SPAN=constexpr(int), SLABS=constexpr(int), CLUSTER_M=constexpr(int), CLUSTER_N=constexpr(int), CLUSTER=constexpr(int),
+    CONSUMERS=constexpr(int), THREADS=constexpr(int), WORKER_REGISTERS=constexpr(int), HELPER_REGISTERS=constexpr(int),
+    PLAIN=constexpr(bool), BETA=constexpr(bool), SCALE_B=constexpr(int), BIAS=constexpr(int), BATCH=constexpr(int),
+    EPILOGUE=function,
 )
 @requires(grid[1], block[CLUSTER], thread[THREADS])
 @attr("__launch_bounds__(THREADS, 1)")
 def hgemm(
     map_a: const(CUtensorMap(T, A_ROWS / CLUSTER_N, BM if TRANSPOSE_A else BK, swizzle=128)) @ grid[1],
-    map_b: const(CUtensorMap(T, B_ROWS / CLUSTER_M, BN if TRANSPOSE_B else BK, swizzle=SPAN_B)) @ grid[1],
-    map_c: const(CUtensorMap(OUT, BM, SLAB, swizzle=SPAN)) @ grid[1],
-    map_out: CUtensorMap(OUT, BM, SLAB, swizzle=SPAN) @ grid[1],
-    out: ptr(OUT) @ grid[1], stride: int64 @ grid[1], bias: ptr(const(T)) @ grid[1], m: int32 @ grid[1],
+    map_b: const(CUtensorMap(TB, B_ROWS / CLUSTER_M, B_COLUMNS, swizzle=SPAN_B)) @ grid[1],
+    map_c: const(CUtensorMap(OUT, SLAB if TURNED else BM, BM if TURNED else SLAB, swizzle=SPAN)) @ grid[1],
+    map_out: CUtensorMap(OUT, SLAB if TURNED else BM, BM if TURNED else SLAB, swizzle=SPAN) @ grid[1],
+    out: ptr(OUT) @ grid[1], stride: int64 @ grid[1], bias: ptr(const(TBIAS)) @ grid[1], m: int32 @ grid[1],
     n: int32 @ grid[1], k: int32 @ grid[1], tall: int32 @ grid[1], alpha: float32 @ grid[1], beta: float32 @ grid[1],
+    scale_a: ptr(const(float32)) @ grid[1], scale_b: ptr(const(float32)) @ grid[1],
 ):
-    """`out = EPILOGUE(alpha * A @ B + beta * C + bias)`, of sums in float32.
+    """`out = EPILOGUE(alpha * A @ B + beta * C + bias)`, of sums in float32; A and B of 16-bit floats, or both of 8-bit ones.
 
     Perspective: grid, of any number of clusters of `CLUSTER_M * CLUSTER_N` blocks of `CONSUMERS + 1` warpgroups.
     Shapes:      `map_a`: m x k, or k x m where `TRANSPOSE_A`; `map_b`: n x k, or k x n where `TRANSPOSE_B`; `map_c`
-                 (read where `BETA`) and `map_out`: m x n. Where `PLAIN`, `out` is written instead, its rows `stride`
-                 elements apart. `bias`: one a column (`BIAS` 1), or one a row (2). m, n, k, tall are at least 1.
-                 `SLAB` columns of `SPAN` bytes are rounded and stored at a time.
+                 (read where `BETA`) and `map_out`: m x n. Operands of 8-bit floats have K inside. Where `PLAIN`, `out` is
+                 written instead, its rows `stride` elements apart. `bias`: one a column (`BIAS` 1), or one a row (2).
+                 `scale_a`: one factor (`SCALE_A` 1), or one a row (2); `scale_b`: one, or one a column. m, n, k,
+                 tall are at least 1. `SLAB` columns of a tile are rounded and stored at a time. Where `TURNED`, `map_c`,
+                 `map_out` and `out` are n x m, the transposes of what is said here.
     Batches:     where `BATCH`, products have `tall` rows each, and m those of all: below each other lie the products' results,
                  each one's A in `map_a` (`BATCH` 1 or 3) and each one's B in `map_b` (2 or 3); otherwise all have the same. A
                  tile may read the next product's rows: of an operand that has K outside, K is a multiple of `BK`; and `tall` is
-                 a multiple of the rows of a cluster's tiles, or it is `PLAIN`.
+                 (where `TURNED`, n) a multiple of the rows (columns) of a cluster's tiles, or it is `PLAIN`.
     Cost:        `STAGES` tiles of `BM x BK` and of `BN x BK`, and `SLABS` of `BM x SLAB`, in shared memory.
-    Numerics:    products are exact; they are added in float32, in an order that depends on k alone.
+    Numerics:    products are exact; they are added in float32 (those of 8-bit floats in fewer bits, docs/intrinsics.md), in an
+                 order that depends on k alone.
     Test:        tests/kernels/test_hgemm.py, tests/gpu/test_hgemm.py
     """
     ROWS: constexpr(int) = BM / CONSUMERS  # of a warpgroup
+    PIECES: constexpr(int) = 4 if SLAB % 16 == 0 else 2  # of 8 x 8 elements, that a warp stores at a time
     ALL_A: constexpr(int) = (1 << CLUSTER_N) - 1 if CLUSTER_N > 1 else 0
     ALL_B: constexpr(int) = (1 << CLUSTER_M) - 1 if CLUSTER_M > 1 else 0
     rows: int32 @ grid[1] = tall if BATCH > 0 else m  # of a product
@@ -64,12 +69,16 @@ def hgemm(
         rank: int32 @ block[1] = id()
         with group(block[1]):
             a: shared(T[A_ROWS, BM if TRANSPOSE_A else BK], ring=STAGES, swizzle=128)
-            b: shared(T[B_ROWS, BN if TRANSPOSE_B else BK], ring=STAGES, swizzle=SPAN_B)
-            slab: shared(OUT[BM, SLAB], ring=SLABS, swizzle=SPAN)
+            b: shared(TB[B_ROWS, B_COLUMNS], ring=STAGES, swizzle=SPAN_B)
+            slab: shared(OUT[SLAB if TURNED else BM, BM if TURNED else SLAB], ring=SLABS, swizzle=SPAN)
             sums: fragment(float32, ROWS, BN) @ warpgroup[1]
             w: int32 @ warpgroup[1] = id()
             strip: int32 @ warp[1] = ROWS * w + id() % 4 * 16  # the warp's first row: it has 16 of each 64
             lane: int32 @ thread[1] = id() % 32
+            row: int32 @ thread[1] = lane / 8 % 2 * 8 + (
+                0 if TURNED else lane % 8
+            )  # where the lane's piece, or row of it, is
+            column: int32 @ thread[1] = lane / 16 % (PIECES / 2) * 8 + (lane % 8 if TURNED else 0)
             workers, helpers = roles(warpgroup, CONSUMERS, 1)
             consumers, loader, fetcher, storer = roles(warp, 4 * CONSUMERS, 1, 1, 1)
             if WORKER_REGISTERS > 0:
@@ -88,22 +97,16 @@ def hgemm(
                 height: int32 @ block[1] = min(tiles_m - above, down)
                 i: int32 @ block[1] = ((above + within % height) * CLUSTER_M + rank % CLUSTER_M) * BM
                 j: int32 @ block[1] = (within / height * CLUSTER_N + rank / CLUSTER_M) * BN
-                top: int32 @ block[1] = product * rows  # of the result
+                top: int32 @ block[1] = product * (n if TURNED else rows)  # of the result
                 for step in range(0, k, BK):
                     with claim(a, loader) as sa, claim(b, loader) as sb, one(thread):
                         # Of an operand that the cluster shares, each block brings a part, for all.
                         p: int32 @ thread[1] = A_ROWS / CLUSTER_N * rank if CLUSTER_N > 1 else 0
                         q: int32 @ thread[1] = B_ROWS / CLUSTER_M * rank if CLUSTER_M > 1 else 0
-                        y: int32 @ thread[1] = product * (k if TRANSPOSE_A else rows) if BATCH % 2 == 1 else 0
-                        z: int32 @ thread[1] = product * (k if TRANSPOSE_B else n) if BATCH > 1 else 0
-                        tma_load(
-                            sa[p, 0],
-                            map_a[(step if TRANSPOSE_A else i) + p + y, i if TRANSPOSE_A else step], multicast=ALL_A,
-                        )
-                        tma_load(
-                            sb[q, 0],
-                            map_b[(step if TRANSPOSE_B else j) + q + z, j if TRANSPOSE_B else step], multicast=ALL_B,
-                        )
+                        y: int32 @ thread[1] = p + (product * (k if TRANSPOSE_A else rows) if BATCH % 2 == 1 else 0)
+                        z: int32 @ thread[1] = q + (product * (k if TRANSPOSE_B else n) if BATCH > 1 else 0)
+                        tma_load(sa[p, 0], map_a[(step if TRANSPOSE_A else i) + y, i if TRANSPOSE_A else step], multicast=ALL_A)
+                        tma_load(sb[q, 0], map_b[(step if TRANSPOSE_B else j) + z, j if TRANSPOSE_B else step], multicast=ALL_B)
                     with claim(a, consumers, in_flight=AHEAD) as sa, claim(b, consumers, in_flight=AHEAD) as sb:
                         with group(warpgroup[1]):
                             wgmma(
@@ -111,11 +114,15 @@ def hgemm(
                                 transpose_a=TRANSPOSE_A, transpose_b=TRANSPOSE_B, accumulate=step > 0,
                             )
                 for s in range(0, BN / SLAB, unroll=True):
+                    upper: int32 @ block[1] = j + SLAB * s if TURNED else i  # the slab's first row, and column, of the result
+                    left: int32 @ block[1] = i if TURNED else j + SLAB * s
                     if BETA:
                         with claim(slab, fetcher) as sc, one(thread):
-                            tma_load(sc, map_c[top + i, j + SLAB * s])
+                            tma_load(sc, map_c[top + upper, left])
                     with claim(slab, consumers) as sc:
-                        with partition(sc, warp[1], lambda y, x: (strip + y, x)) as own, group(warp[1]):
+                        with partition(
+                            sc, warp[1], lambda y, x: (x if TURNED else strip + y, strip + y if TURNED else x)
+                        ) as own, group(warp[1]):
                             for r in range(0, ROWS, 64, unroll=True):
                                 values: float32[SLAB / 2] @ thread[1]
                                 with group(thread[1]):
@@ -123,6 +130,10 @@ def hgemm(
                                         y: int32 = r + lane / 4 + e / 2 % 2 * 8
                                         x: int32 = lane % 4 * 2 + e / 4 * 8 + e % 2
                                         values[e] = alpha * sums[(r / 64 * BN + SLAB * s) / 2 + e]
+                                        if SCALE_A > 0:
+                                            values[e] *= entry(scale_a, i + strip + y if SCALE_A == 2 else 0, rows)
+                                        if SCALE_B > 0:
+                                            values[e] *= entry(scale_b, j + SLAB * s + x if SCALE_B == 2 else 0, n)
                                         if BETA:
                                             values[e] += beta * own[y, x]
                                         if BIAS == 1:
@@ -137,29 +148,28 @@ def hgemm(
                                             for e in range(0, SLAB / 2):
                                                 mine[r + e / 2 % 2 * 8, e / 4 * 8 + e % 2] = values[e]
                                 else:
-                                    for p in range(0, SLAB / 16):
-                                        words: uint32[4] @ thread[1]
+                                    for p in range(0, SLAB / (4 * PIECES)):
+                                        words: uint32[PIECES] @ thread[1]
                                         with group(thread[1]):
-                                            for q in range(0, 4):
-                                                low: float32 = values[8 * p + 2 * q]
-                                                high: float32 = values[8 * p + 2 * q + 1]
+                                            for q in range(0, PIECES):
+                                                e: int32 = 2 * (PIECES * p + q)
                                                 if OUT == bfloat16:
-                                                    words[q] = pack_bf16x2(low, high)
+                                                    words[q] = pack_bf16x2(values[e], values[e + 1])
                                                 else:
-                                                    words[q] = pack_f16x2(low, high)
-                                        stmatrix(own[r + lane % 16, 16 * p + lane / 16 * 8], words)
+                                                    words[q] = pack_f16x2(values[e], values[e + 1])
+                                        stmatrix(own[r + row, 4 * PIECES * p + column], words, trans=TURNED)
                     if PLAIN:
                         with claim(slab, storer) as sc, claim(whole, storer) as target:
                             with partition(target, thread[1], lambda y, x: (y, x), races="allow") as mine:
                                 with group(thread[1]):
                                     for e in range(lane, BM * SLAB, 32):
-                                        y: int32 = i + e / SLAB
-                                        x: int32 = j + SLAB * s + e % SLAB
-                                        if y < rows and x < n:
-                                            mine[top + y, x] = sc[e / SLAB, e % SLAB]
+                                        y: int32 = e / (BM if TURNED else SLAB)
+                                        x: int32 = e % (BM if TURNED else SLAB)
+                                        if upper + y < (n if TURNED else rows) and left + x < (rows if TURNED else n):
+                                            mine[top + upper + y, left + x] = sc[y, x]
                     else:
                         with claim(slab, storer) as sc, one(thread):
-                            tma_store(map_out[top + i, j + SLAB * s], sc)
+                            tma_store(map_out[top + upper, left], sc)
 
 
 @prism("device")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from prism.lang.types import SCALARS
 from prism.lib import own
 from prism.runtime.arrays import ArrayInfo
 
@@ -30,13 +31,32 @@ def require_operands(
         raise ValueError(f"shapes don't fit: `a` is {a.shape} and `b` is {b.shape}, so {ends}")
 
 
+def eight_bits(scalar: str) -> bool:
+    """Whether a dtype is a float of 8 bits."""
+    return scalar in SCALARS and SCALARS[scalar].stored
+
+
+def require_k_inside(info: ArrayInfo, name: str, axis: int) -> None:
+    """Check that a matrix of 8-bit floats has its elements along K, its axis `axis` of the last two, one after the other.
+
+    Raises:
+        ValueError: it has not.
+    """
+    if info.size and info.shape[axis] > 1 and info.strides[axis] != info.dtype.itemsize:
+        how = "row-major" if axis == -1 else "the transpose of a row-major n x k array, as `w.T`"
+        raise ValueError(
+            f"`{name}` of {info.scalar} must be {how}: the tensor cores take 8-bit floats that lie one after the other along k; "
+            f"its shape is {info.shape}, its strides {info.strides} bytes"
+        )
+
+
 def require_alike(function: str, a: ArrayInfo, b: ArrayInfo) -> None:
-    """Check that two operands are of one dtype and one library.
+    """Check that two operands are of one dtype, or both of 8-bit floats, and of one library.
 
     Raises:
         TypeError: they are not.
     """
-    if a.scalar != b.scalar:
+    if a.scalar != b.scalar and not (eight_bits(a.scalar) and eight_bits(b.scalar)):
         raise TypeError(f"`a` has dtype {a.scalar} and `b` {b.scalar}: {function} multiplies matrices of one dtype")
     if a.library != b.library:
         raise TypeError(f"`b` must be an array of {a.library}, as `a` is, not of {b.library}")

@@ -81,7 +81,7 @@ def stacked(job: Job, batch: tuple[int, ...]) -> Call | None:
     """Return a batch as one launch; None where the matrices don't lie below each other, or tensor copies don't take them."""
     assert job.out is not None
     m, n, k, count = *job.out.shape[-2:], job.a.shape[-1], prod(batch)
-    left, right = _stack(job.a, count, 1), _stack(job.b, count, 0)
+    left, right = _stack(job.a, count, 1, job.k_inside), _stack(job.b, count, 0, job.k_inside)
     out, before = _rows(job.out), None if job.c is None else _rows(job.c)
     if left is None or right is None or out is None or not rows_dense(out):
         return None
@@ -95,7 +95,7 @@ def stacked(job: Job, batch: tuple[int, ...]) -> Call | None:
     return Call(a, b, before, out, bias, job.per, a_outside, b_outside, job.out.owner, False, which, count)
 
 
-def _stack(info: ArrayInfo, count: int, along_k: int) -> tuple[ArrayInfo, bool, bool] | None:
+def _stack(info: ArrayInfo, count: int, along_k: int, k_inside: bool) -> tuple[ArrayInfo, bool, bool] | None:
     """Return an operand's matrices as one, whether K is its outer extent, and whether there is a matrix for each product."""
     many = prod(info.shape[:-2])
     if many not in (1, count):
@@ -105,7 +105,7 @@ def _stack(info: ArrayInfo, count: int, along_k: int) -> tuple[ArrayInfo, bool, 
     turned = replace(info, shape=(*shape, across, down), strides=(*strides, beside, apart))
     for view, axis in ((info, 0), (turned, 1)):
         rows = _rows(view)
-        if rows is not None and inside(rows, 1):
+        if rows is not None and inside(rows, 1) and not (k_inside and axis == along_k):
             return rows, axis == along_k, many > 1
     return None
 

@@ -9,13 +9,25 @@ from typing import Any
 import numpy as np
 
 from prism.lang.surface import Kernel
+from prism.lib.matmul_arguments import eight_bits
 from prism.runtime.arrays import ArrayInfo, describe
 
 NO_BIAS, COLUMNS, ROWS = 0, 1, 2
 """What a bias has an element for."""
 
+PER_TURNED = {NO_BIAS: NO_BIAS, COLUMNS: ROWS, ROWS: COLUMNS}
+"""The same of the transposed result."""
+
 PIECE = 16
 """Bytes: tensor copies begin, and have rows, at multiples of it."""
+
+NO_SCALE, ONE_SCALE, EACH_SCALE = 0, 1, 2
+"""What scales of an operand there are: one of all, or one of each of the result's rows or columns."""
+
+
+def how_many(scale: ArrayInfo | None) -> int:
+    """Return which of these an array is."""
+    return NO_SCALE if scale is None else ONE_SCALE if scale.size == 1 else EACH_SCALE
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +44,23 @@ class Job:
     alpha: float
     beta: float
     epilogue: Kernel
+    scale_a: ArrayInfo | None = None
+    scale_b: ArrayInfo | None = None
 
     @property
     def shape(self) -> tuple[int, int, int]:
         """m, n, k."""
         return self.a.shape[0], self.b.shape[1], self.a.shape[1]
+
+    @property
+    def k_inside(self) -> bool:
+        """Whether operands must have K inside: those of 8-bit floats."""
+        return eight_bits(self.a.scalar)
+
+    @property
+    def other(self) -> str:
+        """The dtype of `b` where it is not that of `a`, or the empty string."""
+        return "" if self.a.scalar == self.b.scalar else self.b.scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +69,7 @@ class Call:
 
     `result` is what the caller gets; where `copied`, what the kernel makes is copied there. Of `batches` products the matrices
     lie below each other, those of `a` where `batch` is 1 or 3, those of `b` where it is 2 or 3; where not, all have the same.
+    Where `turned`, the kernel makes out^T: its `a` is the caller's b^T, and so on; `out` and `c` stay as they are.
     """
 
     a: ArrayInfo
@@ -59,19 +84,31 @@ class Call:
     copied: bool
     batch: int = 0
     batches: int = 1
+    turned: bool = False
+    scale_a: ArrayInfo | None = None
+    scale_b: ArrayInfo | None = None
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """m, n, k of a product."""
+        """m, n, k of a product, as the kernel makes it."""
         k = self.a.shape[0 if self.transpose_a else 1]
         apart = self.transpose_a and self.batch % 2 == 1
-        return self.out.shape[0] // self.batches, self.out.shape[1], k // self.batches if apart else k
+        rows, columns = self.out.shape[0] // self.batches, self.out.shape[1]
+        m, n = (columns, rows) if self.turned else (rows, columns)
+        return m, n, k // self.batches if apart else k
+
+    def turn(self) -> Call:
+        """Return the same product, not of a batch, that the kernel makes as its transpose."""
+        a_outside, b_outside = self.transpose_b, self.transpose_a
+        found = replace(self, a=self.b, b=self.a, transpose_a=a_outside, transpose_b=b_outside)
+        return replace(found, per=PER_TURNED[self.per], turned=True, scale_a=self.scale_b, scale_b=self.scale_a)
 
     def untouched(self, job: Job) -> bool:
         """Whether the kernel is given the caller's own arrays alone: the same call again makes no copy and no new array."""
         kept = {self.a.pointer, self.b.pointer} == {job.a.pointer, job.b.pointer} and not self.copied
-        same = self.c is None or job.c is None or self.c.pointer == job.c.pointer
-        return kept and same and (job.bias is None or job.bias.pointer == self.bias.pointer)
+        given = {info.pointer for info in (self.c, self.bias, self.scale_a, self.scale_b) if info is not None}
+        asked = (job.c, job.bias, job.scale_a, job.scale_b)
+        return kept and all(info is None or info.pointer in given for info in asked)
 
     @property
     def beta(self) -> bool:
@@ -101,17 +138,20 @@ def arranged(job: Job) -> Call:
         job = _turned(job)
     m, n, _ = job.shape
     a, b = operands(job)
-    left, transpose_a = _operand(a, 1)
-    right, transpose_b = _operand(b, 0)
-    bias = left if job.bias is None else job.bias if job.bias.contiguous else describe(_dense(job.bias))
+    left, transpose_a = _operand(a, 1, job.k_inside)
+    right, transpose_b = _operand(b, 0, job.k_inside)
+    bias = left if job.bias is None else _dense(job.bias)
     before = job.c if job.c is None or inside(job.c, 1) else describe(_padded(job.c))
-    if job.out is not None and _usable(job.out, before, (left, right, bias)):
-        target = job.out
-    else:
-        target = describe(empty(a, (m, n), job.kind))
+    scales = [None if info is None else _dense(info) for info in (job.scale_a, job.scale_b)]
+    reads = left, right, bias, *(info for info in scales if info is not None)
+    target = (
+        job.out if job.out is not None and _usable(job.out, before, reads) else describe(empty(a, (m, n), job.kind))
+    )
     result = target.owner if job.out is None else job.out.owner
     copied = job.out is not None and target is not job.out
-    return Call(left, right, before, target, bias, job.per, transpose_a, transpose_b, result, copied)
+    return Call(
+        left, right, before, target, bias, job.per, transpose_a, transpose_b, result, copied, scale_a=scales[0], scale_b=scales[1]
+    )  # fmt: skip
 
 
 def _turned(job: Job) -> Job:
@@ -119,8 +159,8 @@ def _turned(job: Job) -> Job:
     turned = [None if info is None else transposed(info) for info in (job.b, job.a, job.c, job.out)]
     a, b, before, out = turned
     assert a is not None and b is not None
-    per = {NO_BIAS: NO_BIAS, COLUMNS: ROWS, ROWS: COLUMNS}[job.per]
-    return replace(job, a=a, b=b, c=before, out=out, per=per)
+    per = PER_TURNED[job.per]
+    return replace(job, a=a, b=b, c=before, out=out, per=per, scale_a=job.scale_b, scale_b=job.scale_a)
 
 
 def transposed(info: ArrayInfo) -> ArrayInfo:
@@ -151,9 +191,11 @@ def inside(info: ArrayInfo, axis: int) -> bool:
     return dense and info.pointer % PIECE == 0 and (rows or info.shape[1 - axis] == 1)
 
 
-def _operand(info: ArrayInfo, along_k: int) -> tuple[ArrayInfo, bool]:
+def _operand(info: ArrayInfo, along_k: int, k_inside: bool) -> tuple[ArrayInfo, bool]:
     """Return a matrix as its tensor map has it, outer extent first, and whether that is K, its axis `along_k`."""
-    if not inside(info, 0) and not inside(info, 1):
+    if k_inside and not inside(info, along_k):
+        info = describe(_padded(info)) if along_k else transposed(describe(_padded(transposed(info))))
+    elif not inside(info, 0) and not inside(info, 1):
         info = describe(_padded(info))
     k_outside = not inside(info, along_k)
     outer = along_k if k_outside else 1 - along_k
@@ -175,10 +217,12 @@ def _room(columns: int, size: int) -> int:
     return -(-columns * size // PIECE) * PIECE // size
 
 
-def _dense(info: ArrayInfo) -> Any:
-    """Return a copy of an array's elements, one after the other."""
+def _dense(info: ArrayInfo) -> ArrayInfo:
+    """Return an array, or a copy of it, whose elements lie one after the other."""
+    if info.contiguous:
+        return info
     flat = info.owner.reshape(-1)
-    return flat.clone() if info.library == "torch" else flat.copy()
+    return describe(flat.clone() if info.library == "torch" else flat.copy())
 
 
 def empty(info: ArrayInfo, shape: tuple[int, ...], kind: str, zeros: bool = False) -> Any:
@@ -186,8 +230,9 @@ def empty(info: ArrayInfo, shape: tuple[int, ...], kind: str, zeros: bool = Fals
     if info.library == "torch":
         torch = sys.modules["torch"]
         make = torch.zeros if zeros else torch.empty
-        return make(shape, dtype=getattr(torch, kind), device=info.owner.device)
-    dtype = info.dtype if kind == info.scalar else np.dtype(kind)
+        dtype = info.owner.dtype if kind == info.scalar else getattr(torch, kind)
+        return make(shape, dtype=dtype, device=info.owner.device)
+    dtype = info.owner.dtype if kind == info.scalar else np.dtype(kind)
     library = np if info.library == "numpy" else sys.modules["cupy"]
     return (library.zeros if zeros else library.empty)(shape, dtype.newbyteorder("="))
 

@@ -172,6 +172,20 @@ def key(a: Any, b: Any, c: Any, bias: Any, out: Any, *rest: Any) -> Any:
         return None
 
 
+def also(key: Any, arrays: tuple[Any, ...]) -> Any:
+    """Return a key that tells these arrays apart too, those that are not None; None where calls are not kept."""
+    found: list[Any] = []
+    for x in arrays:
+        facts = None if x is None else _facts.get(type(x)) or _facts_of(type(x))
+        if key is None or (facts is None and x is not None):
+            return None
+        try:
+            found.append(facts and facts(x, x, x))
+        except (AttributeError, TypeError, RuntimeError):
+            return None
+    return key, tuple(found)
+
+
 def _torch_facts(x: Any, y: Any, z: Any) -> Any:
     """Of three arrays at once: a call and a tuple cost as much as a fact."""
     return (

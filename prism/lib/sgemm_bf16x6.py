@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from prism.interpret import run
-from prism.kernels.hgemm import HOST, Configuration, choose, hgemm, identity, tall
+from prism.kernels.hgemm import HOST, NN, Configuration, choose, hgemm, identity, tall
 from prism.kernels.sgemm import split as planes
-from prism.lib.matmul_layouts import NO_BIAS, PIECE
+from prism.lib.matmul_layouts import NO_BIAS, NO_SCALE, PIECE
 from prism.lib.sgemm_matrices import SIZE, Matrix
 from prism.lib.sgemm_ring import Call, Step
 from prism.runtime.arrays import ArrayInfo
@@ -112,7 +112,7 @@ class Product:
 
     def cut(self, part: Part, processors: int) -> Configuration:
         """Return how a part's product is cut into tiles."""
-        found: Configuration = choose(self.sizes[0], self.columns, part.k, processors, SIZE)
+        found: Configuration = choose(self.sizes[0], self.columns, part.k, processors, layout=NN)
         return found
 
     def instances(self, processors: int) -> Iterator[Instance]:
@@ -163,9 +163,12 @@ class Product:
         (m, _, _), n, cut = self.sizes, self.columns, self.cut(part, processors)
         pitch = self.c.rows if self.direct else self.width
         launcher = multiplier(part.beta != 0, cut).launcher(where.device)
-        down, across = cut.tiles(m, n)
+        rows, columns = (n, m) if cut.turns(NN) else (m, n)
+        down, across = cut.tiles(rows, columns)
         blocks = min(down * across, processors // cut.cluster) * cut.cluster
         of_a, of_b, of_c, of_out = launcher.entry.parameters[:4]
+        if cut.turns(NN):
+            of_a, of_b = of_b, of_a
 
         def mapped(parameter: Any, pointer: int, rows: int, columns: int, step: int) -> bytes:
             shape, strides = (rows, columns), (step, parameter.numpy.itemsize)
@@ -178,8 +181,9 @@ class Product:
             other = mapped(of_b, base + right, part.k, n, self.width * HALF)
             before = mapped(of_c, target, m, n, pitch * SIZE) if part.beta else bytes(128)
             result = mapped(of_out, target, m, n, pitch * SIZE)
-            numbers = (m, n, part.k, tall(cut, down, processors), self.factors[0], part.beta)
-            return (left, other, before, result, target, pitch, base, *numbers)
+            numbers = (rows, columns, part.k, tall(cut, down, processors), self.factors[0], part.beta)
+            operands = (other, left) if cut.turns(NN) else (left, other)
+            return (*operands, before, result, target, pitch, base, *numbers, base, base)  # no bias, no scales
 
         return Step(launcher, blocks, cut.threads, values)
 
@@ -194,7 +198,8 @@ class Product:
                 a, b = (self._planes_on_host(p, part, left) for left in (True, False))
                 program = multiplier(part.beta != 0, HOST).program
                 numbers = (self.width, np.zeros(1, np.uint16), m, self.width, part.k, 1, alpha, part.beta)
-                run(program, HOST.cluster, HOST.threads, (a, b, sums, sums, sums.reshape(-1), *numbers))
+                scales = (np.zeros(1, np.float32),) * 2
+                run(program, HOST.cluster, HOST.threads, (a, b, sums, sums, sums.reshape(-1), *numbers, *scales))
             out = self.c.argument()[p * self.c.matrices :]
             values = (sums.reshape(-1), self.width, m, n, out, self.c.rows, beta)
             run(settler(beta != 0).program, _blocks(m, n), planes.THREADS, values)
@@ -225,8 +230,10 @@ def _down(matrix: Matrix) -> bool:
 @functools.lru_cache(maxsize=256)
 def multiplier(beta: bool, cut: Configuration) -> Instance:
     """Return the kernel that multiplies the planes, cut into tiles by a configuration."""
-    layout = cut.template(transpose_a=False, transpose_b=True, out_bytes=SIZE)
-    facts = {"T": "bfloat16", "OUT": "float32", "PLAIN": False, "BETA": beta, "BIAS": NO_BIAS, "BATCH": 0}
+    turned = cut.turns(NN)
+    layout = cut.template(transpose_a=turned, transpose_b=not turned, out_bytes=SIZE, turned=turned)
+    facts = {"T": "bfloat16", "TB": "bfloat16", "TBIAS": "bfloat16", "OUT": "float32", "PLAIN": False, "BETA": beta}
+    facts |= {"SCALE_A": NO_SCALE, "SCALE_B": NO_SCALE, "BIAS": NO_BIAS, "BATCH": 0}
     return instance(hgemm, tuple(sorted({**facts, "EPILOGUE": identity, **layout}.items())))
 
 

@@ -45,14 +45,23 @@ def cut(a, b, out, configuration: Configuration, stream=None) -> None:
     matmuls.on_device(job, stream, configuration)
 
 
+def laid(rows: int, columns: int, how: str, kind: str = "bfloat16"):
+    """Small integers, with the elements of a row side by side ("N"), or those of a column ("T")."""
+    return small(rows, columns, kind=kind) if how == "N" else small(columns, rows, kind=kind).T
+
+
+LAYOUTS = ["NN", "NT", "TN", "TT"]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("configuration", TILES, ids=lambda found: found.name)
-def test_configurations(configuration: Configuration) -> None:
+def test_configurations(configuration: Configuration, layout: str) -> None:
+    """Of two row-major operands some tiles make the transposed product (`Configuration.turns`)."""
     for m, n, k in ((8, 8, 8), (264, 520, 72), (1000, 1032, 520), (4096, 64, 64), (640, 5000, 200)):
-        a, b = small(m, k), small(k, n)
+        a, b = laid(m, k, layout[0]), laid(k, n, layout[1])
         out = torch.full((m, n), torch.nan, device="cuda", dtype=torch.float32)
-        if configuration.bn % (configuration.span // 4) == 0:
-            cut(a, b, out, configuration)
-            assert torch.equal(out.double(), product(a, b)), (m, n, k)
+        cut(a, b, out, configuration)
+        assert torch.equal(out.double(), product(a, b)), (m, n, k)
         a, b = torch.randn(m, k, device="cuda").half(), torch.randn(k, n, device="cuda").half()
         half = torch.full((m, n), torch.nan, device="cuda", dtype=torch.float16)
         cut(a, b, half, configuration)
@@ -67,12 +76,11 @@ def test_edges() -> None:
                 assert torch.equal(prism.lib.hgemm(a, b, out_dtype="float32").double(), product(a, b)), (m, n, k)
 
 
-@pytest.mark.parametrize("layout", ["NN", "NT", "TN", "TT"])
+@pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("kind", ["bfloat16", "float16"])
 def test_layouts(layout: str, kind: str) -> None:
     for m, n, k in ((512, 384, 640), (1000, 520, 264), (2048, 2048, 2048)):
-        a = small(m, k, kind=kind) if layout[0] == "N" else small(k, m, kind=kind).T
-        b = small(k, n, kind=kind) if layout[1] == "N" else small(n, k, kind=kind).T
+        a, b = laid(m, k, layout[0], kind), laid(k, n, layout[1], kind)
         assert torch.equal(prism.lib.hgemm(a, b, out_dtype="float32").double(), product(a, b))
         columns = torch.full((n, m), torch.nan, device="cuda", dtype=torch.float32).T
         assert prism.lib.hgemm(a, b, out=columns) is columns
@@ -117,7 +125,7 @@ def test_any_strides_and_addresses() -> None:
 
 @pytest.mark.parametrize("kind", ["bfloat16", "float32"])
 def test_what_comes_after(kind: str) -> None:
-    for m, n, k in ((256, 512, 128), (1000, 264, 136), (333, 251, 72)):
+    for m, n, k in ((256, 512, 128), (1000, 264, 136), (333, 251, 72), (2560, 2560, 64), (2552, 2299, 64)):
         a, b, c = small(m, k), small(k, n), small(m, n, kind=kind)
         wanted = 0.5 * product(a, b) - 2 * c.double()
         for bias in (None, small(n), small(m, 1)):

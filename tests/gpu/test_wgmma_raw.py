@@ -31,14 +31,14 @@ def loaded(text, shared=0):
     return function
 
 
-def stored(element, shape, kind):
+def stored(element, shape):
     """Random numbers as an array of this type on the host: small ones, so that sums are exact or nearly."""
     match element:
         case _ if element == BFLOAT16:
             return (RNG.normal(size=shape).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
         case _ if element in (FLOAT16, FLOAT32):
             return RNG.normal(size=shape).astype(element.numpy)
-        case _ if kind:  # no NaN, no infinity, and not too large
+        case _ if element.stored:  # no NaN, no infinity, and not too large
             return RNG.integers(0, 256, shape).astype(np.uint8) & np.uint8(0xBF)
         case _:
             return RNG.integers(-128 if element == INT8 else 0, 128, shape).astype(element.numpy)
@@ -54,8 +54,8 @@ def place(i, thread, columns):
 @pytest.mark.parametrize("name", CASES)
 def test_wgmma(name, keep_old):
     binding = CASES[name]
-    fragment, kind = binding.fragments["accumulator"], binding.statics.get("kind")
-    a, b = (stored(binding.tiles[o].element, binding.tiles[o].shape, kind) for o in "ab")
+    fragment, small = binding.fragments["accumulator"], binding.tiles["a"].element.stored
+    a, b = (stored(binding.tiles[o].element, binding.tiles[o].shape) for o in "ab")
     old = RNG.integers(-8, 8, (fragment.rows, fragment.columns)).astype(fragment.element.numpy)
     i, thread = np.indices((fragment.size, 128))
     rows, columns = place(i, thread, fragment.columns)
@@ -74,7 +74,7 @@ def test_wgmma(name, keep_old):
     if fragment.element == INT32:
         assert np.array_equal(got, want)
     else:  # the hardware truncates as it adds, 8-bit floats to some 13 bits below the largest product of a step
-        sizes = [part & np.uint8(0x7F) for part in parts] if kind else parts
+        sizes = [part & np.uint8(0x7F) for part in parts] if small else parts
         scale = np.abs(WGMMA.meaning(binding, *sizes, np.abs(old[None]), keep_old).astype(np.float64)).max()
-        tolerance = 2.0**-8 if fragment.element == FLOAT16 else 2.0**-10 if kind else 2.0**-18
+        tolerance = 2.0**-8 if fragment.element == FLOAT16 else 2.0**-10 if small else 2.0**-18
         assert np.abs(got.astype(np.float64) - want.astype(np.float64)).max() <= tolerance * scale

@@ -117,6 +117,21 @@ def test_the_product(cut: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.fuzz
+def test_the_turned_product(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Row-major operands, made as the transpose: sums are stored across the slab's rows."""
+    cut = replace(hgemms.SMALL, bn=72, slabs=2)
+    built = hgemms.program("bfloat16", "bfloat16", (True, False), False, False, 0, hgemms.identity, cut, True)
+
+    def right(mutant: Program, **options: Any) -> bool:
+        del options["check"]
+        monkeypatch.setattr(hgemms, "program", lambda *_: mutant)
+        return hgemms.exact(200, 300, 264, cut=cut, blocks=1, turned=True, transposed=(False, True), **options)
+
+    found = score(built, right, cut.threads, TRIED)
+    assert found.wrong and not found.survivors
+
+
+@pytest.mark.fuzz
 @pytest.mark.parametrize("plain", [False, True], ids=["by tensor copies", "plain"])
 def test_products_in_one_launch(plain: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a batch: a block goes on from product to product, and so do the rings."""

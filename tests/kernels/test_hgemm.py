@@ -18,6 +18,8 @@ from prism.runtime.compile import compile_cubin
 SMALL = Configuration(128, 64, 2, slabs=1)
 ONE = Configuration(64, 64, 3, 1, ahead=0)
 WIDE = Configuration(256, 160, 2, ahead=0, slabs=1, span=64, bk=128)
+WIDEST = Configuration(256, 200, 3, ahead=0, slabs=1)
+NO_SCALES = np.zeros(1, np.float32)
 NUMPY = {"float16": np.float16, "bfloat16": np.uint16, "float32": np.float32}
 
 
@@ -37,36 +39,41 @@ def numbers(array, kind: str):
 
 
 @functools.cache
-def program(kind, result, transposed, plain, beta, per, epilogue, cut):
-    return program_for(kind, result, transposed, plain, beta, per, epilogue, cut)
+def program(kind, result, transposed, plain, beta, per, epilogue, cut, turned=False, scales=(0, 0)):
+    return program_for(kind, result, transposed, plain, beta, per, epilogue, cut, 0, "", turned, scales)
 
 
 def multiplied(
     m, n, k, cut=SMALL, *, blocks=2, kind="bfloat16", result="bfloat16", transposed=(False, False), plain=False, beta=0.0,
-    per=0, epilogue=identity, high=None, **options,
+    per=0, epilogue=identity, high=None, turned=False, scales=(0, 0), **options,
 ):  # fmt: skip
     """Run the kernel, checked, on small integers, whose sums are exact; return what it makes, and what it should."""
     rng = np.random.default_rng(m + n + k)
     a, b, c = (rng.integers(-2, 3, shape) for shape in ((m, k), (n, k), (m, n)))
     bias = rng.integers(-2, 3, max(m, n))
+    factors = [rng.integers(-1, 3, extent if many == 2 else 1) for many, extent in zip(scales, (m, n), strict=True)]
     out = np.full((m, n + 8), np.nan).astype(np.float32)
     out = stored(out, result)
     given = [np.ascontiguousarray(stored(x.T if t else x, kind)) for x, t in zip((a, b), transposed, strict=True)]
+    down, across = (n, m) if turned else (m, n)
     arguments = (
-        *given, stored(c, result), out[:, :n], out.reshape(-1), n + 8, stored(bias, kind), m, n, k,
-        high or tall(cut, cut.tiles(m, n)[0], blocks), 2.0, beta,
+        *given[:: -1 if turned else 1], stored(c, result), out[:, :n], out.reshape(-1), n + 8, stored(bias, kind),
+        down, across, k, high or tall(cut, *cut.tiles(down, across), blocks), 2.0, beta,
+        *[x.astype(np.float32) for x in factors[:: -1 if turned else 1]],
     )  # fmt: skip
-    code = program(kind, result, transposed, plain, beta != 0, per, epilogue, cut)
+    layout, of = (transposed[::-1], (0, 2, 1)[per]) if turned else (transposed, per)
+    code = program(kind, result, layout, plain, beta != 0, of, epilogue, cut, turned, scales[:: -1 if turned else 1])
     run(code, blocks * cut.cluster, cut.threads, arguments, check=True, **options)
-    wanted = 2.0 * (a @ b.T) + beta * c
+    rows, columns = (np.ones(1) if many == 0 else x for many, x in zip(scales, factors, strict=True))
+    wanted = 2.0 * rows[:, None] * columns * (a @ b.T) + beta * c
     wanted = wanted + (bias[:n] if per == 1 else bias[:m, None] if per == 2 else 0)
     assert np.isnan(numbers(out[:, n:], result)).all(), "written beside the result"
     return numbers(out[:, :n], result), np.maximum(wanted, 0) if epilogue is relu else wanted
 
 
 def batch_is_exact(
-    batch, m, n, k, cut, *, blocks=2, transposed=(False, False), plain=False, beta=0.0, per=0, count=3, **options
-) -> bool:
+    batch, m, n, k, cut, *, blocks=2, transposed=(False, False), plain=False, beta=0.0, per=0, count=3, turned=False, **options
+) -> bool:  # fmt: skip
     """Whether so many products in one launch are exact: `batch` says which operands have a matrix for each."""
     rng = np.random.default_rng(m + n + k)
     a, b = (
@@ -78,10 +85,14 @@ def batch_is_exact(
     inside = [x.swapaxes(1, 2) if t else x for x, t in ((a, transposed[0]), (b, not transposed[1]))]
     given = [bf16_bits(np.ascontiguousarray(x, np.float32).reshape(-1, x.shape[2])) for x in inside]
     before = c.astype(np.float32).reshape(-1, n)
+    down, across = (n, m) if turned else (m, n)
     arguments = (
-        *given, before, out[:, :n], out.reshape(-1), n + 8, stored(bias, "bfloat16"), count * m, n, k, m, 2.0, beta,
+        *given[:: -1 if turned else 1], before, out[:, :n], out.reshape(-1), n + 8, stored(bias, "bfloat16"),
+        count * down, across, k, down, 2.0, beta, NO_SCALES, NO_SCALES,
     )  # fmt: skip
-    code = program_for("bfloat16", "float32", transposed, plain, beta != 0, per, identity, cut, batch)
+    layout, of = (transposed[::-1], (0, 2, 1)[per]) if turned else (transposed, per)
+    which = (0, 2, 1, 3)[batch] if turned else batch
+    code = program_for("bfloat16", "float32", layout, plain, beta != 0, of, identity, cut, which, "", turned)
     run(code, blocks * cut.cluster, cut.threads, arguments, check=True, **options)
     wanted = 2.0 * (a @ b) + beta * c + (bias[:n] if per == 1 else bias[:m, None] if per == 2 else 0)
     assert np.isnan(out[:, n:]).all(), "written beside the result"
@@ -110,6 +121,15 @@ def test_edges(m: int, n: int) -> None:
     assert exact(m, n, 72)
 
 
+@pytest.mark.parametrize("scales", [(0, 1), (1, 2), (2, 0), (2, 2)])
+@pytest.mark.parametrize("turned", [False, True])
+def test_scales(scales: tuple[int, int], turned: bool) -> None:
+    """Of rows and columns, beside a bias and what was there before; a last tile reads none beyond the last."""
+    options = {"beta": 1.0, "per": 1, "scales": scales, "turned": turned, "result": "float32"}
+    assert exact(100, 72, 64, **options)
+    assert exact(200, 136, 72, plain=True, **options)
+
+
 @pytest.mark.parametrize("blocks", [1, 2, 3, 7])
 def test_any_number_of_blocks(blocks: int) -> None:
     assert exact(300, 200, 72, blocks=blocks, high=2)
@@ -117,8 +137,9 @@ def test_any_number_of_blocks(blocks: int) -> None:
 
 @pytest.mark.parametrize("transposed", [(False, False), (False, True), (True, False), (True, True)])
 @pytest.mark.parametrize("kind", ["bfloat16", "float16"])
-def test_layouts(transposed, kind: str) -> None:
-    assert exact(136, 72, 136, kind=kind, result=kind, transposed=transposed)
+@pytest.mark.parametrize("turned", [False, True])
+def test_layouts(transposed, kind: str, turned: bool) -> None:
+    assert exact(136, 72, 136, kind=kind, result=kind, transposed=transposed, turned=turned)
 
 
 @pytest.mark.parametrize(
@@ -130,26 +151,33 @@ def test_layouts(transposed, kind: str) -> None:
         Configuration(128, 96, 2, span=64),
         replace(ONE, bk=128), replace(ONE, stages=1), replace(SMALL, cluster_m=2, ahead=0, stages=1),
         Configuration(192, 64, 2, 3, slabs=1), Configuration(256, 96, 2, slabs=1, span=64, cluster_n=2),
-        *TILES[:6],
+        *TILES,
     ],
     ids=lambda cut: cut.name,
 )  # fmt: skip
 def test_cuts(cut: Configuration) -> None:
     assert exact(200, 200, 200, cut=cut, transposed=(False, True))
-    assert exact(200, 136, 136, cut=cut, transposed=(True, False), schedule="random")
+    assert exact(200, 136, 136, cut=cut, transposed=(True, False), schedule="random", turned=True)
 
 
 @pytest.mark.parametrize("result", ["bfloat16", "float16", "float32"])
 @pytest.mark.parametrize("plain", [False, True])
-def test_results(result: str, plain: bool) -> None:
-    assert exact(130, 71, 72, result=result, plain=plain)
-    assert exact(130, 71, 72, result=result, plain=plain, beta=3.0, per=1)
+@pytest.mark.parametrize("turned", [False, True])
+def test_results(result: str, plain: bool, turned: bool) -> None:
+    assert exact(130, 71, 72, result=result, plain=plain, turned=turned)
+    assert exact(130, 71, 72, result=result, plain=plain, turned=turned, beta=3.0, per=1)
 
 
 @pytest.mark.parametrize("transposed", [(False, False), (True, True)])
 def test_tiles_that_are_not_whole_spans_across(transposed: tuple[bool, bool]) -> None:
-    """160 columns are two spans of 128 bytes and a half: slabs, and `b` if it has K outside, are cut into spans of 64."""
+    """160 columns are two spans of 128 bytes and a half: slabs, and `b` if it has K outside, are cut into spans of 64.
+
+    200 are three spans of 128 bytes and an eighth, of which the rest is read and not used; slabs of 40 columns aren't swizzled.
+    """
     assert exact(264, 168, 136, cut=WIDE, transposed=transposed, result="float32")
+    for turned in (False, True):
+        assert exact(264, 408, 136, cut=WIDEST, transposed=transposed, turned=turned)
+        assert exact(264, 208, 72, cut=WIDEST, transposed=transposed, result="float32", beta=1.0, per=2, turned=turned)
 
 
 @pytest.mark.parametrize("batch", [1, 2, 3])
@@ -161,20 +189,27 @@ def test_batches_in_one_launch(batch: int, transposed: tuple[bool, bool]) -> Non
     assert batch_is_exact(batch, 72, 40, k, SMALL, transposed=transposed, plain=True, beta=3.0, per=2)
     clusters = replace(SMALL, cluster_m=2, slabs=2)
     assert batch_is_exact(batch, 256, 72, k, clusters, transposed=transposed, beta=-1.0, per=1, count=2)
+    assert batch_is_exact(batch, 128, 72, k, SMALL, transposed=transposed, per=1, turned=True, count=2)
 
 
 @pytest.mark.parametrize("per", [0, 1, 2])
 @pytest.mark.parametrize("beta", [0.0, -1.0])
-def test_epilogue(per: int, beta: float) -> None:
-    assert exact(136, 72, 72, per=per, beta=beta, epilogue=relu, cut=replace(SMALL, cluster_m=2))
+@pytest.mark.parametrize("turned", [False, True])
+def test_epilogue(per: int, beta: float, turned: bool) -> None:
+    assert exact(136, 72, 72, per=per, beta=beta, epilogue=relu, cut=replace(SMALL, cluster_m=2), turned=turned)
+    narrow = Configuration(64, 72, 3, 1)  # slabs of 24 columns
+    assert exact(
+        136, 83, 72, per=per, beta=beta, epilogue=relu, cut=narrow, turned=turned, plain=True, result="float16"
+    )
 
 
 def test_every_configuration_is_clean_machine_code() -> None:
     """No spill, and no warning that wgmmas wait one by one or that registers stay where they are."""
-    for cut in (*TILES[:4], *TILES[-3:]):
-        code = program("bfloat16", "bfloat16", (False, True), False, False, 0, identity, cut)
-        binary = compile_cubin(entry_of(code, "sm_90a").source, "sm_90a")
-        assert (binary.spills, binary.warnings) == (0, ()), cut.name
+    for cut in TILES:
+        for turned in (False, True):
+            code = program("bfloat16", "bfloat16", (turned, not turned), False, False, 0, identity, cut, turned)
+            binary = compile_cubin(entry_of(code, "sm_90a").source, "sm_90a")
+            assert (binary.spills, binary.warnings) == (0, ()), (cut.name, turned)
 
 
 # -- prism.lib.hgemm on NumPy arrays ------------------------------------------------------------------------------------

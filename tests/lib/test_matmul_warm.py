@@ -23,7 +23,8 @@ POINTERS = tuple(EntryParameter(name, "pointer", "float16") for name in ("out", 
 NUMBERS = tuple(EntryParameter(name, "scalar", "int32") for name in ("m", "n", "k", "tall"))
 FACTORS = tuple(EntryParameter(name, "scalar", "float32") for name in ("alpha", "beta"))
 STRIDE = EntryParameter("stride", "scalar", "int64")
-ENTRY = Entry("hgemm", "", "sm_90a", (*MAPS, POINTERS[0], STRIDE, POINTERS[1], *NUMBERS, *FACTORS))
+SCALES = tuple(EntryParameter(name, "pointer", "float32") for name in ("scale_a", "scale_b"))
+ENTRY = Entry("hgemm", "", "sm_90a", (*MAPS, POINTERS[0], STRIDE, POINTERS[1], *NUMBERS, *FACTORS, *SCALES))
 
 
 class Driver:
@@ -159,7 +160,8 @@ def test_the_second_call_launches_the_same(gpu: Driver, described: list[str], ca
         assert call(a, b, out=out) is out
     assert len(described) == cold
     starts = tuple(1 << 40 | i << 20 for i in range(3))
-    assert gpu.launched == [(stream, *starts, 64, 128, 32) for stream in (7, 7, 7, 9, 0)]
+    a, b, out = starts
+    assert gpu.launched == [(stream, b, a, out, 128, 64, 32) for stream in (7, 7, 7, 9, 0)], "out^T = b^T a^T"
 
 
 def test_what_tells_calls_apart(gpu: Driver, described: list[str]) -> None:
@@ -173,6 +175,9 @@ def test_what_tells_calls_apart(gpu: Driver, described: list[str]) -> None:
         (a, Array(2 << 40, (64, 64), strides=(2, 128)), out, {}),
         (a, b, out, {"alpha": 2.0}),
         (a, b, out, {"bias": b[0].reshape((1, 64))}),
+        (a, b, out, {"scale_a": Array(5 << 40, (64,), "float32")}),
+        (a, b, out, {"scale_b": Array(5 << 40, (64,), "float32")}),
+        (a, b, out, {"scale_a": Array(6 << 40, (64,), "float32")}),
         (a, b, Array(3 << 40, (64, 64), "float32"), {}),
     ):
         before = len(described)
@@ -206,7 +211,7 @@ def test_a_batch_is_one_launch_where_it_is_one_product(gpu: Driver, described: l
     for b in (Array(starts[1], (32, 128)), Array(starts[1], (1, 32, 128))):
         for _ in range(2):
             lib.hgemm(a, b, out=out)
-        assert gpu.launched == [(7, *starts, 6 * 64, 128, 32)] * 2
+        assert gpu.launched == [(7, starts[1], starts[0], starts[2], 128, 6 * 64, 32)] * 2
         gpu.launched.clear()
     apart = Array(starts[0], (2, 3, 64, 32), strides=(4 * 4096, 4096, 64, 2))
     for _ in range(2):
@@ -217,7 +222,7 @@ def test_a_batch_is_one_launch_where_it_is_one_product(gpu: Driver, described: l
     places = [
         (starts[0] + 4 * 4096 * i + 4096 * j, starts[2] + 64 * 256 * (3 * i + j)) for i in range(2) for j in range(3)
     ]
-    assert gpu.launched == [(7, x, starts[1], z, 64, 128, 32) for x, z in places] * 3
+    assert gpu.launched == [(7, starts[1], x, z, 128, 64, 32) for x, z in places] * 3
 
 
 @pytest.mark.parametrize("call", [lib.hgemm, lib.matmul])
@@ -251,7 +256,7 @@ def test_a_batch_of_two_operands(gpu: Driver) -> None:
     a, b, out = Array(1 << 40, (3, 64, 32)), Array(2 << 40, (3, 32, 128)), Array(3 << 40, (3, 64, 128))
     for _ in range(3):
         lib.matmul(a, b, out=out)
-    each = [(7, (1 << 40) + i * 4096, (2 << 40) + i * 8192, (3 << 40) + i * 16384, 64, 128, 32) for i in range(3)]
+    each = [(7, (2 << 40) + i * 8192, (1 << 40) + i * 4096, (3 << 40) + i * 16384, 128, 64, 32) for i in range(3)]
     assert gpu.launched == each * 3
 
 
