@@ -74,6 +74,9 @@ class _Help(argparse.HelpFormatter):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code (see `prism.command.output`)."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if not given:
+        parser().print_help(sys.stderr)
+        return WRONG
     cut = given.index("--") if "--" in given else len(given)
     options = parser().parse_args(given[:cut])
     options.rest = given[cut + 1 :]  # what another program is given

@@ -79,17 +79,18 @@ def gpus() -> dict[str, Any]:
 
 def shipped() -> dict[str, Any]:
     """Return what the package has compiled ahead of time, by architecture, and whether it was built from these sources."""
-    from prism.runtime import artifacts
+    from prism.runtime import artifacts, packs
     from prism.runtime.instance import sources_digest
 
     by_arch = {}
     for arch in artifacts.architectures():
         listed = artifacts.listed(arch)
-        current = artifacts.manifest(arch).sources == sources_digest()
+        there = artifacts.manifest(arch)
         compilers = sorted({str(facts["compiler"]) for facts in listed})
         by_arch[arch] = {"kernels": len(listed), "bytes": sum(int(facts["bytes"]) for facts in listed),
-                         "current": current, "nvrtc": compilers}  # fmt: skip
-    return {"folder": str(artifacts.FOLDER), "architectures": by_arch}
+                         "packs": len(there.packs), "packed": sum(packed for packed, _ in there.packs.values()),
+                         "current": there.sources == sources_digest(), "nvrtc": compilers}  # fmt: skip
+    return {"folder": str(artifacts.FOLDER), "trouble": packs.trouble(), "architectures": by_arch}
 
 
 def cache() -> dict[str, Any]:
@@ -120,13 +121,22 @@ def advice(found: Mapping[str, Any]) -> list[str]:
         elif not _ready(one["arch"], shipping):
             lines.append(f"no kernels are compiled ahead of time for GPU {one['ordinal']} ({one['arch']}): each is compiled at "
                          f"its first use, and kept; prism build --arch {one['arch']} compiles them all now")  # fmt: skip
-    stale = [arch for arch, facts in shipping.items() if not facts["current"]]
-    if stale:
-        lines.append(f"what is compiled ahead of time for {', '.join(stale)} is of other sources: run prism build")
+    lines += _unusable(found["artifacts"])
     if found["cache"]["trouble"]:
         lines.append(
             f"compiled kernels are not kept: {found['cache']['trouble']}; set PRISM_CACHE_DIR to a folder of your own"
         )
+    return lines
+
+
+def _unusable(artifacts: Mapping[str, Any]) -> list[str]:
+    """Return what to do about artifacts that are there, and of no use."""
+    lines, by_arch = [], artifacts["architectures"]
+    if by_arch and artifacts["trouble"]:
+        lines.append(f"what is compiled ahead of time can't be used: {artifacts['trouble']}")
+    stale = [arch for arch, facts in by_arch.items() if not facts["current"]]
+    if stale:
+        lines.append(f"what is compiled ahead of time for {', '.join(stale)} is of other sources: run prism build")
     return lines
 
 
@@ -153,7 +163,8 @@ def described(found: Mapping[str, Any]) -> str:
     by_arch = found["artifacts"]["architectures"]
     for arch, facts in by_arch.items():
         old = "" if facts["current"] else ", of other sources"
-        lines.append(f"{arch:10} {facts['kernels']} kernels ahead of time, {facts['bytes'] / 2**20:.1f} MiB{old}")
+        size = f"{facts['bytes'] / 2**20:.1f} MiB in {facts['packs']} packs of {facts['packed'] / 2**20:.1f}"
+        lines.append(f"{arch:10} {facts['kernels']} kernels ahead of time, {size}{old}")
     if not by_arch:
         lines.append("artifacts  none: kernels are compiled at their first use")
     where = stored["folder"] or "no folder"

@@ -24,6 +24,7 @@ def run_build(options: argparse.Namespace) -> int:
     from prism.command.sources import target
     from prism.lib.artifacts import build
     from prism.lib.shipped import ARCHITECTURES
+    from prism.runtime.packs import MissingLZMA
 
     if options.jobs is not None and options.jobs < 1:
         raise CommandError(f"--jobs must be >= 1, not {options.jobs}")
@@ -37,10 +38,12 @@ def run_build(options: argparse.Namespace) -> int:
         )
     except OSError as error:
         raise CommandError(f"can't write the artifacts: {error}") from None
+    except MissingLZMA as error:
+        raise CommandError(str(error)) from None
     finally:
         bar.close()
-    lines = [f"{result.folder}: {sum(result.by_arch.values())} kernels, {result.nbytes / 2**20:.1f} MiB, "
-             f"{result.compiled} compiled, {result.kept} up to date"]  # fmt: skip
+    lines = [f"{result.folder}: {sum(result.by_arch.values())} kernels, {result.nbytes / 2**20:.1f} MiB packed into "
+             f"{result.packed / 2**20:.1f}, {result.compiled} compiled, {result.kept} up to date"]  # fmt: skip
     for arch, number in result.by_arch.items():
         without = f", {result.without[arch]} need another architecture" if arch in result.without else ""
         lines.append(f"  {arch}: {number} kernels{without}")
@@ -102,7 +105,7 @@ def run_info(options: argparse.Namespace) -> int:
 # -- bench ----------------------------------------------------------------------------------------------------------------
 
 
-DASHBOARD = ("measure", "scan_axis", "reduce", "sgemm", "hgemm", "first_call")
+DASHBOARD = ("measure", "scan_axis", "reduce", "sgemm", "hgemm", "hgemm_float8", "first_call")
 """The scripts of `prism bench run`."""
 
 

@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import os
 import sys
+import traceback
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
@@ -76,8 +77,15 @@ def load(place: str) -> ModuleType:
     except CompileError:
         raise
     except Exception as error:  # whatever the file's own code raises
-        kind = type(error).__name__
-        raise CommandError(f"{place} can't be imported: {kind}: {error}") from error
+        raise CommandError(f"{place} can't be imported: {type(error).__name__}: {error}{where(error, path)}") from error
+
+
+def where(error: Exception, path: Path) -> str:
+    """Return the line of a file that an error went through last, ` (line 3)`; nothing where there is none."""
+    lines = [
+        at.lineno for at in traceback.extract_tb(error.__traceback__) if Path(at.filename).resolve() == path.resolve()
+    ]
+    return f" (line {lines[-1]})" if lines and not isinstance(error, SyntaxError) else ""
 
 
 def load_file(path: Path) -> ModuleType:

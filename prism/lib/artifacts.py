@@ -18,7 +18,7 @@ from prism.lang.pipeline import check_architecture
 from prism.lang.safety import safety
 from prism.lang.surface import Kernel
 from prism.lib import shipped
-from prism.runtime import artifacts
+from prism.runtime import artifacts, packs
 from prism.runtime.artifacts import Artifact, Made
 from prism.runtime.build import entry_of
 from prism.runtime.compile import Binary, compile_cubin, nvrtc_version, require_target
@@ -41,13 +41,14 @@ class Result:
     """What a build left in its folder, over all the architectures it was for.
 
     `kept` were up to date, `compiled` were not. `without`: kernels that an architecture can't have, by its name. `nbytes`: of
-    machine code.
+    machine code; `packed`: of the files that it is packed in.
     """
 
     folder: Path
     kept: int = 0
     compiled: int = 0
     nbytes: int = 0
+    packed: int = 0
     by_arch: dict[str, int] = field(default_factory=dict)
     without: dict[str, int] = field(default_factory=dict)
     spilling: list[str] = field(default_factory=list)
@@ -105,7 +106,11 @@ def build(
         NVRTC doesn't know an architecture.
     MissingCompiler
         NVRTC isn't installed.
+    MissingLZMA
+        This Python can't pack.
     """
+    if (trouble := packs.trouble()) is not None:
+        raise packs.MissingLZMA(trouble)
     archs = tuple(dict.fromkeys(archs))
     for arch in archs:
         require_target(arch)
@@ -118,50 +123,51 @@ def build(
             assert one.request is not None
             found[one.request] = one
             asked.setdefault(one.request, []).append(arch)
-    if all(_current(where, arch, [r for r, a in asked.items() if arch in a]) for arch in archs):
+    have = {arch: _kept(arch, where) for arch in archs}
+    if all(_current(where, arch, [r for r, a in asked.items() if arch in a], have[arch]) for arch in archs):
         artifacts.write_runs(_runs(), folder=where)
-        for arch in archs:
-            _count(result, arch, (facts["bytes"] for facts in artifacts.listed(arch, where)))
-        result.kept = sum(result.by_arch.values())
-        return result
+        result.kept = sum(len(kept) for kept in have.values())
+        return _counted(result, archs)
     with ProcessPoolExecutor(jobs or os.cpu_count()) as pool:
         tasks = [(_reference(one), tuple(asked[request])) for request, one in sorted(found.items())]
         checked = list(_done("check", pool.map(_check, tasks, chunksize=4), len(tasks), progress))
-        made = _compiled(pool, where, checked, result, progress)
+        made = _compiled(pool, have, checked, result, progress)
     absent: dict[str, list[str]] = {}
     for arch in archs:
         absent[arch] = [one.request for one in checked if arch in asked[one.request] and arch not in one.archs]
         if absent[arch]:
             result.without[arch] = len(absent[arch])
-        _count(result, arch, (len(one.binary.cubin) for one in made if one.entry.arch == arch))
     reports = {_report_key(one.report): one.report for one in checked}
     artifacts.write(made, folder=where, sources=sources_digest(), absent=absent, reports=reports, runs=_runs())
-    return result
+    return _counted(result, archs)
 
 
-def _current(folder: Path, arch: str, requests: Sequence[str]) -> bool:
+def _current(folder: Path, arch: str, requests: Sequence[str], have: Mapping[str, Artifact]) -> bool:
     """Whether a folder has just these, from these sources, undamaged."""
     listed = artifacts.manifest(arch, folder)
     if listed.sources != sources_digest() or {*listed.requests, *listed.absent} != set(requests):
         return False
-    return all(_kept(key, arch, folder) is not None for key in set(listed.requests.values()))
+    return set(listed.requests.values()) == set(have)
 
 
-def _kept(key: str, arch: str, folder: Path) -> Artifact | None:
-    """Return what a folder has under a source's key, made by this compiler."""
-    found = artifacts.kept(key, arch, folder=folder)
-    return found if found is not None and found.compiler == "{}.{}".format(*nvrtc_version()) else None
+def _kept(arch: str, folder: Path) -> dict[str, Artifact]:
+    """Return what a folder has for an architecture, made by this compiler, by sources' keys."""
+    version = "{}.{}".format(*nvrtc_version())
+    return {key: one for key, one in artifacts.kept(arch, folder=folder).items() if one.compiler == version}
 
 
-def _count(result: Result, arch: str, sizes: Iterable[int]) -> None:
-    listed = list(sizes)
-    result.by_arch[arch] = len(listed)
-    result.nbytes += sum(listed)
+def _counted(result: Result, archs: Sequence[str]) -> Result:
+    for arch in archs:
+        there = artifacts.manifest(arch, result.folder)
+        result.by_arch[arch] = len(there.kernels())
+        result.packed += sum(packed for packed, _ in there.packs.values())
+        result.nbytes += sum(size for _, size in there.packs.values())
+    return result
 
 
 def _compiled(
     pool: ProcessPoolExecutor,
-    folder: Path,
+    kept: Mapping[str, Mapping[str, Artifact]],
     checked: Sequence[_Checked],
     result: Result,
     progress: Callable[[Progress], None],
@@ -174,7 +180,7 @@ def _compiled(
             at = (entry.arch, source_key(entry.source, entry.arch))
             requests.setdefault(at, []).append(one.request)
             entries[at] = (entry, _report_key(one.report))
-    have = {at: _kept(at[1], at[0], folder) for at in entries}
+    have = {at: kept[at[0]].get(at[1]) for at in entries}
     missing = [entries[at][0] for at in sorted(entries) if have[at] is None]
     fresh: dict[tuple[str, str], Binary] = {}
     compiling = pool.map(_compile, missing, chunksize=4)

@@ -1,12 +1,13 @@
 """Machine code that ships in the package: compiled ahead of time by `prism build`, found by source, or by what was asked for.
 
-A folder for each architecture holds `manifest.jsonl` and plain cubins (the wheel compresses them). The manifest has the digest
-of each, and is itself covered by the wheel's RECORD. Nothing is read before the first look-up.
+A folder for each architecture holds `manifest.jsonl` and packs of cubins. The manifest has the digest of each cubin, and is
+itself covered by the wheel's RECORD. Nothing is read before the first look-up.
 
     <folder>/sm_90a/manifest.jsonl   {"format", "sources", "requests": {request key: source key},
-                                      "absent": [request keys that the architecture can't have]}
-                                     {"key": source key, "file", "sha256", "registers" ...}      a line for each kernel
-    <folder>/sm_90a/prism_scan_4-0123456789abcdef.cubin
+                                      "absent": [request keys that the architecture can't have],
+                                      "packs": {file: [its bytes, bytes of what it holds]}}
+                                     {"key": source key, "pack": file, "offset", "bytes", "sha256" ...}   a line for each kernel
+    <folder>/sm_90a/prism_scan_4-0123456789abcdef.xz
     <folder>/reports.json            {"format", "reports": {report key: what is known of the kernel's safety},
                                       "runs": {kernel: what of it was run on the reference machine}}
 
@@ -19,23 +20,27 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import itertools
 import json
 import os
 import re
 import warnings
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from prism.runtime import packs
 from prism.runtime.compile import Binary
 from prism.runtime.entry import Entry
-from prism.runtime.keys import ARCH, FORMAT, source_key
+from prism.runtime.keys import ARCH, source_key
 
 FOLDER = Path(__file__).parent.parent / "artifacts"
+_FORMAT = 2  # of the files here; 1 had a file for each cubin
 _MANIFEST, _REPORTS = "manifest.jsonl", "reports.json"
-_KEY = re.compile(rb'\{"key": "([0-9a-f]{64})"')
-_FILE = re.compile(r"[A-Za-z0-9_]+-[0-9a-f]{16}\.cubin")
+_KEY = re.compile(rb'^\{"key": "([0-9a-f]{64})"', re.MULTILINE)
+_DAMAGE = (OSError, ValueError, KeyError, TypeError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +68,17 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a folder has for one architecture, and the digest of the sources that it was built from."""
+    """What a folder has for one architecture, and the digest of the sources that it was built from.
 
-    lines: Mapping[str, bytes]
+    `lines`: a line for each kernel, of which one is looked for when it is asked for. `packs`: of each file the bytes that it
+    takes, and those that are packed in it.
+    """
+
+    lines: bytes
     requests: Mapping[str, str]
     sources: str = ""
     absent: tuple[str, ...] = ()
+    packs: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     def facts(self, key: str) -> Mapping[str, Any]:
         """Return what is listed under a source's key.
@@ -77,15 +87,30 @@ class Manifest:
             KeyError: nothing is.
             ValueError: what is there is no JSON.
         """
-        found: Mapping[str, Any] = json.loads(self.lines[key])
+        begin = self._begin(key)
+        if begin < 0:
+            raise KeyError(key)
+        found: Mapping[str, Any] = json.loads(self.lines[begin : self.lines.index(b"\n", begin)])
         return found
 
+    def has(self, key: str) -> bool:
+        """Whether anything is."""
+        return self._begin(key) >= 0
 
-NOTHING = Manifest({}, {})
+    def _begin(self, key: str) -> int:
+        return self.lines.find(b'{"key": "%s"' % key.encode())
+
+    def kernels(self) -> list[str]:
+        """Return the keys of all that is listed, in order."""
+        return [key.decode() for key in _KEY.findall(self.lines)]
+
+
+NOTHING = Manifest(b"", {})
 
 
 def find(source: str, arch: str, *, folder: Path = FOLDER) -> Artifact | None:
-    """Return what was built ahead of time from `source` for `arch`, or None. What is damaged is a miss, with a warning.
+    """Return what was built ahead of time from `source` for `arch`, or None. What is damaged is a miss, with a warning; so is
+    all where this Python can't unpack it.
 
     The compiler's version is no part of the look-up: machine code is what it is.
     """
@@ -101,22 +126,28 @@ def requested(request: str, arch: str, sources: str, *, folder: Path = FOLDER) -
     return None if key is None else _find(key, arch, folder)
 
 
-def kept(key: str, arch: str, *, folder: Path = FOLDER) -> Artifact | None:
-    """Return what a folder has under a source's key, or None, without a warning."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        return _find(key, arch, folder)
+def kept(arch: str, *, folder: Path = FOLDER) -> dict[str, Artifact]:
+    """Return all that a folder has for an architecture, undamaged, by sources' keys. Each pack is read, once."""
+    there = manifest(arch, folder)
+    found = {}
+    packs.unpacked.cache_clear()
+    for facts in sorted(listed(arch, folder), key=lambda facts: str(facts.get("pack"))):
+        with contextlib.suppress(*_DAMAGE, packs.MissingLZMA):
+            found[facts["key"]] = _load(folder / arch, there, facts)
+    return found
 
 
 def _find(key: str, arch: str, folder: Path) -> Artifact | None:
     listed = manifest(arch, folder)
-    if key not in listed.lines:
+    if not listed.has(key):
         return None
     try:
-        return _load(folder / arch, listed.facts(key))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        return _load(folder / arch, listed, listed.facts(key))
+    except packs.MissingLZMA as error:
+        warnings.warn(f"{error}: each is compiled at its first use instead", RuntimeWarning, stacklevel=3)
+    except _DAMAGE as error:
         warnings.warn(f"a kernel shipped with Prism is damaged and is not used: {error}", RuntimeWarning, stacklevel=3)
-        return None
+    return None
 
 
 def runs_on(arch: str) -> tuple[str, ...]:
@@ -144,12 +175,12 @@ def manifest(arch: str, folder: Path = FOLDER) -> Manifest:
     if not ARCH.fullmatch(arch):
         return NOTHING
     try:
-        head, *rest = (folder / arch / _MANIFEST).read_bytes().splitlines()
+        head, _, lines = (folder / arch / _MANIFEST).read_bytes().partition(b"\n")
         found = json.loads(head)
-        if found["format"] != FORMAT:
+        if found["format"] != _FORMAT:
             return NOTHING
-        lines = {key[1].decode(): line for line in rest if (key := _KEY.match(line))}
-        listed = Manifest(lines, found["requests"], found["sources"], tuple(found["absent"]))
+        sizes = {str(file): (int(nbytes), int(size)) for file, (nbytes, size) in dict(found["packs"]).items()}
+        listed = Manifest(lines, found["requests"], found["sources"], tuple(found["absent"]), sizes)
     except FileNotFoundError:
         return NOTHING
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -161,7 +192,7 @@ def manifest(arch: str, folder: Path = FOLDER) -> Manifest:
 def listed(arch: str, folder: Path = FOLDER) -> list[Mapping[str, Any]]:
     """Return all that a folder has for an architecture, as its manifest says; what is no JSON is left out."""
     found = []
-    for key in (there := manifest(arch, folder)).lines:
+    for key in (there := manifest(arch, folder)).kernels():
         with contextlib.suppress(ValueError):
             found.append(there.facts(key))
     return found
@@ -178,7 +209,7 @@ def _reports(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the reports, and the runs of kernels, as they are in the file."""
     try:
         found = json.loads((folder / _REPORTS).read_bytes())
-        reports, runs = (found["reports"], found["runs"]) if found["format"] == FORMAT else ({}, {})
+        reports, runs = (found["reports"], found["runs"]) if found["format"] == _FORMAT else ({}, {})
     except (OSError, ValueError, KeyError, TypeError):
         return {}, {}
     return (reports, runs) if isinstance(reports, dict) and isinstance(runs, dict) else ({}, {})
@@ -201,6 +232,7 @@ def write(
     Raises:
         OSError: the folder can't be written.
         ValueError: an entry and its binary are for different architectures.
+        MissingLZMA: this Python can't pack.
     """
     by_arch: dict[str, list[Made]] = {}
     for one in made:
@@ -210,41 +242,60 @@ def write(
     lacking = {arch: sorted((absent or {}).get(arch, ())) for arch in by_arch}
     paths = tuple(_write_arch(folder / arch, by_arch[arch], sources, lacking[arch]) for arch in sorted(by_arch))
     manifest.cache_clear()
+    packs.unpacked.cache_clear()
     _write_reports(folder, {**_reports(folder)[0], **(reports or {})}, runs or {})
     return paths
 
 
 def _write_arch(folder: Path, made: Iterable[Made], sources: str, absent: list[str]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    entries: dict[str, Any] = {}
-    requests: dict[str, str] = {}
-    for one in made:
-        entry, binary = one.entry, one.binary
-        key = source_key(entry.source, entry.arch)
-        file = f"{entry.name}-{key[:16]}.cubin"
-        _replace(folder / file, binary.cubin)
-        entries[key] = {
-            "key": key,
-            "file": file,
-            "sha256": hashlib.sha256(binary.cubin).hexdigest(),
-            "bytes": len(binary.cubin),
-            "registers": binary.registers,
-            "stack": binary.stack,
-            "spills": binary.spills,
-            "shared_bytes": entry.shared_bytes,
-            "compiler": binary.compiler,
-            "report": one.report,
-            "entry": entry.to_json(source=False),
-        }
-        requests.update(dict.fromkeys(one.requests, key))
-    kept = {facts["file"] for facts in entries.values()}
-    head = {"format": FORMAT, "sources": sources, "requests": requests, "absent": absent}
-    lines = [json.dumps(head, sort_keys=True), *(json.dumps(entries[key]) for key in sorted(entries))]
+    by_key = {source_key(one.entry.source, one.entry.arch): one for one in made}
+    requests = {request: key for key, one in by_key.items() for request in one.requests}
+    places: dict[str, tuple[str, int]] = {}
+    sizes: dict[str, tuple[int, int]] = {}
+    for kernel, codes in _by_name(by_key).items():
+        for keys in packs.groups(codes):
+            file, data = packs.packed(kernel, [codes[key] for key in keys])
+            if not _holds(folder / file, data):
+                _replace(folder / file, data)
+            ends = list(itertools.accumulate(len(codes[key]) for key in keys))
+            places.update((key, (file, end - len(codes[key]))) for key, end in zip(keys, ends, strict=True))
+            sizes[file] = (len(data), ends[-1])
+    head = {"format": _FORMAT, "sources": sources, "requests": requests, "absent": absent, "packs": sizes}
+    entries = [_listed(key, by_key[key], *places[key]) for key in sorted(by_key)]
+    lines = [json.dumps(head, sort_keys=True), *(json.dumps(entry) for entry in entries)]
     _replace(folder / _MANIFEST, "".join(f"{line}\n" for line in lines).encode())
-    for path in folder.glob("*.cubin"):
-        if path.name not in kept:
+    for path in folder.iterdir():
+        if path.suffix in (".xz", ".cubin") and path.name not in sizes:
             path.unlink(missing_ok=True)
     return folder / _MANIFEST
+
+
+def _by_name(by_key: Mapping[str, Made]) -> dict[str, dict[str, bytes]]:
+    """Return machine code by its kernel's name, then by key."""
+    found: dict[str, dict[str, bytes]] = defaultdict(dict)
+    for key, one in by_key.items():
+        found[one.entry.name][key] = one.binary.cubin
+    return found
+
+
+def _listed(key: str, one: Made, pack: str, offset: int) -> dict[str, Any]:
+    """Return what the manifest says of a kernel, in this order: `_KEY` looks for its beginning."""
+    entry, binary = one.entry, one.binary
+    return {
+        "key": key,
+        "pack": pack,
+        "offset": offset,
+        "bytes": len(binary.cubin),
+        "sha256": hashlib.sha256(binary.cubin).hexdigest(),
+        "registers": binary.registers,
+        "stack": binary.stack,
+        "spills": binary.spills,
+        "shared_bytes": entry.shared_bytes,
+        "compiler": binary.compiler,
+        "report": one.report,
+        "entry": entry.to_json(source=False),
+    }
 
 
 def write_runs(runs: Mapping[str, Any], *, folder: Path = FOLDER) -> None:
@@ -262,20 +313,24 @@ def _write_reports(folder: Path, reports: Mapping[str, Any], runs: Mapping[str, 
     kept = {key: report for key, report in reports.items() if key in named}
     ran = {name: runs[name] for report in kept.values() if (name := report.get("kernel")) in runs}
     if kept and _reports(folder) != (kept, ran):
-        text = json.dumps({"format": FORMAT, "reports": kept, "runs": ran}, indent=1, sort_keys=True)
+        text = json.dumps({"format": _FORMAT, "reports": kept, "runs": ran}, indent=1, sort_keys=True)
         _replace(folder / _REPORTS, f"{text}\n".encode())
 
 
-def _load(folder: Path, facts: Mapping[str, Any]) -> Artifact:
-    file = facts["file"]
-    if not _FILE.fullmatch(file):
-        raise ValueError(f"{file!r} is no name of an artifact")
-    with (folder / file).open("rb") as stream:
-        cubin = stream.read(int(facts["bytes"]) + 1)
+def _load(folder: Path, there: Manifest, facts: Mapping[str, Any]) -> Artifact:
+    pack, begin = str(facts["pack"]), int(facts["offset"])
+    cubin = packs.unpacked(folder / pack, *there.packs[pack])[begin : begin + int(facts["bytes"])]
     if hashlib.sha256(cubin).hexdigest() != facts["sha256"]:
-        raise ValueError(f"{file} is not what the manifest says")
+        raise ValueError(f"what {pack} has at {begin} is not what the manifest says")
     numbers = (int(facts["registers"]), int(facts["spills"]))
     return Artifact(cubin, facts["entry"], *numbers, str(facts["compiler"]), int(facts["stack"]))
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    try:
+        return path.read_bytes() == data
+    except OSError:
+        return False
 
 
 def _replace(path: Path, data: bytes) -> None:

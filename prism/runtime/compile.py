@@ -19,6 +19,7 @@ INSTALL = "pip install 'cuda-core>=1.2' 'cuda-bindings==13.*' 'nvidia-cuda-nvrtc
 _REGISTERS = re.compile(r"Used (\d+) registers")
 _SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 _WARNING = re.compile(r"^(?!Remark:).*\b(?:warning|C75\d\d|C7602)\b(?! #177-D).*$", re.MULTILINE | re.IGNORECASE)
+_TEXTURES = re.compile(r"\b(?:tex|surf|cuda)")
 _SLOW = re.compile(r"\((C75\d\d)\)")
 
 
@@ -130,6 +131,7 @@ def compile_cubin(source: str, arch: str, *, extra_options: tuple[str, ...] = ()
         ptxas_options=[*PTXAS_OPTIONS, *extra_options],
         fma=fma,
         no_source_include=True,
+        minimal=_TEXTURES.search(source) is None,  # the same code, without reading the declarations of what is not used
         no_cache=True,  # NVRTC's own cache, where a driver is there: a hit in it has no log, so no registers
     )
     log = io.StringIO()

@@ -124,7 +124,12 @@ def _comment(entry: Entry) -> str:
     return "\n".join(f"/// {line}" for line in lines)
 
 
-_BITS = ("float16", "bfloat16")
+_BITS = {
+    "float8_e4m3fn": "std::uint8_t",
+    "float8_e5m2": "std::uint8_t",
+    "float16": "std::uint16_t",
+    "bfloat16": "std::uint16_t",
+}
 
 
 def _declared(parameter: EntryParameter, name: str) -> str:
@@ -135,7 +140,7 @@ def _declared(parameter: EntryParameter, name: str) -> str:
         return f"{const}{_C.get(parameter.dtype, 'void')}* {name}"
     if isinstance(parameter.scalar, Struct):
         return f"const void* {name} /* its {parameter.scalar.bytes} bytes */"
-    return f"{_C.get(parameter.dtype, 'std::uint16_t')} {name}"
+    return f"{_C.get(parameter.dtype) or _BITS[parameter.dtype]} {name}"
 
 
 def _address(parameter: EntryParameter, name: str) -> str:

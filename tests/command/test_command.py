@@ -130,9 +130,15 @@ def test_a_command_that_is_wrong_is_exit_2_with_a_line(command, line: str, says:
     assert code == 2 and err == "" and says.removeprefix("prism: ") in json.loads(out)["errors"][0]["message"]
 
 
+def test_without_a_command_there_is_the_help(command) -> None:
+    code, out, err = command("")
+    assert code == 2 and out == "" and "FILE:NAME" in err and all(name in err for name in ("check", "explain", "bench"))
+
+
 def test_a_file_that_raises_is_exit_2(command, tmp_path: Path) -> None:
     for text, says in (
-        ("x = 1 / 0", "ZeroDivisionError"),
+        ("x = 1 / 0", "ZeroDivisionError: division by zero (line 1)"),
+        ("def f():\n    return unknown\n\n\nf()", "NameError: name 'unknown' is not defined (line 2)"),
         ("def (", "SyntaxError"),
         ("import no_such_thing", "no_such_thing"),
     ):

@@ -1,13 +1,18 @@
 """Machine code that ships: found by source and by request, the same bytes each time, and never used when damaged."""
 
 import json
+import random
+import re
+import subprocess
+import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from prism.runtime import artifacts
+from prism.runtime import artifacts, packs
 from prism.runtime.artifacts import Made
 from prism.runtime.compile import Binary
 from prism.runtime.entry import Entry, EntryParameter
@@ -69,38 +74,59 @@ def test_artifacts_of_another_architecture_are_refused(tmp_path: Path) -> None:
         artifacts.write([Made(Entry("k", "", "sm_80", ()), BINARY)], folder=tmp_path)
 
 
-@pytest.mark.parametrize("damage", ["flip", "truncate", "append", "delete", "path", "keys", "types", "line"])
+@pytest.mark.parametrize(
+    "damage",
+    ["flip", "truncate", "append", "delete", "link", "path", "other", "offset", "keys", "types", "line", "sizes"],
+)
 def test_damaged_artifacts_are_not_used(tmp_path: Path, damage: str) -> None:
     (path,) = artifacts.write([ONE], folder=tmp_path)
-    cubin = next(tmp_path.rglob("*.cubin"))
-    data = cubin.read_bytes()
+    pack = next(tmp_path.rglob("*.xz"))
+    data = pack.read_bytes()
     head, line = path.read_text().splitlines()
     facts = json.loads(line)
     match damage:
         case "flip":
-            cubin.write_bytes(data[:-1] + b"x")
+            pack.write_bytes(data[:-40] + bytes([data[-40] ^ 1]) + data[-39:])
         case "truncate":
-            cubin.write_bytes(data[:-1])
+            pack.write_bytes(data[:-1])
         case "append":
-            cubin.write_bytes(data + b"x")
+            pack.write_bytes(data + b"x")
         case "delete":
-            cubin.unlink()
+            pack.unlink()
+        case "link":
+            pack.write_bytes(packs.packed("prism_fill", [BINARY.cubin[::-1]])[1])
         case "path":
-            facts["file"] = "../../etc/passwd"
+            facts["pack"] = "../../etc/passwd"
+            head = head.replace(pack.name, facts["pack"])
+        case "other":
+            facts["pack"] = "prism_fill-0123456789abcdef.xz"
+        case "offset":
+            facts["offset"] = 1
+        case "sizes":
+            head = re.sub(r"\[(\d+), \d+\]", r"[\1, 9999]", head)
         case "keys":
             del facts["sha256"]
         case "types":
-            facts["file"] = 3
+            facts["offset"] = None
     line = json.dumps(facts)
     path.write_text(f"{head}\n{line[:-1] if damage == 'line' else line}\n")
     artifacts.manifest.cache_clear()
     with pytest.warns(RuntimeWarning, match="damaged"):
         assert artifacts.find(SOURCE, "sm_90a", folder=tmp_path) is None
-    assert artifacts.kept(facts["key"], "sm_90a", folder=tmp_path) is None, "and quietly, for who builds it again"
+    assert artifacts.kept("sm_90a", folder=tmp_path) == {}, "and quietly, for who builds it again"
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{", '{"format": 1}', '{"format": 1, "requests": [], "sources": "", "absent": []}']
+    "text",
+    [
+        "",
+        "[]",
+        "{",
+        '{"format": 1}',
+        '{"format": 1, "requests": [], "sources": "", "absent": []}',
+        '{"format": 2, "requests": {}, "sources": "", "absent": [], "packs": {"a": 1}}',
+        '{"format": 2, "requests": {}, "sources": "", "absent": [], "packs": 7}',
+    ],
 )
 def test_a_damaged_manifest_lists_nothing(tmp_path: Path, text: str) -> None:
     (tmp_path / "sm_90a").mkdir()
@@ -129,3 +155,102 @@ def test_no_artifacts_at_all(tmp_path: Path, arch: str) -> None:
 )
 def test_whose_machine_code_runs_where(arch: str, expected: list[str]) -> None:
     assert list(artifacts.runs_on(arch)) == expected
+
+
+# -- Packs ----------------------------------------------------------------------------------------------------------------
+
+
+def many(number: int, seed: int = 0) -> list[Made]:
+    """As many kernels, of two names, whose machine code differs from one to the next in a few words."""
+    draw = random.Random(seed)
+    code = bytearray(draw.randbytes(20_000))
+    made = []
+    for index in range(number):
+        for _ in range(5):
+            code[draw.randrange(len(code))] = draw.randrange(256)
+        entry = Entry(f"prism_{'ab'[index % 2]}", f"{SOURCE} // {seed} {index}", "sm_90a", ())
+        made.append(
+            Made(entry, replace(BINARY, cubin=bytes(code[: len(code) - 16 * draw.randrange(50)])), (f"{index}",))
+        )
+    return made
+
+
+def test_kernels_that_are_alike_are_packed_together(tmp_path: Path) -> None:
+    made = many(60)
+    artifacts.write(made, folder=tmp_path, sources="digest")
+    files = sorted((tmp_path / "sm_90a").glob("*.xz"))
+    there = artifacts.manifest("sm_90a", tmp_path)
+    assert set(there.packs) == {path.name for path in files} and 4 <= len(files) <= 8
+    assert {path.name[:8] for path in files} == {"prism_a-", "prism_b-"}
+    assert all(size <= packs.SIZE and nbytes == (tmp_path / "sm_90a" / name).stat().st_size
+               for name, (nbytes, size) in there.packs.items())  # fmt: skip
+    raw = sum(len(one.binary.cubin) for one in made)
+    assert sum(path.stat().st_size for path in files) < raw / 5, "random bytes: only what is alike can be saved"
+    with ThreadPoolExecutor(8) as pool:  # each thread finds its own
+        found = list(pool.map(lambda n: artifacts.requested(str(n), "sm_90a", "digest", folder=tmp_path), range(60)))
+    assert [one and one.cubin for one in found] == [one.binary.cubin for one in made]
+    assert {one.cubin for one in artifacts.kept("sm_90a", folder=tmp_path).values()} == {
+        one.binary.cubin for one in made
+    }
+
+
+def test_a_kernel_that_changed_changes_packs_of_its_name_alone(tmp_path: Path) -> None:
+    made = many(60)
+    artifacts.write(made, folder=tmp_path)
+    before = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "sm_90a").glob("*.xz")}
+    made[0] = replace(made[0], binary=replace(BINARY, cubin=made[0].binary.cubin[::-1]))
+    artifacts.write(made, folder=tmp_path)
+    after = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "sm_90a").glob("*.xz")}
+    assert {k: v for k, v in before.items() if "_b-" in k} == {k: v for k, v in after.items() if "_b-" in k}
+    assert len(after.items() - before.items()) == 1 and len(after) == len(before)
+
+
+def test_a_large_kernel_has_a_pack_of_its_own() -> None:
+    codes = {"small": b"x", "large": bytes(packs.SIZE + 1), "other": bytes(packs.SIZE - 1), "larger": bytes(1 << 20)}
+    assert packs.groups(codes) == [["small", "other"], ["large"], ["larger"]]
+    assert packs.groups({}) == []
+
+
+def test_the_files_of_the_layout_before_are_removed(tmp_path: Path) -> None:
+    old = tmp_path / "sm_90a" / "prism_fill-0123456789abcdef.cubin"
+    old.parent.mkdir()
+    old.write_bytes(b"")
+    artifacts.write([ONE], folder=tmp_path)
+    assert not old.exists()
+
+
+def test_a_pack_is_a_file_that_xz_reads(tmp_path: Path) -> None:
+    import lzma
+
+    name, data = packs.packed("prism_fill", [b"one", b"two"])
+    assert (name, data) == packs.packed("prism_fill", [b"onetwo"]) and lzma.decompress(data) == b"onetwo"
+    (tmp_path / name).write_bytes(data)
+    assert packs.unpacked(tmp_path / name, len(data), 6) == b"onetwo"
+    for wrong in ((len(data), 5), (len(data), 7), (len(data) - 1, 6), (len(data), 1 << 40), (-1, 6)):
+        with pytest.raises(ValueError):
+            packs.unpacked(tmp_path / name, *wrong)
+
+
+@pytest.mark.parametrize("folder", ["none", "built"])
+def test_a_python_without_lzma_says_so(tmp_path: Path, folder: str) -> None:
+    """It finds nothing and warns where there is something to find; and builds nothing."""
+    artifacts.write([ONE], folder=tmp_path / "built", sources="digest")
+    script = f"""
+import sys, warnings
+from pathlib import Path
+sys.modules["_lzma"] = None
+from prism.lib.artifacts import build
+from prism.runtime import artifacts, packs
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    assert artifacts.requested("request 1", "sm_90a", "digest", folder=Path({str(tmp_path / folder)!r})) is None
+print([str(one.message) for one in said])
+try:
+    build(["sm_90a"], folder=Path({str(tmp_path / "new")!r}))
+except packs.MissingLZMA as error:
+    print(error, packs.trouble() == str(error))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    warned, refused = done.stdout.splitlines()
+    assert ("compiled at its first use" in warned) == (folder == "built") and (warned == "[]") == (folder == "none")
+    assert "built without the module lzma" in refused and refused.endswith("True") and not (tmp_path / "new").exists()

@@ -91,6 +91,11 @@ def test_compiles_without_a_gpu(arch: str) -> None:
     assert compile_cubin(SOURCE, arch).cubin == binary.cubin, "the same text gives the same bytes"
 
 
+def test_raw_text_may_use_textures() -> None:
+    text = 'extern "C" __global__ void k(float* x, unsigned long long t) { x[0] = tex1Dfetch<float>(t, 0); }'
+    assert compile_cubin(text, "sm_90a").registers > 0
+
+
 def test_spills_are_counted() -> None:
     body = "".join(f"float a{i} = x[{i} * n];" for i in range(100))
     body += "__syncthreads();" + "".join(f"x[{i} * n + 1] = a{i} * a{99 - i};" for i in range(100))

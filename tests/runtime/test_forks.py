@@ -19,8 +19,8 @@ from prism.runtime.store import Store
 SOURCE = 'extern "C" __global__ void f(int *x) {{ *x = {}; }}'
 
 
-def in_child(work: Callable[[], Any]) -> None:
-    """Do something in a forked process; it fails where that raises or takes more than ten seconds."""
+def in_child(work: Callable[[], Any]) -> int:
+    """Do something in a forked process and return its exit status: not 0 where that raises or takes more than ten seconds."""
     child = os.fork()
     if not child:
         try:
@@ -31,7 +31,7 @@ def in_child(work: Callable[[], Any]) -> None:
             os._exit(1)
         os._exit(0)
     _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 0
+    return os.waitstatus_to_exitcode(status)
 
 
 def held_by_another_thread(lock: Lock) -> tuple[threading.Event, threading.Thread]:
@@ -58,10 +58,18 @@ def test_a_lock_that_another_thread_holds_is_free_in_the_child() -> None:
             pass
 
     try:
-        in_child(take)
+        assert in_child(take) == 0
     finally:
         done.set()
         thread.join()
+
+
+def test_a_plain_lock_would_stay_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the test above would show without `Lock`: the child waits until its alarm."""
+    monkeypatch.setattr(signal, "alarm", lambda _: signal.setitimer(signal.ITIMER_REAL, 0.2))
+    lock = threading.Lock()
+    with lock:
+        assert in_child(lock.acquire) == -signal.SIGALRM
 
 
 def test_the_child_compiles_and_uses_the_cache_and_the_reference_machine(tmp_path: Any) -> None:
@@ -77,7 +85,7 @@ def test_the_child_compiles_and_uses_the_cache_and_the_reference_machine(tmp_pat
         assert prism.lib.sum(np.arange(1000)) == 499500
 
     try:
-        in_child(work)
+        assert in_child(work) == 0
     finally:
         for done, thread in holders:
             done.set()
@@ -95,4 +103,4 @@ def test_the_gpu_is_refused_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> 
             checked((status,), "launching `f`")
         assert caught.value.code == status.name and CHILD in str(caught.value)
 
-    in_child(work)
+    assert in_child(work) == 0
