@@ -8,7 +8,8 @@
 Needs a GPU and CuPy; nvcc for CUB and torch for torch, which are left out where they are missing. `--newest` names the headers of
 another CUB, which is measured beside the toolkit's; `--shapes` are summed along axis 0. Buffers are rotated past the
 L2. Kernels are timed as CUDA graphs of launches, so that the host's time a call does not count; what can't be captured, as plain
-launches (marked `*`). Every result is compared with NumPy's before anything is timed. "share" is of the H200's 4800 GB/s.
+launches (marked `*`). Every result is compared with NumPy's before anything is timed. "share" is of the H200's 4800 GB/s. From
+32 MiB on `floor` stands beside them: a kernel that reads the array in the same way and combines nothing (`reading.py`).
 """
 
 from __future__ import annotations
@@ -20,18 +21,24 @@ import json
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import cupy
 import measure
 import numpy as np
+from reading import reading
 
 import prism
-from prism.kernels.reduce import AXIS, DEVICE, AxisConfiguration, Configuration, short
-from prism.lib import reduce_calls, reduce_plans
+from prism.kernels.reduce import AXIS, DEVICE, AxisConfiguration, Configuration, Cutting, short
+from prism.lib import operators, reduce_calls, reduce_plans
+from prism.lib.axes import collapse
+from prism.lib.reduce_device import Gpu
+from prism.lib.reduce_steps import Work
 
 PEAK = 4.8e12  # bytes a second, by the datasheet
+FLOOR = 1 << 25  # bytes: from here on memory decides, and what reading alone takes is measured too
 
 
 def cub_sum(library: ctypes.CDLL, kind: str, x: Any, y: Any) -> measure.Call:
@@ -49,6 +56,22 @@ def cub_sum(library: ctypes.CDLL, kind: str, x: Any, y: Any) -> measure.Call:
             ctypes.c_void_p(scratch.data.ptr), ctypes.c_size_t(bytes_), *pointers, ctypes.c_int64(x.shape[1]), stream
         )
         assert status == 0, status
+
+    return call
+
+
+def read_only(kind: str, x: Any) -> measure.Call:
+    """Return a call of a kernel that reads the rows of `x`, in turn, as Prism's sum does, and keeps nothing."""
+    scalar = f"u{kind}" if np.dtype(kind).kind == "i" else kind  # as the library has it
+    work = Work(operators.add, scalar, scalar, scalar, 0, 0)
+    ordinal, size = x.data.device_id, x.shape[1]
+    (step,) = reduce_plans.plan_reduction(work, [collapse((size,), (1,), (0,))], 0, Gpu(ordinal)).steps
+    launch, spare = reading(step).launcher(ordinal), cupy.zeros(1, kind)
+    never = 0x9E3779B9 if np.dtype(kind).kind == "i" else float("nan")
+
+    def call(i: int) -> None:
+        values = (x.data.ptr + i % len(x) * x.strides[0], spare.data.ptr, size, 0, never)
+        launch(step.blocks, step.threads, cupy.cuda.get_current_stream().ptr, values)
 
     return call
 
@@ -135,6 +158,8 @@ def whole(libraries: dict[str, ctypes.CDLL], kind: str, size: int, rounds: int) 
         call(0)
         cupy.cuda.Device().synchronize()
         check(x[0], target[0], None, f"{name} {kind} {size}")
+    if bytes_ >= FLOOR:
+        calls["floor"] = read_only(kind, x)
     return compare(calls, launches_for(bytes_), rounds)
 
 
@@ -163,7 +188,7 @@ def line(what: str, bytes_: int, seconds: dict[str, float], plain: set[str]) -> 
     """Return one line of the table: microseconds, share of the peak, and how much faster than the others."""
     mine = f"{seconds['prism'] * 1e6:9.2f} us {bytes_ / seconds['prism'] / 1e9:6.0f} GB/s {bytes_ / seconds['prism'] / PEAK:5.2f}"
     others = []
-    for name in ("cub", "newest", "prism.sum", "cupy", "torch"):
+    for name in ("floor", "cub", "newest", "prism.sum", "cupy", "torch"):
         if name in seconds:
             base = seconds["prism.sum" if "prism.sum" in seconds and name in ("cupy", "torch") else "prism"]
             mark = "*" if name in plain else ""
@@ -206,9 +231,9 @@ CANDIDATES = [
 def use(size: int, configuration: Configuration | AxisConfiguration) -> None:
     """Reduce elements of so many bytes by this configuration from here on."""
     if isinstance(configuration, Configuration):
-        reduce_plans.DEVICE[size] = configuration
+        DEVICE[size] = configuration
     else:
-        reduce_plans.AXIS[size] = configuration
+        AXIS[size] = configuration
     reduce_calls.forget()
 
 
@@ -235,10 +260,9 @@ def tune(kind: str, sizes: list[int], rounds: int) -> None:
 def tune_axis(logs: list[int], rounds: int) -> None:
     """Print the time of each candidate configuration for float32, along both axes of arrays of 2^26 elements."""
     kept = AXIS[4]
+    long = [Cutting(threads, blocks, rows) for threads, blocks in [(128, 5), (128, 8), (512, 2)] for rows in (4, 8)]
     candidates = [
-        AxisConfiguration(threads, blocks, loads, 4)
-        for threads, blocks in [(128, 5), (128, 8), (256, 2), (256, 4), (512, 2)]
-        for loads in (4, 8)
+        replace(kept, rows=replace(kept.rows, long=one), columns=replace(kept.columns, long=one)) for one in long
     ]
     for k, axis, configuration in itertools.product(logs, (0, 1), candidates):
         use(4, configuration)

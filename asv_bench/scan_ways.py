@@ -27,19 +27,21 @@ from prism.lib.scan_plans import Shape, Task, Way
 def short(task: Task, shape: Shape) -> Iterator[tuple[str, Way]]:
     """Yield the ways for an array of one dimension, by name."""
     vector, size = 16 // task.dtype.itemsize, shape.size
-    common = {**task.template, "EXCLUSIVE": False, "REVERSE": False, "VECTORIZED": True, "WIDTH": vector}
+    common = {**task.template, "EXCLUSIVE": False, "REVERSE": False, "WIDTH": vector}
     for threads in (256, 512, 1024):
         for vectors in (1, 2, 4, 8):
             if threads * vectors * vector // 2 < size <= threads * vectors * vector:
                 template = {**common, "THREADS": threads, "ITEMS": vectors * vector}
-                yield f"block {threads}x{vectors}", Way(kernels.scan_block, template, threads, 1, (size,))
+                yield f"block {threads}x{vectors}", Way(kernels.scan_block, template, threads, 1, (size, shape.aligned))
     for threads in (128, 256, 512):
         for vectors in (1, 2, 4, 8):
             tiles = -(-size // (threads * vectors * vector))
             if 1 < tiles <= 1056:
                 template = {**common, "THREADS": threads, "ITEMS": vectors * vector, "WORDS": 1}
                 template |= {"BLOCKS": max(1, 1024 // threads)}
-                way = Way(kernels.scan_once, template, threads, tiles, (size,), "flat", 4096, multiple=tiles)
+                way = Way(
+                    kernels.scan_once, template, threads, tiles, (size, shape.aligned), "flat", 4096, multiple=tiles
+                )
                 yield f"once {threads}x{vectors}", way
     many = scan_plans.many_tiles(task, shape)
     for stable in (False, True):

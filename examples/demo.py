@@ -81,7 +81,7 @@ def without(program: Program, barrier: Barrier) -> str:
     for schedule in ("round-robin", "reversed", "random"):
         scratch = (np.zeros(64, np.uint64), 64, np.zeros(1, np.uint64))
         try:
-            run(mutant, 2, 64, (x, np.zeros_like(x), x.size, 0, 0, *scratch), check=True, schedule=schedule)
+            run(mutant, 2, 64, (x, np.zeros_like(x), x.size, False, 0, 0, *scratch), check=True, schedule=schedule)
         except MachineError as error:
             return str(error)
     return "nothing found"
@@ -102,7 +102,7 @@ def main() -> int:
         "STABLE": False,
         **configuration.template(),
     }
-    template |= {"EXCLUSIVE": False, "VECTORIZED": False, "REVERSE": False}
+    template |= {"EXCLUSIVE": False, "REVERSE": False}
     start = time.perf_counter()
     program = prism.check(kernel, template)
     seconds = time.perf_counter() - start

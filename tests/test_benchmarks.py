@@ -8,14 +8,19 @@ import subprocess
 import sys
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
+
+from prism.lib import operators, reduce_plans, reduce_steps
+from prism.lib.axes import collapse
 
 FOLDER = Path(__file__).parents[1] / "asv_bench"
 
 
-@pytest.mark.parametrize("name", ["scan", "reduce", "segments", "sgemm", "hgemm", "first_call", "host"])
+@pytest.mark.parametrize("name", ["scan", "reduce", "segments", "sgemm", "hgemm", "hgemm_float8", "first_call", "host"])
 def test_asv_finds_the_benchmarks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (FOLDER / "benchmarks" / "__init__.py").is_file()
     monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
@@ -26,6 +31,34 @@ def test_asv_finds_the_benchmarks(name: str, monkeypatch: pytest.MonkeyPatch) ->
         params = found.params if isinstance(found.params[0], list) else (found.params,)
         assert len(params) == len(found.param_names)
         assert any(name.startswith(("track_", "time_")) for name in vars(found))
+
+
+def test_prism_and_its_peers_are_in_one_plot(monkeypatch: pytest.MonkeyPatch) -> None:
+    """asv draws eight curves at first, of the first values of the first parameters."""
+    monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
+    for name in (
+        "scan.Latency",
+        "reduce.Whole",
+        "reduce.Axis",
+        "sgemm.Square",
+        "sgemm.Other",
+        "hgemm.Square",
+        "hgemm_float8.Square",
+    ):
+        module, _, kind = name.partition(".")
+        found = getattr(importlib.import_module(f"benchmarks.{module}"), kind)
+        assert found.param_names[0] == "impl" and found.params[0][0] == "prism" and 1 < len(found.params[0]) <= 8
+        if name != "sgemm.Other":
+            assert all(isinstance(value, int) for value in found.params[-1]), "asv draws curves along numbers alone"
+
+
+def test_a_machine_without_facts_is_the_one_that_is_known(recorded: Path) -> None:
+    """Results that lack a fact would be another series of asv's."""
+    (recorded / "raw" / "machine.json").unlink()
+    command = [sys.executable, FOLDER / "publish" / "record.py", recorded / "raw", "--results", recorded / "results"]
+    subprocess.run(command, check=True, capture_output=True)
+    (path,) = (recorded / "results" / "h200").glob("*-existing.json")
+    assert json.loads(path.read_text())["params"]["gpu"] == "a GPU"
 
 
 SCAN = {"device": "a GPU", "host": 6e-6, "scan": [
@@ -65,9 +98,9 @@ def test_raw_results_become_asvs(recorded: Path) -> None:
     kinds, sizes = ([eval(text) for text in axis] for axis in params)
     assert len(values) == len(kinds) * len(sizes) and version == "1"
     figures = {pair: value for pair, value in zip(product(kinds, sizes), values, strict=True) if value is not None}
-    assert figures == {("int32", 1 << 20): pytest.approx(0.5), ("float32", 1 << 24): pytest.approx(2.0)}
-    assert [v for v in found["results"]["hgemm.Best.track_vs_cublas"][0] if v is not None] == [pytest.approx(0.8)]
-    assert "sgemm.Chosen.track_us" not in found["results"], "what was not run is not recorded"
+    assert figures == {("int32", 20): pytest.approx(0.5), ("float32", 24): pytest.approx(2.0)}
+    assert [v for v in found["results"]["hgemm.Ratio.track_vs_cublas"][0] if v is not None] == [pytest.approx(0.8)]
+    assert "sgemm.Square.track_us" not in found["results"], "what was not run is not recorded"
 
 
 def test_the_librarys_choice_of_products_of_float32(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,10 +116,34 @@ def test_the_librarys_choice_of_products_of_float32(tmp_path: Path, monkeypatch:
     module = importlib.import_module("benchmarks.sgemm")
     monkeypatch.setenv(module.raw.VARIABLE, str(tmp_path))
     module.raw.read.cache_clear()
-    chosen = module.Chosen()
-    assert chosen.track_us("256") == 4.0 and chosen.track_vs_cublas("256") == 0.8
+    square = module.Square()
+    assert square.track_us("prism", 256) == 4.0 and square.track_us("cublas", 256) == 5.0
+    assert module.Ratio().track_vs_cublas("256") == 0.8
     with pytest.raises(NotImplementedError):
-        chosen.track_us("512")
+        square.track_us("prism", 512)
+    module.raw.read.cache_clear()
+
+
+def test_products_of_8_bit_floats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read from what asv_bench/hgemm_float8.py writes."""
+    rows = [
+        {"name": name, "us": us, "ratio": 3.0 / us}
+        for name, us in (("cuBLASLt", 3.0), ("library", 2.0), ("library, scales", 4.0))
+    ]
+    (tmp_path / "hgemm_float8.json").write_text(json.dumps([{"shape": "4096", "rows": rows}]))
+    monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
+    module = importlib.import_module("benchmarks.hgemm_float8")
+    monkeypatch.setenv(module.raw.VARIABLE, str(tmp_path))
+    module.raw.read.cache_clear()
+    square = module.Square()
+    assert square.track_us("prism", 4096) == 2.0 and square.track_us("cublas", 4096) == 3.0
+    assert (
+        module.Ratio().track_vs_cublas("4096") == pytest.approx(2 / 3)
+        and module.Scaled().track_us("prism", 4096) == 4.0
+    )
+    for measure in (lambda: square.track_us("prism", 512), lambda: module.Scaled().track_us("cublas", 4096)):
+        with pytest.raises(NotImplementedError):
+            measure()
     module.raw.read.cache_clear()
 
 
@@ -104,7 +161,7 @@ def test_what_was_recorded_before_stays(recorded: Path) -> None:
     command = [sys.executable, FOLDER / "publish" / "record.py", recorded / "raw", "--results", recorded / "results"]
     subprocess.run(command, check=True, capture_output=True)
     (path,) = (recorded / "results" / "h200").glob("*-existing.json")
-    assert "hgemm.Best.track_us" in json.loads(path.read_text())["results"]
+    assert "hgemm.Square.track_us" in json.loads(path.read_text())["results"]
 
 
 def test_the_pictures_of_the_documentation_are_of_the_recorded_results(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,3 +172,32 @@ def test_the_pictures_of_the_documentation_are_of_the_recorded_results(monkeypat
     assert made and {path.stem: path.read_text() for path in folder.glob("*.svg")} == made, (
         "run asv_bench/publish/pictures.py"
     )
+
+
+def test_the_table_of_the_readme_is_of_the_recorded_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [str(FOLDER), str(FOLDER.parent), *sys.path])
+    publish = importlib.import_module("publish.pictures")
+    made = publish.table(publish.newest("h200", FOLDER / "results"))
+    readme = (FOLDER.parent / "README.md").read_text()
+    assert made.count("\n") == 1 + len(publish.TABLE) and publish.with_table(readme, made) == readme, (
+        "run asv_bench/publish/pictures.py"
+    )
+
+
+def test_reading_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a sum can't beat reads each element once: the share of a thread is written where it is asked for, and else nothing."""
+    monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
+    reading = importlib.import_module("reading")
+    work = reduce_steps.Work(operators.add, "uint32", "uint32", "uint32", 0, 0)
+    gpu = SimpleNamespace(host=False, multiprocessors=132, wave=lambda instance, threads: 264)
+    (step,) = reduce_plans.plan_reduction(work, [collapse((1 << 23,), (1,), (0,))], 0, gpu).steps
+    kernel = reading.reading(step)
+    assert dict(step.instance.template)["ROWS"] == dict(kernel.template)["ROWS"]
+    x = np.random.default_rng(0).integers(0, 1 << 32, 1 << 13, dtype=np.uint32)
+    for blocks, threads in ((2, 64), (3, 32)):
+        lanes = blocks * threads
+        shares = [x.reshape(-1, 4)[lane::lanes].sum(dtype=np.uint32) for lane in range(lanes)]
+        for never, written in ((shares[5], shares[5]), (next(v for v in range(lanes + 1) if v not in shares), 7)):
+            y = np.full(1, 7, np.uint32)
+            reading.read[blocks, threads](x, y, x.size, 0, never, template=dict(kernel.template), check=True)
+            assert y[0] == written

@@ -1,4 +1,4 @@
-"""Pictures of the recorded ratios, for the README and the documentation: docs/pictures/NAME.svg.
+"""Pictures of the recorded ratios, for the README and the documentation: docs/pictures/NAME.svg; and the README's table of them.
 
     python asv_bench/publish/pictures.py [--machine h200]
 
@@ -20,18 +20,43 @@ HERE = Path(__file__).parents[1]
 FOLDER = HERE.parent / "docs" / "pictures"
 STYLE = "text{font:13px sans-serif;fill:#333}.axis{fill:#666;font-size:11px}.tick{stroke:#ddd}.one{stroke:#333;stroke-width:1.5}"
 PICTURES: dict[str, tuple[str, ...]] = {
-    "scan": ("scan.Ratio.track_vs_cub", "CUB's time by Prism's, of scans"),
-    "kinds": ("scan.Kinds.track_vs_cub", "CUB's time by Prism's, of long scans"),
-    "structs": ("scan.Structs.track_vs_cub", "CUB's time by Prism's, of scans of structs and complex numbers"),
-    "axis": ("scan.Axis.track_vs_copy", "A device copy's time by Prism's, of scans along an axis", "axis {}"),
+    "scan": ("scan.Ratio.track_vs_cub", "CUB's time by Prism's, of scans", "2^{}"),
+    "kinds": ("scan.Kinds.track_vs_cub", "CUB's time by Prism's, of long scans", "2^{}"),
+    "structs": ("scan.Structs.track_vs_cub", "CUB's time by Prism's, of scans of structs and complex numbers", "2^{}"),
+    "axis": (
+        "scan.Axis.track_vs_copy",
+        "A device copy's time by Prism's, of scans along an axis of 2^26",
+        "axis {}",
+        "2^{} rows",
+    ),
     "segments": ("segments.Ratio.track_vs_cub", "CUB's time by Prism's, of segments", "length {}"),
-    "reduce": ("reduce.Ratio.track_vs_cub", "CUB's time by Prism's, of sums"),
-    "sgemm": ("sgemm.Chosen.track_vs_cublas", "cuBLAS's time by Prism's, of products in float32"),
-    "hgemm": ("hgemm.Best.track_vs_cublas", "cuBLAS's time by Prism's, of products in bfloat16"),
+    "reduce": ("reduce.Ratio.track_vs_cub", "CUB's time by Prism's, of sums", "2^{}"),
+    "sgemm": ("sgemm.Ratio.track_vs_cublas", "cuBLAS's time by Prism's, of products in float32"),
+    "hgemm": ("hgemm.Ratio.track_vs_cublas", "cuBLAS's time by Prism's, of products in bfloat16"),
+    "float8": ("hgemm_float8.Ratio.track_vs_cublas", "cuBLASLt's time by Prism's, of products of 8-bit floats"),
 }
-"""Each picture's benchmark, its title, and what its colours are called, which stand for a second parameter.
+"""Each picture's benchmark, its title, and what its colours are called, which stand for a second parameter, and its rows.
 
 Ratios are turned over, so that right is faster."""
+
+
+README = HERE.parent / "README.md"
+BEGIN, END = "<!-- ratios: begin; asv_bench/publish/pictures.py writes them -->\n", "<!-- ratios: end -->"
+TABLE = (
+    ("`scan`, int32", "scan.Ratio.track_vs_cub", "int32", "CUB", "2^{}", "measure"),
+    ("`sum`, int32", "reduce.Ratio.track_vs_cub", "int32", "CUB", "2^{}", "reduce"),
+    (
+        "`segmented_reduce`, by average length",
+        "segments.Ratio.track_vs_cub",
+        "segmented_reduce",
+        "CUB",
+        "{}",
+        "segments",
+    ),
+    ("`sgemm`, square", "sgemm.Ratio.track_vs_cublas", None, "cuBLAS", "{}", "sgemm"),
+    ("`hgemm`, bfloat16, square", "hgemm.Ratio.track_vs_cublas", None, "cuBLAS", "{}", "hgemm"),
+)
+"""The rows of the README's table: what was measured, its benchmark, first parameter, peer, the sizes' names, the script."""
 
 
 def newest(machine: str, results: Path) -> dict[str, list[Any]]:
@@ -43,24 +68,17 @@ def newest(machine: str, results: Path) -> dict[str, list[Any]]:
     return found
 
 
-def power(text: str) -> str:
-    """Return a number as a power of two, where it is one above 1000."""
-    return (
-        f"2^{int(text).bit_length() - 1}"
-        if text.isdigit() and int(text) > 1000 and not int(text) & int(text) - 1
-        else text
-    )
-
-
-def rows(entry: list[Any], called: str = "{}") -> tuple[list[str], list[tuple[str, list[tuple[str, float]]]]]:
+def rows(
+    entry: list[Any], called: str = "{}", row_called: str = "{}"
+) -> tuple[list[str], list[tuple[str, list[tuple[str, float]]]]]:
     """Return the labels of the colours, and the rows, of a benchmark of one parameter or two."""
     values, params = entry[0], [[str(ast.literal_eval(value)) for value in axis] for axis in entry[1]]
-    labels = [called.format(power(label)) for label in params[1]] if len(params) > 1 else ["Prism"]
+    labels = [called.format(label) for label in params[1]] if len(params) > 1 else ["Prism"]
     table: dict[str, list[tuple[str, float]]] = {name: [] for name in params[0]}
     for (name, label), value in zip(itertools.product(params[0], labels), values, strict=True):
         if value is not None:
             table[name].append((label, 1 / value))
-    kept = [(name, row) for name, row in table.items() if row]
+    kept = [(row_called.format(name), row) for name, row in table.items() if row]
     there = {label for _, row in kept for label, _ in row}
     return [label for label in labels if label in there], kept
 
@@ -85,17 +103,39 @@ def pictures(recorded: dict[str, list[Any]]) -> dict[str, str]:
     }
 
 
+def table(recorded: dict[str, list[Any]]) -> str:
+    """Return a table of ratios, the peer's time by Prism's; of powers of two alone where there is one parameter."""
+    lines = ["| | beside | its time divided by Prism's | measured by |", "|---|---|---|---|"]
+    for what, benchmark, chosen, peer, called, script in TABLE:
+        found = [row for name, row in rows(recorded[benchmark], called)[1] if name == chosen]
+        if chosen is None:
+            sizes = [(name, row[0][1]) for name, row in rows(recorded[benchmark])[1] if name.isdigit()]
+            found = [[(name, ratio) for name, ratio in sizes if int(name).bit_count() == 1]]
+        ratios = ", ".join(f"{label}: {ratio:.2f}" for label, ratio in found[0])
+        lines.append(f"| {what} | {peer} | {ratios} | `asv_bench/{script}.py` |")
+    return "\n".join(lines)
+
+
+def with_table(readme: str, made: str) -> str:
+    """Return the README with this table in its place."""
+    before, _, rest = readme.partition(BEGIN)
+    return f"{before}{BEGIN}\n{made}\n\n{END}{rest.partition(END)[2]}"
+
+
 def main() -> int:
-    """Write the pictures for which there are figures."""
+    """Write the pictures for which there are figures, and the README's table where there are all of its own."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--machine", default="h200")
     parser.add_argument("--results", type=Path, default=HERE / "results", help="asv's folder (default: this one's)")
     parser.add_argument("--folder", type=Path, default=FOLDER)
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
-    for name, text in pictures(newest(options.machine, options.results)).items():
+    recorded = newest(options.machine, options.results)
+    for name, text in pictures(recorded).items():
         (options.folder / f"{name}.svg").write_text(text, encoding="utf-8")
         print(options.folder / f"{name}.svg")
+    if options.folder == FOLDER and all(row[1] in recorded for row in TABLE):
+        README.write_text(with_table(README.read_text(encoding="utf-8"), table(recorded)), encoding="utf-8")
     return 0
 
 

@@ -73,12 +73,14 @@ def commit_of(text: str) -> tuple[str, int]:
     return name, 1000 * int(seconds)
 
 
-def machine_of(raw: Path, name: str) -> dict[str, Any]:
-    """Return what asv wants to know of a machine."""
-    path = raw / "machine.json"
-    told = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    known = {key: str(told.get(key, "")) for key in ("arch", "cpu", "num_cpu", "os", "ram", "gpu")}
-    return {**known, "machine": name, "version": 1}
+def machine_of(raw: Path, name: str, results: Path) -> dict[str, Any]:
+    """Return what asv wants to know of a machine: what RAW tells, else what is known. Other facts are another series."""
+    known: dict[str, Any] = {}
+    for path in (results / name / "machine.json", raw / "machine.json"):
+        told = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        known |= {key: str(value) for key, value in told.items() if value}
+    facts = {key: known.get(key, "") for key in ("arch", "cpu", "num_cpu", "os", "ram", "gpu")}
+    return {**facts, "machine": name, "version": 1}
 
 
 def record(raw: Path, commit: str, machine: str, results: Path, note: str | None = None) -> Path:
@@ -92,7 +94,7 @@ def record(raw: Path, commit: str, machine: str, results: Path, note: str | None
     if not found:
         raise ValueError(f"{raw} has no results of `prism bench run`")
     name, date = commit_of(commit)
-    facts = machine_of(raw, machine)
+    facts = machine_of(raw, machine, results)
     path = results / machine / f"{name[:8]}-{ENVIRONMENT}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}

@@ -2,10 +2,12 @@
 
 A unit is what is reduced to one result, or, in columns, to `WIDTH` neighbouring ones. Where neighbours in memory lie along `n`
 (`ALONG`: rows), vectors of them are combined to one value; where they lie along `inner` (columns), each place in the vector has
-a sum of its own. Of a warp's lanes, `LANES` work along `n` for one unit, so that a warp takes `32 / LANES` neighbouring units
-and reads memory side by side in both cases. With `WIDE`, all warps of a block work along `n` for these units, else each warp
-has its own. An axis that is long, of too few units, is cut into `splits`: then the results are partial, and a second launch
-combines them.
+a sum of its own. Of a warp's lanes, `1 << lanes` work along `n` for one unit, `1 << apart` lanes from one to the next, so that a
+warp takes the other lanes' neighbouring units and reads memory side by side in both cases. If `wide`, all warps of a block work
+along `n` for these units, else each warp has its own. An axis that is long, of too few units, is cut into `splits`: then the
+results are partial, and a second launch combines them.
+
+What depends on the shape is an argument, not part of the template, so that few kernels do for all shapes.
 """
 
 from prism.lang import (
@@ -20,39 +22,43 @@ from prism.lib.thread import operators
 @prism("global")
 @template(
     TI=dtype, P=dtype, T=dtype, TO=dtype, U=dtype, OP=function, MAP=function, THREADS=constexpr(int), BLOCKS=constexpr(int),
-    LANES=constexpr(int), UNITS=constexpr(int), ROWS=constexpr(int), WIDTH=constexpr(int), ALONG=constexpr(bool),
-    WIDE=constexpr(bool), VECTORIZED=constexpr(bool), ORDERED=constexpr(bool),
+    UNITS=constexpr(int), ROWS=constexpr(int), WIDTH=constexpr(int), ALONG=constexpr(bool), ORDERED=constexpr(bool),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread[32])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def reduce_axis(
     x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ grid[1], units: U @ grid[1], across: U @ grid[1], n: int64 @ grid[1],
-    splits: U @ grid[1], chunk: int64 @ grid[1], outer_stride: int64 @ grid[1], n_stride: int64 @ grid[1],
-    inner_stride: int64 @ grid[1], outer_step: int64 @ grid[1], split_step: int64 @ grid[1], inner_step: int64 @ grid[1],
-    identity: T @ grid[1], initial: T @ grid[1],
+    splits: U @ grid[1], chunk: int64 @ grid[1], skew: int32 @ grid[1], lanes: int32 @ grid[1], apart: int32 @ grid[1],
+    wide: bool @ grid[1], outer_stride: int64 @ grid[1], n_stride: int64 @ grid[1], inner_stride: int64 @ grid[1],
+    outer_step: int64 @ grid[1], split_step: int64 @ grid[1], inner_step: int64 @ grid[1], identity: T @ grid[1],
+    initial: T @ grid[1],
 ):
     """`y[...] = OP(initial, MAP(x[o, 0, i]), ..., MAP(x[o, n - 1, i]))` for each `o` and `i`, in the type `T`.
 
     Where elements are much smaller than `T`, what a thread has loaded at once is combined in the type `P`; else it is `T`.
 
-    Perspective: grid, of as many blocks of `THREADS` threads as `units` take.
+    Perspective: grid, of as many blocks of up to `THREADS` threads, whole warps, as `units` take.
     Shapes:      element `[o, k, i]` of `x` is `o * outer_stride + k * n_stride + i * inner_stride` elements from `x[0]`; the
                  result of `[o, i]` goes to `o * outer_step + i * inner_step`, that of split `s`, which is of `chunk` elements
                  of `n`, `s * split_step` further. `across`: units along `inner`, each of `WIDTH` (in rows: of 1); `units`:
-                 of all outer ones and splits. `U`: a type that counts them. `n` and `chunk` are multiples of `WIDTH` in rows.
-    Numerics:    reassociates `OP`, in a way fixed by the template and by `n` and `chunk`. `ORDERED`: keeps the order of
-                 elements; otherwise `OP` must be commutative. `identity` is `OP`'s.
-    Errors:      with `VECTORIZED`, all vectors must be aligned, and of at most 16 bytes. `UNITS > 1` takes one split.
+                 of all outer ones and splits. `U`: a type that counts them. `lanes`, `apart`: logarithms; `apart` is 0, or
+                 such that the lanes of a unit are as far apart as they can be. `x[skew]` is aligned to a vector;
+                 if it is negative, all of every row is.
+    Numerics:    reassociates `OP`, in a way fixed by the template, the launch's shape, `n`, `chunk`, and in rows how each of
+                 them is aligned. `ORDERED`: keeps the order of elements; otherwise `OP` must be commutative. `identity` is
+                 `OP`'s.
+    Errors:      `WIDTH` elements are at most 16 bytes, and aligned: in rows of `UNITS` or that are `ORDERED`, and in columns, all
+                 of them, and `n`, or `inner`, is a multiple of `WIDTH`. `UNITS > 1` takes one split, and is not `wide`.
     Test:        tests/kernels/test_reduce_axis.py, tests/gpu/test_reduce.py
     """
-    GROUPS: constexpr(int) = 32 // LANES  # units a warp
-    APART: constexpr(int) = 1 if ALONG else GROUPS  # lanes from one that works for a unit to the next
     EACH: constexpr(int) = 1 if ALONG else WIDTH  # results a unit
     PACE: constexpr(int) = WIDTH if ALONG else 1  # elements along n a load
-    WARPS: constexpr(int) = THREADS // 32
+    LOOSE: constexpr(bool) = ALONG and WIDTH > 1 and UNITS == 1 and not ORDERED  # elements may stand before and behind vectors
+    groups: int32 @ grid[1] = 32 >> lanes  # units a warp
+    several: int32 @ grid[1] = 1 << lanes
     lane: int32 @ thread[1] = id() % 32
-    along: int32 @ thread[1] = lane % LANES if ALONG else lane // GROUPS
-    beside: int32 @ thread[1] = lane // LANES if ALONG else lane % GROUPS
+    along: int32 @ thread[1] = lane >> apart & several - 1
+    beside: int32 @ thread[1] = lane >> lanes if apart == 0 else lane & groups - 1
     team: U @ thread[32] = id()
     teams: U @ grid[1] = count(warp[1])
     band: U @ block[1] = id()
@@ -61,65 +67,77 @@ def reduce_axis(
             w: int32 @ thread[32] = id()
             base: int64[UNITS] @ thread[1]
             sums: T[UNITS * EACH] @ thread[1]
-            first: int64 @ thread[1] = 0
-            last: int64 @ thread[1] = n
+            length: int64 @ thread[1] = n
             for q in range(UNITS):
-                found: U @ thread[1] = (band if WIDE else q * teams + team) * GROUPS + beside
+                found: U @ thread[1] = (band if wide else q * teams + team) * groups + beside
                 found = min(found, units - 1)  # what there are too many of reads what another one reads, and writes nothing
                 rest: U @ thread[1] = found if across == 1 else found / across
                 o: U @ thread[1] = rest if splits == 1 else rest / splits
-                first = int64(rest - o * splits) * chunk
-                last = min(first + chunk, n)
-                base[q] = o * outer_stride + int64(found - rest * across) * EACH * inner_stride
-            part: int64 @ thread[1] = w * LANES + along if WIDE else along
-            parts: int64 @ block[1] = WARPS * LANES if WIDE else LANES
+                first: int64 @ thread[1] = int64(rest - o * splits) * chunk
+                length = min(n - first, chunk)
+                base[q] = o * outer_stride + int64(found - rest * across) * EACH * inner_stride + first * n_stride
+            warps: int32 @ block[1] = count(warp[1])
+            part: int64 @ thread[1] = w * several + along if wide else along
+            parts: int64 @ block[1] = warps * several if wide else several
             with group(thread[1]):
-                k: int64 = first / PACE
-                end: int64 = last / PACE
-                step: int64 = parts
-                if ORDERED:
-                    length: int64 = (end - k + parts - 1) / parts
-                    k = min(k + part * length, end)
-                    end = min(k + length, end)
-                    step = 1
-                else:
-                    k = k + part
                 for q in range(UNITS * EACH):
                     sums[q] = identity
+                if LOOSE and skew >= 0:
+                    before: int64 = min((skew - base[0]) & (WIDTH - 1), length)
+                    behind: int64 = (length - before) & (WIDTH - 1)
+                    for i in range(part, before, parts, unroll=False):
+                        sums[0] = OP(sums[0], MAP(x[base[0] + i], T=T))
+                    for i in range(part, behind, parts, unroll=False):
+                        sums[0] = OP(sums[0], MAP(x[base[0] + (length - behind) + i], T=T))
+                    base[0] = base[0] + before
+                    length = length - before
+                k: int64 = part
+                end: int64 = length / PACE
+                step: int64 = parts
+                if ORDERED:
+                    share: int64 = (end + parts - 1) / parts
+                    k = min(part * share, end)
+                    end = min(k + share, end)
+                    step = 1
                 for at in range(k, end - (ROWS - 1) * step, ROWS * step, unroll=False):
                     gather(
-                        x, base, at, step, end, n_stride, inner_stride, identity, sums, P=P, OP=OP, MAP=MAP, ROWS=ROWS,
-                        WIDTH=WIDTH, ALONG=ALONG, VECTORIZED=VECTORIZED, WHOLE=True,
+                        x, base, at, step, end, n_stride, inner_stride, sums, P=P, OP=OP, MAP=MAP, ROWS=ROWS,
+                        WIDTH=WIDTH, ALONG=ALONG, WHOLE=True,
                     )
                     k = at + ROWS * step
-                if ROWS > 1:
+                if WIDTH > 8 and not ALONG:  # there are no registers for more
+                    for at in range(k, end, step, unroll=False):
+                        gather(
+                            x, base, at, step, end, n_stride, inner_stride, sums, P=P, OP=OP, MAP=MAP, ROWS=1, WIDTH=WIDTH,
+                            ALONG=ALONG, WHOLE=True,
+                        )
+                elif ROWS > 1:
                     if k < end:
                         gather(
-                            x, base, k, step, end, n_stride, inner_stride, identity, sums, P=P, OP=OP, MAP=MAP, ROWS=ROWS,
-                            WIDTH=WIDTH, ALONG=ALONG, VECTORIZED=VECTORIZED, WHOLE=False,
+                            x, base, k, step, end, n_stride, inner_stride, sums, P=P, OP=OP, MAP=MAP, ROWS=ROWS,
+                            WIDTH=WIDTH, ALONG=ALONG, WHOLE=False,
                         )
             with group(warp[1]):
-                for q in range(UNITS * EACH):
-                    reach: int32 @ thread[32] = APART
-                    while reach < APART * LANES:
-                        above: T @ thread[1] = shuffle_down(sums[q], reach)
-                        sums[q] = OP(sums[q], above)  # right in the first lane of each unit
-                        reach = 2 * reach
-            if WIDE:
-                desk: shared(T[WARPS * GROUPS * EACH]) @ block[1]
-                with partition(desk, thread[32], offset=w * (GROUPS * EACH)) as row, group(thread[32]):
-                    with partition(row, thread[1], offset=beside * EACH, races="allow") as slot, group(thread[1]):
-                        if along == 0:
-                            for q in range(EACH):
-                                slot[q] = sums[q]
+                for j in range(5):
+                    if j < lanes:
+                        for q in range(UNITS * EACH):
+                            above: T @ thread[1] = shuffle_down(sums[q], 1 << j + apart)
+                            sums[q] = OP(sums[q], above)  # right in the first lane of each unit
+            if UNITS == 1 and wide:
+                desk: shared(T[THREADS * EACH]) @ block[1]
+                with partition(desk, thread[1], offset=(w * groups + beside) * EACH, races="allow") as slot, group(thread[1]):
+                    if along == 0:
+                        for q in range(EACH):
+                            slot[q] = sums[q]
                 t: int32 @ thread[1] = id()
                 with partition(target, thread[1], offset=lambda i: i, races="allow") as out:
                     with group(thread[1]):
-                        for j in range(t, GROUPS * EACH, THREADS):
+                        for j in range(t, groups * EACH, 32 * warps, unroll=False):
                             total: T = desk[j]
-                            for v in range(1, WARPS):
-                                total = OP(total, desk[v * (GROUPS * EACH) + j])
-                            one: U = band * GROUPS + j / EACH
+                            for v in range(1, THREADS // 32):  # unrolled: one after the other, reads take most of a short launch
+                                if v < warps:
+                                    total = OP(total, desk[v * (groups * EACH) + j])
+                            one: U = band * groups + j / EACH
                             if one < units:
                                 where: int64 = place(one, j % EACH, across, splits, outer_step, split_step, inner_step, EACH=EACH)
                                 out[where] = TO(OP(initial, total))
@@ -127,7 +145,7 @@ def reduce_axis(
                 with partition(target, thread[1], offset=lambda i: i, races="allow") as out:
                     with group(thread[1]):
                         for q in range(UNITS):
-                            one: U = (q * teams + team) * GROUPS + beside
+                            one: U = (q * teams + team) * groups + beside
                             if along == 0 and one < units:
                                 where: int64 = place(one, 0, across, splits, outer_step, split_step, inner_step, EACH=EACH)
                                 for e in range(EACH):
@@ -151,12 +169,11 @@ def place(
 @requires(thread[1])
 @template(
     TI=dtype, P=dtype, T=dtype, OP=function, MAP=function, UNITS=constexpr(int), SUMS=constexpr(int), ROWS=constexpr(int),
-    WIDTH=constexpr(int), ALONG=constexpr(bool), VECTORIZED=constexpr(bool), WHOLE=constexpr(bool),
+    WIDTH=constexpr(int), ALONG=constexpr(bool), WHOLE=constexpr(bool),
 )
 def gather(
     x: ptr(const(TI)) @ grid[1], base: int64[UNITS] @ thread[1], k: int64 @ thread[1], step: int64 @ thread[1],
-    end: int64 @ thread[1], n_stride: int64 @ thread[1], inner_stride: int64 @ thread[1], identity: T @ thread[1],
-    sums: T[SUMS] @ thread[1],
+    end: int64 @ thread[1], n_stride: int64 @ thread[1], inner_stride: int64 @ thread[1], sums: T[SUMS] @ thread[1],
 ):
     """Combine each unit's sums with `ROWS` vectors, from number `k` along `n` on; those from `end` on count for nothing.
 
@@ -168,35 +185,42 @@ def gather(
     for q in range(UNITS):
         for j in range(ROWS):
             number: int64 = k + j * step
-            if not WHOLE:
-                number = number if number < end else k  # again what this thread has: no branches between loads
-            at: int64 = base[q] + number * n_stride * (WIDTH if ALONG else 1)
+            at: int64 = base[q] + number * (WIDTH if ALONG else n_stride)
             row: TI[WIDTH]
-            fetch(x, at, n_stride if ALONG else inner_stride, row, VECTORIZED=VECTORIZED)
+            for i in range(WIDTH):
+                row[i] = TI(0)
+            if WHOLE or number < end:
+                fetch(x, at, 1, row, VECTORIZED=WIDTH > 1)
             for i in range(WIDTH):
                 rows[q, j, i] = row[i]
-    for q in range(UNITS):
-        if ALONG:
-            total: P = P(identity)
-            for j in range(ROWS):
-                item: P = MAP(rows[q, j, 0], T=P)
-                for i in range(1, WIDTH):
-                    item = OP(item, MAP(rows[q, j, i], T=P))
-                total = OP(total, item if WHOLE or k + j * step < end else P(identity))
-            sums[q] = OP(sums[q], T(total))
-        else:
+    if WHOLE and not ALONG:
+        for q in range(UNITS):
             for i in range(WIDTH):
                 total: P = MAP(rows[q, 0, i], T=P)
                 for j in range(1, ROWS):
-                    item: P = MAP(rows[q, j, i], T=P)
-                    total = OP(total, item if WHOLE or k + j * step < end else P(identity))
+                    total = OP(total, MAP(rows[q, j, i], T=P))
                 sums[q * WIDTH + i] = OP(sums[q * WIDTH + i], T(total))
+    else:
+        totals: P[SUMS]
+        for j in range(ROWS):
+            if WHOLE or j == 0 or k + j * step < end:
+                for q in range(UNITS):
+                    if ALONG:
+                        item: P = MAP(rows[q, j, 0], T=P)
+                        for i in range(1, WIDTH):
+                            item = OP(item, MAP(rows[q, j, i], T=P))
+                        totals[q] = item if j == 0 else OP(totals[q], item)
+                    else:
+                        for i in range(WIDTH):
+                            item: P = MAP(rows[q, j, i], T=P)
+                            totals[q * WIDTH + i] = item if j == 0 else OP(totals[q * WIDTH + i], item)
+        for q in range(SUMS):
+            sums[q] = OP(sums[q], T(totals[q]))
 
 
 EXAMPLES = {
     "reduce_axis": {
         "TI": "float32", "P": "float32", "T": "float32", "TO": "float32", "U": "int32", "OP": operators.add, "MAP": maps.same,
-        "THREADS": 128, "BLOCKS": 5, "LANES": 32, "UNITS": 1, "ROWS": 8, "WIDTH": 4, "ALONG": True, "WIDE": False,
-        "VECTORIZED": True, "ORDERED": False,
+        "THREADS": 128, "BLOCKS": 5, "UNITS": 1, "ROWS": 8, "WIDTH": 4, "ALONG": True, "ORDERED": False,
     },
 }

@@ -30,17 +30,40 @@ class Configuration:
 
 
 @dataclass(frozen=True)
-class AxisConfiguration:
-    """Along an axis: `threads` a block, `blocks` a multiprocessor; `loads` of at most `width` elements under way a thread."""
+class Cutting:
+    """A kernel along an axis: blocks of up to `threads`, `blocks` a multiprocessor; `rows` loads a unit, `units` a thread."""
 
     threads: int
     blocks: int
-    loads: int
-    width: int
+    rows: int
+    units: int = 1
 
     def template(self) -> dict[str, int]:
-        """Return the kernels' template arguments that this decides."""
-        return {"THREADS": self.threads, "BLOCKS": self.blocks}
+        """Return the kernel's template arguments that this decides."""
+        return {"THREADS": self.threads, "BLOCKS": self.blocks, "ROWS": self.rows, "UNITS": self.units}
+
+
+@dataclass(frozen=True)
+class Form:
+    """Both kernels of a form, of vectors of `width` elements: for `long` axes, and for `short` ones, of many units a thread."""
+
+    width: int
+    long: Cutting
+    short: Cutting
+
+
+@dataclass(frozen=True)
+class AxisConfiguration:
+    """Along an axis: vectors that lie along it (`rows`) or across (`columns`), and elements one by one, however they lie.
+
+    Blocks are of `threads`, or of a few more; a multiprocessor has `blocks` of those at once, which is what plans go by.
+    """
+
+    rows: Form
+    columns: Form
+    single: Form
+    threads: int = 128
+    blocks: int = 5
 
 
 # By the size of the elements that are read. About 40 KiB must be under way on a multiprocessor for memory to be busy all the
@@ -61,6 +84,9 @@ SHORT_ROWS = 4
 SHORT = ((128, 1), (256, 1), (512, 1), (128, 128), (256, 128))
 SHORT_LAST = {1: (512, 512), 2: (512, 512), 4: (512, 128), 8: (512, 256), 16: (512, 512)}
 
+# For other reductions than sums of 4 and 8 bytes: one kernel, launched with as many threads and blocks as those.
+SHORT_OTHERS = Configuration(512, 1, SHORT_ROWS, once=True, ahead=1)
+
 
 def short(vectors: int, size: int) -> tuple[Configuration, int] | None:
     """Return how so many vectors of elements of `size` bytes are reduced at once, and by how many blocks; None: too many."""
@@ -75,15 +101,22 @@ def short(vectors: int, size: int) -> tuple[Configuration, int] | None:
 
 # Longer ones, of up to so many vectors; what is longer still, and not here, goes by `DEVICE`. By the size of what is added up,
 # which for int32 is 8 bytes: 2048 threads a multiprocessor have not the registers for that. Behind each: microseconds on one
-# H200, and how many times as fast as CUB's sum that is, at so many elements of 4 bytes or 8.
+# H200, and how many times as fast as CUB's sum that is, of int32 and float32, or int64 and float64. Few kernels: where another
+# one was less than 2 % faster, the next row's does.
+_MOST = Configuration(threads=1024, blocks=1, rows=8, words=5, ahead=5)
+_FEWER = Configuration(threads=1024, blocks=1, rows=4, words=5, ahead=4)
 MIDDLE = {
     4: (
-        (1 << 20, Configuration(threads=1024, blocks=2, rows=4, ahead=4, apart=True)),  # 2^21: 3.65, 1.48; 2^22: 5.66, 1.36
-        (1 << 21, Configuration(threads=1024, blocks=1, rows=8, ahead=8)),  # 2^23: 9.02, 1.29; `DEVICE`: 9.52, 1.22
+        (
+            1 << 19,
+            Configuration(threads=1024, blocks=2, rows=4, words=5, ahead=3, apart=True),
+        ),  # 2^21: 3.53, 1.59; 3.71, 1.55
+        (1 << 20, _FEWER),  # 2^22: 5.09, 1.54; 5.28, 1.50
+        (3 << 20, _MOST),  # 2^23: 8.52, 1.37; 8.62, 1.36
     ),
     8: (
-        (1 << 20, Configuration(threads=512, blocks=2, rows=8, ahead=4, apart=True)),  # 2^21: 5.91, 1.37
-        (1 << 21, Configuration(threads=1024, blocks=1, rows=8, ahead=8)),  # 2^22: 9.09, 1.25; `DEVICE`: 9.38, 1.21
+        (1 << 20, _FEWER),  # 2^21: 5.26, 1.51; 5.59, 1.40
+        (3 << 20, _MOST),  # 2^22: 8.66, 1.31; 8.92, 1.26
     ),
 }
 
@@ -92,6 +125,21 @@ def middle(vectors: int, size: int, sums: int) -> Configuration:
     """Return how so many vectors, more than `short` takes, of elements of `size` bytes are reduced in values of `sums` bytes."""
     rows = MIDDLE.get(max(size, sums), ()) if size in MIDDLE else ()
     return next((known for most, known in rows if vectors <= most), DEVICE[size])
+
+
+_LONG_SHARE = 24  # rows a block: of longer ones, one more or less is lost among the unevenness of memory
+
+
+def blocks_for(rows: int, most: int) -> int:
+    """Return how many blocks, of at most `most`, share so many rows of vectors.
+
+    Equal shares end at the same time, where `most` blocks would leave some with a row more than others: so it is the fewest
+    blocks that have the same longest share, if those are nearly all. On an H200, 2^23 int32 take 8.43 us by 128 blocks, 8.75
+    by 132; but 16.8 MiB take 6.32 us by 132 and 6.70 by 120, and 198 MiB 46.9 by 132 and 47.7 by 131.
+    """
+    share = -(-rows // most)
+    equal = -(-rows // share)
+    return equal if share <= _LONG_SHARE and equal >= 0.94 * most else min(rows, most)
 
 
 def candidates(size: int) -> list[Configuration]:
@@ -108,13 +156,20 @@ def candidates(size: int) -> list[Configuration]:
     return list(dict.fromkeys(found))
 
 
-AXIS = {
-    1: AxisConfiguration(threads=128, blocks=5, loads=4, width=16),
-    2: AxisConfiguration(threads=128, blocks=5, loads=8, width=8),
-    4: AxisConfiguration(threads=128, blocks=5, loads=8, width=4),
-    8: AxisConfiguration(threads=128, blocks=5, loads=8, width=2),
-    16: AxisConfiguration(threads=128, blocks=5, loads=4, width=1),
-}
+def _axis(size: int, width: int, loads: int) -> AxisConfiguration:
+    """Return how elements of `size` bytes are reduced along an axis, by so many `loads` of `width` elements a thread."""
+    few = min(4, loads // 2)
+    beside = min(few, max(1, 16 // width))  # units of columns: each keeps as many sums as a vector has elements
+    blocks = 4 if size < 4 else 5  # small integers, widened, would spill on Blackwell
+    rows = Form(width, Cutting(128, blocks, loads), Cutting(128, blocks, loads // few, few))
+    long = Cutting(512, 2, loads) if size in (4, 8) else Cutting(128, 5, loads)  # 512: for `AT_ONCE`
+    columns = Form(width, long, Cutting(128, 4, loads // beside, beside) if beside > 1 else long)
+    single = (Cutting(128, 6, 16), Cutting(128, 6, 4, 4)) if size < 16 else (Cutting(128, 5, 4), Cutting(128, 5, 2, 2))
+    return AxisConfiguration(rows, columns, Form(1, *single))
+
+
+# Few kernels, that serve all shapes. Small elements leave fewer registers for loads: each is widened in one of its own.
+AXIS = {1: _axis(1, 16, 4), 2: _axis(2, 8, 8), 4: _axis(4, 4, 8), 8: _axis(8, 2, 8), 16: _axis(16, 1, 4)}
 
 # Few results along axis 0, of at most so many elements each, at once: threads a block, and of a warp's lanes those that work
 # along the axis. One launch of at most `AT_ONCE_BLOCKS` blocks takes (1024, 1024) of float32 in 2.5 us, where two launches took
@@ -133,15 +188,19 @@ def at_once(n: int, inner: int) -> tuple[int, int] | None:
     return next(((threads, lanes) for most, threads, lanes in AT_ONCE if n <= most), None)
 
 
-# A position is kept with each place in a vector.
-SEARCH = {
-    1: AxisConfiguration(threads=128, blocks=5, loads=8, width=8),
-    2: AxisConfiguration(threads=128, blocks=5, loads=4, width=8),
-    4: AxisConfiguration(threads=128, blocks=5, loads=4, width=4),
-    8: AxisConfiguration(threads=128, blocks=5, loads=4, width=2),
-}
+def _search(width: int, blocks: int = 5, units: int = 2) -> AxisConfiguration:
+    """Return how positions are found in vectors of `width`: in short rows by so many `blocks`, `units` a thread."""
+    long, single = Cutting(128, 5, 4), Cutting(128, 6, 8)
+    return AxisConfiguration(
+        Form(width, long, Cutting(128, blocks, 4, units)), Form(width, long, long), Form(1, single, single)
+    )
+
+
+# A position is kept with each place in a vector; where these are small, comparing takes as long as loading.
+SEARCH = {1: _search(8, units=1), 2: _search(8, blocks=4), 4: _search(4), 8: _search(2)}
 
 # The reference machine runs all threads of a block in one NumPy operation.
 HOST = Configuration(threads=1024, blocks=1, rows=8)
 HOST_WIDTH = 4
-HOST_AXIS = AxisConfiguration(threads=1024, blocks=1, loads=8, width=1)
+_HOST_FORM = Form(1, Cutting(1024, 1, 8), Cutting(1024, 1, 4, 4))
+HOST_AXIS = AxisConfiguration(_HOST_FORM, _HOST_FORM, _HOST_FORM, threads=1024, blocks=1)

@@ -34,7 +34,7 @@ DEVICE = {
     2: Configuration(threads=256, items=64, width=8, blocks=2, words=2),
     4: Configuration(threads=256, items=32, width=4, blocks=2, words=2),
     8: Configuration(threads=256, items=16, width=2, blocks=2, words=2),
-    16: Configuration(threads=256, items=8, width=1, blocks=2, words=2),
+    16: Configuration(threads=256, items=9, width=1, blocks=2, words=2),
 }
 
 # From 1 GiB on, where 528 us against 544 were measured. Below, at 512 MiB, it is 268 us against 259.
@@ -59,7 +59,7 @@ def candidates(size: int) -> list[Configuration]:
     width, registers = max(1, 16 // size), 5 if size <= 2 else 4  # of a vector
     found = [DEVICE[size]]
     for threads in (128, 256, 512):
-        for vectors in (2, 3, 4, 6, 8, 10, 12):
+        for vectors in (3, 5, 7, 8, 9, 11) if width == 1 else (2, 3, 4, 6, 8, 10, 12):  # odd: no padding of what is handed round
             for blocks in (1, 2, 3, 4):
                 if threads * blocks * (2 * vectors * registers + _OTHERS) <= _REGISTERS and threads * blocks >= 256:
                     found += [Configuration(threads, vectors * width, width, blocks, words) for words in (1, 2)]
@@ -139,10 +139,9 @@ class ColumnConfiguration:
         threads, items = (self.wide, self.wide_strip) if wide else (self.threads, self.strip)
         return {"THREADS": threads, "ITEMS": items, "WIDTH": width, "BLOCKS": self.blocks, "TX": lanes}
 
-    def by_thread(self, width: int, rows: int) -> dict[str, int]:
-        """Return the template arguments of `scan_columns_by_thread`, in vectors of `width`, for so many rows."""
-        most = self.items // width
-        return {"THREADS": self.threads, "ITEMS": width * min(most, 1 << (rows - 1).bit_length()), "WIDTH": width}
+    def by_thread(self, width: int) -> dict[str, int]:
+        """Return the template arguments of `scan_columns_by_thread`, in vectors of `width`."""
+        return {"THREADS": self.threads, "ITEMS": self.items, "WIDTH": width}
 
 
 # Strips that blocks share: measured for elements of 4 bytes, on arrays of 256 MiB with 4 to 4096 columns. As in a scan of one
@@ -182,6 +181,8 @@ HOST_SEGMENTS_LARGE = Configuration(threads=1024, items=32, width=32, blocks=1)
 BLOCK_THREADS = 256
 ONCE = ((16 << 10, 1, 4), (512 << 10, 2, 4), (2 << 20, 4, 4), (4 << 20, 8, 2))
 """Up to so many bytes: vectors a thread of blocks of `ONCE_THREADS`, and such blocks a multiprocessor."""
+ONCE_OTHERS = (ONCE[1], ONCE[3])
+"""For other operators than sums: fewer kernels, that all ship."""
 ONCE_THREADS = 256
 ONCE_ITEMS = 32  # a thread, at most
 ONCE_TILES = 264

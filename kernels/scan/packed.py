@@ -11,7 +11,7 @@ from prism.lang import (
     uint32, uint64,
 )
 from prism.kernels.scan.rows import SUM, load_rows, store_scan, total_of_row
-from prism.kernels.scan.single_pass import count_launch, look_back, look_back_groups
+from prism.kernels.scan.single_pass import add_totals, count_launch
 from prism.kernels.scan.tiles import extent
 from prism.lib.thread import operators
 
@@ -26,15 +26,15 @@ from prism.lib.thread import operators
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 @may_alias("x", "y")
 def scan_packed(
-    x: ptr(const(TI)) @ grid[1], y: ptr(TI) @ grid[1], n: int64 @ grid[1], identity: T @ grid[1], initial: T @ grid[1],
-    words: ptr(mailbox(T)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
+    x: ptr(const(TI)) @ grid[1], y: ptr(TI) @ grid[1], n: int64 @ grid[1], aligned: bool @ grid[1], identity: T @ grid[1],
+    initial: T @ grid[1], words: ptr(mailbox(T)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
 ):
     """`y[i] = OP(initial, x[0], ..., x[i])`, without `x[i]` itself where `EXCLUSIVE`; from the end where `REVERSE`.
 
     Perspective, Shapes, Source: as `scan`, `words` and `control` too.
     Numerics:    computes in `T`, and cuts off or rounds each result once; else as `scan`. `OP`'s results, cut off, must depend
                  on nothing but its arguments, cut off. `FORM`: of rows.py, one that is `OP`'s.
-    Errors:      `x` and `y` must be aligned to 16 bytes; `WIDTH` is 16 bytes of elements.
+    Errors:      if `aligned`, `x` and `y` must be, to 16 bytes; `WIDTH` is 16 bytes of elements.
     Test:        tests/kernels/test_scan_packed.py, tests/gpu/test_scan.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
@@ -62,9 +62,10 @@ def scan_packed(
                         own[0] = atomic_add(control[0], 1)
             epoch: uint32 @ block[1] = uint32(desk[0] >> 32) + 1
             following: int32 @ block[1] = int32(desk[0])
-            prefix: T @ block[1] = initial
-            stem: T @ block[1] = initial
-            done: int32 @ block[1] = 0  # how many tiles' totals are in the prefix; with STABLE, whole groups of them
+            prefixes: T[2] @ block[1]  # of the tile; with STABLE also of the whole groups of tiles before it
+            for k in range(2):
+                prefixes[k] = initial
+            done: int32 @ block[1] = 0  # how many tiles' totals are in them; with STABLE, in the second one
             held: uint32[ITEMS * 4 // WIDTH] @ thread[1]
             ahead: uint32[ITEMS * 4 // WIDTH] @ thread[1]
             bases: T[EACH] @ thread[1]  # what comes before each row, in this tile's part
@@ -78,7 +79,8 @@ def scan_packed(
                     here: int32 @ block[1] = tiles - 1 - following if REVERSE else following  # where it lies
                     with partition(x, block[1], offset=int64(here) * TILE) as source:
                         load_rows(
-                            source, ahead, extent(here, n, TILE=TILE), TI(identity), WIDTH=WIDTH, PARTS=PARTS, REVERSE=REVERSE,
+                            source, ahead, extent(here, n, TILE=TILE), TI(identity), aligned, WIDTH=WIDTH, PARTS=PARTS,
+                            REVERSE=REVERSE,
                         )
                     match split(thread):
                         case 1:
@@ -103,34 +105,16 @@ def scan_packed(
                             publish(words[following], total, epoch)
                             drawn = atomic_add(control[0], 1)
 
-                # This tile's prefix: all totals since the block's tile before. With STABLE they are taken in groups that are
-                # the same for all: whole ones are added to `stem` for good, one after the other, the rest for this tile alone.
-                between: T @ thread[1] = identity
-                if STABLE:
-                    prefix = stem
-                    for first in range(done, tile, WORDS * THREADS):
-                        groups: T[WORDS] @ thread[1]
-                        look_back_groups(words, first, tile, identity, epoch, groups, THREADS=THREADS)
-                        for k in range(WORDS):
-                            prefix = OP(prefix, block.reduce(groups[k], OP=OP))
-                            if first + (k + 1) * THREADS <= tile:
-                                stem = prefix
-                    done = tile / THREADS * THREADS
-                else:
-                    between = look_back(words, done, tile, identity, epoch, OP=OP, THREADS=THREADS, WORDS=WORDS)
-                with claim(desk, thread[1]) as own:
-                    match split(thread):
-                        case 1:
-                            if following < tiles:
-                                own[0] = drawn  # here, not above: words are asked for while the draw is under way
-                if not STABLE:
-                    prefix = OP(prefix, block.reduce(between, OP=OP))
-                    done = max(tile, 0)
+                add_totals(  # since the block's tile before
+                    words, done, tile, identity, epoch, drawn, following < tiles, desk, prefixes,
+                    OP=OP, STABLE=STABLE, THREADS=THREADS, WORDS=WORDS,
+                )
+                done = tile / THREADS * THREADS if STABLE else max(tile, 0)
                 if tile >= 0:
                     there: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile
                     store_scan(
-                        target, held, bases, prefix, lower, extent(there, n, TILE=TILE), TI=TI, OP=OP, WIDTH=WIDTH, FORM=FORM,
-                        EXCLUSIVE=EXCLUSIVE, REVERSE=REVERSE,
+                        target, held, bases, prefixes[0], lower, extent(there, n, TILE=TILE), aligned, TI=TI, OP=OP, WIDTH=WIDTH,
+                        FORM=FORM, EXCLUSIVE=EXCLUSIVE, REVERSE=REVERSE,
                     )
                 if following < tiles:
                     with group(thread[1]):

@@ -141,15 +141,18 @@ def scan_row(row: uint32[4] @ thread[1], before: T @ thread[1]):
 @prism("device")
 @requires(block[1], thread[32])
 @template(TI=dtype, HELD=constexpr(int), WIDTH=constexpr(int), PARTS=constexpr(int), REVERSE=constexpr(bool))
-def load_rows(x: ptr(const(TI)) @ block[1], words: uint32[HELD] @ thread[1], valid: int32 @ block[1], otherwise: TI @ block[1]):
+def load_rows(
+    x: ptr(const(TI)) @ block[1], words: uint32[HELD] @ thread[1], valid: int32 @ block[1], otherwise: TI @ block[1],
+    aligned: bool @ block[1],
+):
     """Spread the tile that starts at `x[0]` over the block's registers; elements from `valid` on become `otherwise`.
 
     Perspective: block, of any number of warps.
     Shapes:      `HELD / 4` rows a thread, of `WIDTH` elements, 16 bytes, as many in each of the tile's `PARTS`; element `k` of
                  a part's row `j` is element `place() + j * 32 * WIDTH + k` of the part. With `REVERSE` the tile's last element
                  is taken for its first, and so on.
-    Cost:        an access a row where all elements are valid, else one an element; no barrier.
-    Errors:      `x` must be aligned to 16 bytes.
+    Cost:        an access a row where `aligned` and all elements are valid, else one an element; no barrier.
+    Errors:      if `aligned`, `x` must be, to 16 bytes.
     Test:        tests/kernels/test_scan_packed.py
     """
     ROWS: constexpr(int) = HELD // 4
@@ -164,7 +167,7 @@ def load_rows(x: ptr(const(TI)) @ block[1], words: uint32[HELD] @ thread[1], val
             for j in range(ROWS):
                 ahead: int32 = j // EACH * part + j % EACH * 32 * WIDTH
                 with partition(mine, thread[1], offset=-ahead if REVERSE else ahead) as source:
-                    if valid >= tile:
+                    if aligned and valid >= tile:
                         loaded: vector(TI, WIDTH) = load_vector(source[0], WIDTH)
                         for i in range(4):
                             words[4 * j + i] = 0
@@ -189,7 +192,7 @@ def load_rows(x: ptr(const(TI)) @ block[1], words: uint32[HELD] @ thread[1], val
 )
 def store_scan(
     y: ptr(TI) @ block[1], words: uint32[HELD] @ thread[1], bases: T[EACH] @ thread[1], prefix: T @ block[1],
-    lower: T @ block[1], valid: int32 @ block[1],
+    lower: T @ block[1], valid: int32 @ block[1], aligned: bool @ block[1],
 ):
     """Store the scan of the tile in `words` at `y[0]`: row `j` behind `OP(prefix, bases[j])`; none from `valid` on.
 
@@ -225,7 +228,7 @@ def store_scan(
                             stored[m] = bitcast(uint8(row[k // PER] >> (8 * (k % PER))), TI)
                         else:
                             stored[m] = bitcast(uint16(row[k // PER] >> (16 * (k % PER))), TI)
-                    if valid >= tile:
+                    if aligned and valid >= tile:
                         store_vector(target[0], stored)
                     else:
                         for k in range(WIDTH):

@@ -18,13 +18,13 @@ from prism.lib.thread import operators
 @prism("global")
 @template(
     TI=dtype, T=dtype, TO=dtype, K=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
-    BLOCKS=constexpr(int), WORDS=constexpr(int), VECTORIZED=constexpr(bool), KEYED=constexpr(int),
+    BLOCKS=constexpr(int), WORDS=constexpr(int), KEYED=constexpr(int),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def reduce_runs(
     keys: ptr(const(K)) @ grid[1], x: ptr(const(TI)) @ grid[1], unique: ptr(K) @ grid[1], y: ptr(TO) @ grid[1],
-    runs: ptr(int64) @ grid[1], n: int64 @ grid[1], identity: T @ grid[1], initial: T @ grid[1],
+    runs: ptr(int64) @ grid[1], n: int64 @ grid[1], aligned: bool @ grid[1], identity: T @ grid[1], initial: T @ grid[1],
     words: ptr(mailbox(T)) @ grid[1], marks: ptr(mailbox(uint32)) @ grid[1], capacity: uint32 @ grid[1],
     control: ptr(uint64) @ grid[1],
 ):
@@ -36,8 +36,7 @@ def reduce_runs(
                  elements and one more; `control`: one word. All zero at first, and of no other use at the same time.
     Numerics:    computes in `T`; reassociates `OP`, differently from run to run; `OP` need not be commutative. Keys are
                  compared by `!=`: every NaN is a run of its own.
-    Errors:      with `VECTORIZED`, `x` must be aligned to `WIDTH` elements, at most 16 bytes in all; `keys` to `KEYED`, a
-                 divisor of `WIDTH`.
+    Errors:      if `aligned`, `x` must be, to `WIDTH` elements, at most 16 bytes in all; `keys` to `KEYED`, a divisor of `WIDTH`.
     Test:        tests/kernels/test_runs.py, tests/gpu/test_by_key.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
@@ -70,10 +69,7 @@ def reduce_runs(
                 if following < tiles:
                     start: int64 @ block[1] = int64(following) * TILE
                     with partition(x, block[1], offset=start) as source:
-                        load_tile(
-                            source, ahead, extent(following, n, TILE=TILE), identity, WIDTH=WIDTH, VECTORIZED=VECTORIZED,
-                            REVERSE=False,
-                        )
+                        load_tile(source, ahead, extent(following, n, TILE=TILE), identity, aligned, WIDTH=WIDTH, REVERSE=False)
                     match split(thread):
                         case 1:
                             soon: int32 = following + blocks  # about the number that this block will draw next
@@ -177,6 +173,6 @@ def write_runs(
 EXAMPLES = {
     "reduce_runs": {
         "TI": "float32", "T": "float32", "TO": "float32", "K": "int32", "OP": operators.add, "THREADS": 256, "ITEMS": 20,
-        "WIDTH": 4, "BLOCKS": 2, "WORDS": 2, "VECTORIZED": True, "KEYED": 4,
+        "WIDTH": 4, "BLOCKS": 2, "WORDS": 2, "KEYED": 4,
     },
 }

@@ -17,16 +17,17 @@ from prism.lib.thread import operators
 @prism("global")
 @template(
     TI=dtype, T=dtype, TO=dtype, K=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
-    BLOCKS=constexpr(int), WORDS=constexpr(int), EXCLUSIVE=constexpr(bool), VECTORIZED=constexpr(bool),
-    REVERSE=constexpr(bool), HEADS=constexpr(int), KEYED=constexpr(int),
+    BLOCKS=constexpr(int), WORDS=constexpr(int), EXCLUSIVE=constexpr(bool), REVERSE=constexpr(bool), HEADS=constexpr(int),
+    KEYED=constexpr(int),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 @may_alias("x", "y")
 def scan_segments(
     x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ grid[1], heads: ptr(const(K)) @ grid[1], n: int64 @ grid[1],
-    period: int64 @ grid[1], identity: T @ grid[1], initial: T @ grid[1], words: ptr(mailbox(T)) @ grid[1],
-    marks: ptr(mailbox(uint32)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
+    period: int64 @ grid[1], aligned: bool @ grid[1], identity: T @ grid[1], initial: T @ grid[1],
+    words: ptr(mailbox(T)) @ grid[1], marks: ptr(mailbox(uint32)) @ grid[1], capacity: uint32 @ grid[1],
+    control: ptr(uint64) @ grid[1],
 ):
     """`y[i] = OP(initial, x[h], ..., x[i])`, where h is the last head up to i; without `x[i]` itself where `EXCLUSIVE`.
 
@@ -38,8 +39,8 @@ def scan_segments(
                  time; `marks` is not used with `ROWS`.
     Numerics:    computes in `T`; reassociates `OP`, differently from run to run; `OP` need not be commutative. With `REVERSE`,
                  for `ROWS` alone, `y[i]` is `OP(initial, x[e - 1], ..., x[i])`, where e is the next head after i, or `n`.
-    Errors:      with `VECTORIZED`, `x` and `y` must be aligned to `WIDTH` elements, at most 16 bytes in all; keys to `KEYED`, a
-                 divisor of `WIDTH`.
+    Errors:      if `aligned`, `x` and `y` must be, to `WIDTH` elements, at most 16 bytes in all; keys to `KEYED`, a divisor of
+                 `WIDTH`.
     Source:      Sengupta, Harris, Zhang and Owens, "Scan primitives for GPU computing"; the structure is `single_pass`'s.
     Test:        tests/kernels/test_segmented_scan.py, tests/gpu/test_segmented_scan.py
     """
@@ -75,10 +76,7 @@ def scan_segments(
                 if following < tiles:
                     here: int32 @ block[1] = tiles - 1 - following if REVERSE else following  # where it lies
                     with partition(x, block[1], offset=int64(here) * TILE) as source:
-                        load_tile(
-                            source, ahead, extent(here, n, TILE=TILE), identity, WIDTH=WIDTH, VECTORIZED=VECTORIZED,
-                            REVERSE=REVERSE,
-                        )
+                        load_tile(source, ahead, extent(here, n, TILE=TILE), identity, aligned, WIDTH=WIDTH, REVERSE=REVERSE)
                     match split(thread):
                         case 1:
                             soon: int32 = max(here - blocks, 0) if REVERSE else here + blocks  # about what this block draws next
@@ -133,9 +131,7 @@ def scan_segments(
                     with group(thread[1]):
                         begin(items, prefix, at, open, WIDTH=WIDTH, OP=OP, RUNS=False)
                     there: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile
-                    store_tile(
-                        target, items, extent(there, n, TILE=TILE), WIDTH=WIDTH, VECTORIZED=VECTORIZED, REVERSE=REVERSE,
-                    )
+                    store_tile(target, items, extent(there, n, TILE=TILE), aligned, WIDTH=WIDTH, REVERSE=REVERSE)
                     done = tile
                 if following < tiles:
                     with group(thread[1]):
@@ -161,7 +157,7 @@ def scan_segments(
 EXAMPLES = {
     "scan_segments": {
         "TI": "float32", "T": "float32", "TO": "float32", "K": "uint32", "OP": operators.add, "THREADS": 256, "ITEMS": 20,
-        "WIDTH": 4, "BLOCKS": 2, "WORDS": 2, "EXCLUSIVE": False, "VECTORIZED": True, "REVERSE": False, "HEADS": ROWS,
+        "WIDTH": 4, "BLOCKS": 2, "WORDS": 2, "EXCLUSIVE": False, "REVERSE": False, "HEADS": ROWS,
         "KEYED": 1,
     },
 }

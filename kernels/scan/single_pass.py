@@ -23,15 +23,14 @@ from prism.lib.thread import operators
 @prism("global")
 @template(
     TI=dtype, T=dtype, TO=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
-    BLOCKS=constexpr(int), WORDS=constexpr(int), EXCLUSIVE=constexpr(bool), VECTORIZED=constexpr(bool),
-    REVERSE=constexpr(bool), STABLE=constexpr(bool),
+    BLOCKS=constexpr(int), WORDS=constexpr(int), EXCLUSIVE=constexpr(bool), REVERSE=constexpr(bool), STABLE=constexpr(bool),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 @may_alias("x", "y")
 def scan(
-    x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ grid[1], n: int64 @ grid[1], identity: T @ grid[1], initial: T @ grid[1],
-    words: ptr(mailbox(T)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
+    x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ grid[1], n: int64 @ grid[1], aligned: bool @ grid[1], identity: T @ grid[1],
+    initial: T @ grid[1], words: ptr(mailbox(T)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
 ):
     """`y[i] = OP(initial, x[0], ..., x[i])`, without `x[i]` itself where `EXCLUSIVE`; from the end where `REVERSE`.
 
@@ -42,11 +41,12 @@ def scan(
     Numerics:    computes in `T`: elements are converted to it, and results to `TO`. Reassociates `OP`: with `STABLE` in a way
                  fixed by `n` and the template, else differently from run to run; `OP` need not be commutative. `identity` is
                  `OP`'s. With `REVERSE`, `y[i]` is `OP(initial, x[n - 1], ..., x[i])`.
-    Errors:      with `VECTORIZED`, `x` and `y` must be aligned to `WIDTH` elements, at most 16 bytes in all.
+    Errors:      if `aligned`, `x` and `y` must be, to `WIDTH` elements, at most 16 bytes in all.
     Source:      Merrill and Garland, "Single-pass parallel prefix scan with decoupled look-back".
     Test:        tests/kernels/test_scan.py, tests/gpu/test_scan.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
+    TURNED: constexpr(bool) = WIDTH == 1  # elements of 16 bytes: four shuffles each; a thread's own adjacent ones need none
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
     blocks: int32 @ grid[1] = count(block[1])
     me: int32 @ block[1] = id()
@@ -66,9 +66,10 @@ def scan(
                         own[0] = atomic_add(control[0], 1)
             epoch: uint32 @ block[1] = uint32(desk[0] >> 32) + 1
             following: int32 @ block[1] = int32(desk[0])
-            prefix: T @ block[1] = initial
-            stem: T @ block[1] = initial
-            done: int32 @ block[1] = 0  # how many tiles' totals are in the prefix; with STABLE, whole groups of them
+            prefixes: T[2] @ block[1]  # of the tile; with STABLE also of the whole groups of tiles before it
+            for k in range(2):
+                prefixes[k] = initial
+            done: int32 @ block[1] = 0  # how many tiles' totals are in them; with STABLE, in the second one
             items: T[ITEMS] @ thread[1]
             ahead: T[ITEMS] @ thread[1]
             while tile < tiles:
@@ -77,51 +78,33 @@ def scan(
                 if following < tiles:
                     here: int32 @ block[1] = tiles - 1 - following if REVERSE else following  # where it lies
                     with partition(x, block[1], offset=int64(here) * TILE) as source:
-                        load_tile(
-                            source, ahead, extent(here, n, TILE=TILE), identity, WIDTH=WIDTH, VECTORIZED=VECTORIZED,
-                            REVERSE=REVERSE,
-                        )
+                        load_tile(source, ahead, extent(here, n, TILE=TILE), identity, aligned, WIDTH=WIDTH, REVERSE=REVERSE)
                     match split(thread):
                         case 1:
                             soon: int32 = max(here - blocks, 0) if REVERSE else here + blocks  # about what this block draws next
                             prefetch(x[int64(soon) * TILE], extent(soon, n, TILE=TILE))
-                    total: T @ block[1] = block.scan(ahead, identity, WIDTH=WIDTH, OP=OP, EXCLUSIVE=EXCLUSIVE)
+                    if TURNED:
+                        block.warp_striped_to_blocked(ahead, THREADS=THREADS)
+                    RUN: constexpr(int) = ITEMS if TURNED else WIDTH
+                    total: T @ block[1] = block.scan(ahead, identity, WIDTH=RUN, OP=OP, EXCLUSIVE=EXCLUSIVE)
                     match split(thread):
                         case 1:
                             publish(words[following], total, epoch)
                             drawn = atomic_add(control[0], 1)
 
-                # This tile's prefix: all totals since the block's tile before. With STABLE they are taken in groups that are
-                # the same for all: whole ones are added to `stem` for good, one after the other, the rest for this tile alone.
-                between: T @ thread[1] = identity
-                if STABLE:
-                    prefix = stem
-                    for first in range(done, tile, WORDS * THREADS):
-                        groups: T[WORDS] @ thread[1]
-                        look_back_groups(words, first, tile, identity, epoch, groups, THREADS=THREADS)
-                        for k in range(WORDS):
-                            prefix = OP(prefix, block.reduce(groups[k], OP=OP))
-                            if first + (k + 1) * THREADS <= tile:
-                                stem = prefix
-                    done = tile / THREADS * THREADS
-                else:
-                    between = look_back(words, done, tile, identity, epoch, OP=OP, THREADS=THREADS, WORDS=WORDS)
-                with claim(desk, thread[1]) as own:
-                    match split(thread):
-                        case 1:
-                            if following < tiles:
-                                own[0] = drawn  # here, not above: words are asked for while the draw is under way
-                if not STABLE:
-                    prefix = OP(prefix, block.reduce(between, OP=OP))
-                    done = max(tile, 0)
+                add_totals(  # since the block's tile before
+                    words, done, tile, identity, epoch, drawn, following < tiles, desk, prefixes,
+                    OP=OP, STABLE=STABLE, THREADS=THREADS, WORDS=WORDS,
+                )
+                done = tile / THREADS * THREADS if STABLE else max(tile, 0)
                 if tile >= 0:
                     with group(thread[1]):
                         for k in range(ITEMS):
-                            items[k] = OP(prefix, items[k])
+                            items[k] = OP(prefixes[0], items[k])
+                    if TURNED:
+                        block.blocked_to_warp_striped(items, THREADS=THREADS)
                     there: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile
-                    store_tile(
-                        target, items, extent(there, n, TILE=TILE), WIDTH=WIDTH, VECTORIZED=VECTORIZED, REVERSE=REVERSE,
-                    )
+                    store_tile(target, items, extent(there, n, TILE=TILE), aligned, WIDTH=WIDTH, REVERSE=REVERSE)
                 if following < tiles:
                     with group(thread[1]):
                         for k in range(ITEMS):
@@ -133,6 +116,41 @@ def scan(
                 match split(thread):
                     case 1:
                         count_launch(words, capacity, control, epoch, tiles, identity)
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(T=dtype, OP=function, STABLE=constexpr(bool), THREADS=constexpr(int), WORDS=constexpr(int))
+def add_totals(
+    words: ptr(mailbox(T)) @ grid[1], done: int32 @ block[1], tile: int32 @ block[1], identity: T @ block[1],
+    epoch: uint32 @ block[1], drawn: uint64 @ thread[1], more: bool @ block[1], desk: shared(uint64[1]) @ block[1],
+    prefixes: T[2] @ block[1],
+):
+    """Add the totals of the tiles from `done` to `tile` to the first prefix, which is then the tile's.
+
+    With STABLE they are taken in groups that are the same for all: whole ones are added to the second prefix for good, one
+    after the other, the rest for this tile alone. Meanwhile the first thread puts what it has drawn on the desk, if there is
+    `more`: not sooner, since words are asked for while the draw is under way.
+    """
+    between: T @ thread[1] = identity
+    if STABLE:
+        prefixes[0] = prefixes[1]
+        for first in range(done, tile, WORDS * THREADS):
+            groups: T[WORDS] @ thread[1]
+            look_back_groups(words, first, tile, identity, epoch, groups, THREADS=THREADS)
+            for k in range(WORDS):
+                prefixes[0] = OP(prefixes[0], block.reduce(groups[k], OP=OP))
+                if first + (k + 1) * THREADS <= tile:
+                    prefixes[1] = prefixes[0]
+    else:
+        between = look_back(words, done, tile, identity, epoch, OP=OP, THREADS=THREADS, WORDS=WORDS)
+    with claim(desk, thread[1]) as own:
+        match split(thread):
+            case 1:
+                if more:
+                    own[0] = drawn
+    if not STABLE:
+        prefixes[0] = OP(prefixes[0], block.reduce(between, OP=OP))
 
 
 @prism("device")
@@ -193,6 +211,6 @@ def count_launch(
 EXAMPLES = {
     "scan": {
         "TI": "int32", "T": "int32", "TO": "int32", "OP": operators.add, "THREADS": 256, "ITEMS": 32, "WIDTH": 4, "BLOCKS": 2,
-        "WORDS": 2, "EXCLUSIVE": False, "VECTORIZED": True, "REVERSE": False, "STABLE": False,
+        "WORDS": 2, "EXCLUSIVE": False, "REVERSE": False, "STABLE": False,
     },
 }

@@ -17,13 +17,14 @@ from prism.lib.thread import operators
 @prism("global")
 @template(
     TI=dtype, T=dtype, TO=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
-    EXCLUSIVE=constexpr(bool), VECTORIZED=constexpr(bool), REVERSE=constexpr(bool),
+    EXCLUSIVE=constexpr(bool), REVERSE=constexpr(bool),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
 @may_alias("x", "y")
 def scan_block(
-    x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ grid[1], n: int64 @ grid[1], identity: T @ grid[1], initial: T @ grid[1],
+    x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ grid[1], n: int64 @ grid[1], aligned: bool @ grid[1], identity: T @ grid[1],
+    initial: T @ grid[1],
 ):
     """What `single_pass.scan` computes, of at most `THREADS * ITEMS` elements, by one block.
 
@@ -36,25 +37,25 @@ def scan_block(
             case 1:
                 prefetch(x[0], int32(n))
         items: T[ITEMS] @ thread[1]
-        load_tile(x, items, int32(n), identity, WIDTH=WIDTH, VECTORIZED=VECTORIZED, REVERSE=REVERSE)
+        load_tile(x, items, int32(n), identity, aligned, WIDTH=WIDTH, REVERSE=REVERSE)
         total: T @ block[1] = block.scan(items, identity, WIDTH=WIDTH, OP=OP, EXCLUSIVE=EXCLUSIVE)
         with group(thread[1]):
             for k in range(ITEMS):
                 items[k] = OP(initial, items[k])
-        store_tile(target, items, int32(n), WIDTH=WIDTH, VECTORIZED=VECTORIZED, REVERSE=REVERSE)
+        store_tile(target, items, int32(n), aligned, WIDTH=WIDTH, REVERSE=REVERSE)
 
 
 @prism("global")
 @template(
     TI=dtype, T=dtype, TO=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
-    BLOCKS=constexpr(int), WORDS=constexpr(int), EXCLUSIVE=constexpr(bool), VECTORIZED=constexpr(bool),
-    REVERSE=constexpr(bool),
+    BLOCKS=constexpr(int), WORDS=constexpr(int), EXCLUSIVE=constexpr(bool), REVERSE=constexpr(bool),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 @may_alias("x", "y")
 def scan_once(
-    x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ grid[1], n: int64 @ grid[1], identity: T @ grid[1], initial: T @ grid[1],
+    x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ grid[1], n: int64 @ grid[1], aligned: bool @ grid[1], identity: T @ grid[1],
+    initial: T @ grid[1],
     words: ptr(mailbox(T)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
 ):
     """What `single_pass.scan` computes, by as many blocks as there are tiles of `THREADS * ITEMS` elements.
@@ -79,9 +80,7 @@ def scan_once(
                     before = load_relaxed(control[0])
             items: T[ITEMS] @ thread[1]
             with partition(x, block[1], offset=int64(here) * TILE) as source:
-                load_tile(
-                    source, items, extent(here, n, TILE=TILE), identity, WIDTH=WIDTH, VECTORIZED=VECTORIZED, REVERSE=REVERSE,
-                )
+                load_tile(source, items, extent(here, n, TILE=TILE), identity, aligned, WIDTH=WIDTH, REVERSE=REVERSE)
             with claim(desk, thread[1]) as own:
                 match split(thread):
                     case 1:
@@ -104,16 +103,16 @@ def scan_once(
             with group(thread[1]):
                 for k in range(ITEMS):
                     items[k] = OP(prefix, items[k])
-            store_tile(target, items, extent(here, n, TILE=TILE), WIDTH=WIDTH, VECTORIZED=VECTORIZED, REVERSE=REVERSE)
+            store_tile(target, items, extent(here, n, TILE=TILE), aligned, WIDTH=WIDTH, REVERSE=REVERSE)
 
 
 EXAMPLES = {
     "scan_block": {
         "TI": "int32", "T": "int32", "TO": "int32", "OP": operators.add, "THREADS": 256, "ITEMS": 4, "WIDTH": 4,
-        "EXCLUSIVE": False, "VECTORIZED": True, "REVERSE": False,
+        "EXCLUSIVE": False, "REVERSE": False,
     },
     "scan_once": {
         "TI": "int32", "T": "int32", "TO": "int32", "OP": operators.add, "THREADS": 256, "ITEMS": 4, "WIDTH": 4, "BLOCKS": 2,
-        "WORDS": 1, "EXCLUSIVE": False, "VECTORIZED": True, "REVERSE": False,
+        "WORDS": 1, "EXCLUSIVE": False, "REVERSE": False,
     },
 }

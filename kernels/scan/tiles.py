@@ -26,10 +26,11 @@ def place() -> int32 @ thread[1]:
 @prism("device")
 @requires(block[1], thread[32])
 @template(
-    TI=dtype, T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), VECTORIZED=constexpr(bool), REVERSE=constexpr(bool),
+    TI=dtype, T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), REVERSE=constexpr(bool),
 )
 def load_tile(
-    x: ptr(const(TI)) @ block[1], items: T[ITEMS] @ thread[1], valid: int32 @ block[1], otherwise: T @ block[1]
+    x: ptr(const(TI)) @ block[1], items: T[ITEMS] @ thread[1], valid: int32 @ block[1], otherwise: T @ block[1],
+    aligned: bool @ block[1],
 ):
     """Spread the tile that starts at `x[0]` over the block's registers, as `T`; elements from `valid` on become `otherwise`.
 
@@ -37,8 +38,8 @@ def load_tile(
     Shapes:      `ITEMS` elements a thread, a multiple of `WIDTH`, laid out as by `block.load`: element `j * WIDTH + k` of a
                  thread is element `place() + j * 32 * WIDTH + k` of the tile. With `REVERSE` the tile's last element is
                  taken for its first, and so on.
-    Cost:        `ITEMS / WIDTH` accesses a thread where `VECTORIZED` and all are valid, else `ITEMS`; no barrier.
-    Errors:      with `VECTORIZED`, `x` must be aligned to `WIDTH` elements, at most 16 bytes in all.
+    Cost:        `ITEMS / WIDTH` accesses a thread where `aligned` and all are valid, else `ITEMS`; no barrier.
+    Errors:      if `aligned`, `x` must be, to `WIDTH` elements; of more than 16 bytes they are taken one by one.
     Test:        tests/kernels/test_scan.py
     """
     at: int32 @ thread[1] = place(ITEMS=ITEMS, WIDTH=WIDTH)
@@ -49,7 +50,7 @@ def load_tile(
                 with partition(mine, thread[1], offset=-j * 32 * WIDTH if REVERSE else j * 32 * WIDTH) as source:
                     left: int32 = valid - first + (j * 32 * WIDTH if REVERSE else -j * 32 * WIDTH)
                     row: T[WIDTH]
-                    if VECTORIZED and left >= WIDTH:
+                    if WIDTH * TI.bytes <= 16 and aligned and left >= WIDTH:
                         word: vector(TI, WIDTH) = load_vector(source[0], WIDTH)
                         for k in range(WIDTH):
                             row[k] = T(word[k])
@@ -63,9 +64,9 @@ def load_tile(
 @prism("device")
 @requires(block[1], thread[32])
 @template(
-    T=dtype, TO=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), VECTORIZED=constexpr(bool), REVERSE=constexpr(bool),
+    T=dtype, TO=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), REVERSE=constexpr(bool),
 )
-def store_tile(y: ptr(TO) @ block[1], items: T[ITEMS] @ thread[1], valid: int32 @ block[1]):
+def store_tile(y: ptr(TO) @ block[1], items: T[ITEMS] @ thread[1], valid: int32 @ block[1], aligned: bool @ block[1]):
     """Collect the tile that starts at `y[0]` from the block's registers, as `TO`; elements from `valid` on are not written.
 
     Perspective, Shapes, Cost, Errors, Test: as `load_tile`.
@@ -80,7 +81,7 @@ def store_tile(y: ptr(TO) @ block[1], items: T[ITEMS] @ thread[1], valid: int32 
                     row: T[WIDTH]
                     for k in range(WIDTH):
                         row[k] = items[j * WIDTH + (WIDTH - 1 - k if REVERSE else k)]
-                    if VECTORIZED and left >= WIDTH:
+                    if WIDTH * TO.bytes <= 16 and aligned and left >= WIDTH:
                         word: vector(TO, WIDTH)
                         for k in range(WIDTH):
                             word[k] = TO(row[k])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,20 +13,13 @@ from prism.lib import again, own, plans
 from prism.lib.axes import collapse, normal_axes, without
 from prism.lib.operators import Operator
 from prism.lib.records import is_record, record_dtype, require_numbers
+from prism.lib.reduce_axis_plans import plan_search
 from prism.lib.reduce_device import Gpu, Ready
-from prism.lib.reduce_plans import (
-    Buffer,
-    Plan,
-    Search,
-    Work,
-    plan_reduction,
-    plan_search,
-    stages,
-    whole,
-)
+from prism.lib.reduce_plans import plan_reduction, stages
+from prism.lib.reduce_steps import Buffer, Plan, Search, Work
 from prism.lib.reference import run
 from prism.lib.scan_plans import number_of
-from prism.runtime.arrays import BFLOAT16, ArrayInfo, describe, one_place, require_writable
+from prism.runtime.arrays import BFLOAT16, CODED, ArrayInfo, describe, one_place, require_writable
 from prism.runtime.capture import require_outside
 from prism.runtime.instance import Instance
 from prism.runtime.streams import choose_stream, order
@@ -147,7 +139,8 @@ def _prepared(
     record = _is_record(given, what)
     number = given.dtype == BFLOAT16 or (given.dtype.kind in "biuf" and given.dtype.itemsize <= 8)
     if not number and not record:
-        raise TypeError(f"`{name}` has dtype {given.dtype}, which {what.name} does not support")
+        kind = given.scalar if given.scalar in CODED else given.dtype
+        raise TypeError(f"`{name}` has dtype {kind}, which {what.name} does not support")
     ndim = len(given.shape)
     axes = () if ndim == 0 and isinstance(axis, int) and axis in (0, -1) else normal_axes(axis, ndim)  # as NumPy
     shape = without(given.shape, axes, bool(keepdims))
@@ -205,8 +198,7 @@ def _plan(
         stage = collapse(given.shape, strides, axes)
         if stage is None:
             return None
-        search = Search(what.largest, scalar, _scalar(compute), _weakest(compute, what.largest))
-        plan = plan_search(search, stage, given.pointer & 15, machine)
+        plan = plan_search(search_of(what.largest, given.dtype), stage, given.pointer & 15, machine)
         read, written = scalar, "int64"
     else:
         found = stages(given.shape, strides, axes, what.operator.commutative)
@@ -339,32 +331,19 @@ def _work(what: Reduction, given: str, compute: np.dtype[Any], stored: str, init
     return Work(operator, given, _scalar(compute), stored, number_of(identity), number_of(start), what.truth)
 
 
-def instances(what: Reduction) -> Iterator[Instance]:
-    """Yield the kernels of a reduction of long whole arrays, for each dtype; those of positions are along an axis."""
-    assert what.operator is not None
-    for name in (
-        "int8",
-        "int16",
-        "int32",
-        "int64",
-        "uint8",
-        "uint16",
-        "uint32",
-        "uint64",
-        "float16",
-        "float32",
-        "float64",
-    ):
-        given = np.dtype(name)
-        if what.operator.integral and given.kind == "f" and not what.truth:
-            continue
-        yield whole(work_of(what, given), host=False)
-
-
-def work_of(what: Reduction, given: np.dtype[Any]) -> Work:
-    """Return what kernels compute for elements of a dtype, where nothing else is asked for."""
-    compute, stored = _types(what, given, None, None, "a")
+def work_of(what: Reduction, given: np.dtype[Any]) -> Work | None:
+    """Return what kernels compute for elements of a dtype, where nothing else is asked for; None: they don't."""
+    try:
+        compute, stored = _types(what, given, None, None, "a")
+    except TypeError:
+        return None
     return _work(what, _scalar(given), compute, _scalar(stored), None)
+
+
+def search_of(largest: bool, given: np.dtype[Any]) -> Search:
+    """Return what kernels look for among elements of a dtype."""
+    compute = np.dtype("uint8") if given.kind == "b" else _wider(given)
+    return Search(largest, _scalar(given), _scalar(compute), _weakest(compute, largest))
 
 
 def _weakest(compute: np.dtype[Any], largest: bool) -> Any:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from prism.lib.reduce_plans import CAPACITY, CONTROL, Plan
+from prism.lib.reduce_plans import CAPACITY, CONTROL
+from prism.lib.reduce_steps import Plan
 from prism.runtime.device import device
 from prism.runtime.instance import Instance
 from prism.runtime.launch import Launcher

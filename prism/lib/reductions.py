@@ -20,6 +20,8 @@ _ANY = Reduction("any", operators.bitwise_or, truth=True)
 _ALL = Reduction("all", operators.bitwise_and, truth=True)
 _COUNT = Reduction("count_nonzero", operators.add, truth=True, counted=True)
 NAMED = (_SUM, _PROD, _MAX, _MIN, _ANY, _ALL, _COUNT)
+OPERATORS = tuple(Reduction("reduce", operator, takes_bool=False) for operator in operators.BY_NAME.values())
+"""What `reduce` does by an operator's name."""
 
 
 def reduce(

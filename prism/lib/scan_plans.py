@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -160,38 +160,39 @@ def words_for(tiles: int) -> int:
 def flat(task: Task, shape: Shape) -> Way:
     """Return how a whole array of one dimension is scanned on a GPU: by one block, once over, or in many tiles."""
     size, bytes_ = shape.size, task.dtype.itemsize
-    vector = max(1, task.width(16 // bytes_) if shape.aligned else 16 // bytes_)
-    common = {**task.template, "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse, "VECTORIZED": shape.aligned}
+    vector = max(1, task.width(16 // bytes_))
+    common = {**task.template, "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse}
     if size * bytes_ <= kernels.BLOCK_THREADS * 16:
         template = {**common, "THREADS": kernels.BLOCK_THREADS, "ITEMS": 16 // bytes_, "WIDTH": vector}
-        return Way(kernels.scan_block, template, kernels.BLOCK_THREADS, 1, (size,))
-    for most, vectors, blocks in kernels.ONCE:
+        return Way(kernels.scan_block, template, kernels.BLOCK_THREADS, 1, (size, shape.aligned))
+    for most, vectors, blocks in kernels.ONCE if task.operator is BY_NAME["add"] else kernels.ONCE_OTHERS:
         items = min(vectors * (16 // bytes_), kernels.ONCE_ITEMS)
         tiles = -(-size // (kernels.ONCE_THREADS * items))
         if size * bytes_ <= most and tiles <= kernels.ONCE_TILES:
             template = {**common, "THREADS": kernels.ONCE_THREADS, "ITEMS": items, "WIDTH": vector}
             template |= {"BLOCKS": blocks, "WORDS": 1}
+            middle = (size, shape.aligned)
             return Way(
-                kernels.scan_once, template, kernels.ONCE_THREADS, tiles, (size,), "flat", _FEWEST_WORDS, multiple=tiles
+                kernels.scan_once, template, kernels.ONCE_THREADS, tiles, middle, "flat", _FEWEST_WORDS, multiple=tiles
             )
     return many_tiles(task, shape)
 
 
 def many_tiles(task: Task, shape: Shape) -> Way:
     """Return how a long array of one dimension is scanned on a GPU."""
-    if shape.aligned and task.small:
+    if task.small:
         each, (huge, others) = size_of(task.types[0]), kernels.HUGE
         known = {**kernels.DEVICE, **others} if shape.size * each >= huge else kernels.DEVICE
         return packed(task, shape, known[each])
     c = kernels.UNPACKED[task.bytes] if task.bytes <= 2 else kernels.DEVICE[task.bytes]
-    template = {**task.template, "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse, "VECTORIZED": shape.aligned}
+    template = {**task.template, "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse}
     template |= {**c.template(), "WIDTH": task.width(c.items), "STABLE": task.grouped}
     tiles = -(-shape.size // c.tile)
-    return Way(kernels.scan, template, c.threads, tiles, (shape.size,), "flat", words_for(tiles))
+    return Way(kernels.scan, template, c.threads, tiles, (shape.size, shape.aligned), "flat", words_for(tiles))
 
 
 def packed(task: Task, shape: Shape, c: kernels.Configuration) -> Way:
-    """Return how a long array of elements of one or two bytes is scanned on a GPU; it is aligned to 16 bytes."""
+    """Return how a long array of elements of one or two bytes is scanned on a GPU."""
     given, computed, _ = task.types
     form = kernels.ANY
     if BY_NAME.get(task.operator.name) is task.operator:  # in more bits it gives the same, cut off
@@ -199,7 +200,7 @@ def packed(task: Task, shape: Shape, c: kernels.Configuration) -> Way:
     template = {"TI": given, "T": computed, "OP": task.operator.function, "FORM": form}
     template |= {**c.template(), "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse, "STABLE": task.grouped}
     tiles = -(-shape.size // c.tile)
-    return Way(kernels.scan_packed, template, c.threads, tiles, (shape.size,), "flat", words_for(tiles))
+    return Way(kernels.scan_packed, template, c.threads, tiles, (shape.size, shape.aligned), "flat", words_for(tiles))
 
 
 def segments(
@@ -210,11 +211,12 @@ def segments(
     `keys_aligned`: that is to 16 bytes.
     """
     c = kernels.SEGMENTS[task.bytes]
-    template = {**task.template, "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse, "VECTORIZED": shape.aligned}
+    template = {**task.template, "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse}
     width = task.width(c.items, c.width)
     template |= {**c.template(), "WIDTH": width, "HEADS": heads, "K": key, "KEYED": _keyed(width, key, keys_aligned)}
     tiles = -(-shape.size // c.tile)
-    return Way(kernels.scan_segments, template, c.threads, tiles, (shape.size, period), "segments", words_for(tiles))
+    middle = (shape.size, period, shape.aligned)
+    return Way(kernels.scan_segments, template, c.threads, tiles, middle, "segments", words_for(tiles))
 
 
 def columns(task: Task, shape: Shape, multiprocessors: int) -> Way:
@@ -222,21 +224,23 @@ def columns(task: Task, shape: Shape, multiprocessors: int) -> Way:
     c = kernels.COLUMNS[task.bytes]
     common = {**task.template, "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse}
     middle = (shape.outer, shape.n, shape.inner)
-    widest = math.gcd(shape.inner, task.width(c.items, c.widest)) if shape.aligned else 1
-    for width in sorted({widest, 1}, reverse=True):
-        threads = shape.outer * shape.inner // width
-        if threads >= _ENOUGH_THREADS * multiprocessors or shape.n <= c.items // width:
-            template = {**common, **c.by_thread(width, shape.n)}
+    widths = [pair for pair in _widths(task, c) if pair[0] == 1 or (shape.aligned and shape.inner % pair[0] == 0)]
+    for each, _ in widths:
+        threads = shape.outer * shape.inner // each
+        if threads >= _ENOUGH_THREADS * multiprocessors or shape.n <= c.items // each:
+            template = {**common, **c.by_thread(each)}
             blocks = -(-threads // c.threads)
             return Way(kernels.scan_columns_by_thread, template, c.threads, blocks, middle, multiple=blocks)
-    width = math.gcd(widest, task.width(c.strip, c.widest)) if shape.aligned else 1
-    lanes, shared = _strip(shape, c, width, _LINE // task.bytes, multiprocessors)
-    strips = _strips(shape, lanes * width)
+    width = widths[0][1]
+    line = max(1, _LINE // task.bytes // width)
+    lanes, shared = _strip(shape, c, width, line, multiprocessors)
     sharing = c.sharing(lanes * width)
     tiles = -(-shape.n // sharing.rows(lanes * width))
     if not shared or tiles == 1:
-        template = {**common, **c.by_block(width, lanes)}
+        lanes = min(wider for wider in _own(width, line) if wider >= lanes)
+        template, strips = {**common, **c.by_block(width, lanes)}, _strips(shape, lanes * width)
         return Way(kernels.scan_columns, template, template["THREADS"], strips, middle, multiple=strips)
+    strips = _strips(shape, lanes * width)
     template = {**common, **sharing.template(width, lanes)}
     words = 16
     while words < tiles:
@@ -252,21 +256,52 @@ def _strip(
 ) -> tuple[int, bool]:
     """Return how many lanes a strip has, and whether several blocks share it.
 
-    A block has a strip of its own where there are enough, and none is narrower than a `line` of memory, in elements. Shared ones
-    are of at most 32 columns, and as wide as a block can look back at the totals of all that share.
+    A block has a strip of its own where there are enough, and none is narrower than a `line` of memory, in lanes. Shared ones
+    are of at most 32 columns, and as wide as a block can look back at the totals of all that share. Of the lanes that there could
+    be only some are taken, so that all kernels ship.
     """
     enough = _ENOUGH_STRIPS * multiprocessors
-    for lanes in (32, 16, 8, 4, 2, 1):
-        if lanes * width >= line and _strips(shape, lanes * width) >= enough:
+    for lanes in _own(width, line):
+        if lanes >= line and _strips(shape, lanes * width) >= enough:
             return lanes, False
-    lanes = max(1, min(32, 32 // width))
-    while lanes > 1 and lanes // 2 * width >= shape.inner:
-        lanes //= 2  # no wider than the columns there are
-    while lanes > 1 and lanes * width > c.narrow:
-        if c.blocks * multiprocessors * lanes * width <= _MOST_TOTALS * _strips(shape, lanes * width):
+    some = _shared(width)
+    fitting = [lanes for lanes in some if lanes * width < 2 * shape.inner]  # no wider than the columns are
+    for lanes in fitting or some[-1:]:
+        fits = c.blocks * multiprocessors * lanes * width <= _MOST_TOTALS * _strips(shape, lanes * width)
+        if fits or lanes * width <= c.narrow:
             break
-        lanes //= 2
-    return lanes, _strips(shape, lanes * width) < enough
+    own = min(wider for wider in _own(width, line) if wider >= lanes)
+    return (lanes, True) if _strips(shape, own * width) < enough else (own, False)
+
+
+def _own(width: int, line: int) -> tuple[int, ...]:
+    """Return the lanes that a strip can have that is a block's own, for vectors of `width`."""
+    if width == 1:
+        return (32, 4)
+    return (32, line, 4) if width == 8 else (32, 16, 8)
+
+
+def _shared(width: int) -> tuple[int, ...]:
+    """Return the lanes that a strip can have that blocks share, for vectors of `width`."""
+    return (32, 4) if width == 1 else tuple(lanes for lanes in (16, 8, 4, 2, 1) if lanes * width <= 32)
+
+
+def _widths(task: Task, c: kernels.ColumnConfiguration) -> tuple[tuple[int, int], ...]:
+    """Return how wide vectors of columns are, of threads and of strips: as wide as they can be, and of one element."""
+    widest = task.width(c.items, c.widest)
+    return tuple(dict.fromkeys(((widest, math.gcd(widest, task.width(c.strip, c.widest))), (1, 1))))
+
+
+def all_columns(task: Task) -> Iterator[tuple[Kernel, Mapping[str, Any]]]:
+    """Yield all that `columns` chooses among, whatever the shape: kernels and their templates."""
+    c = kernels.COLUMNS[task.bytes]
+    common = {**task.template, "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse}
+    for each, width in _widths(task, c):
+        yield kernels.scan_columns_by_thread, {**common, **c.by_thread(each)}
+        for lanes in _own(width, max(1, _LINE // task.bytes // width)):
+            yield kernels.scan_columns, {**common, **c.by_block(width, lanes)}
+        for lanes in _shared(width):
+            yield kernels.scan_columns_shared, {**common, **c.sharing(lanes * width).template(width, lanes)}
 
 
 def _strips(shape: Shape, columns: int) -> int:
@@ -277,9 +312,7 @@ def on_device(task: Task, shape: Shape, multiprocessors: int) -> Way:
     """Return how an array on a GPU is scanned."""
     if shape.outer * shape.inner == 1:
         return flat(task, shape)
-    if shape.n == 1:
-        return columns(task, Shape(1, 1, shape.size, shape.aligned), multiprocessors)
-    if shape.inner == 1:
+    if shape.n == 1 or shape.inner == 1:
         return segments(task, shape, kernels.ROWS, shape.n)
     return columns(task, shape, multiprocessors)
 
@@ -298,8 +331,10 @@ def on_host(task: Task, shape: Shape) -> Way:
         return Way(kernels.scan_columns, template, 1024, 1, middle)
     if shape.outer * shape.inner == 1:
         c = kernels.HOST_SMALL if shape.size <= 4 * kernels.HOST_SMALL.tile else kernels.HOST_LARGE
-        template = {**common, **c.template(), "VECTORIZED": False, "STABLE": False}
-        return Way(kernels.scan, template, c.threads, 1, (shape.size,), "flat", words_for(-(-shape.size // c.tile)))
+        template = {**common, **c.template(), "STABLE": False}
+        return Way(
+            kernels.scan, template, c.threads, 1, (shape.size, False), "flat", words_for(-(-shape.size // c.tile))
+        )
     return host_segments(task, shape, kernels.ROWS, shape.n)
 
 
@@ -307,9 +342,9 @@ def host_segments(task: Task, shape: Shape, heads: int, period: int, key: str = 
     """Return how an array is scanned by segments on the reference machine."""
     c = _host(shape.size)
     template = {**task.template, **c.template(), "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse}
-    template |= {"VECTORIZED": False, "HEADS": heads, "K": key, "KEYED": 1}
+    template |= {"HEADS": heads, "K": key, "KEYED": 1}
     words = words_for(-(-shape.size // c.tile))
-    return Way(kernels.scan_segments, template, c.threads, 1, (shape.size, period), "segments", words)
+    return Way(kernels.scan_segments, template, c.threads, 1, (shape.size, period, False), "segments", words)
 
 
 def _host(size: int) -> kernels.Configuration:
@@ -324,13 +359,14 @@ def runs(task: Task, n: int, aligned: bool, key: str, host: bool = False, *, key
     template = {
         **task.template,
         **c.template(),
-        "VECTORIZED": aligned,
         "K": key,
         "WIDTH": width,
         "KEYED": _keyed(width, key, keys_aligned),
     }
     tiles = n // c.tile + 1  # of the elements and one more place
-    return Way(kernels.reduce_runs, template, c.threads, 1 if host else tiles, (n,), "segments", words_for(tiles))
+    return Way(
+        kernels.reduce_runs, template, c.threads, 1 if host else tiles, (n, aligned), "segments", words_for(tiles)
+    )
 
 
 def _keyed(width: int, key: str, aligned: bool) -> int:

@@ -95,7 +95,7 @@ def segmented_scan(
         bits = own.empty(given, -(-given.size // 32), np.dtype(np.int32))
         bits[...] = 0
         heads, starts = describe(bits, "bits"), scans.contiguous(bounds, result)
-        marks = {"TI": starts.scalar, "THREADS": THREADS}
+        marks = (("TI", starts.scalar), ("THREADS", THREADS))
         blocks = min(-(-starts.size // THREADS), _MOST_BLOCKS)
         if starts.size:
             session.launch(mark, marks, blocks, (starts, starts.size, heads, given.size), unsigned=(2,))
@@ -173,9 +173,9 @@ def segmented_reduce(
         source, target = apart(given, result), result or describe(y, "out")
         first = apart(starts, result)
         last = apart(stops, result) if stops is not None else describe(first.owner.reshape(-1)[1:], "ends")
-        kernel, template, blocks = way_of(task, source.size, segments)
-        values = (source, target, first, last, segments, source.size, task.identity(), begin)
-        session.launch(kernel, {**template, "O": first.scalar}, blocks, values, kinds=task.types, waves=_WAVES)
+        kernel, pairs, blocks, identity = _ready(task, source.size, segments, first.scalar)
+        values = (source, target, first, last, segments, source.size, identity, begin)
+        session.launch(kernel, pairs, blocks, values, kinds=task.types, waves=_WAVES)
     return y
 
 
@@ -229,6 +229,29 @@ def way_of(task: Task, size: int, segments: int) -> tuple[Kernel, dict[str, Any]
     return reductions.reduce_segments_by_block, {**common, "ITEMS": _MANY}, segments
 
 
+Ready = tuple[Kernel, tuple[tuple[str, Any], ...], int, Any]
+_known: dict[tuple[Task, int, int, str], Ready] = {}
+
+
+def _ready(task: Task, size: int, segments: int, offsets: str) -> Ready:
+    """Return what `way_of` does, its template as pairs with the type of the offsets, and the operator's identity."""
+    key = (task, size, segments, offsets)
+    try:
+        found = _known.get(key)
+    except TypeError:  # the identity can't be looked up: it is a list, say
+        return _made(*key)
+    if found is None:
+        found = _made(*key)
+        if len(_known) < 1024:
+            _known[key] = found
+    return found
+
+
+def _made(task: Task, size: int, segments: int, offsets: str) -> Ready:
+    kernel, template, blocks = way_of(task, size, segments)
+    return kernel, (*template.items(), ("O", offsets)), blocks, task.identity()
+
+
 # -- Launching on either machine ------------------------------------------------------------------------------------------
 
 
@@ -257,14 +280,14 @@ class Session:
         return self.ordinal is not None and all(info.pointer % 16 == 0 for info in arrays)
 
     def launch(
-        self, kernel: Kernel, template: dict[str, Any], blocks: int, values: tuple[Any, ...], *,
+        self, kernel: Kernel, pairs: tuple[tuple[str, Any], ...], blocks: int, values: tuple[Any, ...], *,
         kinds: tuple[str, str, str] | None = None, unsigned: tuple[int, ...] = (), waves: int = 1,
     ) -> None:  # fmt: skip
         """Run a kernel on arrays and numbers; `kinds`: the types of the first two; `unsigned`: which are taken for unsigned.
 
         On a GPU by `blocks`, but by at most `waves` times as many as are resident at once.
         """
-        pairs, threads = tuple(template.items()), template["THREADS"]
+        threads = next(value for name, value in pairs if name == "THREADS")
         if self.ordinal is None:
             names = {} if kinds is None else {0: kinds[0], 1: kinds[2]}
             names |= {k: f"u{values[k].scalar}" for k in unsigned}

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from prism.kernels import sgemm
-from prism.kernels.hgemm import TILES, choose, identity
+from prism.kernels.hgemm import NN, TILES, choose, identity
 from prism.kernels.scan import BITS, KEYS, mark
 from prism.kernels.sgemm import ring_configurations as rings
 from prism.kernels.sgemm.split import PLANES
-from prism.lang.types import SCALARS
 from prism.lib import (
     matmuls,
     operators,
@@ -30,10 +29,11 @@ from prism.lib import (
     sgemm_ring,
     sgemms,
 )
-from prism.lib.axes import c_strides, collapse
 from prism.lib.matmul_layouts import NO_BIAS
-from prism.lib.reduce_plans import Search, plan_reduction, plan_search
+from prism.lib.reduce_axis_plans import all_along, all_searches
+from prism.lib.reduce_plans import all_whole
 from prism.lib.scan_plans import Shape, Task, Way
+from prism.runtime.arrays import BFLOAT16
 from prism.runtime.instance import Instance, instance
 
 ARCHITECTURES = ("sm_80", "sm_86", "sm_89", "sm_90a", "sm_100", "sm_120")
@@ -47,6 +47,7 @@ _PROCESSORS = {
 }  # fmt: skip
 
 _PROMOTED = {
+    "bool": "int64",
     "int8": "int64",
     "int16": "int64",
     "int32": "int64",
@@ -55,12 +56,8 @@ _PROMOTED = {
     "uint32": "uint64",
 }
 _COMMON = ("int32", "int64", "float32", "float64")
-_ALONG_AXES = ("sum", "max", "min")
-_SEARCHED = ("int32", "float32")
 _LOG = 28  # sizes up to 2**28
 _HUGE = 30  # for which other kernels are taken
-_PROPORTIONS = (20, 26)  # the logarithms of the elements of matrices of all proportions
-_AXES = (_LOG // 2 - 1, _LOG - 2)  # the logarithms of the sizes of matrices whose axes are reduced
 
 
 @dataclass(slots=True)
@@ -78,17 +75,21 @@ class _Gpu:
 def instances(arch: str) -> tuple[Instance, ...]:
     """Return the kernels that ship for an architecture, each once.
 
-    These are, for all dtypes: long scans with each operator that has a name, inclusive and exclusive, aligned and not; sums of
-    every size, also of promoted integers, and along each axis; reductions of long arrays; and for the dtypes that are most used:
-    sums of arrays of every size; reductions along axes, and positions; segments and runs of equal keys; products of matrices, of
-    every layout.
+    These are, for all dtypes: reductions and scans of whole arrays, by every operator that has a name; along axes, what the
+    functions with NumPy's names do, but other cumulative functions than sums along the last axis alone. For the dtypes that are
+    most used: those along other axes; segments and runs of equal keys; products of matrices, of every layout.
     """
     found: dict[str, Instance] = {}
     for processors in _PROCESSORS.get(arch, (132,)):
-        ways = itertools.chain(_long(), _sums(processors), _segments(), _by_key())
+        ways = itertools.chain(_scans(processors), _segments(), _by_key())
         launched = (instance(way.kernel, tuple(way.template.items())) for way in ways)
         for one in itertools.chain(
-            launched, _marks(), _reductions(_Gpu(processors)), _float32_products(), _products(arch, processors)
+            launched,
+            _columns(),
+            _marks(),
+            _reductions(_Gpu(processors)),
+            _float32_products(),
+            _products(arch, processors),
         ):
             assert one.request is not None, f"`{one.kernel.__name__}` is not all of the package"
             found.setdefault(one.request, one)
@@ -98,23 +99,40 @@ def instances(arch: str) -> tuple[Instance, ...]:
 # -- Scans ----------------------------------------------------------------------------------------------------------------
 
 
-def _long() -> Iterator[Way]:
-    for operator, dtype in itertools.product(operators.BY_NAME.values(), scans.NATIVE):
-        if operator.integral and dtype.startswith("float"):
-            continue
-        for exclusive, aligned in itertools.product((False, True), (True, False)):
-            yield scan_plans.many_tiles(Task(operator, dtype, dtype, exclusive), Shape(1, 1 << _LOG, 1, aligned))
+def _tasks() -> Iterator[Task]:
+    """What the cumulative functions compute, and `scan`, of every dtype."""
+    for operator, dtype in itertools.product((operators.add, operators.multiply), scans.SUPPORTED):
+        yield Task(operator, dtype, _PROMOTED.get(dtype, dtype))
+    for operator in operators.BY_NAME.values():
+        for dtype in scans.SUPPORTED:
+            if not (operator.integral and "float" in dtype):
+                yield Task(operator, dtype, dtype)
+    yield from (Task(operator, "bool", "int64") for operator in (operators.add, operators.multiply))
+    yield from (Task(operator, "bool", "bool") for operator in (operators.maximum, operators.minimum))
 
 
-def _sums(processors: int) -> Iterator[Way]:
-    kinds = [(dtype, dtype) for dtype in (*scans.NATIVE, *scan_plans.SHORT)]
-    for given, result in (*kinds, *_PROMOTED.items(), ("bool", "int64")):
-        task = Task(operators.add, given, result)
-        for log in (*range(_LOG + 1), _HUGE):
+def _scans(processors: int) -> Iterator[Way]:
+    for task in _tasks():
+        for log in (*range(8, _LOG + 1), _HUGE):
             yield scan_plans.on_device(task, Shape(1, 1 << log, 1, True), processors)
-        for first in range(_LOG - 1):
-            yield scan_plans.on_device(task, Shape(1, 1 << first, 1 << (_LOG - 2 - first), True), processors)
-        yield scan_plans.on_device(task, Shape(1 << 13, 1 << 13, 1, True), processors)
+        if _cumulative(task):
+            yield scan_plans.on_device(task, Shape(1 << 13, 1 << 13, 1, True), processors)
+        if task.operator is operators.add:
+            yield scan_plans.many_tiles(replace(task, exclusive=True), Shape(1, 1 << _LOG, 1, True))
+
+
+def _cumulative(task: Task) -> bool:
+    """Whether `cumsum`, `cumprod`, `cummax` or `cummin` computes this by default."""
+    if task.operator in (operators.add, operators.multiply):
+        return task.result == _PROMOTED.get(task.given, task.given)
+    return task.operator in (operators.maximum, operators.minimum)
+
+
+def _columns() -> Iterator[Instance]:
+    for task in _tasks():
+        if _cumulative(task) and (task.operator is operators.add or task.given in _COMMON):
+            for kernel, template in scan_plans.all_columns(task):
+                yield instance(kernel, tuple(template.items()))
 
 
 # -- Segments and keys ----------------------------------------------------------------------------------------------------
@@ -149,33 +167,15 @@ def _by_key() -> Iterator[Way]:
 
 
 def _reductions(gpu: _Gpu) -> Iterator[Instance]:
-    for named in reductions.NAMED:
-        yield from reduce_calls.instances(named)
-    total = next(named for named in reductions.NAMED if named.name == "sum")
-    for dtype, log in itertools.product(_COMMON, range(_LOG + 1)):
-        stage = collapse((1 << log,), (1,), (0,))
-        assert stage is not None
-        work = reduce_calls.work_of(total, np.dtype(dtype))
-        yield from (step.instance for step in plan_reduction(work, [stage], 0, gpu).steps)
-    for (dtype, shape, names), axis in itertools.product(_matrices(), (0, 1)):
-        stage = collapse(shape, c_strides(shape), (axis,))
-        assert stage is not None
-        for named in (n for n in reductions.NAMED if n.name in names):
-            work = reduce_calls.work_of(named, np.dtype(dtype))
-            yield from (step.instance for step in plan_reduction(work, [stage], 0, gpu).steps)
-        for largest in (True, False) if dtype in _SEARCHED and names == _ALONG_AXES else ():
-            search = Search(largest, dtype, dtype, 0)
-            yield from (step.instance for step in plan_search(search, stage, 0, gpu).steps)
-
-
-def _matrices() -> Iterator[tuple[str, tuple[int, int], tuple[str, ...]]]:
-    """Large ones of the common dtypes, and for what is used most those of all proportions: their dtypes, shapes, functions."""
-    small, large = _AXES
-    for dtype, first in itertools.product(_COMMON, range(small, large)):
-        yield dtype, (1 << first, 1 << (large - first)), _ALONG_AXES
-    for elements in _PROPORTIONS:
-        for first in range(elements + 1):
-            yield "float32", (1 << first, 1 << (elements - first)), ("sum", "max")
+    names = (*scans.NATIVE, "float16", "bool")
+    dtypes = [*(np.dtype(name) for name in names), BFLOAT16]
+    for what, dtype in itertools.product((*reductions.NAMED, *reductions.OPERATORS), dtypes):
+        if (work := reduce_calls.work_of(what, dtype)) is not None:
+            yield from all_whole(work, gpu)
+            if what in reductions.NAMED:
+                yield from all_along(work)
+    for largest, dtype in itertools.product((True, False), dtypes):
+        yield from all_searches(reduce_calls.search_of(largest, dtype))
 
 
 # -- Products -------------------------------------------------------------------------------------------------------------
@@ -196,9 +196,13 @@ def _products(arch: str, processors: int) -> Iterator[Instance]:
     yield from _rings()
     yield from _by_tensor_cores(processors)
     for dtype in matmuls.INPUTS:
-        for cut in (cut for cut in TILES if cut.fits(SCALARS[dtype].bytes)):  # all are chosen for some shape
+        for cut in TILES:  # all are chosen for some shape
             for transposed in itertools.product((False, True), repeat=2):
-                yield matmuls.instance_for(dtype, dtype, transposed, False, False, NO_BIAS, identity, cut)
+                turned = cut.turns(transposed)
+                layout = transposed[::-1] if turned else transposed
+                yield matmuls.instance_for(dtype, dtype, layout, False, False, NO_BIAS, identity, cut, 0, "", turned)
+    for result, cut in itertools.product(("float32", "bfloat16"), TILES):  # of 8-bit floats, as most are given
+        yield matmuls.instance_for("float8_e4m3fn", result, (False, False), False, False, NO_BIAS, identity, cut)
 
 
 def _rings() -> Iterator[Instance]:
@@ -216,7 +220,7 @@ def _by_tensor_cores(processors: int) -> Iterator[Instance]:
         yield sgemm_bf16x6.splitter(left, down)
     yield sgemm_bf16x6.settler(False)
     depths = [PLANES * k for k in (512, sgemm_bf16x6.CHUNK)]
-    cuts = {choose(*shape, processors, SCALARS["float32"].bytes) for shape in itertools.product(sizes, sizes, depths)}
+    cuts = {choose(*shape, processors, layout=NN) for shape in itertools.product(sizes, sizes, depths)}
     for cut, beta in itertools.product(sorted(cuts, key=lambda cut: cut.name), flags):
         yield sgemm_bf16x6.multiplier(beta, cut)
 

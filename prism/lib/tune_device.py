@@ -20,6 +20,7 @@ from prism.lib import matmuls, operators, reduce_calls, reduce_plans, scan_plans
 from prism.lib.axes import collapse
 from prism.lib.matmul_layouts import Job
 from prism.lib.reduce_device import Gpu, Ready
+from prism.lib.reduce_steps import Work
 from prism.lib.scan_plans import Shape, Task, number_of
 from prism.lib.tune import DTYPES, TABLES, Unusable
 from prism.runtime.arrays import ArrayInfo
@@ -163,7 +164,7 @@ class Timer:
 
         def plan() -> Callable[[int, int], None]:
             zero = number_of(operators.add.identity_of(wide))
-            work = reduce_plans.Work(operators.add, kind, wide.name, wide.name, zero, zero)
+            work = Work(operators.add, kind, wide.name, wide.name, zero, zero)
             stage = collapse((n,), (1,), (0,))
             assert stage is not None
             ready = Ready(reduce_plans.plan_reduction(work, [stage], 0, Gpu(self.device.ordinal)), self.device.ordinal)

@@ -41,8 +41,8 @@ class Row:
 
 
 CUT = Cut(128, 256, 4).template(transpose_a=False, transpose_b=False, out_bytes=2)
-FACTS = {"T": "bfloat16", "OUT": "bfloat16", "PLAIN": False, "BETA": False, "BIAS": 0, "BATCH": 0}
-HGEMMS = {"hgemm": {**FACTS, "EPILOGUE": persistent.identity, **CUT}}
+FACTS = {**dict.fromkeys(("T", "TB", "TBIAS", "OUT"), "bfloat16"), "PLAIN": False, "BETA": False, "BIAS": 0, "BATCH": 0}
+HGEMMS = {"hgemm": {**FACTS, "SCALE_A": 0, "SCALE_B": 0, "EPILOGUE": persistent.identity, **CUT}}
 MULTIPLYING = "1 arrival, 1 group commit, 1 group wait, 1 mbarrier wait, 1 wgmma fence"
 FILLING = "1 announcing arrival, 1 mbarrier wait"
 OUR, THEIR = "`prism.kernels.hgemm`", "the paper's hgemm"
@@ -117,10 +117,10 @@ def scanned() -> tuple[Program, tuple[int, int], tuple[object, ...]]:
         "STABLE": False,
         **configuration.template(),
     }
-    template |= {"EXCLUSIVE": False, "VECTORIZED": False, "REVERSE": False}
+    template |= {"EXCLUSIVE": False, "REVERSE": False}
     x = np.arange(2000, dtype=np.int32)
     scratch = (np.zeros(64, np.uint64), 64, np.zeros(1, np.uint64))
-    return build(single_pass.scan, template), (2, 64), (x, np.zeros_like(x), x.size, 0, 0, *scratch)
+    return build(single_pass.scan, template), (2, 64), (x, np.zeros_like(x), x.size, False, 0, 0, *scratch)
 
 
 def launched(launch: programs.Launch) -> tuple[Program, tuple[int, int], tuple[object, ...]]:

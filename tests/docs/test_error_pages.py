@@ -1,4 +1,4 @@
-"""`docs/errors.md` and the errors belong together: a section a code, a code a section. test_examples.py runs the page."""
+"""`docs/errors/` and the errors belong together: a page a code, a code a page. test_examples.py runs the pages."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from prism.lang.diagnostics import Error
 from prism.lang.errors import catalogue
 from prism.runtime.launch import LaunchError
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "errors.md").read_text(encoding="utf-8")
-HEAD, *SECTIONS = re.split(r"^## ", PAGE, flags=re.MULTILINE)
-BY_CODE = {section.partition("\n")[0]: section for section in SECTIONS}
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+INDEX = (DOCS / "errors.md").read_text(encoding="utf-8")
+PAGES = {page.stem: page for page in (DOCS / "errors").glob("*.md")}
 MACHINE = {e.code for e in vars(machine).values() if isinstance(e, type) and issubclass(e, machine.MachineError)}
 CODES = sorted({error.code for error in catalogue()} | (MACHINE - {machine.MachineError.code}) | {LaunchError.code})
 IMPOSSIBLE = {  # no program that is accepted shows them
@@ -25,22 +25,32 @@ IMPOSSIBLE = {  # no program that is accepted shows them
 }  # fmt: skip
 
 
-def test_every_code_has_a_section_and_every_section_a_code() -> None:
-    assert sorted(BY_CODE) == CODES
-    assert len(SECTIONS) == len(BY_CODE)
-    assert sorted(re.findall(r"\]\(#([a-z-]+)\)", HEAD)) == CODES
+def test_every_code_has_a_page_and_every_page_a_code() -> None:
+    assert sorted(PAGES) == CODES
+    assert sorted(re.findall(r"\]\(errors/([a-z-]+)\.md\)", INDEX)) == CODES
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_page_is_of_its_code(code: str) -> None:
+    text = PAGES[code].read_text(encoding="utf-8")
+    assert text.startswith(f"# {code}\n\n")
+    rules = {error.rule for error in catalogue() if error.code == code} - {""}
+    assert re.findall(r"^(R\d+)\. ", text, flags=re.MULTILINE) == sorted(rules)
 
 
 @pytest.mark.parametrize("code", [code for code in CODES if code not in IMPOSSIBLE])
-def test_a_section_has_a_faulty_program_its_message_and_the_repaired_one(code: str) -> None:
-    section = BY_CODE[code]
-    fences = re.findall(r"^```(.+)$", section, flags=re.MULTILINE)
-    assert fences == [f"python error: {code}", "text printed", "python"]
-    faulty, repaired = section.split("```text printed", 1)
+def test_a_page_has_a_faulty_program_its_message_and_the_repaired_one(code: str) -> None:
+    """Behind what both import."""
+    text = PAGES[code].read_text(encoding="utf-8")
+    assert re.findall(r"^```(.+)$", text, flags=re.MULTILINE) == [
+        "python",
+        f"python error: {code}",
+        "text printed",
+        "python",
+    ]
+    faulty, repaired = text.split("```text printed", 1)
     assert faulty.count(f"# error: {code}\n") == 1
     assert "check=True" in repaired, "the repaired program runs on the reference machine, with its checks"
-    rules = {error.rule for error in catalogue() if error.code == code} - {""}
-    assert re.findall(r"^(R\d+)\. ", section, flags=re.MULTILINE) == sorted(rules)
 
 
 @pytest.mark.parametrize("error", catalogue(), ids=lambda error: error.__name__)

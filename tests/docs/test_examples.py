@@ -4,7 +4,8 @@ Blocks of one page share a namespace, top to bottom. After ```` ```python ````:
   `gpu`          the block runs only where there is a GPU;
   `error: code`  it must raise the error of that code: a CompileError's on the lines that carry the mark `# error: code`.
 A block ```` ```text printed ```` is what the block before it printed, or the message that it raised; the block's own name is
-`example.py` there. `--update-golden` rewrites it: the diff is reviewed as code is.
+`example.py` there. ```` ```cuda of kernel lines 4-7 ```` is the CUDA C++ that these lines of a kernel, or all of it, become
+where `kernel` is an expression in the page's names. `--update-golden` rewrites both: the diff is reviewed as code is.
 """
 
 from __future__ import annotations
@@ -14,17 +15,23 @@ import difflib
 import io
 import linecache
 import re
+import textwrap
 from pathlib import Path
 
 import pytest
 
 import prism
 from prism.interpret import MachineError
+from prism.lang.emit import emit
+from prism.lang.plan import Program
 from prism.runtime.launch import LaunchError
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
-BLOCK = re.compile(r"^```(?P<fence>python|text printed)(?P<kind>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(
+    r"^```(?P<fence>python|text printed|cuda of)(?P<kind>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+)
+OF = re.compile(r"(?P<kernel>.+?)( lines (?P<first>\d+)-(?P<last>\d+))?$")
 MARK = re.compile(r"# error: ([a-z-]+)")
 
 
@@ -52,10 +59,12 @@ def test_examples_run(
         where = f"{page.name}:{text[: match.start()].count(chr(10)) + 1}"
         if match["fence"] == "python":
             printed = run(where, match["kind"].strip(), match["text"], names)
-        elif printed is not None and printed != match["text"]:
-            shown = "\n".join(difflib.unified_diff(match["text"].splitlines(), printed.splitlines(), where, "this run"))
+            continue
+        made = printed if match["fence"] == "text printed" else emitted(where, match["kind"].strip(), names)
+        if made is not None and made != match["text"]:
+            shown = "\n".join(difflib.unified_diff(match["text"].splitlines(), made.splitlines(), where, "this run"))
             assert request.config.getoption("--update-golden"), f"--update-golden, if this run is right:\n{shown}"
-            rewritten += [text[end : match.start("text")], printed]
+            rewritten += [text[end : match.start("text")], made]
             end = match.end("text")
     if rewritten:
         page.write_text("".join([*rewritten, text[end:]]), encoding="utf-8")
@@ -86,6 +95,23 @@ def run(where: str, kind: str, code: str, names: dict[str, object]) -> str | Non
     return shortened(f"{error}\n")
 
 
+def emitted(where: str, what: str, names: dict[str, object]) -> str:
+    """Return the CUDA C++ of a page's kernel, without what stands before its functions; where lines are given, theirs alone."""
+    found = OF.match(what)
+    assert found, f"{where}: cuda of what?"
+    kernel = eval(found["kernel"], names)
+    program = kernel if isinstance(kernel, Program) else prism.check(kernel)
+    lines = emit(program).source.splitlines()
+    lines = lines[next(k for k, line in enumerate(lines) if line.startswith(f"// {program.functions[0].name}")) :]
+    if found["first"]:
+        first, last = int(found["first"]), int(found["last"])
+        numbers = [int(number[1]) if (number := re.search(r"  // line (\d+): ", line)) else 0 for line in lines]
+        begin = next(k for k, number in enumerate(numbers) if first <= number <= last)
+        end = next((k for k, number in enumerate(numbers) if k > begin and number > last), len(lines))
+        lines = lines[begin:end]
+    return shortened(textwrap.dedent("\n".join(lines).strip("\n") + "\n"))
+
+
 def shortened(text: str) -> str:
     """Return what a page shows: its blocks as a file of the reader's own, the library's files without their root."""
     return re.sub(r"<[\w.-]+\.md:\d+>", "example.py", text).replace(f"{ROOT}/", "")
@@ -112,7 +138,10 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_the_index_has_every_page() -> None:
-    """docs/index.md links each page of docs/."""
+    """docs/index.md links each page of docs/, or an index that does."""
     index = ROOT / "docs" / "index.md"
-    linked = {(index.parent / target).resolve() for target in re.findall(r"\]\(([^)#\s]+)", index.read_text())}
-    assert set((ROOT / "docs").rglob("*.md")) - linked == {index}
+    linked = {index}
+    for page in (index, ROOT / "docs" / "reference.md", ROOT / "docs" / "errors.md"):
+        assert page in linked
+        linked |= {(page.parent / target).resolve() for target in re.findall(r"\]\(([^)#\s]+)", page.read_text())}
+    assert set((ROOT / "docs").rglob("*.md")) <= linked

@@ -1,18 +1,22 @@
-"""docs/reference.md has every construct and every rule, as the compiler declares them."""
+"""docs/reference.md and docs/reference/: a page for every construct, as the language declares them, and an index of the rules."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import prism.lang
-from prism.lang import surface
+from prism.lang import surface, syntax
 from prism.lang.errors import catalogue
 from prism.lang.intrinsics import NAMES
 from prism.lang.intrinsics.table import markdown
-from prism.lang.types import SCALARS, Scalar, Vector
+from prism.lang.stub import stub
+from prism.lang.types import Scalar, Vector
 from tests.docs.regions import DOCS, compare
+from tests.docs.test_error_pages import CODES, IMPOSSIBLE
 
 PYTHON = {"CompileError", "InternalError", "Kernel"}  # classes for Python code, not for kernels
 WORDS = {
@@ -24,34 +28,20 @@ WORDS = {
     "prism": '`@prism("global")`: a kernel; `@prism("device")`: a function that kernels call',
     "intrinsic": "`@intrinsic(text, meaning=...)`: one instruction, or a few, behind a signature with perspectives",
 }
-TEMPLATES, MEMORY, ROLES = (
-    f"language.md#{heading}" for heading in ("functions-and-templates", "memory-partition-and-claim", "roles")
-)
-PLACES = {  # where the first mention is not the one that explains
-    "block": "language.md#perspectives", "column": "language.md#tensor-maps-tiles-and-fragments",
-    "row": "language.md#tensor-maps-tiles-and-fragments", "vector": "language.md#loops-conditions-numbers",
-    "intrinsic": "intrinsics.md#one-of-your-own", "kernel": "language.md#launching", "prism": "language.md#launching",
-    "claim": MEMORY, "partition": MEMORY, "one": ROLES, "roles": ROLES,
-    "constexpr": TEMPLATES, "device": TEMPLATES, "dtype": TEMPLATES, "function": TEMPLATES, "template": TEMPLATES,
+SYNTAX = {  # the page of each node of the syntax tree: what Python itself gives the language, and its scopes
+    "Declare": "declaration", "Assign": "assignment", "Augment": "assignment", "Evaluate": "call", "If": "if", "While": "while",
+    "For": "for", "Break": "break", "Continue": "break", "Return": "return", "Pass": "extern", "Group": "group", "Split": "split",
+    "Partition": "partition", "Claim": "claim", "Roles": "roles", "Enter": "roles", "One": "one", "Async": "async_",
+    "Batch": "wgmma_async", "Unsafe": "unsafe",
+    "Name": "declaration", "Literal": "types", "Resolved": "call", "Unary": "operators", "Binary": "operators",
+    "Conditional": "conditional", "Call": "call", "Subscript": "subscript", "Attribute": "struct", "Lambda": "partition",
+    "Braces": "array",
 }  # fmt: skip
-PAGES = ("language.md", "intrinsics.md", "errors.md")
-
-
-def slug(heading: str) -> str:
-    """Return GitHub's anchor of a heading."""
-    return re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-")
-
-
-def place(name: str) -> str:
-    """Return the section that first mentions a name in its text, else in its programs."""
-    for programs in (False, True):
-        for page in PAGES:
-            text = (DOCS / page).read_text(encoding="utf-8")
-            for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
-                prose = section if programs else re.sub(r"^```.*?^```$", "", section, flags=re.MULTILINE | re.DOTALL)
-                if re.search(rf"`[^`\n]*\b{name}\b[^`\n]*`" if not programs else rf"\b{name}\b", prose):
-                    return f"{page}#{slug(section.partition(chr(10))[0])}"
-    raise AssertionError(f"no page says what `{name}` is")
+OF_PYTHON = ("declaration", "assignment", "subscript", "operators", "conditional", "call", "return", "if", "for", "while",
+             "break", "types", "array", "float4_cast")  # fmt: skip
+HEADINGS = ["Form", "Perspective", "Rules", "Example", "In CUDA", "Refused", "Source"]
+FOLDER = DOCS / "reference"
+PAGES = sorted(FOLDER.glob("*.md"))
 
 
 def meaning(name: str, value: object) -> str:
@@ -71,35 +61,105 @@ def cell(text: str) -> str:
 
 
 def constructs() -> dict[str, object]:
-    """Return what kernels are written with, but for types and intrinsics."""
+    """Return what kernels are written with, but for types and intrinsics; and `breakpoint`, which is Python's own name."""
     found = {name: getattr(prism.lang, name) for name in prism.lang.__all__ if name not in NAMES and name not in PYTHON}
     types = (Scalar, Vector, surface.VectorCast)
-    return {name: value for name, value in sorted(found.items()) if not isinstance(value, types)}
+    kept = {name: value for name, value in found.items() if not isinstance(value, types)}
+    return dict(sorted({**kept, "breakpoint": surface.BREAKPOINT}.items()))
 
 
-def test_every_construct_is_in_the_index(request: pytest.FixtureRequest) -> None:
-    lines = ["| name | what it is | read on |", "|---|---|---|"]
-    for name, value in constructs().items():
-        where = PLACES.get(name) or place(name)
-        page, _, anchor = where.partition("#")
-        headings = re.findall(r"^#+ (.+)$", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE)
-        (heading,) = (heading for heading in headings if slug(heading) == anchor)
-        lines.append(f"| `{name}` | {cell(meaning(name, value))} | [{heading}]({where}) |")
-    scalars = ", ".join(f"`{name}`" for name in SCALARS)
-    lines.append(f"| types | {scalars}; vectors of them, as `float4`, and `float4_cast` | [Loops, conditions, numbers]"
-                 "(language.md#loops-conditions-numbers) |")  # fmt: skip
+def page_text(name: str) -> str:
+    """Return the page of a construct."""
+    return (FOLDER / f"{name}.md").read_text(encoding="utf-8")
+
+
+def title(name: str) -> str:
+    """Return the heading of a page."""
+    return page_text(name).partition("\n")[0].removeprefix("# ")
+
+
+def first_sentence(text: str) -> str:
+    """Return the first sentence of a text's first paragraph."""
+    words = " ".join(text.strip().split("\n\n")[0].split())
+    return re.split(r"(?<=\.)\s", words)[0].rstrip(".")
+
+
+def refused(name: str) -> set[str]:
+    """Return the codes that a construct's page names."""
+    return set(re.findall(r"\.\./errors/([a-z-]+)\.md", page_text(name)))
+
+
+def test_every_construct_has_a_page_and_every_page_a_construct() -> None:
+    assert {page.stem for page in PAGES} == set(constructs()) | set(OF_PYTHON)
+
+
+def test_an_editor_s_hover_leads_to_the_page() -> None:
+    pages = set(re.findall(r"See docs/reference/(\w+)\.md\.", stub()))
+    assert pages | {"intrinsic", "breakpoint"} == set(constructs()), "these two are imported, and Python's own"
+
+
+def test_every_kind_of_syntax_has_a_page() -> None:
+    nodes = {node.__name__ for node in (*get_args(syntax.Stmt), *get_args(syntax.Expr))}
+    assert nodes == set(SYNTAX)
+    assert set(SYNTAX.values()) <= {page.stem for page in PAGES}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_has_all_its_parts(page: Path) -> None:
+    """A grammar and rules as text, an example that runs, the CUDA C++ of it, what is refused, as a program too; the source."""
+    text = page_text(page.stem)
+    head, *parts = re.split(r"^## ", text, flags=re.MULTILINE)
+    sections = {part.partition("\n")[0]: part.partition("\n")[2].strip() for part in parts}
+    assert list(sections) == HEADINGS and all(sections.values())
+    assert first_sentence(re.sub(r"<!--.*?-->", "", head.partition("\n")[2]))
+    assert "::=" in sections["Form"] and "```python\n" in sections["Example"]
+    assert re.search(r"^```(cuda of|python error)", sections["In CUDA"], re.MULTILINE)
+    assert re.search(r"\]\((\.\./errors/[a-z-]+\.md|\w+\.md)\)", sections["Refused"] + sections["Rules"])
+    assert "```python" in sections["Refused"] or page.stem == "breakpoint"
+    faulty = re.findall(r"^```python error: ([a-z-]+)$", sections["Refused"], re.MULTILINE)
+    assert set(faulty) <= refused(page.stem)
+    rules = {error.rule for error in catalogue()} - {""}
+    assert set(re.findall(r"\bR\d+\b", text)) <= rules
+
+
+@pytest.mark.parametrize("name", constructs())
+def test_a_page_begins_with_what_is_declared(name: str, request: pytest.FixtureRequest) -> None:
+    compare(request, f"reference/{name}.md", "declared", meaning(name, constructs()[name]))
+
+
+@pytest.mark.parametrize("code", sorted(set(CODES) - IMPOSSIBLE))
+def test_an_error_names_the_constructs_it_is_about(code: str, request: pytest.FixtureRequest) -> None:
+    """The other way round than the constructs' pages: a code that none of them names is one that a reader would not find."""
+    found = [page.stem for page in PAGES if code in refused(page.stem)]
+    assert found, f"no page of a construct links ../errors/{code}.md"
+    links = [f"[{title(name)}](../reference/{name}.md)" for name in found]
+    compare(request, f"errors/{code}.md", "constructs", f"Constructs: {', '.join(links)}.")
+
+
+def test_the_index_of_constructs(request: pytest.FixtureRequest) -> None:
+    lines = ["| name | what it is |", "|---|---|"]
+    lines += [
+        f"| [`{name}`](reference/{name}.md) | {cell(meaning(name, value))} |" for name, value in constructs().items()
+    ]
     compare(request, "reference.md", "constructs", "\n".join(lines))
 
 
+def test_the_index_of_what_is_python_s(request: pytest.FixtureRequest) -> None:
+    lines = ["| | |", "|---|---|"]
+    for name in OF_PYTHON:
+        said = re.sub(r"\]\((\w+\.md)", r"](reference/\1", first_sentence(page_text(name).partition("\n")[2]))
+        said = said.replace("](../", "](")
+        lines.append(f"| [{title(name)}](reference/{name}.md) | {cell(said)} |")
+    compare(request, "reference.md", "python", "\n".join(lines))
+
+
 def test_every_rule_is_in_the_index(request: pytest.FixtureRequest) -> None:
-    errors = (DOCS / "errors.md").read_text(encoding="utf-8")
-    sections = {s.partition("\n")[0]: s.partition("\n")[2] for s in re.split(r"^## ", errors, flags=re.MULTILINE)[1:]}
     rules = {error.code: error.rule for error in catalogue()}
     lines = ["| rule | code | |", "|---|---|---|"]
     for code, rule in sorted(rules.items(), key=lambda pair: (int(pair[1][1:] or 99) if pair[1] else 99, pair[0])):
-        first = " ".join(re.sub(r"^R\d+\. ", "", sections[code].strip()).split("\n\n")[0].split())
-        sentence = re.split(r"(?<=\.)\s", first)[0].rstrip(".")
-        lines.append(f"| {rule or '-'} | [{code}](errors.md#{code}) | {cell(sentence)} |")
+        text = (DOCS / "errors" / f"{code}.md").read_text(encoding="utf-8").partition("\n")[2]
+        sentence = first_sentence(re.sub(r"^R\d+\. ", "", text.strip()))
+        lines.append(f"| {rule or '-'} | [{code}](errors/{code}.md) | {cell(sentence)} |")
     compare(request, "reference.md", "rules", "\n".join(lines))
 
 

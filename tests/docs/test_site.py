@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import prism
-from docs.site.contents import contents, with_contents
+from docs.site.contents import below, contents, with_contents, with_pages
 from docs.site.fill import FILLERS, described, measured
 from docs.site.plots import plot
 
@@ -26,8 +26,15 @@ MARKS = [
 def test_the_index_is_the_table_of_contents() -> None:
     found = contents((DOCS / "index.md").read_text(encoding="utf-8"))
     pages = {(DOCS / f"{page}.md").resolve() for listed in found.values() for page in listed}
-    assert set(DOCS.rglob("*.md")) - pages == {DOCS / "index.md"}
+    inside = {page for index in pages for page in below(index)}
+    assert set(DOCS.rglob("*.md")) - pages - inside == {DOCS / "index.md"}
     assert with_contents("## A\n- [B](b.md): c\n").endswith("```{toctree}\n:hidden:\n:caption: A\n\nb\n```\n")
+
+
+def test_a_folder_s_index_is_the_table_of_its_pages() -> None:
+    listed = with_pages("# A\n", DOCS / "errors.md")
+    assert listed.startswith("# A\n\n```{toctree}\n:hidden:\n\nerrors/arch\n") and "\nerrors/write-down\n" in listed
+    assert with_pages("# A\n", DOCS / "limits.md") == "# A\n"
 
 
 @pytest.mark.parametrize("page, what, rest", MARKS, ids=lambda value: value.stem if isinstance(value, Path) else value)

@@ -9,7 +9,7 @@ import pytest
 
 import prism
 from prism.interpret import RaceError, run
-from prism.kernels.reduce import DEVICE, HOST, HOST_WIDTH, Configuration, maps, middle, reduce, short
+from prism.kernels.reduce import DEVICE, HOST, HOST_WIDTH, Configuration, blocks_for, maps, middle, reduce, short
 from prism.kernels.reduce.configurations import MIDDLE, SHORT, SHORT_LAST, SHORT_ROWS
 from prism.lang import prefetch
 from prism.lib.operators import BY_NAME
@@ -212,8 +212,17 @@ def test_longer_arrays_go_by_the_first_row_that_holds_them(size: int) -> None:
     for most, known in MIDDLE[size]:
         assert middle(most, size, size) == known != middle(most + 1, size, size)
     assert middle(limits[-1] + 1, size, size) == DEVICE[size]
-    assert middle(1 << 20, 2, 8) == DEVICE[2]
-    assert middle(1 << 20, 4, 8) == middle(1 << 20, 8, 8) != middle(1 << 20, 4, 4)
+    assert middle(1 << 19, 2, 8) == DEVICE[2]
+    assert middle(1 << 19, 4, 8) == middle(1 << 19, 8, 8) != middle(1 << 19, 4, 4)
+
+
+def test_blocks_share_equally_where_that_needs_nearly_all() -> None:
+    for most in (1, 2, 7, 132, 264):
+        for rows in (*range(1, 700), 1024, 2048, 4096, 131_072):
+            blocks, longest = blocks_for(rows, most), -(-rows // most)
+            assert 1 <= blocks <= most and blocks * longest >= rows
+            assert blocks == min(rows, most) or blocks >= 0.94 * most and (blocks - 1) * longest < rows
+    assert [blocks_for(rows, 132) for rows in (512, 1075, 2048, 2049, 3072, 8192)] == [128, 132, 128, 129, 128, 132]
 
 
 def configurations(size: int, sums: int = 0) -> list[Configuration]:

@@ -8,7 +8,10 @@ import pytest
 
 import prism
 from prism.interpret import RaceError, run
-from prism.kernels.reduce import AXIS, SEARCH, find, maps, positions, reduce_axis
+from prism.kernels.reduce import find, maps, positions, reduce_axis
+from prism.lib.operators import BY_NAME
+from prism.lib.reduce_axis_plans import all_along, all_searches
+from prism.lib.reduce_steps import Search, Work
 from tests.lib.oracles import AFFINE, CASES, SCHEDULES, Case
 from tests.mutation import without_barriers
 
@@ -20,31 +23,46 @@ CUTS = list(itertools.product([True, False], [True, False], [1, 4, 32], [1, 3]))
 
 
 @functools.cache
-def program(kind, function, ordered, along, wide, lanes, units, rows, width, given=None, vectorized=False):
+def program(kind, function, ordered, along, units, rows, width, given=None):
     template = {
         "TI": given or kind, "P": kind, "T": kind, "TO": kind, "U": "int32", "OP": function, "MAP": maps.same, "THREADS": THREADS,
-        "BLOCKS": 1, "LANES": lanes, "UNITS": units, "ROWS": rows, "WIDTH": width, "ALONG": along, "WIDE": wide,
-        "VECTORIZED": vectorized, "ORDERED": ordered,
+        "BLOCKS": 1, "UNITS": units, "ROWS": rows, "WIDTH": width, "ALONG": along, "ORDERED": ordered,
     }  # fmt: skip
     return prism.check(reduce_axis, template)
 
 
-def geometry(x, along, wide, lanes, units, width, splits):
+def geometry(x, along, wide, lanes, units, width, splits, chunk=None):
     """How many blocks there are, and the numbers that both kernels take first, for `x` of shape (outer, n, inner)."""
     outer, n, inner = x.shape
     across, pace = (inner, width) if along else (inner // width, 1)
     count = outer * across * splits
     each = 32 // lanes if wide else 32 // lanes * units * (THREADS // 32)
-    chunk = -(-n // splits // pace) * pace
+    chunk = chunk or -(-n // splits // pace) * pace
     strides = tuple(s // x.itemsize for s in x.strides)
-    numbers = (count, across, n, splits, chunk, *strides, splits * inner, inner, 1)
+    log = lanes.bit_length() - 1
+    skew = -(x.__array_interface__["data"][0] // x.itemsize) % width
+    numbers = (
+        count,
+        across,
+        n,
+        splits,
+        chunk,
+        skew,
+        log,
+        0 if along else 5 - log,
+        wide,
+        *strides,
+        splits * inner,
+        inner,
+        1,
+    )
     return -(-count // each), numbers
 
 
 def along_axis(case: Case, x, along, wide, lanes, splits, *, units=1, rows=2, width=2, mutant=None, **options):
     """The reductions of `x` of shape (outer, n, inner) along `n`, of each of its splits."""
     ordered = not case.operator.commutative
-    key = (str(x.dtype), case.function, ordered, along, wide, lanes, units, rows, width)
+    key = (str(x.dtype), case.function, ordered, along and width > 1, units, rows, width)
     code = mutant or program(*key)
     blocks, numbers = geometry(x, along, wide, lanes, units, width, splits)
     outer, _, inner = x.shape
@@ -83,6 +101,21 @@ def test_rows_of_vectors(wide: bool, n: int) -> None:
         assert np.array_equal(y[:, 0], folded(ADD, x))
 
 
+@pytest.mark.parametrize("n", [1, 3, 61, 64, 67, 1021])
+@pytest.mark.parametrize("shift", [0, 1, 3])
+def test_rows_that_begin_and_end_anywhere(n: int, shift: int) -> None:
+    room = np.zeros(7 * n + 20, np.int32)
+    start = -(room.__array_interface__["data"][0] // 4) % 4 + shift
+    x = room[start : start + 7 * n].reshape(7, n, 1)
+    x[...] = ADD.data(7 * n).reshape(7, n, 1)
+    for lanes, wide in ((1, False), (8, False), (32, True)):
+        y = along_axis(ADD, x, True, wide, lanes, 1, rows=2, width=4)
+        assert np.array_equal(y[:, 0], folded(ADD, x))
+        assert np.array_equal(located(x, True, True, wide, lanes, 1, width=4), x.argmax(axis=1))
+    y = along_axis(ADD, x, True, True, 32, 3, rows=2, width=4)
+    assert np.array_equal(folded(ADD, y), folded(ADD, x))
+
+
 def test_schedules_and_where_results_go() -> None:
     x = ADD.data(6 * 50 * 10).reshape(6, 50, 10)
     for schedule, seed in SCHEDULES:
@@ -91,7 +124,7 @@ def test_schedules_and_where_results_go() -> None:
 
 
 def mutants():
-    code = program("int32", ADD.function, False, False, True, 4, 1, 2, 2)
+    code = program("int32", ADD.function, False, False, 1, 2, 2)
     return [pytest.param(mutant, id=f"{b.kind}:{b.before.span.line}") for b, mutant in without_barriers(code)]
 
 
@@ -107,32 +140,39 @@ def test_each_inferred_barrier_is_needed(mutant) -> None:
 
 
 @functools.cache
-def search(kind, beats, along, wide, lanes, width, partial=False, indexed=False):
+def search(kind, beats, along, width, units=1):
     template = {
-        "TI": kind, "T": kind, "U": "int32", "BEATS": beats, "THREADS": THREADS, "BLOCKS": 1, "LANES": lanes, "ROWS": 2,
-        "WIDTH": width, "ALONG": along, "WIDE": wide, "VECTORIZED": False, "PARTIAL": partial, "INDEXED": indexed,
+        "TI": kind, "T": kind, "U": "int32", "BEATS": beats, "THREADS": THREADS, "BLOCKS": 1, "UNITS": units, "ROWS": 2,
+        "WIDTH": width, "ALONG": along and width > 1,
     }  # fmt: skip
     return prism.check(find, template)
 
 
-def located(x, largest, along, wide, lanes, splits, width=2, **options):
+def located(x, largest, along, wide, lanes, splits, width=2, units=1, **options):
     """Where the best element is along the middle axis; of several splits, found in two steps."""
     real = x.dtype.kind == "f"
     limits = np.array([-np.inf, np.inf]) if real else np.iinfo(x.dtype)
     weakest = (limits[0] if largest else limits[1]) if real else (limits.min if largest else limits.max)
     beats = getattr(positions, ("larger" if largest else "smaller") + ("_or_nan" if real else ""))
-    blocks, numbers = geometry(x, along, wide, lanes, 1, width, splits)
+    blocks, numbers = geometry(x, along, wide, lanes, units, width, splits)
     outer, _, inner = x.shape
-    code = search(str(x.dtype), beats, along, wide, lanes, width, partial=splits > 1)
+    code = search(str(x.dtype), beats, along, width, units)
     y, none = np.full(outer * splits * inner, -1), np.zeros(0, np.int64)
     bests = np.zeros(y.size if splits > 1 else 0, x.dtype)
-    run(code, blocks, THREADS, (x.reshape(-1), none, bests, y, *numbers, weakest), check=True, **options)
+    run(
+        code,
+        blocks,
+        THREADS,
+        (x.reshape(-1), none, bests, y, *numbers, weakest, splits > 1, False),
+        check=True,
+        **options,
+    )
     if splits == 1:
         return y.reshape(outer, inner)
-    code = search(str(x.dtype), beats, False, wide, lanes, 1, indexed=True)
+    code = search(str(x.dtype), beats, False, 1)
     blocks, numbers = geometry(bests.reshape(outer, splits, inner), False, wide, lanes, 1, 1, 1)
     found = np.full(outer * inner, -1)
-    arguments = (bests, y, np.zeros(0, x.dtype), found, *numbers, weakest)
+    arguments = (bests, y, np.zeros(0, x.dtype), found, *numbers, weakest, False, True)
     run(code, blocks, THREADS, arguments, check=True, **options)
     return found.reshape(outer, inner)
 
@@ -152,6 +192,19 @@ def test_positions(kind: str, along: bool, wide: bool, lanes: int, splits: int) 
         assert np.array_equal(located(x, True, along, wide, lanes, splits, width), x.argmax(axis=1))
         if kind == "float32" or splits > 1:
             assert np.array_equal(located(x, False, along, wide, lanes, splits, width), x.argmin(axis=1))
+
+
+@pytest.mark.parametrize(("along", "width"), [(True, 1), (True, 4), (False, 1), (False, 2)])
+@pytest.mark.parametrize("lanes", [1, 4, 32])
+def test_positions_of_several_short_units_a_thread(along: bool, width: int, lanes: int) -> None:
+    random = np.random.default_rng(1)
+    pace = width if along else 1
+    for steps in {1, lanes, 2 * lanes - 1, 2 * lanes} - {0}:  # `ROWS` is 2
+        x = random.integers(-3, 3, (29, steps * pace, 1 if along else 6)).astype(np.float32)
+        x[0, -1:] = np.nan
+        x[1], x[2] = -np.inf, np.inf
+        assert np.array_equal(located(x, True, along, False, lanes, 1, width, 3), x.argmax(axis=1))
+        assert np.array_equal(located(x, False, along, False, lanes, 1, width, 3), x.argmin(axis=1))
 
 
 @pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
@@ -174,36 +227,24 @@ def test_the_first_of_equal_ones_across_everything_that_is_combined() -> None:
 # -- The compiled kernels -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("given", "kind"), [("int8", "uint64"), ("float16", "float32"), ("float32", "float32"), ("float64", "float64")]
-)
-@pytest.mark.parametrize(("along", "wide"), BOTH)
-@pytest.mark.parametrize("ordered", [False, True])
-def test_the_kernels_for_the_device_do_not_spill(given: str, kind: str, along: bool, wide: bool, ordered: bool) -> None:
-    pytest.importorskip("cuda.bindings.nvrtc")
-    configuration = AXIS[np.dtype(given).itemsize]
-    template = {
-        "TI": given, "P": "int32" if given == "int8" else kind, "T": kind, "TO": kind, "U": "int32", "OP": ADD.function,
-        "MAP": maps.same, "ORDERED": ordered, "LANES": 32 if along else 1, "WIDTH": configuration.width, "ALONG": along,
-        "WIDE": wide, "VECTORIZED": True,
-        **configuration.template(),
-    }  # fmt: skip
-    many = 4 if along else min(4, 16 // configuration.width)
-    for rows in (configuration.loads,) if wide else (1, configuration.loads):
-        units = 1 if wide else min(many, configuration.loads // rows)
-        compiled = prism.compile(reduce_axis, {**template, "ROWS": rows, "UNITS": units})
-        assert compiled.spills == 0, (rows, units)
+TYPES = [("uint8", "uint64"), ("int16", "uint64"), ("int32", "uint64"), ("float16", "float32"), ("float32", "float32"),
+         ("float64", "float64")]  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ["int8", "int32", "float32", "float64"])
-@pytest.mark.parametrize(("along", "wide"), BOTH)
-def test_the_searches_for_the_device_do_not_spill(kind: str, along: bool, wide: bool) -> None:
+@pytest.mark.parametrize(("given", "kind"), TYPES)
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a", "sm_120"])
+def test_the_kernels_for_the_device_do_not_spill(given: str, kind: str, arch: str) -> None:
     pytest.importorskip("cuda.bindings.nvrtc")
-    configuration = SEARCH[np.dtype(kind).itemsize]
-    beats = positions.larger_or_nan if kind.startswith("float") else positions.larger
-    template = {
-        "TI": kind, "T": kind, "U": "int32", "BEATS": beats, "LANES": 32 if along else 1, "ROWS": configuration.loads,
-        "WIDTH": configuration.width, "ALONG": along, "WIDE": wide, "VECTORIZED": True, "PARTIAL": wide, "INDEXED": False,
-        **configuration.template(),
-    }  # fmt: skip
-    assert prism.compile(find, template).spills == 0
+    zero = -0.0 if kind[0] == "f" else 0
+    for instance in all_along(Work(BY_NAME["add"], given, kind, kind, zero, zero)):
+        compiled = prism.compile(instance.kernel, dict(instance.template), arch=arch)
+        assert compiled.spills == 0, instance.template
+
+
+@pytest.mark.parametrize("kind", ["uint8", "int16", "int32", "float32", "float64"])
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a", "sm_120"])
+def test_the_searches_for_the_device_do_not_spill(kind: str, arch: str) -> None:
+    pytest.importorskip("cuda.bindings.nvrtc")
+    for instance in all_searches(Search(True, kind, kind, 0)):
+        compiled = prism.compile(instance.kernel, dict(instance.template), arch=arch)
+        assert compiled.spills == 0, instance.template

@@ -19,7 +19,7 @@ ADD = CASES[0]
 
 @functools.cache
 def program(kind: str, function, keyed: int = 1):
-    template = {"T": kind, "TI": kind, "TO": kind, "K": "int32", "OP": function, "VECTORIZED": False, "KEYED": keyed}
+    template = {"T": kind, "TI": kind, "TO": kind, "K": "int32", "OP": function, "KEYED": keyed}
     return prism.check(reduce_runs, {**template, **SMALL.template()})
 
 
@@ -31,7 +31,7 @@ def check(case: Case, x, heads, *, blocks=3, initial=None, mutant=None, scratch=
     begin = case.identity if initial is None else initial
     words, marks, control = scratch or fresh(kind)
     code = mutant or program(kind, case.function)
-    values = (keys, x, unique, y, number, n, case.identity, begin, words, marks, 64, control)
+    values = (keys, x, unique, y, number, n, False, case.identity, begin, words, marks, 64, control)
     run(code, blocks, SMALL.threads, values, check=True, **options)
     starts = np.flatnonzero(heads)
     parts = np.split(x, starts[1:])
@@ -102,6 +102,6 @@ def test_each_inferred_barrier_is_needed() -> None:
 def test_the_kernels_for_the_device_do_not_spill(kind: str, key: str) -> None:
     pytest.importorskip("cuda.bindings.nvrtc")
     c = for_runs(np.dtype(kind).itemsize, np.dtype(key).itemsize)
-    template = {"T": kind, "TI": kind, "TO": kind, "K": key, "OP": BY_NAME["add"].function, "VECTORIZED": True}
+    template = {"T": kind, "TI": kind, "TO": kind, "K": key, "OP": BY_NAME["add"].function}
     template |= {**c.template(), "KEYED": math.gcd(16 // np.dtype(key).itemsize, c.width)}
     assert prism.compile(reduce_runs, template).spills == 0

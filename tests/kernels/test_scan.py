@@ -16,15 +16,14 @@ from tests.mutation import without_barriers
 
 SMALL = Configuration(threads=64, items=4, width=2, blocks=1)
 WIDE = Configuration(threads=96, items=2, width=1, blocks=1, words=2)
+ODD = Configuration(threads=64, items=3, width=1, blocks=1, words=2)  # as elements of 16 bytes are scanned
 ADD = CASES[0]
 
 
 @functools.cache
-def program(
-    kind, function, exclusive, configuration, vectorized=False, reverse=False, stable=False, given=None, result=None
-):
+def program(kind, function, exclusive, configuration, reverse=False, stable=False, given=None, result=None):
     template = {"T": kind, "TI": given or kind, "TO": result or kind, "OP": function}
-    template |= {"EXCLUSIVE": exclusive, "VECTORIZED": vectorized, "REVERSE": reverse, "STABLE": stable}
+    template |= {"EXCLUSIVE": exclusive, "REVERSE": reverse, "STABLE": stable}
     return prism.check(scan, {**template, **configuration.template()})
 
 
@@ -55,9 +54,9 @@ def launch(
     """The scan of `x` by so many blocks, checked."""
     scratch = scratch or Scratch(str(case.dtype))
     y = aligned(np.zeros_like(x))
-    code = mutant or program(str(case.dtype), case.function, exclusive, configuration, vectorized, reverse, stable)
+    code = mutant or program(str(case.dtype), case.function, exclusive, configuration, reverse, stable)
     begin = case.identity if initial is None else initial
-    arguments = (x, y, len(x), case.identity, begin, scratch.words, scratch.capacity, scratch.control)
+    arguments = (x, y, len(x), vectorized, case.identity, begin, scratch.words, scratch.capacity, scratch.control)
     run(code, blocks, configuration.threads, arguments, check=True, **options)
     return y
 
@@ -87,10 +86,13 @@ def test_tile_edges(edge: int, beside: int) -> None:
 
 
 @pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
-@pytest.mark.parametrize("blocks", [1, 2, 3, 8])
-def test_schedules(schedule: str, seed: int, blocks: int) -> None:
-    x = ADD.data(7 * SMALL.tile + 5)
-    assert np.array_equal(launch(ADD, x, blocks, schedule=schedule, seed=seed), np.cumsum(x, dtype=np.int32))
+@pytest.mark.parametrize(
+    ("configuration", "blocks"), [(SMALL, 1), (SMALL, 2), (SMALL, 3), (SMALL, 8), (WIDE, 3), (ODD, 3)]
+)
+def test_schedules(schedule: str, seed: int, configuration: Configuration, blocks: int) -> None:
+    x = ADD.data(7 * configuration.tile + 5)
+    y = launch(ADD, x, blocks, configuration=configuration, schedule=schedule, seed=seed)
+    assert np.array_equal(y, np.cumsum(x, dtype=np.int32))
 
 
 @pytest.mark.parametrize("resident", [1, 2])
@@ -127,13 +129,31 @@ def test_stable(case: Case, configuration: Configuration) -> None:
         assert np.array_equal(y, case.inclusive(x))
 
 
-def test_stable_sums_have_the_same_bits_however_they_are_made() -> None:
+@pytest.mark.parametrize("configuration", [SMALL, ODD], ids=["small", "odd"])
+def test_stable_sums_have_the_same_bits_however_they_are_made(configuration: Configuration) -> None:
     case = next(case for case in CASES if str(case) == "add-float64")
-    x = np.random.default_rng(0).standard_normal(150 * SMALL.tile - 7)
-    wanted = launch(case, x, 1, stable=True, scratch=Scratch("float64", 256))
+    x = np.random.default_rng(0).standard_normal(150 * configuration.tile - 7)
+
+    def made(blocks: int, **options) -> bytes:
+        scratch = Scratch("float64", 256)
+        return launch(case, x, blocks, configuration=configuration, stable=True, scratch=scratch, **options).tobytes()
+
+    wanted = made(1)
     for (schedule, seed), blocks in itertools.product(SCHEDULES, (2, 7)):
-        y = launch(case, x, blocks, stable=True, scratch=Scratch("float64", 256), schedule=schedule, seed=seed)
-        assert y.tobytes() == wanted.tobytes()
+        assert made(blocks, schedule=schedule, seed=seed) == wanted
+
+
+@pytest.mark.parametrize("stable", [False, True])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_complex_numbers(stable: bool, reverse: bool) -> None:
+    code = program("complex128", ADD.function, False, ODD, reverse, stable)
+    random = np.random.default_rng(0)
+    x = random.integers(-8, 8, 150 * ODD.tile - 7) + 1j * random.integers(-8, 8, 150 * ODD.tile - 7)  # sums are exact
+    for (schedule, seed), vectorized in itertools.product(SCHEDULES[1:3], (True, False)):
+        y, words = np.zeros_like(x), np.zeros(4 * 256, np.uint64)
+        arguments = (x, y, x.size, vectorized, 0j, 0j, words, 256, np.zeros(1, np.uint64))
+        run(code, 3, ODD.threads, arguments, check=True, schedule=schedule, seed=seed)
+        assert np.array_equal(y, np.cumsum(x[::-1])[::-1] if reverse else np.cumsum(x))
 
 
 def aligned(x):
@@ -149,7 +169,7 @@ def test_types_that_differ(given: str, kind: str, result: str) -> None:
     x = np.random.default_rng(0).integers(-100, 100, 1300).astype(given)
     y, scratch = np.zeros(1300, result), Scratch(kind)
     code = program(kind, ADD.function, False, SMALL, given=given, result=result)
-    arguments = (x, y, len(x), 0, 0, scratch.words, scratch.capacity, scratch.control)
+    arguments = (x, y, len(x), False, 0, 0, scratch.words, scratch.capacity, scratch.control)
     run(code, 3, SMALL.threads, arguments, check=True)
     assert np.array_equal(y, np.cumsum(x, dtype=kind).astype(result))
 
@@ -165,7 +185,7 @@ def test_in_place() -> None:
     x = ADD.data(5 * SMALL.tile + 7)
     wanted = np.cumsum(x, dtype=np.int32)
     scratch = Scratch("int32")
-    arguments = (x, x, len(x), 0, 0, scratch.words, scratch.capacity, scratch.control)
+    arguments = (x, x, len(x), False, 0, 0, scratch.words, scratch.capacity, scratch.control)
     run(program("int32", ADD.function, False, SMALL), 3, SMALL.threads, arguments, check=True)
     assert np.array_equal(x, wanted)
 
@@ -178,8 +198,8 @@ def test_vectors() -> None:
     y = np.zeros(3000, np.int32)
     out = y[-(y.__array_interface__["data"][0] // 4) % 4 :][:2001]
     scratch = Scratch("int32")
-    arguments = (x, out, len(x), 0, 0, scratch.words, scratch.capacity, scratch.control)
-    run(program("int32", ADD.function, False, SMALL, True), 3, SMALL.threads, arguments, check=True)
+    arguments = (x, out, len(x), True, 0, 0, scratch.words, scratch.capacity, scratch.control)
+    run(program("int32", ADD.function, False, SMALL), 3, SMALL.threads, arguments, check=True)
     assert np.array_equal(out, np.cumsum(x, dtype=np.int32))
 
 
@@ -219,18 +239,19 @@ def test_words_of_other_launches_are_not_taken() -> None:
 
 
 def mutants():
-    for stable in (False, True):
-        for barrier, mutant in without_barriers(program("int32", ADD.function, False, SMALL, stable=stable)):
-            name = f"{'stable-' if stable else ''}{barrier.kind}:{barrier.before.span.line}"
-            yield pytest.param(mutant, 150 if stable else 9, id=name)  # stable: more tiles than one group has
+    for stable, configuration in ((False, SMALL), (True, SMALL), (True, ODD)):
+        for barrier, mutant in without_barriers(program("int32", ADD.function, False, configuration, stable=stable)):
+            name = f"{'stable-' if stable else ''}{configuration.items}-{barrier.kind}:{barrier.before.span.line}"
+            tiles = 150 if stable else 9  # stable: more than one group has
+            yield pytest.param(mutant, configuration, tiles, id=name)
 
 
-@pytest.mark.parametrize(("mutant", "tiles"), list(mutants()))
-def test_each_inferred_barrier_is_needed(mutant, tiles: int) -> None:
-    x = ADD.data(tiles * SMALL.tile)
+@pytest.mark.parametrize(("mutant", "configuration", "tiles"), list(mutants()))
+def test_each_inferred_barrier_is_needed(mutant, configuration: Configuration, tiles: int) -> None:
+    x, given = ADD.data(tiles * configuration.tile), {"configuration": configuration, "mutant": mutant}
     with pytest.raises(RaceError) as caught:
         for schedule, seed in SCHEDULES:
-            launch(ADD, x, 2, mutant=mutant, scratch=Scratch("int32", 256), schedule=schedule, seed=seed)
+            launch(ADD, x, 2, **given, scratch=Scratch("int32", 256), schedule=schedule, seed=seed)
     assert "barrier" in str(caught.value)
 
 
@@ -249,13 +270,15 @@ def test_which_barriers_there_are() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["add", "minimum"])
-@pytest.mark.parametrize("kind", NATIVE)
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [*itertools.product(NATIVE, ("add", "minimum")), ("complex128", "add"), ("complex128", "multiply")],
+)
 def test_the_kernels_for_the_device_do_not_spill(kind: str, name: str) -> None:
     pytest.importorskip("cuda.bindings.nvrtc")
     configuration = {**DEVICE, **UNPACKED}[np.dtype(kind).itemsize]
     template = {"T": kind, "TI": kind, "TO": kind, "OP": BY_NAME[name].function}
-    template |= {"EXCLUSIVE": False, "VECTORIZED": True, "REVERSE": False, "STABLE": kind.startswith("float")}
+    template |= {"EXCLUSIVE": False, "REVERSE": False, "STABLE": kind.startswith(("float", "complex"))}
     compiled = prism.compile(scan, {**template, **configuration.template()})
     assert compiled.spills == 0
     assert compiled.registers * configuration.threads * configuration.blocks <= 65536

@@ -47,15 +47,15 @@ def aligned(x):
     return room[start : start + x.size]
 
 
-def launch(operator, x, blocks=3, exclusive=False, reverse=False, initial=None, in_place=False, **options):
+def launch(operator, x, blocks=3, exclusive=False, reverse=False, initial=None, in_place=False, shift=0, **options):
     """The scan of `x`, checked."""
     task, program, c = way(operator, str(x.dtype), exclusive, reverse)
     given, _, _ = task.types
-    x = aligned(x)
-    y = x if in_place else aligned(np.zeros_like(x))
+    x = aligned(np.concatenate([x[:shift], x]))[shift:]
+    y = x if in_place else aligned(np.zeros(x.size + shift, x.dtype))[shift:]
     begin = scan_plans.number_of(task.identity() if initial is None else initial.view(given))
     arguments = (
-        x.view(given), y.view(given), len(x), scan_plans.number_of(task.identity()), begin,
+        x.view(given), y.view(given), len(x), shift == 0, scan_plans.number_of(task.identity()), begin,
         np.zeros(256, np.uint64), 256, np.zeros(1, np.uint64),
     )  # fmt: skip
     run(program, blocks, c.threads, arguments, check=True, **options)
@@ -118,7 +118,13 @@ def test_the_largest_sum_of_a_tile_of_bytes(rows: int) -> None:
     program = prism.check(scan_packed, dict(scan_plans.packed(task, Shape(1, 1, 1, True), c).template))
     x = aligned(np.full(c.tile + 100, 255, np.uint8))
     y = aligned(np.zeros_like(x))
-    run(program, 2, c.threads, (x, y, len(x), 0, 7, np.zeros(256, np.uint64), 256, np.zeros(1, np.uint64)), check=True)
+    run(
+        program,
+        2,
+        c.threads,
+        (x, y, len(x), True, 0, 7, np.zeros(256, np.uint64), 256, np.zeros(1, np.uint64)),
+        check=True,
+    )
     assert np.array_equal(y, expected("add", x, initial=np.uint8(7)))
 
 
@@ -147,7 +153,7 @@ def test_bfloat16() -> None:
     values = np.random.default_rng(0).integers(-1, 2, 2 * c.tile + 9).astype(np.float32)
     bits = aligned((values.view(np.uint32) >> 16).astype(np.uint16))
     y = aligned(np.zeros_like(bits))
-    arguments = (bits, y, len(bits), -0.0, 0.0, np.zeros(256, np.uint64), 256, np.zeros(1, np.uint64))
+    arguments = (bits, y, len(bits), True, -0.0, 0.0, np.zeros(256, np.uint64), 256, np.zeros(1, np.uint64))
     run(program, 3, c.threads, arguments, check=True)
     assert np.array_equal((y.astype(np.uint32) << 16).view(np.float32), np.cumsum(values))
 

@@ -19,7 +19,7 @@ TILE = THREADS * ITEMS
 @functools.cache
 def program(kernel, kind: str, function, exclusive=False, reverse=False):
     template = {"T": kind, "TI": kind, "TO": kind, "OP": function, "THREADS": THREADS, "ITEMS": ITEMS, "WIDTH": 2}
-    template |= {"EXCLUSIVE": exclusive, "REVERSE": reverse, "VECTORIZED": False}
+    template |= {"EXCLUSIVE": exclusive, "REVERSE": reverse}
     return prism.check(kernel, template | ({"WORDS": 1, "BLOCKS": 1} if kernel is scan_once else {}))
 
 
@@ -27,7 +27,7 @@ def compare(case: Case, x, *, once=True, exclusive=False, reverse=False, mutant=
     kind, y = str(case.dtype), np.zeros_like(x)
     words, control = scratch or fresh(kind)
     begin = case.data(1, seed=9)
-    values = (x, y, len(x), case.identity, begin[0], *((words, 64, control) if once else ()))
+    values = (x, y, len(x), False, case.identity, begin[0], *((words, 64, control) if once else ()))
     code = mutant or program(scan_once if once else scan_block, kind, case.function, exclusive, reverse)
     run(code, -(-len(x) // TILE), THREADS, values, check=True, **options)
     whole = case.inclusive(np.concatenate([begin, x[::-1] if reverse else x]))

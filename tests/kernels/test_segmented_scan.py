@@ -19,9 +19,7 @@ HOWS = {"rows": ROWS, "bits": BITS, "keys": KEYS}
 
 
 @functools.cache
-def program(
-    kind: str, function, how: int, exclusive=False, reverse=False, configuration=SMALL, vectorized=False, keyed=1
-):
+def program(kind: str, function, how: int, exclusive=False, reverse=False, configuration=SMALL, keyed=1):
     template = {
         "T": kind,
         "TI": kind,
@@ -31,7 +29,7 @@ def program(
         "HEADS": how,
         "KEYED": keyed,
     }
-    template |= {"EXCLUSIVE": exclusive, "REVERSE": reverse, "VECTORIZED": vectorized, **configuration.template()}
+    template |= {"EXCLUSIVE": exclusive, "REVERSE": reverse, **configuration.template()}
     return prism.check(scan_segments, template)
 
 
@@ -64,7 +62,7 @@ def launch(
     y = np.zeros_like(x)
     begin = case.identity if initial is None else initial
     code = mutant or program(kind, case.function, how, exclusive, reverse)
-    values = (x, y, heads_data(how, heads), len(x), period, case.identity, begin)
+    values = (x, y, heads_data(how, heads), len(x), period, False, case.identity, begin)
     run(
         code, blocks, SMALL.threads, (*values, scratch.words, scratch.marks, scratch.capacity, scratch.control),
         check=True, **options,
@@ -159,7 +157,7 @@ def test_nothing_is_cleared_between_launches(how: str) -> None:
 def test_in_place() -> None:
     x, heads = ADD.data(1200), some_heads(ROWS, 1200, 300)
     wanted, scratch = expected(ADD, x, heads), Scratch("int32")
-    values = (x, x, np.zeros(1, np.uint32), len(x), 300, 0, 0)
+    values = (x, x, np.zeros(1, np.uint32), len(x), 300, False, 0, 0)
     run(
         program("int32", ADD.function, ROWS), 3, SMALL.threads,
         (*values, scratch.words, scratch.marks, scratch.capacity, scratch.control), check=True,
@@ -219,6 +217,6 @@ def test_the_kernels_for_the_device_do_not_spill(kind: str, how: str) -> None:
         "K": "int64" if how == "keys" else "uint32",
         "OP": BY_NAME["add"].function,
     }
-    template |= {"EXCLUSIVE": False, "REVERSE": False, "VECTORIZED": True, "HEADS": HOWS[how]}
+    template |= {"EXCLUSIVE": False, "REVERSE": False, "HEADS": HOWS[how]}
     template["KEYED"] = math.gcd(2, SEGMENTS[np.dtype(kind).itemsize].width) if how == "keys" else 1
     assert prism.compile(scan_segments, {**template, **SEGMENTS[np.dtype(kind).itemsize].template()}).spills == 0

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import lzma
 import random
 import subprocess
 import sys
@@ -45,13 +46,23 @@ def bytes_of(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
+def unpacked(pack: Path) -> bytes:
+    with lzma.open(pack) as stream:
+        return stream.read()
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     where = tmp_path_factory.mktemp("artifacts")
     result = building.build(("sm_80", "sm_90a"), folder=where, jobs=2, wanted=small)
     assert (result.compiled, result.kept, result.by_arch) == (3, 0, {"sm_80": 1, "sm_90a": 2})
     assert result.without == {"sm_80": 1}, "wgmma is Hopper's"
-    assert result.nbytes == sum(len(data) for name, data in bytes_of(where).items() if name.endswith(".cubin"))
+    assert result.packed == sum(len(data) for name, data in bytes_of(where).items() if name.endswith(".xz"))
+    assert (
+        result.packed
+        < result.nbytes
+        == sum(facts["bytes"] for arch in result.by_arch for facts in artifacts.listed(arch, where))
+    )
     return where
 
 
@@ -73,11 +84,8 @@ def test_what_is_up_to_date_is_not_looked_at_again(folder: Path, monkeypatch: py
     before = bytes_of(folder)
     monkeypatch.setattr(building, "ProcessPoolExecutor", lambda *_: pytest.fail("a process was started"))
     result = building.build(("sm_80", "sm_90a"), folder=folder, wanted=small)
-    assert (result.compiled, result.kept, result.nbytes) == (
-        0,
-        3,
-        sum(len(d) for n, d in before.items() if "cubin" in n),
-    )
+    assert (result.compiled, result.kept, result.by_arch) == (0, 3, {"sm_80": 1, "sm_90a": 2})
+    assert result.packed == sum(len(data) for name, data in before.items() if name.endswith(".xz"))
     assert bytes_of(folder) == before
 
 
@@ -91,8 +99,8 @@ def test_text_that_did_not_change_is_not_compiled_again(folder: Path, monkeypatc
 
 def test_damage_is_mended(folder: Path) -> None:
     before = bytes_of(folder)
-    broken = next((folder / "sm_80").glob("*.cubin"))
-    broken.write_bytes(b"\x7fELF")
+    broken = next((folder / "sm_80").glob("*.xz"))
+    broken.write_bytes(broken.read_bytes()[:-1])
     result = building.build(("sm_80", "sm_90a"), folder=folder, jobs=1, wanted=small)
     assert (result.compiled, result.kept) == (1, 2) and bytes_of(folder) == before
 
@@ -147,13 +155,13 @@ def test_what_ships_is_launched_without_being_checked(gpu: SimpleNamespace, fold
     launcher = found.launcher(0)
     assert "program" not in vars(found), "nothing was checked"
     assert launcher.entry.name == "prism_scan_block" and launcher.entry.parameters[0].kind == "pointer"
-    assert gpu.taken == [p.read_bytes() for p in (folder / "sm_90a").glob("prism_scan_block*")]
+    assert gpu.taken == [unpacked(path) for path in (folder / "sm_90a").glob("prism_scan_block*")]
 
 
 def test_a_later_device_takes_the_code_of_its_generation(gpu: SimpleNamespace, folder: Path) -> None:
     gpu.place.arch = "sm_86"
     Instance(way().kernel, tuple(way().template.items())).launcher(0)
-    assert gpu.taken == [p.read_bytes() for p in (folder / "sm_80").glob("*.cubin")]
+    assert gpu.taken == [unpacked(path) for path in (folder / "sm_80").glob("*.xz")]
 
 
 def test_what_does_not_ship_is_checked_and_compiled(gpu: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,10 +202,12 @@ def test_a_product_of_16_bits_of_any_shape_ships() -> None:
     ships, draw = {one.request for one in shipped.instances("sm_90a")}, random.Random(0)
     for _ in range(300):
         m, n, k = (int(2 ** draw.uniform(0, 15)) for _ in range(3))
-        cut = matmuls.choose(m, n, k, draw.choice((114, 132)), 2)
         kind, transposed = draw.choice(matmuls.INPUTS), (draw.random() < 0.5, draw.random() < 0.5)
-        one = matmuls.instance_for(kind, kind, transposed, False, False, NO_BIAS, matmuls.identity, cut)
-        assert one.request in ships, (m, n, k, cut.name)
+        cut = matmuls.choose(m, n, k, draw.choice((114, 132)), layout=transposed)
+        turned = cut.turns(transposed)
+        layout = transposed[::-1] if turned else transposed
+        facts = kind, kind, layout, False, False, NO_BIAS, matmuls.identity, cut, 0, "", turned
+        assert matmuls.instance_for(*facts).request in ships, (m, n, k, cut.name, transposed)
 
 
 def test_all_that_ships_can_be_named_in_another_process() -> None:

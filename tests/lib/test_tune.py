@@ -16,7 +16,7 @@ from prism.command import tune as command
 from prism.kernels.hgemm import configurations as hgemm
 from prism.kernels.reduce import configurations as reduce
 from prism.kernels.scan import configurations as scan
-from prism.lib import reduce_plans, scan_plans, tune_device
+from prism.lib import reduce_plans, reduce_steps, scan_plans, tune_device
 from prism.lib.axes import Collapsed
 from prism.lib.tune import DTYPES, TABLES, Unusable, search, table_text, tune, written
 from prism.runtime.driver import DeviceError
@@ -141,7 +141,7 @@ def test_a_choice_put_into_the_table_is_the_one_that_runs(monkeypatch: pytest.Mo
     shape = Collapsed(1, 1 << 28, 1, 0, 1, 0, 1, 1)
     machine = SimpleNamespace(host=False, multiprocessors=132, early=True, wave=lambda program, threads: 264)
     chosen = reduce.candidates(size)[-1]
-    work = reduce_plans.Work(tune_device.operators.add, kind, kind, kind, 0, 0)
+    work = reduce_steps.Work(tune_device.operators.add, kind, kind, kind, 0, 0)
     plan = timer._ready("reduce", size, chosen, lambda: reduce_plans.plan_reduction(work, [shape], 0, machine))
     assert plan.steps[0].threads == chosen.threads
     with pytest.raises(Unusable, match="too few registers"):

@@ -1,0 +1,168 @@
+"""What reductions compute, and the launches that do it: what all their plans are made of. Nothing here looks at an array."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from prism.kernels.reduce import maps, positions
+from prism.lang.structs import dtype_called
+from prism.lang.surface import Kernel
+from prism.lib import operators
+from prism.lib.operators import Operator
+from prism.runtime.instance import Instance, instance
+
+if TYPE_CHECKING:
+    from prism.lang.plan import Program
+
+_ALIGNED = 256  # bytes: what each part of the scratch memory is aligned to
+
+
+def size_of(scalar: str) -> int:
+    """Return the bytes of a kernel's scalar, or struct."""
+    return dtype_called(scalar).itemsize
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What is computed: elements of type `given` are mapped to `dtype`, combined in it, and stored as `result`.
+
+    Types are those of kernels. `nonzero`: elements count as 1 where they aren't zero. `initial` is combined with the result.
+    """
+
+    operator: Operator
+    given: str
+    dtype: str
+    result: str
+    identity: Any
+    initial: Any
+    nonzero: bool = False
+
+    def template(self) -> dict[str, Any]:
+        """Return the kernels' template arguments that this decides."""
+        # A thread loads no more than 128 small integers at once: int32 holds their sum.
+        short = (
+            self.operator is operators.add
+            and self.given in ("int8", "uint8", "int16", "uint16")
+            and size_of(self.dtype) > 2
+        )
+        return {
+            "TI": self.given, "P": "int32" if short else self.dtype, "T": self.dtype, "TO": self.result,
+            "OP": self.operator.function, "MAP": maps.nonzero if self.nonzero else maps.same,
+            "ORDERED": not self.operator.commutative,
+        }  # fmt: skip
+
+    @property
+    def exact(self) -> bool:
+        """Whether partial results may be stored as results are, and be combined again: nothing is rounded."""
+        truths = self.nonzero and self.operator is not operators.add and self.result == "uint8"
+        extremes = self.operator in (operators.maximum, operators.minimum) and self.given == self.result
+        return truths or extremes
+
+    @property
+    def stepwise(self) -> bool:
+        """Whether this is a step of a reduction of 16-bit floats in several: such have fewer kernels."""
+        return self.dtype == "float32" and self.given != self.result
+
+    def first(self) -> Work:
+        """Return the work of all steps but the last: results stay in `dtype`, unless those of the last are as good."""
+        if self.exact:
+            return replace(self, initial=self.identity)
+        return replace(self, result=self.dtype, initial=self.identity)
+
+    def rest(self) -> Work:
+        """Return the work of all steps but the first."""
+        if self.exact:
+            return replace(self, given=self.result)
+        return replace(self, given=self.dtype, nonzero=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What is looked for: the first of the largest elements, or of the smallest. Types are those of kernels."""
+
+    largest: bool
+    given: str
+    dtype: str
+    weakest: Any
+
+    def template(self) -> dict[str, Any]:
+        """Return the kernel's template arguments that this decides."""
+        real = self.dtype.startswith("float")
+        if self.largest:
+            beats = positions.larger_or_nan if real else positions.larger
+        else:
+            beats = positions.smaller_or_nan if real else positions.smaller
+        return {"TI": self.given, "T": self.dtype, "BEATS": beats}
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """An array that a step takes: `x`, `y`, `words`, `control`, or `scratch` memory of `count` elements from byte `offset` on."""
+
+    name: str
+    offset: int = 0
+    dtype: str = ""
+    count: int = 0
+
+
+X, Y, WORDS, CONTROL_WORDS = Buffer("x"), Buffer("y"), Buffer("words"), Buffer("control")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One launch. Its arguments are the buffers, then `numbers`."""
+
+    instance: Instance
+    blocks: int
+    threads: int
+    buffers: tuple[Buffer, ...]
+    numbers: tuple[Any, ...]
+
+    @property
+    def program(self) -> Program:
+        """The checked program."""
+        return self.instance.program
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Launches, one after the other. `words`: the bytes of a published word, 0 if none is; `scratch`: further bytes."""
+
+    steps: tuple[Step, ...]
+    words: int
+    scratch: int
+
+
+class Machine(Protocol):
+    """What a plan must know of where it will run."""
+
+    host: bool
+    multiprocessors: int
+
+    def wave(self, instance: Instance, threads: int) -> int:
+        """Return how many blocks of so many threads run at once."""
+        ...
+
+
+def word_bytes(dtype: str) -> int:
+    """Return the bytes of a word that carries a value of a dtype."""
+    size = size_of(dtype)
+    return 8 if size <= 4 else 16 if size <= 8 else 32
+
+
+class Scratch:
+    """Scratch memory, dealt out."""
+
+    def __init__(self) -> None:
+        self.used = 0
+
+    def take(self, dtype: str, count: int) -> Buffer:
+        found = Buffer("scratch", self.used, dtype, count)
+        self.used += -(-count * size_of(dtype) // _ALIGNED) * _ALIGNED
+        return found
+
+
+def instance_of(kernel: Kernel, template: dict[str, Any]) -> Instance:
+    """Return a kernel with its template arguments."""
+    return instance(kernel, tuple(sorted(template.items())))

@@ -1,0 +1,87 @@
+"""Whatever the shape, dtype, axis and alignment: what the host functions launch is among the kernels that ship."""
+
+import functools
+import random
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from prism.lib import operators, reduce_calls, reductions, scan_plans, scans, shipped
+from prism.lib.axes import c_strides, collapse
+from prism.lib.reduce_axis_plans import plan_search
+from prism.lib.reduce_plans import plan_reduction, stages
+from prism.lib.scan_plans import Shape, Task
+from prism.runtime.arrays import BFLOAT16
+from prism.runtime.instance import Instance, instance
+
+DRAWS = 400
+SUM = next(one for one in reductions.NAMED if one.name == "sum")
+DTYPES = [*(np.dtype(name) for name in (*scans.NATIVE, "float16", "bool")), BFLOAT16]
+REDUCTIONS = (*reductions.NAMED, *reductions.OPERATORS)
+SMALL = 24  # multiprocessors of a small GPU, which no kernel was chosen for
+GPUS = [(arch, count) for arch in shipped.ARCHITECTURES for count in (*shipped._PROCESSORS[arch], SMALL)]
+
+
+@functools.cache
+def shipping(arch: str) -> frozenset[str | None]:
+    return frozenset(one.request for one in shipped.instances(arch))
+
+
+def shape_of(draw: random.Random) -> tuple[int, ...]:
+    """A shape of up to three dimensions and 2^28 elements: powers of two, and others."""
+    sizes = []
+    room = draw.randrange(1, 29)
+    for _ in range(draw.randrange(1, 4)):
+        log = draw.randrange(0, room + 1)
+        room -= log
+        sizes.append(max(1, (1 << log) + draw.choice((0, 0, 0, -1, 1, draw.randrange(0, 1 + (1 << log) // 2)))))
+    draw.shuffle(sizes)
+    return tuple(sizes)
+
+
+def reduced(draw: random.Random, processors: int) -> Iterator[Instance]:
+    """What a random reduction, or search for a position, launches."""
+    gpu, shape, dtype = shipped._Gpu(processors), shape_of(draw), draw.choice(DTYPES)
+    misaligned = draw.choice((0, dtype.itemsize * draw.randrange(16 // dtype.itemsize)))
+    if draw.random() < 0.25:
+        axes = tuple(range(len(shape))) if draw.random() < 0.3 else (draw.randrange(len(shape)),)
+        stage = collapse(shape, c_strides(shape), axes)
+        assert stage is not None, "one axis of a C-contiguous array, or all, are one stage"
+        plan = plan_search(reduce_calls.search_of(draw.random() < 0.5, dtype), stage, misaligned, gpu)
+    else:
+        axes = tuple(sorted(draw.sample(range(len(shape)), draw.randrange(1, len(shape) + 1))))
+        known = REDUCTIONS if len(axes) == len(shape) else reductions.NAMED
+        work = reduce_calls.work_of(draw.choice(known), dtype) or reduce_calls.work_of(SUM, dtype)
+        assert work is not None
+        found = stages(shape, c_strides(shape), axes, commutative=True)
+        assert found is not None
+        plan = plan_reduction(work, found, misaligned, gpu)
+    yield from (step.instance for step in plan.steps)
+
+
+def scanned(draw: random.Random, processors: int) -> Instance:
+    """What a random scan launches: of a whole array by any operator, along axes what a cumulative function does."""
+    shape, dtype = shape_of(draw), draw.choice(("bool", *scans.SUPPORTED))
+    axis = draw.choice((None, *range(len(shape))))
+    extents = scans.around(shape, axis)
+    if axis is None and dtype != "bool":
+        known = [one for one in operators.BY_NAME.values() if not (one.integral and "float" in dtype)]
+        task = Task(draw.choice(known), dtype, dtype)
+    else:
+        name = draw.choice(("add", "multiply", "maximum", "minimum"))
+        if extents[1] > 1 and extents[2] > 1 and dtype not in ("int32", "int64", "float32", "float64"):
+            name = "add"
+        sums = name in ("add", "multiply") and dtype != "bfloat16"
+        result = np.zeros(0, dtype).cumsum().dtype.name if sums else dtype  # NumPy's promotion
+        task = Task(operators.BY_NAME[name], dtype, result)
+    way = scan_plans.on_device(task, Shape(*extents, draw.random() < 0.7), processors)
+    return instance(way.kernel, tuple(way.template.items()))
+
+
+@pytest.mark.parametrize(("arch", "processors"), GPUS)
+def test_what_random_calls_launch_ships(arch: str, processors: int) -> None:
+    draw = random.Random(f"{arch} {processors}")
+    for _ in range(DRAWS):
+        for one in (*reduced(draw, processors), scanned(draw, processors)):
+            assert one.request in shipping(arch), (one.kernel.__name__, dict(one.template))
