@@ -53,7 +53,7 @@ bench: env ## time what needs no GPU, record what `prism bench run` left in asv_
 	    --set-commit-hash "$$(git rev-parse HEAD)" $(ARGS)
 	@[ ! -d asv_bench/raw ] || $(PY) asv_bench/publish/record.py asv_bench/raw --commit $(MEASURED)
 	@$(PY) asv_bench/publish/pictures.py
-	@cd asv_bench && $(PY) -m asv publish && echo "open asv_bench/.asv/html/index.html"
+	@cd asv_bench && $(PY) -m asv publish && echo "look at them: cd asv_bench && $(PY) -m asv preview"
 
 wheel: build ## build the wheel into dist/, with the library's kernels compiled
 	@rm -rf build/lib build/bdist.* && $(PY) -m pip wheel --no-deps --no-build-isolation --wheel-dir dist . && rm -rf build/lib build/bdist.*

@@ -13,7 +13,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 
 from docs.site import fill
-from docs.site.contents import with_contents
+from docs.site.contents import with_contents, with_pages
 
 MARK = re.compile(r"^<!-- site: (\w+) (.+) -->$", re.MULTILINE)
 FENCE = re.compile(r"^(?P<numbered><!-- numbered -->\n)?```(?P<language>python|text)(?P<kind> \w+)?.*\n", re.MULTILINE)
@@ -30,12 +30,14 @@ def setup(app: Sphinx) -> dict[str, bool]:
 
 
 def read(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Fill the marked places of a page, and give the first page its table of contents."""
+    """Fill the marked places of a page, and give the first page, and the index of a folder, its table of contents."""
     folder = Path(app.srcdir) / posixpath.dirname(docname)
     source[0] = MARK.sub(lambda mark: fill.FILLERS[mark[1]](mark[2], folder), source[0])
     source[0] = FENCE.sub(dressed, source[0])
     if docname == app.config.root_doc:
         source[0] = with_contents(source[0])
+    else:
+        source[0] = with_pages(source[0], Path(app.srcdir) / f"{docname}.md")
 
 
 def dressed(fence: re.Match[str]) -> str:

@@ -38,7 +38,8 @@ def plot(table: str) -> list[str]:
 
 def ticks(least: float, most: float) -> list[float]:
     """Return round numbers to label on a logarithmic axis."""
-    steps = (1, 2, 5) if most / least > 4 else (1, 1.2, 1.5, 2, 3, 5, 7, 8, 9)
+    spread = most / least
+    steps = (1, 2, 5) if spread > 20 else (1, 1.5, 2, 3, 5, 7) if spread > 4 else (1, 1.2, 1.5, 2, 3, 5, 7, 8, 9)
     found = [m * 10.0**e for e in range(-3, 5) for m in steps]
     return [t for t in found if least <= t * 1.0001 and t <= most * 1.0001]
 
