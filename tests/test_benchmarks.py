@@ -164,6 +164,22 @@ def test_what_was_recorded_before_stays(recorded: Path) -> None:
     assert "hgemm.Square.track_us" in json.loads(path.read_text())["results"]
 
 
+def test_what_the_newest_run_left_out_is_of_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [str(FOLDER), str(FOLDER.parent), *sys.path])
+    publish = importlib.import_module("publish.pictures")
+    (tmp_path / "h200").mkdir()
+    for date, name, results in (
+        (2, "a", {"one": [[0.5, None, 0.25], [["1", "2", "3"]]], "other": [[0.5], [["2"]]]}),
+        (1, "b", {"one": [[0.9, 0.8, None], [["1", "2", "3"]]], "other": [[0.9, 0.8], [["1", "2"]]], "old": [[0.7], [["1"]]]}),
+    ):  # fmt: skip
+        (tmp_path / "h200" / f"{name}-existing.json").write_text(json.dumps({"date": date, "results": results}))
+    assert publish.newest("h200", tmp_path) == {
+        "one": [[0.5, 0.8, 0.25], [["1", "2", "3"]]],
+        "other": [[0.5], [["2"]]],  # of other parameters: nothing is taken
+        "old": [[0.7], [["1"]]],
+    }
+
+
 def test_the_pictures_of_the_documentation_are_of_the_recorded_results(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [str(FOLDER), str(FOLDER.parent), *sys.path])
     publish = importlib.import_module("publish.pictures")

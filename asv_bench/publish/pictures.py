@@ -2,7 +2,7 @@
 
     python asv_bench/publish/pictures.py [--machine h200]
 
-Made from asv_bench/results/MACHINE, by its newest commit's figures of each benchmark: nothing is typed here.
+Made from asv_bench/results/MACHINE, by the newest figure of each parameter of each benchmark: nothing is typed here.
 """
 
 from __future__ import annotations
@@ -55,16 +55,27 @@ TABLE = (
     ),
     ("`sgemm`, square", "sgemm.Ratio.track_vs_cublas", None, "cuBLAS", "{}", "sgemm"),
     ("`hgemm`, bfloat16, square", "hgemm.Ratio.track_vs_cublas", None, "cuBLAS", "{}", "hgemm"),
+    (
+        "`hgemm`, float8_e4m3fn, square",
+        "hgemm_float8.Ratio.track_vs_cublas",
+        None,
+        "cuBLASLt",
+        "{}",
+        "hgemm_float8",
+    ),
 )
 """The rows of the README's table: what was measured, its benchmark, first parameter, peer, the sizes' names, the script."""
 
 
 def newest(machine: str, results: Path) -> dict[str, list[Any]]:
-    """Return each benchmark's figures, those of the newest commit that has it."""
+    """Return each benchmark's figures, of the newest commit that has it; what that left out is of the newest that has it."""
     found: dict[str, list[Any]] = {}
     files = [json.loads(path.read_text(encoding="utf-8")) for path in (results / machine).glob("*-*.json")]
     for each in sorted(files, key=lambda one: one["date"]):
-        found |= each["results"]
+        for name, (values, params, *rest) in each["results"].items():
+            if name in found and found[name][1] == params:
+                values = [old if new is None else new for new, old in zip(values, found[name][0], strict=True)]
+            found[name] = [values, params, *rest]
     return found
 
 

@@ -36,7 +36,13 @@ def test_the_scan_with_all_checks() -> None:
 
     def checked() -> None:
         scratch = scans.Scratch("int32")
-        run(program, 4, cut.threads, (x, y, len(x), False, 0, 0, scratch.words, scratch.capacity, scratch.control), check=True)
+        run(
+            program,
+            4,
+            cut.threads,
+            (x, y, len(x), False, 0, 0, scratch.words, scratch.capacity, scratch.control),
+            check=True,
+        )
 
     assert seconds(checked) < 10
     assert np.array_equal(y, np.cumsum(x, dtype=np.int32))

@@ -301,7 +301,9 @@ def test_ways() -> None:
     assert flat(task(), Shape(1, 2**16, 1, True)).blocks == 32
     assert flat(task(), Shape(1, 2**24, 1, True)).kernel is kernels.scan
     assert on_device(task(), Shape(10, 100, 1), 132).kernel is kernels.scan_segments
-    assert on_device(task(), Shape(10, 1, 100), 132).kernel is kernels.scan_segments  # of one element each: such kernels ship
+    assert (
+        on_device(task(), Shape(10, 1, 100), 132).kernel is kernels.scan_segments
+    )  # of one element each: such kernels ship
     assert columns(task(), Shape(1, 100, 2**20, True), 132).template["WIDTH"] == 4
     assert columns(task(), Shape(1, 100, 2**20 + 2, True), 132).template["WIDTH"] == 1
     assert columns(task(), Shape(1, 100, 2**20, False), 132).template["WIDTH"] == 1

@@ -199,7 +199,9 @@ def test_maps_are_packed_where_the_kernel_looks_for_them(fake: Driver) -> None:
             arguments.pack([0, bad, 0, two])
 
 
-@pytest.mark.parametrize("kind, bits", [("bfloat16", np.uint16), ("float8_e4m3fn", np.uint8), ("float8_e5m2", np.uint8)])
+@pytest.mark.parametrize(
+    "kind, bits", [("bfloat16", np.uint16), ("float8_e4m3fn", np.uint8), ("float8_e5m2", np.uint8)]
+)
 def test_floats_of_torch_that_numpy_has_not_are_known_and_are_no_integers(kind: str, bits: type) -> None:
     tensor = type("Tensor", (), {"__module__": "torch"})()
     tensor.is_cuda, tensor.layout, tensor.dtype = True, 0, f"torch.{kind}"
