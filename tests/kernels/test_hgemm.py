@@ -58,7 +58,7 @@ def multiplied(
     down, across = (n, m) if turned else (m, n)
     arguments = (
         *given[:: -1 if turned else 1], stored(c, result), out[:, :n], out.reshape(-1), n + 8, stored(bias, kind),
-        down, across, k, high or tall(cut, *cut.tiles(down, across), blocks), 2.0, beta,
+        down, across, k, high or tall(cut, cut.tiles(down, across)[0], blocks), 2.0, beta,
         *[x.astype(np.float32) for x in factors[:: -1 if turned else 1]],
     )  # fmt: skip
     layout, of = (transposed[::-1], (0, 2, 1)[per]) if turned else (transposed, per)
