@@ -185,4 +185,4 @@ ONCE_OTHERS = (ONCE[1], ONCE[3])
 """For other operators than sums: fewer kernels, that all ship."""
 ONCE_THREADS = 256
 ONCE_ITEMS = 32  # a thread, at most
-ONCE_TILES = 264
+ONCE_TILES = 256  # with 264, as many as run at once, arrays of bytes just past 2 MiB would have a kernel of their own

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -33,6 +34,7 @@ from prism.lib.matmul_layouts import NO_BIAS
 from prism.lib.reduce_axis_plans import all_along, all_searches
 from prism.lib.reduce_plans import all_whole
 from prism.lib.scan_plans import Shape, Task, Way
+from prism.runtime import artifacts
 from prism.runtime.arrays import BFLOAT16
 from prism.runtime.instance import Instance, instance
 
@@ -77,23 +79,37 @@ def instances(arch: str) -> tuple[Instance, ...]:
 
     These are, for all dtypes: reductions and scans of whole arrays, by every operator that has a name; along axes, what the
     functions with NumPy's names do, but other cumulative functions than sums along the last axis alone. For the dtypes that are
-    most used: those along other axes; segments and runs of equal keys; products of matrices, of every layout.
+    most used: segments and runs of equal keys; products of matrices, of every layout.
     """
+    anywhere = itertools.chain(
+        _launched(_segments()), _launched(_by_key()), _columns(), _marks(), _along_axes(), _float32_products()
+    )
+    cut = (
+        itertools.chain(_launched(_scans(processors)), _whole(_Gpu(processors)), _products(arch, processors))
+        for processors in _PROCESSORS.get(arch, (132,))
+    )
     found: dict[str, Instance] = {}
-    for processors in _PROCESSORS.get(arch, (132,)):
-        ways = itertools.chain(_scans(processors), _segments(), _by_key())
-        launched = (instance(way.kernel, tuple(way.template.items())) for way in ways)
-        for one in itertools.chain(
-            launched,
-            _columns(),
-            _marks(),
-            _reductions(_Gpu(processors)),
-            _float32_products(),
-            _products(arch, processors),
-        ):
-            assert one.request is not None, f"`{one.kernel.__name__}` is not all of the package"
-            found.setdefault(one.request, one)
+    for one in itertools.chain(anywhere, *cut):
+        assert one.request is not None, f"`{one.kernel.__name__}` is not all of the package"
+        found.setdefault(one.request, one)
     return tuple(found.values())
+
+
+def _launched(ways: Iterator[Way]) -> Iterator[Instance]:
+    return (instance(way.kernel, tuple(way.template.items())) for way in ways)
+
+
+# By kernel, the bytes of registers that a thread spills at most for sm_90a. Columns: fewer items spill none, and are slower
+# (asv_bench/scan_ways.py). scan_once: running extrema of bytes. hgemm: the tile of 168 columns that adds to what is there.
+SPILLS = {"scan_columns": 16, "scan_columns_shared": 52, "scan_once": 248, "hgemm": 48}
+
+
+def spilling(arch: str, folder: Path = artifacts.FOLDER) -> list[str]:
+    """Return the kernels of a folder of artifacts that spill more registers than is known of them, and how many bytes."""
+    found = (
+        (facts["entry"]["name"].removeprefix("prism_"), facts["spills"]) for facts in artifacts.listed(arch, folder)
+    )
+    return [f"{name}: {spills} bytes" for name, spills in found if spills > SPILLS.get(name, 0)]
 
 
 # -- Scans ----------------------------------------------------------------------------------------------------------------
@@ -130,7 +146,7 @@ def _cumulative(task: Task) -> bool:
 
 def _columns() -> Iterator[Instance]:
     for task in _tasks():
-        if _cumulative(task) and (task.operator is operators.add or task.given in _COMMON):
+        if _cumulative(task) and task.operator is operators.add:
             for kernel, template in scan_plans.all_columns(task):
                 yield instance(kernel, tuple(template.items()))
 
@@ -166,15 +182,20 @@ def _by_key() -> Iterator[Way]:
 # -- Reductions -----------------------------------------------------------------------------------------------------------
 
 
-def _reductions(gpu: _Gpu) -> Iterator[Instance]:
-    names = (*scans.NATIVE, "float16", "bool")
-    dtypes = [*(np.dtype(name) for name in names), BFLOAT16]
-    for what, dtype in itertools.product((*reductions.NAMED, *reductions.OPERATORS), dtypes):
+_REDUCED = (*(np.dtype(name) for name in (*scans.NATIVE, "float16", "bool")), BFLOAT16)
+
+
+def _whole(gpu: _Gpu) -> Iterator[Instance]:
+    for what, dtype in itertools.product((*reductions.NAMED, *reductions.OPERATORS), _REDUCED):
         if (work := reduce_calls.work_of(what, dtype)) is not None:
             yield from all_whole(work, gpu)
-            if what in reductions.NAMED:
-                yield from all_along(work)
-    for largest, dtype in itertools.product((True, False), dtypes):
+
+
+def _along_axes() -> Iterator[Instance]:
+    for what, dtype in itertools.product(reductions.NAMED, _REDUCED):
+        if (work := reduce_calls.work_of(what, dtype)) is not None:
+            yield from all_along(work)
+    for largest, dtype in itertools.product((True, False), _REDUCED):
         yield from all_searches(reduce_calls.search_of(largest, dtype))
 
 

@@ -7,8 +7,9 @@ import pytest
 
 import prism
 from prism.interpret import RaceError, run
-from prism.kernels.scan import COLUMNS, scan_columns, scan_columns_by_thread, scan_columns_shared
+from prism.kernels.scan import scan_columns, scan_columns_by_thread, scan_columns_shared
 from prism.lib.operators import BY_NAME
+from prism.lib.scan_plans import Task, all_columns
 from tests.lib.oracles import CASES, SCHEDULES, Case
 from tests.mutation import without_barriers
 
@@ -169,17 +170,10 @@ def test_each_inferred_barrier_is_needed(way: str) -> None:
 @pytest.mark.parametrize("kind", ["int8", "int16", "int32", "int64", "float32", "float64"])
 def test_the_kernels_for_the_device_do_not_spill(kind: str) -> None:
     pytest.importorskip("cuda.bindings.nvrtc")
-    size = np.dtype(kind).itemsize
-    configuration = COLUMNS[size]
-    common = {"T": kind, "TI": kind, "TO": kind, "OP": BY_NAME["add"].function, "EXCLUSIVE": False, "REVERSE": False}
-    for width in (1, configuration.widest):
-        wide = configuration.by_thread(width, 1000)
-        assert prism.compile(scan_columns_by_thread, {**common, **wide}).spills == 0
-        for lanes in {32} | {lanes for lanes in (4, 8, 16) if lanes * width * size >= 128}:
-            compiled = prism.compile(scan_columns, {**common, **configuration.by_block(width, lanes)})
-            assert compiled.spills == 0
-        for columns in {max(width, configuration.narrow), 32}:
-            template = configuration.sharing(columns).template(width, columns // width)
-            # Some addresses are: fewer items spill none, and are slower (asv_bench/scan_ways.py)
-            limit = 48 if template["ITEMS"] * template["THREADS"] * size == 32 << 10 else 0
-            assert prism.compile(scan_columns_shared, {**common, **template}).spills <= limit
+    for kernel, template in all_columns(Task(BY_NAME["add"], kind, kind)):
+        # Some addresses are: fewer items spill none, and are slower (asv_bench/scan_ways.py)
+        few = (
+            kernel is scan_columns_shared
+            and template["ITEMS"] * template["THREADS"] * np.dtype(kind).itemsize == 32 << 10
+        )
+        assert prism.compile(kernel, dict(template)).spills <= (52 if few else 0), template

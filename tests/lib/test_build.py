@@ -110,6 +110,19 @@ def test_what_another_compiler_made_is_compiled_again(folder: Path, monkeypatch:
     assert building.build(["sm_80"], folder=folder, jobs=1, wanted=small).compiled == 1
 
 
+def test_a_kernel_that_spills_more_than_is_known_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert shipped.spilling("sm_80", folder) == []
+    known = shipped.SPILLS["scan_columns_shared"]
+    for name, spills, told in (
+        ("scan_columns_shared", known, 0),
+        ("scan_columns_shared", known + 4, 1),
+        ("other", 4, 1),
+    ):
+        facts = [{"entry": {"name": f"prism_{name}"}, "spills": spills}]
+        monkeypatch.setattr(artifacts, "listed", lambda *_, facts=facts: facts)
+        assert shipped.spilling("sm_90a", folder) == [f"{name}: {spills} bytes"] * told
+
+
 def test_the_manifest_and_the_report(folder: Path) -> None:
     (facts,) = artifacts.listed("sm_80", folder)
     assert facts["entry"]["name"] == "prism_scan_block" and 0 < facts["registers"] < 256 and facts["spills"] == 0

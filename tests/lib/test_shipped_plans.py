@@ -15,7 +15,7 @@ from prism.lib.scan_plans import Shape, Task
 from prism.runtime.arrays import BFLOAT16
 from prism.runtime.instance import Instance, instance
 
-DRAWS = 400
+DRAWS, MANY = 100, 4000
 SUM = next(one for one in reductions.NAMED if one.name == "sum")
 DTYPES = [*(np.dtype(name) for name in (*scans.NATIVE, "float16", "bool")), BFLOAT16]
 REDUCTIONS = (*reductions.NAMED, *reductions.OPERATORS)
@@ -70,7 +70,7 @@ def scanned(draw: random.Random, processors: int) -> Instance:
         task = Task(draw.choice(known), dtype, dtype)
     else:
         name = draw.choice(("add", "multiply", "maximum", "minimum"))
-        if extents[1] > 1 and extents[2] > 1 and dtype not in ("int32", "int64", "float32", "float64"):
+        if extents[1] > 1 and extents[2] > 1:
             name = "add"
         sums = name in ("add", "multiply") and dtype != "bfloat16"
         result = np.zeros(0, dtype).cumsum().dtype.name if sums else dtype  # NumPy's promotion
@@ -79,9 +79,19 @@ def scanned(draw: random.Random, processors: int) -> Instance:
     return instance(way.kernel, tuple(way.template.items()))
 
 
-@pytest.mark.parametrize(("arch", "processors"), GPUS)
-def test_what_random_calls_launch_ships(arch: str, processors: int) -> None:
+def check(arch: str, processors: int, draws: int) -> None:
     draw = random.Random(f"{arch} {processors}")
-    for _ in range(DRAWS):
+    for _ in range(draws):
         for one in (*reduced(draw, processors), scanned(draw, processors)):
             assert one.request in shipping(arch), (one.kernel.__name__, dict(one.template))
+
+
+@pytest.mark.parametrize(("arch", "processors"), GPUS)
+def test_what_random_calls_launch_ships(arch: str, processors: int) -> None:
+    check(arch, processors, DRAWS)
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize(("arch", "processors"), GPUS)
+def test_what_many_random_calls_launch_ships(arch: str, processors: int) -> None:
+    check(arch, processors, MANY)
