@@ -73,8 +73,13 @@ class Configuration:
         return tile + " ".join(f"{key}{value}" for key, value in facts.items() if value > 1 or key in "a") + cluster
 
     def slab(self, out_bytes: int) -> int:
-        """Return how many columns a slab has, of a result's elements of so many bytes: a tile is cut into whole ones."""
-        return max(columns for columns in range(8, self.span // out_bytes + 1, 8) if self.bn % columns == 0)
+        """Return how many columns a slab has, of a result's elements of so many bytes: a tile is cut into whole ones.
+
+        Beside more than 160 sums a thread has no registers for more than 16 columns of what is added to them.
+        """
+        sums = self.bm // self.consumers // 64 * self.bn // 2
+        most = 16 if sums > 160 and out_bytes == 4 else self.span // out_bytes
+        return max(columns for columns in range(8, most + 1, 8) if self.bn % columns == 0)
 
     def whole(self, m: int) -> bool:
         """Whether so many rows are whole clusters' tiles."""
