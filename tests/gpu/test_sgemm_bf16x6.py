@@ -89,6 +89,7 @@ def test_the_largest_and_the_smallest() -> None:
 def test_a_graph_and_a_stream() -> None:
     a, b = (cupy.random.standard_normal((200, 200), dtype=cupy.float32) for _ in range(2))
     wanted, out = product(a, b), cupy.full((200, 200), cupy.nan, cupy.float32)
+    cupy.cuda.Device().synchronize()  # `out` may lie where the first call had its planes
     stream = cupy.cuda.Stream(non_blocking=True)
     with stream:
         product(a, b, out=out)

@@ -250,3 +250,11 @@ def test_the_searches_for_the_device_do_not_spill(kind: str, arch: str) -> None:
         widened = kind == "int16" and arch == "sm_120" and dict(instance.template)["UNITS"] == 2
         # Short rows alone: with one row a thread none would be spilled, and rows take 1.2 to 2.2 times as long on an H200.
         assert compiled.spills <= (68 if widened else 0), instance.template
+
+
+@pytest.mark.parametrize("kind", ["complex64", "complex128"])
+def test_structs_have_kernels_for_the_device(kind: str) -> None:
+    """What is not there is no zero: a struct has none."""
+    pytest.importorskip("cuda.bindings.nvrtc")
+    for instance in all_along(Work(BY_NAME["add"], kind, kind, kind, 0, 0)):
+        assert prism.compile(instance.kernel, dict(instance.template), arch="sm_90a").spills == 0, instance.template

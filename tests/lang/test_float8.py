@@ -403,8 +403,8 @@ def test_with_a_wider_float_it_is_computed_in_that():
     "statement, text",
     [
         ("x: float32 = h * a", "convert one, or both to float"),
-        ("x: float32 = max(a, a)", "`maximum` takes any scalar, but floats of 8 bits"),
-        ("x: float32 = abs(a)", "a number, but floats of 8 bits"),
+        ("x: float32 = max(a, a)", "`maximum` takes any scalar other than a float of 8 bits"),
+        ("x: float32 = abs(a)", "a number other than a float of 8 bits"),
         ("x: float32 = sqrt(a)", "a float of 16 bits or more"),
         ("x: int32 = a", "convert it: `int(a)`"),
     ],

@@ -39,7 +39,7 @@ def _extremum(name: str, ptx: str, doc: str, op: str, meaning: Any) -> Intrinsic
         meaning=lambda binding, a, b: meaning(a, b),
         result_unit=None,
         allows=lambda scalar: not scalar.stored,
-        allows_text="any scalar, but floats of 8 bits",
+        allows_text="any scalar other than a float of 8 bits",
         source="numpy: NaN wins; PTX ISA, 9.7.3 `min`, `max` (`.NaN`)",
     )
 
@@ -80,7 +80,7 @@ absolute = Intrinsic(
     meaning=lambda binding, a: np.absolute(a),
     result_unit=None,
     allows=_number,
-    allows_text="a number, but floats of 8 bits",
+    allows_text="a number other than a float of 8 bits",
 )
 
 
@@ -106,7 +106,7 @@ def _wrapping(name: str, op: str, words: str, function: Any) -> Intrinsic:
         meaning=meaning,
         result_unit=None,
         allows=_number,
-        allows_text="a number, but floats of 8 bits",
+        allows_text="a number other than a float of 8 bits",
     )
 
 
