@@ -106,9 +106,9 @@ class Call:
     def untouched(self, job: Job) -> bool:
         """Whether the kernel is given the caller's own arrays alone: the same call again makes no copy and no new array."""
         kept = {self.a.pointer, self.b.pointer} == {job.a.pointer, job.b.pointer} and not self.copied
-        given = {info.pointer for info in (self.c, self.bias, self.scale_a, self.scale_b) if info is not None}
-        asked = (job.c, job.bias, job.scale_a, job.scale_b)
-        return kept and all(info is None or info.pointer in given for info in asked)
+        same = self.c is None or job.c is None or self.c.pointer == job.c.pointer
+        scales = _pointers(self.scale_a, self.scale_b) == _pointers(job.scale_a, job.scale_b)  # turning exchanges them
+        return kept and same and scales and (job.bias is None or job.bias.pointer == self.bias.pointer)
 
     @property
     def beta(self) -> bool:
@@ -130,6 +130,10 @@ class Call:
         """What the kernel's tensor maps are made of; what it doesn't use is bytes of no meaning."""
         unused = bytes(128)
         return self.a, self.b, unused if self.c is None else self.c, unused if self.plain else self.out
+
+
+def _pointers(*infos: ArrayInfo | None) -> set[int]:
+    return {info.pointer for info in infos if info is not None}
 
 
 def arranged(job: Job) -> Call:

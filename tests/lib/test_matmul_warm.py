@@ -6,6 +6,7 @@ import ctypes
 import sys
 from collections.abc import Iterator
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import pytest
 import prism.lib as lib
 from prism.lib import matmul_layouts, matmul_warm, matmuls, products
 from prism.runtime import extended, launch
+from prism.runtime.arrays import describe
 from prism.runtime.entry import Entry, EntryParameter
 from prism.runtime.launch import Launcher
 
@@ -283,3 +285,21 @@ def test_calls_are_forgotten_when_they_are_too_many(gpu: Driver, monkeypatch: py
     assert len(matmul_warm._calls) == 1 and matmul_warm._launches == [3]
     lib.hgemm(Array(1 << 50, (4, 64, 32)), Array(2 << 40, (4, 32, 64)), out=Array(3 << 40, (4, 64, 64)))
     assert len(matmul_warm._calls) == 1 and matmul_warm._launches == [3]
+
+
+@pytest.mark.parametrize("name", ["bias", "scale_a"])
+def test_a_copy_of_what_lies_in_another_operand_is_not_kept(name: str) -> None:
+    """A column of `c` begins where `c` does: that it was copied is told by the copy, not by where others begin."""
+    kind = np.float16 if name == "bias" else np.float32
+    a, c = np.zeros((16, 16), np.float16), np.zeros((16, 16), kind)
+    out, other = np.zeros((16, 16), kind), np.zeros((16, 1), kind)
+
+    def untouched(column: Any) -> bool:
+        infos = describe(a, "a"), describe(a.T, "b")
+        scales = (describe(column, name), None) if name == "scale_a" else (None, None)
+        bias = column if name == "bias" else None
+        job = matmuls._job(*infos, c, 1.0, 1.0, bias, scales, matmuls.identity, out, None)
+        return matmul_layouts.arranged(job).untouched(job)
+
+    assert untouched(other)
+    assert not untouched(c[:, :1])
