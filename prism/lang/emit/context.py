@@ -21,8 +21,8 @@ class Context:
 
     `before`, `after`: what the plan puts there. `named`: the numbers of named barriers. `fresh` numbers the compiler's own
     variables. `fragments`: those declared so far that a wgmma adds to. `role`: the block's threads that run this text, first
-    and last + 1, where it is one role's; `threads`: how many a block has at most. `last`: what stands before each return.
-    `reaches`: the statement before which the kernel waits for the one before it in its stream.
+    and last + 1, where it is one role's; `alone`: only the first of them does. `threads`: how many a block has at most. `last`:
+    what stands before each return. `reaches`: the statement before which the kernel waits for the one before it in its stream.
     """
 
     scope: Scope
@@ -35,6 +35,7 @@ class Context:
     function: str = ""
     fragments: tuple[Symbol, ...] = ()
     role: tuple[int, int] | None = None
+    alone: bool = False
     threads: int = 1024
     last: tuple[str, ...] = ()
     reaches: Stmt | None = None

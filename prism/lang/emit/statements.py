@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from prism.lang.diagnostics import Span
+from prism.lang.emit.alone import first_alone, is_first
 from prism.lang.emit.context import INDENT, Context
 from prism.lang.emit.expressions import Position, expression, in_one_block, remainder, thread_in, tight
 from prism.lang.emit.follow import WAIT
@@ -339,7 +340,7 @@ def group(context: Context, s: Group) -> list[str]:
 def split(context: Context, s: Split) -> list[str]:
     """`if`s over the index of the thread, or of its block, inside the current unit; leftovers run nothing.
 
-    In a role's text the arm is known where it has all of the role's threads.
+    In a role's text the arm is known where it has all of the role's threads that run the text.
     """
     here = context.scope.here
     index = here.block if s.level == Level.BLOCK else tight(thread_in(s.code, here))
@@ -369,10 +370,12 @@ def _among(here: Position, index: str, op: str, bound: int) -> str:
 
 
 def arm_of(context: Context, s: Split) -> Arm | None:
-    """Return the arm that all threads of the role, or of the block, run, where that is known."""
+    """Return the arm that all threads of the role, or of the block, run, where that is known; a role's one thread, if alone."""
+    first, last = context.role or (0, context.threads)
+    if context.alone and is_first(s, last - first):
+        return s.arms[0]
     if s.code != BLOCK or s.level != Level.THREAD:
         return None
-    first, last = context.role or (0, context.threads)
     return next((arm for arm in s.arms if arm.first <= first and last <= arm.first + arm.size), None)
 
 
@@ -396,9 +399,11 @@ def specialise(context: Context, s: Specialise) -> list[str]:
         tests += [_among(context.scope.here, "threadIdx.x", "<", last)] if last < end else []
         head = f"if ({' && '.join(tests)})" if tests else ""
         head = f"}} else {head}".rstrip() if lines else head
-        inner = replace(context, role=(first, last))
+        inner = replace(context, role=(first, last), alone=first_alone(context, role))
         parted = any(isinstance(i, Specialise) for i in role.body)  # then each of its roles counts for itself
         made = [*([] if parted else counters(context.rings, role.body)), *body(inner, role.body)]
+        if inner.alone:
+            made = [f"if (threadIdx.x == {first}u) {{", *indented(made), "}"]
         title = f"{head} {{".lstrip() + context.remark(f"threads {first} to {last - 1}")
         lines = [*lines[:-1], title, *indented(made), "}"]
         before = last if first <= before else before

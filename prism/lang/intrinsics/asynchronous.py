@@ -1,13 +1,14 @@
 """What asynchronous accesses are waited for with, in C++: mbarriers, groups, fences. The plan says where; the emitter asks here.
 
 Each function returns one statement (`map_text` and `rank_text`: an expression). Addresses are C++ pointers to shared memory.
-`helpers(text)` gives the texts of all `px_` functions that a text calls, so that a program has each of them once.
+`helpers(*texts)` gives the texts of all `px_` functions that some texts call, so that a program has each of them once.
 
 `Transfer` is what the reference machine gives to the meaning of an asynchronous copy.
 """
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any, Protocol
 
@@ -120,7 +121,8 @@ HELPERS = {
     "px_mbarrier_wait_cluster": _wait("px_mbarrier_wait_cluster", ""),
     "px_mbarrier_acquire_cluster": _wait("px_mbarrier_acquire_cluster", ".acquire.cluster"),
     "px_cluster_barrier": (
-        f'{_HEAD} void px_cluster_barrier() {{\n    asm volatile("barrier.cluster.arrive.release.aligned;\\n\\t"\n'
+        f"{_HEAD} void px_cluster_barrier() {{\n    __syncwarp();\n"
+        '    asm volatile("barrier.cluster.arrive.release.aligned;\\n\\t"\n'
         '                 "barrier.cluster.wait.acquire.aligned;" ::: "memory");\n}\n'
     ),
     "px_cluster_rank": (
@@ -136,13 +138,19 @@ HELPERS = {
 _KEEP_HALVES = _keep("px_half (&d)[N]", "N / 2", '"+r"(reinterpret_cast<unsigned int (&)[N / 2]>(d)[i])')
 
 
-def helpers(text: str) -> list[str]:
-    """Return the helpers that a text calls, in the order in which they must stand."""
-    words = set(re.findall(r"\bpx_\w+", text))
-    found = [piece for name, piece in HELPERS.items() if name in words]
-    if "px_keep" in words and "px_half" in words:
+@functools.lru_cache(maxsize=4096)
+def words(text: str) -> frozenset[str]:
+    """Return the compiler's own names that a text mentions."""
+    return frozenset(re.findall(r"\bpx_\w+", text))
+
+
+def helpers(*texts: str) -> list[str]:
+    """Return the helpers that some texts call, in the order in which they must stand."""
+    said = frozenset[str]().union(*map(words, texts))
+    found = [piece for name, piece in HELPERS.items() if name in said]
+    if "px_keep" in said and "px_half" in said:
         found.append(_KEEP_HALVES)
-    shared = [SHARED] if "px_smem" in words or any("px_smem" in piece for piece in found) else []
+    shared = [SHARED] if "px_smem" in said or any("px_smem" in piece for piece in found) else []
     return [piece.rstrip("\n") for piece in (*shared, *found)]
 
 
