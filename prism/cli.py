@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
-from prism.command.output import BROKEN, DONE, FOUND, WRONG, CommandError, complain
+from prism.command.output import BROKEN, DONE, FOUND, INTERRUPTED, WRONG, CommandError, complain
 from prism.lang.diagnostics import CompileError, InternalError
 from prism.runtime.compile import AssemblerError, MissingCompiler, SlowCodeError
 
 if TYPE_CHECKING:
-    Commands: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]
+    Commands: TypeAlias = "argparse._SubParsersAction[_Parser]"
 
 EPILOG = """\
 A kernel is named FILE:NAME (scan.py:scan_kernel) or module:name (prism.kernels.scan:scan).
@@ -25,6 +26,7 @@ exit status:
   1  the program breaks a rule, or running it found a fault
   2  the command can't be carried out as typed, or on this machine
   3  an error of Prism's own, or of the compiler beneath it
+  130  interrupted, as by Ctrl-C
 
 docs/command_line.md has a section for each command; `prism COMMAND --help` has its options.
 """
@@ -71,35 +73,47 @@ class _Help(argparse.HelpFormatter):
         return text if text.startswith("examples:") else super()._fill_text(text, width, indent)
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser of which a line that is typed wrongly is a `CommandError`, as all else that is wrong."""
+
+    def error(self, message: str) -> NoReturn:
+        raise CommandError(f"{message}; `{self.prog} --help` says how it is typed")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code (see `prism.command.output`)."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a character of a path shows its number
+            stream.reconfigure(errors="backslashreplace")
     if not given:
         parser().print_help(sys.stderr)
         return WRONG
     cut = given.index("--") if "--" in given else len(given)
-    options = parser().parse_args(given[:cut])
-    options.rest = given[cut + 1 :]  # what another program is given
+    options = argparse.Namespace(json="--json" in given[:cut])
     try:
+        options = parser().parse_args(given[:cut])
+        options.rest = given[cut + 1 :]  # what another program is given
         code: int = options.run(options)
         return code
-    except CompileError as error:
-        complain(options, error)
-        return FOUND
-    except (CommandError, MissingCompiler) as error:
-        complain(options, error)
-        return WRONG
-    except (InternalError, AssemblerError, SlowCodeError) as error:
-        complain(options, error)
-        return BROKEN
+    except KeyboardInterrupt:
+        print("prism: interrupted", file=sys.stderr)
+        return INTERRUPTED
     except BrokenPipeError:  # who reads the output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
+    except (CompileError, CommandError, MissingCompiler, InternalError, AssemblerError, SlowCodeError) as error:
+        complain(options, error)
+        return FOUND if isinstance(error, CompileError) else WRONG if isinstance(error, _TYPED) else BROKEN
+
+
+_TYPED = (CommandError, MissingCompiler)
+"""Errors of the command as it is typed, or of this machine."""
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
-    top = argparse.ArgumentParser(
+    top = _Parser(
         prog="prism",
         description="Check, explain and compile GPU kernels written in Prism. Only `bench` and `tune` need a GPU.",
         epilog=EPILOG,

@@ -109,6 +109,8 @@ def compile(kernel: Kernel, template: Mapping[str, object] | None = None, arch: 
     require_kernel(kernel)
     if kernel.kind != "global":
         raise TypeError(f"`{kernel.__name__}` is a device function; compile a kernel that calls it")
+    if not isinstance(arch, str):
+        raise TypeError(f"an architecture is text, as in 'sm_90a', not {type(arch).__qualname__}")
     if not ARCH.fullmatch(arch):
         raise ValueError(f"an architecture is written as in `sm_90a`, not {arch!r}")
     program = build(kernel, template)

@@ -18,7 +18,7 @@ from prism.runtime.apart import require_apart
 from prism.runtime.arrays import describe
 from prism.runtime.bind import bind
 from prism.runtime.build import entry_of
-from prism.runtime.launch import LaunchError, check_shape
+from prism.runtime.launch import LaunchError, check_numbers, check_shape
 
 _READY: set[tuple[Program, int]] = set()
 """Programs that were launched on a device: what a capture may hold."""
@@ -41,19 +41,24 @@ def launch(
     and `seed` (see `prism.interpret.SCHEDULES`). Arrays on a GPU run there, on `stream` or their library's current stream.
 
     Raises CompileError for a program that breaks a rule; LaunchError for blocks or threads that break the kernel's bound;
-    TypeError and ValueError for arguments, naming them; MachineError from the reference machine's checks; RuntimeError for a
-    kernel that is launched for the first time inside the capture of a CUDA graph.
+    TypeError, ValueError and OverflowError for arguments, naming them; MachineError from the reference machine's checks;
+    RuntimeError for a kernel that is launched for the first time inside the capture of a CUDA graph.
     """
     if kernel.kind != "global":
         raise TypeError(f"`{kernel.__name__}` is a device function: only kernels, marked `global`, are launched")
+    if not isinstance(template, Mapping | None):
+        raise TypeError(f"`template` must be a dict of template arguments, not {type(template).__qualname__}")
     program = instance(kernel, tuple(sorted(deduced(kernel, arguments, template or {}).items())))
     blocks, threads = launch_shape(program, shape)
     bound = bind(kernel.__name__, host_entry(program).parameters, arguments)
     check_shape(host_entry(program), blocks, threads)
     require_apart(host_entry(program).parameters, bound.arrays, program.entry.may_alias)
     if bound.device is None:
+        if stream is not None:
+            raise ValueError("`stream` is for arrays on a GPU, and these are on the host")
         from prism.interpret import run
 
+        check_numbers(host_entry(program).parameters, arguments)
         run(program, blocks, threads, arguments, check=check, schedule=schedule, seed=seed)
         return
     if check:
@@ -106,23 +111,32 @@ def launch_shape(program: Program, shape: Any) -> tuple[int, int]:
 
 
 def deduced(kernel: Kernel, arguments: Sequence[Any], given: Mapping[str, object]) -> dict[str, object]:
-    """Return the template arguments: those given, and the dtypes that the arrays imply."""
+    """Return the template arguments: those given, and the dtypes that the arrays imply.
+
+    Raises TypeError for an argument that is neither array nor number, where what it would imply is missing.
+    """
     found = dict(given)
     wanted = frozenset(kernel.template) - frozenset(found)
     if not wanted:
         return found
+    fault: TypeError | None = None
     for parameter, argument in zip(parsed_of(kernel).parameters, arguments, strict=False):
-        actual = type_of(argument)
+        try:
+            actual = type_of(argument, parameter.name)
+        except TypeError as error:  # where nothing is missing, `bind` says what the parameter takes
+            fault, actual = fault or error, None
         if actual is not None:
             annotation.deduce(parameter.annotation, actual, found, wanted)
+    if fault is not None and not wanted <= found.keys():
+        raise fault
     return found
 
 
-def type_of(argument: Any) -> Type | None:
+def type_of(argument: Any, name: str = "argument") -> Type | None:
     """Return the type that an argument has for deduction: memory of its dtype for an array, a NumPy scalar's own."""
     if isinstance(argument, np.generic):
         return struct_of(argument.dtype) or scalar_called(argument.dtype.name)
     if isinstance(argument, bool | int | float):
         return None
-    scalar = scalar_called(describe(argument, "argument").scalar)
+    scalar = scalar_called(describe(argument, name).scalar)
     return None if scalar is None else Pointer(scalar)

@@ -72,6 +72,13 @@ PRODUCTS = [{"shape": "4096", "rows": [
 ], "again": [{"name": "best", "us": 160.0, "ratio": 1.25}, {"name": "wrong", "us": 1.0, "ratio": 200.0}]}]  # fmt: skip
 
 
+FIRST = {
+    "sum": {"artifacts": {"import_ms": 9.0, "call_ms": 20.5, "checked": False}},
+    "hgemm": {"artifacts": {"import_ms": 9.0, "call_ms": 48.0, "checked": False},
+              "compiled": {"import_ms": 9.0, "call_ms": 1500.0, "checked": True}},
+}  # fmt: skip
+
+
 @pytest.fixture
 def recorded(tmp_path: Path) -> Path:
     """Raw results, recorded and drawn by the scripts that `make bench` calls."""
@@ -79,6 +86,7 @@ def recorded(tmp_path: Path) -> Path:
     raw.mkdir()
     (raw / "measure.json").write_text(json.dumps(SCAN))
     (raw / "hgemm.json").write_text(json.dumps(PRODUCTS))
+    (raw / "first_call.json").write_text(json.dumps(FIRST))
     (raw / "machine.json").write_text(json.dumps({"gpu": "a GPU", "num_cpu": "2"}))
     if subprocess.run(["git", "-C", FOLDER, "rev-parse", "HEAD"], capture_output=True).returncode:
         pytest.skip("not a clone")
@@ -148,12 +156,31 @@ def test_products_of_8_bit_floats(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_pictures_are_of_what_is_recorded(recorded: Path) -> None:
-    assert sorted(path.name for path in (recorded / "pictures").iterdir()) == ["hgemm.svg", "scan.svg"]
+    assert sorted(path.name for path in (recorded / "pictures").iterdir()) == [
+        "first_call.svg",
+        "hgemm.svg",
+        "scan.svg",
+    ]
     picture = ElementTree.parse(recorded / "pictures" / "scan.svg")
     assert {e.text for e in picture.iter("{http://www.w3.org/2000/svg}title")} == {
         "int32, 2^20: 2",
         "float32, 2^24: 0.5",
     }
+
+
+def test_first_calls_are_drawn_as_milliseconds_beside_their_goal(recorded: Path) -> None:
+    picture = ElementTree.parse(recorded / "pictures" / "first_call.svg")
+    circles = {
+        found.text: float(circle.attrib["cx"])
+        for circle in picture.iter("{http://www.w3.org/2000/svg}circle")
+        for found in circle.iter("{http://www.w3.org/2000/svg}title")
+    }
+    assert circles.keys() == {"sum, artifacts: 20.5", "hgemm, artifacts: 48", "hgemm, compiled: 1500"}
+    (goal,) = (
+        float(e.attrib["x1"]) for e in picture.iter("{http://www.w3.org/2000/svg}line") if e.attrib["class"] == "one"
+    )
+    assert circles["hgemm, artifacts: 48"] < goal < circles["hgemm, compiled: 1500"]
+    assert goal - circles["hgemm, artifacts: 48"] < 10, "the line is at 50"
 
 
 def test_what_was_recorded_before_stays(recorded: Path) -> None:

@@ -118,12 +118,53 @@ def test_a_checked_launch_reports_what_is_out_of_bounds() -> None:
     x, y = arrays()
     with pytest.raises(MachineError, match="machine-bounds"):
         double.launch(x[:40].copy(), y, np.int32(64), blocks=2, check=True)
+    with pytest.raises(TypeError, match="integer"):
+        double.launch(x, y, np.int32(64), blocks=2, check=True, seed="7")
 
 
 def test_a_stream_is_for_a_gpu() -> None:
     x, y = arrays()
     double.launch(x, y, np.int32(64), blocks=2, stream=None)
     assert np.array_equal(y, x + x)
+    with pytest.raises(ValueError, match="`stream` is for arrays on a GPU"):
+        double.launch(x, y, np.int32(64), blocks=2, stream=0)
+
+
+@pytest.mark.parametrize(
+    ("n", "error", "words"),
+    [
+        (8.0, TypeError, r"`n` must be a number \(int32\), not float"),
+        (np.float32(8), TypeError, "`n` must be a number .*, not float32"),
+        ("8", TypeError, "`n` must be a number .*, not str"),
+        (None, TypeError, "`n` must be a number .*, not NoneType"),
+        (8j, TypeError, "`n` must be a number .*, not complex"),
+        (np.array([8]), TypeError, "`n` must be a number .*, not ndarray"),
+        (2**31, OverflowError, "`n` is int32, which 2147483648 doesn't fit"),
+    ],
+    ids=str,
+)
+def test_numbers_are_taken_as_on_a_gpu(n: Any, error: type[Exception], words: str) -> None:
+    """What the driver's launch refuses, with the same message."""
+    x, y = arrays()
+    with pytest.raises(error, match=words):
+        double[2, 32](x, y, n)
+    for good in (64, np.int64(64), np.uint8(64), np.array(64)):
+        double[2, 32](x, y, good)
+    assert np.array_equal(y, x + x)
+
+
+def test_arrays_in_another_byte_order_are_refused() -> None:
+    x, y = arrays()
+    with pytest.raises(TypeError, match="`x` must be an array of float32, not of >f4, in another byte order"):
+        double[2, 32](x.astype(">f4"), y, 64)
+
+
+def test_template_arguments_are_named() -> None:
+    x, y = arrays()
+    with pytest.raises(TypeError, match="`template` must be a dict"):
+        double[2, 32](x, y, 64, template=[8])
+    with pytest.raises(TypeError, match="`x` must be an array"):  # which implies its `T`
+        double[2, 32]([1.0], [2.0], 64)
 
 
 # -- Arrays that overlap --------------------------------------------------------------------------------------------------
@@ -156,6 +197,8 @@ def test_what_is_compiled_can_be_looked_at() -> None:
     assert ".target sm_80" in compiled.ptx and ".visible .entry prism_double" in compiled.ptx
     assert 0 < compiled.registers < 64 and compiled.spills == 0 and compiled.shared_bytes == 0
     assert "double" in compiled.explain()
+    with pytest.raises(TypeError, match="an architecture is text, as in 'sm_90a', not int"):
+        package.compile(double, template={"T": "float32"}, arch=90)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="sm_80 a"):
         package.compile(double, template={"T": "float32"}, arch="sm_80 a")
     with pytest.raises(CompileError, match="no value for the template parameter `T`"):

@@ -1,4 +1,4 @@
-"""Pictures of tables of ratios, as SVG in the page's own colours: a row of dots for each row of the table, and a line at 1."""
+"""Pictures of tables of ratios, or of times, as SVG in the page's own colours: a row of dots for each row, and a line at 1."""
 
 from __future__ import annotations
 
@@ -44,10 +44,16 @@ def ticks(least: float, most: float) -> list[float]:
     return [t for t in found if least <= t * 1.0001 and t <= most * 1.0001]
 
 
-def svg(title: str, labels: Sequence[str], rows: Sequence[tuple[str, Sequence[tuple[str, float]]]]) -> str:
-    """Return the picture: x is logarithmic, and further right means that Prism takes less time."""
-    values = [v for _, row in rows for _, v in row]
-    least, most = min([*values, 0.8]) / 1.05, max([*values, 1.25]) * 1.05
+def svg(
+    title: str,
+    labels: Sequence[str],
+    rows: Sequence[tuple[str, Sequence[tuple[str, float]]]],
+    line: float = 1,
+    what: str = "ratios",
+) -> str:
+    """Return the picture: x is logarithmic, with a line at 1 (of times, at `line`). Further right is more of `what`."""
+    values = [v / line for _, row in rows for _, v in row]
+    least, most = line * min([*values, 0.8]) / 1.05, line * max([*values, 1.25]) * 1.05
     height = 58 + ROW * len(rows)
 
     def x(value: float) -> float:
@@ -55,10 +61,10 @@ def svg(title: str, labels: Sequence[str], rows: Sequence[tuple[str, Sequence[tu
 
     colour = dict(zip(labels, [COLOURS[k % len(COLOURS)] for k in range(len(labels))], strict=True))
     parts = [
-        f'<svg class="ratios" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{html.escape(title)}: ratios">'
+        f'<svg class="ratios" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{html.escape(title)}: {what}">'
     ]
     for tick in ticks(least, most):
-        kind = "one" if tick == 1 else "tick"
+        kind = "one" if tick == line else "tick"
         parts.append(f'<line class="{kind}" x1="{x(tick):.1f}" x2="{x(tick):.1f}" y1="30" y2="{height - 26}"/>')
         parts.append(f'<text class="axis" x="{x(tick):.1f}" y="{height - 10}" text-anchor="middle">{tick:g}</text>')
     at = LEFT

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -49,6 +50,7 @@ def run(
     """
     if schedule not in SCHEDULES:
         raise ValueError(f"schedule is one of {', '.join(SCHEDULES)}, not {schedule!r}")
+    seed = operator.index(seed)
     _check_shape(program, blocks, threads)
     how = HOW[schedule]
     if how.roles and seed // 2 % 2 == 0 and has_rings(program):

@@ -22,7 +22,7 @@ from prism.interpret.regions import mixed
 from prism.interpret.scope import Eval, Piece, Run, Scope, Steps, uses
 from prism.interpret.speak import compile_assert, compile_breakpoint, compile_print
 from prism.interpret.values import merge
-from prism.lang.perspective import Level
+from prism.lang.perspective import Level, Perspective
 from prism.lang.tree import (
     Assert,
     Assign,
@@ -364,8 +364,12 @@ def _role(frame: Frame, body: Steps) -> Generator[None, None, None]:
 Arms = list[tuple[int, int, Piece]]
 
 
-def _arms_of(arms: Arms, level: Level) -> Callable[[Frame], list[tuple[Piece, Frame]]]:
-    """Return the function that gives a frame's arms, and a frame for each that some of its threads run."""
+def _arms_of(arms: Arms, level: Level, code: Perspective) -> Callable[[Frame], list[tuple[Piece, Frame]]]:
+    """Return the function that gives a frame's arms, and a frame for each that some of its threads run.
+
+    `code` is what the split stands in. All arms fit into one block: where the code has several, that is its first.
+    """
+    several = level == Level.THREAD and (code.level == Level.GRID or (code.level == Level.BLOCK and code.size > 1))
 
     def block_arms(frame: Frame) -> list[tuple[Piece, Frame]]:
         return [
@@ -375,7 +379,9 @@ def _arms_of(arms: Arms, level: Level) -> Callable[[Frame], list[tuple[Piece, Fr
         ]
 
     def thread_arms(frame: Frame) -> list[tuple[Piece, Frame]]:
-        found = []
+        found: list[tuple[Piece, Frame]] = []
+        if several and frame.bid > 0:
+            return found
         for number in frame.block.machine.order(len(arms)):
             first, size, body = arms[number]
             lanes, inside = frame.lanes.arm(first, size)
@@ -395,7 +401,7 @@ def compile_split(scope: Scope, statement: Split) -> Piece:
         scope.code, scope.waits = type(outer)(statement.level, arm.size), []
         arms.append((arm.first, arm.size, compile_body(scope, arm.body)))
     scope.code, scope.waits = outer, waits
-    frames = _arms_of(arms, statement.level)
+    frames = _arms_of(arms, statement.level, statement.code)
     if any(body.run is None for _, _, body in arms):
         return Piece(None, _interleaved(frames))
 

@@ -37,8 +37,9 @@ def binding_of(apply: Apply) -> Binding:
                     fragments[parameter.name] = fragment
         if parameter.type == "T" and scalar is None:
             scalar = _scalar(argument)
+    whole = frozenset(p.name for p, argument in operands_of(apply) if p.kind == "tile" and isinstance(argument, Var))
     given = frozenset(parameter.name for parameter, _ in operands_of(apply) if parameter.optional)
-    return Binding(scalar, apply.statics, lengths, frozenset(const), tiles, maps, fragments, starts, given)
+    return Binding(scalar, apply.statics, lengths, frozenset(const), tiles, maps, fragments, starts, given, whole)
 
 
 def operands_of(apply: Apply) -> list[tuple[Parameter, Expr]]:

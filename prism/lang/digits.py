@@ -9,8 +9,9 @@ known.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from math import gcd, inf
 from typing import Any
@@ -41,6 +42,13 @@ class Digit:
     base: Base
     low: int = 1
     high: int | None = None
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.base, self.low, self.high)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
 
 Form = Mapping[tuple[Digit, ...], int]
@@ -119,11 +127,12 @@ class Range:
         high: float = low
         for monomial, factor in form.items():
             if monomial:
-                ends = self._product(monomial)
-                if ends == NOTHING:
+                one, two = self.digit(monomial[0]) if len(monomial) == 1 else self._product(monomial)
+                if one == -inf and two == inf:
                     return NOTHING
-                one, two = ends[0] * factor, ends[1] * factor
-                low, high = low + min(one, two), high + max(one, two)
+                if factor < 0:
+                    one, two = two, one
+                low, high = low + one * factor, high + two * factor
         return low, high
 
     def _product(self, monomial: tuple[Digit, ...]) -> Bounds:
@@ -131,32 +140,29 @@ class Range:
         high: float = 1
         for digit in monomial:
             one, two = self.digit(digit)
-            if one < 0 and len(monomial) > 1:
+            if one < 0:
                 return NOTHING
-            if len(monomial) == 1:
-                return one, two
             low, high = low * one, (high * two if high and two else 0)
         return low, high
 
     def base(self, base: Base) -> Bounds:
         """Return the bounds of a number."""
-        match base:
-            case ("id", unit, code):
-                most = races.most_units(self.known, unit, code)
-                return 0, inf if most is None else most - 1
-            case ("count", _, _):
-                return 1, inf
-            case ("trip", index):
-                trips = self.known.trips.get(index)
-                return 0, inf if trips is None else max(0, trips - 1)
-            case ("name", symbol):
-                span = self.known.ranges.get(symbol)
-                kind = symbol.type.kind if isinstance(symbol.type, Scalar) else ""
-                return span or ((0, inf) if kind == "uint" else NOTHING)
-            case ("quotient" | "remainder", left, right):
-                return self._divided(base[0], dict(left), dict(right))
-            case _:
-                return NOTHING
+        kind = base[0]
+        if kind == "id":
+            most = races.most_units(self.known, base[1], base[2])
+            return 0, inf if most is None else most - 1
+        if kind == "count":
+            return 1, inf
+        if kind == "trip":
+            trips = self.known.trips.get(base[1])
+            return 0, inf if trips is None else max(0, trips - 1)
+        if kind == "name":
+            span, type_ = self.known.ranges.get(base[1]), base[1].type
+            unsigned = isinstance(type_, Scalar) and type_.kind == "uint"
+            return span or ((0, inf) if unsigned else NOTHING)
+        if kind in ("quotient", "remainder"):
+            return self._divided(kind, *inner(base))
+        return NOTHING
 
     def _divided(self, kind: str, left: Form, right: Form) -> Bounds:
         low, high = self.form(left)
@@ -356,6 +362,7 @@ def mentioned(form: Form) -> Iterator[Digit]:
             yield from mentioned(inside)
 
 
+@functools.lru_cache(maxsize=4096)
 def inner(base: Base) -> tuple[Form, ...]:
     """Return the polynomials that a number is computed from."""
     match base:

@@ -135,13 +135,16 @@ class _Proof:
 
     def refined(self, form: Form) -> Form:
         """Return a polynomial with its digits cut wherever some digit of the same number ends."""
-        total: Form = {}
+        total: dict[tuple[Digit, ...], int] = {}
         for monomial, factor in form.items():
-            if len(monomial) == 1 and (parts := list(self._cut(monomial[0]))):
-                for digit, times in parts:
-                    total = add(total, {(digit,): factor * times})
-            else:
-                total = add(total, {monomial: factor})
+            cut = self._cut(monomial[0]) if len(monomial) == 1 else ()
+            parts: list[tuple[tuple[Digit, ...], int]] = [((digit,), times) for digit, times in cut]
+            for part, times in parts or [(monomial, 1)]:
+                value = total.get(part, 0) + factor * times
+                if value:
+                    total[part] = value
+                else:
+                    total.pop(part, None)
         return total
 
     def _cut(self, digit: Digit) -> Iterator[tuple[Digit, int]]:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
-from prism.lang import races
+from prism.lang import diagnostics, races
 from prism.lang.disjoint import Question, proved
 from prism.lang.perspective import BLOCK, THREAD, Level, Perspective
 from prism.lang.place import held
@@ -29,7 +29,6 @@ from prism.lang.touches import (
     declared,
     in_memory,
     indices_of,
-    names_of,
     spelled,
     uses,
 )
@@ -141,11 +140,12 @@ class Relation:
 
     At thread[1] no barrier is needed, but something else. `land`: the first is under way, and its thread has to wait for it.
     `fence`: its thread has to make a proxy fence before the barrier; `behind`: that barrier is there, and only the fence is
-    missing. `registers`: a wgmma has to be told that registers were touched.
+    missing. `registers`: a wgmma has to be told that registers were touched. `where` is the line that the reason speaks of.
     """
 
     unit: Perspective | None
     reason: str = ""
+    where: diagnostics.Span | None = None
     land: bool = False
     fence: bool = False
     behind: bool = False
@@ -219,7 +219,7 @@ def _ordered(first: Pending, earlier: Touch, second: Touch, unit: Perspective) -
         return Relation(None, "the same thread makes both")
     met = first.asynced if fence else first.synced
     if met is not None and unit <= met[0]:
-        return Relation(None, f"ordered by {met[1]}")
+        return Relation(None, f"ordered by {met[1]}", met[3])
     behind = fence and first.synced is not None and unit <= first.synced[0]
     return Relation(unit, fence=fence and (behind or not first.fenced), behind=behind)
 
@@ -293,12 +293,12 @@ def _same_part(known: Facts, first: Pending, second: Touch, steps: tuple[Step, S
 def _trips_apart(known: Facts, first: Pending, second: Touch, source: Perspective) -> bool:
     """Whether an access in another trip is proved to touch other elements: another one of the outermost loop that matters."""
     assert first.touch is not None
-    mentioned = names_of(first.touch) | names_of(second)
+    mentioned = first.touch.names | second.names
     loops = [loop for loop in first.aged if known.renewed[loop] & mentioned]
     outer = max(loops, key=lambda loop: len(known.renewed[loop]), default=None)
     if not isinstance(outer, For) or not all(known.renewed[loop] <= known.renewed[outer] for loop in loops):
         return False
-    question = Question(source, None, outer.symbol, _free(known, replace(first, loop=True)))
+    question = Question(source, None, outer.symbol, _free(known, first._replace(loop=True)))
     return proved(known, first.touch.where, second.where, question)
 
 

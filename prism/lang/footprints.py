@@ -10,7 +10,7 @@ from prism.lang import flow, races
 from prism.lang.addresses import address, passed
 from prism.lang.digits import reader
 from prism.lang.races import Facts, Span
-from prism.lang.touches import Address
+from prism.lang.touches import Address, used
 from prism.lang.tree import Call, Element, Expr, Function, Stmt, Symbol, Var
 
 Footprints = Mapping[Symbol, tuple[frozenset[str], Span | None]]
@@ -35,7 +35,7 @@ def footprints(function: Function, threads: int) -> Footprints:
     for statement in races.statements(function.body):
         for source in copied(statement):
             note(flow.resolve(source, ())[0], "write", None)
-        for use in flow.uses(statement):
+        for use in used(known, statement):
             if not isinstance(use.expression, Call):
                 note(flow.resolve(use.expression.symbol, ())[0], use.kind, address(known, use))
                 continue

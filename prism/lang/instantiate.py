@@ -32,6 +32,9 @@ BUILTINS: Mapping[str, object] = {
     "abs": TABLE["absolute"],
     "breakpoint": surface.BREAKPOINT,
 }
+_OBJECTS = (
+    Scalar, Vector, surface.VectorCast, surface.LevelName, surface.Construct, surface.Kernel, Intrinsic, Namespace, ModuleType,
+)  # fmt: skip
 PYTHON_TYPES: Mapping[object, Scalar] = {int: SCALARS["int32"], float: SCALARS["float32"], bool: SCALARS["bool"]}
 
 
@@ -109,8 +112,8 @@ def lookup(scope: Scope, name: s.Name) -> s.Expr:
     if name.name in scope.locals:
         return name
     python = scope.kernel.python
-    cells = dict(zip(python.__code__.co_freevars, python.__closure__ or (), strict=False))
-    if name.name in cells:
+    if name.name in python.__code__.co_freevars:
+        cells = dict(zip(python.__code__.co_freevars, python.__closure__ or (), strict=False))
         try:
             return constant(cells[name.name].cell_contents, name.name, name.span)
         except ValueError:
@@ -120,7 +123,7 @@ def lookup(scope: Scope, name: s.Name) -> s.Expr:
     if name.name in BUILTINS:
         return s.Resolved(value=BUILTINS[name.name], text=name.name, span=name.span)
     if hasattr(builtins, name.name):
-        fail(errors.PythonBuiltin(span=name.span, name=name.name))
+        fail(errors.python_builtin(name.span, name.name))
     fail(errors.not_defined(name.span, name.name))
 
 
@@ -142,11 +145,9 @@ def constant(value: Any, text: str, span: Span) -> s.Expr:
         return s.Literal(value=value, span=span)
     if isinstance(value, type):
         value = PYTHON_TYPES.get(value, value)
-    types = Scalar | Vector | surface.VectorCast
-    known = types | surface.LevelName | surface.Construct | surface.Kernel | Intrinsic | Namespace | ModuleType
     if isinstance(value, Perspective):
         return s.Resolved(value=replace(value, named=True), text=text, span=span)
-    if isinstance(value, known):
+    if isinstance(value, _OBJECTS):
         return s.Resolved(value=value, text=text, span=span)
     if isinstance(value, surface.PrismModule):
         return s.Resolved(value=value, text=text, span=span)
@@ -156,6 +157,9 @@ def constant(value: Any, text: str, span: Span) -> s.Expr:
         return s.Literal(value=value.item(), span=span)
     if callable(value) and hasattr(value, "__code__"):
         fail(errors.PlainFunction(span=span, name=text))
+    own = getattr(value, "__name__", "")
+    if callable(value) and (own in TABLE or own in SCALARS):
+        fail(errors.HostFunction(span=span, name=text, own=own))
     fail(errors.NotConstant(span=span, name=text, kind=type(value).__name__))
 
 
@@ -182,18 +186,17 @@ def fold(scope: Scope, e: s.Expr) -> s.Expr:  # noqa: C901
         case s.Unary():
             return fold_unary(replace(e, operand=fold(scope, e.operand)))
         case s.Binary():
-            return fold_binary(replace(e, left=fold(scope, e.left), right=fold(scope, e.right)))
+            return fold_binary(s.Binary(op=e.op, left=fold(scope, e.left), right=fold(scope, e.right), span=e.span))
         case s.Conditional():
             return fold_conditional(scope, e)
         case s.Call():
             keywords = tuple((k, fold(scope, v)) for k, v in e.keywords)
-            call = replace(
-                e, function=fold_callee(scope, e.function), arguments=fold_all(scope, e.arguments), keywords=keywords
-            )
-            return fold_call(call)
+            function, arguments = fold_callee(scope, e.function), fold_all(scope, e.arguments)
+            return fold_call(s.Call(function=function, arguments=arguments, keywords=keywords, span=e.span))
         case s.Subscript():
             numbers = all(isinstance(index, s.Literal) for index in e.indices)
-            return fold_subscript(replace(e, base=fold(scope, e.base), indices=fold_all(scope, e.indices)), not numbers)
+            base, indices = fold(scope, e.base), fold_all(scope, e.indices)
+            return fold_subscript(s.Subscript(base=base, indices=indices, span=e.span), not numbers)
         case s.Attribute():
             return fold_attribute(replace(e, base=fold(scope, e.base)))
         case s.Lambda():

@@ -16,7 +16,7 @@ from prism.lang.digits import mentioned
 from prism.lang.disjoint import Question, proved
 from prism.lang.footprints import copied, reached
 from prism.lang.races import Facts
-from prism.lang.touches import Address
+from prism.lang.touches import Address, used
 from prism.lang.tree import Call, Element, Function, Partition, Symbol, Var
 
 MORE = "a block may have more than {} threads, unless `__launch_bounds__` says not, and then units' elements meet"
@@ -51,7 +51,14 @@ def verdicts(function: Function, known: Facts) -> Iterator[tuple[Partition, Verd
 
 
 def judge(known: Facts, partition: Partition) -> Verdict:
-    """Judge one partition."""
+    """Judge one partition, once."""
+    memo: dict[Partition, Verdict] = known.found.setdefault("verdicts", {})
+    if partition not in memo:
+        memo[partition] = _judged(known, partition)
+    return memo[partition]
+
+
+def _judged(known: Facts, partition: Partition) -> Verdict:
     view, meaning = partition.view, partition.view.view
     assert meaning is not None
     made = list(_reaches(known, partition))
@@ -103,7 +110,7 @@ def _reaches(known: Facts, partition: Partition) -> Iterator[_Reach]:
         for source in copied(statement):
             if partition.view in flow.resolve(source, ())[1]:
                 yield _Reach("write", None, statement.span.line, "what is done through the pointer made")
-        for use in flow.uses(statement):
+        for use in used(known, statement):
             if isinstance(use.expression, Call):
                 yield from _called(known, use.expression, partition)
             elif partition.view in flow.resolve(use.expression.symbol, ())[1]:

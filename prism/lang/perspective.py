@@ -19,6 +19,8 @@ class Level(IntEnum):
     BLOCK = 1
     GRID = 2
 
+    __hash__ = int.__hash__
+
     def __str__(self) -> str:
         return self.name.lower()
 
@@ -36,6 +38,9 @@ class Perspective:
 
     def __str__(self) -> str:
         return f"{self.level}[{self.size}]"
+
+    def __hash__(self) -> int:
+        return self.size << 2 | self.level
 
     def __le__(self, other: Perspective) -> bool:
         """Whether this is `other` or narrower."""
@@ -85,9 +90,12 @@ class Bound:
     @property
     def code(self) -> Perspective:
         """The perspective of the code: the broadest entry."""
-        for level, size in ((Level.GRID, self.grid), (Level.BLOCK, self.block), (Level.THREAD, self.thread)):
-            if size is not None:
-                return Perspective(level, size)
+        if self.grid is not None:
+            return Perspective(Level.GRID, self.grid)
+        if self.block is not None:
+            return Perspective(Level.BLOCK, self.block)
+        if self.thread is not None:
+            return Perspective(Level.THREAD, self.thread)
         raise ValueError("a bound has at least one entry")
 
     def entry(self, level: Level) -> int | None:

@@ -12,7 +12,7 @@ import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from prism.lang import tiles
+from prism.lang import again, tiles
 from prism.lang.plan import Layout, Plan
 from prism.lang.structs import alignment_of
 from prism.lang.tree import (
@@ -22,6 +22,8 @@ from prism.lang.tree import (
     Element,
     Expr,
     Function,
+    Item,
+    Place,
     SharedDeclare,
     Stmt,
     Symbol,
@@ -39,6 +41,7 @@ COPIED = 16
 """The alignment that the widest `cp_async` needs, and each copy of a ring has."""
 MBARRIER = 8
 """Bytes of an mbarrier."""
+_NAMED = (Var, Item, Element, Place)
 
 
 def place(function: Function, layouts_of_callees: _Layouts) -> Layout:
@@ -104,6 +107,7 @@ def shared_bytes(symbol: Symbol) -> int:
     return pointer.element.bytes * count // symbol.perspective.size
 
 
+@functools.lru_cache(maxsize=again.MOST)
 def alignment(function: Function) -> int:
     """Return the alignment that a function's frame needs: that of its objects, and of its callees' frames."""
     most = 1
@@ -117,10 +121,21 @@ def alignment(function: Function) -> int:
 
 def statements(body: Body) -> Iterator[Stmt]:
     """Yield all statements, outer before inner, in program order."""
+    return iter(_statements(body))
+
+
+@functools.lru_cache(maxsize=1024)
+def _statements(body: Body) -> tuple[Stmt, ...]:
+    found: list[Stmt] = []
+    _gather(body, found)
+    return tuple(found)
+
+
+def _gather(body: Body, found: list[Stmt]) -> None:
     for statement in body:
-        yield statement
+        found.append(statement)
         for inner in children(statement):
-            yield from statements(inner)
+            _gather(inner, found)
 
 
 def calls(statement: Stmt) -> Iterator[Call]:
@@ -136,14 +151,26 @@ def subexpressions(expression: Expr) -> Iterator[Expr]:
 
     What an element's views add to its indices is included once for each view of the chain.
     """
+    return iter(_parts(expression))
+
+
+@functools.lru_cache(maxsize=4096)
+def _parts(expression: Expr) -> tuple[Expr, ...]:
+    found: list[Expr] = []
+    _gather_parts(expression, found)
+    return tuple(found)
+
+
+def _gather_parts(expression: Expr, found: list[Expr]) -> None:
     for operand in operands(expression):
-        yield from subexpressions(operand)
-    symbol = getattr(expression, "symbol", None)
-    while symbol is not None and symbol.view is not None:
-        for index in symbol.view.index:
-            yield from subexpressions(index)
-        symbol = symbol.view.source
-    yield expression
+        _gather_parts(operand, found)
+    if isinstance(expression, _NAMED):
+        symbol = expression.symbol
+        while symbol.view is not None:
+            for index in symbol.view.index:
+                _gather_parts(index, found)
+            symbol = symbol.view.source
+    found.append(expression)
 
 
 def _align(function: Function, statement: SharedDeclare) -> int:

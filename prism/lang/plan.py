@@ -212,11 +212,12 @@ Op = Wait | Arrive | Expect | Advance | ProxyFence | Commit | WaitGroup | WgmmaF
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Elided:
-    """A conflict that needed no barrier of its own, and why."""
+    """A conflict that needed no barrier of its own, and why; `where`: the line that the reason ends with, where it has one."""
 
     first: Access
     second: Access
     reason: str
+    where: Span | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -326,6 +327,11 @@ class Program:
     functions: tuple[Function, ...]
     plans: Mapping[Function, Plan]
     layouts: Mapping[Function, Layout]
+
+    def __repr__(self) -> str:
+        """Return a line, and not the tree: an interactive Python prints what `prism.check` returns."""
+        barriers = sum(len(plan.barriers) for plan in self.plans.values())
+        return f"<Program of `{self.entry.name}`: functions: {len(self.functions)}, barriers: {barriers}>"
 
     def with_plan(self, plan: Plan) -> Program:
         """Return the program with one function's plan replaced."""

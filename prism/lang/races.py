@@ -7,12 +7,14 @@ disjoint.py, which knows quotients and remainders too. Index arithmetic is taken
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from prism.lang.budget import MOST_THREADS, most_threads
 from prism.lang.perspective import Level, Perspective
+from prism.lang.place import statements
 from prism.lang.tree import (
     Assign,
     Async,
@@ -37,7 +39,6 @@ from prism.lang.tree import (
     Unsafe,
     Var,
     While,
-    children,
 )  # fmt: skip
 
 Atom = tuple[str, object, object]
@@ -66,19 +67,16 @@ class Facts:
     threads: int = MOST_THREADS
     """The most that a block has."""
     found: dict[Any, Any] = field(default_factory=dict)
-    """What digits.py, addresses.py and disjoint.py have found out so far."""
-
-
-def statements(body: Body) -> Iterator[Stmt]:
-    """Yield all statements of a body, those inside others included, in program order."""
-    for statement in body:
-        yield statement
-        for inner in children(statement):
-            yield from statements(inner)
+    """What digits, addresses, disjoint, overlap and touches (the modules) have found out so far."""
 
 
 def facts(function: Function, threads: int | None = None) -> Facts:
-    """Gather the facts of a function; `threads`: the most that a block has, where its callers say so."""
+    """Return the facts of a function; `threads`: the most that a block has, where its callers say so."""
+    return _facts(function, most_threads(function) if threads is None else threads)
+
+
+@functools.lru_cache(maxsize=256)
+def _facts(function: Function, threads: int) -> Facts:
     definitions: dict[Symbol, Expr] = {}
     changed = set(assigned(function.body))
     ranges: dict[Symbol, Span] = {}
@@ -106,8 +104,9 @@ def facts(function: Function, threads: int | None = None) -> Facts:
                     _loop_facts(statement, ranges, steps, trips)
             case _:
                 pass
-    most = most_threads(function) if threads is None else threads
-    return Facts(function, definitions, frozenset(changed), ranges, steps, renewed, frozenset(same), loops, trips, most)
+    return Facts(
+        function, definitions, frozenset(changed), ranges, steps, renewed, frozenset(same), loops, trips, threads
+    )
 
 
 def _renewed(loop: For | While) -> Iterator[Symbol]:

@@ -186,6 +186,10 @@ class Kernel:
         """
         self[blocks, threads](*arguments, stream=stream, **options)
 
+    def __reduce__(self) -> str:
+        """It is pickled as a function is, by its name, and not copied: `copy.deepcopy` gives the same kernel."""
+        return self.__qualname__
+
     def _repr_html_(self) -> str:
         """The explained source, for a notebook; the name where it can't be told without template arguments."""
         if HOOKS.explain is None:

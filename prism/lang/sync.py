@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from prism.lang import flow, overlap, races
+from prism.lang import again, flow, overlap, races
 from prism.lang.ahead import with_skews
 from prism.lang.budget import most_threads
 from prism.lang.diagnostics import CompileError, Label
@@ -19,11 +19,11 @@ from prism.lang.errors.sync import Arms, GridSync, InFlight, NoPlace, Overlap
 from prism.lang.flow import Summary
 from prism.lang.groups import commits, kept
 from prism.lang.joint import Joint, State, grounds, told
-from prism.lang.perspective import BLOCK, WARP, Level, Perspective
+from prism.lang.perspective import BLOCK, THREAD, WARP, Level, Perspective
 from prism.lang.plan import Barrier, Commit, Elided, Layout, Op, Plan, ProxyFence, WaitGroup, WgmmaFence
 from prism.lang.rings import Rings, rings
 from prism.lang.trail import Trail
-from prism.lang.tree import Body, For, Function, Stmt, While, children
+from prism.lang.tree import Body, Claim, For, Function, Group, Partition, Stmt, While, children
 from prism.lang.walk import Concurrent, Conflict, Context, Walk, summarise, walked
 from prism.lang.walk_context import context_of
 from prism.lang.walk_state import Fence, Landing, Mark, Registers, rank
@@ -33,6 +33,7 @@ NOTED = 64
 
 
 Placed = dict[Stmt, tuple[Mark, ...]]
+Needed = Mapping[tuple[Stmt, Mark], Conflict]
 
 
 def failing(context: Context, placed: Placed, trail: Trail, changed: Iterable[Stmt]) -> Conflict | None:
@@ -47,6 +48,8 @@ def failing(context: Context, placed: Placed, trail: Trail, changed: Iterable[St
 
 def minimal(context: Context, placed: Placed) -> dict[tuple[Stmt, Mark], Conflict]:
     """Drop each mark that is not needed, move it out of loops where that does; return the rest, with what forces each."""
+    if not placed:
+        return {}
     order_of = {s: n for n, s in enumerate([*races.statements(context.function.body), context.end])}
     loops = {**enclosing(context.function.body), context.end: ()}
     trail = Trail()
@@ -75,6 +78,48 @@ def minimal(context: Context, placed: Placed) -> dict[tuple[Stmt, Mark], Conflic
                     break
             needed[statement, mark] = conflict
     return needed
+
+
+def hoisted(context: Context, needed: Needed) -> Needed:
+    """Return the marks with broad barriers moved out of loops, where in their place a trip needs no more than a narrower one.
+
+    A barrier of the block in a loop may stand there for two things: what came before the loop, of which all threads learn in the
+    first trip, and what a trip does, that concerns a few threads. Apart, they are one barrier of the block before the loop, and
+    in each trip one of the few.
+    """
+    loops = {**enclosing(context.function.body), context.end: ()}
+    placed = grouped(needed)
+    for statement, mark in needed:
+        if not (isinstance(mark, Perspective) and mark >= BLOCK):
+            continue
+        for loop in loops[statement]:
+            if not parts_narrower(loop):
+                continue
+            moved = {**placed, statement: tuple(m for m in placed[statement] if m != mark)}
+            moved[loop] = tuple(sorted({*moved.get(loop, ()), mark}, key=rank))
+            try:
+                found = minimal(context, walked(context, dict(moved), grow=True).placed)
+            except (Conflict, Concurrent):
+                continue
+            fresh = [m for s, m in found if isinstance(m, Perspective) and m not in moved.get(s, ())]
+            if len(fresh) <= 1 and all(m < mark for m in fresh):
+                return hoisted(context, found)
+    return needed
+
+
+def parts_narrower(statement: Stmt) -> bool:
+    """Whether threads in parts of a block, of more than one thread, share something inside a statement."""
+    for inner in (s for body in children(statement) for s in races.statements(body)):
+        match inner:
+            case Group(unit=unit):
+                found = unit
+            case Partition(view=view) | Claim(view=view):
+                found = view.perspective
+            case _:
+                continue
+        if THREAD < found < BLOCK:
+            return True
+    return False
 
 
 def size_of(mark: Mark) -> tuple[int, int, int]:
@@ -146,7 +191,7 @@ def plan_function(
     context = found.into(context, own)
     try:
         first = walked(context, {}, grow=True)
-        needed = minimal(context, first.placed)
+        needed = hoisted(context, minimal(context, first.placed))
         last = walked(context, grouped(needed), notes=True)
     except Conflict as conflict:
         raise refused(conflict, function) from None
@@ -266,5 +311,9 @@ def plan(functions: Sequence[Function], layouts: Mapping[Function, Layout] | Non
     summaries: dict[Function, Summary] = {}
     threads = most_threads(functions[-1]) if functions else None
     for function in functions:
-        plans[function], summaries[function] = plan_function(function, summaries, layouts, threads)
+        memo = again.notes(function) if function.kind == "device" else {}
+        key = ("plan", threads, layouts is None)
+        if key not in memo:
+            memo[key] = plan_function(function, summaries, layouts, threads)
+        plans[function], summaries[function] = memo[key]
     return plans

@@ -7,14 +7,15 @@ until its thread waits for it; what barriers it meets before says nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import prod
+from typing import NamedTuple
 
-from prism.lang import digits, races
+from prism.lang import diagnostics, digits, races
 from prism.lang.bind import operands_of
 from prism.lang.perspective import THREAD, Level, Perspective
 from prism.lang.plan import Access, Path
-from prism.lang.races import Form, Span
+from prism.lang.races import Facts, Form, Span
 from prism.lang.tree import (
     Apply,
     Assign,
@@ -80,7 +81,7 @@ class Touch:
     """An access to `root` through `steps`; `serial` orders them as the text does, `code` is where it stands.
 
     `how`: what makes it: a thread (the empty string), or what `Intrinsic.asynchronous` says. `by`: the copy or wgmma.
-    `where`: its elements, where they are known.
+    `where`: its elements, where they are known. `names`: those whose values decide which elements it touches.
     """
 
     root: Symbol
@@ -93,6 +94,10 @@ class Touch:
     path: Path = ()
     by: Apply | None = None
     where: Address | None = None
+    names: frozenset[Symbol] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", _names(self.steps, self.where))
 
     @property
     def level(self) -> Perspective:
@@ -105,12 +110,12 @@ class Touch:
         return self.how in ENGINES
 
 
-Met = tuple[Perspective, str, Stmt | None]
-"""A barrier that was met: its unit, what it is called, and the statement that it stands before."""
+Met = tuple[Perspective, str, Stmt | None, diagnostics.Span | None]
+"""A barrier that was met: its unit, what it is called, the statement that it stands before, and where the line is that its name
+has."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pending:
+class Pending(NamedTuple):
     """An access that has happened; `touch` None stands for whatever the caller did before the call.
 
     `open`: how many of its views are still open. `synced`: a barrier met since. `aged`: the loops whose back-edge it has gone
@@ -152,36 +157,36 @@ class Pending:
             asynced = met
         if synced is self.synced and asynced is self.asynced:
             return self
-        return replace(self, synced=synced, asynced=asynced)
+        return self._replace(synced=synced, asynced=asynced)
 
     def passing(self, place: int) -> Pending:
         """Return it as it is after its thread has passed a place."""
         if self.touch is None or self.since is not None or (place, self.fenced) in self.passed:
             return self
-        return replace(self, passed=self.passed | {(place, self.fenced)})
+        return self._replace(passed=self.passed | {(place, self.fenced)})
 
     def heard(self, place: int, met: Met) -> Pending:
         """Return it as it is after a place where those of `met` know that its thread has passed another."""
         found = self
         if {(place, False), (place, True)} & self.passed and (self.synced is None or self.synced[0] < met[0]):
-            found = replace(found, synced=met)
+            found = found._replace(synced=met)
         if (place, True) in self.passed and (self.asynced is None or self.asynced[0] < met[0]):
-            found = replace(found, asynced=met)
+            found = found._replace(asynced=met)
         return found
 
     def committed(self) -> Pending:
         """Return it as it is after its thread has committed one more group of its kind."""
-        return self if self.since is None else replace(self, since=min(self.since + 1, MOST))
+        return self if self.since is None else self._replace(since=min(self.since + 1, MOST))
 
     def landed(self) -> Pending:
         """Return it as it is once its thread has waited for it."""
         if self.since is None:
             return self
-        return replace(self, since=None, fenced=self.touch is not None and self.touch.engine)
+        return self._replace(since=None, fenced=self.touch is not None and self.touch.engine)
 
     def proxied(self) -> Pending:
         """Return it as it is after its thread's proxy fence."""
-        return self if self.since is not None or self.fenced else replace(self, fenced=True)
+        return self if self.since is not None or self.fenced else self._replace(fenced=True)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -244,6 +249,14 @@ def uses(statement: Stmt) -> Iterator[Use]:
             yield Use(expression, "write")
         elif not (expression is target and isinstance(expression, Var)):
             yield from _uses(expression)
+
+
+def used(known: Facts, statement: Stmt) -> tuple[Use, ...]:
+    """Return what `uses` yields, which is found out once for each statement of a function."""
+    memo: dict[Stmt, tuple[Use, ...]] = known.found.setdefault("uses", {})
+    if statement not in memo:
+        memo[statement] = tuple(uses(statement))
+    return memo[statement]
 
 
 def declared(statement: Stmt) -> Symbol | None:
@@ -341,11 +354,10 @@ def spelled(expression: Expr) -> str:
     return expression.symbol.name if isinstance(expression, Var) else "..."
 
 
-def names_of(touch: Touch) -> frozenset[Symbol]:
-    """Return the names whose values decide which elements an access touches."""
-    found = {name for step in touch.steps if step.offset is not None for name in races.names(step.offset)}
-    if touch.where is not None:
-        bases = (digit.base for form in touch.where.indices for digit in digits.mentioned(form))
+def _names(steps: tuple[Step, ...], where: Address | None) -> frozenset[Symbol]:
+    found = {name for step in steps if step.offset is not None for name in races.names(step.offset)}
+    if where is not None:
+        bases = (digit.base for form in where.indices for digit in digits.mentioned(form))
         found |= {base[1] for base in bases if base[0] in ("name", "trip")}
     return frozenset(found)
 
@@ -357,5 +369,5 @@ def in_memory(symbol: Symbol) -> bool:
 
 __all__ = [
     "ENGINES", "GROUPED", "MOST", "Address", "Exposed", "Met", "Pending", "Step", "Summary", "Touch", "Use", "declared",
-    "in_memory", "indices_of", "names_of", "spelled", "uses",
+    "in_memory", "indices_of", "spelled", "used", "uses",
 ]  # fmt: skip

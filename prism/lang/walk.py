@@ -96,12 +96,11 @@ def walk_along(walk: Walk, trail: Trail, place: Place, body: Body, state: State)
 
 def walk_statement(walk: Walk, place: Place, statement: Stmt, state: State) -> State:
     """Walk one statement, behind its marks; where a conflict asks for one and it may stand here, place it and try again."""
-    label = f"the barrier before line {statement.span.line}"
     while True:
         marks = walk.placed.get(statement, ())
         entered = state
         for mark in marks:
-            entered = applied(entered, mark, label, statement, walk.keep)
+            entered = applied(entered, mark, statement, walk.keep)
         for op in walk.context.before.get(statement, ()):
             entered = operated(walk.context, entered, op)
         try:
@@ -133,7 +132,7 @@ def operated(context: Context, state: State, op: Op) -> State:
             case WaitGroup(kind=kind, pending=most, read=read) if Landing(kind, most, read).lands(pending):
                 return pending.landed()
             case Wait(barrier=barrier) if touch.by in context.loaded.get(barrier, ()):
-                return replace(pending.landed(), synced=(BLOCK, "the wait for the copy", None))
+                return pending.landed()._replace(synced=(BLOCK, "the wait for the copy", None, None))
             case _:
                 return pending
 
@@ -310,7 +309,7 @@ def _check_arms(walk: Walk, split: Split, state: State, one: tuple[Arm, State], 
                     continue
                 if not flow.conflicting(first.touch.kind, second.touch.kind):
                     continue
-                alone = replace(first, synced=None, asynced=None)
+                alone = first._replace(synced=None, asynced=None)
                 relation = flow.related(walk.context.objects, alone, second.touch)
                 if relation is not None and relation.unit is not None and _meet(split, relation.unit, one[0], two[0]):
                     raise Concurrent(first.touch, second.touch)

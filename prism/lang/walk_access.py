@@ -25,6 +25,7 @@ from prism.lang.touches import (
     declared,
     in_memory,
     spelled,
+    used,
 )
 from prism.lang.tree import Call, Declare, Element, Expr, Fragment, Function, Item, Pointer, Stmt, Symbol, Var
 from prism.lang.walk_context import Conflict, Context, Place, Walk
@@ -33,7 +34,7 @@ from prism.lang.walk_state import State, narrow_path, order, synced
 
 def touch_all(walk: Walk, place: Place, statement: Stmt, state: State) -> State:
     """Return the state after the accesses that a statement makes itself."""
-    uses, fragment = tuple(flow.uses(statement)), declared(statement)
+    uses, fragment = used(walk.context.objects.known, statement), declared(statement)
     if not uses and fragment is None:
         return state
     found: State = {}
@@ -73,12 +74,12 @@ def check(walk: Walk, touch: Touch, pending: frozenset[Pending], guard: Perspect
         if earlier.touch is None:
             _expose(walk, touch, earlier)
             continue
-        relation = flow.related(walk.context.objects, earlier, touch)
+        relation = _related(walk.context, earlier, touch)
         if relation is None:
             continue
         if relation.unit is None:
             if walk.notes:
-                _note(walk, earlier.touch, touch, relation.reason)
+                _note(walk, earlier.touch, touch, relation)
         elif relation.land or guard is None or not relation.unit <= guard:
             left.append((earlier, relation))
     if left:
@@ -86,10 +87,18 @@ def check(walk: Walk, touch: Touch, pending: frozenset[Pending], guard: Perspect
         raise Conflict(first, touch, relation)
 
 
-def _note(walk: Walk, earlier: Touch, touch: Touch, reason: str) -> None:
+def _related(context: Context, earlier: Pending, touch: Touch) -> flow.Relation | None:
+    """Return how two accesses stand, which is found out once."""
+    memo, key = context.relations, (earlier, touch)
+    if key not in memo:
+        memo[key] = flow.related(context.objects, earlier, touch)
+    return memo[key]
+
+
+def _note(walk: Walk, earlier: Touch, touch: Touch, relation: flow.Relation) -> None:
     key = (earlier.serial, touch.serial)
-    reason = min(reason, walk.elided[key].reason) if key in walk.elided else reason
-    walk.elided[key] = Elided(earlier.access, touch.access, reason)
+    if key not in walk.elided or relation.reason < walk.elided[key].reason:
+        walk.elided[key] = Elided(earlier.access, touch.access, relation.reason, relation.where)
 
 
 def _expose(walk: Walk, touch: Touch, token: Pending, guard: Perspective | None = None) -> None:
@@ -165,15 +174,17 @@ def _call(
             known = frozenset(p for p in before | fresh | others if p.touch is not None)
             check(walk, touch, known, exposed.guard)
     clears = (None, *summary.clears) if use.conditional else summary.clears or (None,)
-    label = f"the barriers inside `{call.function.name}`, called on line {call.span.line}"
+    words = f"the barriers inside `{call.function.name}`, called on"
     before, fresh = (
-        frozenset().union(*(synced(group, unit, label, None, walk.keep) for unit in clears))
+        frozenset().union(*(synced(group, unit, words, call.span, None, walk.keep) for unit in clears))
         for group in (before, fresh)
     )
     for place_in_summary, exposed in enumerate(summary.exit):
         touch = call_touch(walk.context, place, env, call, exposed, ("exit", place_in_summary))
         if touch is not None and not harmless(walk.context.function, touch):
-            since: Met | None = None if exposed.guard is None else (exposed.guard, label, None)
+            since: Met | None = None
+            if exposed.guard is not None:
+                since = exposed.guard, f"{words} line {call.span.line}", None, call.span
             fresh |= {Pending(touch, len(touch.steps), since, fenced=touch.engine)}
     return before, fresh
 

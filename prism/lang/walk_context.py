@@ -72,7 +72,7 @@ class Place:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Context:
-    """What is known of one function and of its callees, and the accesses made once for each use.
+    """What is known of one function and of its callees, the accesses made once for each use, and how two of them stand.
 
     `before`, `after`: operations that the plan has for certain, of rings and of groups that are committed. `loaded`: which
     loads into rings have ended for who waits on an mbarrier, or for those threads of the block that have left a ring's scope.
@@ -90,6 +90,7 @@ class Context:
     loaded: Mapping[Mbarrier | Stmt, frozenset[Apply]] = field(default_factory=dict)
     news: Mapping[Stmt, tuple[Passed | Known, ...]] = field(default_factory=dict)
     touches: dict[tuple[object, ...], Touch] = field(default_factory=dict)
+    relations: dict[tuple[Pending, Touch], Relation | None] = field(default_factory=dict)
     conditions: Conditions = field(default_factory=Conditions)
 
 

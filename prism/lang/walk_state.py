@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from prism.lang.diagnostics import Span
 from prism.lang.flow import Env
 from prism.lang.perspective import BLOCK, Level, Perspective
 from prism.lang.plan import Path
-from prism.lang.touches import MOST, Pending, Touch, names_of
+from prism.lang.touches import MOST, Pending, Touch
 from prism.lang.tree import Fragment, Pointer, Stmt, Symbol
 
 State = dict[Env, frozenset[Pending]]
@@ -116,7 +117,7 @@ def thinned(pending: frozenset[Pending]) -> frozenset[Pending]:
         return pending
     latest: dict[Pending, Pending] = {}
     for p in pending:
-        key = replace(p, since=0) if p.since is not None else p
+        key = p._replace(since=0) if p.since is not None else p
         other = latest.get(key)
         if other is None or (p.since is not None and other.since is not None and p.since < other.since):
             latest[key] = p
@@ -147,22 +148,28 @@ class Keeping:
 
 
 def synced(
-    pending: frozenset[Pending], unit: Perspective | None, label: str, at: Stmt | None, keep: Keeping
+    pending: frozenset[Pending], unit: Perspective | None, words: str, where: Span, at: Stmt | None, keep: Keeping
 ) -> frozenset[Pending]:
-    """Return pending accesses after a barrier; what it settles for good is kept only where notes are taken."""
+    """Return pending accesses after a barrier; what it settles for good is kept only where notes are taken.
+
+    `words` and the line of `where` are what it is called there.
+    """
     if unit is None:
         return pending
-    met = unit, label if keep.notes and len(pending) < NOTED else "", at if keep.engines else None
+    before = at if keep.engines else None
     if keep.notes and len(pending) < NOTED:
-        return frozenset(p.after(met) for p in pending)
+        named = unit, f"{words} line {where.line}", before, where
+        return frozenset(p.after(named) for p in pending)
+    met = unit, "", before, None
     return frozenset(p.after(met) for p in pending if not p.settled(unit, keep.engines))
 
 
-def applied(state: State, mark: Mark, label: str, at: Stmt, keep: Keeping) -> State:
-    """Return the state after one mark."""
+def applied(state: State, mark: Mark, at: Stmt, keep: Keeping) -> State:
+    """Return the state after one mark, before a statement."""
     match mark:
         case Perspective():
-            return {env: synced(pending, mark, label, at, keep) for env, pending in state.items()}
+            words = "the barrier before"
+            return {env: synced(pending, mark, words, at.span, at, keep) for env, pending in state.items()}
         case Landing():
             return changed(state, lambda p: p.landed() if mark.lands(p) else p)
         case Fence():
@@ -177,7 +184,7 @@ def told(state: State, one: Passed | Known) -> State:
         case Passed(number=number):
             return changed(state, lambda p: p.passing(number))
         case Known(number=number):
-            return changed(state, lambda p: p.heard(number, (BLOCK, "the waits for a ring's visits", None)))
+            return changed(state, lambda p: p.heard(number, (BLOCK, "the waits for a ring's visits", None, None)))
 
 
 def plain_registers(pending: Pending) -> bool:
@@ -202,7 +209,7 @@ def closed(state: State, view: Symbol) -> State:
             return pending
         for place, step in enumerate(pending.touch.steps[: pending.open]):
             if step.view is view:
-                return replace(pending, open=place)
+                return pending._replace(open=place)
         return pending
 
     return changed(state, close)
@@ -223,8 +230,12 @@ def aged(renewed: frozenset[Symbol], state: State, loop: Stmt) -> State:
     def age(pending: Pending) -> Pending:
         if pending.touch is None:
             return pending
-        moved = bool(names_of(pending.touch) & renewed)
-        return replace(pending, aged=pending.aged | {loop} if moved else pending.aged, loop=True)
+        if pending.loop and loop in pending.aged:
+            return pending
+        moved = not pending.touch.names.isdisjoint(renewed)
+        if pending.loop and not moved:
+            return pending
+        return pending._replace(aged=pending.aged | {loop} if moved else pending.aged, loop=True)
 
     return changed(state, age)
 
@@ -233,7 +244,7 @@ def left(state: State, entered: State) -> State:
     """Return the state after a loop's end: what went round it did so inside, and is not in another trip of what follows."""
 
     def leave(pending: Pending, before: frozenset[Touch | None]) -> Pending:
-        return replace(pending, loop=False) if pending.loop and pending.touch not in before else pending
+        return pending._replace(loop=False) if pending.loop and pending.touch not in before else pending
 
     before = frozenset(p.touch for pending in entered.values() for p in pending if p.loop)
     return changed(state, lambda p: leave(p, before))

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from prism.cli import parser
+from prism.command.output import CommandError
 from prism.runtime.compile import compile_cubin
 from tests.docs.test_examples import PAGES, ROOT
 
@@ -73,8 +74,9 @@ def fault(line: str) -> str | None:
 def check_prism(words: list[str]) -> None:
     try:
         options = parser().parse_args(words)
-    except SystemExit as ended:
-        assert ended.code == 0, "no such command, or option"  # --help and --version end with 0
+    except CommandError as error:
+        raise AssertionError(f"no such command, or option: {error}") from None
+    except SystemExit:  # --help and --version
         return
     file = getattr(options, "kernel", "").partition(":")[0]
     assert not file.endswith(".py") or file in YOURS or (ROOT / file).is_file(), f"no file {file}"

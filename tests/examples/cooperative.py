@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from prism.lang import (
+    atomic_add,
     attr,
     block,
     bulk_load,
@@ -169,6 +170,24 @@ def passed_on(x: ptr(int32) @ grid[1], y: ptr(int32) @ grid[1]):
                 mine[0] = y[first + (t + 1) % TILE]
 
 
+@prism("global")
+@requires(grid[1], block[1], thread[32], cooperative=True)
+def settled(x: ptr(int32) @ grid[1], y: ptr(int32) @ grid[1], left: ptr(int32) @ grid[1]):
+    """Halve what is above its left neighbour until nothing is; `left[1]` counts the steps. The grid itself loads `left[0]`."""
+    i: int32 @ thread[1] = id()
+    while left[0] != 0:
+        with claim(left, thread[1]) as own, one(thread):  # the first thread of the grid
+            own[0] = 0
+            own[1] += 1
+        with partition(y, thread[1], i) as there, group(thread[1]):
+            above: bool = i > 0 and x[i] > x[max(i - 1, 0)]
+            there[0] = x[i] / 2 if above else x[i]
+            if above:
+                atomic_add(left[0], 1)
+        with partition(x, thread[1], i) as here, group(thread[1]):
+            here[0] = y[i]
+
+
 def ring_sums(kernel: Any, blocks: int, threads: int, steps: int) -> Launch:
     """Neighbours' sums, `steps` times over."""
     n = blocks * threads
@@ -189,6 +208,20 @@ def in_a_function(blocks: int, threads: int, steps: int) -> Launch:
     n = blocks * threads
     x = np.arange(n, dtype=np.int32)
     return Launch(shifted, (blocks, threads), (x, np.int32(n), np.int32(steps)), {0: np.roll(x, -steps) << steps})
+
+
+def until_settled(blocks: int, threads: int) -> Launch:
+    n = blocks * threads
+    x = np.random.default_rng(n).integers(1, 100, n, dtype=np.int32)
+    found, steps = x, 0
+    while True:
+        steps += 1
+        above = np.r_[False, found[1:] > found[:-1]]
+        if not above.any():
+            break
+        found = np.where(above, found // 2, found)
+    arguments = (x, np.zeros_like(x), np.array([1, 0], np.int32))
+    return Launch(settled, (blocks, threads), arguments, {0: found, 2: np.array([0, steps], np.int32)})
 
 
 def clustered(clusters: int) -> Launch:

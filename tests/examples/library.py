@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from examples import layernorm, rle, softmax, stream_compaction
+from examples import flash_attention, layernorm, rle, softmax, stream_compaction
 
 Array = Any
 Put = Callable[[Array], Array]
@@ -41,6 +41,22 @@ def layernorm_of(rows: int, columns: int) -> Callable[[Put], None]:
         # A row of one column has variance 0: its differences are 0 exactly. Else: the mean is off by 2^-24 of |x| < 16 for each
         # of at most 20 levels of the sum, and what is divided by is about 2.
         np.testing.assert_allclose(found, wanted, rtol=0, atol=2.0**-24 * 20 * 16 * max(1.0, float(abs(scale).max())))
+
+    return run
+
+
+CLOSE = 5 * 2.0**-11
+"""What an attention may be off by: its weights are rounded to float16, and of a row they are a mean of numbers below 5."""
+
+
+def attended(heads: int, n: int, d: int) -> Callable[[Put], None]:
+    """Needs tensor cores of sm_90a where it runs on a GPU."""
+
+    def run(put: Put) -> None:
+        q, k, v = np.random.default_rng(4).normal(size=(3, heads, n, d)).clip(-4.9, 4.9).astype(np.float16)
+        o = put(np.zeros(q.shape, np.float32))
+        flash_attention.attention(put(q), put(k), put(v), o)
+        assert np.abs(host(o) - flash_attention.reference(q, k, v)).max() < CLOSE
 
     return run
 

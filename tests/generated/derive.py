@@ -94,7 +94,7 @@ class Statements(Numbers):
             text = "count(block[1])"
         elif place == scope.code or self.chance(25):
             self.rule("R12-bare")
-            text = "count()"
+            text = "count()" if place != scope.code else "count(thread[1])" if place != THREAD else "1"
         return [f"{value.name}: int32 @ {self.spell(place)} = {text}"], scope.add(value)
 
     def assign(self, scope: Scope, _: int) -> Found:

@@ -153,7 +153,7 @@ class Numbers:
             if unit != scope.code:  # in a group, an index among one is an error
                 self.rule("R12")
                 options.append(f"{kind}(id({self.spell(unit)}))")
-            if unit.level != Level.GRID:
+            if unit != scope.code and unit.level != Level.GRID:  # and so is a count of one
                 self.rule("R12-count")
                 options.append(f"{kind}(count({self.spell(unit)}))")
         if not options or self.chance(15):

@@ -22,7 +22,7 @@ from tests.generated.derive import indent
 from tests.generated.functions import Functions
 from tests.generated.scope import BITS, FLOATS, VECTORS, Choices, Memory, Scope, Seeded, Value, pick
 
-VERSION = 7
+VERSION = 8
 """Of the generator: a seed names one program of one version."""
 
 HEAD = """\

@@ -64,11 +64,13 @@ class Speech(Statements):
     def speak(self, scope: Scope, _: int) -> Found:
         """`assert_` of what holds, R9; `print_` where few speak."""
         if self.chance(60):
-            self.rule("assert")
             natural = [v.name for v in scope.values if v.natural and scope.code <= v.place]
-            holds = [f"{name} >= 0" for name in natural] + [
-                f"count({self.spell(pick(self.choices, scope.units()))}) > 0"
-            ]
+            holds = [f"{name} >= 0" for name in natural]
+            if several := [unit for unit in scope.units() if unit != scope.code]:
+                holds.append(f"count({self.spell(pick(self.choices, several))}) > 0")
+            if not holds:
+                return None
+            self.rule("assert")
             first, also = pick(self.choices, holds), self.condition(scope, scope.code, 0)
             form = pick(self.choices, ("{}", "{} or {}", '{}, "what holds"'))
             return [f"assert_({form.format(first, also)})"], scope

@@ -47,6 +47,7 @@ def test_a_full_device(threads: int) -> None:
 OTHERS = {
     **{f"total-{b}-{t}": lambda b=b, t=t: c.less_total(b, t) for b, t in ((1, 64), (7, 64), (132, 128), (264, 256))},
     **{f"function-{b}-{n}": lambda b=b, n=n: c.in_a_function(b, 32, n) for b, n in ((1, 1), (5, 7), (132, 12))},
+    **{f"settled-{b}-{t}": lambda b=b, t=t: c.until_settled(b, t) for b, t in ((1, 32), (17, 64), (132, 256))},
     **{f"clusters-{n}": lambda n=n: c.clustered(n) for n in (1, 3, 33)},
     **{f"ring-{b}-{k}": lambda b=b, k=k: c.through_a_ring(b, k) for b, k in ((1, 1), (2, 3), (40, 2), (132, 4))},
 }

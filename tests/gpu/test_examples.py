@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.examples.library import CASES, LARGE
+from tests.examples.library import CASES, LARGE, attended
 
 try:
     import cupy
@@ -16,3 +16,8 @@ except ImportError:  # without a GPU these tests are skipped; with one they need
 def test_against_numpy(name: str) -> None:
     compare = {**CASES, **LARGE}[name]
     compare(cupy.asarray)
+
+
+@pytest.mark.parametrize(("heads", "n", "d"), [(1, 64, 64), (3, 128, 64), (16, 1024, 64), (4, 2048, 128)])
+def test_attention(heads: int, n: int, d: int) -> None:
+    attended(heads, n, d)(cupy.asarray)

@@ -6,7 +6,23 @@ import numpy as np
 import pytest
 
 from prism.interpret import run
-from prism.lang import block, count, grid, group, id, int32, partition, prism, ptr, requires, split, thread, warp
+from prism.lang import (
+    block,
+    claim,
+    count,
+    grid,
+    group,
+    id,
+    int32,
+    one,
+    partition,
+    prism,
+    ptr,
+    requires,
+    split,
+    thread,
+    warp,
+)
 
 
 @prism("global")
@@ -42,6 +58,28 @@ def test_ids(program, blocks, threads, check):
     for b in range(blocks):
         for t in range(threads):
             assert list(out[b, t]) == [b, blocks * threads, t, t // 32, threads // 32, t % 32, t % 4, 0]
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+def arms_of_the_grid(out: ptr(int32) @ grid[1]):
+    with claim(out, warp[1]) as all:
+        match split(warp):
+            case 1:
+                with one(thread):
+                    pass
+            case 1:
+                a: int32 @ thread[1] = id()
+                with partition(all, thread[1], offset=a) as mine, group(thread[1]):
+                    mine[0] += 100 + a
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_arms_of_the_grid_are_in_its_first_block(program, check):
+    """As in the emitted code, whose test is of the thread's number in the grid."""
+    out = np.zeros(64, np.int32)
+    run(program(arms_of_the_grid), 3, 64, [out], check=check)
+    assert out.tolist() == [*range(100, 132), *[0] * 32]
 
 
 @prism("global")

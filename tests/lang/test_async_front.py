@@ -234,8 +234,7 @@ def test_what_a_name_means_beside_a_construct() -> None:
     """A variable called `row`, `count` or `one` hides nothing of the language where something is called."""
     f = kernel("""
         count: int @ block[1] = 3
-        with group(thread[1]):
-            row: int = count(thread[1]) + count
+        row: int = count(thread[1]) + count
     """)
     assert [e for e in expressions(f) if isinstance(e, tree.Count)]
 

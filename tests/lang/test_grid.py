@@ -46,6 +46,7 @@ LAUNCHES: dict[str, Callable[[], Launch]] = {
     "one block": lambda: c.ring_sums(c.smooth, 1, 64, 2),
     "total": lambda: c.less_total(3, 64),
     "in a function": lambda: c.in_a_function(3, 32, 3),
+    "settled": lambda: c.until_settled(3, 32),
     "clusters": lambda: c.clustered(2),
     "ring": lambda: c.through_a_ring(3, 2),
 }
@@ -78,6 +79,7 @@ def test_the_least_number_of_them() -> None:
     assert barriers(program_of(LAUNCHES["smooth"]())) == ["grid round the loop", "grid"]
     assert barriers(program_of(LAUNCHES["swapped"]())) == ["grid round the loop"]
     assert barriers(program_of(LAUNCHES["total"]())) == ["block", "grid"]
+    assert sorted(barriers(program_of(LAUNCHES["settled"]()))) == ["grid", "grid", "grid"]
     assert barriers(program_of(LAUNCHES["clusters"]())) == ["cluster", "grid"]
     assert barriers(program_of(LAUNCHES["ring"]())) == ["grid", "grid"]
 
@@ -211,7 +213,7 @@ def test_unchecked(name: str) -> None:
     LAUNCHES[name]().compare(np.copy)
 
 
-@pytest.mark.parametrize("name", ["smooth", "swapped", "total", "in a function", "clusters", "ring"])
+@pytest.mark.parametrize("name", ["smooth", "swapped", "total", "settled", "in a function", "clusters", "ring"])
 def test_every_mutant_is_caught(name: str) -> None:
     launch = LAUNCHES[name]()
     found = score(program_of(launch), right(launch), launch.shape[1], TRIED)
@@ -231,7 +233,7 @@ def test_fewer_blocks_at_once_than_the_grid_has(resident: int, schedule: str) ->
 # -- in C++ and in words --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["smooth", "swapped", "total", "in a function", "clusters", "ring"])
+@pytest.mark.parametrize("name", ["smooth", "swapped", "total", "settled", "in a function", "clusters", "ring"])
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
 def test_machine_code(name: str, arch: str, nvrtc: Any) -> None:
     launch = LAUNCHES[name]()

@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -323,4 +324,9 @@ def test_more_problems():
         BFLOAT16, {}, tiles={"a": Pointer(BFLOAT16, space="shared"), "b": fine.tiles["b"]}, fragments=fine.fragments
     )
     assert "by its name, or an element of it" in WGMMA.problem(part)
+    named = replace(bound(A, B, (FLOAT32, 64)), whole=frozenset("ab"))
+    assert "`b` has 128 rows, and the accumulator 64 columns" in WGMMA.problem(named)
+    assert not WGMMA.problem(replace(named, whole=frozenset("a"))), "the first 64 rows, where the place is named"
+    padded = bound(A, (BFLOAT16, 64, 64, 128), (FLOAT32, 40), transpose_b=True)
+    assert not WGMMA.problem(replace(padded, whole=frozenset("ab"))), "40 columns fill a span of 64"
     assert start_problem(fine, "b", (8, 0)) and not start_problem(fine, "b", (0, 0))

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import prism
 import prism.lang.surface as lang
 from prism.lang import syntax
 from prism.lang.diagnostics import CompileError, Span
@@ -242,6 +243,15 @@ def test_lambda_and_class_are_no_functions() -> None:
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="syntax of Python 3.12")
 def test_type_parameters() -> None:
     assert "type parameters" in str(refused(lambda: parse(load("@device\ndef f[T](x: T @ thread[1]): pass"))))
+
+
+def test_too_deep_to_be_checked() -> None:
+    """A sum that parses, and whose terms are one inside the other."""
+    total = " + ".join(["n"] * 400)
+    head = "@device\n@requires(thread[1])\ndef case(n: int @ thread[1])"
+    case = load(f"{head} -> int @ thread[1]:\n    return {total}", "case", __name__="cell")
+    assert parse(case).name == "case"
+    assert "`case` is nested too deeply" in str(refused(lambda: prism.check(case)))
 
 
 def test_too_deep() -> None:

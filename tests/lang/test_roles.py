@@ -1,11 +1,14 @@
 """A kernel as one body a role does what it did before: on the reference machine, under every schedule, with all its checks."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from prism.compiler import check
 from prism.interpret import run, schedules
 from prism.interpret.machine import SCHEDULES
+from prism.kernels.hgemm import identity
 from prism.lang.emit import emit
 from prism.lang.place import statements
 from prism.lang.plan import Advance
@@ -14,6 +17,7 @@ from prism.lang.tree import Specialise
 from prism.lang.types import BFLOAT16
 from prism.runtime.compile import compile_cubin
 from tests.examples import asynchronous as a
+from tests.kernels import test_hgemm as hgemms
 from tests.lang.test_rules import load
 
 LAUNCHES = {
@@ -107,3 +111,96 @@ def test_a_warpgroup_sets_its_registers_before_its_warps_part():
         y = np.zeros(128, np.float32)
         run(check(kernel), 1, 256, [x, y, np.int32(5)], check=True, schedule=schedule, seed=seed)
         assert np.array_equal(y, (x[:, 0] - x[:, 1]).sum(0))
+
+
+LOADER = """
+@prism("device")
+@requires(thread[1])
+def twice(k: int32 @ thread[1]) -> int32 @ thread[1]:
+    return 2 * k
+
+@prism("global")
+@attr("__launch_bounds__(64)")
+@requires(grid[1], block[1], thread[64])
+def f(x: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1], rows: int32 @ grid[1]):
+    with partition(y, block[1], 32 * id()) as out, group(block[1]):
+        a: shared(float32[32], ring=2)
+        consumers, loader = roles(warp, 1, 1)
+        t: int32 @ thread[1] = id() % 32
+        total: float32 @ thread[1] = 0
+        for k in range(rows):
+            LOAD
+            with claim(a, consumers) as now, group(thread[1]):
+                total += now[t]
+        with partition(out, thread[1], t) as mine, consumers, group(thread[1]):
+            mine[0] = total
+"""
+BY_ONE = ("with claim(a, loader) as coming, one(thread):", "    bulk_load(coming, x[32 * {row}])")
+LOADS = {
+    "one thread": (*BY_ONE,),
+    "one thread, computed by all": ("row: int32 @ warp[1] = rows - 1 - k", *BY_ONE),
+    "one thread, in a loop and an if": (
+        "for again in range(2):",
+        "    if again == k % 2:",
+        *("        " + line for line in BY_ONE),
+    ),
+    "all threads": (
+        "with claim(a, loader) as coming, partition(coming, thread[1], t) as mine, group(thread[1]):",
+        "    mine[0] = x[32 * k + t]",
+    ),
+    "a shuffle": ("row: int32 @ thread[1] = shuffle(k + t, 0)", *BY_ONE),
+    "a call": ("row: int32 @ thread[1] = twice(k) / 2", *BY_ONE),
+    "an element": ("row: int32 @ thread[1] = int32(x[32 * rows + k])", *BY_ONE),
+}
+
+
+def loaded(name):
+    """A kernel that sums up rows which a warp brings in one of the ways."""
+    lines = LOADS[name]
+    row = "row" if any(line.startswith("row:") for line in lines) else "k"
+    return load(LOADER.replace("LOAD", "\n            ".join(lines).replace("{row}", row)))["f"]
+
+
+@pytest.mark.parametrize("name", LOADS)
+def test_a_role_of_one_thread_is_that_threads_text(name):
+    """Its warp's other lanes take no part in its loops; where they have something to do, they all go through them."""
+    program = check(loaded(name))
+    text = emit(program, comments=False).source
+    loader = text[text.rindex("} else {") :]
+    if name.startswith("one thread"):
+        assert loader.count("if (threadIdx.x == 32u) {") == 1 and "threadIdx.x -" not in loader, "no second guard inside"
+        assert loader.index("threadIdx.x == 32u") < loader.index("px_a_slot = 0u") < loader.index("for (")
+    else:
+        assert "threadIdx.x == 32u" not in loader and loader.index("px_a_slot = 0u") < loader.index("for (")
+    assert compile_cubin(text, "sm_90a").spills == 0
+    x = np.random.default_rng(0).integers(0, 9, (6, 32)).astype(np.float32)
+    x[5] = np.arange(32)  # which row is which: read where an element says it
+    for schedule, seed in schedules(4):
+        y = np.zeros(32, np.float32)
+        run(program, 1, 64, [x, y, np.int32(5)], check=True, schedule=schedule, seed=seed)
+        assert np.array_equal(y, x[:5].sum(0))
+
+
+def test_what_a_warp_arrives_at_is_all_its_lanes():
+    """One thread alone reads what another role filled, but the whole warp tells that it was read."""
+    reader = LOADER.replace("LOAD", "\n            ".join(BY_ONE).replace("{row}", "k")).replace(
+        "with claim(a, consumers) as now, group(thread[1]):\n                total += now[t]",
+        "with claim(a, consumers) as now, one(thread):\n                atomic_add(y[k], now[0])",
+    )
+    text = emit(check(load(reader)["f"]), comments=False).source
+    body = text[text.index("if (threadIdx.x < 32u) {") : text.rindex("} else {")]
+    assert "px_arrive_warp(" in body and "threadIdx.x == 0u" not in body
+    assert text[text.rindex("} else {") :].count("if (threadIdx.x == 32u) {") == 1
+    compile_cubin(text, "sm_90a")
+
+
+def test_a_clusters_blocks_end_together_after_one_threads_text():
+    """The lanes that skipped a role's text meet the first again before they arrive at the cluster's barrier as a warp."""
+    launch = a.hgemm_of(128, 64, 192, bn=64, stages=2, exact=True)
+    cluster = replace(hgemms.SMALL, cluster_m=2)
+    code = hgemms.program("bfloat16", "bfloat16", (False, True), False, False, 0, identity, cluster)
+    for program, meets in ((check(launch.kernel, launch.template), False), (code, True)):
+        text = emit(program, comments=False).source
+        barrier = text[text.index("void px_cluster_barrier() {") :] if "px_cluster_barrier() {" in text else ""
+        assert barrier.partition("barrier.cluster.arrive")[0].count("__syncwarp();") == meets
+        assert "if (threadIdx.x == 256u) {" in text

@@ -79,7 +79,7 @@ def test_any_number_of_copies_and_trips_means_the_same(name, copies):
         launch = RINGS[name](copies, n)
         program, ahead = ahead_of(launch)
         assert (ahead is program) == (copies == 1)
-        for schedule, seed in schedules(8)[2:] if n > copies else schedules(8)[2::2]:
+        for schedule, seed in schedules(8)[2:] if n == copies + 1 else schedules(8)[2::2]:
             assert gives(ahead, launch, check=True, schedule=schedule, seed=seed), (n, schedule, seed)
 
 

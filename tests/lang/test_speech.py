@@ -46,7 +46,7 @@ def report(n: int @ thread[32]):
 def talk(x: ptr(const(half)) @ grid[1], n: int @ grid[1]):
     print_("the grid")
     with group(block[1]):
-        b: int @ block[1] = 0 * count()
+        b: int @ block[1] = 0 * count(thread[1])
         print_("{} of {}, {}", b, n, n > 2)
         with group(thread[32]):
             assert_(n < 10, 'n is "small"?')

@@ -30,6 +30,8 @@ from prism.lang import (
 )  # fmt: skip
 from prism.lang.explain import explain
 from prism.lang.pipeline import build
+from prism.lang.races import statements
+from prism.lang.tree import For
 
 SCHEDULES = [("round-robin", 0), ("random", 1), ("random", 2), ("reversed", 0)]
 
@@ -487,6 +489,99 @@ def test_t10_a_callees_effects_are_the_callers_to_order():
     program = holds(passes, zeros(64), np.int32(2))
     assert [len(p.barriers) for f, p in program.plans.items() if f.name == "shift"] == [0]
     assert len(program.plans[program.entry].barriers) == 2
+
+
+@prism("device")
+@requires(thread[1])
+def mirrored(a: ptr(const(int32)) @ block[1], k: int32 @ thread[1]) -> int32 @ thread[1]:
+    sum: int32 = 0
+    for i in range(k, k + 2):
+        sum += a[63 - i % 64]
+    return sum
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+def reads(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1]):
+    with partition(y, block[1], offset=0) as out, group(block[1]):
+        s: shared(int32[64]) @ block[1]
+        u: int32 @ thread[1] = id()
+        for r in range(3):
+            with partition(s, thread[1], offset=u) as mine, group(thread[1]):
+                mine[0] = x[u] + r
+            with partition(out, thread[1], offset=u) as o, group(thread[1]):
+                o[0] = o[0] + mirrored(s, u) + (s[5] if u > 3 else mirrored(s, 7))
+
+
+def test_calls_that_only_read_stand_beside_other_accesses():
+    """Of one thread, they need no order among them: one barrier before the statement is theirs, one round the loop."""
+    program = holds(reads, np.arange(64, dtype=np.int32), zeros(64))
+    assert len(program.plans[program.entry].barriers) == 2
+    x, y = np.random.default_rng(0).integers(0, 9, 64).astype(np.int32), zeros(64)
+    run(program, 1, 64, (x, y), check=True)
+    u, both = np.arange(64), lambda k, r: x[63 - k] + x[63 - (k + 1) % 64] + 2 * r
+    expected = sum(both(u, r) + np.where(u > 3, x[5] + r, both(7, r)) for r in range(3))
+    assert np.array_equal(y, expected)
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[128])
+def table_and_warps(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], n: int32 @ grid[1]):
+    with partition(y, block[1], offset=0) as out, group(block[1]):
+        table: shared(int32[128]) @ block[1]
+        own: shared(int32[128]) @ block[1]
+        u: int32 @ thread[1] = id()
+        with partition(table, thread[1], offset=u) as mine, group(thread[1]):
+            mine[0] = x[u]
+        sum: int32 @ thread[1] = 0
+        for k in range(n):
+            with partition(own, warp[1], offset=32 * id()) as part, group(warp[1]):
+                lane: int32 @ thread[1] = id()
+                with partition(part, thread[1], offset=lane) as mine, group(thread[1]):
+                    mine[0] = table[127 - u] + k
+                with group(thread[1]):
+                    sum += part[31 - lane]
+        with partition(out, thread[1], offset=u) as mine, group(thread[1]):
+            mine[0] = sum
+
+
+def test_what_a_loop_needs_once_is_ordered_before_it():
+    """All learn of the table before the loop; in it, warps order what is theirs. One of the block would do for both, a trip."""
+    n, x = 3, np.arange(128, dtype=np.int32) ** 2
+    program = holds(table_and_warps, x, zeros(128), np.int32(n), threads=128)
+    (plan,) = program.plans.values()
+    loop = next(s for s in statements(program.entry.body) if isinstance(s, For))
+    inside = {id(s) for s in statements(loop.body)}
+    found = [(b.kind, id(b.before) in inside) for b in plan.barriers]
+    assert sorted(found) == [("block", False), ("warp", True), ("warp", True)]
+    y, u = zeros(128), np.arange(128)
+    run(program, 1, 128, (x, y, n), check=True)
+    assert np.array_equal(y, n * x[127 - (u - u % 32 + 31 - u % 32)] + n * (n - 1) // 2)
+
+
+@prism("device")
+@requires(thread[1])
+def bumped(a: ptr(int32) @ thread[1]) -> int32 @ thread[1]:
+    a[0] += 1
+    return a[0]
+
+
+@prism("device")
+@requires(thread[1])
+def bumped_below(a: ptr(int32) @ thread[1]) -> int32 @ thread[1]:
+    return bumped(a)
+
+
+@prism("global")
+@requires(grid[1], thread[1])
+def bumped_twice(y: ptr(int32) @ grid[1]):
+    with partition(y, thread[1], id()) as mine, group(thread[1]):
+        v: int32 = bumped_below(mine) + mine[0]
+
+
+def test_calls_that_write_do_not():
+    with pytest.raises(CompileError, match="the order of these accesses to memory is not defined"):
+        build(bumped_twice)
 
 
 @prism("global")

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from prism.lang import surface, tree
+from prism.lang import again, surface, tree
 from prism.lang import syntax as s
+from prism.lang.again import Checked, Key
 from prism.lang.check.env import Context, Env, Poison, Poisoned, fail
 from prism.lang.check.inlined import takes_tiles
 from prism.lang.check.purity import is_pure, trusted
@@ -29,6 +30,7 @@ from prism.lang.errors import inlined
 from prism.lang.errors import names as name_errors
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import raw as raw_errors
+from prism.lang.errors import syntax as syntax_errors
 from prism.lang.instantiate import PYTHON_TYPES, instantiate
 from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.parse import parse
@@ -42,7 +44,7 @@ def check(kernel: surface.Kernel, template: Mapping[str, object] | None = None) 
     """Return the kernel and every function it calls, callees first, all checked. Raises CompileError."""
     session = Session()
     session(kernel, template or {}, None)
-    return tuple(session.done.values())
+    return tuple(checked.function for checked in session.done.values())
 
 
 def parsed_of(kernel: surface.Kernel) -> s.Function:
@@ -51,18 +53,16 @@ def parsed_of(kernel: surface.Kernel) -> s.Function:
     return PARSED.setdefault(kernel, parse(kernel)) if found is None else found
 
 
-Key = tuple[object, ...]
-"""A kernel, and its template arguments by name."""
-
-
 @dataclass(eq=False)
 class Session:
     """The functions checked so far, by kernel and template arguments; callable as `resolve` from inside the rules."""
 
-    done: dict[Key, tree.Function] = field(default_factory=dict)
+    done: dict[Key, Checked] = field(default_factory=dict)
     failed: set[Key] = field(default_factory=set)
     open: list[surface.Kernel] = field(default_factory=list)
     instances: dict[Key, s.Function] = field(default_factory=dict)
+    reached: list[dict[Key, Checked]] = field(default_factory=lambda: [{}])
+    """What each function that is being checked has reached so far, callees first; and before them, what was asked for."""
 
     def parsed(self, kernel: surface.Kernel) -> s.Function:
         """Return a callee's syntax tree."""
@@ -73,14 +73,35 @@ class Session:
         parsed = parsed_of(kernel)
         bound_template = bind_template(kernel, parsed, template, call)
         key = key_of(kernel, bound_template)
-        if key in self.done:
-            return self.done[key]
-        with self.opened(kernel, bound_template, call):
-            if call is None and kernel.kind == "device":
-                called(kernel, self.instance(kernel, bound_template))
-            function = check_function(self, kernel, parsed, bound_template)
-        self.done[key] = replace(function, identifier=self.identifier(kernel))
-        return self.done[key]
+        if key not in self.done and not self.again(key, bound_template):
+            self.reached.append({})
+            try:
+                with self.opened(kernel, bound_template, call):
+                    if call is None and kernel.kind == "device":
+                        called(kernel, self.instance(kernel, bound_template))
+                    try:
+                        function = check_function(self, kernel, parsed, bound_template)
+                    except RecursionError:
+                        raise CompileError(syntax_errors.TooDeep(span=parsed.span, name=parsed.name)) from None
+            finally:
+                reached = self.reached.pop()
+            self.done[key] = Checked(replace(function, identifier=identifier(kernel, self.done)), reached)
+            again.known(kernel, bound_template).append(self.done[key])
+        for other, checked in (*self.done[key].reached.items(), (key, self.done[key])):
+            self.reached[-1].setdefault(other, checked)
+        return self.done[key].function
+
+    def again(self, key: Key, template: Mapping[str, object]) -> bool:
+        """Take a function as it was checked for another program, where it and what it reaches have the same names in this one."""
+        for one in again.known(_kernel_of(key), template):
+            every, done = {**one.reached, key: one}, dict(self.done)
+            for other, checked in every.items():
+                if other not in done and checked.function.identifier == identifier(_kernel_of(other), done):
+                    done[other] = checked
+            if all(done.get(other) is checked for other, checked in every.items()):
+                self.done = done
+                return True
+        return False
 
     @contextmanager
     def opened(self, kernel: surface.Kernel, template: Mapping[str, object], call: Span | None) -> Iterator[None]:
@@ -115,20 +136,28 @@ class Session:
     ) -> dict[str, object] | None:
         """Return all template arguments of a function that is compiled into its callers; None for any other."""
         bound_template = bind_template(kernel, parsed_of(kernel), template, call)
+        if again.known(kernel, bound_template):
+            return None  # it was checked by itself
         with self.opened(kernel, bound_template, call):
             found = takes_tiles(self.instance(kernel, bound_template))
         return None if found is None else bound_template
 
-    def identifier(self, kernel: surface.Kernel) -> str:
-        """Return a C++ name that is unique in the program."""
-        name = re.sub(r"\W", "_", kernel.__name__, flags=re.ASCII)
-        taken = sum(1 for function in self.done.values() if function.name == kernel.__name__)
-        return f"prism_{name}" + (f"_{taken + 1}" if taken else "")
+
+def identifier(kernel: surface.Kernel, done: Mapping[Key, Checked]) -> str:
+    """Return a function's name in C++, which is unique in a program that has these others."""
+    name = re.sub(r"\W", "_", kernel.__name__, flags=re.ASCII)
+    taken = sum(1 for checked in done.values() if checked.function.name == kernel.__name__)
+    return f"prism_{name}" + (f"_{taken + 1}" if taken else "")
 
 
 def key_of(kernel: surface.Kernel, template: Mapping[str, object]) -> Key:
     """Return what names an instance."""
     return (kernel, *sorted(template.items(), key=lambda item: item[0]))
+
+
+def _kernel_of(key: Key) -> surface.Kernel:
+    assert isinstance(key[0], surface.Kernel)
+    return key[0]
 
 
 def traced(error: Error, kernel: surface.Kernel, template: Mapping[str, object], call: Span) -> Error:

@@ -81,7 +81,7 @@ def initial(env: Env, symbol: tree.Symbol, st: s.Declare) -> tree.Expr | None:
     if isinstance(symbol.type, Array):
         zero = st.value.items[0] if isinstance(st.value, s.Braces) and len(st.value.items) == 1 else None
         if not isinstance(zero, s.Literal) or zero.value != 0:
-            fail(errors.WholeArray(span=st.value.span, name=st.name, type=str(symbol.type), use="assigned"))
+            fail(errors.ArrayInitial(span=st.value.span, name=st.name, type=str(symbol.type)))
         return zeros(env, symbol, symbol.type.element, zero)
     if isinstance(symbol.type, Fragment):
         return fill(symbol, st.value)

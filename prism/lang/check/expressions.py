@@ -16,7 +16,7 @@ from prism.lang.errors import calls as call_errors
 from prism.lang.errors import ownership, tiles
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import types as errors
-from prism.lang.perspective import THREAD, Perspective, meet
+from prism.lang.perspective import GRID, THREAD, Perspective, meet
 from prism.lang.structs import Struct
 from prism.lang.types import (
     BOOL,
@@ -35,6 +35,8 @@ from prism.lang.types import (
 )
 
 COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
+TEXT = "text stands only where an intrinsic asks for a keyword"
+INFINITE = "write `math.inf` or `math.nan`, with `import math` at the top of the file"
 
 
 def check_expression(env: Env, e: s.Expr, target: Perspective, want: Type | None = None) -> tree.Expr:  # noqa: C901
@@ -128,11 +130,8 @@ def check_literal(e: s.Literal, want: Type | None) -> tree.Expr:
     """Type a literal: as wanted where it fits, else int (or int64) and float."""
     value = e.value
     if isinstance(value, str):
-        fail(
-            errors.NotAValue(
-                span=e.span, text=repr(value), hint="text stands only where an intrinsic asks for a keyword"
-            )
-        )
+        hint = INFINITE if value.lstrip("+-").lower() in ("inf", "infinity", "nan") else TEXT
+        fail(errors.NotAValue(span=e.span, text=repr(value), hint=hint))
     if isinstance(value, bool):
         return tree.Const(value=value, type=BOOL, span=e.span)
     scalar = want.element if isinstance(want, Vector) else want
@@ -438,12 +437,16 @@ def element(
 
 
 def read_element(env: Env, e: tree.Element) -> tree.Element:
-    """R19 PTR-READ: global memory that may change meanwhile varies per thread. (Only a block's code sees shared memory.)"""
+    """R19 PTR-READ: global memory that may change meanwhile varies per thread. (Only a block's code sees shared memory.)
+
+    Not so what the grid loads for itself in a cooperative launch: barriers of the grid part it from all that write.
+    """
     assert isinstance(e.symbol.type, Pointer)
     if isinstance(e.symbol.type.element, Mailbox):
         fail(ownership.MailboxPlain(span=e.span, name=e.symbol.name))
     if e.symbol.type.space == "global" and not e.symbol.type.const:
-        return replace(e, perspective=meet(e.perspective, THREAD))
+        together = env.context.kernel.cooperative and env.code == e.perspective == GRID
+        return e if together else replace(e, perspective=meet(e.perspective, THREAD))
     return e
 
 

@@ -31,13 +31,13 @@ def check_id(env: Env, e: s.Call, target: Perspective, *, counting: bool) -> tre
                 span=e.span, unit=unit, size=unit.size, level=str(unit.level), have=have or 0, labels=why_here(env)
             )
         )
+    several(env, e, unit, counting=counting)
     if counting:
         return tree.Count(unit=unit, code=env.code, type=INT32, perspective=GRID, span=e.span)
-    several(env, e, unit)
     return tree.Id(unit=unit, code=env.code, type=INT32, perspective=unit, span=e.span)
 
 
-def several(env: Env, e: s.Call, unit: Perspective) -> None:
+def several(env: Env, e: s.Call, unit: Perspective, *, counting: bool) -> None:
     """R12: the unit counted is not the very one that the code speaks for, of which there is one, with index 0.
 
     That may still be so in an instance of what is written for any size (`group(thread[SIZE])`, a device function's bound), and in
@@ -50,11 +50,11 @@ def several(env: Env, e: s.Call, unit: Perspective) -> None:
     if steps:
         if steps[-1].kind == "arm" or steps[-1].unit.named or unit.named:
             return
-        hints.append(f"take it before `{steps[-1].text}`, and keep it in a variable: `i: int32 @ {unit} = id()`")
+        kept = f"n: int32 = count({unit})" if counting else f"i: int32 @ {unit} = id()"
+        hints.append(f"take it before `{steps[-1].text}`, and keep it in a variable: `{kept}`")
     elif unit != GRID:
         return
     if unit != THREAD:
-        hints.append("name a narrower unit: `id(thread[1])`")
-    fail(
-        rules.IdAlone(span=e.span, text=source_text(e.span), unit=unit, hint="; or ".join(hints), labels=why_here(env))
-    )
+        hints.append(f"name a narrower unit: `{'count' if counting else 'id'}(thread[1])`")
+    fault = rules.CountAlone if counting else rules.IdAlone
+    fail(fault(span=e.span, text=source_text(e.span), unit=unit, hint="; or ".join(hints), labels=why_here(env)))

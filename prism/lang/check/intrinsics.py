@@ -192,7 +192,10 @@ def address(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, target: Per
     if symbol.type.const:
         fail(ownership.ConstWrite(span=e.span, name=symbol.name, type=str(symbol.type), labels=(declared(symbol),)))
     if env.code != THREAD:
-        fail(ownership.StoreCode(span=e.span, name=symbol.name, code_perspective=env.code, labels=why_here(env)))
+        facts = {"span": e.span, "name": symbol.name, "code_perspective": env.code, "labels": why_here(env)}
+        if p.atomic:
+            fail(ownership.AtomicCode(intrinsic=intrinsic.name, **facts))  # type: ignore[arg-type]
+        fail(ownership.StoreCode(**facts))  # type: ignore[arg-type]
     if intrinsic.asynchronous:
         copies_alone(env, symbol, e.span)
         return in_flight_destination(env, intrinsic, found)

@@ -113,13 +113,44 @@ def effect_conflict(statement: tree.Stmt) -> tree.Expr | None:
         if isinstance(statement, tree.Assign) and e is statement.target:
             continue
         walk(e)
-    effectful = [c for c in calls if not (isinstance(c, tree.Apply) and reads_only(c))]
+    effectful = [c for c in calls if not reads_only(c)]
     return effectful[0] if effectful and len(calls) + accesses > 1 else None
 
 
-def reads_only(e: tree.Apply) -> bool:
-    """Whether an intrinsic only reads memory."""
+def reads_only(e: tree.Expr) -> bool:
+    """Whether a call touches memory only to read it: an intrinsic, or a function with no stores, barriers or order of its own."""
+    if isinstance(e, tree.Call):
+        return not function_touches(e.function) or function_reads_only(e.function)
+    if not isinstance(e, tree.Apply):
+        return True
     return not e.intrinsic.orders and all(p.effect == "read" for p in e.intrinsic.parameters if p.kind in MEMORY)
+
+
+@functools.cache
+def function_reads_only(function: tree.Function) -> bool:
+    """Whether a function of one thread touches memory only to read it."""
+
+    def inside(e: tree.Expr) -> bool:
+        return reads_only(e) and all(map(inside, tree.operands(e)))
+
+    def body(statements: tree.Body) -> bool:
+        return all(
+            not isinstance(st, tree.Unsafe | tree.Print | tree.Assert)
+            and not (isinstance(st, tree.Assign) and stored(st))
+            and all(map(inside, tree.expressions(st)))
+            and all(map(body, tree.children(st)))
+            for st in statements
+        )
+
+    return function.bound.code == THREAD and body(function.body)
+
+
+def stored(st: tree.Assign) -> bool:
+    """Whether an assignment is to memory."""
+    target: tree.Expr = st.target
+    while isinstance(target, tree.Component):
+        target = target.vector
+    return isinstance(target, tree.Element)
 
 
 def pure_expression(e: tree.Expr) -> bool:

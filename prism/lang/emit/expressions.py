@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -98,6 +99,7 @@ class Scope:
         return f"{self.shared} + {offset}u" if self.shared and offset else self.shared or f"{offset}u"
 
 
+@functools.lru_cache(maxsize=4096)
 def atomic(text: str) -> bool:
     """Whether C++ text binds tighter than any operator: a name, a literal, a call, a subscript, all in parentheses."""
     if re.fullmatch(r"[\w.]+", text):

@@ -5,6 +5,7 @@ The compiler's own names begin with `px_`; those of the program's functions do n
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 import struct
@@ -36,18 +37,22 @@ _VECTORS = re.compile(r"(u?(char|short|int|long|longlong)|float|double)[1-4]|dim
 
 def identifier(name: str, taken: set[str]) -> str:
     """Return a C++ identifier for a user's name that is not yet `taken`, and take it."""
-    plain = re.sub(r"[^A-Za-z0-9_]", lambda m: f"u{ord(m[0]):x}", name.replace(" ", "_"))
-    plain = re.sub(r"__+", "_", plain)
-    if plain in RESERVED or _VECTORS.fullmatch(plain) or re.match(r"_|px_", plain):
-        plain = f"{plain.lstrip('_')}_" if not plain.lstrip("_").startswith("px_") else f"my_{plain.lstrip('_')}"
-    if re.match(r"[0-9_]|$", plain):
-        plain = f"x{plain}"
+    plain = _plain(name)
     found, count = plain, 1
     while found in taken or found in RESERVED:
         count += 1
         found = f"{plain.rstrip('_')}_{count}"
     taken.add(found)
     return found
+
+
+@functools.lru_cache(maxsize=4096)
+def _plain(name: str) -> str:
+    plain = re.sub(r"[^A-Za-z0-9_]", lambda m: f"u{ord(m[0]):x}", name.replace(" ", "_"))
+    plain = re.sub(r"__+", "_", plain)
+    if plain in RESERVED or _VECTORS.fullmatch(plain) or re.match(r"_|px_", plain):
+        plain = f"{plain.lstrip('_')}_" if not plain.lstrip("_").startswith("px_") else f"my_{plain.lstrip('_')}"
+    return f"x{plain}" if re.match(r"[0-9_]|$", plain) else plain
 
 
 def symbol_names(function: Function, taken: frozenset[str]) -> Mapping[Symbol, str]:
@@ -166,7 +171,9 @@ def _float_literal(value: float, type_: Scalar) -> str:
 # -- comments ---------------------------------------------------------------------------------------------------------
 
 
+@functools.lru_cache(maxsize=4096)
 def comment(text: str) -> str:
     """Return text that can stand in a comment: on one line, and unable to end it or to continue it."""
-    text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    text = text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
+    text = " ".join(text.split())
     return text.replace("\\", "/").replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")

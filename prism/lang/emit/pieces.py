@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from prism.lang.intrinsics import asynchronous
 from prism.lang.tiles import SWIZZLE
 
@@ -88,8 +86,8 @@ template <int STRIP = 1024> {_HEAD} int px_column(unsigned int thread, int i) {{
 }
 
 
-def helpers(text: str) -> list[str]:
-    """Return the helpers that a text calls, in the order in which they must stand."""
-    words = set(re.findall(r"\bpx_\w+", text))
-    mine = [piece.rstrip("\n") for name, piece in _HELPERS.items() if name in words]
-    return [*asynchronous.helpers("\n".join([text, *mine])), *mine]
+def helpers(*texts: str) -> list[str]:
+    """Return the helpers that some texts call, in the order in which they must stand."""
+    said = frozenset[str]().union(*map(asynchronous.words, texts))
+    mine = [piece.rstrip("\n") for name, piece in _HELPERS.items() if name in said]
+    return [*asynchronous.helpers(*texts, *mine), *mine]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from prism.lang import again
 from prism.lang.budget import launched_registers, most_threads
 from prism.lang.diagnostics import InternalError
 from prism.lang.emit.context import Context
@@ -77,29 +79,43 @@ def emit(program: Program, *, comments: bool = True) -> Emitted:
     by_warp = multiplies(program)
     taken = frozenset(f.identifier for f in program.functions)
     pieces: dict[str, None] = dict.fromkeys(definitions(program))
-    if any(uses_vectors(s.type) for f in program.functions for s in _symbols(f)):
+    if any(map(has_vectors, program.functions)):
         collect(pieces, VECTOR)
     if any(isinstance(p.type, TensorMap) for f in program.functions for p in f.parameters):
         collect(pieces, TENSOR_MAP)
     functions: list[str] = []
+    # What a device function's text depends on besides itself, its plan and its layout.
+    around = (taken, tuple(named.items()), entry.bound.block, launched_registers(entry), most_threads(entry), comments)
     for f in program.functions:
-        scope = Scope(
-            symbol_names(f, taken), (_position(f, by_warp),), program.layouts[f], _frame(f), positioned, pieces
-        )
-        context = _context(program, f, scope, named, comments)
-        lines = body(context, f.body)
-        end = [*([WAIT] if _follows(f) and context.reaches is None else []), *context.last]
-        ends = bool(f.body) and isinstance(f.body[-1], Return)
-        lines = [*_start(f, context), *_warp(context, lines), *lines, *([] if ends else end)]
-        functions.append("\n".join([*_head(f, scope, comments), *indented(lines), "}"]))
+        memo = again.notes(f) if f.kind == "device" else {}
+        key = ("text", program.plans[f], program.layouts[f], around)
+        if key not in memo:
+            own: dict[str, None] = {}
+            scope = Scope(
+                symbol_names(f, taken), (_position(f, by_warp),), program.layouts[f], _frame(f), positioned, own
+            )
+            memo[key] = _text(program, f, scope, named, comments), own
+        text, own = memo[key]
+        functions.append(text)
+        pieces.update(own)
     shared = program.layouts[entry].bytes
     if shared:
         align = max(BASE_ALIGNMENT, alignment(entry))
         functions.insert(0, f"extern __shared__ __align__({align}) unsigned char px_shared[];")
     parameters = tuple((p.name, p.type) for p in entry.parameters)
-    before = [*short_pieces("".join([*pieces, *functions])), *helpers("\n".join([*pieces, *functions]))]
+    before = [*short_pieces("".join([*pieces, *functions])), *helpers(*pieces, *functions)]
     pieces = {**dict.fromkeys(before), **pieces}
     return Emitted("\n\n".join([*pieces, *functions]) + "\n", entry.identifier, shared, parameters, _follows(entry))
+
+
+def _text(program: Program, f: Function, scope: Scope, named: Mapping[int, int], comments: bool) -> str:
+    """Return a function's text; `scope.pieces` has the helpers that it needs then."""
+    context = _context(program, f, scope, named, comments)
+    lines = body(context, f.body)
+    end = [*([WAIT] if _follows(f) and context.reaches is None else []), *context.last]
+    ends = bool(f.body) and isinstance(f.body[-1], Return)
+    lines = [*_start(f, context), *_warp(context, lines), *lines, *([] if ends else end)]
+    return "\n".join([*_head(f, scope, comments), *indented(lines), "}"])
 
 
 def allocate_named(program: Program) -> Mapping[int, int]:
@@ -178,6 +194,7 @@ def _known_size(function: Function) -> list[str]:
     return [f"__builtin_assume(blockDim.x == {function.bound.thread}u);"]
 
 
+@functools.lru_cache(maxsize=again.MOST)
 def needs_position(function: Function) -> bool:
     """Whether a device function takes a position and a frame: it or a callee asks for an index or shared memory."""
     return any(_asks(s) for s in statements(function.body))
@@ -193,21 +210,22 @@ def _asks(statement: Stmt) -> bool:
     return any(isinstance(part, (Id, Count)) for e in expressions(statement) for part in subexpressions(e))
 
 
-def _symbols(function: Function) -> list[Symbol]:
+@functools.lru_cache(maxsize=again.MOST)
+def has_vectors(function: Function) -> bool:
+    """Whether a function has vectors among its names."""
     body: Body = function.body
     declared = [s.symbol for s in statements(body) if isinstance(s, (Declare, SharedDeclare, For))]
-    return [*function.parameters, *declared]
+    return any(uses_vectors(symbol.type) for symbol in (*function.parameters, *declared))
 
 
 def multiplies(program: Program) -> bool:
     """Whether a program has wgmmas: the compiler should see that their operands' addresses are the same for a whole warp."""
-    applied = (
-        part
-        for f in program.functions
-        for s in statements(f.body)
-        for e in expressions(s)
-        for part in subexpressions(e)
-    )
+    return any(map(_multiplies, program.functions))
+
+
+@functools.lru_cache(maxsize=again.MOST)
+def _multiplies(function: Function) -> bool:
+    applied = (part for s in statements(function.body) for e in expressions(s) for part in subexpressions(e))
     return any(isinstance(part, Apply) and part.intrinsic.asynchronous == "wgmma" for part in applied)
 
 

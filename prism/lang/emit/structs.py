@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 
+from prism.lang import again
 from prism.lang.place import statements, subexpressions
 from prism.lang.plan import Program
 from prism.lang.structs import Struct
-from prism.lang.tree import Declare, SharedDeclare, expressions
+from prism.lang.tree import Declare, Function, SharedDeclare, expressions
 
 
 def definitions(program: Program) -> Iterator[str]:
     """Yield the definitions of a program's structs, in the order in which it first has one."""
-    for struct in dict.fromkeys(_structs(program)):
+    for struct in dict.fromkeys(struct for function in program.functions for struct in _structs(function)):
         fields = " ".join(f"{scalar.cuda} {name};" for name, scalar in struct.fields)
         yield f"struct __align__({struct.align}) {struct.cuda} {{ {fields} }};"
 
 
-def _structs(program: Program) -> Iterator[Struct]:
-    for function in program.functions:
-        types: list[object] = [symbol.type for symbol in function.parameters]
-        types.append(function.result)
-        for statement in statements(function.body):
-            if isinstance(statement, Declare | SharedDeclare):
-                types.append(statement.symbol.type)
-            types += [part.type for e in expressions(statement) for part in subexpressions(e)]
-        for type_ in types:
-            while not isinstance(type_, Struct) and hasattr(type_, "element"):
-                type_ = type_.element
-            if isinstance(type_, Struct):
-                yield type_
+@functools.lru_cache(maxsize=again.MOST)
+def _structs(function: Function) -> tuple[Struct, ...]:
+    types: list[object] = [symbol.type for symbol in function.parameters]
+    types.append(function.result)
+    for statement in statements(function.body):
+        if isinstance(statement, Declare | SharedDeclare):
+            types.append(statement.symbol.type)
+        types += [part.type for e in expressions(statement) for part in subexpressions(e)]
+    found = (_element(type_) for type_ in dict.fromkeys(types))
+    return tuple(type_ for type_ in found if isinstance(type_, Struct))
+
+
+def _element(type_: object) -> object:
+    """Return what a type is made of, in the end."""
+    while not isinstance(type_, Struct) and hasattr(type_, "element"):
+        type_ = type_.element
+    return type_

@@ -53,6 +53,25 @@ CUDA = {
     "__any_sync": SHUFFLE.format("warp_any(predicate)"),
     "__all_sync": SHUFFLE.format("warp_all(predicate)"),
     "atomicAdd": "use `atomic_add(p[i], value)`",
+    "atomicMax": "use `atomic_max(p[i], value)`",
+    "atomicMin": "use `atomic_min(p[i], value)`",
+    "atomicExch": "use `atomic_exchange(p[i], value)`",
+    "atomicCAS": "use `atomic_compare_exchange(p[i], expected, value)`",
+    "printf": 'write `print_("x = {}", x)`',
+    "make_float4": "fill one: `v: float4 = {0}`, then `v[0] = x`; or load one, `float4_cast(p[i])`",
+    "expf": "write `exp(x)`, or `fast_exp(x)`",
+    "__expf": "write `fast_exp(x)`",
+    "sqrtf": "write `sqrt(x)`, or `fast_sqrt(x)`",
+    "rsqrtf": "write `rsqrt(x)`",
+    "fmaf": "write `fma(a, b, c)`",
+    "fmaxf": "write `max(a, b)`",
+    "fminf": "write `min(a, b)`",
+    "fabsf": "write `abs(x)`",
+    "__popc": "write `popcount(x)`",
+    "__clz": "write `clz(x)`",
+    "__ffs": "write `first_set(x)`",
+    "__brev": "write `reverse_bits(x)`",
+    "__reduce_add_sync": SHUFFLE.format("warp_sum(value)"),
     "__ldg": "declare the pointer `ptr(const(T))`, and load with `p[i]`",
     "__threadfence": "use `publish` and `receive` on a `mailbox`, or `order=` of `atomic_add`",
 }
@@ -94,8 +113,24 @@ class PythonBuiltin(Error):
     code = "name"
     title = "Python's `{name}` does not exist in a kernel"
     label = "a function of the Python interpreter"
-    help_template = "use an intrinsic of `prism.lang`, or compute it before the launch and pass it as an argument"
+    help_template = "{change}"
     name: str
+    change: str
+
+
+HOST = "use an intrinsic of `prism.lang`, or compute it before the launch and pass it as an argument"
+PYTHON = {
+    "print": 'write `print_("x = {}", x)`',
+    "round": "write `round_(x)`, or `int(x)`, which drops the fraction",
+    "pow": "import `pow` from `prism.lang`",
+    "sum": "add in a loop; over the threads of a block or a warp, `block.reduce(x, OP=add)` of `prism.lib.thread.operators`",
+    "len": "write the number: extents are constants, and how many elements a pointer reaches is an argument of its own",
+}
+
+
+def python_builtin(span: Span, name: str) -> Error:
+    """Return the error for a function of Python's interpreter."""
+    return PythonBuiltin(span=span, name=name, change=PYTHON.get(name, HOST))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +144,18 @@ class NotConstant(Error):
     help_template = "pass it as an argument: `{name}: ptr(const(T)) @ grid[1]` for an array"
     name: str
     kind: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostFunction(Error):
+    """A function or a type of NumPy's, or of `math`, where Prism has one of the same name."""
+
+    code = "name"
+    title = "`{name}` works on the host, and not in a kernel"
+    label = "a function or a type of Python's"
+    help_template = "write `{own}`, which `prism.lang` has"
+    name: str
+    own: str
 
 
 @dataclass(frozen=True, kw_only=True)

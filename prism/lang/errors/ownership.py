@@ -103,6 +103,18 @@ class StoreCode(Error):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AtomicCode(StoreCode):
+    """R18: an atomic access by more than one thread."""
+
+    title = "`{intrinsic}` is one thread's access; this code speaks for {code_perspective}"
+    label = "{code_perspective} makes it here"
+    help_template = (
+        "make it inside `with one(thread):`, or `with group(thread[1]):` for each thread; `{name}` needs no partition"
+    )
+    intrinsic: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class StoreView(Error):
     """R18: a store through a name that several threads own."""
 

@@ -403,3 +403,11 @@ class IdAlone(Error):
     text: str
     unit: Perspective
     hint: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountAlone(IdAlone):
+    """R12: a count of one."""
+
+    title = "`{text}` is always 1: there is one {unit} inside {unit}"
+    note_templates = ("`count(unit)` counts inside the unit that the code speaks for",)

@@ -238,6 +238,18 @@ class WholeArray(Error):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ArrayInitial(Error):
+    """An initial value of an array other than `{0}`."""
+
+    code = "type"
+    title = "`{name}` is {type}: an array begins as `{{0}}`, or without values"
+    label = "not `{{0}}`"
+    help_template = "declare it without a value, and assign its elements, `{name}[i] = ...`"
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Misaligned(Error):
     """A vector access that is surely not aligned."""
 

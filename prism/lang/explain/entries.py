@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from prism.lang.diagnostics import Span
 from prism.lang.emit.merge import ArriveExpect, Step, Steps, merged
 from prism.lang.explain.model import Entry, Exempt, Spot
 from prism.lang.inlined import Part, inside, last_line, owner, within
@@ -168,11 +169,17 @@ def exempts(part: Part, plan: Plan) -> tuple[Exempt, ...]:
     """Return the conflicts that needed nothing of their own, those that begin in a part, but for those of some entry."""
     forced = {(b.first, b.second) for b in plan.barriers}
     found = (
-        Exempt(spot(part, e.first), spot(part, e.second), e.reason)
+        Exempt(spot(part, e.first), spot(part, e.second), e.reason + _whose(part, e.where))
         for e in plan.elided
         if (e.first, e.second) not in forced and part.has(e.first.span)
     )
     return tuple(dict.fromkeys(found))
+
+
+def _whose(part: Part, line: Span | None) -> str:
+    """Return whose line it is that words end with, if it is not the part's."""
+    name = "" if line is None or part.has(line) else owner(part.host, line)
+    return f" of `{name}`" if name else ""
 
 
 def spot(part: Part, access: Access) -> Spot:

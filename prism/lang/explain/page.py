@@ -18,7 +18,7 @@ from prism.lang.explain.text import described
 from prism.lang.perspective import Perspective
 from prism.lang.plan import Program
 
-_MARKED = re.compile(r"\bline (?P<line>\d+)\b|`(?P<code>[^`]+)`")
+_MARKED = re.compile(r"\bline (?P<line>\d+)\b(?! of `)|`(?P<code>[^`]+)`")
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """What the browser may load for the page: nothing."""
 

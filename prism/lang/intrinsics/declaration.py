@@ -57,7 +57,8 @@ class Binding:
 
     `const`: the element operands that are read through a pointer to const. `tiles`, `maps`, `fragments`: the types of such
     operands by name. `starts`: of each tile operand, the indices where it begins, None for one that is not constant; all zeros
-    for a tile that is named whole. `given`: the names of the optional operands that the application gives.
+    for a tile that is named whole, as those in `whole` are. `given`: the names of the optional operands that the application
+    gives.
     """
 
     scalar: Scalar | None
@@ -69,6 +70,7 @@ class Binding:
     fragments: Mapping[str, Fragment] = field(default_factory=dict)
     starts: Mapping[str, tuple[int | None, ...]] = field(default_factory=dict)
     given: frozenset[str] = frozenset()
+    whole: frozenset[str] = frozenset()
 
     def static(self, intrinsic: Intrinsic, name: str) -> Any:
         """Return a static's value, its default where the application gives none."""

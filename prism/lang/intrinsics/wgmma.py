@@ -100,6 +100,8 @@ def _problem(binding: Binding) -> str:
     for operand in ("a", "b"):
         if found := start_problem(binding, operand, binding.starts.get(operand, (0, 0))):
             return found
+        if found := _whole_problem(binding, operand):
+            return found
     k_of_a, k_of_b = _k_extent(binding, "a"), _k_extent(binding, "b")
     if k_of_a != k_of_b:
         return (
@@ -128,6 +130,18 @@ def _tile_problem(binding: Binding, operand: str) -> str:
     if transposed(binding, operand) and tile.element.bytes != 2:
         return f"`transpose_{operand}` is for 16-bit elements; {tile.element} tiles have K as their last extent"
     return ""
+
+
+def _whole_problem(binding: Binding, operand: str) -> str:
+    """A tile that is named whole is all read, but for what fills its rows up to whole spans of the swizzle."""
+    tile, axis = binding.tiles[operand], 1 if transposed(binding, operand) else 0
+    assert tile.shape is not None
+    has, read, span = tile.shape[axis], extents(binding, operand)[axis], tile.swizzle // tile.element.bytes
+    if operand not in binding.whole or has == read or (axis == 1 and has == -(-read // span) * span):
+        return ""
+    what, extent = ("row", "column")[axis], ("rows", "columns")[operand == "b"]
+    first = f"to take the first {read}, name the place, `{operand}[0, 0]`"
+    return f"`{operand}` has {has} {what}s, and the accumulator {read} {extent}: {first}"
 
 
 def _fragment_problem(fragment: Fragment, kind: str) -> str:

@@ -182,10 +182,15 @@ def arguments(c: Context, call: ast.Call) -> tuple[tuple[s.Expr, ...], tuple[tup
 
 
 def _argument(c: Context, node: ast.expr) -> s.Expr:
-    """An argument may also be a text, or a list: of template arguments, of results, of what unsafe text reads."""
+    """An argument may also be a text, one of two, or a list: of template arguments, of results, of what unsafe text reads."""
     match node:
         case ast.Constant(value=str() as text):
             return s.Literal(span=c.span(node), value=text)
+        case ast.IfExp(test=test, body=then, orelse=otherwise):
+            condition = expression(c, test)
+            return s.Conditional(
+                span=c.span(node), condition=condition, then=_argument(c, then), otherwise=_argument(c, otherwise)
+            )
         case ast.List(elts=items):
             return s.Braces(span=c.span(node), items=tuple(_argument(c, item) for item in items))
         case _:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 from prism.lang.diagnostics import Span
 from prism.lang.intrinsics.declaration import Intrinsic
@@ -205,20 +206,20 @@ Expr = Const | Var | Unary | Binary | Select | Cast | Item | Element | Component
 
 def operands(expression: Expr) -> tuple[Expr, ...]:
     """Return the direct subexpressions of an expression, in evaluation order."""
-    match expression:
-        case Unary() | Cast():
-            return (expression.operand,)
-        case Binary():
-            return (expression.left, expression.right)
-        case Select():
-            return (expression.condition, expression.then, expression.otherwise)
-        case Item() | Element():
-            return expression.indices
-        case Component():
-            return (expression.vector, expression.index)
-        case Place():
-            return (expression.index,)
-        case Call() | Apply():
-            return expression.arguments
-        case _:
-            return ()
+    of = _OPERANDS.get(type(expression))
+    return () if of is None else of(expression)
+
+
+# By class, as no `match` is as fast: what looks through a program asks this of all its expressions.
+_OPERANDS: Mapping[type, Callable[[Any], tuple[Expr, ...]]] = {
+    Unary: lambda e: (e.operand,),
+    Cast: lambda e: (e.operand,),
+    Binary: attrgetter("left", "right"),
+    Select: attrgetter("condition", "then", "otherwise"),
+    Item: attrgetter("indices"),
+    Element: attrgetter("indices"),
+    Component: attrgetter("vector", "index"),
+    Place: lambda e: (e.index,),
+    Call: attrgetter("arguments"),
+    Apply: attrgetter("arguments"),
+}

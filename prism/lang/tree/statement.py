@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any
 
 from prism.lang.diagnostics import Span
 from prism.lang.perspective import Bound, Level, Perspective
@@ -295,38 +297,40 @@ class Function:
 
 def children(statement: Stmt) -> tuple[Body, ...]:
     """Return the statement lists inside a statement, in program order."""
-    match statement:
-        case If():
-            return (statement.then, statement.otherwise)
-        case While() | For() | Group() | Partition() | Claim() | Async() | Batch():
-            return (statement.body,)
-        case Specialise():
-            return tuple(role.body for role in statement.roles)
-        case Split():
-            return tuple(arm.body for arm in statement.arms)
-        case _:
-            return ()
+    of = _CHILDREN.get(type(statement))
+    return () if of is None else of(statement)
 
 
 def expressions(statement: Stmt) -> tuple[Expr, ...]:
     """Return the expressions that a statement itself evaluates, in order (not those of statements inside it)."""
-    match statement:
-        case Declare():
-            return () if statement.value is None else (statement.value,)
-        case Assign():
-            return (statement.value, statement.target)
-        case Evaluate():
-            return (statement.value,)
-        case If() | While() | Assert():
-            return (statement.condition,)
-        case Print():
-            return statement.values
-        case For():
-            return (statement.start, statement.stop, statement.step)
-        case Return():
-            return () if statement.value is None else (statement.value,)
-        case Partition() | Claim():
-            view = statement.view.view
-            return () if view is None or view.offset is None else (view.offset[1],)
-        case _:
-            return ()
+    of = _EXPRESSIONS.get(type(statement))
+    return () if of is None else of(statement)
+
+
+def _value(statement: Declare | Return) -> tuple[Expr, ...]:
+    return () if statement.value is None else (statement.value,)
+
+
+def _offset(statement: Partition | Claim) -> tuple[Expr, ...]:
+    view = statement.view.view
+    return () if view is None or view.offset is None else (view.offset[1],)
+
+
+# By class, as no `match` is as fast: what looks through a program asks this of all its statements.
+_CHILDREN: Mapping[type, Callable[[Any], tuple[Body, ...]]] = {
+    If: attrgetter("then", "otherwise"),
+    **dict.fromkeys((While, For, Group, Partition, Claim, Async, Batch), lambda s: (s.body,)),
+    Specialise: lambda s: tuple(role.body for role in s.roles),
+    Split: lambda s: tuple(arm.body for arm in s.arms),
+}
+_EXPRESSIONS: Mapping[type, Callable[[Any], tuple[Expr, ...]]] = {
+    Declare: _value,
+    Return: _value,
+    Assign: attrgetter("value", "target"),
+    Evaluate: lambda s: (s.value,),
+    **dict.fromkeys((If, While, Assert), lambda s: (s.condition,)),
+    **dict.fromkeys((Print, Breakpoint), attrgetter("values")),
+    For: attrgetter("start", "stop", "step"),
+    Partition: _offset,
+    Claim: _offset,
+}

@@ -86,6 +86,23 @@ def test_every_barrier_has_its_entry_with_both_accesses(name: str):
     assert next(chapters, None) is None
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_reason_says_whose_the_line_is(name: str):
+    """Lines of the chapter's own function have no name behind them; those of one that is compiled in, or of its caller, do."""
+    for one in account(program(name)).chapters:
+        lines = {line.number for line in one.lines}
+        for exempt in one.exempts:
+            found = re.search(r"line (\d+)( of `\w+`)?$", exempt.reason)
+            assert found is None or bool(found[2]) == (int(found[1]) not in lines), exempt.reason
+
+
+def test_a_reason_names_the_function_that_the_barrier_is_compiled_in_from():
+    caller, inner = chapter("scan", 0), chapter("scan", 1)
+    reason = f"ordered by the barrier before line {inner.entries[0].line} of `{inner.name}`"
+    assert reason in {exempt.reason for exempt in caller.exempts}
+    assert reason.removesuffix(f" of `{inner.name}`") in {exempt.reason for exempt in inner.exempts}
+
+
 def with_operations(name: str) -> tuple[Program, Plan]:
     """A program whose entry's plan has one operation of each kind, before and after the statements of its loop."""
     built = program(name)

@@ -73,6 +73,12 @@ def test_the_page_loads_in_silence_and_fits(browser: Chromium, page, name: str, 
     assert browser.run("document.compatMode") == "CSS1Compat"
 
 
+def test_on_a_narrow_screen_what_is_wide_scrolls_by_itself(browser: Chromium, page):
+    browser.open(page("scan"), 400, 800)
+    assert browser.run("document.documentElement.scrollWidth <= innerWidth"), "the page scrolls sideways"
+    assert browser.run("document.querySelector('.line code').getBoundingClientRect().width > 400"), "code is squeezed"
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("name", ["scan", "tiled", "hgemm"])
 def test_every_text_can_be_read(browser: Chromium, page, name: str, dark: bool):

@@ -7,7 +7,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from prism.lang.explain import Resources, explain_page
+from prism.lang.explain import Resources, account, explain_page
+from prism.lang.explain.page import _links
 from tests.lang.explain.programs import NAMES, program
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -82,6 +83,13 @@ def test_every_barrier_leads_to_its_lines_and_back(name: str):
     entries = {one for one in ids if one and re.fullmatch(r"f\d+-[BWS]\d+", one)}
     assert len(entries) == sum(len(plan.barriers) for plan in program(name).plans.values())
     assert all(f"#{one}" in links for one in entries)
+
+
+def test_a_line_of_another_function_is_no_link_to_one_of_these():
+    chapter = account(program("nasty")).chapters[0]
+    number = chapter.lines[2].number
+    assert str(_links(f"before line {number}", chapter, "f0")) == f'before <a href="#f0-L{number}">line {number}</a>'
+    assert str(_links(f"before line {number} of `g`", chapter, "f0")) == f"before line {number} of <code>g</code>"
 
 
 def test_what_is_in_the_source_stays_text():
