@@ -69,16 +69,18 @@ def reduce_axis(
             sums: T[UNITS * EACH] @ thread[1]
             length: int64 @ thread[1] = n
             for q in range(UNITS):
-                found: U @ thread[1] = (band if wide else q * teams + team) * groups + beside
+                found: U @ thread[1] = (band if UNITS == 1 and wide else q * teams + team) * groups + beside
                 found = min(found, units - 1)  # what there are too many of reads what another one reads, and writes nothing
                 rest: U @ thread[1] = found if across == 1 else found / across
-                o: U @ thread[1] = rest if splits == 1 else rest / splits
-                first: int64 @ thread[1] = int64(rest - o * splits) * chunk
-                length = min(n - first, chunk)
+                o: U @ thread[1] = rest if UNITS > 1 or splits == 1 else rest / splits
+                first: int64 @ thread[1] = 0
+                if UNITS == 1:
+                    first = int64(rest - o * splits) * chunk
+                    length = min(n - first, chunk)
                 base[q] = o * outer_stride + int64(found - rest * across) * EACH * inner_stride + first * n_stride
             warps: int32 @ block[1] = count(warp[1])
-            part: int64 @ thread[1] = w * several + along if wide else along
-            parts: int64 @ block[1] = warps * several if wide else several
+            part: int64 @ thread[1] = w * several + along if UNITS == 1 and wide else along
+            parts: int64 @ block[1] = warps * several if UNITS == 1 and wide else several
             with group(thread[1]):
                 for q in range(UNITS * EACH):
                     sums[q] = identity
@@ -101,20 +103,20 @@ def reduce_axis(
                     step = 1
                 for at in range(k, end - (ROWS - 1) * step, ROWS * step, unroll=False):
                     gather(
-                        x, base, at, step, end, n_stride, inner_stride, sums, P=P, OP=OP, MAP=MAP, ROWS=ROWS,
+                        x, base, at, step, end, n_stride, identity, sums, P=P, OP=OP, MAP=MAP, ROWS=ROWS,
                         WIDTH=WIDTH, ALONG=ALONG, WHOLE=True,
                     )
                     k = at + ROWS * step
                 if WIDTH > 8 and not ALONG:  # there are no registers for more
                     for at in range(k, end, step, unroll=False):
                         gather(
-                            x, base, at, step, end, n_stride, inner_stride, sums, P=P, OP=OP, MAP=MAP, ROWS=1, WIDTH=WIDTH,
+                            x, base, at, step, end, n_stride, identity, sums, P=P, OP=OP, MAP=MAP, ROWS=1, WIDTH=WIDTH,
                             ALONG=ALONG, WHOLE=True,
                         )
                 elif ROWS > 1:
                     if k < end:
                         gather(
-                            x, base, k, step, end, n_stride, inner_stride, sums, P=P, OP=OP, MAP=MAP, ROWS=ROWS,
+                            x, base, k, step, end, n_stride, identity, sums, P=P, OP=OP, MAP=MAP, ROWS=ROWS,
                             WIDTH=WIDTH, ALONG=ALONG, WHOLE=False,
                         )
             with group(warp[1]):
@@ -147,7 +149,9 @@ def reduce_axis(
                         for q in range(UNITS):
                             one: U = (q * teams + team) * groups + beside
                             if along == 0 and one < units:
-                                where: int64 = place(one, 0, across, splits, outer_step, split_step, inner_step, EACH=EACH)
+                                where: int64 = place(
+                                    one, 0, across, 1 if UNITS > 1 else splits, outer_step, split_step, inner_step, EACH=EACH,
+                                )
                                 for e in range(EACH):
                                     out[where + e * inner_step] = TO(OP(initial, sums[q * EACH + e]))
 
@@ -173,7 +177,7 @@ def place(
 )
 def gather(
     x: ptr(const(TI)) @ grid[1], base: int64[UNITS] @ thread[1], k: int64 @ thread[1], step: int64 @ thread[1],
-    end: int64 @ thread[1], n_stride: int64 @ thread[1], inner_stride: int64 @ thread[1], sums: T[SUMS] @ thread[1],
+    end: int64 @ thread[1], n_stride: int64 @ thread[1], identity: T @ thread[1], sums: T[SUMS] @ thread[1],
 ):
     """Combine each unit's sums with `ROWS` vectors, from number `k` along `n` on; those from `end` on count for nothing.
 
@@ -189,19 +193,17 @@ def gather(
     for q in range(UNITS):
         for j in range(ROWS):
             number: int64 = k + j * step
-            at: int64 = base[q] + number * (WIDTH if ALONG else n_stride)
             row: TI[WIDTH]
             if NUMBERS:  # what is not there is 0, so that loads need no branches
                 for i in range(WIDTH):
                     row[i] = TI(0)
-            if WHOLE or number < end:
-                fetch(x, at, 1, row, VECTORIZED=WIDTH > 1)
-                if not NUMBERS:
-                    for i in range(WIDTH):
-                        rows[q, j, i] = row[i]
-            if NUMBERS:
-                for i in range(WIDTH):
-                    rows[q, j, i] = row[i]
+                if WHOLE or number < end:
+                    fetch(x, base[q] + number * (WIDTH if ALONG else n_stride), 1, row, VECTORIZED=WIDTH > 1)
+            else:  # it is the first again
+                number = number if WHOLE or number < end else k
+                fetch(x, base[q] + number * (WIDTH if ALONG else n_stride), 1, row, VECTORIZED=WIDTH > 1)
+            for i in range(WIDTH):
+                rows[q, j, i] = row[i]
     if WHOLE and not ALONG:
         for q in range(UNITS):
             for i in range(WIDTH):
@@ -210,19 +212,22 @@ def gather(
                     total = OP(total, MAP(rows[q, j, i], T=P))
                 sums[q * WIDTH + i] = OP(sums[q * WIDTH + i], T(total))
     else:
+        # Loads would be moved into branches, and wait for each other: no matter where it is but the end of a long row.
+        BRANCH: constexpr(bool) = ALONG and UNITS == 1 and not WHOLE
         totals: P[SUMS]
         for j in range(ROWS):
-            if WHOLE or j == 0 or k + j * step < end:
+            there: bool = WHOLE or j == 0 or k + j * step < end
+            if there or not BRANCH:
                 for q in range(UNITS):
                     if ALONG:
                         item: P = MAP(rows[q, j, 0], T=P)
                         for i in range(1, WIDTH):
                             item = OP(item, MAP(rows[q, j, i], T=P))
-                        totals[q] = item if j == 0 else OP(totals[q], item)
+                        totals[q] = item if j == 0 else OP(totals[q], item if there else P(identity))
                     else:
                         for i in range(WIDTH):
                             item: P = MAP(rows[q, j, i], T=P)
-                            totals[q * WIDTH + i] = item if j == 0 else OP(totals[q * WIDTH + i], item)
+                            totals[q * WIDTH + i] = item if j == 0 else OP(totals[q * WIDTH + i], item if there else P(identity))
         for q in range(SUMS):
             sums[q] = OP(sums[q], T(totals[q]))
 

@@ -162,7 +162,7 @@ def _axis(size: int, width: int, loads: int) -> AxisConfiguration:
     beside = min(few, max(1, 16 // width))  # units of columns: each keeps as many sums as a vector has elements
     blocks = 4 if size < 4 else 5  # small integers, widened, would spill on Blackwell
     rows = Form(width, Cutting(128, blocks, loads), Cutting(128, blocks, loads // few, few))
-    long = Cutting(512, 2, loads) if size in (4, 8) else Cutting(128, 5, loads)  # 512: for `AT_ONCE`
+    long = Cutting(640, 1, loads) if size in (4, 8) else Cutting(128, 5, loads)  # 640: for `AT_ONCE`, with 5 blocks' registers
     columns = Form(width, long, Cutting(128, 4, loads // beside, beside) if beside > 1 else long)
     single = (Cutting(128, 6, 16), Cutting(128, 6, 4, 4)) if size < 16 else (Cutting(128, 5, 4), Cutting(128, 5, 2, 2))
     return AxisConfiguration(rows, columns, Form(1, *single))

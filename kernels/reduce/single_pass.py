@@ -13,8 +13,8 @@ Of a short array (`ONCE`) each block has a piece of its own, and each thread loa
 
 from prism.lang import (
     attr, block, claim, const, constexpr, count, dtype, function, grid, group, id, int32, int64, load_relaxed, load_vector,
-    mailbox, partition, prefetch, prism, ptr, publish, receive, requires, shared, split, store_relaxed, template, thread,
-    uint32, uint64, vector, warp, warp_max, warp_min, warp_sum,
+    mailbox, partition, prefetch, prism, ptr, publish, receive, requires, shared, shuffle_down, split, store_relaxed, template,
+    thread, uint32, uint64, vector, warp, warp_max, warp_min, warp_sum,
 )
 from prism.kernels.reduce import maps
 from prism.lib.thread import operators
@@ -92,7 +92,7 @@ def reduce(
                 match split(thread):
                     case 1:
                         own[0] = before  # here, not above: the loads of elements don't wait for this one
-            total: T @ thread[32] = meet(mine, identity, OP=OP)
+            total: T @ thread[1] = meet(mine, identity, OP=OP, THREADS=THREADS)
             if me < blocks - 1:
                 match split(thread):
                     case 1:
@@ -107,12 +107,14 @@ def reduce(
                 with claim(result, warp[1]) as whole:
                     match split(warp):
                         case 1:
-                            part: T @ thread[1] = collect(words, blocks - 1, identity, epoch, OP=OP, WORDS=WORDS, ORDERED=ORDERED)
-                            all: T @ thread[32] = OP(combine(part, OP=OP), total)
+                            part: T @ thread[1] = collect(
+                                words, blocks - 1, initial, identity, epoch, OP=OP, WORDS=WORDS, ORDERED=ORDERED,
+                            )
+                            all: T @ thread[1] = OP(combine(part, OP=OP, FEW=True), total)
                             with claim(whole, thread[1]) as own:
                                 match split(thread):
                                     case 1:
-                                        own[0] = TO(OP(initial, all))
+                                        own[0] = TO(all)
                                         store_relaxed(control[1], epoch)
                                         # Each launch marks one of the words that it doesn't use, so that after 2^32
                                         # launches no word is as old as to carry this very epoch.
@@ -182,19 +184,24 @@ def once(
     x: ptr(const(TI)) @ grid[1], lane: int32 @ thread[1], v: int32 @ thread[1], step: int32 @ thread[1],
     vectors: int32 @ thread[1], head: int32 @ thread[1], tail: int32 @ thread[1], identity: T @ thread[1],
 ) -> T @ thread[1]:
-    """What `share` computes, of `ROWS` vectors, `step` apart, from number `v` on: all that this thread has."""
+    """What `share` computes, of `ROWS` vectors, `step` apart, from number `v` on: all that this thread has.
+
+    Sums begin with its elements before the vectors and behind them, so that nothing waits for these later.
+    """
+    first: T = MAP(x[lane], T=T) if lane < head else identity
+    last: T = MAP(x[head + int64(vectors) * WIDTH + lane], T=T) if lane < tail else identity
     SUMS: constexpr(int) = min(WIDTH, 4)
     sums: T[SUMS]
     for k in range(SUMS):
         sums[k] = identity
+    sums[0] = first
+    sums[SUMS - 1] = last if SUMS > 1 else OP(first, last)
     if v < vectors:
         add(
             x, v, step, vectors, head, identity, sums, P=P, OP=OP, MAP=MAP, ROWS=ROWS, WIDTH=WIDTH, VECTORIZED=VECTORIZED,
             WHOLE=False,
         )
-    first: T = MAP(x[lane], T=T) if lane < head else identity
-    last: T = MAP(x[head + int64(vectors) * WIDTH + lane], T=T) if lane < tail else identity
-    return OP(OP(first, thread.reduce(sums, OP=OP)), last)
+    return thread.reduce(sums, OP=OP)
 
 
 @prism("device")
@@ -283,9 +290,13 @@ def run(
 
 @prism("device")
 @requires(thread[32])
-@template(T=dtype, OP=function)
-def combine(value: T @ thread[1]) -> T @ thread[32]:
-    """`warp.reduce`, of integers in one instruction where there is one; sums of 64 bits in three, of up to 22 bits of each."""
+@template(T=dtype, OP=function, FEW=constexpr(bool))
+def combine(value: T @ thread[1]) -> T @ thread[1]:
+    """`OP` of the lanes' values, in their order, in lane 0. Sums of 64 bits are made of three, of up to 22 bits of each.
+
+    Cost: of integers of 4 bytes one instruction where there is one; else 5 shuffles, one after the other, or, for `FEW` warps at
+          once, 7, of which at most 3 wait for each other: many warps wait for room to shuffle, not for what is shuffled.
+    """
     WORD: constexpr(bool) = T == int32 or T == uint32
     if WORD and OP == operators.add:
         return warp_sum(value)
@@ -297,38 +308,51 @@ def combine(value: T @ thread[1]) -> T @ thread[32]:
         low: uint32 @ thread[1] = uint32(value) & 0x3FFFFF
         middle: uint32 @ thread[1] = uint32(value >> 22) & 0x3FFFFF
         return warp_sum(low) + (uint64(warp_sum(middle)) << 22) + (uint64(warp_sum(uint32(value >> 44))) << 44)
-    else:
+    elif not FEW:
         return warp.reduce(value, OP=OP)
+    else:
+        sum: T @ thread[1] = value
+        for step in range(0, 4, 2):  # lane l holds those of lanes l ... l + 2^step - 1, if there are so many; lane 0's are
+            one: T @ thread[1] = shuffle_down(sum, 1 << step)
+            two: T @ thread[1] = shuffle_down(sum, 2 << step)
+            three: T @ thread[1] = shuffle_down(sum, 3 << step)
+            sum = OP(OP(sum, one), OP(two, three))
+        half: T @ thread[1] = shuffle_down(sum, 16)
+        return OP(sum, half)
 
 
 @prism("device")
 @requires(block[1], thread[32])
-@template(T=dtype, OP=function)
-def meet(value: T @ thread[1], identity: T @ block[1]) -> T @ thread[32]:
-    """`block.reduce`, whose result each warp makes for itself, by `combine` of the warps' results: not one after the other.
+@template(T=dtype, OP=function, THREADS=constexpr(int))
+def meet(value: T @ thread[1], identity: T @ block[1]) -> T @ thread[1]:
+    """`block.reduce`, whose result the block's first thread has, by `combine` of the warps' results: not one after the other.
 
-    Perspective: block, of any number of warps.
+    Perspective: block, of any number of warps, up to `THREADS` threads.
     """
     sums: shared(T[32]) @ block[1]
-    sum: T @ thread[32] = combine(value, OP=OP)
+    sum: T @ thread[1] = combine(value, OP=OP, FEW=THREADS <= 256)
     w: int32 @ thread[32] = id()
     with partition(sums, thread[32], offset=w) as own, group(thread[32]):
         with claim(own, thread[1]) as slot:
             match split(thread):
                 case 1:
                     slot[0] = sum
-    t: int32 @ thread[1] = id()
-    lane: int32 @ thread[1] = t % 32
-    return combine(sums[lane] if lane < count(warp[1]) else identity, OP=OP)
+    many: int32 @ block[1] = count(warp[1])
+    match split(warp):
+        case 1:
+            lane: int32 @ thread[1] = id()
+            sum = combine(sums[lane] if lane < many else identity, OP=OP, FEW=True)
+    return sum
 
 
 @prism("device")
 @requires(thread[32])
 @template(T=dtype, OP=function, WORDS=constexpr(int), ORDERED=constexpr(bool))
 def collect(
-    words: ptr(mailbox(T)) @ grid[1], count: int32 @ thread[32], identity: T @ thread[32], epoch: uint32 @ thread[32]
+    words: ptr(mailbox(T)) @ grid[1], count: int32 @ thread[32], initial: T @ thread[32], identity: T @ thread[32],
+    epoch: uint32 @ thread[32],
 ) -> T @ thread[1]:
-    """`OP` of this lane's share of `words[0] ... words[count - 1]`, as they are published.
+    """`OP` of this lane's share of `words[0] ... words[count - 1]`, as they are published; behind `initial` in lane 0.
 
     Perspective: warp.
     Shapes:      `ORDERED`: shares are in order; otherwise a lane takes every 32nd word.
@@ -338,7 +362,7 @@ def collect(
     length: int32 @ thread[32] = (count + 31) / 32
     start: int32 @ thread[1] = lane * length if ORDERED else lane
     STEP: constexpr(int) = 1 if ORDERED else 32
-    sum: T @ thread[1] = identity
+    sum: T @ thread[1] = initial if lane == 0 else identity
     with group(thread[1]):
         for k in range(0, length, WORDS):
             got: T[WORDS]

@@ -26,8 +26,9 @@ from prism.lib.thread import operators
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 @may_alias("x", "y")
 def scan_packed(
-    x: ptr(const(TI)) @ grid[1], y: ptr(TI) @ grid[1], n: int64 @ grid[1], aligned: bool @ grid[1], identity: T @ grid[1],
-    initial: T @ grid[1], words: ptr(mailbox(T)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
+    x: ptr(const(TI)) @ grid[1], y: ptr(TI) @ grid[1], n: int64 @ grid[1], skew: int32 @ grid[1], y_skew: int32 @ grid[1],
+    identity: T @ grid[1], initial: T @ grid[1], words: ptr(mailbox(T)) @ grid[1], capacity: uint32 @ grid[1],
+    control: ptr(uint64) @ grid[1],
 ):
     """`y[i] = OP(initial, x[0], ..., x[i])`, without `x[i]` itself where `EXCLUSIVE`; from the end where `REVERSE`.
 
@@ -79,7 +80,7 @@ def scan_packed(
                     here: int32 @ block[1] = tiles - 1 - following if REVERSE else following  # where it lies
                     with partition(x, block[1], offset=int64(here) * TILE) as source:
                         load_rows(
-                            source, ahead, extent(here, n, TILE=TILE), TI(identity), aligned, WIDTH=WIDTH, PARTS=PARTS,
+                            source, ahead, extent(here, n, TILE=TILE), TI(identity), skew, WIDTH=WIDTH, PARTS=PARTS,
                             REVERSE=REVERSE,
                         )
                     match split(thread):
@@ -113,7 +114,7 @@ def scan_packed(
                 if tile >= 0:
                     there: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile
                     store_scan(
-                        target, held, bases, prefixes[0], lower, extent(there, n, TILE=TILE), aligned, TI=TI, OP=OP, WIDTH=WIDTH,
+                        target, held, bases, prefixes[0], lower, extent(there, n, TILE=TILE), y_skew, TI=TI, OP=OP, WIDTH=WIDTH,
                         FORM=FORM, EXCLUSIVE=EXCLUSIVE, REVERSE=REVERSE,
                     )
                 if following < tiles:

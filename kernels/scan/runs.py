@@ -69,7 +69,9 @@ def reduce_runs(
                 if following < tiles:
                     start: int64 @ block[1] = int64(following) * TILE
                     with partition(x, block[1], offset=start) as source:
-                        load_tile(source, ahead, extent(following, n, TILE=TILE), identity, aligned, WIDTH=WIDTH, REVERSE=False)
+                        load_tile(
+                            source, ahead, extent(following, n, TILE=TILE), identity, aligned, 0, WIDTH=WIDTH, REVERSE=False,
+                        )
                     match split(thread):
                         case 1:
                             soon: int32 = following + blocks  # about the number that this block will draw next

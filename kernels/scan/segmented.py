@@ -76,7 +76,7 @@ def scan_segments(
                 if following < tiles:
                     here: int32 @ block[1] = tiles - 1 - following if REVERSE else following  # where it lies
                     with partition(x, block[1], offset=int64(here) * TILE) as source:
-                        load_tile(source, ahead, extent(here, n, TILE=TILE), identity, aligned, WIDTH=WIDTH, REVERSE=REVERSE)
+                        load_tile(source, ahead, extent(here, n, TILE=TILE), identity, aligned, 0, WIDTH=WIDTH, REVERSE=REVERSE)
                     match split(thread):
                         case 1:
                             soon: int32 = max(here - blocks, 0) if REVERSE else here + blocks  # about what this block draws next
@@ -131,7 +131,7 @@ def scan_segments(
                     with group(thread[1]):
                         begin(items, prefix, at, open, WIDTH=WIDTH, OP=OP, RUNS=False)
                     there: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile
-                    store_tile(target, items, extent(there, n, TILE=TILE), aligned, WIDTH=WIDTH, REVERSE=REVERSE)
+                    store_tile(target, items, extent(there, n, TILE=TILE), aligned, 0, WIDTH=WIDTH, REVERSE=REVERSE)
                     done = tile
                 if following < tiles:
                     with group(thread[1]):

@@ -29,30 +29,34 @@ from prism.lib.thread import operators
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 @may_alias("x", "y")
 def scan(
-    x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ grid[1], n: int64 @ grid[1], aligned: bool @ grid[1], identity: T @ grid[1],
-    initial: T @ grid[1], words: ptr(mailbox(T)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
+    x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ grid[1], n: int64 @ grid[1], before: int32 @ grid[1], aligned: bool @ grid[1],
+    y_aligned: bool @ grid[1], identity: T @ grid[1], initial: T @ grid[1], words: ptr(mailbox(T)) @ grid[1],
+    capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
 ):
     """`y[i] = OP(initial, x[0], ..., x[i])`, without `x[i]` itself where `EXCLUSIVE`; from the end where `REVERSE`.
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
     Shapes:      `x`, `y`: `n` elements; they may be the same memory. `words`: `capacity` of them, at least one a tile of
                  `THREADS * ITEMS` elements. `control`: one word, the number of launches so far above the counter. Both
-                 are zero at first, and of no other use at the same time.
+                 are zero at first, and of no other use at the same time. The first tile begins `before` elements, fewer than
+                 `WIDTH`, before `x` and `y`: where vectors are aligned though the arrays are not.
     Numerics:    computes in `T`: elements are converted to it, and results to `TO`. Reassociates `OP`: with `STABLE` in a way
-                 fixed by `n` and the template, else differently from run to run; `OP` need not be commutative. `identity` is
-                 `OP`'s. With `REVERSE`, `y[i]` is `OP(initial, x[n - 1], ..., x[i])`.
-    Errors:      if `aligned`, `x` and `y` must be, to `WIDTH` elements, at most 16 bytes in all.
+                 fixed by `n`, `before` and the template, else differently from run to run; `OP` need not be commutative.
+                 `identity` is `OP`'s. With `REVERSE`, `y[i]` is `OP(initial, x[n - 1], ..., x[i])`.
+    Errors:      if `aligned`, `x[-before]` must be, to `WIDTH` elements, at most 16 bytes in all; if `y_aligned`, so must
+                 `y[-before]`.
     Source:      Merrill and Garland, "Single-pass parallel prefix scan with decoupled look-back".
     Test:        tests/kernels/test_scan.py, tests/gpu/test_scan.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
     TURNED: constexpr(bool) = WIDTH == 1  # elements of 16 bytes: four shuffles each; a thread's own adjacent ones need none
-    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
+    end: int64 @ grid[1] = n + before
+    tiles: int32 @ grid[1] = int32((end + (TILE - 1)) / TILE)
     blocks: int32 @ grid[1] = count(block[1])
     me: int32 @ block[1] = id()
     tile: int32 @ block[1] = -1  # the tile that `items` holds: none as yet
     with partition(
-        y, block[1], offset=lambda i: int64(tiles - 1 - tile if REVERSE else tile) * TILE + i, races="allow",
+        y, block[1], offset=lambda i: int64(tiles - 1 - tile if REVERSE else tile) * TILE - before + i, races="allow",
     ) as target:
         with group(block[1]):
             match split(thread):  # before this kernel waits for the one before it: about what this block draws first
@@ -77,8 +81,11 @@ def scan(
                 drawn: uint64 @ thread[1] = 0
                 if following < tiles:
                     here: int32 @ block[1] = tiles - 1 - following if REVERSE else following  # where it lies
-                    with partition(x, block[1], offset=int64(here) * TILE) as source:
-                        load_tile(source, ahead, extent(here, n, TILE=TILE), identity, aligned, WIDTH=WIDTH, REVERSE=REVERSE)
+                    with partition(x, block[1], offset=int64(here) * TILE - before) as source:
+                        load_tile(
+                            source, ahead, extent(here, end, TILE=TILE), identity, aligned and (here > 0 or before == 0),
+                            before if here == 0 else 0, WIDTH=WIDTH, REVERSE=REVERSE,
+                        )
                     match split(thread):
                         case 1:
                             soon: int32 = max(here - blocks, 0) if REVERSE else here + blocks  # about what this block draws next
@@ -104,7 +111,10 @@ def scan(
                     if TURNED:
                         block.blocked_to_warp_striped(items, THREADS=THREADS)
                     there: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile
-                    store_tile(target, items, extent(there, n, TILE=TILE), aligned, WIDTH=WIDTH, REVERSE=REVERSE)
+                    store_tile(
+                        target, items, extent(there, end, TILE=TILE), y_aligned and (there > 0 or before == 0),
+                        before if there == 0 else 0, WIDTH=WIDTH, REVERSE=REVERSE,
+                    )
                 if following < tiles:
                     with group(thread[1]):
                         for k in range(ITEMS):

@@ -37,12 +37,12 @@ def scan_block(
             case 1:
                 prefetch(x[0], int32(n))
         items: T[ITEMS] @ thread[1]
-        load_tile(x, items, int32(n), identity, aligned, WIDTH=WIDTH, REVERSE=REVERSE)
+        load_tile(x, items, int32(n), identity, aligned, 0, WIDTH=WIDTH, REVERSE=REVERSE)
         total: T @ block[1] = block.scan(items, identity, WIDTH=WIDTH, OP=OP, EXCLUSIVE=EXCLUSIVE)
         with group(thread[1]):
             for k in range(ITEMS):
                 items[k] = OP(initial, items[k])
-        store_tile(target, items, int32(n), aligned, WIDTH=WIDTH, REVERSE=REVERSE)
+        store_tile(target, items, int32(n), aligned, 0, WIDTH=WIDTH, REVERSE=REVERSE)
 
 
 @prism("global")
@@ -80,7 +80,7 @@ def scan_once(
                     before = load_relaxed(control[0])
             items: T[ITEMS] @ thread[1]
             with partition(x, block[1], offset=int64(here) * TILE) as source:
-                load_tile(source, items, extent(here, n, TILE=TILE), identity, aligned, WIDTH=WIDTH, REVERSE=REVERSE)
+                load_tile(source, items, extent(here, n, TILE=TILE), identity, aligned, 0, WIDTH=WIDTH, REVERSE=REVERSE)
             with claim(desk, thread[1]) as own:
                 match split(thread):
                     case 1:
@@ -103,7 +103,7 @@ def scan_once(
             with group(thread[1]):
                 for k in range(ITEMS):
                     items[k] = OP(prefix, items[k])
-            store_tile(target, items, extent(here, n, TILE=TILE), aligned, WIDTH=WIDTH, REVERSE=REVERSE)
+            store_tile(target, items, extent(here, n, TILE=TILE), aligned, 0, WIDTH=WIDTH, REVERSE=REVERSE)
 
 
 EXAMPLES = {

@@ -30,14 +30,14 @@ def place() -> int32 @ thread[1]:
 )
 def load_tile(
     x: ptr(const(TI)) @ block[1], items: T[ITEMS] @ thread[1], valid: int32 @ block[1], otherwise: T @ block[1],
-    aligned: bool @ block[1],
+    aligned: bool @ block[1], before: int32 @ block[1],
 ):
     """Spread the tile that starts at `x[0]` over the block's registers, as `T`; elements from `valid` on become `otherwise`.
 
     Perspective: block, of any number of warps.
     Shapes:      `ITEMS` elements a thread, a multiple of `WIDTH`, laid out as by `block.load`: element `j * WIDTH + k` of a
                  thread is element `place() + j * 32 * WIDTH + k` of the tile. With `REVERSE` the tile's last element is
-                 taken for its first, and so on.
+                 taken for its first, and so on. So become those below `before`, which is 0 if `aligned`.
     Cost:        `ITEMS / WIDTH` accesses a thread where `aligned` and all are valid, else `ITEMS`; no barrier.
     Errors:      if `aligned`, `x` must be, to `WIDTH` elements; of more than 16 bytes they are taken one by one.
     Test:        tests/kernels/test_scan.py
@@ -49,6 +49,7 @@ def load_tile(
             for j in range(ITEMS // WIDTH):
                 with partition(mine, thread[1], offset=-j * 32 * WIDTH if REVERSE else j * 32 * WIDTH) as source:
                     left: int32 = valid - first + (j * 32 * WIDTH if REVERSE else -j * 32 * WIDTH)
+                    skip: int32 = before - first + (j * 32 * WIDTH if REVERSE else -j * 32 * WIDTH)
                     row: T[WIDTH]
                     if WIDTH * TI.bytes <= 16 and aligned and left >= WIDTH:
                         word: vector(TI, WIDTH) = load_vector(source[0], WIDTH)
@@ -56,7 +57,7 @@ def load_tile(
                             row[k] = T(word[k])
                     else:
                         for k in range(WIDTH):
-                            row[k] = T(source[k]) if k < left else otherwise
+                            row[k] = T(source[k]) if skip <= k < left else otherwise
                     for k in range(WIDTH):
                         items[j * WIDTH + k] = row[WIDTH - 1 - k if REVERSE else k]
 
@@ -66,8 +67,11 @@ def load_tile(
 @template(
     T=dtype, TO=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), REVERSE=constexpr(bool),
 )
-def store_tile(y: ptr(TO) @ block[1], items: T[ITEMS] @ thread[1], valid: int32 @ block[1], aligned: bool @ block[1]):
-    """Collect the tile that starts at `y[0]` from the block's registers, as `TO`; elements from `valid` on are not written.
+def store_tile(
+    y: ptr(TO) @ block[1], items: T[ITEMS] @ thread[1], valid: int32 @ block[1], aligned: bool @ block[1],
+    before: int32 @ block[1],
+):
+    """Collect the tile that starts at `y[0]` from the block's registers, as `TO`; what `load_tile` replaces is not written.
 
     Perspective, Shapes, Cost, Errors, Test: as `load_tile`.
     """
@@ -78,6 +82,7 @@ def store_tile(y: ptr(TO) @ block[1], items: T[ITEMS] @ thread[1], valid: int32 
             for j in range(ITEMS // WIDTH):
                 with partition(mine, thread[1], offset=-j * 32 * WIDTH if REVERSE else j * 32 * WIDTH) as target:
                     left: int32 = valid - first + (j * 32 * WIDTH if REVERSE else -j * 32 * WIDTH)
+                    skip: int32 = before - first + (j * 32 * WIDTH if REVERSE else -j * 32 * WIDTH)
                     row: T[WIDTH]
                     for k in range(WIDTH):
                         row[k] = items[j * WIDTH + (WIDTH - 1 - k if REVERSE else k)]
@@ -85,8 +90,8 @@ def store_tile(y: ptr(TO) @ block[1], items: T[ITEMS] @ thread[1], valid: int32 
                         word: vector(TO, WIDTH)
                         for k in range(WIDTH):
                             word[k] = TO(row[k])
-                        store_vector(target[0], word)
+                        store_vector(target[0], word, cache="no_allocate")  # nothing here reads it again
                     else:
                         for k in range(WIDTH):
-                            if k < left:
+                            if skip <= k < left:
                                 target[k] = TO(row[k])

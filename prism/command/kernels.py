@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import json
 import shlex
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -41,9 +43,12 @@ def run_schedules(options: argparse.Namespace) -> int:
         told = explore.given(options.arguments)
         program = program_of(options, told)
         shape = explore.shape_of(program, options.blocks, options.threads)
-        report = explore.explore(program, shape, told, options.schedules, options.seed)
+        with contextlib.redirect_stdout(sys.stderr if options.json else sys.stdout):  # what the kernel prints
+            report = explore.explore(program, shape, told, options.schedules, options.seed)
     except explore.InputError as error:
         raise CommandError(str(error)) from None
+    except MemoryError as error:
+        raise CommandError(f"there is not enough memory for the arguments: {error}") from None
     command = " ".join(shlex.quote(part) for part in (options.kernel, *(f"-t{text}" for text in options.template)))
     write(options, explore.described(program, report, command), run_facts(program.entry.name, report))
     return FOUND if report.findings else DONE

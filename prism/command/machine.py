@@ -30,6 +30,8 @@ def run_build(options: argparse.Namespace) -> int:
         raise CommandError(f"--jobs must be >= 1, not {options.jobs}")
     bar = Bar(quiet=options.quiet or options.json)
     try:
+        if options.output is not None:  # before minutes of work
+            options.output.mkdir(parents=True, exist_ok=True)
         result = build(
             [target(arch) for arch in options.arch or ARCHITECTURES],
             folder=options.output,
@@ -121,7 +123,7 @@ def run_bench(options: argparse.Namespace) -> int:
         return DONE
     unknown = [name for name in options.scripts if name not in scripts]
     if unknown:
-        raise CommandError(f"no benchmark {unknown[0]!r} in {folder}; there are: {', '.join(scripts)}")
+        raise CommandError(f"no benchmark {unknown[0]!r} in {folder}; there are: {', '.join(scripts) or 'none'}")
     if options.results is not None:
         options.results.mkdir(parents=True, exist_ok=True)
         facts = json.dumps(machine_facts(), indent=1)

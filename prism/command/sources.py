@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import importlib.util
 import os
@@ -63,24 +64,36 @@ def find(name: str) -> tuple[ModuleType, Kernel]:
 
 
 def load(place: str) -> ModuleType:
-    """Import a file or a module, which may lie in the current directory."""
+    """Import a file or a module, which may lie in the current directory; what it prints goes to the error stream.
+
+    Raises:
+        CommandError: there is no such file or module, or importing it fails.
+        CompileError: importing it is where its error is found.
+    """
     path = Path(place)
     if path.suffix == ".py" and not path.is_file():
         raise CommandError(f"no file {place}")
+    if path.suffix != ".py" and path.is_file():
+        raise CommandError(f"{place} is no file of Python's: its name does not end in .py")
     try:
-        if path.suffix == ".py":
-            inside = importable(path)
-            return load_file(path) if inside is None else importlib.import_module(inside)
-        if os.getcwd() not in sys.path:
-            sys.path.insert(0, os.getcwd())
-        return importlib.import_module(place)
+        here = os.getcwd()
+    except OSError as error:
+        raise CommandError(f"the current directory is gone: {error.strerror}") from None
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            if path.suffix == ".py":
+                inside = importable(path)
+                return load_file(path) if inside is None else importlib.import_module(inside)
+            if here not in sys.path:
+                sys.path.insert(0, here)
+            return importlib.import_module(place)
     except CompileError:
         raise
-    except Exception as error:  # whatever the file's own code raises
+    except (Exception, SystemExit) as error:  # whatever the file's own code raises
         raise CommandError(f"{place} can't be imported: {type(error).__name__}: {error}{where(error, path)}") from error
 
 
-def where(error: Exception, path: Path) -> str:
+def where(error: BaseException, path: Path) -> str:
     """Return the line of a file that an error went through last, ` (line 3)`; nothing where there is none."""
     lines = [
         at.lineno for at in traceback.extract_tb(error.__traceback__) if Path(at.filename).resolve() == path.resolve()

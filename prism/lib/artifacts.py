@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import hashlib
 import importlib
 import json
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from prism.lang.diagnostics import CompileError
+from prism.lang.pipeline import build as checked_program
 from prism.lang.pipeline import check_architecture
 from prism.lang.safety import safety
 from prism.lang.surface import Kernel
@@ -21,9 +23,9 @@ from prism.lib import shipped
 from prism.runtime import artifacts, packs
 from prism.runtime.artifacts import Artifact, Made
 from prism.runtime.build import entry_of
-from prism.runtime.compile import Binary, compile_cubin, nvrtc_version, require_target
+from prism.runtime.compile import Binary, compile_cubin, keep_memory, nvrtc_version, require_target
 from prism.runtime.entry import Entry
-from prism.runtime.instance import Instance, instance, sources_digest
+from prism.runtime.instance import Instance, sources_digest
 from prism.runtime.keys import digest, source_key
 
 
@@ -128,9 +130,11 @@ def build(
         artifacts.write_runs(_runs(), folder=where)
         result.kept = sum(len(kept) for kept in have.values())
         return _counted(result, archs)
-    with ProcessPoolExecutor(jobs or os.cpu_count()) as pool:
-        tasks = [(_reference(one), tuple(asked[request])) for request, one in sorted(found.items())]
-        checked = list(_done("check", pool.map(_check, tasks, chunksize=4), len(tasks), progress))
+    with ProcessPoolExecutor(jobs or os.cpu_count(), initializer=_begin) as pool:
+        references = sorted(map(_reference, found.values()), key=lambda one: (one.kernel, repr(one.template)))
+        tasks = [(one, tuple(asked[one.request])) for one in references]
+        checking = pool.map(_check, tasks, chunksize=16)  # a process remembers the functions that its kernels share
+        checked = list(_done("check", checking, len(tasks), progress))
         made = _compiled(pool, have, checked, result, progress)
     absent: dict[str, list[str]] = {}
     for arch in archs:
@@ -182,8 +186,11 @@ def _compiled(
             entries[at] = (entry, _report_key(one.report))
     have = {at: kept[at[0]].get(at[1]) for at in entries}
     missing = [entries[at][0] for at in sorted(entries) if have[at] is None]
+    missing.sort(
+        key=lambda entry: -len(entry.source)
+    )  # so that no process has a long one left when the others are done
     fresh: dict[tuple[str, str], Binary] = {}
-    compiling = pool.map(_compile, missing, chunksize=4)
+    compiling = pool.map(_compile, missing)
     for entry, binary in zip(missing, _done("compile", compiling, len(missing), progress), strict=True):
         fresh[entry.arch, source_key(entry.source, entry.arch)] = binary
         if binary.spills:
@@ -228,12 +235,18 @@ def _resolved(value: Any) -> Any:
     return getattr(importlib.import_module(value[1]), value[2]) if isinstance(value, tuple) else value
 
 
+def _begin() -> None:
+    """Prepare a process that checks and compiles all the time and ends soon: nothing in it has to be given back meanwhile."""
+    gc.disable()
+    keep_memory()
+
+
 def _check(task: tuple[_Reference, tuple[str, ...]]) -> _Checked:
     """Return a kernel checked."""
     reference, archs = task
     module, name = reference.kernel
     template = tuple((key, _resolved(value)) for key, value in reference.template)
-    program = instance(getattr(importlib.import_module(module), name), template).program
+    program = checked_program(getattr(importlib.import_module(module), name), dict(template))
     entries = tuple(entry_of(program, arch) for arch in archs if _has(program, arch))
     report = {
         "kernel": f"{module}:{name}",

@@ -39,6 +39,8 @@ def normal_axis(axis: Any, ndim: int) -> int:
         AxisError: the array has no such axis.
     """
     try:
+        if isinstance(axis, bool):
+            raise TypeError
         index = operator.index(axis)
     except TypeError:
         kind = type(axis).__qualname__

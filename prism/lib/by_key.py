@@ -14,6 +14,7 @@ from prism.lib.segments import Session, apart
 from prism.runtime.arrays import ArrayInfo, describe, one_place, require_axes
 
 _KEYS = (*scans.SUPPORTED, "bool")
+_SCAN, _REDUCE = scans.Called("scan_by_key", "values"), scans.Called("reduce_by_key", "values")
 
 
 def scan_by_key(
@@ -59,9 +60,9 @@ def scan_by_key(
     array([3, 4, 4, 5, 5])
     """
     given, labels = _pair(keys, values)
-    task, shown = scans.task_of(op, given, dtype, exclusive=bool(exclusive))
+    task, shown = scans.task_of(op, given, dtype, exclusive=bool(exclusive), called=_SCAN)
     begin = shown if initial is None else scans.initial_of(initial, task)
-    result = None if out is None else scans.result_of(out, given, task.result, given.shape)
+    result = None if out is None else scans.result_of(out, given, task.result, given.shape, _SCAN)
     with Session(given, [given, labels, *([] if result is None else [result])], stream) as session:
         y = own.empty(given, given.size, scans.dtype_of(task.result, given)) if result is None else result.owner
         if not given.size:
@@ -113,7 +114,7 @@ def reduce_by_key(
     (array([7, 8, 7]), array([4, 5, 5]))
     """
     given, labels = _pair(keys, values)
-    task, shown = scans.task_of(op, given, dtype, exclusive=True)
+    task, shown = scans.task_of(op, given, dtype, exclusive=True, called=_REDUCE)
     begin = shown if initial is None else scans.initial_of(initial, task)
     with Session(given, [given, labels], stream) as session:
         unique = own.empty(given, given.size, scans.dtype_of(labels.scalar, labels))

@@ -9,6 +9,10 @@ from prism.lib.axes import normal_axis
 from prism.runtime.arrays import ArrayInfo, describe, one_place, require_writable
 from prism.runtime.streams import choose_stream
 
+_NAMES = {"add": "cumsum", "multiply": "cumprod", "maximum": "cummax", "minimum": "cummin"}
+_REAL = ("maximum", "minimum")
+_API_NAMES = {"add": "cumulative_sum", "multiply": "cumulative_prod"}
+
 
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, *, stream: Any = None) -> Any:
     """Return the cumulative sum of an array's elements along an axis, as `numpy.cumsum` and `cupy.cumsum` do.
@@ -163,18 +167,20 @@ def cumulative_prod(
 # -- What they share ------------------------------------------------------------------------------------------------------
 
 
-def _cumulative(op: str, a: Any, axis: Any, dtype: Any, out: Any, stream: Any) -> Any:
+def _cumulative(
+    op: str, a: Any, axis: Any, dtype: Any, out: Any, stream: Any, names: dict[str, str] = _NAMES, name: str = "a"
+) -> Any:
+    """Scan `a`, which the caller's caller knows as `name`, by what `names` has for the operator."""
     options = ("cumulative", op, axis, type(axis), dtype)
     if stream is None and (known := again.run(a, out, options)) is not None:
         return known
-    given = describe(a, "a")
-    own.require_known(given, "a")
+    given = describe(a, name)
+    own.require_known(given, name)
     along = None if axis is None else normal_axis(axis, max(1, len(given.shape)))
     shape = (given.size,) if along is None or not given.shape else given.shape
-    result = None if out is None else _target(out, given, shape)
-    asked = _result_dtype(op, given, dtype, result)
-    task, begin = scans.task_of(op, given, asked)
-    if result is None or (result.contiguous and result.dtype.isnative and result.scalar == task.result):
+    result = None if out is None else _target(out, given, shape, name)
+    task, begin = _task(op, given, dtype, result, scans.Called(names[op], name))
+    if result is None or (result.contiguous and result.natural and result.scalar == task.result):
         return scans.run(given, task, begin, along, result, stream, options)
     made = scans.run(given, task, begin, along, None, stream)
     return _put(out, made, given, stream)
@@ -186,20 +192,32 @@ def promoted(given: ArrayInfo) -> str:
     return "int64" if kind in "bi" else "uint64" if kind == "u" else given.scalar
 
 
+def _task(op: str, given: ArrayInfo, dtype: Any, result: ArrayInfo | None, called: scans.Called) -> tuple[Any, Any]:
+    """Return what to compute, and what it begins with."""
+    asked = _result_dtype(op, given, dtype, result)
+    if dtype is None:
+        called = called._replace(dtype="out")
+        if op in _REAL and given.scalar in ("complex64", "complex128"):
+            raise TypeError(
+                f"`{called.array}` has dtype {given.dtype}, and {called.function} is not for complex numbers"
+            )
+    return scans.task_of(op, given, None if asked == given.scalar else asked, called=called)
+
+
 def _result_dtype(op: str, given: ArrayInfo, asked: Any, result: ArrayInfo | None) -> Any:
     if asked is not None:
         return asked
-    if result is not None:
-        return result.scalar
-    return promoted(given) if op in ("add", "multiply") else given.scalar
+    if op not in ("add", "multiply"):
+        return given.scalar
+    return promoted(given) if result is None else result.scalar
 
 
-def _target(out: Any, given: ArrayInfo, shape: tuple[int, ...]) -> ArrayInfo:
+def _target(out: Any, given: ArrayInfo, shape: tuple[int, ...], name: str) -> ArrayInfo:
     """Return the facts of `out`, whatever its dtype and strides."""
     result = describe(out, "out")
-    one_place({"a": given, "out": result})
+    one_place({name: given, "out": result})
     if result.library != given.library:
-        raise TypeError(f"`out` must be an array of {given.library}, as `a` is, not of {result.library}")
+        raise TypeError(f"`out` must be an array of {given.library}, as `{name}` is, not of {result.library}")
     if result.shape != shape:
         raise ValueError(f"`out` must have shape {shape}, the result's, not {result.shape}")
     require_writable(result, "out")
@@ -221,18 +239,19 @@ def _array_api(op: str, x: Any, axis: Any, dtype: Any, out: Any, include_initial
             raise ValueError(f"`axis` must be given: `x` has {len(given.shape)} dimensions")
         axis = 0
     if not include_initial:
-        return _cumulative(op, x, axis, dtype, out, stream)
+        return _cumulative(op, x, axis, dtype, out, stream, _API_NAMES, "x")
     along = normal_axis(axis, max(1, len(given.shape)))
     shape = list(given.shape or (1,))
     shape[along] += 1
-    result = None if out is None else _target(out, given, tuple(shape))
-    asked = scans.scalar_of(_result_dtype(op, given, dtype, result), "dtype")
+    result = None if out is None else _target(out, given, tuple(shape), "x")
+    task, _ = _task(op, given, dtype, result, scans.Called(_API_NAMES[op]))
     behind = (slice(None),) * along
-    with own.working(given, None if stream is None else choose_stream(stream, (given,))):
-        whole = own.empty(given, tuple(shape), scans.dtype_of(asked, given)) if result is None else out
-        whole[(*behind, slice(0, 1))] = 0 if op == "add" else 1
-    rest = whole[(*behind, slice(1, None))]
-    _cumulative(op, x, along, asked, rest.reshape(-1) if not given.shape else rest, stream)
+    queue = own.working(given, None if stream is None else choose_stream(stream, (given,)))
+    with queue:
+        whole = own.empty(given, tuple(shape), scans.dtype_of(task.result, given)) if result is None else out
+        rest = whole[(*behind, slice(1, None))]
+        _cumulative(op, x, along, task.result, rest.reshape(-1) if not given.shape else rest, stream, _API_NAMES, "x")
+        whole[(*behind, slice(0, 1))] = 0 if op == "add" else 1  # last: it may be an element of `x`
     return whole
 
 

@@ -67,6 +67,8 @@ class Operator:
             raise TypeError(
                 f"the operator `{self.function.__name__}` needs an identity: Operator(function, identity=...)"
             )
+        if isinstance(self.identity, list):  # of a struct's fields; a tuple can be a key
+            object.__setattr__(self, "identity", tuple(self.identity))
         if isinstance(self.identity, np.void | np.ndarray) and (struct := struct_of(self.identity.dtype)) is not None:
             object.__setattr__(self, "identity", struct.value(self.identity))  # which can be a key
         if not self.name:
@@ -89,12 +91,32 @@ class Operator:
             except (OverflowError, ValueError, TypeError) as error:
                 raise TypeError(f"the identity of `{self.name}`: {error}") from error
         try:
-            found = dtype.type(value)
+            found = number_in(value, dtype)
         except (OverflowError, ValueError, TypeError) as error:
             raise TypeError(f"the identity of `{self.name}`, {value!r}, is no {dtype}") from error
         if found != value and value == value:
             raise TypeError(f"the identity of `{self.name}`, {value!r}, is no {dtype}")
         return dtype.type(0) if shown and found == 0 else found
+
+
+def number_in(value: Any, dtype: np.dtype[Any]) -> Any:
+    """Return a number as a NumPy scalar of a dtype: of bool or an integer type that very number, of a float type the nearest.
+
+    Raises
+    ------
+    TypeError, ValueError, OverflowError
+        It is no number, or none of the dtype.
+    """
+    if not isinstance(value, int):
+        found = np.asarray(value)
+        if found.ndim or found.dtype.kind not in "biufc":
+            raise TypeError(f"{value!r} is no number")
+        value = found.item()
+    if dtype.kind in "biu":
+        least, most = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+        if not least <= value <= most or value != int(value):
+            raise ValueError(f"{value!r} is no {dtype}")
+    return dtype.type(value)
 
 
 def _zero(dtype: np.dtype[Any]) -> Any:
@@ -152,5 +174,6 @@ def operator_of(op: object, name: str = "op") -> Operator:
 
 
 __all__ = [
-    "BY_NAME", "Operator", "add", "bitwise_and", "bitwise_or", "bitwise_xor", "maximum", "minimum", "multiply", "operator_of",
+    "BY_NAME", "Operator", "add", "bitwise_and", "bitwise_or", "bitwise_xor", "maximum", "minimum", "multiply", "number_in",
+    "operator_of",
 ]  # fmt: skip

@@ -22,11 +22,9 @@ def flat(info: ArrayInfo, dtype: np.dtype[Any]) -> Any:
 
 def empty(info: ArrayInfo, size: int | tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     """Return a new array of so many elements, or of such a shape, in the library, and on the device, of `info`."""
-    if info.library == "numpy":
-        return np.empty(size, dtype)
     if info.library == "torch":
         return sys.modules["torch"].empty(size, dtype=_torch_dtype(dtype), device=info.owner.device)
-    return sys.modules["cupy"].empty(size, dtype)
+    return (np if info.library == "numpy" else sys.modules["cupy"]).empty(size, _numpy_dtype(dtype))
 
 
 _captured: dict[tuple[int, int], list[tuple[Any, int, int]]] = {}
@@ -109,6 +107,20 @@ def require_known(info: ArrayInfo, name: str) -> None:
     """
     if info.library not in ("numpy", "cupy", "torch"):
         raise TypeError(f"`{name}` must be an array of NumPy, CuPy or torch: wrap it, as by cupy.asarray({name})")
+
+
+def _numpy_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return a dtype as NumPy's and CuPy's arrays have it: bfloat16 is that of `ml_dtypes`.
+
+    Raises:
+        TypeError: it is bfloat16, and `ml_dtypes` was not imported.
+    """
+    if dtype != BFLOAT16:
+        return dtype
+    try:
+        return np.dtype("bfloat16")
+    except TypeError:
+        raise TypeError("NumPy has no bfloat16 of its own: import ml_dtypes, which adds it") from None
 
 
 def _torch_dtype(dtype: np.dtype[Any]) -> Any:

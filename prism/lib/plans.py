@@ -45,13 +45,15 @@ class Plan:
         Raises
         ------
         TypeError, ValueError
-            One of the two arrays is missing, or they are not like those that the plan was made with.
+            One of the two arrays is missing, or they are not like those that the plan was made with; `stream` for arrays on
+            the host.
         RuntimeError
             Scratch memory must be allocated inside the capture of a CUDA graph: make the plan on the stream of the capture.
         """
         recipe = self._recipe
         if x is None and out is None:
             if recipe is None:
+                _require_gpu(self._x, stream)
                 return self._call(*self._arrays)
             handle = current_stream(self._x) if stream is None else choose_stream(stream, ())
             recipe.launch(self._x.pointer, self._out.pointer, handle)
@@ -60,6 +62,7 @@ class Plan:
         _require_like(source, self._x, "x")
         _require_like(target, self._out, "out")
         if recipe is None:
+            _require_gpu(source, stream)
             return self._call(x, out)
         same = recipe.in_place and source.pointer == target.pointer
         before, behind = source.pointer - recipe.before, source.pointer + recipe.behind
@@ -95,7 +98,7 @@ def plan(function: Callable[..., Any], x: Any, *arguments: Any, out: Any, stream
     ------
     ValueError
         The call would copy: `x` has gaps, or `out` overlaps it or has strides that the kernels don't write; or there is nothing
-        to launch, as `x` has no elements.
+        to launch, as `x` has no elements; `stream` for arrays on the host.
     TypeError
         `function` is none that can be planned; or what the function raises.
 
@@ -118,6 +121,7 @@ def plan(function: Callable[..., Any], x: Any, *arguments: Any, out: Any, stream
 
     given = describe(x, "x")
     if given.device is None:
+        _require_gpu(given, stream)
         call(x, out)
         return Plan(call, x, out, None)
     token = _noted.set([])
@@ -131,6 +135,11 @@ def plan(function: Callable[..., Any], x: Any, *arguments: Any, out: Any, stream
         why = "it copies, or has nothing to do; no plan can be made of it"
         raise ValueError(f"`{function.__name__}` of these arrays is not just launches: {why}")
     return Plan(call, x, out, noted[0])
+
+
+def _require_gpu(given: ArrayInfo, stream: Any) -> None:
+    if stream is not None and given.device is None:
+        raise ValueError("`stream` is for arrays on a GPU, and `x` is on the host")
 
 
 def _require_like(info: ArrayInfo, other: ArrayInfo, name: str) -> None:

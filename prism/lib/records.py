@@ -43,13 +43,14 @@ def require_numbers(operator: Operator, scalar: str) -> None:
 
 
 def record_dtype(given: ArrayInfo, asked: Any, result: ArrayInfo | None, name: str, function: str) -> np.dtype[Any]:
-    """Return what structs and complex numbers are reduced in, and to: their own dtype.
+    """Return what structs and complex numbers are reduced in, and to: their own dtype, in the machine's byte order.
 
     Raises:
         TypeError: another is asked for, or that of the result is another.
     """
-    if asked is not None and np.dtype(asked) != given.dtype:
+    own = given.dtype if given.dtype.names else given.dtype.newbyteorder("=")
+    if asked is not None and np.dtype(asked).newbyteorder("=") != own:
         raise TypeError(f"`{name}` has dtype {given.dtype}, which {function} does not convert to {np.dtype(asked)}")
-    if result is not None and result.dtype != given.dtype:
+    if result is not None and result.dtype.newbyteorder("=") != own:
         raise TypeError(f"`out` is of {result.scalar}, and the result of {function} is of {given.dtype}")
-    return given.dtype
+    return own

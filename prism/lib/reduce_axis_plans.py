@@ -18,6 +18,7 @@ from prism.kernels.reduce import (
     find,
     reduce_axis,
 )
+from prism.lib import operators
 from prism.lib.axes import Collapsed
 from prism.lib.reduce_steps import Buffer, Machine, Plan, Scratch, Search, Step, Work, X, Y, instance_of, size_of
 from prism.runtime.instance import Instance
@@ -142,10 +143,9 @@ def along_axis(
 
 def _reducer(work: Work, kernel: Cutting, width: int, along: bool, units: int = 1) -> Instance:
     """Return the kernel that reduces so many units."""
-    if kernel.threads == 512 and size_of(work.dtype) > size_of(work.given):
-        kernel = replace(kernel, threads=640, blocks=1)  # sums take more registers: as many as 5 blocks of 128 have
-    if width > 1 and not along and (size_of(work.given), size_of(work.dtype)) == (2, 8):
-        kernel = replace(kernel, rows=kernel.rows // 2)  # 16-bit integers, widened, would spill a KiB on Blackwell
+    widened = (size_of(work.given), size_of(work.dtype)) == (2, 8)
+    if width > 1 and widened and (not along or work.operator is operators.multiply):
+        kernel = replace(kernel, rows=kernel.rows // 2)  # 16-bit integers would spill, a KiB on Blackwell
     template = {"U": _counter(units), "WIDTH": width, "ALONG": along and width > 1, **kernel.template()}
     return instance_of(reduce_axis, {**work.template(), **template})
 

@@ -11,7 +11,7 @@ import numpy as np
 from prism.lang.structs import dtype_called, struct_of
 from prism.lib import again, own, plans
 from prism.lib.axes import collapse, normal_axes, without
-from prism.lib.operators import Operator
+from prism.lib.operators import Operator, number_in
 from prism.lib.records import is_record, record_dtype, require_numbers
 from prism.lib.reduce_axis_plans import plan_search
 from prism.lib.reduce_device import Gpu, Ready
@@ -89,11 +89,11 @@ def call(
         if known is not None:
             return known
     asked = (axis, keepdims, dtype, initial)
-    given = describe(x, name)
-    result = None if out is None else describe(out, "out")
+    given = _described(x, name)
+    result = None if out is None else _described(out, "out")
     known = (
         what, given.library, given.dtype, given.shape, given.strides, given.pointer & 15, given.device, type(axis), axis,
-        keepdims, dtype, None if initial is None else (type(initial), str(initial)),
+        keepdims, dtype, None if initial is None else _key_of(initial),
         None if result is None else (result.library, result.dtype, result.shape, result.strides, result.readonly, result.device),
     )  # fmt: skip
     try:
@@ -101,6 +101,7 @@ def call(
     except TypeError:  # what can't be looked up, as a list of axes, is wrong, or a rare spelling
         found, kept = None, False
     if found is None:
+        own.require_known(given, name)
         if given.device is not None:
             require_outside(choose_stream(stream, (given,)), f"this {what.name}")
         found = _prepared(what, given, axis, keepdims, dtype, initial, result, name)
@@ -113,6 +114,18 @@ def call(
             raise ValueError(f"`stream` is for arrays on a GPU, and `{name}` is on the host")
         return _on_host(what, found, given, result, asked)
     return _on_device(what, found, given, result, stream, asked)
+
+
+def _key_of(initial: Any) -> tuple[Any, ...]:
+    """Return what an initial value is known by: exactly itself, which the text of a NumPy record is not."""
+    exact = initial.tobytes() if isinstance(initial, np.generic | np.ndarray) else repr(initial)
+    return type(initial), getattr(initial, "dtype", None), exact
+
+
+def _described(array: Any, name: str) -> ArrayInfo:
+    """Return the facts of an array; bfloat16, whosever it is, is called by one dtype."""
+    found = describe(array, name)
+    return replace(found, dtype=BFLOAT16) if found.dtype.kind == "V" and found.scalar == "bfloat16" else found
 
 
 def forget() -> None:
@@ -135,14 +148,14 @@ def _prepared(
     name: str,
 ) -> _Call:
     """Return what is decided once for a kind of call, its arguments checked."""
-    own.require_known(given, name)
     record = _is_record(given, what)
     number = given.dtype == BFLOAT16 or (given.dtype.kind in "biuf" and given.dtype.itemsize <= 8)
     if not number and not record:
         kind = given.scalar if given.scalar in CODED else given.dtype
         raise TypeError(f"`{name}` has dtype {kind}, which {what.name} does not support")
     ndim = len(given.shape)
-    axes = () if ndim == 0 and isinstance(axis, int) and axis in (0, -1) else normal_axes(axis, ndim)  # as NumPy
+    scalar = ndim == 0 and isinstance(axis, int | np.integer) and axis in (0, -1)
+    axes = () if scalar else normal_axes(axis, ndim)  # as NumPy
     shape = without(given.shape, axes, bool(keepdims))
     if record:
         compute = stored = record_dtype(given, dtype, result, name, what.name)
@@ -150,7 +163,10 @@ def _prepared(
         compute, stored = _types(what, given.dtype, dtype, result, name)
     if result is not None:
         _check_out(given, result, shape, name)
-    start = None if initial is None else _initial(initial, compute)
+    truth = given.dtype.kind == "b" and dtype is None and compute.itemsize == 1
+    start = None if initial is None else _initial(initial, compute, truth)
+    if what.operator is None and any(given.shape[k] == 0 for k in axes):
+        raise ValueError(what.message)  # as NumPy, even where there are no results
     if 0 in shape:
         return _Call(shape, stored)
     if 0 in given.shape:
@@ -158,7 +174,7 @@ def _prepared(
     known = _Call(
         shape,
         stored,
-        apart=result is not None and not result.contiguous,
+        apart=result is not None and not (result.contiguous and result.dtype.isnative),
         reach=_reach(given),
         nbytes=_nbytes(shape, stored),
     )
@@ -226,7 +242,7 @@ def _types(
     if asked is not None:
         wanted = _asked(asked, given, what, name)
     elif what.promoted and result is not None:
-        wanted = result.dtype
+        wanted = result.dtype.newbyteorder("=")
     elif what.promoted:
         wanted = _promoted(given)
     else:
@@ -255,7 +271,7 @@ def _is_record(given: ArrayInfo, what: Reduction) -> bool:
 
 def _asked(asked: Any, given: np.dtype[Any], what: Reduction, name: str) -> np.dtype[Any]:
     """Return the dtype that the caller asks for."""
-    if str(asked) in ("bfloat16", "torch.bfloat16"):
+    if str(asked) in ("bfloat16", "torch.bfloat16") or getattr(asked, "__name__", "") == "bfloat16":
         return BFLOAT16
     try:
         wanted = np.dtype(str(asked).removeprefix("torch.") if type(asked).__module__ == "torch" else asked)
@@ -280,11 +296,11 @@ def _wider(wanted: np.dtype[Any]) -> np.dtype[Any]:
 
 def _storable(natural: np.dtype[Any], result: ArrayInfo, what: Reduction) -> np.dtype[Any]:
     """Return the dtype of `out`, which must be able to hold a result."""
-    into = result.dtype
+    into = result.dtype.newbyteorder("=")
     if BFLOAT16 in (natural, into):
         fits = natural == into or (natural.kind in "biuf" and into == BFLOAT16) or into.kind == "f"
     else:
-        fits = into.kind in "biuf" and into.itemsize <= 8 and into.isnative and np.can_cast(natural, into, "same_kind")
+        fits = into.kind in "biuf" and into.itemsize <= 8 and np.can_cast(natural, into, "same_kind")
     if not fits:
         raise TypeError(f"`out` is of {result.scalar}, and the result of {what.name} is of {natural}")
     return into
@@ -299,20 +315,18 @@ def _check_out(given: ArrayInfo, result: ArrayInfo, shape: tuple[int, ...], name
     require_writable(result, "out")
 
 
-def _initial(initial: Any, compute: np.dtype[Any]) -> Any:
-    """Return what is combined with the result, as a number of the dtype that is computed in."""
+def _initial(initial: Any, compute: np.dtype[Any], truth: bool) -> Any:
+    """Return what is combined with the result, as a number of the dtype that is computed in; `truth`: it must be a bool."""
     if (struct := struct_of(compute)) is not None:
         try:
             return struct.shown(struct.value(initial))
         except (OverflowError, ValueError, TypeError) as error:
             raise TypeError(f"`initial`: {error}") from error
+    kind = np.dtype("bool") if truth else compute
     try:
-        found = compute.type(initial)
+        return compute.type(number_in(initial, kind))
     except (OverflowError, ValueError, TypeError) as error:
-        raise TypeError(f"`initial`, {initial!r}, is no {compute}") from error
-    if np.ndim(initial) or (compute.kind in "iu" and found != initial):
-        raise TypeError(f"`initial`, {initial!r}, is no {compute}")
-    return found
+        raise TypeError(f"`initial`, {initial!r}, is no {kind}") from error
 
 
 def _work(what: Reduction, given: str, compute: np.dtype[Any], stored: str, initial: Any) -> Work:

@@ -40,7 +40,7 @@ def reduce(
     Parameters
     ----------
     x : array of NumPy, CuPy or torch
-        Of int8 to int64, uint8 to uint64, float16, bfloat16 (torch), float32 or float64, or of bool with a `dtype`; of complex64
+        Of int8 to int64, uint8 to uint64, float16, bfloat16, float32 or float64, or of bool with a `dtype`; of complex64
         or complex128; of a struct of 1, 2, 4, 8 or 16 bytes, with an operator of your own. Of any strides. Not modified.
     op : str or Operator, default "add"
         One of "add", "multiply", "minimum", "maximum", "bitwise_and", "bitwise_or", "bitwise_xor", or a
@@ -106,9 +106,8 @@ def reduce(
 def _reduction(op: Any) -> Reduction:
     try:
         return _known(op)
-    except TypeError:  # what can't be looked up is no operator either
-        operator_of(op)
-        raise
+    except TypeError:  # what can't be looked up is no operator either, or its identity is no number
+        return _known.__wrapped__(op)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -12,6 +12,7 @@ import numpy as np
 from prism.kernels import scan as kernels
 from prism.lang.structs import dtype_called
 from prism.lang.surface import Kernel
+from prism.lang.types import SCALARS
 from prism.lib.operators import BY_NAME, Operator
 from prism.lib.reference import run
 from prism.runtime.instance import instance
@@ -55,11 +56,14 @@ class Task:
 
     @property
     def types(self) -> tuple[str, str, str]:
-        """The types that the kernel loads, computes in and stores: where signs don't matter, one kernel serves both."""
+        """The types that the kernel loads, computes in and stores: where signs don't matter, one kernel serves both.
+
+        They do where floats become integers: -3.0 is no unsigned number.
+        """
         given = "uint8" if self.given == "bool" else self.given
         result = "uint8" if self.result == "bool" else self.result
         computed = _COMPUTED.get(self.result, self.result)
-        if self.operator.modular and self.dtype.kind == "i":
+        if self.operator.modular and self.dtype.kind == "i" and SCALARS[given].kind != "float":
             return (f"u{given}" if given == computed else given), f"u{computed}", f"u{result}"
         return given, computed, result
 
@@ -113,12 +117,26 @@ def size_of(scalar: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The array as three axes, of which the middle one is scanned; `aligned`: all pointers are, to 16 bytes."""
+    """The array as three axes, of which the middle one is scanned; `aligned`: all pointers are, to 16 bytes.
+
+    `past`: how many elements stand between an address that is and the array's, and the result's; -1: it is not known.
+    """
 
     outer: int
     n: int
     inner: int
     aligned: bool = False
+    past: tuple[int, int] = (-1, -1)
+
+    @property
+    def skews(self) -> tuple[int, int]:
+        """What stands between aligned addresses and the arrays', in elements, as far as it is known."""
+        return (0, 0) if self.aligned else self.past
+
+    def tiled(self, width: int) -> tuple[int, bool, bool]:
+        """Return how far before the arrays tiles begin, to store results by `width`, and whether both are aligned then."""
+        given, result = self.skews
+        return (0, False, False) if result < 0 else (result % width, given >= 0 and (given - result) % width == 0, True)
 
     @property
     def size(self) -> int:
@@ -186,9 +204,11 @@ def many_tiles(task: Task, shape: Shape) -> Way:
         return packed(task, shape, known[each])
     c = kernels.UNPACKED[task.bytes] if task.bytes <= 2 else kernels.DEVICE[task.bytes]
     template = {**task.template, "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse}
-    template |= {**c.template(), "WIDTH": task.width(c.items), "STABLE": task.grouped}
-    tiles = -(-shape.size // c.tile)
-    return Way(kernels.scan, template, c.threads, tiles, (shape.size, shape.aligned), "flat", words_for(tiles))
+    width = task.width(c.items)
+    template |= {**c.template(), "WIDTH": width, "STABLE": task.grouped}
+    before, *aligned = shape.tiled(width)
+    tiles = -(-(shape.size + before) // c.tile)
+    return Way(kernels.scan, template, c.threads, tiles, (shape.size, before, *aligned), "flat", words_for(tiles))
 
 
 def packed(task: Task, shape: Shape, c: kernels.Configuration) -> Way:
@@ -200,7 +220,7 @@ def packed(task: Task, shape: Shape, c: kernels.Configuration) -> Way:
     template = {"TI": given, "T": computed, "OP": task.operator.function, "FORM": form}
     template |= {**c.template(), "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse, "STABLE": task.grouped}
     tiles = -(-shape.size // c.tile)
-    return Way(kernels.scan_packed, template, c.threads, tiles, (shape.size, shape.aligned), "flat", words_for(tiles))
+    return Way(kernels.scan_packed, template, c.threads, tiles, (shape.size, *shape.skews), "flat", words_for(tiles))
 
 
 def segments(
@@ -332,9 +352,8 @@ def on_host(task: Task, shape: Shape) -> Way:
     if shape.outer * shape.inner == 1:
         c = kernels.HOST_SMALL if shape.size <= 4 * kernels.HOST_SMALL.tile else kernels.HOST_LARGE
         template = {**common, **c.template(), "STABLE": False}
-        return Way(
-            kernels.scan, template, c.threads, 1, (shape.size, False), "flat", words_for(-(-shape.size // c.tile))
-        )
+        words = words_for(-(-shape.size // c.tile))
+        return Way(kernels.scan, template, c.threads, 1, (shape.size, 0, False, False), "flat", words)
     return host_segments(task, shape, kernels.ROWS, shape.n)
 
 

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from prism.lang.structs import Struct, dtype_called, scalar_called, struct_of
 from prism.lib import again, own, plans, scan_plans
 from prism.lib.axes import normal_axis
-from prism.lib.operators import Operator, operator_of
+from prism.lib.operators import Operator, number_in, operator_of
 from prism.lib.records import is_record, require_numbers
 from prism.lib.scan_plans import Plan, Shape, Task, number_of
-from prism.runtime.arrays import BFLOAT16, ArrayInfo, describe, one_place, require_contiguous, require_writable
+from prism.runtime.arrays import (
+    BFLOAT16,
+    ArrayInfo,
+    describe,
+    one_place,
+    require_aligned,
+    require_contiguous,
+    require_writable,
+)
 from prism.runtime.capture import require_outside
 from prism.runtime.device import device
 from prism.runtime.streams import choose_stream, order
@@ -23,6 +31,17 @@ NATIVE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint6
 SUPPORTED = (*NATIVE, "float16", "bfloat16")
 _BOOLEAN = ("minimum", "maximum", "bitwise_and", "bitwise_or", "bitwise_xor")  # of bools they are bools
 _VECTOR = 16  # bytes: what a vectorised kernel's arrays must be aligned to
+
+
+class Called(NamedTuple):
+    """What the caller calls a function and two of its arguments, for errors."""
+
+    function: str = "scan"
+    array: str = "x"
+    dtype: str = "dtype"
+
+
+_SCAN = Called()
 
 
 def scan(
@@ -59,7 +78,8 @@ def scan(
         What the first element is combined with, on its left; by default the operator's identity.
     dtype : dtype, optional
         What to convert elements to, and to compute in. By default that of `x`: unlike `numpy.cumsum`, sums of small
-        integers wrap in their own type, unless a wider `dtype` is asked for.
+        integers wrap in their own type, unless a wider `dtype` is asked for. Floats become integers toward zero; NaN, and what
+        the integers don't reach, becomes any number.
     out : array, optional
         Where to put the result: of `x`'s library and device, of the result's shape and dtype, C-contiguous. It may be `x`
         itself, or overlap it.
@@ -88,7 +108,7 @@ def scan(
     CPU, a CuPy array or torch tensor on its GPU, from the same kernels (`prism.kernels.scan`). Nothing is copied between host
     and device, and nothing waits for the GPU. After the first call of a kind a call allocates only its result, and can be
     captured in a CUDA graph. An array whose axes lie in another order in memory, as those of `x.T`, is scanned where it
-    lies, and the result has its layout; what has gaps, or overlaps `out` in part, is copied first.
+    lies, and the result has its layout; what has gaps, begins inside of an element, or overlaps `out` in part, is copied first.
 
     Integers wrap. Floats of 16 bits are added up as float32, and each result is rounded once. How sums of floats are grouped
     follows from the number of elements, their dtypes and alignment where `axis` is None: every run gives the same bits. Along an
@@ -127,7 +147,13 @@ _tasks: dict[Any, tuple[Task, Any]] = {}
 
 
 def task_of(
-    op: Any, given: ArrayInfo, asked: Any, *, exclusive: bool = False, reverse: bool = False
+    op: Any,
+    given: ArrayInfo,
+    asked: Any,
+    *,
+    exclusive: bool = False,
+    reverse: bool = False,
+    called: Called = _SCAN,
 ) -> tuple[Task, Any]:
     """Return what to compute, and what a result begins with; worked out once for arguments that can be looked up.
 
@@ -139,42 +165,43 @@ def task_of(
     try:
         found = _tasks.get(key)
     except TypeError:  # what can't be looked up is no operator and no dtype, or a rare spelling of one
-        return _task(op, given, asked, exclusive, reverse)
+        return _task(op, given, asked, exclusive, reverse, called)
     if found is None:
-        found = _task(op, given, asked, exclusive, reverse)
+        found = _task(op, given, asked, exclusive, reverse, called)
         if len(_tasks) < 1024:
             _tasks[key] = found
     return found
 
 
-def _task(op: Any, given: ArrayInfo, asked: Any, exclusive: bool, reverse: bool) -> tuple[Task, Any]:
+def _task(op: Any, given: ArrayInfo, asked: Any, exclusive: bool, reverse: bool, called: Called) -> tuple[Task, Any]:
     operator = operator_of(op)
-    task = Task(operator, given.scalar, _scalar(given, asked, operator), exclusive, reverse)
+    task = Task(operator, given.scalar, _scalar(given, asked, operator, called), exclusive, reverse)
     require_numbers(operator, task.result)
     if operator.integral and task.dtype.kind == "f":
         raise TypeError(f"`op`: `{operator.name}` is for integers, and the dtype is {task.result}")
     return task, task.identity(shown=exclusive)
 
 
-def _scalar(given: ArrayInfo, asked: Any, operator: Operator) -> str:
+def _scalar(given: ArrayInfo, asked: Any, operator: Operator, called: Called) -> str:
     """Return the name of the result's dtype."""
+    function, array, dtype = called
     if asked is None:
-        wanted, what = given.scalar, "`x` has"
+        wanted, what = given.scalar, f"`{array}` has"
     else:
-        wanted, what = scalar_of(asked, "dtype"), "`dtype` is"
+        wanted, what = scalar_of(asked, dtype), "`out` has" if dtype == "out" else "`dtype` is"
     if is_record(given.scalar) or is_record(wanted):
         if wanted == given.scalar:
             return wanted
         if is_record(wanted):
-            raise TypeError(f"`dtype` is dtype {dtype_called(wanted)}, to which scan does not convert {given.dtype}")
-        raise TypeError(f"`x` has dtype {given.dtype}, which scan does not convert to {wanted}")
+            raise TypeError(f"{what} dtype {dtype_called(wanted)}, to which {function} does not convert {given.dtype}")
+        raise TypeError(f"`{array}` has dtype {given.dtype}, which {function} does not convert to {wanted}")
     if wanted not in SUPPORTED and not (wanted == "bool" and operator.name in _BOOLEAN and given.scalar == "bool"):
         hint = "; pass dtype= to convert, as dtype=numpy.int64" if asked is None and wanted == "bool" else ""
         if given.dtype.names:
             hint = ": a struct is a dtype of scalars, made with align=True"
-        raise TypeError(f"{what} dtype {wanted}, which scan does not support{hint}")
+        raise TypeError(f"{what} dtype {wanted}, which {function} does not support{hint}")
     if given.scalar not in (*SUPPORTED, "bool"):
-        raise TypeError(f"`x` has dtype {given.scalar}, which scan does not convert to {wanted}")
+        raise TypeError(f"`{array}` has dtype {given.scalar}, which {function} does not convert to {wanted}")
     return wanted
 
 
@@ -207,34 +234,31 @@ def initial_of(value: Any, task: Task) -> Any:
         except (OverflowError, ValueError, TypeError) as error:
             raise TypeError(f"`initial`: {error}") from None
     try:
-        found = np.asarray(value)
-        if found.ndim or found.dtype.kind not in "biuf":
-            raise ValueError
-        number = task.dtype.type(found.item())
+        number = number_in(value, np.dtype("bool") if task.result == "bool" else task.dtype)
     except (OverflowError, ValueError, TypeError):
         raise TypeError(f"`initial` must be a number of {task.result}, not {value!r}") from None
-    if task.dtype.kind != "f" and number != found.item():
-        raise TypeError(f"`initial` must be a number of {task.result}, not {value!r}")
-    return number.view(task.types[1])
+    return task.dtype.type(number).view(task.types[1])
 
 
-def result_of(out: Any, given: ArrayInfo, scalar: str, shape: tuple[int, ...], name: str = "out") -> ArrayInfo:
+def result_of(out: Any, given: ArrayInfo, scalar: str, shape: tuple[int, ...], called: Called = _SCAN) -> ArrayInfo:
     """Return the facts of an array for results, checked.
 
     Raises:
         TypeError: it is no array, of another library, dtype or place.
-        ValueError: it is on another GPU, of another shape, read-only or not contiguous.
+        ValueError: it is on another GPU, of another shape, read-only, not contiguous or not aligned to its elements.
     """
-    result = describe(out, name)
-    one_place({"x": given, name: result})
+    result = describe(out, "out")
+    one_place({called.array: given, "out": result})
     if result.library != given.library:
-        raise TypeError(f"`{name}` must be an array of {given.library}, as `x` is, not of {result.library}")
+        raise TypeError(f"`out` must be an array of {given.library}, as `{called.array}` is, not of {result.library}")
     if result.scalar != scalar or not result.dtype.isnative:
-        raise TypeError(f"`{name}` must be of {scalar}, the result's dtype, not of {result.scalar}")
+        shown = result.scalar if result.dtype.isnative else f"{result.dtype}, in another byte order"
+        raise TypeError(f"`out` must be of {scalar}, the result's dtype, not of {shown}")
     if result.shape != shape:
-        raise ValueError(f"`{name}` must have shape {shape}, the result's, not {result.shape}")
-    require_writable(result, name)
-    require_contiguous(result, name)
+        raise ValueError(f"`out` must have shape {shape}, the result's, not {result.shape}")
+    require_writable(result, "out")
+    require_contiguous(result, "out")
+    require_aligned(result, "out", result.dtype.itemsize)
     return result
 
 
@@ -254,7 +278,7 @@ def dtype_of(scalar: str, given: ArrayInfo) -> Any:
     if scalar == given.scalar:
         return given.dtype.newbyteorder("=") if given.dtype.names is None else given.dtype
     if scalar == "bfloat16":
-        return BFLOAT16 if given.library == "torch" else np.dtype("bfloat16")
+        return BFLOAT16
     return dtype_called(scalar)
 
 
@@ -263,7 +287,7 @@ def contiguous(given: ArrayInfo, result: ArrayInfo | None) -> ArrayInfo:
     source = given
     if not given.contiguous or not given.dtype.isnative:
         source = describe(own.flat(given, dtype_of(given.scalar, given)), "x")
-    if overlap(source, result):
+    if overlap(source, result) or not source.natural:
         copy = own.empty(given, source.size, dtype_of(given.scalar, given))
         copy[:] = own.flat(source, source.dtype)
         source = describe(copy, "x")
@@ -274,7 +298,7 @@ def memory_order(given: ArrayInfo) -> tuple[int, ...] | None:
     """Return the axes in the order in which they lie in memory, the outermost first; None where there are gaps."""
     axes = tuple(sorted(range(len(given.shape)), key=lambda k: (-given.strides[k], -given.shape[k])))
     lying = replace(given, shape=tuple(given.shape[k] for k in axes), strides=tuple(given.strides[k] for k in axes))
-    return axes if lying.contiguous and given.dtype.isnative else None
+    return axes if lying.contiguous and given.natural else None
 
 
 def around(shape: tuple[int, ...], axis: int | None) -> tuple[int, int, int]:
@@ -305,7 +329,7 @@ def run(
     """
     if given.device is None:
         if stream is not None:
-            raise ValueError("`stream` is for arrays on a GPU, and `x` is on the host")
+            raise ValueError("`stream` is for arrays on a GPU, and these are on the host")
         return _run(given, task, initial, axis, result, None)
     handle = choose_stream(stream, (given,))
     order((given,) if result is None else (given, result), handle)
@@ -332,7 +356,7 @@ def run(
 
 def _fits(given: ArrayInfo, result: ArrayInfo | None) -> bool:
     """Whether the kernels take the elements as they are."""
-    return bool(given.size and given.contiguous and given.dtype.isnative and not overlap(given, result))
+    return bool(given.size and given.contiguous and given.natural and not overlap(given, result))
 
 
 def _run(
@@ -375,6 +399,12 @@ def _run_on_host(source: ArrayInfo, target: ArrayInfo, task: Task, initial: Any,
     scan_plans.run_on_host(way, task, arrays, initial)
 
 
+def _past(info: ArrayInfo) -> int:
+    """Return how many of an array's elements an address aligned for vectors stands before it; -1: no whole number."""
+    elements, rest = divmod(info.pointer % _VECTOR, info.dtype.itemsize)
+    return -1 if rest else elements
+
+
 _plans: dict[Any, Plan] = {}
 
 
@@ -386,12 +416,12 @@ def _plan_of(source: ArrayInfo, target: ArrayInfo, task: Task, extents: tuple[in
     """
     ordinal = source.device
     assert ordinal is not None
-    aligned = (source.pointer | target.pointer) % _VECTOR == 0
-    key = (task, extents, aligned, ordinal)
+    past = _past(source), _past(target)
+    key = (task, extents, past, ordinal)
     plan = _plans.get(key)
     if plan is None:
         require_outside(stream, "this scan")
-        shape = Shape(*extents, aligned)
+        shape = Shape(*extents, past == (0, 0), past)
         plan = scan_plans.plan(scan_plans.on_device(task, shape, device(ordinal).sm_count), task, ordinal)
         if len(_plans) < 4096:
             _plans[key] = plan

@@ -35,6 +35,7 @@ _FEW_BLOCKS = {
 _MANY_BLOCKS = {1: 5, 2: 5, 4: 5, 8: 5, 16: 3}
 _WAVES = 4
 _MOST_BLOCKS = 1 << 16
+_SCAN, _REDUCE = scans.Called("segmented_scan"), scans.Called("segmented_reduce")
 
 
 def segmented_scan(
@@ -84,7 +85,7 @@ def segmented_scan(
     own.require_known(given, "x")
     require_axes(given, "x", 1)
     bounds = _offsets(offsets, "offsets", given)
-    task, shown = scans.task_of(op, given, dtype, exclusive=bool(exclusive))
+    task, shown = scans.task_of(op, given, dtype, exclusive=bool(exclusive), called=_SCAN)
     begin = shown if initial is None else scans.initial_of(initial, task)
     result = None if out is None else scans.result_of(out, given, task.result, given.shape)
     with Session(given, [given, bounds, *([] if result is None else [result])], stream) as session:
@@ -162,7 +163,7 @@ def segmented_reduce(
     starts = _offsets(offsets, "offsets", given)
     stops = None if ends is None else _offsets(ends, "ends", given)
     segments = _segments(starts, stops)
-    task, shown = scans.task_of(op, given, dtype, exclusive=True)
+    task, shown = scans.task_of(op, given, dtype, exclusive=True, called=_REDUCE)
     begin = shown if initial is None else scans.initial_of(initial, task)
     result = None if out is None else scans.result_of(out, given, task.result, (segments,))
     arrays = [given, starts, *([] if stops is None else [stops]), *([] if result is None else [result])]
@@ -261,7 +262,7 @@ class Session:
     def __init__(self, given: ArrayInfo, arrays: list[ArrayInfo], stream: Any) -> None:
         """Raise ValueError for a stream where arrays are on the host."""
         if given.device is None and stream is not None:
-            raise ValueError("`stream` is for arrays on a GPU, and `x` is on the host")
+            raise ValueError("`stream` is for arrays on a GPU, and these are on the host")
         self.ordinal = given.device
         self.stream = 0 if given.device is None else choose_stream(stream, (given,))
         if given.device is not None:

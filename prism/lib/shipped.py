@@ -100,8 +100,8 @@ def _launched(ways: Iterator[Way]) -> Iterator[Instance]:
 
 
 # By kernel, the bytes of registers that a thread spills at most for sm_90a. Columns: fewer items spill none, and are slower
-# (asv_bench/scan_ways.py). scan_once: running extrema of bytes.
-SPILLS = {"scan_columns": 16, "scan_columns_shared": 52, "scan_once": 248}
+# (asv_bench/scan_ways.py).
+SPILLS = {"scan_columns": 16, "scan_columns_shared": 52}
 
 
 def spilling(arch: str, folder: Path = artifacts.FOLDER) -> list[str]:

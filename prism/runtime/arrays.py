@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -66,6 +66,11 @@ class ArrayInfo:
                 return False
             expected *= extent
         return True
+
+    @property
+    def natural(self) -> bool:
+        """Whether elements are in this machine's byte order, and lie at multiples of their size, as kernels read them."""
+        return self.dtype.isnative and self.pointer % max(1, self.dtype.itemsize) == 0
 
     @property
     def place(self) -> str:
@@ -163,6 +168,8 @@ def require_axes(info: ArrayInfo, name: str, axes: int) -> None:
 def _numpy(obj: Any, name: str) -> ArrayInfo:
     if isinstance(obj, np.ma.MaskedArray):
         raise TypeError(f"`{name}` is a masked array, whose mask Prism would ignore: pass `{name}.filled()`")
+    if isinstance(obj, np.matrix):
+        raise TypeError(f"`{name}` is a numpy.matrix, which has two axes whatever is done to it: pass `{name}.A`")
     pointer = obj.__array_interface__["data"][0]
     readonly = not obj.flags.writeable
     return ArrayInfo("numpy", "numpy", obj.dtype, obj.shape, obj.strides, pointer, readonly, None, owner=obj)
@@ -185,19 +192,26 @@ def _torch(obj: Any, name: str) -> ArrayInfo:
 
 
 def _interface(obj: Any, name: str) -> ArrayInfo:
-    facts = obj.__cuda_array_interface__
+    facts = getattr(obj, "__cuda_array_interface__", None)
+    if facts is None:  # as others of its type have it, which are on a GPU
+        return _dlpack(obj, name) if _has_dlpack(obj) else _no_array(obj, name)
     if facts.get("mask") is not None:
         raise TypeError(f"`{name}` has a mask, which Prism would ignore")
-    dtype = _dtype(_record(facts) or facts["typestr"], name)
-    shape = tuple(int(n) for n in facts["shape"])
-    pointer, readonly = facts["data"]
-    strides = facts.get("strides")
-    stream = facts.get("stream")
-    if stream == 0:
-        raise ValueError(f"`{name}`: its __cuda_array_interface__ gives stream 0, which is ambiguous: 1 or 2 is meant")
-    where = _device_of(int(pointer or 0))
-    layout = _c_strides(shape, dtype.itemsize) if strides is None else tuple(int(s) for s in strides)
-    return ArrayInfo("cai", "cuda", dtype, shape, layout, int(pointer or 0), bool(readonly), where, stream, obj)
+    try:
+        kind, (address, readonly) = _record(facts) or facts["typestr"], facts["data"]
+        pointer, shape = int(address or 0), tuple(int(n) for n in facts["shape"])
+        strides = None if facts.get("strides") is None else tuple(int(s) for s in facts["strides"])
+        stream = None if facts.get("stream") is None else int(facts["stream"])
+        if any(n < 0 for n in shape) or len(strides or shape) != len(shape):
+            raise ValueError(f"shape {shape}, strides {strides}")
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise TypeError(f"`{name}`: its __cuda_array_interface__ is not of that form: {error}") from error
+    if stream is not None and stream <= 0:
+        what = "0, which is ambiguous: 1 or 2 is meant" if stream == 0 else f"{stream}, which is none"
+        raise ValueError(f"`{name}`: its __cuda_array_interface__ gives stream {what}")
+    dtype, where = _dtype(kind, name), _device_of(pointer)
+    layout = _c_strides(shape, dtype.itemsize) if strides is None else strides
+    return ArrayInfo("cai", "cuda", dtype, shape, layout, pointer, bool(readonly), where, stream, obj)
 
 
 def _record(facts: Mapping[str, Any]) -> Any:
@@ -254,10 +268,20 @@ def _describer(cls: type, obj: Any, name: str) -> Callable[[Any, str], ArrayInfo
         found = _DESCRIBERS.get(base) or _BY_NAME.get((base.__module__.partition(".")[0], base.__name__))
         if found is not None:
             return found
-    if hasattr(obj, "__cuda_array_interface__"):
-        return _interface
-    if hasattr(obj, "__dlpack__") and hasattr(obj, "__dlpack_device__") and not isinstance(obj, np.generic):
-        return _dlpack
+    if not isinstance(obj, np.generic | type):
+        if hasattr(obj, "__cuda_array_interface__"):
+            return _interface
+        if _has_dlpack(obj):
+            return _dlpack
+    return _no_array(obj, name)
+
+
+def _has_dlpack(obj: Any) -> bool:
+    return hasattr(obj, "__dlpack__") and hasattr(obj, "__dlpack_device__")
+
+
+def _no_array(obj: Any, name: str) -> NoReturn:
+    cls = type(obj)
     raise TypeError(f"`{name}` must be {_KINDS}, not {cls.__module__}.{cls.__qualname__}".replace("builtins.", ""))
 
 

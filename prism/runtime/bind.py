@@ -37,7 +37,7 @@ def bind(name: str, parameters: tuple[EntryParameter, ...], arguments: Sequence[
 
     Raises:
         LaunchError: too many or too few arguments.
-        TypeError: no array where one is needed, or one of another dtype; arrays on the host and on a GPU.
+        TypeError: no array where one is needed, or one of another dtype or byte order; arrays on the host and on a GPU.
         ValueError: an array is not contiguous, or one of structs not aligned, has not the number of axes of its tensor map, or is
             read-only, or has rows that tensor stores can't write exactly, where the kernel writes; arrays on two GPUs.
     """
@@ -51,8 +51,9 @@ def bind(name: str, parameters: tuple[EntryParameter, ...], arguments: Sequence[
             values.append(argument)
             continue
         info = describe(argument, parameter.name)
-        if info.dtype != parameter.numpy and info.scalar != parameter.dtype:
-            raise TypeError(f"`{parameter.name}` must be an array of {parameter.dtype}, not of {info.scalar}")
+        if info.dtype != parameter.numpy and info.scalar != parameter.dtype or not info.dtype.isnative:
+            found = info.scalar if info.dtype.isnative else f"{info.dtype}, in another byte order"
+            raise TypeError(f"`{parameter.name}` must be an array of {parameter.dtype}, not of {found}")
         require_aligned(info, parameter.name, parameter.align)
         if parameter.kind == "map":
             require_axes(info, parameter.name, len(parameter.box))

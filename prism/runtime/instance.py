@@ -102,7 +102,7 @@ def request_key(kernel: Kernel, template: Template) -> str | None:
 def _said(value: Any) -> str | None:
     match value:
         case Kernel():
-            own = value.__module__.startswith("prism.") and "<locals>" not in value.__qualname__
+            own = str(value.__module__).startswith("prism.") and "<locals>" not in value.__qualname__
             return f"function {value.__module__}:{value.__qualname__}" if own else None
         case bool() | int() | str() if type(value) in (bool, int, str):
             return f"{type(value).__name__} {value}"

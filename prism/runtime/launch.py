@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import operator
 import struct
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -115,6 +116,19 @@ class Arguments:
             names = ", ".join(p.name for p in self.parameters[:expected])
             raise LaunchError(f"`{self.name}` takes {expected} arguments ({names}), {given} given")
         for parameter, value in zip(self.parameters, values, strict=True):
+            _check_value(parameter, value)
+
+
+def check_numbers(parameters: Sequence[EntryParameter], values: Sequence[Any]) -> None:
+    """Check the numbers among a call's arguments as `Arguments.pack` does, for who packs nothing.
+
+    Raises:
+        TypeError, OverflowError: as `Arguments.pack`.
+    """
+    for parameter, value in zip(parameters, values, strict=True):
+        if parameter.kind == "scalar" and parameter.scalar.short:
+            _short_values((parameter,), (0,), (value,))
+        elif parameter.kind == "scalar":
             _check_value(parameter, value)
 
 
@@ -341,6 +355,14 @@ def _require_bool(parameter: EntryParameter, value: Any) -> None:
         raise TypeError(f"`{parameter.name}` must be a bool, not {type(value).__qualname__}")
 
 
+def _is_whole(value: Any) -> bool:
+    try:
+        operator.index(value)
+    except TypeError:
+        return False
+    return True
+
+
 def _check_value(parameter: EntryParameter, value: Any) -> None:
     code = _code(parameter)
     if code == "?":
@@ -358,9 +380,18 @@ def _check_value(parameter: EntryParameter, value: Any) -> None:
     except OverflowError:
         pass
     except (struct.error, TypeError):
-        if not (isinstance(value, int) or (code not in "fd" and hasattr(value, "__index__"))):
+        if not (isinstance(value, int) or (code not in "fd" and _is_whole(value))):
             raise TypeError(f"`{parameter.name}` must be {what}, not {type(value).__qualname__}") from None
     raise OverflowError(f"`{parameter.name}` is {parameter.dtype}, which {value} doesn't fit")
 
 
-__all__ = ["Arguments", "LaunchError", "Launcher", "argument_layout", "check_shape", "current_device", "prepare"]
+__all__ = [
+    "Arguments",
+    "LaunchError",
+    "Launcher",
+    "argument_layout",
+    "check_numbers",
+    "check_shape",
+    "current_device",
+    "prepare",
+]

@@ -60,6 +60,12 @@ def default_root() -> Path | None:
     return root if root.is_absolute() else None  # never relative to the current directory
 
 
+def _why_nowhere() -> str:
+    """Return why there is no root."""
+    chosen = os.environ.get("PRISM_CACHE_DIR")
+    return f"PRISM_CACHE_DIR is {chosen!r}, which is no absolute path" if chosen else "there is no home directory"
+
+
 class Store:
     """A directory of entries, `<root>/v1`, made with mode 0700 at the first write. Safe among threads and processes.
 
@@ -131,7 +137,7 @@ class Store:
                 writable = os.access(".", os.W_OK, dir_fd=directory)
         except FileNotFoundError:
             if self.directory is None:
-                return "no absolute directory for the cache"
+                return _why_nowhere()
             above = next((p for p in self.directory.parents if p.exists()), None)
             writable = above is not None and above.is_dir() and os.access(above, os.W_OK)
         except (OSError, _Damaged) as error:
@@ -153,7 +159,7 @@ class Store:
     def _open_directory(self, *, make: bool) -> Iterator[int]:
         """Open the directory itself, checked; what follows is relative to it, so that it can't be swapped meanwhile."""
         if self.directory is None:
-            raise FileNotFoundError(errno.ENOENT, "no absolute directory for the cache: set PRISM_CACHE_DIR")
+            raise FileNotFoundError(errno.ENOENT, _why_nowhere())
         if make:
             self.directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with contextlib.suppress(FileExistsError):

@@ -107,6 +107,14 @@ def test_modules_and_files_name_the_same_kernel(command, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("line", "says"),
     [
+        ("check", "the following arguments are required: FILE:NAME; `prism check --help` says how it is typed"),
+        ("chekc FILE:scale", "invalid choice: 'chekc'"),
+        ("check FILE:scale --no-such-option", "unrecognized arguments: --no-such-option"),
+        ("check FILE:scale --schedules many", "argument --schedules: invalid int value: 'many'"),
+        ("check FILE:scale --schedules 1 --blocks 0", "at least one block of one thread, not 0 blocks of "),
+        ("check FILE:scale --schedules 1 -a x=[99999999999999]:0", "not enough memory"),
+        (f"check {ROOT}/pyproject.toml:scale", "pyproject.toml is no file of Python's"),
+        (f"build --arch sm_90a -o {ROOT}/pyproject.toml", "can't write the artifacts"),
         ("check scale", "FILE:NAME or module:name"),
         ("check nowhere.py:scale", "no file nowhere.py"),
         ("check nowhere.at.all:scale", "can't be imported: ModuleNotFoundError"),
@@ -141,6 +149,7 @@ def test_a_file_that_raises_is_exit_2(command, tmp_path: Path) -> None:
         ("def f():\n    return unknown\n\n\nf()", "NameError: name 'unknown' is not defined (line 2)"),
         ("def (", "SyntaxError"),
         ("import no_such_thing", "no_such_thing"),
+        ("raise SystemExit(7)", "SystemExit: 7 (line 1)"),
     ):
         path = tmp_path / "raises.py"
         path.write_text(text)
@@ -188,7 +197,10 @@ def test_info(command) -> None:
 
 def test_info_says_what_is_wrong_with_the_cache(command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    for root, trouble in (("relative", "no absolute directory"), (str(tmp_path / "file"), "")):
+    for root, trouble in (
+        ("relative", "PRISM_CACHE_DIR is 'relative', which is no absolute path"),
+        (str(tmp_path / "file"), ""),
+    ):
         monkeypatch.setenv("PRISM_CACHE_DIR", root)
         found = json.loads(command("info --json")[1])
         assert trouble in found["cache"]["trouble"]
@@ -261,6 +273,52 @@ def test_examples_of_the_help_are_commands(command) -> None:
         options = parser().parse_args(words[1 : words.index("--")] if "--" in words else words[1:])
         if not getattr(options, "kernel", "my.py").startswith("my.py"):  # a file of the reader's own
             assert command(shlex.join(words[1:]))[0] == 0, words
+
+
+def test_what_a_file_or_a_kernel_prints_is_not_in_the_output(command, tmp_path: Path) -> None:
+    path = tmp_path / "says.py"
+    text = PROGRAMS.read_text().replace("from prism.lang import", "print('hello')\nfrom prism.lang import", 1)
+    path.write_text(text)
+    code, out, err = command(f"check {path}:scale --json")
+    assert code == 0 and json.loads(out)["kernel"] == "scale" and "hello" in err
+    code, out, err = command(f"emit {path}:scale")
+    assert code == 0 and "hello" not in out
+
+
+def test_an_interrupted_command_is_exit_130(command, tmp_path: Path) -> None:
+    path = tmp_path / "stops.py"
+    path.write_text("raise KeyboardInterrupt")
+    assert command(f"check {path}:scale") == (130, "", "prism: interrupted\n")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("info > /dev/full", "prism: can't write the output: No space left on device\n"),
+        ("check nowhere.py:f --json > /dev/full", "prism: can't write the output: No space left on device\n"),
+        ("info >&-", "prism: can't write the output: it is closed\n"),
+        ("check here:f", "prism: the current directory is gone: No such file or directory\n"),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_exit_2(tmp_path: Path, line: str, says: str) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    leave = f"cd {gone}; rmdir {gone}; " if "here" in line else ""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        ["bash", "-c", f"{leave}{sys.executable} -m prism {line}"], capture_output=True, text=True, env=environment
+    )
+    assert done.returncode == 2 and done.stderr == says and done.stdout == ""
+
+
+def test_a_path_that_the_terminal_cannot_show(tmp_path: Path) -> None:
+    path = tmp_path / "kernü 1.py"
+    path.write_text(PROGRAMS.read_text())
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"}
+    line = [sys.executable, "-m", "prism", "explain", f"{path}:scale"]
+    done = subprocess.run(line, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0 and "kern\\xfc 1.py" in done.stdout
 
 
 def test_what_reads_the_output_may_stop(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from prism.lib.operators import BY_NAME
 from prism.runtime.build import entry_of
 from tests.lib.oracles import CASES, SCHEDULES, Case
 from tests.mutation import without_barriers
+from tests.rarely import rarely
 
 SMALL = Configuration(threads=64, blocks=1, rows=2)
 WIDTH = 2
@@ -395,7 +396,9 @@ SUMS = [("int8", "uint64"), ("uint8", "uint64"), ("int16", "uint64"), ("uint32",
         ("uint64", "uint64")]  # fmt: skip
 
 
-@pytest.mark.parametrize(("given", "kind"), SUMS)
+@pytest.mark.parametrize(
+    ("given", "kind"), rarely(SUMS, but=[("uint8", "uint64"), ("float32", "float32"), ("uint64", "uint64")])
+)
 @pytest.mark.parametrize(("ordered", "map"), [(False, "same"), (True, "same"), (False, "nonzero")])
 def test_the_kernels_for_the_device_do_not_spill(given: str, kind: str, ordered: bool, map: str) -> None:
     pytest.importorskip("cuda.bindings.nvrtc")

@@ -12,6 +12,7 @@ from prism.lib.operators import BY_NAME
 from prism.lib.scan_plans import Task, all_columns
 from tests.lib.oracles import CASES, SCHEDULES, Case
 from tests.mutation import without_barriers
+from tests.rarely import rarely
 
 ADD = CASES[0]
 THREADS = 64
@@ -90,9 +91,8 @@ def data(case: Case, shape, seed=0):
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_operators(way: str, case: Case) -> None:
     x = data(case, (2, 2 * ROWS[way] + ROWS[way] // 2 + 1, COLUMNS_OF[way]))
-    for exclusive, reverse in ((False, False), (True, True)):
-        y = launch(way, case, x, exclusive=exclusive, reverse=reverse)
-        assert np.array_equal(y, expected(case, x, exclusive, reverse))
+    other = (list(WAYS).index(way) + CASES.index(case)) % 2 == 1  # each way and each operator has both
+    assert np.array_equal(launch(way, case, x, exclusive=other, reverse=other), expected(case, x, other, other))
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -167,7 +167,9 @@ def test_each_inferred_barrier_is_needed(way: str) -> None:
                 launch(way, ADD, x, blocks=2, mutant=mutant, schedule=schedule, seed=seed)
 
 
-@pytest.mark.parametrize("kind", ["int8", "int16", "int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize(
+    "kind", rarely(["int8", "int16", "int32", "int64", "float32", "float64"], but=["int8", "float64"])
+)
 def test_the_kernels_for_the_device_do_not_spill(kind: str) -> None:
     pytest.importorskip("cuda.bindings.nvrtc")
     for kernel, template in all_columns(Task(BY_NAME["add"], kind, kind)):

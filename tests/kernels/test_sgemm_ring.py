@@ -137,12 +137,12 @@ def test_wider_threads(cut: RingConfiguration, ways: str) -> None:
     assert exact(64, 260, 40, cut, ways=ways)
 
 
-@pytest.mark.parametrize("beta", [0.0, 0.5])
-@pytest.mark.parametrize("wide", [False, True])
-def test_parts(wide: bool, beta: float) -> None:
+@pytest.mark.parametrize(("share", "wide"), [(1, False), (1, True), (3, False), (3, True)])
+def test_parts(share: int, wide: bool) -> None:
     """Four steps a tile: each a part, or three a share, most of which are of two tiles."""
-    assert exact(36, 68, 100, share=1, wide=wide, beta=beta)
-    assert exact(68 if wide else 36, 132, 100, share=3, wide=wide, beta=beta)
+    beta = 0.5 if (share == 1) == wide else 0.0
+    rows, columns = (36, 68) if share == 1 else (68 if wide else 36, 132)
+    assert exact(rows, columns, 100, share=share, wide=wide, beta=beta)
 
 
 @pytest.mark.parametrize("share", [1, 2])

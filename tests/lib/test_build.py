@@ -82,7 +82,7 @@ def test_the_same_bytes_each_time(folder: Path, tmp_path: Path) -> None:
 
 def test_what_is_up_to_date_is_not_looked_at_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = bytes_of(folder)
-    monkeypatch.setattr(building, "ProcessPoolExecutor", lambda *_: pytest.fail("a process was started"))
+    monkeypatch.setattr(building, "ProcessPoolExecutor", lambda *_, **__: pytest.fail("a process was started"))
     result = building.build(("sm_80", "sm_90a"), folder=folder, wanted=small)
     assert (result.compiled, result.kept, result.by_arch) == (0, 3, {"sm_80": 1, "sm_90a": 2})
     assert result.packed == sum(len(data) for name, data in before.items() if name.endswith(".xz"))
@@ -286,7 +286,7 @@ def test_the_safety_report_says_which_runs_there_were(monkeypatch: pytest.Monkey
         after = bytes_of(tmp_path / "built")
         assert not before or {file for file in after if after[file] != before[file]} == {"reports.json"}
         before = after
-        monkeypatch.setattr(building, "ProcessPoolExecutor", lambda *_: pytest.fail("a process was started"))
+        monkeypatch.setattr(building, "ProcessPoolExecutor", lambda *_, **__: pytest.fail("a process was started"))
     building._runs.cache_clear()
 
 

@@ -1,8 +1,12 @@
 """Operators: their identities, and what is refused."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
+import prism
 from prism.lib import Operator
 from prism.lib.operators import BY_NAME, operator_of
 from prism.lib.thread import operators as functions
@@ -49,6 +53,17 @@ def test_a_function_without_identity() -> None:
 def test_what_is_no_operator(wrong: object) -> None:
     with pytest.raises(TypeError, match="`op` must be an operator's name or a prism.lib.Operator, not "):
         operator_of(wrong)
+
+
+def test_operators_are_copied_and_pickled() -> None:
+    """As functions are, by name: so they go to other processes."""
+    for operator in (Operator(functions.add, 0), Operator(functions.maximum, 0, commutative=True)):
+        for other in (pickle.loads(pickle.dumps(operator)), copy.deepcopy(operator), copy.copy(operator)):
+            assert other == operator and other.function is operator.function
+            assert (
+                prism.lib.scan(np.array([3, 1, 4]), other).tolist()
+                == prism.lib.scan(np.array([3, 1, 4]), operator).tolist()
+            )
 
 
 def test_what_is_no_device_function() -> None:

@@ -160,6 +160,32 @@ def test_what_no_plan_is_made_of(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> N
         lib.plan(lib.scan, array(10), out=array(10, "int32"))
 
 
+@pytest.mark.parametrize("kind", ["float32", "complex128"])
+def test_an_array_that_begins_inside_of_an_element_is_copied(
+    gpu: Gpu, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Read where it lies it would end the program: misaligned addresses are an error of the whole context."""
+    half = np.dtype(kind).itemsize // 2
+    inside = Array(array(8200, "uint8").kept[half:][: 500 * 2 * half].view(kind))
+    copies: list[Array] = []
+
+    def empty(info: Any, size: int, dtype: Any) -> Array:
+        copies.append(array(size, kind))
+        return copies[-1]
+
+    monkeypatch.setattr(own, "working", lambda *given: contextlib.nullcontext())
+    monkeypatch.setattr(own, "empty", empty)
+    monkeypatch.setattr(own, "flat", lambda info, dtype: info.owner.kept)
+    monkeypatch.setattr(
+        Array, "__setitem__", lambda self, where, value: self.kept.__setitem__(where, value), raising=False
+    )
+    inside.kept[:] = 3
+    lib.scan(inside, out=array(500, kind))
+    assert gpu.launched[-1][1] == copies[-1].data.ptr and (copies[-1].kept == 3).all()
+    with pytest.raises(ValueError, match=f"`out` must be aligned to {2 * half} bytes"):
+        lib.scan(array(500, kind), out=inside)
+
+
 def test_a_kernel_that_is_not_ready_is_refused_inside_a_capture(gpu: Gpu) -> None:
     """Before anything is compiled, loaded or allocated: what would be asked of the driver would end the capture."""
     x, out = array(5000), array(5000)
@@ -196,6 +222,16 @@ def test_a_kernel_of_ones_own_that_is_not_ready(gpu: Gpu, monkeypatch: pytest.Mo
     gpu.capturing = True
     doubled[2, 32](x)
     assert len(gpu.launched) == 2
+
+
+def test_on_numpy_arrays_there_is_no_stream() -> None:
+    x, y = np.arange(5), np.empty(5, int)
+    again = lib.plan(lib.cumsum, x, out=y)
+    for call in (
+        lambda: lib.plan(lib.cumsum, x, out=y, stream=1), lambda: again(stream=1), lambda: again(x, y, stream=1)
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="`stream` is for arrays on a GPU"):
+            call()
 
 
 def test_on_numpy_arrays_a_plan_is_the_call() -> None:

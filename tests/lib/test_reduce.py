@@ -5,6 +5,7 @@ import importlib
 import math
 import warnings
 
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -176,6 +177,10 @@ def test_results_of_no_elements(name: str, kind: str) -> None:
 
 
 def test_no_elements_without_an_identity() -> None:
+    for name in ("argmax", "argmin"):  # even where there are no results
+        for function in (getattr(np, name), getattr(lib, name)):
+            with pytest.raises(ValueError, match=f"attempt to get {name} of an empty sequence"):
+                function(np.zeros((0, 0)), axis=1)
     for x, axis in [(np.zeros(0), None), (np.zeros((0, 3)), 0)]:
         for name in ("max", "min"):
             with pytest.raises(ValueError) as wanted:
@@ -205,6 +210,39 @@ def test_initial() -> None:
     for wrong in (0.5, "x", 2**80, [1]):
         with pytest.raises(TypeError, match="`initial`"):
             lib.sum(x, initial=wrong)
+    with pytest.raises(TypeError, match="`initial`, '3', is no float64"):
+        lib.sum(np.zeros(3), initial="3")
+
+
+@pytest.mark.parametrize("axis", [None, 0])
+def test_an_initial_of_bools_is_a_bool(axis: int | None) -> None:
+    """2 would be stored as a bool of that bit pattern."""
+    x = np.array([[False], [True]])
+    for initial in (False, True, 1):
+        check("max", x, axis=axis, initial=initial)
+    for wrong in (2, -1, 0.5):
+        with pytest.raises(TypeError, match=f"`initial`, {wrong}, is no bool"):
+            lib.max(x, axis=axis, initial=wrong)
+    assert lib.reduce(x, axis=axis, dtype=np.uint8, initial=2).max() == 3
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_bfloat16_of_ml_dtypes(name: str) -> None:
+    x = np.array([[1, -2, 3], [4, 5, -6]], ml_dtypes.bfloat16)
+    for axis in (None, 0, 1):
+        found = getattr(lib, name)(x, axis=axis)
+        wanted = np.asarray(getattr(np, name)(x.astype(np.float32), axis=axis))
+        assert found.dtype == (x.dtype if wanted.dtype == np.float32 else wanted.dtype)
+        assert np.array_equal(found.astype(wanted.dtype), wanted)
+    if name in ("sum", "max"):
+        out, wanted = np.zeros(2, np.float32), getattr(np, name)(x.astype(np.float32)[:, ::-1], axis=1)
+        assert getattr(lib, name)(x[:, ::-1], axis=1, out=out) is out and np.array_equal(out, wanted)
+        out = np.zeros(2, x.dtype)
+        assert np.array_equal(getattr(lib, name)(x.astype(np.float32), axis=1, out=out).astype(np.float32), wanted)
+    if name == "sum":
+        for asked in (ml_dtypes.bfloat16, x.dtype, "bfloat16"):
+            assert lib.sum(np.ones(257, np.float32), dtype=asked) == 256
+            assert lib.sum(np.ones(3, np.float32), dtype=asked).dtype == x.dtype
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -212,6 +250,7 @@ def test_arrays_of_no_axes(name: str) -> None:
     check(name, np.asarray(np.float32(-1)))
     if name != "count_nonzero":  # NumPy takes axis 0 of a scalar, but there
         check(name, np.asarray(np.float32(3)), axis=0)
+        check(name, np.asarray(np.float32(3)), axis=np.int64(-1))
 
 
 def test_broadcast_and_other_byte_orders() -> None:
@@ -253,6 +292,16 @@ def test_the_dtype_of_out_is_what_sums_are_made_in() -> None:
     assert half == 5
 
 
+@pytest.mark.parametrize("kind", ["f4", "i8", "c8"])
+def test_an_out_of_another_byte_order(kind: str) -> None:
+    x = np.arange(6).reshape(2, 3).astype(kind)
+    for there in (x, x.astype(f">{kind}")):
+        for order in "<>":
+            out = np.zeros(3, f"{order}{kind}")
+            assert lib.sum(there, axis=0, out=out) is out and out.tolist() == [3, 5, 7]
+            assert kind == "c8" or lib.max(there, axis=0, out=out).tolist() == [3, 4, 5]
+
+
 def test_out_may_overlap() -> None:
     x = numbers((40, 40), "int64")
     wanted = x.sum(axis=0)
@@ -292,7 +341,7 @@ def test_wrong_axes(name: str) -> None:
     for axis in (2, -3):
         with pytest.raises(AxisError, match=f"axis {axis} is out of bounds for array of dimension 2"):
             function(x, axis=axis)
-    for axis in (1.0, "0", [0]):
+    for axis in (1.0, "0", [0], True):
         with pytest.raises(TypeError, match="`axis` must be"):
             function(x, axis=axis)
     if name.startswith("arg"):

@@ -106,6 +106,23 @@ def test_dtype_converts() -> None:
     assert scan(x, dtype=float).dtype == np.float64
 
 
+@pytest.mark.parametrize(
+    ("given", "kind"), [("float16", "int64"), ("float32", "int8"), ("float64", "int32"), ("float64", "uint32")]
+)
+@pytest.mark.parametrize("op", ["add", "multiply"])
+def test_floats_become_integers_one_by_one(given: str, kind: str, op: str) -> None:
+    """Toward zero, as NumPy's: negative ones were 0 where the kernel computed in unsigned integers."""
+    signs = 1 if kind.startswith("u") else np.array([-1, 1, -1])
+    x = (signs * np.array([[3.75, 2.5, 1.0], [2.0, 0.5, 4.25]])).astype(given)
+    meant = getattr(np, op).accumulate
+    assert np.array_equal(scan(x, op, axis=1, dtype=kind), meant(x.astype(kind), axis=1, dtype=kind))
+    row, wanted = x.ravel(), meant(x.ravel().astype(kind), dtype=kind)
+    assert np.array_equal(scan(row, op, dtype=kind), wanted)
+    assert np.array_equal(prism.lib.segmented_scan(row, np.array([0, 6]), op, dtype=kind), wanted)
+    assert np.array_equal(prism.lib.segmented_reduce(row, np.array([0, 6]), op, dtype=kind), wanted[-1:])
+    assert np.array_equal(prism.lib.scan_by_key(np.zeros(6, int), row, op, dtype=kind), wanted)
+
+
 def test_a_read_only_input_is_fine() -> None:
     x = numbers(100, "int32")
     x.flags.writeable = False
@@ -146,6 +163,7 @@ def test_wrong_out() -> None:
         (np.empty(9, np.int32), ValueError, r"`out` must have shape \(10,\)"),
         (np.empty((2, 5), np.int32), ValueError, r"`out` must have shape \(10,\)"),
         (np.empty(10, np.int64), TypeError, "`out` must be of int32, .*not of int64"),
+        (np.empty(10, ">i4"), TypeError, "`out` must be of int32, .*not of >i4, in another byte order"),
         (np.empty(20, np.int32)[::2], ValueError, "`out` must be C-contiguous"),
         (frozen, ValueError, "`out` is read-only"),
         ([0] * 10, TypeError, "`out`"),

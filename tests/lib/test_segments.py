@@ -153,6 +153,18 @@ def test_wrong_ends() -> None:
         segmented_reduce(x, starts[:0])
 
 
+@pytest.mark.parametrize(
+    ("function", "name"), [(segmented_scan, "x"), (segmented_reduce, "x"), (scan_by_key, "values")]
+)
+def test_messages_speak_of_what_the_caller_wrote(function, name: str) -> None:
+    x, beside, called = np.zeros(3, object), np.zeros(3, int), function.__name__
+    arguments = (beside, x) if name == "values" else (x, beside)
+    with pytest.raises(TypeError, match=f"`{name}` has dtype object, which {called} does not support"):
+        function(*arguments)
+    with pytest.raises(TypeError, match=f"`{name}` has dtype object, which {called} does not convert to int32"):
+        function(*arguments, dtype="int32")
+
+
 def test_wrong_keys() -> None:
     for function in (scan_by_key, reduce_by_key):
         with pytest.raises(TypeError, match="`keys` must be an array"):

@@ -155,8 +155,7 @@ def test_what_is_not_aligned_of_large_products(memory: Memory, gains: None, layo
     assert multiplied(memory, (64, 64, 32), layout, shifts=(1, 0, 2)).count("pack") == 1 + (layout[1] == "T")
 
 
-@pytest.mark.parametrize("wide", [False, True])
-@pytest.mark.parametrize("alpha, beta", [(1.0, 0.0), (2.0, -1.0)])
+@pytest.mark.parametrize("wide, alpha, beta", [(False, 2.0, -1.0), (True, 1.0, 0.0)])
 def test_parts(memory: Memory, wide: bool, alpha: float, beta: float) -> None:
     """Shares of three steps, where a tile has four: of two tiles, most of them."""
     pads = (0, 0, 0 if wide else 1)

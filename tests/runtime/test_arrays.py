@@ -1,5 +1,6 @@
 """Arrays described, streams found, arguments bound: all that needs no GPU."""
 
+import warnings
 from types import SimpleNamespace
 from typing import Any
 
@@ -38,7 +39,7 @@ def test_numpy() -> None:
     x.flags.writeable = False
     assert describe(x).readonly
     assert describe(np.ones(())).contiguous
-    assert describe(np.ones(3).view(np.matrix)).library == "numpy"
+    assert describe(np.ones(3).view(np.recarray)).library == "numpy"
 
 
 def test_records_by_the_cuda_array_interface() -> None:
@@ -79,7 +80,61 @@ def test_cuda_array_interface() -> None:
 
 
 @pytest.mark.parametrize(
-    "bad", [[1, 2], 3, "text", None, np.float32(1), object(), (1,), {"a": 1}], ids=lambda bad: type(bad).__name__
+    "facts",
+    [
+        {"data": None}, {"data": (4096,)}, {"shape": 4}, {"shape": (-4, 8)}, {"shape": None}, {"strides": (4,)},
+        {"strides": 4}, {"stream": "a"}, {"typestr": None},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_cuda_array_interface_of_another_form(facts: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match="`y`"):
+        describe(Shared(**facts), "y")
+
+
+def test_a_cuda_array_interface_that_lacks_what_it_needs() -> None:
+    for key in ("shape", "typestr", "data"):
+        shared = Shared()
+        del shared.__cuda_array_interface__[key]
+        with pytest.raises(TypeError, match=f"`y`: its __cuda_array_interface__ is not of that form: '{key}'"):
+            describe(shared, "y")
+    with pytest.raises(ValueError, match="gives stream -3"):
+        describe(Shared(stream=-3), "y")
+
+
+def test_a_type_of_which_only_arrays_on_a_gpu_have_the_interface() -> None:
+    """Which of its two arrays comes first doesn't matter; jax's type is such a one."""
+
+    class Either:
+        def __init__(self, here: bool) -> None:
+            if not here:
+                self.__cuda_array_interface__ = Shared().__cuda_array_interface__
+
+        def __dlpack__(self, **_: Any) -> Any:
+            return np.arange(3.0).__dlpack__()
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return 1, 0
+
+    for first in (True, False):
+
+        class One(Either):
+            pass
+
+        there, here = One(here=False), One(here=True)
+        found = {x: describe(x).library for x in ((there, here) if first else (here, there))}
+        assert found[here] == "numpy" and found[there] == ("cai" if first else "numpy")
+    nothing = Shared()
+    describe(nothing)
+    del nothing.__cuda_array_interface__
+    with pytest.raises(TypeError, match="`y` must be an array"):
+        describe(nothing, "y")
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [[1, 2], 3, "text", None, np.float32(1), object(), (1,), {"a": 1}, np.ndarray, Shared],
+    ids=lambda bad: type(bad).__name__,
 )
 def test_what_is_no_array(bad: object) -> None:
     with pytest.raises(TypeError, match=r"`out` must be an array of NumPy, CuPy.*, not "):
@@ -89,6 +144,16 @@ def test_what_is_no_array(bad: object) -> None:
 def test_masked_arrays_are_refused() -> None:
     with pytest.raises(TypeError, match="`x` is a masked array"):
         describe(np.ma.masked_array([1, 2], [0, 1]))
+
+
+def test_matrices_are_refused() -> None:
+    """Flattened, one still has two axes: kernels read beyond its end."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
+        x = np.matrix([[1.0, 2.0]])
+    with pytest.raises(TypeError, match=r"`x` is a numpy.matrix, .*: pass `x.A`"):
+        describe(x, "x")
+    assert describe(x.A).shape == (1, 2)
 
 
 def test_dlpack_on_the_host() -> None:
@@ -193,6 +258,11 @@ def test_arguments_are_bound() -> None:
         ((Shared(strides=(64, 4)), Shared(), 3), ValueError, "`x` must be C-contiguous"),
         ((Shared(), Shared(data=(1 << 20, False)), 3), ValueError, "`x` is on GPU 0, `out` on GPU 1"),
         ((np.ones(3, "f4"), Shared(), 3), TypeError, "copies nothing"),
+        (
+            (Shared(typestr=">f4"), Shared(), 3),
+            TypeError,
+            "`x` must be an array of float32, not of >f4, in another byte order",
+        ),
     ],
 )
 def test_arguments_that_do_not_fit(arguments: tuple[Any, ...], error: type[Exception], text: str) -> None:
