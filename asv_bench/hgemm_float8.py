@@ -33,7 +33,7 @@ SHAPES = "512,1024,2048,2560,3072,4096,5120,8192,16384,8192x1024x8192,256x4096x4
 DEEP = Configuration(128, 256, 2, ahead=0, bk=128)
 TRIED = (
     DEEP, replace(DEEP, cluster_n=2), Configuration(256, 128, 2, ahead=0, slabs=1, bk=128),
-    Configuration(256, 200, 3, ahead=0, slabs=1), Configuration(256, 200, 3, slabs=1),
+    Configuration(256, 200, 3, ahead=0, span=80), Configuration(256, 200, 3, span=80),
     Configuration(256, 176, 3, ahead=0, slabs=1), Configuration(192, 192, 2, 3, ahead=0, slabs=1, bk=128),
 )  # fmt: skip
 Set = tuple[Any, Any, Any]

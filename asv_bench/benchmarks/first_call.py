@@ -8,16 +8,13 @@ from benchmarks import raw
 class FirstCall:
     """Milliseconds of the call, and of importing Prism and the function before it."""
 
-    params = (["sum", "scan", "max axis", "hgemm"], ["artifacts", "compiled", "cached"])
+    params = (["sum", "scan", "max axis", "sgemm", "hgemm"], ["artifacts", "compiled", "cached"])
     param_names = ("call", "way")
 
+    @raw.tracked("ms")
     def track_call_ms(self, call: str, way: str) -> float:
         return raw.number(raw.read("first_call").get(call, {}).get(way, {}), "call_ms")
 
+    @raw.tracked("ms")
     def track_import_ms(self, call: str, way: str) -> float:
         return raw.number(raw.read("first_call").get(call, {}).get(way, {}), "import_ms")
-
-    track_call_ms.unit = "ms"  # type: ignore[attr-defined]
-    track_call_ms.version = "1"  # type: ignore[attr-defined]
-    track_import_ms.unit = "ms"  # type: ignore[attr-defined]
-    track_import_ms.version = "1"  # type: ignore[attr-defined]

@@ -32,11 +32,9 @@ class Square:
     params = (["prism", "cublas"], SQUARES)
     param_names = ("impl", "n")
 
+    @raw.tracked("us")
     def track_us(self, impl: str, n: int) -> float:
         return _us(impl, str(n))
-
-    track_us.unit = "us"  # type: ignore[attr-defined]
-    track_us.version = "1"  # type: ignore[attr-defined]
 
 
 class Other:
@@ -45,11 +43,9 @@ class Other:
     params = (["prism", "cublas"], OTHERS)
     param_names = ("impl", "shape")
 
+    @raw.tracked("us")
     def track_us(self, impl: str, shape: str) -> float:
         return _us(impl, shape)
-
-    track_us.unit = "us"  # type: ignore[attr-defined]
-    track_us.version = "1"  # type: ignore[attr-defined]
 
 
 class Ratio:
@@ -58,8 +54,6 @@ class Ratio:
     params = ([*map(str, SQUARES), *OTHERS],)
     param_names = ("shape",)
 
+    @raw.tracked("x (prism/cublas)")
     def track_vs_cublas(self, shape: str) -> float:
         return 1.0 / raw.number(_best(shape), "ratio")
-
-    track_vs_cublas.unit = "x (prism/cublas)"  # type: ignore[attr-defined]
-    track_vs_cublas.version = "1"  # type: ignore[attr-defined]

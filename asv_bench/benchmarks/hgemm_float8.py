@@ -22,11 +22,9 @@ class Square:
     params = (["prism", "cublas"], SQUARES)
     param_names = ("impl", "n")
 
+    @raw.tracked("us")
     def track_us(self, impl: str, n: int) -> float:
         return raw.number(_row(str(n), NAMES[impl]), "us")
-
-    track_us.unit = "us"  # type: ignore[attr-defined]
-    track_us.version = "1"  # type: ignore[attr-defined]
 
 
 class Scaled:
@@ -35,11 +33,9 @@ class Scaled:
     params = (["prism", "cublas"], SQUARES)
     param_names = ("impl", "n")
 
+    @raw.tracked("us")
     def track_us(self, impl: str, n: int) -> float:
         return raw.number(_row(str(n), SCALED[impl]), "us")
-
-    track_us.unit = "us"  # type: ignore[attr-defined]
-    track_us.version = "1"  # type: ignore[attr-defined]
 
 
 class Ratio:
@@ -48,8 +44,6 @@ class Ratio:
     params = ([*map(str, SQUARES), *OTHERS],)
     param_names = ("shape",)
 
+    @raw.tracked("x (prism/cublas)")
     def track_vs_cublas(self, shape: str) -> float:
         return 1.0 / raw.number(_row(shape, NAMES["prism"]), "ratio")
-
-    track_vs_cublas.unit = "x (prism/cublas)"  # type: ignore[attr-defined]
-    track_vs_cublas.version = "1"  # type: ignore[attr-defined]

@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -44,3 +45,13 @@ def number(found: dict[str, Any], name: str, scale: float = 1.0) -> float:
     if value is None:
         raise NotImplementedError(f"not measured: {name}")
     return float(value) * scale
+
+
+def tracked(unit: str, version: str = "1") -> Callable[[Callable[..., float]], Callable[..., float]]:
+    """Mark a figure's function with its unit, and its version, which changes when its older figures no longer compare."""
+
+    def marked(function: Callable[..., float]) -> Callable[..., float]:
+        function.unit, function.version = unit, version  # type: ignore[attr-defined]
+        return function
+
+    return marked

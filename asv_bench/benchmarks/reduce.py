@@ -25,11 +25,9 @@ class Whole:
     params = (["prism", "cub", "cupy", "torch"], DTYPES, LOGS)
     param_names = ("impl", "dtype", "log2 size")
 
+    @raw.tracked("us")
     def track_us(self, impl: str, kind: str, log2: int) -> float:
         return raw.number(_whole(kind, log2), impl, 1e6)
-
-    track_us.unit = "us"  # type: ignore[attr-defined]
-    track_us.version = "1"  # type: ignore[attr-defined]
 
 
 class Ratio:
@@ -38,12 +36,10 @@ class Ratio:
     params = (DTYPES, LOGS)
     param_names = ("dtype", "log2 size")
 
+    @raw.tracked("x (prism/cub)")
     def track_vs_cub(self, kind: str, log2: int) -> float:
         found = _whole(kind, log2)
         return raw.number(found, "prism") / raw.number(found, "cub")
-
-    track_vs_cub.unit = "x (prism/cub)"  # type: ignore[attr-defined]
-    track_vs_cub.version = "1"  # type: ignore[attr-defined]
 
 
 class Axis:
@@ -52,18 +48,14 @@ class Axis:
     params = (["prism", "cupy", "torch"], [0, 1], ROWS)
     param_names = ("impl", "axis", "log2 rows")
 
+    @raw.tracked("us")
     def track_us(self, impl: str, axis: int, log2: int) -> float:
         return raw.number(_along(log2, axis), impl, 1e6)
-
-    track_us.unit = "us"  # type: ignore[attr-defined]
-    track_us.version = "1"  # type: ignore[attr-defined]
 
 
 class Host:
     """Microseconds that the host takes for one warm call."""
 
+    @raw.tracked("us")
     def track_host_us(self) -> float:
         return raw.number(raw.read("reduce")["host"], "sum(out=)", 1e6)
-
-    track_host_us.unit = "us"  # type: ignore[attr-defined]
-    track_host_us.version = "1"  # type: ignore[attr-defined]

@@ -32,11 +32,9 @@ class Latency:
     params = (["prism", "cub", "copy"], DTYPES, LOGS)
     param_names = ("impl", "dtype", "log2 size")
 
+    @raw.tracked("us")
     def track_us(self, impl: str, kind: str, log2: int) -> float:
         return raw.number(_row(kind, log2), impl, 1e6)
-
-    track_us.unit = "us"  # type: ignore[attr-defined]
-    track_us.version = "1"  # type: ignore[attr-defined]
 
 
 class Ratio:
@@ -45,18 +43,15 @@ class Ratio:
     params = (DTYPES, LOGS)
     param_names = ("dtype", "log2 size")
 
+    @raw.tracked("x (prism/cub)")
     def track_vs_cub(self, kind: str, log2: int) -> float:
         found = _row(kind, log2)
         return raw.number(found, "prism") / raw.number(found, "cub")
 
+    @raw.tracked("x (prism/copy)")
     def track_vs_copy(self, kind: str, log2: int) -> float:
         found = _row(kind, log2)
         return raw.number(found, "prism") / raw.number(found, "copy")
-
-    track_vs_cub.unit = "x (prism/cub)"  # type: ignore[attr-defined]
-    track_vs_cub.version = "1"  # type: ignore[attr-defined]
-    track_vs_copy.unit = "x (prism/copy)"  # type: ignore[attr-defined]
-    track_vs_copy.version = "1"  # type: ignore[attr-defined]
 
 
 class Bandwidth:
@@ -65,11 +60,9 @@ class Bandwidth:
     params = (DTYPES, LOGS)
     param_names = ("dtype", "log2 size")
 
+    @raw.tracked("GB/s")
     def track_gbs(self, kind: str, log2: int) -> float:
         return 2e-9 * 2**log2 * numpy.dtype(kind).itemsize / raw.number(_row(kind, log2), "prism")
-
-    track_gbs.unit = "GB/s"  # type: ignore[attr-defined]
-    track_gbs.version = "1"  # type: ignore[attr-defined]
 
 
 class Axis:
@@ -78,12 +71,10 @@ class Axis:
     params = (ROWS, [0, 1])
     param_names = ("log2 rows", "axis")
 
+    @raw.tracked("x (prism/copy)")
     def track_vs_copy(self, log2: int, axis: int) -> float:
         found = _along(log2, axis)
         return raw.number(found, "prism") / raw.number(found, "copy")
-
-    track_vs_copy.unit = "x (prism/copy)"  # type: ignore[attr-defined]
-    track_vs_copy.version = "1"  # type: ignore[attr-defined]
 
 
 class Kinds:
@@ -92,15 +83,13 @@ class Kinds:
     params = (KINDS, [28, 30])
     param_names = ("kind", "log2 size")
 
+    @raw.tracked("x (prism/cub)")
     def track_vs_cub(self, kind: str, log2: int) -> float:
         found = raw.row(raw.read("scan_kinds")["scan"], kind=kind, size=1 << log2)
         peers = [float(found[name]) for name in (kind, f"own_{kind}") if name in found]
         if not peers:
             raise NotImplementedError(f"not measured: CUB's {kind}")
         return raw.number(found, "prism") / min(peers)
-
-    track_vs_cub.unit = "x (prism/cub)"  # type: ignore[attr-defined]
-    track_vs_cub.version = "1"  # type: ignore[attr-defined]
 
 
 class Structs:
@@ -109,19 +98,15 @@ class Structs:
     params = (STRUCTS, [16, 20, 24, 27, 28])
     param_names = ("kind", "log2 size")
 
+    @raw.tracked("x (prism/cub)")
     def track_vs_cub(self, kind: str, log2: int) -> float:
         found = raw.row(raw.read("scan_structs")["scan"], kind=kind, size=1 << log2)
         return raw.number(found, "prism") / raw.number(found, "cub")
-
-    track_vs_cub.unit = "x (prism/cub)"  # type: ignore[attr-defined]
-    track_vs_cub.version = "1"  # type: ignore[attr-defined]
 
 
 class Host:
     """Microseconds that the host takes for one warm call."""
 
+    @raw.tracked("us")
     def track_host_us(self) -> float:
         return raw.number(raw.read("measure"), "host", 1e6)
-
-    track_host_us.unit = "us"  # type: ignore[attr-defined]
-    track_host_us.version = "1"  # type: ignore[attr-defined]

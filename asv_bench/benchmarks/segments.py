@@ -22,12 +22,10 @@ class Ratio:
     params = (list(PEERS), LENGTHS)
     param_names = ("function", "length")
 
+    @raw.tracked("x (prism/cub)")
     def track_vs_cub(self, function: str, length: int) -> float:
         found = _row(length)
         return raw.number(found, function) / raw.number(found, PEERS[function])
-
-    track_vs_cub.unit = "x (prism/cub)"  # type: ignore[attr-defined]
-    track_vs_cub.version = "1"  # type: ignore[attr-defined]
 
 
 class Latency:
@@ -36,8 +34,6 @@ class Latency:
     params = (["segmented_reduce", "segmented_scan", "scan_by_key", "reduce_by_key", *PEERS.values(), "copy"], LENGTHS)
     param_names = ("function", "length")
 
+    @raw.tracked("us")
     def track_us(self, function: str, length: int) -> float:
         return raw.number(_row(length), function, 1e6)
-
-    track_us.unit = "us"  # type: ignore[attr-defined]
-    track_us.version = "1"  # type: ignore[attr-defined]

@@ -27,11 +27,9 @@ class Square:
     params = (["prism", "cublas"], SQUARES)
     param_names = ("impl", "n")
 
+    @raw.tracked("us")
     def track_us(self, impl: str, n: int) -> float:
         return _us(impl, str(n))
-
-    track_us.unit = "us"  # type: ignore[attr-defined]
-    track_us.version = "1"  # type: ignore[attr-defined]
 
 
 class Other:
@@ -40,11 +38,9 @@ class Other:
     params = (["prism", "cublas"], OTHERS)
     param_names = ("impl", "shape")
 
+    @raw.tracked("us")
     def track_us(self, impl: str, shape: str) -> float:
         return _us(impl, shape)
-
-    track_us.unit = "us"  # type: ignore[attr-defined]
-    track_us.version = "1"  # type: ignore[attr-defined]
 
 
 class Ratio:
@@ -53,11 +49,9 @@ class Ratio:
     params = ([*map(str, SQUARES), *OTHERS],)
     param_names = ("shape",)
 
+    @raw.tracked("x (prism/cublas)")
     def track_vs_cublas(self, shape: str) -> float:
         return 1.0 / raw.number(raw.row(_shape(shape)["rows"], name=AUTO, fault=""), "ratio")
-
-    track_vs_cublas.unit = "x (prism/cublas)"  # type: ignore[attr-defined]
-    track_vs_cublas.version = "1"  # type: ignore[attr-defined]
 
 
 class Lesson:
@@ -66,11 +60,9 @@ class Lesson:
     params = (VARIANTS,)
     param_names = ("variant",)
 
+    @raw.tracked("us")
     def track_us(self, variant: str) -> float:
         for row in _shape("2048")["rows"]:
             if row["name"].split()[0] == variant and row.get("fault") == "":
                 return float(row["us"])
         raise NotImplementedError(f"{variant} was not measured")
-
-    track_us.unit = "us"  # type: ignore[attr-defined]
-    track_us.version = "1"  # type: ignore[attr-defined]

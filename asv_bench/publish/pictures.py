@@ -1,4 +1,4 @@
-"""Pictures of the recorded ratios, for the README and the documentation: docs/pictures/NAME.svg; and the README's table of them.
+"""Pictures of what is recorded, for the documentation: docs/pictures/NAME.svg; and the README's table of ratios.
 
     python asv_bench/publish/pictures.py [--machine h200]
 
@@ -38,6 +38,8 @@ PICTURES: dict[str, tuple[str, ...]] = {
 """Each picture's benchmark, its title, and what its colours are called, which stand for a second parameter, and its rows.
 
 Ratios are turned over, so that right is faster."""
+FIRST_CALL = "first_call.FirstCall.track_call_ms"
+GOAL = 50.0  # ms: what a first call with artifacts should take at most
 
 
 README = HERE.parent / "README.md"
@@ -80,25 +82,31 @@ def newest(machine: str, results: Path) -> dict[str, list[Any]]:
 
 
 def rows(
-    entry: list[Any], called: str = "{}", row_called: str = "{}"
+    entry: list[Any], called: str = "{}", row_called: str = "{}", turned: bool = True
 ) -> tuple[list[str], list[tuple[str, list[tuple[str, float]]]]]:
-    """Return the labels of the colours, and the rows, of a benchmark of one parameter or two."""
+    """Return the labels of the colours, and the rows, of a benchmark of one parameter or two; `turned`: of 1 by each figure."""
     values, params = entry[0], [[str(ast.literal_eval(value)) for value in axis] for axis in entry[1]]
     labels = [called.format(label) for label in params[1]] if len(params) > 1 else ["Prism"]
     table: dict[str, list[tuple[str, float]]] = {name: [] for name in params[0]}
     for (name, label), value in zip(itertools.product(params[0], labels), values, strict=True):
         if value is not None:
-            table[name].append((label, 1 / value))
+            table[name].append((label, 1 / value if turned else value))
     kept = [(row_called.format(name), row) for name, row in table.items() if row]
     there = {label for _, row in kept for label, _ in row}
     return [label for label in labels if label in there], kept
 
 
-def picture(title: str, labels: list[str], kept: list[tuple[str, list[tuple[str, float]]]]) -> str:
-    """Return a picture that stands alone."""
+def picture(
+    title: str,
+    labels: list[str],
+    kept: list[tuple[str, list[tuple[str, float]]]],
+    line: float = 1,
+    what: str = "ratios",
+) -> str:
+    """Return a picture that stands alone, of `what`, with a line at `line`."""
     from docs.site.plots import svg
 
-    figure = svg(title, labels, kept)
+    figure = svg(title, labels, kept, line, what)
     inner = re.sub(r"^<figure>|<figcaption>.*$", "", figure)
     return inner.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" width="720" ', 1).replace(
         ">", f'><style>{STYLE}</style><rect width="100%" height="100%" fill="#fff"/>', 1
@@ -108,10 +116,14 @@ def picture(title: str, labels: list[str], kept: list[tuple[str, list[tuple[str,
 def pictures(recorded: dict[str, list[Any]]) -> dict[str, str]:
     """Return the pictures for which there are figures, by their names."""
     there = {name: what for name, what in PICTURES.items() if what[0] in recorded}
-    return {
+    made = {
         name: picture(title, *rows(recorded[benchmark], *called)) + "\n"
         for name, (benchmark, title, *called) in there.items()
     }
+    if FIRST_CALL in recorded:
+        times = rows(recorded[FIRST_CALL], turned=False)
+        made["first_call"] = picture("The first call in a new process", *times, GOAL, "milliseconds") + "\n"
+    return made
 
 
 def table(recorded: dict[str, list[Any]]) -> str:
