@@ -1,5 +1,6 @@
 """A kernel as one body a role does what it did before: on the reference machine, under every schedule, with all its checks."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -139,10 +140,11 @@ BY_ONE = ("with claim(a, loader) as coming, one(thread):", "    bulk_load(coming
 LOADS = {
     "one thread": (*BY_ONE,),
     "one thread, computed by all": ("row: int32 @ warp[1] = rows - 1 - k", *BY_ONE),
-    "one thread, in a loop and an if": (
-        "for again in range(2):",
-        "    if again == k % 2:",
-        *("        " + line for line in BY_ONE),
+    "waits and arrivals of the warp": (
+        "with claim(a, loader) as coming:",
+        "    for part in range(2):",
+        "        with one(thread):",
+        "            bulk_load(coming[16 * part], x[32 * k + 16 * part], 16)",
     ),
     "all threads": (
         "with claim(a, loader) as coming, partition(coming, thread[1], t) as mine, group(thread[1]):",
@@ -168,8 +170,8 @@ def test_a_role_of_one_thread_is_that_threads_text(name):
     text = emit(program, comments=False).source
     loader = text[text.rindex("} else {") :]
     if name.startswith("one thread"):
-        assert loader.count("if (threadIdx.x == 32u) {") == 1 and "threadIdx.x -" not in loader, "no second guard inside"
-        assert loader.index("threadIdx.x == 32u") < loader.index("px_a_slot = 0u") < loader.index("for (")
+        assert loader.count("if (threadIdx.x == 32u) {") == loader.count("threadIdx.x") == 1, "no second guard inside"
+        assert loader.index("px_a_slot = 0u") < loader.index("threadIdx.x == 32u") < loader.index("for (")
     else:
         assert "threadIdx.x == 32u" not in loader and loader.index("px_a_slot = 0u") < loader.index("for (")
     assert compile_cubin(text, "sm_90a").spills == 0
@@ -181,26 +183,22 @@ def test_a_role_of_one_thread_is_that_threads_text(name):
         assert np.array_equal(y, x[:5].sum(0))
 
 
-def test_what_a_warp_arrives_at_is_all_its_lanes():
-    """One thread alone reads what another role filled, but the whole warp tells that it was read."""
-    reader = LOADER.replace("LOAD", "\n            ".join(BY_ONE).replace("{row}", "k")).replace(
-        "with claim(a, consumers) as now, group(thread[1]):\n                total += now[t]",
-        "with claim(a, consumers) as now, one(thread):\n                atomic_add(y[k], now[0])",
-    )
-    text = emit(check(load(reader)["f"]), comments=False).source
-    body = text[text.index("if (threadIdx.x < 32u) {") : text.rindex("} else {")]
-    assert "px_arrive_warp(" in body and "threadIdx.x == 0u" not in body
-    assert text[text.rindex("} else {") :].count("if (threadIdx.x == 32u) {") == 1
-    compile_cubin(text, "sm_90a")
+def test_what_all_threads_of_a_role_do_first_stands_before_the_ones_text():
+    launch = LAUNCHES["hgemm"]()
+    text = emit(check(launch.kernel, launch.template), comments=False).source
+    producer = text[text.rindex("} else {") :]
+    assert producer.index("setmaxnreg.dec") < producer.index("if (threadIdx.x == 256u) {") < producer.index("for (int first")
+    assert producer.count("threadIdx.x") == 1
+    assert compile_cubin(text, "sm_90a").spills == 0
 
 
 def test_a_clusters_blocks_end_together_after_one_threads_text():
     """The lanes that skipped a role's text meet the first again before they arrive at the cluster's barrier as a warp."""
-    launch = a.hgemm_of(128, 64, 192, bn=64, stages=2, exact=True)
-    cluster = replace(hgemms.SMALL, cluster_m=2)
-    code = hgemms.program("bfloat16", "bfloat16", (False, True), False, False, 0, identity, cluster)
-    for program, meets in ((check(launch.kernel, launch.template), False), (code, True)):
-        text = emit(program, comments=False).source
-        barrier = text[text.index("void px_cluster_barrier() {") :] if "px_cluster_barrier() {" in text else ""
-        assert barrier.partition("barrier.cluster.arrive")[0].count("__syncwarp();") == meets
-        assert "if (threadIdx.x == 256u) {" in text
+    alone = re.compile(r"unsigned int px_a_b_slot[^{}]*if \(threadIdx.x == (\d+)u\) \{")
+    for clusters in (1, 2):
+        cut = replace(hgemms.SMALL, cluster_m=clusters)
+        code = hgemms.program("bfloat16", "bfloat16", (False, True), False, False, 0, identity, cut)
+        text = emit(code, comments=False).source
+        assert alone.findall(text) == ["256"], "the loader, after two warpgroups"
+        _, found, barrier = text.partition("void px_cluster_barrier() {")
+        assert bool(found) == (clusters > 1) == ("__syncwarp();" in barrier.partition("barrier.cluster.arrive")[0])

@@ -29,6 +29,7 @@ from prism.lang.tree import (
     Role,
     Split,
     Stmt,
+    Unsafe,
     Var,
     While,
     children,
@@ -36,10 +37,14 @@ from prism.lang.tree import (
 )
 
 
-def first_alone(context: Context, role: Role) -> bool:
-    """Whether the first of a role's threads does all that has an effect, in loops."""
-    loops = any(isinstance(s, For | While) for s in statements(role.body))
-    return loops and role.size > 1 and _idle(context, role.body, role.size)
+def shared_part(context: Context, role: Role) -> int:
+    """Return how many statements of a role come before those of which its first thread does all that has an effect, in loops."""
+    start = len(role.body)
+    while start > 0 and _idle(context, role.body[start - 1 : start], role.size):
+        start -= 1
+    loops = any(isinstance(s, For | While) for s in statements(role.body[start:]))
+    pragma = start > 0 and isinstance(role.body[start - 1], Unsafe)  # it may be the loop's
+    return start if loops and role.size > 1 and not pragma else len(role.body)
 
 
 def is_first(s: Split, size: int) -> bool:

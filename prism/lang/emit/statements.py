@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from prism.lang.diagnostics import Span
-from prism.lang.emit.alone import first_alone, is_first
+from prism.lang.emit.alone import is_first, shared_part
 from prism.lang.emit.context import INDENT, Context
 from prism.lang.emit.expressions import Position, expression, in_one_block, remainder, thread_in, tight
 from prism.lang.emit.follow import WAIT
@@ -399,11 +399,12 @@ def specialise(context: Context, s: Specialise) -> list[str]:
         tests += [_among(context.scope.here, "threadIdx.x", "<", last)] if last < end else []
         head = f"if ({' && '.join(tests)})" if tests else ""
         head = f"}} else {head}".rstrip() if lines else head
-        inner = replace(context, role=(first, last), alone=first_alone(context, role))
+        inner, shared = replace(context, role=(first, last)), shared_part(context, role)
         parted = any(isinstance(i, Specialise) for i in role.body)  # then each of its roles counts for itself
-        made = [*([] if parted else counters(context.rings, role.body)), *body(inner, role.body)]
-        if inner.alone:
-            made = [f"if (threadIdx.x == {first}u) {{", *indented(made), "}"]
+        made = [*([] if parted else counters(context.rings, role.body)), *body(inner, role.body[:shared])]
+        if shared < len(role.body):
+            rest = body(replace(inner, alone=True), role.body[shared:])
+            made += [f"if (threadIdx.x == {first}u) {{", *indented(rest), "}"]
         title = f"{head} {{".lstrip() + context.remark(f"threads {first} to {last - 1}")
         lines = [*lines[:-1], title, *indented(made), "}"]
         before = last if first <= before else before

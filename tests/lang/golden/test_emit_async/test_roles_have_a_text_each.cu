@@ -51,20 +51,19 @@ extern "C" __global__ void __launch_bounds__(384, 1) k(const __grid_constant__ p
             {  // line 1
                 asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");  // line 1
             }
-            const int px_stop10 = k_2;
-            for (int kk = 0; kk < px_stop10; ++kk) {  // line 1
-                {  // line 1
-                    px_bf16* const sa_2 = a + px_a_b_slot * 8192u;
-                    px_bf16* const sb_2 = b + px_a_b_slot * 16384u;
-                    const unsigned int px_t11 = threadIdx.x - 256u;
-                    if (px_t11 < 1u) {  // line 1
+            if (threadIdx.x == 256u) {
+                const int px_stop10 = k_2;
+                for (int kk = 0; kk < px_stop10; ++kk) {  // line 1
+                    {  // line 1
+                        px_bf16* const sa_2 = a + px_a_b_slot * 8192u;
+                        px_bf16* const sb_2 = b + px_a_b_slot * 16384u;
                         px_mbarrier_wait(px_bar_empty + px_a_b_slot, px_a_b_phase ^ 1u);  // read a (line 1) before write a (line 1)
                         px_arrive_expect(px_bar_full + px_a_b_slot, 49152u);  // full: bytes to come
                         px_tma_load_2d<1, 16384, 64>(sa_2, &map_a, row, kk * 64, px_bar_full + px_a_b_slot);  // line 1
                         px_tma_load_2d<1, 32768, 64>(sb_2, &map_b, 0, kk * 64, px_bar_full + px_a_b_slot);  // line 1
                     }
+                    if (++px_a_b_slot == 4u) { px_a_b_slot = 0u; px_a_b_phase ^= 1u; }  // the next round of a, b
                 }
-                if (++px_a_b_slot == 4u) { px_a_b_slot = 0u; px_a_b_phase ^= 1u; }  // the next round of a, b
             }
         }
     }
