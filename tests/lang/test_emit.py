@@ -1,6 +1,7 @@
 """CUDA C++ from small typed trees made by hand: what the text says, and that NVRTC takes it."""
 
 import dataclasses
+import itertools
 import math
 import subprocess
 import sys
@@ -9,11 +10,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from prism.kernels.scan import single_pass
 from prism.lang.diagnostics import Span
 from prism.lang.emit import allocate_named, emit
 from prism.lang.emit.names import comment, identifier, literal
 from prism.lang.intrinsics import TABLE
 from prism.lang.perspective import BLOCK, GRID, THREAD, WARP1, Bound, Level, Perspective
+from prism.lang.pipeline import build
 from prism.lang.place import place
 from prism.lang.plan import Access, Barrier, Plan, Program
 from prism.lang.tree import (
@@ -507,3 +510,11 @@ def test_callees_start_above_what_lives_at_the_call():
     assert layout.frame == {id(first): 0, id(second): 48} and layout.bytes == 80  # nothing over anything else
     layout = place(replace(caller, shared_limit=48), {callee: place(callee, {})})
     assert layout.frame == {id(first): 0, id(second): 16} and layout.bytes == 48
+
+
+def test_a_line_is_shown_once_beside_what_becomes_of_it():
+    """A call of a function that is compiled in becomes a declaration for each of its parameters."""
+    source = emit(build(single_pass.scan, single_pass.EXAMPLES["scan"])).source
+    notes = [line.partition("  // line ")[2] for line in source.splitlines()]
+    assert not [a for a, b in itertools.pairwise(notes) if a and a == b]
+    assert sum("add_totals(" in note for note in notes) == 1

@@ -23,6 +23,7 @@ class Context:
     variables. `fragments`: those declared so far that a wgmma adds to. `role`: the block's threads that run this text, first
     and last + 1, where it is one role's; `alone`: only the first of them does. `threads`: how many a block has at most. `last`:
     what stands before each return. `reaches`: the statement before which the kernel waits for the one before it in its stream.
+    `said`: the line of the statement before, if this one is of the same.
     """
 
     scope: Scope
@@ -39,6 +40,7 @@ class Context:
     threads: int = 1024
     last: tuple[str, ...] = ()
     reaches: Stmt | None = None
+    said: tuple[str, int] | None = None
 
     def at(self, position: Position) -> Context:
         """Return the context inside a group or an arm."""
@@ -49,7 +51,9 @@ class Context:
         return statement not in self.before and statement not in self.after
 
     def note(self, span: Span) -> str:
-        """Return the comment that shows a statement's line."""
+        """Return the comment that shows a statement's line, but where the statement before shows it."""
+        if self.said == (span.file, span.line):
+            return ""
         lines = source_lines(span.file) if self.comments else []
         text = comment(lines[span.line - 1]) if 0 < span.line <= len(lines) else ""
         return f"  // line {span.line}: {text}" if text else f"  // line {span.line}" if self.comments else ""

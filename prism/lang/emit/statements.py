@@ -60,7 +60,12 @@ def body(context: Context, statements: Body) -> list[str]:
     """Return the lines of a statement list, with what the plan puts before and after each, not indented."""
     lines: list[str] = []
     pragma: list[str] = []
+    said: tuple[str, int] | None = None
     for s in statements:
+        line = s.span.file, s.span.line
+        if context.said != (line if line == said else None):
+            context = replace(context, said=line if line == said else None)
+        said = line
         lines += [line for found in context.before.get(s, ()) for line in step(context, found)]
         if s is context.reaches:
             lines.append(WAIT + context.remark("for what the kernel before this one in its stream wrote"))
@@ -126,10 +131,8 @@ def statement(context: Context, s: Stmt) -> list[str]:  # noqa: C901
         case Print():
             return noted(context, s.span, print_lines(context.scope, s))
         case Unsafe():
-            return [
-                *([context.note(s.span).strip()] if context.comments else []),
-                *spliced(context.scope, s).split("\n"),
-            ]
+            note = context.note(s.span).strip()
+            return [*([note] if note else []), *spliced(context.scope, s).split("\n")]
         case _:
             assert_never(s)
 
