@@ -8,6 +8,7 @@ from typing import Any
 Layout = tuple[bool, bool]
 NN, TN = (False, True), (True, True)  # whether `a` and `b` have K outside: T has the elements of a column side by side
 SPAN = 128  # bytes that the tensor copy engine permutes pieces in: a row of an operand's tile, and of a slab
+ROOM = 226 * 1024  # bytes of shared memory that a block has on Hopper, less what barriers take
 
 
 @dataclass(frozen=True)
@@ -17,8 +18,8 @@ class Configuration:
 
     A block has `consumers` warpgroups that multiply, and one of helpers. `ahead` products are under way when the next
     begin. The sums are rounded and stored in slabs of a tile's columns, at most `span` bytes of each row, of which there are
-    `slabs`. `cluster_m` blocks share the columns of a tile, or `cluster_n` its rows: each copies a part of what they share,
-    for all of them.
+    `slabs`, or fewer if there is no room. `cluster_m` blocks share the columns of a tile, or `cluster_n` its rows: each
+    copies a part of what they share, for all of them.
     """
 
     bm: int = 128
@@ -51,11 +52,6 @@ class Configuration:
     def b_columns(self) -> int:
         """Columns of such a tile, in whole spans: what is beyond `bn` is read and not used."""
         return ceil(self.bn / (self.span_b // 2)) * (self.span_b // 2)
-
-    @property
-    def shared_bytes(self) -> int:
-        """Shared memory a block, without its barriers."""
-        return self.stages * (self.bm + self.b_columns) * self.bk * 2 + self.slabs * self.bm * self.span
 
     def turns(self, layout: Layout) -> bool:
         """Whether a product is made as its transpose, for which `b` has K inside: where its columns were in parts of spans.
@@ -95,7 +91,9 @@ class Configuration:
         """Return the kernel's template arguments that this decides, for operands that have K inside, or outside."""
         workers, helpers = self.registers()
         bk, slab = self.bk * 2 // in_bytes, self.slab(out_bytes)
-        slabs = self.slabs * self.span // (slab * out_bytes)  # as many as there is room for
+        columns = self.b_columns if transpose_b else self.bn
+        room = (ROOM - self.stages * (self.bm + columns) * self.bk * 2) // self.bm  # bytes of each row
+        slabs = min(4, min(self.slabs * self.span, room) // (slab * out_bytes))  # five or seven make wide tiles spill
         span = SPAN if turned else next((n for n in (128, 64, 32) if slab * out_bytes % n == 0), 0)
         return {
             "TRANSPOSE_A": transpose_a, "TRANSPOSE_B": transpose_b, "A_ROWS": bk if transpose_a else self.bm,
@@ -117,8 +115,8 @@ class Configuration:
 TILES = (
     Configuration(128, 256, 2, ahead=0, bk=128),
     Configuration(128, 256, 4, ahead=0),
-    Configuration(256, 200, 3, ahead=0, slabs=1),
-    Configuration(256, 168, 3, ahead=0, slabs=1),
+    Configuration(256, 200, 3, ahead=0, span=80),
+    Configuration(256, 168, 3, ahead=0, span=112),
     Configuration(192, 192, 2, 3, ahead=0, slabs=1, bk=128),
     Configuration(128, 192, 5, ahead=0, slabs=1),
     Configuration(192, 96, 5, 3, ahead=0, span=64),
@@ -139,20 +137,21 @@ MEASURED = {
     "1280": Configuration(bn=128, stages=6),
     "1536": Configuration(bm=192, bn=96, stages=5, consumers=3, ahead=0, span=64),
     "2048": Configuration(ahead=0),
-    "2304": Configuration(bm=256, bn=168, stages=3, ahead=0, slabs=1),
-    "2560": Configuration(bm=256, bn=200, stages=3, ahead=0, slabs=1),
+    "2304": Configuration(bm=256, bn=168, stages=3, ahead=0, span=112),
+    "2560": Configuration(bm=256, bn=200, stages=3, ahead=0, span=80),
     "3072": Configuration(bm=192, bn=192, stages=2, consumers=3, ahead=0, slabs=1, bk=128),
-    "4096": Configuration(stages=2, ahead=0, bk=128),
-    "5120": Configuration(bm=256, bn=200, stages=3, ahead=0, slabs=1),
-    "8192": Configuration(bm=256, bn=200, stages=3, ahead=0, slabs=1),
-    "16384": Configuration(bm=256, bn=200, stages=3, ahead=0, slabs=1),
-    "4096x14336x4096": Configuration(stages=2, ahead=0, bk=128),
-    "8192x1024x8192": Configuration(stages=2, ahead=0, bk=128),
+    "4096": Configuration(ahead=0),
+    "5120": Configuration(bm=256, bn=200, stages=3, ahead=0, span=80),
+    "8192": Configuration(bm=256, bn=200, stages=3, ahead=0, span=80),
+    "16384": Configuration(bm=256, bn=200, stages=3, ahead=0, span=80),
+    "4096x14336x4096": Configuration(bm=256, bn=200, stages=3, ahead=0, span=80),
+    "8192x1024x8192": Configuration(ahead=0),
     "256x4096x4096": Configuration(bn=64, stages=8),
     "64x8192x8192": Configuration(bm=64, bn=64, stages=6, consumers=1, bk=128),
     "4104x4096x4104": Configuration(ahead=0),
 }
 PROCESSORS = 132  # of the GPU that was measured
+EARLY = 4e10  # flops: of longer launches power is the bound, and beside another kernel they are slower (docs/hgemm.md)
 
 # The reference machine's work is by statement, not by element: few tiles.
 HOST = Configuration(128, 256, 2, ahead=0)
@@ -219,6 +218,14 @@ def modelled(
     whole = [found for found in TILES if batches == 1 or k % found.bk == 0]  # a step is of one product
     times = {found: clocks(found, m, n, k, processors, batches, layout) for found in whole or TILES}
     return next(found for found in times if times[found] <= CLOSE * min(times.values()))
+
+
+def begins_early(m: int, n: int, k: int, batches: int = 1) -> bool:
+    """Whether a launch of so many products may begin before the kernel before it has ended: where it is short.
+
+    `k` is of elements of 16 bits: of 8-bit ones, which take half the time, half as many.
+    """
+    return 2.0 * m * n * k * batches < EARLY
 
 
 def tall(found: Configuration, down: int, processors: int) -> int:

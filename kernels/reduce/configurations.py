@@ -162,7 +162,7 @@ def _axis(size: int, width: int, loads: int) -> AxisConfiguration:
     beside = min(few, max(1, 16 // width))  # units of columns: each keeps as many sums as a vector has elements
     blocks = 4 if size < 4 else 5  # small integers, widened, would spill on Blackwell
     rows = Form(width, Cutting(128, blocks, loads), Cutting(128, blocks, loads // few, few))
-    long = Cutting(640, 1, loads) if size in (4, 8) else Cutting(128, 5, loads)  # 640: for `AT_ONCE`, with 5 blocks' registers
+    long = Cutting(512, 2, loads) if size in (4, 8) else Cutting(128, 5, loads)  # 512: for `AT_ONCE`
     columns = Form(width, long, Cutting(128, 4, loads // beside, beside) if beside > 1 else long)
     single = (Cutting(128, 6, 16), Cutting(128, 6, 4, 4)) if size < 16 else (Cutting(128, 5, 4), Cutting(128, 5, 2, 2))
     return AxisConfiguration(rows, columns, Form(1, *single))
@@ -190,13 +190,13 @@ def at_once(n: int, inner: int) -> tuple[int, int] | None:
 
 def _search(width: int, blocks: int = 5, units: int = 2) -> AxisConfiguration:
     """Return how positions are found in vectors of `width`: in short rows by so many `blocks`, `units` a thread."""
-    long, single = Cutting(128, 5, 4), Cutting(128, 6, 8)
-    return AxisConfiguration(
-        Form(width, long, Cutting(128, blocks, 4, units)), Form(width, long, long), Form(1, single, single)
-    )
+    columns, single = Cutting(128, 5, 4), Cutting(128, 6, 8)
+    rows = Form(width, Cutting(128, 5, min(8, 32 // width)), Cutting(128, blocks, 4, units))
+    return AxisConfiguration(rows, Form(width, columns, columns), Form(1, single, single))
 
 
-# A position is kept with each place in a vector; where these are small, comparing takes as long as loading.
+# What a thread has loaded at once it looks through a second time, so it keeps all of it, small elements each in a register. In
+# columns a position is kept with each place in a vector; where these are small, comparing takes as long as loading.
 SEARCH = {1: _search(8, units=1), 2: _search(8, blocks=4), 4: _search(4), 8: _search(2)}
 
 # The reference machine runs all threads of a block in one NumPy operation.

@@ -1,8 +1,9 @@
 """Where the smallest or largest element is, along one axis of an array seen as `(outer, n, inner)`.
 
-The geometry is that of `reduce_axis`. A lane keeps the best value of each place in its vectors, and in which of its vectors that
-was; what is kept by several lanes, warps and splits is compared by value, and then by position, so the first of equal elements
-is found whatever the order.
+The geometry is that of `reduce_axis`. Along rows a lane keeps the best value of all its vectors, and which of its elements that
+was: it first takes the extreme of all that it has loaded at once, and looks for its place only where that beats what is kept. Of
+columns it keeps the best value of each place in its vectors, and in which of its vectors that was. What is kept by several lanes,
+warps and splits is compared by value, and then by position, so the first of equal elements is found whatever the order.
 """
 
 from prism.lang import (
@@ -37,7 +38,7 @@ def smaller(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
 @template(T=dtype)
 def larger_or_nan(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
     """Whether `a` is larger than `b`, where NaN is the largest."""
-    return a > b or (is_nan(a) and not is_nan(b))
+    return not (a <= b or is_nan(b))  # two comparisons, no branch
 
 
 @prism("device")
@@ -45,7 +46,7 @@ def larger_or_nan(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
 @template(T=dtype)
 def smaller_or_nan(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
     """Whether `a` is smaller than `b`, where NaN is the smallest."""
-    return a < b or (is_nan(a) and not is_nan(b))
+    return not (a >= b or is_nan(b))
 
 
 @prism("global")
@@ -109,9 +110,9 @@ def find(
                     before: int64 = min((skew - base[0]) & (WIDTH - 1), length) if LOOSE and skew >= 0 else 0
                     inside: int64 = (length - before) & -WIDTH if LOOSE else length
                     end: int64 = inside / PACE
-                    values: T[UNITS * WIDTH]
-                    laps: int32[UNITS * WIDTH]
-                    for i in range(UNITS * WIDTH):
+                    values: T[UNITS * EACH]
+                    laps: int32[UNITS * EACH]
+                    for i in range(UNITS * EACH):
                         values[i] = weakest
                         laps[i] = 0  # also right where nothing beats the weakest: then all elements are like it
                     lap: int32 = 0
@@ -119,31 +120,21 @@ def find(
                     if UNITS == 1:
                         while k + (ROWS - 1) * step < end:
                             look(
-                                x, base, before, k, step, end, n_stride, lap, values, laps, BEATS=BEATS, ROWS=ROWS, WIDTH=WIDTH,
-                                ALONG=ALONG, WHOLE=True,
+                                x, base, before, k, step, end, n_stride, lap, weakest, values, laps, BEATS=BEATS, ROWS=ROWS,
+                                WIDTH=WIDTH, ALONG=ALONG, WHOLE=True,
                             )
                             k = k + ROWS * step
                             lap = lap + ROWS
                     if k < end:
                         look(
-                            x, base, before, k, step, end, n_stride, lap, values, laps, BEATS=BEATS, ROWS=ROWS, WIDTH=WIDTH,
-                            ALONG=ALONG, WHOLE=False,
+                            x, base, before, k, step, end, n_stride, lap, weakest, values, laps, BEATS=BEATS, ROWS=ROWS,
+                            WIDTH=WIDTH, ALONG=ALONG, WHOLE=False,
                         )
                     for e in range(UNITS * EACH):
-                        best[e] = weakest
-                        at[e] = NOWHERE
-                    if part < end:
-                        for q in range(UNITS):
-                            for i in range(WIDTH):
-                                value: T = values[q * WIDTH + i]
-                                here: int64 = first + before + (part + laps[q * WIDTH + i] * step) * PACE
-                                if ALONG:
-                                    won: bool = takes(best[q], at[q], value, here + i, BEATS=BEATS)
-                                    best[q] = value if won else best[q]
-                                    at[q] = here + i if won else at[q]
-                                else:
-                                    best[q * EACH + i] = value
-                                    at[q * EACH + i] = here
+                        there: bool = part < end
+                        number: int64 = part + laps[e] / PACE * step
+                        best[e] = values[e]
+                        at[e] = first + before + number * PACE + laps[e] % PACE if there else NOWHERE
                     if LOOSE:
                         for i in range(part, length - inside, step, unroll=False):
                             other: int64 = i if i < before else inside + i  # before the vectors, and behind them
@@ -216,7 +207,17 @@ def takes(
     a: T @ thread[1], a_at: int64 @ thread[1], b: T @ thread[1], b_at: int64 @ thread[1]
 ) -> bool @ thread[1]:
     """Whether `b` takes the place of `a`: it beats `a`, or stands before it and is not beaten."""
-    return BEATS(b, a) or (b_at < a_at and not BEATS(a, b))
+    wins: bool = BEATS(b, a)
+    loses: bool = BEATS(a, b)  # both at once: no branches
+    return wins or (b_at < a_at and not loses)
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, BEATS=function)
+def better(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
+    """The one of `a` and `b` that beats the other, or either; NaN if one is NaN."""
+    return max(a, b) if BEATS == larger or BEATS == larger_or_nan else min(a, b)
 
 
 @prism("device")
@@ -228,14 +229,16 @@ def takes(
 def look(
     x: ptr(const(TI)) @ grid[1], base: int64[UNITS] @ thread[1], before: int64 @ thread[1], k: int64 @ thread[1],
     step: int64 @ thread[1], end: int64 @ thread[1], n_stride: int64 @ thread[1], lap: int32 @ thread[1],
-    values: T[PLACES] @ thread[1], laps: int32[PLACES] @ thread[1],
+    weakest: T @ thread[1], values: T[PLACES] @ thread[1], laps: int32[PLACES] @ thread[1],
 ):
-    """Compare each place's best value with `ROWS` vectors, from number `k` along `n` on; from `end` on there are none.
+    """Compare the best values so far with `ROWS` vectors, from number `k` along `n` on; from `end` on there are none.
 
     Perspective: thread.
-    Shapes:      `PLACES`: `WIDTH` of each of `UNITS`, whose vectors begin at `base + before`. `lap`: how many the thread has seen
-                 of each. `WHOLE`: all are there; otherwise the first is.
-    Cost:        `UNITS * ROWS` loads under way at once, of `WIDTH` elements.
+    Shapes:      `PLACES`: one for each of `UNITS`, whose vectors begin at `base + before`; not `ALONG`, one for each of their
+                 `WIDTH` elements. `lap`: how many vectors the thread has seen of each unit; `laps`: how many elements of its
+                 place it had seen before the best. `WHOLE`: all vectors are there; otherwise the first is.
+    Cost:        `UNITS * ROWS` loads under way at once, of `WIDTH` elements. `ALONG`, an element takes one instruction where
+                 none is better, which it seldom is: of n elements in random order about log(n) are.
     """
     rows: TI[UNITS, ROWS, WIDTH]
     for q in range(UNITS):
@@ -248,14 +251,33 @@ def look(
                 fetch(x, base[q] + before + number * (WIDTH if ALONG else n_stride), 1, row, VECTORIZED=WIDTH > 1)
             for i in range(WIDTH):
                 rows[q, j, i] = row[i]
-    for j in range(ROWS):
-        if WHOLE or k + j * step < end:
-            for q in range(UNITS):
+    if ALONG:
+        PARTS: constexpr(int) = min(WIDTH, 4)  # which don't wait for each other
+        for q in range(UNITS):
+            parts: T[PARTS]
+            for j in range(ROWS):
                 for i in range(WIDTH):
-                    item: T = T(rows[q, j, i])
-                    won: bool = BEATS(item, values[q * WIDTH + i])
-                    values[q * WIDTH + i] = item if won else values[q * WIDTH + i]
-                    laps[q * WIDTH + i] = lap + j if won else laps[q * WIDTH + i]
+                    item: T = T(rows[q, j, i]) if WHOLE or k + j * step < end else weakest
+                    parts[i % PARTS] = better(parts[i % PARTS], item, BEATS=BEATS) if j > 0 or i >= PARTS else item
+            extreme: T = parts[0]
+            for i in range(1, PARTS):
+                extreme = better(extreme, parts[i], BEATS=BEATS)
+            if BEATS(extreme, values[q]):
+                values[q] = extreme
+                for back in range(ROWS * WIDTH):  # the first of equal ones comes last
+                    e: int32 = ROWS * WIDTH - 1 - back
+                    item: T = T(rows[q, e // WIDTH, e % WIDTH])
+                    found: bool = (WHOLE or k + e // WIDTH * step < end) and not BEATS(extreme, item)
+                    laps[q] = lap * WIDTH + e if found else laps[q]
+    else:
+        for j in range(ROWS):
+            if WHOLE or k + j * step < end:
+                for q in range(UNITS):
+                    for i in range(WIDTH):
+                        item: T = T(rows[q, j, i])
+                        won: bool = BEATS(item, values[q * WIDTH + i])
+                        values[q * WIDTH + i] = item if won else values[q * WIDTH + i]
+                        laps[q * WIDTH + i] = lap + j if won else laps[q * WIDTH + i]
 
 
 EXAMPLES = {

@@ -131,7 +131,9 @@ def scan_segments(
                     with group(thread[1]):
                         begin(items, prefix, at, open, WIDTH=WIDTH, OP=OP, RUNS=False)
                     there: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile
-                    store_tile(target, items, extent(there, n, TILE=TILE), aligned, 0, WIDTH=WIDTH, REVERSE=REVERSE)
+                    store_tile(
+                        target, items, extent(there, n, TILE=TILE), aligned, 0, WIDTH=WIDTH, REVERSE=REVERSE, KEPT=True,
+                    )
                     done = tile
                 if following < tiles:
                     with group(thread[1]):

@@ -113,7 +113,7 @@ def scan(
                     there: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile
                     store_tile(
                         target, items, extent(there, end, TILE=TILE), y_aligned and (there > 0 or before == 0),
-                        before if there == 0 else 0, WIDTH=WIDTH, REVERSE=REVERSE,
+                        before if there == 0 else 0, WIDTH=WIDTH, REVERSE=REVERSE, KEPT=False,
                     )
                 if following < tiles:
                     with group(thread[1]):

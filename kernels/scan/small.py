@@ -42,7 +42,7 @@ def scan_block(
         with group(thread[1]):
             for k in range(ITEMS):
                 items[k] = OP(initial, items[k])
-        store_tile(target, items, int32(n), aligned, 0, WIDTH=WIDTH, REVERSE=REVERSE)
+        store_tile(target, items, int32(n), aligned, 0, WIDTH=WIDTH, REVERSE=REVERSE, KEPT=False)
 
 
 @prism("global")
@@ -103,7 +103,7 @@ def scan_once(
             with group(thread[1]):
                 for k in range(ITEMS):
                     items[k] = OP(prefix, items[k])
-            store_tile(target, items, extent(here, n, TILE=TILE), aligned, 0, WIDTH=WIDTH, REVERSE=REVERSE)
+            store_tile(target, items, extent(here, n, TILE=TILE), aligned, 0, WIDTH=WIDTH, REVERSE=REVERSE, KEPT=False)
 
 
 EXAMPLES = {

@@ -65,7 +65,7 @@ def load_tile(
 @prism("device")
 @requires(block[1], thread[32])
 @template(
-    T=dtype, TO=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), REVERSE=constexpr(bool),
+    T=dtype, TO=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), REVERSE=constexpr(bool), KEPT=constexpr(bool),
 )
 def store_tile(
     y: ptr(TO) @ block[1], items: T[ITEMS] @ thread[1], valid: int32 @ block[1], aligned: bool @ block[1],
@@ -73,7 +73,9 @@ def store_tile(
 ):
     """Collect the tile that starts at `y[0]` from the block's registers, as `TO`; what `load_tile` replaces is not written.
 
-    Perspective, Shapes, Cost, Errors, Test: as `load_tile`.
+    Perspective, Shapes, Errors, Test: as `load_tile`.
+    Cost:        as of `load_tile`. Vectors go past the L1, as nothing reads them again, unless `KEPT`: the compiler doesn't take
+                 such stores apart, but keeps each one's address in registers.
     """
     at: int32 @ thread[1] = place(ITEMS=ITEMS, WIDTH=WIDTH)
     first: int32 @ thread[1] = count(thread[1]) * ITEMS - WIDTH - at if REVERSE else at
@@ -90,7 +92,10 @@ def store_tile(
                         word: vector(TO, WIDTH)
                         for k in range(WIDTH):
                             word[k] = TO(row[k])
-                        store_vector(target[0], word, cache="no_allocate")  # nothing here reads it again
+                        if KEPT:
+                            store_vector(target[0], word)
+                        else:
+                            store_vector(target[0], word, cache="no_allocate")
                     else:
                         for k in range(WIDTH):
                             if skip <= k < left:

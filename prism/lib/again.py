@@ -91,8 +91,10 @@ def keep(
 ) -> None:
     """Keep what a call came to that copied nothing; `spans` and `in_place` as in a `Recipe`, `made`: it made `out`."""
     library = _libraries.get(type(x)) or _library(name)
-    if library is None or type(out) is not type(x) or len(_kept) >= _MOST:
+    if library is None or type(out) is not type(x):
         return
+    if len(_kept) >= _MOST:
+        forget()
     read = library[0]
     try:
         _kept[asked, read(x, out)[3]] = (launch, *spans, in_place)

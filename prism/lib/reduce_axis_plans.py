@@ -143,6 +143,8 @@ def along_axis(
 
 def _reducer(work: Work, kernel: Cutting, width: int, along: bool, units: int = 1) -> Instance:
     """Return the kernel that reduces so many units."""
+    if kernel.threads == 512 and size_of(work.dtype) > size_of(work.given):
+        kernel = replace(kernel, threads=640, blocks=1)  # sums take more registers: as many as 5 blocks of 128 have
     widened = (size_of(work.given), size_of(work.dtype)) == (2, 8)
     if width > 1 and widened and (not along or work.operator is operators.multiply):
         kernel = replace(kernel, rows=kernel.rows // 2)  # 16-bit integers would spill, a KiB on Blackwell
@@ -176,7 +178,8 @@ def plan_search(search: Search, stage: Collapsed, misaligned: int, machine: Mach
     scratch = Scratch()
     size = size_of(search.given)
     configuration = HOST_AXIS if machine.host else SEARCH[size]
-    how = cut(stage, size, misaligned, configuration, _wave(configuration, machine))
+    several = stage.outer * stage.inner > 1  # else a second unit a thread would only take time
+    how = cut(stage, size, misaligned, configuration, _wave(configuration, machine), short_forms=several)
     split = how.splits > 1
     chosen, units = _finder(search, how, stage)
     if not split:

@@ -30,6 +30,7 @@ from prism.runtime.streams import choose_stream, order
 NATIVE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 SUPPORTED = (*NATIVE, "float16", "bfloat16")
 _BOOLEAN = ("minimum", "maximum", "bitwise_and", "bitwise_or", "bitwise_xor")  # of bools they are bools
+_MOST = 4096  # tasks, and plans, that are kept
 _VECTOR = 16  # bytes: what a vectorised kernel's arrays must be aligned to
 
 
@@ -168,8 +169,9 @@ def task_of(
         return _task(op, given, asked, exclusive, reverse, called)
     if found is None:
         found = _task(op, given, asked, exclusive, reverse, called)
-        if len(_tasks) < 1024:
-            _tasks[key] = found
+        if len(_tasks) >= _MOST:
+            _tasks.clear()
+        _tasks[key] = found
     return found
 
 
@@ -423,8 +425,9 @@ def _plan_of(source: ArrayInfo, target: ArrayInfo, task: Task, extents: tuple[in
         require_outside(stream, "this scan")
         shape = Shape(*extents, past == (0, 0), past)
         plan = scan_plans.plan(scan_plans.on_device(task, shape, device(ordinal).sm_count), task, ordinal)
-        if len(_plans) < 4096:
-            _plans[key] = plan
+        if len(_plans) >= _MOST:
+            _plans.clear()  # and not: keep no more, or no other shape could ever be captured in a graph
+        _plans[key] = plan
     return plan
 
 

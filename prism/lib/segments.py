@@ -243,8 +243,9 @@ def _ready(task: Task, size: int, segments: int, offsets: str) -> Ready:
         return _made(*key)
     if found is None:
         found = _made(*key)
-        if len(_known) < 1024:
-            _known[key] = found
+        if len(_known) >= 1024:
+            _known.clear()
+        _known[key] = found
     return found
 
 

@@ -12,6 +12,7 @@ import prism
 from prism.launcher import device_entry, instance
 from prism.runtime.device import device
 from prism.runtime.launch import LaunchError, prepare
+from prism.runtime.scratch import SCRATCH
 from tests.examples import cooperative as c
 from tests.examples.programs import Launch
 
@@ -119,7 +120,9 @@ def test_a_capture_without_a_launch_before_is_refused() -> None:
     launch = c.ring_sums(c.swapped, 2, 32, 2)
     x, y = (cupy.asarray(a) for a in launch.arguments[:2])
     launch.compare(cupy.asarray)  # compiled and loaded
-    stream = cupy.cuda.Stream(non_blocking=True)
+    known = {key[1] for key in SCRATCH._blocks}  # of streams, by handles that the driver may give again to new ones
+    streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(len(known) + 1)]
+    stream = next(s for s in streams if s.ptr not in known)
     cupy.cuda.Device().synchronize()
     with stream:
         stream.begin_capture()

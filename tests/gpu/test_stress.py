@@ -233,6 +233,7 @@ def test_while_a_kernel_hogs_half_the_chip() -> None:
     xs = [cupy.random.default_rng(size).integers(-9, 9, size, dtype=cupy.int32) for size in sizes]
     m = xs[-1][: 5000 * 6000].reshape(5000, 6000)
     stream = cupy.cuda.Stream(non_blocking=True)
+    cupy.cuda.Device().synchronize()  # that stream doesn't wait for the one on which these are made
 
     def work() -> list[Any]:
         found = [call(x) for x in xs for call in (lib.scan, lib.sum, lib.max, lib.argmin)]

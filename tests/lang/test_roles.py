@@ -187,7 +187,11 @@ def test_what_all_threads_of_a_role_do_first_stands_before_the_ones_text():
     launch = LAUNCHES["hgemm"]()
     text = emit(check(launch.kernel, launch.template), comments=False).source
     producer = text[text.rindex("} else {") :]
-    assert producer.index("setmaxnreg.dec") < producer.index("if (threadIdx.x == 256u) {") < producer.index("for (int first")
+    assert (
+        producer.index("setmaxnreg.dec")
+        < producer.index("if (threadIdx.x == 256u) {")
+        < producer.index("for (int first")
+    )
     assert producer.count("threadIdx.x") == 1
     assert compile_cubin(text, "sm_90a").spills == 0
 

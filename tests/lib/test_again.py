@@ -127,6 +127,18 @@ def test_the_second_call_launches_the_same(gpu: Driver, monkeypatch: pytest.Monk
     assert len(gpu.launched) == 5 and len(calls) == 2
 
 
+def test_after_many_shapes_the_last_ones_are_known(gpu: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is kept has an end: then the old goes, for a shape that is never kept could never be captured in a graph."""
+    calls = decided(monkeypatch)
+    for module in (again, scans):
+        monkeypatch.setattr(module, "_MOST", 3)
+    for size in range(1000, 1008):
+        for _ in range(2):
+            scan(Array(1 << 30, (size,)), out=Array(1 << 33, (size,)))
+    assert len(calls) == 8 and len(gpu.launched) == 16
+    assert 1 <= len(scans._plans) <= 3 and 1 <= len(again._kept) <= 3
+
+
 @pytest.mark.parametrize("axis", [None, 0, 1])
 def test_results_are_made_as_the_first_was(gpu: Driver, monkeypatch: pytest.MonkeyPatch, axis) -> None:
     calls, shape = decided(monkeypatch), (300, 700)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from types import SimpleNamespace
+from types import FunctionType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -209,6 +209,8 @@ def test_a_request_names_all_of_the_package_or_nothing() -> None:
     assert request_key(kernel, tuple({**template, "OP": local}.items())) is None
     assert request_key(own, ()) is None
     assert request_key(kernel, (("T", object()),)) is None
+    nowhere = FunctionType(own.python.__code__, {})  # as `exec` makes it in a namespace without a name
+    assert request_key(prism("global")(nowhere), ()) is None
 
 
 def test_a_product_of_16_bits_of_any_shape_ships() -> None:

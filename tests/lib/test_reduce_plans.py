@@ -175,6 +175,68 @@ def test_searches(kind: str, shape: tuple[int, ...]) -> None:
             assert np.array_equal(perform(plan, x, wanted.size, "int64"), wanted.ravel())
 
 
+def positions(x, largest: bool, shift: int = 0):
+    """Where a GPU's plan finds the largest or the smallest element of an array, whose first is `shift` past 16 bytes."""
+    kind = x.dtype.name
+    room = aligned(x.size, kind, shift)
+    room[:] = x
+    real = kind.startswith("float")
+    dtype = "float32" if kind == "float16" else kind
+    limits = (-np.inf, np.inf) if real else (int(np.iinfo(kind).min), int(np.iinfo(kind).max))
+    search = Search(largest, kind, dtype, limits[0] if largest else limits[1])
+    plan = plan_search(search, collapse((x.size,), (1,), (0,)), shift * x.itemsize, Small())
+    assert dict(plan.steps[0].instance.template)["ALONG"]  # vectors: what is tested here
+    return int(perform(plan, room, 1, "int64")[0])
+
+
+def both_positions(x, shift: int = 0) -> None:
+    assert positions(x, True, shift) == x.argmax()
+    assert positions(x, False, shift) == x.argmin()
+
+
+SEARCHED = ["uint8", "int32", "int64", "float16", "float32", "float64"]
+
+
+@pytest.mark.parametrize("kind", SEARCHED)
+def test_the_first_position_of_a_whole_array(kind: str) -> None:
+    n = 2500 * (8 // np.dtype(kind).itemsize)
+    both_positions(np.ones(n, kind))
+    both_positions((np.arange(n) * 100 // n).astype(kind))  # each value many times: a new best in most vectors
+    both_positions((np.arange(n)[::-1] * 100 // n).astype(kind))
+    lowest = np.full(n, -np.inf if kind[0] == "f" else np.iinfo(kind).min).astype(kind)
+    both_positions(lowest)  # beaten by nothing, and no better than what is not there
+    for at in (0, 1, 7, 8, 15, n // 2, n - 9, n - 1):
+        lowest[at] = 1
+        assert positions(lowest, True) == min(np.flatnonzero(lowest == 1))
+        lowest[at] = lowest[at - 1 if at else 1]
+
+
+@pytest.mark.parametrize("kind", ["float16", "float32", "float64"])
+def test_the_first_nan_of_a_whole_array(kind: str) -> None:
+    random = np.random.default_rng(0)
+    for base in (random.standard_normal(3000).astype(kind), np.full(3000, np.inf, kind), np.full(3000, -np.inf, kind)):
+        for at in (0, 2999, *range(1024, 1032)):  # each place of a vector
+            x = base.copy()
+            x[[at, 2999]] = np.nan
+            both_positions(x)
+    zeros = np.where(np.arange(3000) % 3 == 1, 0.0, -0.0).astype(kind)
+    both_positions(zeros)  # equal ones
+    both_positions(np.full(3000, np.nan, kind))
+
+
+@pytest.mark.parametrize("kind", SEARCHED)
+@pytest.mark.parametrize("shift", [1, 3])
+def test_positions_before_vectors_and_behind_them(kind: str, shift: int) -> None:
+    for at in (0, 1, 2, 15, 1500, 2996, 2998, 2999):
+        x = np.full(3000, 5, kind)
+        x[at] = 6
+        x[-1] = max(x[-1], 6)
+        assert positions(x, True, shift) == at
+        x = np.full(3000, 5, kind)
+        x[at] = 4
+        assert positions(x, False, shift) == at
+
+
 def test_units_that_int32_does_not_count() -> None:
     stage = collapse((2**31, 2), (2, 1), (1,))
     plan = plan_reduction(sum_of("int8", "int8"), [stage], 0, Small(132))
