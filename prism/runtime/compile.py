@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import functools
 import io
 import re
@@ -147,21 +145,6 @@ def compile_cubin(source: str, arch: str, *, extra_options: tuple[str, ...] = ()
     stack, spills = _spills(text)
     registers = max((int(n) for n in _REGISTERS.findall(text)), default=0)
     return Binary(cubin, arch, version, registers, stack, spills, text)
-
-
-def keep_memory() -> None:
-    """Have the C library keep what the compiler frees, which asks for as much again for the next kernel.
-
-    Where it is glibc; a process that compiles many kernels spends a twentieth less then.
-    """
-    with contextlib.suppress(AttributeError, OSError, TypeError):
-        mallopt = ctypes.CDLL(None).mallopt
-        for parameter, nbytes in _KEPT.items():
-            mallopt(parameter, nbytes)
-
-
-_KEPT = {-1: 1 << 30, -2: 1 << 26, -3: 1 << 30}
-"""M_TRIM_THRESHOLD, M_TOP_PAD and M_MMAP_THRESHOLD of malloc.h."""
 
 
 def compile_ptx(source: str, arch: str) -> str:

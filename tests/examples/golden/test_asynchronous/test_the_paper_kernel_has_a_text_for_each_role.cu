@@ -71,20 +71,21 @@ extern "C" __global__ void __launch_bounds__(384, 1) prism_hgemm(const __grid_co
             {
                 asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
             }
-            const int px_stop10 = K;
-            for (int first = 0; first < px_stop10; first += 64) {
-                {
-                    px_bf16* const tile_a_2 = a + px_a_b_slot * 8192u;
-                    px_bf16* const tile_b_2 = b + px_a_b_slot * 16384u;
-                    const unsigned int px_t11 = threadIdx.x - 256u;
-                    if (px_t11 < 1u) {
-                        px_mbarrier_wait(px_bar_a_b_read + px_a_b_slot, px_a_b_phase ^ 1u);
-                        px_arrive_expect(px_bar_a_b_filled + px_a_b_slot, 49152u);
-                        px_tma_load_2d<1, 16384, 64>(tile_a_2, &A, top, first, px_bar_a_b_filled + px_a_b_slot);
-                        px_tma_load_2d<1, 32768, 64>(tile_b_2, &B, left, first, px_bar_a_b_filled + px_a_b_slot);
+            if (threadIdx.x == 256u) {
+                const int px_stop10 = K;
+                for (int first = 0; first < px_stop10; first += 64) {
+                    {
+                        px_bf16* const tile_a_2 = a + px_a_b_slot * 8192u;
+                        px_bf16* const tile_b_2 = b + px_a_b_slot * 16384u;
+                        {
+                            px_mbarrier_wait(px_bar_a_b_read + px_a_b_slot, px_a_b_phase ^ 1u);
+                            px_arrive_expect(px_bar_a_b_filled + px_a_b_slot, 49152u);
+                            px_tma_load_2d<1, 16384, 64>(tile_a_2, &A, top, first, px_bar_a_b_filled + px_a_b_slot);
+                            px_tma_load_2d<1, 32768, 64>(tile_b_2, &B, left, first, px_bar_a_b_filled + px_a_b_slot);
+                        }
                     }
+                    if (++px_a_b_slot == 4u) { px_a_b_slot = 0u; px_a_b_phase ^= 1u; }
                 }
-                if (++px_a_b_slot == 4u) { px_a_b_slot = 0u; px_a_b_phase ^= 1u; }
             }
         }
     }
