@@ -96,7 +96,7 @@ def tables(where: str, folder: Path) -> str:
     shown = []
     for part in found:
         shown += [part.before, f"```sh\n{part.command}\n```", part.table, *plot(part.table)]
-    return "\n\n".join(shown)
+    return "\n\n".join(shown).replace("](#", f"]({name}#")  # a place on that page
 
 
 def measured(page: str, anchor: str) -> list[Measured]:

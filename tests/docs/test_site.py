@@ -67,6 +67,14 @@ def test_a_table_needs_a_command() -> None:
         measured(page.replace("|", ""), "measured")
 
 
+def test_a_tables_links_lead_to_the_page_that_it_is_from(tmp_path: Path) -> None:
+    table = "| a | CUB |\n|---|---|\n| 2^10 | [1.25](#next) |\n"
+    text = f"# P\n\n## Measured\n\n[Why](#next), by `PYTHONPATH=. python asv_bench/x.py`:\n\n{table}"
+    (tmp_path / "p.md").write_text(text)
+    shown = FILLERS["tables"]("p.md#measured", tmp_path)
+    assert "](#" not in shown and "[1.25](p.md#next)" in shown
+
+
 def test_a_picture_has_a_dot_for_each_ratio() -> None:
     (picture,) = plot(
         "| n | Prism | CUB | torch |\n|---|---|---|---|\n| 2^10 | 3 us | 0.50 | 2.00 |\n| 2^20 | 5 us | | 1.00 |\n"
