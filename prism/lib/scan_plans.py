@@ -189,10 +189,8 @@ def flat(task: Task, shape: Shape) -> Way:
         if size * bytes_ <= most and tiles <= kernels.ONCE_TILES:
             template = {**common, "THREADS": kernels.ONCE_THREADS, "ITEMS": items, "WIDTH": vector}
             template |= {"BLOCKS": blocks, "WORDS": 1}
-            middle = (size, shape.aligned)
-            return Way(
-                kernels.scan_once, template, kernels.ONCE_THREADS, tiles, middle, "flat", _FEWEST_WORDS, multiple=tiles
-            )
+            how = (kernels.ONCE_THREADS, tiles, (size, shape.aligned), "flat", _FEWEST_WORDS)
+            return Way(kernels.scan_once, template, *how, multiple=tiles)
     return many_tiles(task, shape)
 
 
@@ -203,8 +201,8 @@ def many_tiles(task: Task, shape: Shape) -> Way:
         known = {**kernels.DEVICE, **others} if shape.size * each >= huge else kernels.DEVICE
         return packed(task, shape, known[each])
     c = kernels.UNPACKED[task.bytes] if task.bytes <= 2 else kernels.DEVICE[task.bytes]
-    template = {**task.template, "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse}
     width = task.width(c.items)
+    template = {**task.template, "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse}
     template |= {**c.template(), "WIDTH": width, "STABLE": task.grouped}
     before, *aligned = shape.tiled(width)
     tiles = -(-(shape.size + before) // c.tile)
@@ -213,8 +211,7 @@ def many_tiles(task: Task, shape: Shape) -> Way:
 
 def packed(task: Task, shape: Shape, c: kernels.Configuration) -> Way:
     """Return how a long array of elements of one or two bytes is scanned on a GPU."""
-    given, computed, _ = task.types
-    form = kernels.ANY
+    (given, computed, _), form = task.types, kernels.ANY
     if BY_NAME.get(task.operator.name) is task.operator:  # in more bits it gives the same, cut off
         computed, form = _REGISTER.get(computed, computed), _FORMS.get(task.operator.name, form)
     template = {"TI": given, "T": computed, "OP": task.operator.function, "FORM": form}
@@ -351,8 +348,7 @@ def on_host(task: Task, shape: Shape) -> Way:
         return Way(kernels.scan_columns, template, 1024, 1, middle)
     if shape.outer * shape.inner == 1:
         c = kernels.HOST_SMALL if shape.size <= 4 * kernels.HOST_SMALL.tile else kernels.HOST_LARGE
-        template = {**common, **c.template(), "STABLE": False}
-        words = words_for(-(-shape.size // c.tile))
+        template, words = {**common, **c.template(), "STABLE": False}, words_for(-(-shape.size // c.tile))
         return Way(kernels.scan, template, c.threads, 1, (shape.size, 0, False, False), "flat", words)
     return host_segments(task, shape, kernels.ROWS, shape.n)
 
@@ -367,8 +363,7 @@ def host_segments(task: Task, shape: Shape, heads: int, period: int, key: str = 
 
 
 def _host(size: int) -> kernels.Configuration:
-    small = kernels.HOST_SEGMENTS_SMALL
-    return small if size <= 4 * small.tile else kernels.HOST_SEGMENTS_LARGE
+    return kernels.HOST_SEGMENTS_SMALL if size <= 4 * kernels.HOST_SEGMENTS_SMALL.tile else kernels.HOST_SEGMENTS_LARGE
 
 
 def runs(task: Task, n: int, aligned: bool, key: str, host: bool = False, *, keys_aligned: bool = False) -> Way:
