@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -82,6 +83,32 @@ def copies(source: const(CUtensorMap(float32, 16, 64)) @ grid[1], target: CUtens
                 tma_load(filled, source[16 * step, 0])
             with claim(tiles, storer) as full, one(thread):
                 tma_store(target[16 * step, 0], full)
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[96])
+def copies_tiles(
+    source: const(CUtensorMap(float32, 16, 64)) @ grid[1],
+    y: ptr(float32) @ grid[1],
+    tiles: int32 @ grid[1],
+    steps: int32 @ grid[1],
+):
+    with partition(y, block[1], offset=64 * id()) as own, group(block[1]):
+        rows: shared(float32[16, 64], ring=2)
+        sums: shared(float32[64], ring=2)
+        adders, loader, storer = roles(warp, 1, 1, 1)
+        t: int32 @ thread[1] = id()
+        for tile in range(tiles):
+            top: int32 @ block[1] = 16 * tile * steps
+            for step in range(steps):
+                with claim(rows, loader) as filled, one(thread):
+                    tma_load(filled, source[top + 16 * step, 0])
+                with claim(rows, adders) as full, claim(sums, adders) as total:
+                    with partition(total, thread[1], offset=t) as mine, group(thread[1]):
+                        mine[0] = full[0, t] + full[1, t]
+                with claim(sums, storer) as total, claim(own, storer) as target:
+                    with partition(target, thread[1], offset=t % 32) as mine, group(thread[1]):
+                        mine[0] += total[t % 32]
 
 
 @prism("global")
@@ -180,7 +207,6 @@ def lines(kernel: Any) -> list[str]:
         (returns, "if (n < 0) {"),
         (touches_nothing, "}"),
         (makes_a_pointer, "int* p = x;"),
-        (copies, "if (threadIdx.x < 32u) {"),
         (prefetches_what_memory_names, "px_prefetch(&x[x[t]], 4);"),
         (prefetches_as_much_as_memory_says, "px_prefetch(&x[t], x[0]);"),
         (prefetches_where_memory_begins, "{"),
@@ -193,6 +219,24 @@ def test_the_wait_stands_before_the_first_access(kernel: Any, after: str) -> Non
     found = lines(kernel)
     assert found.count(WAIT) == 1 and found[found.index(WAIT) + 1] == after
     assert entry_of(build(kernel), "sm_90a").programmatic and not entry_of(build(kernel), "sm_80").programmatic
+
+
+def test_each_role_waits_for_itself() -> None:
+    found = lines(copies)
+    at = [k for k, line in enumerate(found) if line == WAIT]
+    assert [found[k - 1] for k in at] == ["if (threadIdx.x == 0u) {", "if (threadIdx.x == 32u) {"]
+    assert {found[k + 1] for k in at} == {"for (int step = 0; step < 4; ++step) {"}
+
+
+def test_a_loop_over_tiles_waits_inside_and_behind() -> None:
+    found = lines(copies_tiles)
+    adders, loader, storer = (found.index(line) for line in found if re.match(r"(} else )?if \(threadIdx.x <", line))
+    at = [k for k, line in enumerate(found) if line == WAIT]
+    assert adders < loader < at[0] < at[1] < storer < at[2] < at[3] and len(at) == 4  # those that add have no access
+    for inside, behind in (at[:2], at[2:]):
+        tile = found[inside - (2 if inside < storer else 1)]
+        assert "int tile" in tile and found[inside + 2].startswith("for (int step")
+        assert found[behind - 1] == "}" and not found[behind + 1].startswith("for")
 
 
 def test_a_prefetch_comes_before_the_wait() -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from prism.lang.diagnostics import Span, source_lines
 from prism.lang.emit.expressions import Position, Scope
+from prism.lang.emit.follow import Waits
 from prism.lang.emit.merge import Step
 from prism.lang.emit.names import comment
 from prism.lang.emit.rings import Rings
@@ -22,7 +23,7 @@ class Context:
     `before`, `after`: what the plan puts there. `named`: the numbers of named barriers. `fresh` numbers the compiler's own
     variables. `fragments`: those declared so far that a wgmma adds to. `role`: the block's threads that run this text, first
     and last + 1, where it is one role's; `alone`: only the first of them does. `threads`: how many a block has at most. `last`:
-    what stands before each return. `reaches`: the statement before which the kernel waits for the one before it in its stream.
+    what stands before each return. `waits`: where the kernel waits for the one before it in its stream.
     `said`: the line of the statement before, if this one is of the same.
     """
 
@@ -39,7 +40,7 @@ class Context:
     alone: bool = False
     threads: int = 1024
     last: tuple[str, ...] = ()
-    reaches: Stmt | None = None
+    waits: Waits | None = None
     said: tuple[str, int] | None = None
 
     def at(self, position: Position) -> Context:

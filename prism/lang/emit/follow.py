@@ -5,11 +5,18 @@ comes before the first access to memory that is not the block's own needs nothin
 comes after the wait. Every block waits, also one that returns early: a third kernel waits for this one alone, and may begin when
 all blocks of this one have waited. So there are never blocks of more than two kernels of a stream on the GPU.
 
+Where roles part (rings), each role waits for itself, before its own first access, and a role that has none does not wait: what
+it reads in shared memory was brought by one that did. A role's loop over tiles is entered, if the access is in a loop inside it:
+what the first trip computes before, and the fetching of a tensor map's descriptor, are done by then. As such a loop may have no
+trip, a second wait stands behind it. A wait that is over takes a few clocks.
+
 A prefetch is no access. It gives no value, and what it brings into the L2 stays coherent there: what the kernel before still
 writes goes to the same lines. So it may come before the wait, where what it is told, how much of what, is not read from memory.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from prism.lang.intrinsics.copies import prefetch_map
 from prism.lang.intrinsics.memory import prefetch
@@ -19,10 +26,12 @@ from prism.lang.tree import (
     Batch,
     Body,
     Expr,
+    For,
     Function,
     Group,
     Partition,
     Return,
+    Specialise,
     Stmt,
     Symbol,
     Unsafe,
@@ -34,25 +43,54 @@ from prism.lang.types import Pointer, TensorMap
 WAIT = "px_follow();"
 
 
-def first_reach(function: Function) -> Stmt | None:
-    """Return the statement of a kernel, which all threads run once, before which it must wait; None: it may wait at its end."""
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """The statements before which, and behind which, whoever runs them waits; none at all: the kernel may wait at its end."""
+
+    before: frozenset[Stmt] = frozenset()
+    behind: frozenset[Stmt] = frozenset()
+
+
+def waits(function: Function) -> Waits:
+    """Return where a kernel waits: all its threads once, or those of each role that reach memory of the grid."""
     outside = frozenset(p for p in function.parameters if isinstance(p.type, Pointer | TensorMap))
-    return _first(function.body, outside)
+    return _waits(function.body, outside, roles=False)
+
+
+def _waits(body: Body, outside: frozenset[Symbol], *, roles: bool) -> Waits:
+    first = _first(body, outside)
+    if isinstance(first, Specialise):
+        of = [_waits(role.body, outside, roles=True) for role in first.roles]
+        return Waits(frozenset().union(*(w.before for w in of)), frozenset().union(*(w.behind for w in of)))
+    if first is None:
+        return Waits()
+    inside = _first(first.body, outside) if roles and isinstance(first, For) and not _names(first, outside) else None
+    if isinstance(inside, For):
+        return Waits(frozenset({inside}), frozenset({first}))
+    return Waits(frozenset({first}))
 
 
 def _first(body: Body, outside: frozenset[Symbol]) -> Stmt | None:
+    """Return the first statement, of those that all threads of a body run once, that reaches memory of the grid."""
     for statement in body:
-        if any(_mentions(e, outside) for e in expressions(statement)):  # its own, as where a partition begins
+        if _names(statement, outside):  # its own expressions, as where a partition begins
             return statement
         if _reaches(statement, outside):
-            inside = _first(statement.body, outside) if isinstance(statement, Batch | Group | Partition) else None
+            inside = _first(statement.body, outside) if isinstance(statement, _SCOPES) else None
             return inside or statement
     return None
 
 
+_SCOPES = Batch | Group | Partition
+
+
+def _names(statement: Stmt, outside: frozenset[Symbol]) -> bool:
+    return any(_mentions(e, outside) for e in expressions(statement))
+
+
 def _reaches(statement: Stmt, outside: frozenset[Symbol]) -> bool:
     """Whether a statement, or one inside it, may touch memory of the grid, make a pointer to it, or leave the kernel."""
-    if isinstance(statement, Return | Unsafe) or any(_mentions(e, outside) for e in expressions(statement)):
+    if isinstance(statement, Return | Unsafe) or _names(statement, outside):
         return True
     return any(_reaches(inner, outside) for body in children(statement) for inner in body)
 
@@ -68,4 +106,4 @@ def _mentions(expression: Expr, outside: frozenset[Symbol]) -> bool:
     return any(isinstance(symbol, Symbol) and symbol.root() in outside for symbol in named)
 
 
-__all__ = ["WAIT", "first_reach"]
+__all__ = ["WAIT", "Waits", "waits"]

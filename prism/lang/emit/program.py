@@ -12,7 +12,7 @@ from prism.lang.budget import launched_registers, most_threads
 from prism.lang.diagnostics import InternalError
 from prism.lang.emit.context import Context
 from prism.lang.emit.expressions import Position, Scope, blocks_of, collect, uses_vectors
-from prism.lang.emit.follow import WAIT, first_reach
+from prism.lang.emit.follow import WAIT, waits
 from prism.lang.emit.halves import short_pieces
 from prism.lang.emit.merge import merged
 from prism.lang.emit.names import GRID_WORD, comment, declarator, registers, symbol_names, type_cuda
@@ -112,7 +112,7 @@ def _text(program: Program, f: Function, scope: Scope, named: Mapping[int, int],
     """Return a function's text; `scope.pieces` has the helpers that it needs then."""
     context = _context(program, f, scope, named, comments)
     lines = body(context, f.body)
-    end = [*([WAIT] if _follows(f) and context.reaches is None else []), *context.last]
+    end = [*([WAIT] if context.waits is not None and not context.waits.before else []), *context.last]
     ends = bool(f.body) and isinstance(f.body[-1], Return)
     lines = [*_start(f, context), *_warp(context, lines), *lines, *([] if ends else end)]
     return "\n".join([*_head(f, scope, comments), *indented(lines), "}"])
@@ -158,7 +158,7 @@ def _context(program: Program, function: Function, scope: Scope, named: Mapping[
     return Context(
         scope, before, after, rings, named, comments, itertools.count(1), function.name,
         fragments=tuple(p for p in function.parameters if accumulates(p.type)), threads=most_threads(entry), last=last,
-        reaches=first_reach(function) if _follows(function) else None,
+        waits=waits(function) if _follows(function) else None,
     )  # fmt: skip
 
 

@@ -67,7 +67,7 @@ def body(context: Context, statements: Body) -> list[str]:
             context = replace(context, said=line if line == said else None)
         said = line
         lines += [line for found in context.before.get(s, ()) for line in step(context, found)]
-        if s is context.reaches:
+        if context.waits and s in context.waits.before:
             lines.append(WAIT + context.remark("for what the kernel before this one in its stream wrote"))
         if isinstance(s, Unsafe) and s.text.startswith("#pragma"):
             pragma += statement(context, s)
@@ -76,6 +76,8 @@ def body(context: Context, statements: Body) -> list[str]:
         pragma = []
         if isinstance(s, Declare) and accumulates(s.symbol.type):
             context = replace(context, fragments=(*context.fragments, s.symbol))
+        if context.waits and s in context.waits.behind:
+            lines.append(WAIT + context.remark("if there was no trip"))
         lines += [line for found in context.after.get(s, ()) for line in step(context, found)]
     return [*lines, *pragma]
 

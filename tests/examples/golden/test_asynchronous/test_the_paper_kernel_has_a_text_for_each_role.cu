@@ -18,7 +18,6 @@ extern "C" __global__ void __launch_bounds__(384, 1) prism_hgemm(const __grid_co
         const int C_offset = (top * N) + left;
         px_bf16* const a = reinterpret_cast<px_bf16*>(px_shared);
         px_bf16* const b = reinterpret_cast<px_bf16*>(px_shared + 65536u);
-        px_follow();
         if (px_warp < 8u) {
             unsigned int px_a_b_slot = 0u, px_a_b_phase = 0u;
             float sums[128];
@@ -48,6 +47,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) prism_hgemm(const __grid_co
                 }
                 if (++px_a_b_slot == 4u) { px_a_b_slot = 0u; px_a_b_phase ^= 1u; }
             }
+            px_follow();
             {
                 int w_2 = (int)(px_warp / 4u);
                 {
@@ -72,6 +72,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) prism_hgemm(const __grid_co
                 asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
             }
             if (threadIdx.x == 256u) {
+                px_follow();
                 const int px_stop10 = K;
                 for (int first = 0; first < px_stop10; first += 64) {
                     {

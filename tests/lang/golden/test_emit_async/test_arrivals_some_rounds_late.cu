@@ -15,7 +15,6 @@ extern "C" __global__ void __launch_bounds__(384, 1) k(const __grid_constant__ p
     {  // line 1
         px_bf16* const a = reinterpret_cast<px_bf16*>(px_shared);  // line 1
         px_bf16* const b = reinterpret_cast<px_bf16*>(px_shared + 49152u);
-        px_follow();  // for what the kernel before this one in its stream wrote
         if (px_warp < 8u) {  // threads 0 to 255
             unsigned int px_a_b_slot = 0u, px_a_b_phase = 0u;
             unsigned int px_bar_empty_late = 0u, px_bar_empty_left = 0u;
@@ -49,6 +48,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) k(const __grid_constant__ p
             }
             asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // write a (line 1) before read a (line 1)
             px_keep(acc);
+            px_follow();  // for what the kernel before this one in its stream wrote
             {
                 #pragma unroll
                 for (int i = 0; i < 128; ++i) {  // line 1
@@ -62,6 +62,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) k(const __grid_constant__ p
                 asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");  // line 1
             }
             if (threadIdx.x == 256u) {
+                px_follow();  // for what the kernel before this one in its stream wrote
                 const int px_stop10 = k_2;
                 for (int kk = 0; kk < px_stop10; ++kk) {  // line 1
                     {  // line 1

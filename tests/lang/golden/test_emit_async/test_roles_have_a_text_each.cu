@@ -15,7 +15,6 @@ extern "C" __global__ void __launch_bounds__(384, 1) k(const __grid_constant__ p
     {  // line 1
         px_bf16* const a = reinterpret_cast<px_bf16*>(px_shared);  // line 1
         px_bf16* const b = reinterpret_cast<px_bf16*>(px_shared + 65536u);
-        px_follow();  // for what the kernel before this one in its stream wrote
         if (px_warp < 8u) {  // threads 0 to 255
             unsigned int px_a_b_slot = 0u, px_a_b_phase = 0u;
             float acc[128];  // line 1
@@ -39,6 +38,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) k(const __grid_constant__ p
                 }
                 if (++px_a_b_slot == 4u) { px_a_b_slot = 0u; px_a_b_phase ^= 1u; }  // the next round of a, b
             }
+            px_follow();  // for what the kernel before this one in its stream wrote
             {
                 #pragma unroll
                 for (int i = 0; i < 128; ++i) {  // line 1
@@ -52,6 +52,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) k(const __grid_constant__ p
                 asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");  // line 1
             }
             if (threadIdx.x == 256u) {
+                px_follow();  // for what the kernel before this one in its stream wrote
                 const int px_stop10 = k_2;
                 for (int kk = 0; kk < px_stop10; ++kk) {  // line 1
                     {  // line 1
