@@ -357,6 +357,25 @@ def test_loops(text):
     assert "px_step2 > 0 ? k < px_stop1 : k > px_stop1" in source
 
 
+@pytest.mark.parametrize("again", [False, True])
+def test_a_step_that_counts_units_is_above_zero(text, again):
+    out, n, step, k = (
+        symbol("out", Pointer(FLOAT32), GRID),
+        symbol("n", INT32, GRID),
+        symbol("step", INT32),
+        symbol("k", INT32),
+    )
+    store = assign(element(out, var(k)), const(0.0, FLOAT32))
+    body = [
+        declare(step, Count(unit=THREAD, code=GRID, type=INT32, perspective=GRID, span=S)),
+        *([assign(var(step), const(-1))] if again else []),
+        For(symbol=k, start=const(0), stop=var(n), step=var(step), body=(store,), unroll=None, span=S),
+    ]
+    source = squeezed(text(program(function("strides", [out, n], body))))
+    assert ("k < px_stop1; k += px_step2" in source) != again
+    assert ("px_step2 > 0 ? k < px_stop1 : k > px_stop1" in source) == again
+
+
 def test_barriers(text):
     tile = symbol("tile", Pointer(INT32, space="shared", shape=(64,)), BLOCK)
     stores = [assign(element(tile, const(k)), const(k)) for k in range(5)]

@@ -24,7 +24,7 @@ class Context:
     variables. `fragments`: those declared so far that a wgmma adds to. `role`: the block's threads that run this text, first
     and last + 1, where it is one role's; `alone`: only the first of them does. `threads`: how many a block has at most. `last`:
     what stands before each return. `waits`: where the kernel waits for the one before it in its stream.
-    `said`: the line of the statement before, if this one is of the same.
+    `positive`: variables that are always above 0. `said`: the line of the statement before, if this one is of the same.
     """
 
     scope: Scope
@@ -41,6 +41,7 @@ class Context:
     threads: int = 1024
     last: tuple[str, ...] = ()
     waits: Waits | None = None
+    positive: frozenset[Symbol] = frozenset()
     said: tuple[str, int] | None = None
 
     def at(self, position: Position) -> Context:

@@ -19,7 +19,7 @@ from prism.lang.emit.names import GRID_WORD, comment, declarator, registers, sym
 from prism.lang.emit.pieces import TENSOR_MAP, helpers
 from prism.lang.emit.restrict import restricted
 from prism.lang.emit.rings import arrays, counters, initialise, rings_of
-from prism.lang.emit.statements import accumulates, body, indented, used
+from prism.lang.emit.statements import accumulates, body, indented, positive, used
 from prism.lang.emit.structs import definitions
 from prism.lang.flow import pointer_change
 from prism.lang.intrinsics.asynchronous import cluster_barrier
@@ -158,7 +158,7 @@ def _context(program: Program, function: Function, scope: Scope, named: Mapping[
     return Context(
         scope, before, after, rings, named, comments, itertools.count(1), function.name,
         fragments=tuple(p for p in function.parameters if accumulates(p.type)), threads=most_threads(entry), last=last,
-        waits=waits(function) if _follows(function) else None,
+        waits=waits(function) if _follows(function) else None, positive=positive(function.body),
     )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from dataclasses import replace
 from typing import assert_never
 
@@ -18,6 +19,7 @@ from prism.lang.emit.rings import counters
 from prism.lang.emit.speak import assert_lines, print_lines
 from prism.lang.perspective import BLOCK, WARP, Level, Perspective
 from prism.lang.place import statements, subexpressions
+from prism.lang.races import assigned
 from prism.lang.tree import (
     Arm,
     Assert,
@@ -31,6 +33,7 @@ from prism.lang.tree import (
     Component,
     Const,
     Continue,
+    Count,
     Declare,
     Evaluate,
     Expr,
@@ -248,8 +251,10 @@ def loop(context: Context, s: For) -> list[str]:
     before: list[str] = []
     start = expression(context.scope, s.start)
     stop, step = _bound(context, s.stop, "stop", before), _bound(context, s.step, "step", before)
-    if isinstance(s.step, Const):
-        more = f"{name} {'<' if s.step.value > 0 else '>'} {stop}"
+    if counts_up(s.step, context.positive):
+        more = f"{name} < {stop}"
+    elif isinstance(s.step, Const):
+        more = f"{name} > {stop}"
     else:
         more = f"{step} > 0 ? {name} < {stop} : {name} > {stop}"
     advance = f"++{name}" if isinstance(s.step, Const) and s.step.value == 1 else f"{name} += {step}"
@@ -264,6 +269,27 @@ def _bound(context: Context, e: Expr, what: str, before: list[str]) -> str:
     name = f"px_{what}{next(context.fresh)}"
     before.append(f"const {type_cuda(e.type)} {name} = {text};")
     return name
+
+
+def positive(body: Body) -> frozenset[Symbol]:
+    """Return the variables that always have a value above 0: declared with one, as a number of units is, and never assigned."""
+    changed = frozenset(assigned(body))
+    found: set[Symbol] = set()
+    for s in statements(body):
+        if isinstance(s, Declare) and s.symbol not in changed and s.value is not None and counts_up(s.value, found):
+            found.add(s.symbol)
+    return frozenset(found)
+
+
+def counts_up(step: Expr, above_0: Set[Symbol]) -> bool:
+    """Whether a step is known to be above 0."""
+    match step:
+        case Const():
+            return step.value > 0
+        case Var():
+            return step.symbol in above_0
+        case _:
+            return isinstance(step, Count)
 
 
 def _unrolling(s: For) -> list[str]:
