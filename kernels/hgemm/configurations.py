@@ -54,11 +54,12 @@ class Configuration:
         return ceil(self.bn / (self.span_b // 2)) * (self.span_b // 2)
 
     def turns(self, layout: Layout) -> bool:
-        """Whether a product is made as its transpose, for which `b` has K inside: where its columns were in parts of spans.
+        """Whether a product is made as its transpose, where `a` has K inside: if columns of `b` were in parts of spans.
 
-        The widest tiles too, to which it brings 1 to 3 % (docs/hgemm.md); for the others it made no difference.
+        The widest tiles whatever `b` has, for they store whole lines so: it brings 1 to 4 % (docs/hgemm.md).
         """
-        return layout == NN and (self.bn % (SPAN // 2) != 0 or self.bm * self.bn > 128 * 256)
+        padded = layout[1] and self.bn % (SPAN // 2) != 0
+        return not layout[0] and (padded or self.bm * self.bn > 128 * 256)
 
     @property
     def name(self) -> str:
@@ -68,13 +69,15 @@ class Configuration:
         tile = f"{self.bm}x{self.bn}x{self.bk} "
         return tile + " ".join(f"{key}{value}" for key, value in facts.items() if value > 1 or key in "a") + cluster
 
-    def slab(self, out_bytes: int) -> int:
+    def slab(self, out_bytes: int, *, added: bool = False) -> int:
         """Return how many columns a slab has, of a result's elements of so many bytes: a tile is cut into whole ones.
 
-        Beside more than 160 sums a thread has no registers for more than 16 columns of what is added to them.
+        Beside more than 160 sums a thread has no registers for more than 16 columns of float32 that are added to them; where
+        `added` beside 80, for elements that a turned tile reads one by one.
         """
         sums = self.bm // self.consumers // 64 * self.bn // 2
-        most = 16 if sums > 160 and out_bytes == 4 else self.span // out_bytes
+        few = sums > 80 if added else sums > 160 and out_bytes == 4
+        most = 16 if few else self.span // out_bytes
         return max(columns for columns in range(8, most + 1, 8) if self.bn % columns == 0)
 
     def whole(self, m: int) -> bool:
@@ -86,11 +89,12 @@ class Configuration:
         return ceil(m / (self.bm * self.cluster_m)), ceil(n / (self.bn * self.cluster_n))
 
     def template(
-        self, *, transpose_a: bool, transpose_b: bool, out_bytes: int, in_bytes: int = 2, turned: bool = False
+        self, *, transpose_a: bool, transpose_b: bool, out_bytes: int, in_bytes: int = 2, turned: bool = False,
+        beta: bool = False,
     ) -> dict[str, Any]:
         """Return the kernel's template arguments that this decides, for operands that have K inside, or outside."""
         workers, helpers = self.registers()
-        bk, slab = self.bk * 2 // in_bytes, self.slab(out_bytes)
+        bk, slab = self.bk * 2 // in_bytes, self.slab(out_bytes, added=turned and beta)
         columns = self.b_columns if transpose_b else self.bn
         room = (ROOM - self.stages * (self.bm + columns) * self.bk * 2) // self.bm  # bytes of each row
         slabs = min(4, min(self.slabs * self.span, room) // (slab * out_bytes))  # five or seven make wide tiles spill

@@ -92,7 +92,8 @@ def stacked(job: Job, batch: tuple[int, ...]) -> Call | None:
     (a, a_outside, apart), (b, b_outside, b_apart) = left, right
     bias = a if job.bias is None else job.bias
     which = int(apart) + 2 * int(b_apart)
-    return Call(a, b, before, out, bias, job.per, a_outside, b_outside, job.out.owner, False, which, count)
+    outside = a_outside, b_outside
+    return Call(a, b, job.kinds, before, out, bias, job.per, *outside, job.out.owner, False, which, count)
 
 
 def _stack(info: ArrayInfo, count: int, along_k: int, k_inside: bool) -> tuple[ArrayInfo, bool, bool] | None:

@@ -30,6 +30,11 @@ def how_many(scale: ArrayInfo | None) -> int:
     return NO_SCALE if scale is None else ONE_SCALE if scale.size == 1 else EACH_SCALE
 
 
+def other(kinds: tuple[str, str]) -> str:
+    """Return the dtype of `b` where it is not that of `a`, or the empty string."""
+    return "" if kinds[0] == kinds[1] else kinds[1]
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """A checked call: `per` says what the bias has an element for, `kind` is the result's dtype."""
@@ -53,19 +58,19 @@ class Job:
         return self.a.shape[0], self.b.shape[1], self.a.shape[1]
 
     @property
+    def kinds(self) -> tuple[str, str]:
+        """The dtypes of the operands."""
+        return self.a.scalar, self.b.scalar
+
+    @property
     def k_inside(self) -> bool:
         """Whether operands must have K inside: those of 8-bit floats."""
         return eight_bits(self.a.scalar)
 
-    @property
-    def other(self) -> str:
-        """The dtype of `b` where it is not that of `a`, or the empty string."""
-        return "" if self.a.scalar == self.b.scalar else self.b.scalar
-
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What the kernel is given: matrices as their tensor maps have them; `plain`: it writes without one.
+    """What the kernel is given: matrices as their tensor maps have them, their dtypes; `plain`: it writes without a map.
 
     `result` is what the caller gets; where `copied`, what the kernel makes is copied there. Of `batches` products the matrices
     lie below each other, those of `a` where `batch` is 1 or 3, those of `b` where it is 2 or 3; where not, all have the same.
@@ -74,6 +79,7 @@ class Call:
 
     a: ArrayInfo
     b: ArrayInfo
+    kinds: tuple[str, str]
     c: ArrayInfo | None
     out: ArrayInfo
     bias: ArrayInfo
@@ -100,7 +106,7 @@ class Call:
     def turn(self) -> Call:
         """Return the same product, not of a batch, that the kernel makes as its transpose."""
         a_outside, b_outside = self.transpose_b, self.transpose_a
-        found = replace(self, a=self.b, b=self.a, transpose_a=a_outside, transpose_b=b_outside)
+        found = replace(self, a=self.b, b=self.a, kinds=self.kinds[::-1], transpose_a=a_outside, transpose_b=b_outside)
         return replace(found, per=PER_TURNED[self.per], turned=True, scale_a=self.scale_b, scale_b=self.scale_a)
 
     def untouched(self, job: Job) -> bool:
@@ -154,7 +160,8 @@ def arranged(job: Job) -> Call:
     result = target.owner if job.out is None else job.out.owner
     copied = job.out is not None and target is not job.out
     return Call(
-        left, right, before, target, bias, job.per, transpose_a, transpose_b, result, copied, scale_a=scales[0], scale_b=scales[1]
+        left, right, job.kinds, before, target, bias, job.per, transpose_a, transpose_b, result, copied,
+        scale_a=scales[0], scale_b=scales[1],
     )  # fmt: skip
 
 

@@ -16,7 +16,19 @@ from prism.lib import matmul_warm as warm
 from prism.lib import own
 from prism.lib.matmul_arguments import eight_bits, require_k_inside, require_like_result, require_operands
 from prism.lib.matmul_batches import Made, made
-from prism.lib.matmul_layouts import COLUMNS, NO_BIAS, ROWS, Call, Job, arranged, empty, how_many, operands, transposed
+from prism.lib.matmul_layouts import (
+    COLUMNS,
+    NO_BIAS,
+    ROWS,
+    Call,
+    Job,
+    arranged,
+    empty,
+    how_many,
+    operands,
+    other,
+    transposed,
+)
 from prism.lib.reference import run
 from prism.lib.sgemms import batch_of
 from prism.runtime.arrays import CODED, ArrayInfo, describe, one_place, require_writable
@@ -276,8 +288,8 @@ def instance_for(
 
     `other`: the dtype of b, where it is not that of a. `scales`: what `how_many` says of those of a, and of b.
     """
-    sizes = {"out_bytes": SCALARS[result].bytes, "in_bytes": SCALARS[kind].bytes}
-    cut = configuration.template(transpose_a=transposed[0], transpose_b=transposed[1], turned=turned, **sizes)
+    sizes, outside = {"out_bytes": SCALARS[result].bytes, "in_bytes": SCALARS[kind].bytes}, transposed
+    cut = configuration.template(transpose_a=outside[0], transpose_b=outside[1], turned=turned, beta=beta, **sizes)
     facts: dict[str, Any] = {"T": kind, "TB": other or kind, "TBIAS": result if SCALARS[kind].stored else kind}
     facts |= {"OUT": result, "PLAIN": plain, "BETA": beta, "BIAS": per, "BATCH": batch, "EPILOGUE": epilogue}
     facts |= {"SCALE_A": scales[0], "SCALE_B": scales[1]}
@@ -303,7 +315,7 @@ def _on_host(job: Job) -> Made:
         bias = np.zeros(1, unused) if job.bias is None else _bits(job.bias).reshape(-1)
         facts = (job.a.scalar, job.kind, (False, not job.k_inside), False, job.c is not None, job.per, job.epilogue)
         scales = how_many(job.scale_a), how_many(job.scale_b)
-        program = program_for(*facts, HOST, 0, job.other, False, scales)
+        program = program_for(*facts, HOST, 0, other(job.kinds), False, scales)
         target = result.view(np.uint16) if job.kind == "bfloat16" else result
         before = before.view(target.dtype)
         numbers = (np.int64(n), bias, m, n, max(k, 1), 1, job.alpha, job.beta)
@@ -368,9 +380,9 @@ def _launch(call: Call, job: Job, stream: int, configuration: Configuration | No
         return None
     layout = (call.transpose_a, call.transpose_b)
     plain = call.plain or (call.batch > 0 and not cut.whole(m))
-    facts = (job.a.scalar, job.kind, layout, plain, call.beta, call.per, job.epilogue)
+    facts = (call.kinds[0], job.kind, layout, plain, call.beta, call.per, job.epilogue)
     scales = how_many(call.scale_a), how_many(call.scale_b)
-    launcher = instance_for(*facts, cut, call.batch, job.other, call.turned, scales).launcher(job.a.device)
+    launcher = instance_for(*facts, cut, call.batch, other(call.kinds), call.turned, scales).launcher(job.a.device)
     if not begins_early(m, n, deep, call.batches):
         launcher = _in_turn(launcher)
     down, across = cut.tiles(m, n)

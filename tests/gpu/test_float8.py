@@ -66,6 +66,8 @@ def test_exact(left: str, right: str) -> None:
     for m, n, k in SHAPES:
         a, w = small(m, k, kind=left), small(n, k, kind=right)
         assert torch.equal(prism.lib.hgemm(a, w.T).double(), product(a, w.T)), (m, n, k)
+        columns = torch.full((n, m), torch.nan, device="cuda", dtype=torch.float32).T
+        assert torch.equal(prism.lib.hgemm(a, w.T, out=columns).double(), product(a, w.T)), "made as the transpose"
 
 
 def test_results_and_what_comes_after() -> None:

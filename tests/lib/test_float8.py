@@ -75,6 +75,16 @@ def test_scales_of_16_bit_floats() -> None:
     assert np.array_equal(prism.lib.hgemm(a, b, scale_a=rows), rows[:, None] * (a @ b))
 
 
+def test_turned_products_exchange_their_dtypes() -> None:
+    """Whether the kernel turns them, or the result has its elements along columns."""
+    a, w, out = normal(40, 24), normal(33, 24).astype(KINDS[1]), np.zeros((33, 40), np.float32).T
+    job = Job(describe(a), describe(w.T), None, None, 0, None, "float32", 1.0, 0.0, identity)
+    call = arranged(job)
+    assert call.kinds == (call.a.scalar, call.b.scalar) == ("float8_e4m3fn", "float8_e5m2")
+    for turned in (call.turn(), arranged(replace(job, out=describe(out)))):
+        assert turned.kinds == (turned.a.scalar, turned.b.scalar) == ("float8_e5m2", "float8_e4m3fn")
+
+
 def test_turned_products_exchange_their_scales() -> None:
     a, b, out = np.zeros((40, 24), np.float16), np.zeros((24, 33), np.float16), np.zeros((33, 40), np.float16).T
     facts = [describe(x) for x in (a, b, out, np.ones(40, np.float32), np.ones(33, np.float32))]
