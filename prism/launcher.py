@@ -16,7 +16,7 @@ from prism.lang.surface import Kernel
 from prism.lang.types import Pointer, Type
 from prism.runtime.apart import require_apart
 from prism.runtime.arrays import describe
-from prism.runtime.bind import bind
+from prism.runtime.bind import bind, require_count
 from prism.runtime.build import entry_of
 from prism.runtime.launch import LaunchError, check_numbers, check_shape
 
@@ -33,6 +33,7 @@ def launch(
     check: bool = False,
     schedule: str = "round-robin",
     seed: int = 0,
+    **unknown: Any,
 ) -> None:
     """Launch `kernel[blocks, threads](*arguments)`; results are in the arrays.
 
@@ -46,9 +47,18 @@ def launch(
     """
     if kernel.kind != "global":
         raise TypeError(f"`{kernel.__name__}` is a device function: only kernels, marked `global`, are launched")
+    if unknown:
+        raise TypeError(unknown_option(kernel, next(iter(unknown))))
+    require_count(kernel.__name__, [p.name for p in parsed_of(kernel).parameters], len(arguments))
     if not isinstance(template, Mapping | None):
         raise TypeError(f"`template` must be a dict of template arguments, not {type(template).__qualname__}")
-    program = instance(kernel, tuple(sorted(deduced(kernel, arguments, template or {}).items())))
+    bound_template = deduced(kernel, arguments, template or {})
+    for name, value in bound_template.items():
+        if getattr(value, "__hash__", None) is None:
+            raise TypeError(
+                f"`{name}`: a template argument is a number, a dtype or a device function, not {type(value).__qualname__}"
+            )
+    program = instance(kernel, tuple(sorted(bound_template.items())))
     blocks, threads = launch_shape(program, shape)
     bound = bind(kernel.__name__, host_entry(program).parameters, arguments)
     check_shape(host_entry(program), blocks, threads)
@@ -72,8 +82,20 @@ def launch(
     order(bound.arrays.values(), handle)
     if (program, bound.device) not in _READY:
         require_outside(handle, f"`{kernel.__name__}`")
-    prepare(device_entry(program, device(bound.device).arch), bound.device)(blocks, threads, handle, bound.values)
+    gpu = device(bound.device)
+    prepare(device_entry(program, gpu.arch, gpu.shared_limit), bound.device)(blocks, threads, handle, bound.values)
     _READY.add((program, bound.device))
+
+
+def unknown_option(kernel: Kernel, name: str) -> str:
+    """Return what is wrong with a keyword argument of a launch that is no option."""
+    if name in kernel.template:
+        return f"`{name}` is a template argument of `{kernel.__name__}`: pass `template={{{name!r}: ...}}`"
+    names = [p.name for p in parsed_of(kernel).parameters]
+    call = f"{kernel.__name__}[blocks, threads]({', '.join(names)})"
+    if name in names:
+        return f"`{name}` is passed by its place, not by name: {call}"
+    return f"a launch has no option `{name}`: {call} takes template, stream, check, schedule and seed"
 
 
 @functools.lru_cache(maxsize=1024)
@@ -89,9 +111,9 @@ def entry_for(program: Program, arch: str) -> Any:
 
 
 @functools.lru_cache(maxsize=1024)
-def device_entry(program: Program, arch: str) -> Any:
+def device_entry(program: Program, arch: str, shared_limit: int) -> Any:
     """Return the entry of a program for a device, which must have all that it uses."""
-    check_architecture(program, arch)
+    check_architecture(program, arch, shared_limit)
     return entry_for(program, arch)
 
 

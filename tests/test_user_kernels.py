@@ -15,6 +15,7 @@ from prism.interpret import MachineError
 from prism.lang import (
     CompileError,
     const,
+    constexpr,
     dtype,
     float32,
     grid,
@@ -32,6 +33,7 @@ from prism.lang import (
 )  # fmt: skip
 from prism.lang.emit import emit
 from prism.lang.pipeline import build
+from prism.lang.surface import TemplateName
 from prism.runtime.launch import LaunchError
 
 
@@ -133,12 +135,12 @@ def test_a_stream_is_for_a_gpu() -> None:
 @pytest.mark.parametrize(
     ("n", "error", "words"),
     [
-        (8.0, TypeError, r"`n` must be a number \(int32\), not float"),
-        (np.float32(8), TypeError, "`n` must be a number .*, not float32"),
-        ("8", TypeError, "`n` must be a number .*, not str"),
-        (None, TypeError, "`n` must be a number .*, not NoneType"),
-        (8j, TypeError, "`n` must be a number .*, not complex"),
-        (np.array([8]), TypeError, "`n` must be a number .*, not ndarray"),
+        (8.0, TypeError, r"`n` must be an integer \(int32\), not float"),
+        (np.float32(8), TypeError, "`n` must be an integer .*, not float32"),
+        ("8", TypeError, "`n` must be an integer .*, not str"),
+        (None, TypeError, "`n` must be an integer .*, not NoneType"),
+        (8j, TypeError, "`n` must be an integer .*, not complex"),
+        (np.array([8]), TypeError, "`n` must be an integer .*, not ndarray"),
         (2**31, OverflowError, "`n` is int32, which 2147483648 doesn't fit"),
     ],
     ids=str,
@@ -165,6 +167,36 @@ def test_template_arguments_are_named() -> None:
         double[2, 32](x, y, 64, template=[8])
     with pytest.raises(TypeError, match="`x` must be an array"):  # which implies its `T`
         double[2, 32]([1.0], [2.0], 64)
+    with pytest.raises(TypeError, match="`T`: a template argument is a number, a dtype or a device function, not list"):
+        double[2, 32](x, y, 64, template={"T": [np.float32]})
+
+
+@pytest.mark.parametrize(
+    ("named", "words"),
+    [
+        ({"n": 64}, r"`n` is passed by its place, not by name: double\[blocks, threads\]\(x, y, n\)"),
+        ({"T": np.float32}, r"`T` is a template argument of `double`: pass `template=\{'T': \.\.\.\}`"),
+        ({"grid": 1}, r"a launch has no option `grid`: .* takes template, stream, check, schedule and seed"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_arguments_are_passed_by_their_places(named: dict[str, Any], words: str) -> None:
+    x, y = arrays()
+    with pytest.raises(TypeError, match=words):
+        double[2, 32](x, y, 64, **named)
+
+
+def test_too_few_arguments_are_counted_before_anything_is_deduced() -> None:
+    with pytest.raises(LaunchError, match=r"`double` takes 3 arguments \(x, y, n\), 0 given"):
+        double[2, 32]()
+
+
+def test_blocks_are_whole_numbers() -> None:
+    x, y = arrays()
+    with pytest.raises(TypeError, match=r"must be an integer, not float \(divide with `//`\)"):
+        double[64 / 32, 32](x, y, 64)
+    with pytest.raises(TypeError, match=r"must be an integer, not tuple \(there is one dimension\)"):
+        double[(2, 1), 32](x, y, 64)
 
 
 # -- Arrays that overlap --------------------------------------------------------------------------------------------------
@@ -226,6 +258,28 @@ def shown(found: Any) -> Balanced:
     parser.feed(found._repr_html_())
     assert not parser.open
     return parser
+
+
+def test_a_kernel_says_what_it_is() -> None:
+    assert repr(double) == f'<@prism("global") {__name__}.double>'
+
+
+@pytest.mark.parametrize("bound", [lambda n: n / 4, lambda n: n // 4])
+def test_a_bound_may_be_a_part_of_a_template_parameter(bound: Any) -> None:
+    N = TemplateName("N")
+
+    @prism("global")
+    @template(N=constexpr(int))
+    @requires(grid[1], thread[bound(N)])
+    def ones(y: ptr(int32) @ grid[1]):
+        with partition(y, thread[1], id()) as mine, group(thread[1]):
+            mine[0] = 1
+
+    y = np.zeros(64, np.int32)
+    ones[2, 32](y, template={"N": 128}, check=True)
+    assert y.all()
+    with pytest.raises(LaunchError):
+        ones[2, 16](y, template={"N": 128})
 
 
 def test_a_notebook_shows_the_explanation() -> None:
@@ -299,3 +353,11 @@ def test_print_says_who_speaks(capsys: pytest.CaptureFixture[str]) -> None:
     says.launch(np.int32(7), blocks=2)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 2 and all(line.endswith("n = 7") for line in lines)
+
+
+def test_templates_are_declared_and_given_as_they_are_written() -> None:
+    for ask in (package.check, package.compile, package.explain):
+        with pytest.raises(TypeError, match="`template` must be a dict of template arguments, not list"):
+            ask(double, ["float32"])
+    with pytest.raises(TypeError, match=r"@template: `N` is dtype, function or constexpr\(int\), not 'int'"):
+        template(N="int")

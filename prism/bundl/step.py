@@ -23,7 +23,7 @@ from prism.bundl.step_code import CORRECTED_CODE_STEPS, PRINTED_CODE_STEPS
 from prism.bundl.step_data import CORRECTED_DATA_STEPS, PRINTED_DATA_STEPS, fence, fence_printed, s_memcpy
 from prism.bundl.step_expressions import CORRECTED_EVALS, PRINTED_EVALS
 from prism.bundl.syntax import Kind, Program, Skip
-from prism.bundl.values import EMPTY, Array, Bound, Closure, Memory, State, Thread, Value
+from prism.bundl.values import EMPTY, Array, Bound, Closure, State, Thread, Value
 from prism.bundl.work import OutOfBounds, Steps, Stuck, Work
 
 __all__ = ["Machine", "OutOfBounds", "Step", "Steps", "Stuck", "corrected", "mix", "printed"]
@@ -202,13 +202,6 @@ class Machine:
             except Stuck as error:
                 stuck.append((index, error))
         return moves, stuck
-
-
-def memory_of(state: State, kind: Kind, thread: int, shape: Shape) -> Memory:
-    """Return the memory that holds arrays of `kind` for `thread`."""
-    if kind is Kind.LOCAL:
-        return state.threads[thread].eta
-    return state.shared[thread // shape.threads] if kind is Kind.SHARED else state.world
 
 
 def walk_states(machine: Machine, limit: int) -> Iterator[State]:

@@ -102,10 +102,14 @@ def run_explain(options: argparse.Namespace) -> int:
 def run_emit(options: argparse.Namespace) -> int:
     """`prism emit`: the CUDA C++, the header that launches it, or the PTX."""
     from prism.compiler import Compiled
+    from prism.lang.pipeline import check_architecture
     from prism.runtime.export import header
 
     program = entry_of(options) if options.header or options.ptx or options.json else program_of(options)
-    compiled = Compiled(program, target(options.arch) if options.ptx else options.arch)
+    arch = target(options.arch) if options.ptx else options.arch
+    if options.header or options.ptx or options.json:
+        check_architecture(program, arch)
+    compiled = Compiled(program, arch)
     if options.json:
         facts = {**compiled.entry.to_json(), "header": header(compiled.entry)}
         write(options, "", {**facts, "ptx": compiled.ptx} if options.ptx else facts)

@@ -90,7 +90,7 @@ bfloat16: Scalar
 """A scalar type, of 16 bits."""
 
 def bitcast(x: Any, to: Any, out: Sequence[Any] = ...) -> Any:
-    """bitcast(x, T): the bits of x, taken for a T of the same size: `bitcast(x, uint32)`. Called by thread[1]; sm_75 and later."""
+    """bitcast(x, T): the bits of x, taken for a T of the same size: `bitcast(x, uint32)`. Of numbers, vectors and structs. Called by thread[1]; sm_75 and later."""
 
 block: LevelName
 """the threads of a block; block.scan and its like are the collectives for one. See docs/reference/block.md."""
@@ -662,8 +662,8 @@ def struct(cls: type) -> Any:
             scale: float32
             shift: float32
     
-    In a kernel `Affine(a, b)` makes a value, by position or by name, and `v.scale` is a field. On the host `Affine(1, 0)` is a
-    NumPy record, and `numpy.zeros(n, Affine)` an array. It may be a dataclass as well.
+    In a kernel `Affine(a, b)` makes a value, by position or by name, `Affine()` one of zeros, and `v.scale` is a field. On the
+    host `Affine(1, 0)` is a NumPy record, and `numpy.zeros(n, Affine)` an array. It may be a dataclass as well.
     
     Raises
     ------

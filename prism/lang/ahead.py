@@ -59,6 +59,9 @@ def with_skews(
         if not mixed(context, lap):
             continue
         names, span = ", ".join(f"`{ring.name}`" for ring in lap.cycle.rings), lap.cycle.rings[0].span
+        if stored := stores(lap):
+            notes.append(Note(span, f"{names}: {stored}"))
+            continue
         try:
             one = fills_of(context, lap, unseen)
             fills[lap] = one, skew_of(context, found, plan, one, unseen)
@@ -92,6 +95,19 @@ def mixed(context: Context, lap: Lap) -> bool:
         return False
     fillers = frozenset().union(*(members(context.function, visit.spot.path) for visit in filling))
     return any(fillers & members(context.function, visit.spot.path) for visit in using)
+
+
+def stores(lap: Lap) -> str:
+    """Return what is to be said of a ring that threads write and asynchronous stores read; nothing of any other."""
+    filling, using = parted(lap)
+    if any(touch.how for visit in filling for touch in visit.touches()):
+        return ""
+    if any(touch.how != "bulk" for visit in using for touch in visit.touches()):
+        return ""
+    if held := max(late(visit) for visit in using):
+        return f"a store goes on for {held} visit{'s' * (held > 1)} more, while the next copies are written"
+    more = "" if lap.cycle.copies > 1 else "`ring=2`, and "
+    return f"each store is waited for in its trip: with {more}`in_flight=1` in the claim around it, it goes on during the next"
 
 
 def parted(lap: Lap) -> tuple[tuple[Visit, ...], tuple[Visit, ...]]:

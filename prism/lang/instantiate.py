@@ -9,13 +9,16 @@ from __future__ import annotations
 import builtins
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from types import ModuleType
+from types import BuiltinFunctionType, ModuleType
 from typing import Any, NoReturn
+
+import numpy as np
 
 from prism.lang import surface
 from prism.lang import syntax as s
-from prism.lang.diagnostics import CompileError, Span, source_text
+from prism.lang.diagnostics import CompileError, Error, Span, source_text
 from prism.lang.errors import names as errors
+from prism.lang.errors import syntax as syntax_errors
 from prism.lang.errors import types as type_errors
 from prism.lang.intrinsics import TABLE
 from prism.lang.intrinsics.declaration import Intrinsic
@@ -32,6 +35,8 @@ BUILTINS: Mapping[str, object] = {
     "abs": TABLE["absolute"],
     "breakpoint": surface.BREAKPOINT,
 }
+LARGEST_POWER = 4096
+"""An exponent beyond it makes no number that a kernel could hold."""
 _OBJECTS = (
     Scalar, Vector, surface.VectorCast, surface.LevelName, surface.Construct, surface.Kernel, Intrinsic, Namespace, ModuleType,
 )  # fmt: skip
@@ -78,6 +83,8 @@ def locals_of(function: s.Function) -> frozenset[str]:
                 found.add(statement.name)
             if isinstance(statement, s.Assign) and isinstance(statement.target, s.Name):
                 found.add(statement.target.name)
+            if isinstance(statement, s.Together):
+                found.update(target.name for target in statement.targets if isinstance(target, s.Name))
             if isinstance(statement, s.Roles):
                 found.update(name.name for name in statement.names)
             for inner in bodies(statement):
@@ -117,14 +124,14 @@ def lookup(scope: Scope, name: s.Name) -> s.Expr:
         try:
             return constant(cells[name.name].cell_contents, name.name, name.span)
         except ValueError:
-            fail(errors.NotDefined(span=name.span, name=name.name))
+            fail(errors.not_defined(name.span, name.name, ()))
     if name.name in python.__globals__:
         return constant(python.__globals__[name.name], name.name, name.span)
     if name.name in BUILTINS:
         return s.Resolved(value=BUILTINS[name.name], text=name.name, span=name.span)
     if hasattr(builtins, name.name):
         fail(errors.python_builtin(name.span, name.name))
-    fail(errors.not_defined(name.span, name.name))
+    fail(errors.not_defined(name.span, name.name, (*scope.locals, *scope.constants, *scope.template, *BUILTINS)))
 
 
 def python_function(scope: Scope, e: s.Expr) -> s.Expr:
@@ -157,10 +164,18 @@ def constant(value: Any, text: str, span: Span) -> s.Expr:
         return s.Literal(value=value.item(), span=span)
     if callable(value) and hasattr(value, "__code__"):
         fail(errors.PlainFunction(span=span, name=text))
-    own = getattr(value, "__name__", "")
-    if callable(value) and (own in TABLE or own in SCALARS):
-        fail(errors.HostFunction(span=span, name=text, own=own))
+    host_function(value, text, span)
     fail(errors.NotConstant(span=span, name=text, kind=type(value).__name__))
+
+
+def host_function(value: object, text: str, span: Span) -> None:
+    """Fail where an object is a function or a type of NumPy's, or of `math`: with what it is called here, if it is there."""
+    own = str(getattr(value, "__name__", ""))
+    if callable(value) and (own in TABLE or own in SCALARS or own in errors.OTHERWISE):
+        change = f"write `{errors.OTHERWISE.get(own, own)}`, which `prism.lang` has"
+        fail(errors.HostFunction(span=span, name=text, change=change))
+    if isinstance(value, BuiltinFunctionType | np.ufunc):
+        fail(errors.HostFunction(span=span, name=text, change=errors.NO_SUCH))
 
 
 def fail(error: Any) -> NoReturn:
@@ -242,7 +257,7 @@ def fold_binary(e: s.Binary) -> s.Expr:
     if isinstance(e.left, s.Literal) and e.op in ("and", "or"):
         return e.right if truth(e.left) == (e.op == "and") else e.left
     if not (isinstance(e.left, s.Literal) and isinstance(e.right, s.Literal)):
-        return e
+        return e if e.op != "**" else fail(syntax_errors.unsupported(e.span, "Pow"))
     a, b = e.left.value, e.right.value
     if isinstance(a, str) or isinstance(b, str):
         return s.Literal(value=(a == b) == (e.op == "=="), span=e.span) if e.op in ("==", "!=") else e
@@ -263,13 +278,23 @@ def arithmetic(op: str, a: bool | int | float, b: bool | int | float) -> bool | 
         return a - quotient * b if op == "%" else quotient
     table: Mapping[str, Any] = {
         "+": lambda: a + b, "-": lambda: a - b, "*": lambda: a * b, "/": lambda: a / b, "//": lambda: a // b, "%": lambda: a % b,
-        "<<": lambda: int(a) << int(b), ">>": lambda: int(a) >> int(b),
+        "**": lambda: power(a, b), "<<": lambda: int(a) << int(b), ">>": lambda: int(a) >> int(b),
         "&": lambda: int(a) & int(b), "|": lambda: int(a) | int(b),
         "^": lambda: int(a) ^ int(b), "==": lambda: a == b, "!=": lambda: a != b, "<": lambda: a < b, "<=": lambda: a <= b,
         ">": lambda: a > b, ">=": lambda: a >= b,
     }  # fmt: skip
     result: bool | int | float = table[op]()
     return result
+
+
+def power(a: bool | int | float, b: bool | int | float) -> int | float:
+    """Return `a ** b`. Raises OverflowError or ValueError where it is no real number, or a huge one."""
+    if abs(b) > LARGEST_POWER or (a == 0 and b < 0):
+        raise OverflowError
+    found: object = a**b
+    if not isinstance(found, int | float):
+        raise ValueError
+    return found
 
 
 def truth(condition: s.Literal) -> bool:
@@ -326,20 +351,27 @@ def fold_attribute(e: s.Attribute) -> s.Expr:
 def fold_body(scope: Scope, body: s.Body) -> tuple[s.Body, Scope]:
     """Fold a statement list; a constexpr local, or `f = lambda i: ...`, is in force from there to the list's end."""
     done: list[s.Stmt] = []
+    faults: dict[str, Error] = {}
     for statement in body:
-        if isinstance(statement, s.Declare) and is_constexpr(scope, statement.annotation):
-            scope = bind_constexpr(scope, statement)
-        elif (
-            isinstance(statement, s.Assign)
-            and isinstance(statement.value, s.Lambda)
-            and isinstance(statement.target, s.Name)
-        ):
-            scope = scope.bind(statement.target.name, named_lambda(scope, statement.value))
-        elif isinstance(statement, s.If):
-            done.extend(fold_if(scope, statement))
-        else:
-            done.append(fold_statement(scope, statement))
+        try:
+            scope = fold_into(done, scope, statement)
+        except CompileError as failure:
+            for error in failure.errors:
+                faults.setdefault(error.title_text, error)
+    if faults:
+        raise CompileError(*faults.values())
     return tuple(done), scope
+
+
+def fold_into(done: list[s.Stmt], scope: Scope, statement: s.Stmt) -> Scope:
+    """Add to `done` what a statement becomes; return the scope behind it."""
+    if isinstance(statement, s.Declare) and is_constexpr(scope, statement.annotation):
+        return bind_constexpr(scope, statement)
+    match statement:
+        case s.Assign(target=s.Name(name=name), value=s.Lambda() as value):
+            return scope.bind(name, named_lambda(scope, value))
+    done.extend(fold_if(scope, statement) if isinstance(statement, s.If) else (fold_statement(scope, statement),))
+    return scope
 
 
 def named_lambda(scope: Scope, value: s.Lambda) -> s.Lambda:
@@ -384,6 +416,8 @@ def fold_statement(scope: Scope, st: s.Stmt) -> s.Stmt:  # noqa: C901
         case s.Declare():
             value = maybe(scope, st.value)
             return replace(st, annotation=fold(scope, st.annotation), place=maybe(scope, st.place), value=value)
+        case s.Together():
+            return replace(st, targets=fold_all(scope, st.targets), values=fold_all(scope, st.values))
         case s.Assign() | s.Augment():
             return replace(st, target=fold(scope, st.target), value=fold(scope, st.value))
         case s.Evaluate():

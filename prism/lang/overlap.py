@@ -15,12 +15,14 @@ from prism.lang.collisions import Collision, collision
 from prism.lang.digits import mentioned
 from prism.lang.disjoint import Question, proved
 from prism.lang.footprints import copied, reached
+from prism.lang.place import subexpressions
 from prism.lang.races import Facts
 from prism.lang.touches import Address, used
-from prism.lang.tree import Call, Element, Function, Partition, Symbol, Var
+from prism.lang.tree import Call, Element, Expr, Function, Partition, Symbol, Var
 
 MORE = "a block may have more than {} threads, unless `__launch_bounds__` says not, and then units' elements meet"
 VAGUE = "there is more than sums, products, quotients and remainders of what never changes in the index"
+CHANGED = "`{}`, in the index on line {}, is assigned again: of a name that is assigned once, where it is declared, more is known"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -41,6 +43,8 @@ class _Reach:
     where: Address | None
     line: int
     what: str
+    changed: str = ""
+    """A name in the index that is assigned again."""
 
 
 def verdicts(function: Function, known: Facts) -> Iterator[tuple[Partition, Verdict]]:
@@ -97,7 +101,7 @@ def _why(known: Facts, one: _Reach, two: _Reach) -> str:
         if reach.where is None:
             return f"how far {reach.what} on line {reach.line} reaches is not known"
         if any(digit.base[0] == "unknown" for form in reach.where.indices for digit in mentioned(form)):
-            return f"{VAGUE} on line {reach.line}"
+            return CHANGED.format(reach.changed, reach.line) if reach.changed else f"{VAGUE} on line {reach.line}"
     lines = f"line {one.line}" if one.line == two.line else f"lines {one.line} and {two.line}"
     return f"no condition or bound in sight keeps two units' elements apart, on {lines}"
 
@@ -115,7 +119,19 @@ def _reaches(known: Facts, partition: Partition) -> Iterator[_Reach]:
                 yield from _called(known, use.expression, partition)
             elif partition.view in flow.resolve(use.expression.symbol, ())[1]:
                 what = "what is reached through this" if not use.exact else f"`{use.expression.symbol.name}`"
-                yield _Reach(use.kind, address(known, use), use.expression.span.line, what)
+                changed = next(_changed(known, use.expression, set()), "")
+                yield _Reach(use.kind, address(known, use), use.expression.span.line, what, changed)
+
+
+def _changed(known: Facts, expression: Expr, seen: set[Symbol]) -> Iterator[str]:
+    """Yield the names of scalars in an expression, and in what its names are defined as, that are assigned again."""
+    for part in subexpressions(expression):
+        if isinstance(part, Var) and part.symbol not in seen:
+            seen.add(part.symbol)
+            if part.symbol in known.changed and part.symbol not in known.loops:
+                yield part.symbol.name
+            elif part.symbol in known.definitions:
+                yield from _changed(known, known.definitions[part.symbol], seen)
 
 
 def _called(known: Facts, call: Call, partition: Partition) -> Iterator[_Reach]:

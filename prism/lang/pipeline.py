@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from prism.lang import again, surface
 from prism.lang.align import check_alignment
@@ -15,14 +16,24 @@ from prism.lang.emit import allocate_named
 from prism.lang.errors import calls as errors
 from prism.lang.errors import launch
 from prism.lang.inlined import traced
-from prism.lang.intrinsics.declaration import supports
+from prism.lang.intrinsics.declaration import number_of, supports
 from prism.lang.place import calls, place, shared_bytes, statements, subexpressions, with_mbarriers
 from prism.lang.plan import Layout, Program
 from prism.lang.skew import shown
 from prism.lang.sync import plan
 from prism.lang.tree import Apply, Expr, Function, Pointer, SharedDeclare, expressions
 
+if TYPE_CHECKING:
+    from prism.lang.explain.model import Piece
+
 CLUSTERS = RINGS = "sm_90"
+SHOWN = 8
+"""Objects that a message names."""
+SHARED_LIMITS = {
+    75: 64 << 10, 80: 163 << 10, 86: 99 << 10, 87: 163 << 10, 89: 99 << 10, 90: 227 << 10, 100: 227 << 10, 103: 227 << 10,
+    110: 227 << 10, 120: 99 << 10, 121: 99 << 10,
+}  # fmt: skip
+"""Bytes of shared memory that a block can have, by architecture. Source: CUDA Programming Guide, compute capabilities."""
 
 
 def build(kernel: surface.Kernel, template: Mapping[str, object] | None = None) -> Program:
@@ -95,8 +106,11 @@ def beyond(function: Function, layouts: Mapping[Function, Layout], limit: int) -
     return None
 
 
-def check_architecture(program: Program, arch: str) -> None:
-    """Refuse intrinsics, and clusters, that an architecture does not have, each where it stands."""
+def check_architecture(program: Program, arch: str, limit: int | None = None) -> None:
+    """Refuse intrinsics, and clusters, that an architecture does not have, each where it stands; and too much shared memory.
+
+    `limit`: the bytes of it that a block of the device at hand can have; without one, the architecture's.
+    """
     size = program.entry.bound.block
     if size is not None and size > 1 and not supports(arch, CLUSTERS):
         error = launch.Architecture(
@@ -115,3 +129,37 @@ def check_architecture(program: Program, arch: str) -> None:
                     found[part] = launch.Architecture(span=part.span, name=name, needs=needs, arch=arch)
     if found:
         raise CompileError(*found.values())
+    check_shared_memory(program, arch, SHARED_LIMITS.get(number_of(arch)) if limit is None else limit)
+
+
+def check_shared_memory(program: Program, arch: str, limit: int | None) -> None:
+    """Refuse a kernel that needs more shared memory than a block can have, where the first object ends beyond that."""
+    from prism.lang.explain.memory import pieces
+
+    entry, layouts = program.entry, shown(program).layouts
+    needs = layouts[entry].bytes
+    if entry.kind != "global" or limit is None or needs <= limit:
+        return
+    objects = [piece for piece in pieces(shown(program), entry) if not piece.frame]
+    objects = sorted(objects, key=lambda piece: -piece.size)
+    more = [f"and {len(objects) - SHOWN} smaller objects"] if len(objects) > SHOWN else []
+    enough = next((n for n in sorted(SHARED_LIMITS) if needs <= SHARED_LIMITS[n]), 0)
+    elsewhere = f", or compile for sm_{enough}, whose blocks can have {SHARED_LIMITS[enough]}" if enough else ""
+    raise CompileError(
+        launch.SharedMemory(
+            span=beyond(entry, layouts, limit) or entry.span,
+            name=entry.name,
+            needs=needs,
+            has=limit,
+            arch=arch,
+            objects="\n".join([*map(_told, objects[:SHOWN]), *more]),
+            elsewhere=elsewhere,
+        )
+    )
+
+
+def _told(piece: Piece) -> str:
+    copies = f", {piece.copies} copies of {piece.stride}" if piece.copies and not piece.mbarriers else ""
+    what = f"mbarriers of `{piece.name}`" if piece.mbarriers else f"`{piece.name}`"
+    where = "" if piece.mbarriers else f" (called at line {piece.line})" if piece.depth else f" (line {piece.line})"
+    return f"{what}: {piece.size} bytes{copies}{where}"

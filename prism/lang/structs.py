@@ -151,11 +151,15 @@ class Struct(Scalar):
         return self.names.index(name) if name in self.names else None
 
     def __call__(self, *values: Any, **named: Any) -> Any:
-        """Return a value of it on the host, as NumPy has it.
+        """Return a value of it on the host, as NumPy has it: of its fields, or all zero; a complex one of a number too.
 
         Raises:
             TypeError: a field has no value, or two; or there is no such field.
         """
+        if not values and not named:
+            return np.zeros((), self.numpy)[()]
+        if self.tag and len(values) == 1 and not named:
+            return self.value(values[0])
         left = self.names[len(values) :]
         if len(values) > len(self.fields) or set(named) != set(left):
             raise TypeError(f"`{self}` takes {', '.join(self.names)}")
@@ -225,8 +229,8 @@ def struct(cls: type) -> Any:
             scale: float32
             shift: float32
 
-    In a kernel `Affine(a, b)` makes a value, by position or by name, and `v.scale` is a field. On the host `Affine(1, 0)` is a
-    NumPy record, and `numpy.zeros(n, Affine)` an array. It may be a dataclass as well.
+    In a kernel `Affine(a, b)` makes a value, by position or by name, `Affine()` one of zeros, and `v.scale` is a field. On the
+    host `Affine(1, 0)` is a NumPy record, and `numpy.zeros(n, Affine)` an array. It may be a dataclass as well.
 
     Raises
     ------

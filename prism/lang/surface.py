@@ -166,6 +166,9 @@ class Kernel:
         self.__module__ = self.python.__module__
         self.__doc__ = self.python.__doc__
 
+    def __repr__(self) -> str:
+        return f'<@prism("{self.kind}") {self.__module__}.{self.__qualname__}>'
+
     def __getitem__(self, shape: Any) -> Callable[..., Any]:
         """Return a launcher for `kernel[blocks, threads]` or `kernel[blocks]`."""
 
@@ -257,6 +260,10 @@ def template(*listed: Any, **named: Any) -> Callable[[Any], Any]:
     """Declare template parameters: `T=dtype, N=constexpr(int), OP=function`, or the paper's `[("N", c_int), ...]`."""
     parameters = dict(listed[0]) if listed else {}
     parameters.update(named)
+    for name, kind in parameters.items():
+        number = isinstance(kind, Record) and kind.name == constexpr.name
+        if not (number or kind in (dtype, function, constexpr, int, float, bool) or isinstance(kind, Scalar)):
+            raise TypeError(f"@template: `{name}` is dtype, function or constexpr(int), not {kind!r}")
     names = sys._getframe(1).f_globals
     for name in parameters:
         names.setdefault(name, TemplateName(name))
@@ -327,6 +334,8 @@ class TemplateName:
 
     def __floordiv__(self, divisor: int) -> TemplateName:
         return TemplateName(self.name, (*self.steps, ("/", divisor)))
+
+    __truediv__ = __floordiv__  # as in the body of a kernel
 
     def value(self, template: Mapping[str, Any]) -> object:
         """Return the number that it stands for under these template arguments; or what is no number, for the caller to refuse."""

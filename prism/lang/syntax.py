@@ -3,7 +3,7 @@
     function  = Function(name, parameters, result?, body, ...)
     parameter = Parameter(name, annotation, place?)             -- `x: ptr(T) @ grid[1]`; annotation = the part before `@`
     statement = Declare(name, annotation, place?, value?)       -- `x: int @ thread[1] = e`; the place after the last `@`
-              | Assign(target, value) | Augment(target, op, value) | Evaluate(value)
+              | Assign(target, value) | Together(targets, values) | Augment(target, op, value) | Evaluate(value)
               | If(condition, then, otherwise) | While(condition, body) | For(name, bounds, unroll?, body)
               | Break | Continue | Return(value?) | Pass
               | Group(unit, body) | Split(level, arms)          -- arms: Case(size, body)
@@ -148,6 +148,14 @@ class Assign(Node):
 
     target: Expr
     value: Expr
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Together(Node):
+    """`a, b = b, a`: all values, then all assignments."""
+
+    targets: tuple[Expr, ...]
+    values: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -319,7 +327,7 @@ class Unsafe(Node):
 
 
 Stmt = (
-    Declare | Assign | Augment | Evaluate | If | While | For | Break | Continue | Return | Pass
+    Declare | Assign | Together | Augment | Evaluate | If | While | For | Break | Continue | Return | Pass
     | Group | Split | Partition | Claim | Roles | Enter | One | Async | Batch | Unsafe
 )  # fmt: skip
 Body = tuple[Stmt, ...]

@@ -41,9 +41,7 @@ def bind(name: str, parameters: tuple[EntryParameter, ...], arguments: Sequence[
         ValueError: an array is not contiguous, or one of structs not aligned, has not the number of axes of its tensor map, or is
             read-only, or has rows that tensor stores can't write exactly, where the kernel writes; arrays on two GPUs.
     """
-    if len(arguments) != len(parameters):
-        names = ", ".join(p.name for p in parameters)
-        raise LaunchError(f"`{name}` takes {len(parameters)} arguments ({names}), {len(arguments)} given")
+    require_count(name, [p.name for p in parameters], len(arguments))
     values: list[Any] = []
     arrays: dict[str, ArrayInfo] = {}
     for parameter, argument in zip(parameters, arguments, strict=True):
@@ -66,6 +64,12 @@ def bind(name: str, parameters: tuple[EntryParameter, ...], arguments: Sequence[
         arrays[parameter.name] = info
         values.append(info if parameter.kind == "map" else info.pointer)
     return BoundArguments(tuple(values), arrays, one_place(arrays))
+
+
+def require_count(name: str, parameters: Sequence[str], given: int) -> None:
+    """Refuse too many or too few arguments, with a LaunchError that has the parameters' names."""
+    if given != len(parameters):
+        raise LaunchError(f"`{name}` takes {len(parameters)} arguments ({', '.join(parameters)}), {given} given")
 
 
 def require_whole_pieces(info: ArrayInfo, name: str) -> None:

@@ -145,8 +145,10 @@ def check_shape(entry: Entry, blocks: int, threads: int) -> None:
     )
     for what, number, most, multiple in limits:
         if isinstance(number, bool) or not isinstance(number, (int, np.integer)):
+            more = " (divide with `//`)" if isinstance(number, float) else " (there is one dimension)"
             raise TypeError(
                 f"`{entry.title}`: the number of {what} must be an integer, not {type(number).__qualname__}"
+                + (more if isinstance(number, float | tuple | list) else "")
             )
         if not 1 <= number <= most:
             raise LaunchError(f"`{entry.title}` takes 1 to {most} {what}{_each(what)}, not {number}")
@@ -373,7 +375,8 @@ def _check_value(parameter: EntryParameter, value: Any) -> None:
         if not isinstance(value, bytes):
             _struct_values((parameter,), (0,), (value,))
         return None
-    what = "an address" if parameter.kind == "pointer" else f"a number ({parameter.dtype})"
+    number = "an integer" if code not in "efd" else "a number"
+    what = "an address" if parameter.kind == "pointer" else f"{number} ({parameter.dtype})"
     try:
         struct.pack(code, value)
         return None

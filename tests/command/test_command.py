@@ -90,6 +90,7 @@ def test_emit(command, tmp_path: Path) -> None:
 
 def test_a_device_function_has_text_but_no_launch(command) -> None:
     assert command("emit FILE:plus")[0] == 0
+    assert command("emit FILE:tile --ptx --arch sm_80")[0] == 1 == command("emit FILE:tile --header --arch sm_80")[0]
     for line in ("emit FILE:plus --header", "emit FILE:plus --ptx", "export FILE:plus"):
         code, _, err = command(line)
         assert code == 2 and "`plus` is a device function" in err

@@ -1,4 +1,4 @@
-"""What the examples of the collectives are run on, on the CPU and on a GPU: each against NumPy."""
+"""What the examples are run on, on the CPU and on a GPU: each against NumPy."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from examples import flash_attention, layernorm, rle, softmax, stream_compaction
+from examples import fft, flash_attention, histogram, layernorm, rle, softmax, spmv, stream_compaction
 
 Array = Any
 Put = Callable[[Array], Array]
@@ -81,6 +81,41 @@ def runs_of(runs: int, longest: int) -> Callable[[Put], None]:
     return run
 
 
+def spmv_of(rows: int, columns: int, density: float) -> Callable[[Put], None]:
+    def run(put: Put) -> None:
+        matrix = spmv.random_matrix(rows, columns, density)
+        x = np.random.default_rng(5).normal(size=columns).astype(np.float32)
+        found = host(spmv.spmv(*(put(part) for part in (*matrix, x))))
+        starts, where, values = matrix
+        # Each product is rounded, and each sum: of a row's n elements at most n / 4 in a lane, then 5 levels of shuffles.
+        longest = int(np.diff(starts).max(initial=0))
+        magnitudes = spmv.reference(starts, where, abs(values), abs(x))
+        assert (abs(found - spmv.reference(*matrix, x)) <= 2.0**-23 * (longest / 4 + 6) * magnitudes).all()
+
+    return run
+
+
+def histogram_of(size: int, spread: int) -> Callable[[Put], None]:
+    def run(put: Put) -> None:
+        x = np.random.default_rng(6).integers(256 - spread, 256, size, dtype=np.uint8)
+        bins = put(np.full(256, 3, np.uint32))
+        found = histogram.histogram(put(x), bins)
+        assert found is bins and np.array_equal(host(bins), 3 + np.bincount(x, minlength=256))
+
+    return run
+
+
+def fft_of(rows: int, points: int) -> Callable[[Put], None]:
+    def run(put: Put) -> None:
+        x = np.random.default_rng(7).normal(size=(rows, points, 2)).astype(np.float32).view(np.complex64)[..., 0]
+        wanted = np.fft.fft(x.astype(np.complex128))
+        # A step of four adds two roundings to each point, and a product by a power of the angle at most eight more (the angle's
+        # sine, its powers); errors of independent points add up as the points themselves do. 6 steps: 60 roundings, at most.
+        assert abs(host(fft.fft(put(x))) - wanted).max() < 60 * 2.0**-24 * abs(wanted).max()
+
+    return run
+
+
 CASES: dict[str, Callable[[Put], None]] = {
     **{
         f"softmax-{rows}x{columns}-{spread}": softmax_of(rows, columns, spread)
@@ -98,11 +133,32 @@ CASES: dict[str, Callable[[Put], None]] = {
         f"runs-{runs}-{longest}": runs_of(runs, longest)
         for runs, longest in ((1, 1), (1, 2000), (512, 1), (513, 1), (300, 9), (20, 700))
     },
+    **{
+        f"spmv-{rows}x{columns}-{density}": spmv_of(rows, columns, density)
+        for rows, columns, density in (
+            (1, 1, 1),
+            (1, 5, 0),
+            (33, 70, 0.05),
+            (100, 300, 0.04),
+            (7, 1000, 0.9),
+            (129, 20, 0.5),
+        )
+    },
+    **{
+        f"histogram-{size}-{spread}": histogram_of(size, spread)
+        for size, spread in ((0, 1), (1, 1), (15, 256), (16, 2), (4111, 1), (10_000, 256))
+    },
+    **{
+        f"fft-{rows}x{points}": fft_of(rows, points) for rows, points in ((1, 4), (3, 16), (2, 64), (3, 256), (2, 1024))
+    },
 }
 LARGE: dict[str, Callable[[Put], None]] = {
     "softmax-large": softmax_of(5000, 4000, 1),
     "layernorm-large": layernorm_of(5000, 4000),
     "compaction-large": compaction_of(20_000_001, 0.5),
     "runs-large": runs_of(3_000_000, 9),
+    "spmv-large": spmv_of(20_000, 5_000, 0.003),
+    "histogram-large": histogram_of(100_000_007, 200),
+    "fft-large": fft_of(3000, 4096),
 }
 """For a GPU only."""

@@ -1,4 +1,4 @@
-"""The examples of the collectives on CuPy arrays: small ones, as on the CPU, and large ones."""
+"""The examples on CuPy arrays: small ones, as on the CPU, and large ones."""
 
 from __future__ import annotations
 

@@ -4,21 +4,30 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from prism.lang import (
     __float_as_uint,
     atomic_add,
+    atomic_and,
     atomic_compare_exchange,
     atomic_exchange,
     atomic_max,
+    atomic_min,
+    atomic_or,
     atomic_sub,
+    atomic_xor,
     bitcast,
     block,
     broadcast,
     const,
+    dtype,
     elect,
     exp,
+    float32,
+    float64,
     fma,
     grid,
     grid_dependency_launch,
@@ -43,6 +52,7 @@ from prism.lang import (
     shuffle_xor,
     stmatrix,
     store_vector,
+    template,
     thread,
     uint32,
     vector,
@@ -187,6 +197,57 @@ def case_counters():
 
 
 @prism("global")
+@template(T=dtype)
+@requires(grid[1], block[1], thread[64])
+def updates(x: ptr(const(T)) @ grid[1], c: ptr(T) @ grid[1]):
+    """Relaxed updates of shared memory, then of global memory, whose order does not matter."""
+    with partition(c, block[1]) as c_block:
+        with group(block[1]):
+            s: shared(T[8])
+            t: int @ thread[1] = id()
+            with partition(s, thread[1], id()) as own:
+                with group(thread[1]):
+                    if t < 8:
+                        own[0] = c_block[t]
+            with group(thread[1]):
+                v: T = x[t]
+                atomic_add(s[0], v, scope="block")
+                atomic_sub(s[1], v)
+                if T != float32 and T != float64:
+                    atomic_min(s[2], v, scope="block")
+                    atomic_max(s[3], v, scope="system")
+                    atomic_and(s[4], v, scope="block")
+                    atomic_or(s[5], v)
+                    atomic_xor(s[6], v, scope="block")
+                if atomic_exchange(s[7], v, scope="block") == v:
+                    atomic_compare_exchange(s[7], v, v, scope="block")
+            with group(thread[1]):
+                if t < 7:
+                    atomic_add(c_block[8], s[t], scope="system")
+                    if T != float32 and T != float64:
+                        atomic_xor(c_block[9 + t], s[t])
+                        atomic_min(c_block[16], s[t])
+                        atomic_max(c_block[17], s[t], scope="block")
+                        atomic_and(c_block[18], s[t])
+                        atomic_or(c_block[19], s[t])
+
+
+def case_updates(kind):
+    x, c = RNG.integers(1, 60, 64).astype(kind), np.zeros(20, kind)
+    c[:8], c[16], c[18] = 100, 90, 127
+    ways = [np.add, np.subtract, np.minimum, np.maximum, np.bitwise_and, np.bitwise_or, np.bitwise_xor]
+    if np.issubdtype(kind, np.floating):
+        s, wanted = np.array([*(way.reduce([c[0], *x]) for way in ways[:2]), *[100] * 5], kind), c.copy()
+        wanted[8] = s.sum()
+    else:
+        with np.errstate(over="ignore"):
+            s, wanted = np.array([way.reduce(np.array([100, *x], kind)) for way in ways], kind), c.copy()
+            wanted[8], wanted[9:16], wanted[16], wanted[17] = s.sum(), s, min(90, s.min()), s.max(initial=0)
+            wanted[18], wanted[19] = np.bitwise_and.reduce([c[18], *s]), np.bitwise_or.reduce(s)
+    return updates, (1, 64), [x, c], {1: wanted}, 0
+
+
+@prism("global")
 @requires(grid[1], block[1], thread[32])
 def scalars(x: ptr(const(float)) @ grid[1], y: ptr(float) @ grid[1], n: ptr(int) @ grid[1]):
     grid_dependency_wait()
@@ -255,4 +316,7 @@ def case_exchanged():
 CASES = {f.__name__.removeprefix("case_"): f for f in (
     case_paper_mma, case_staged_mma, case_transpose_8x8, case_counters, case_scalars, case_hinted,
     case_exchanged,
-)}  # fmt: skip
+)} | {
+    f"updates-{kind}": functools.partial(case_updates, np.dtype(kind))
+    for kind in ("int32", "uint32", "int64", "uint64", "float32", "float64")
+}  # fmt: skip

@@ -37,6 +37,7 @@ from prism.lang import (
     uint32,
     vector,
 )
+from prism.launcher import deduced
 from tests.interpret.intrinsic_kernels import CASES
 
 
@@ -50,7 +51,8 @@ def test_on_the_reference_machine(name):
 
 @pytest.mark.parametrize("name", CASES)
 def test_compiles(name):
-    assert prism.compile(CASES[name]()[0], arch="sm_90a").cubin
+    kernel, _, arguments, *_ = CASES[name]()
+    assert prism.compile(kernel, deduced(kernel, arguments, {}), arch="sm_90a").cubin
 
 
 # -- order ----------------------------------------------------------------------------------------------------------------

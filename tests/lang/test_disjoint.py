@@ -541,3 +541,27 @@ def kernel(y: ptr(int32) @ grid[1]):
         found = [verdict for _, verdict in verdicts(function, races.facts(function))]
         assert [v.status for v in found] == [["unknown", "disjoint"][k], "disjoint"]
         assert k or "more than 24 threads" in found[0].reason
+
+
+def test_the_reason_is_a_name_that_is_assigned_again(tmp_path) -> None:
+    text = """
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+@attr("__launch_bounds__(64)")
+def kernel(n: int32 @ grid[1]):
+    with group(block[1]):
+        tile: shared(int32[256])
+        t: int32 @ thread[1] = id()
+        size: int32 @ block[1] = 1
+        for step in range(4):
+            width: int32 @ block[1] = size
+            with partition(tile, thread[1], t / {name} * 4 * {name} + t % {name}) as mine, group(thread[1]):
+                for k in range(4):
+                    mine[{name} * k] = k
+            size = 4 * size
+"""
+    for k, name in enumerate(("width", "size")):
+        (function,) = check(load(text.format(name=name), f"again_{k}", tmp_path).kernel, None)
+        (found,) = [verdict for _, verdict in verdicts(function, races.facts(function))]
+        assert found.status == ["disjoint", "unknown"][k]
+        assert k == found.reason.startswith("`size`, in the index on line 18, is assigned again: "), found.reason

@@ -9,7 +9,7 @@ from prism.lang.emit.halves import short_pieces
 from prism.lang.intrinsics import TABLE, Binding
 from prism.lang.intrinsics.mailboxes import mailbox_cuda
 from prism.lang.intrinsics.memory import VECTOR, vector_cuda
-from prism.lang.types import BFLOAT16, FLOAT32, INT32, SCALARS, UINT32, Scalar, Vector
+from prism.lang.types import BFLOAT16, FLOAT32, INT32, SCALARS, UINT8, UINT32, Scalar, Vector
 
 
 def operand_of(p, binding, k):
@@ -44,7 +44,8 @@ def result_of(intrinsic, binding):
         case Vector(element, length):
             return vector_cuda(element, length)
         case str() as name:
-            return binding.statics.get(name, binding.scalar).cuda
+            found = binding.statics.get(name, binding.scalar)
+            return vector_cuda(found.element, found.length) if isinstance(found, Vector) else found.cuda
 
 
 def harness(intrinsic, binding):
@@ -74,7 +75,7 @@ def harness(intrinsic, binding):
 
 def choices(p):
     """The values of a static."""
-    return SCALARS.values() if p.type == "dtype" else p.choices or (p.default,)
+    return SCALARS.values() if p.type == "type" else p.choices or (p.default,)
 
 
 def bindings(intrinsic):
@@ -97,8 +98,12 @@ def bindings(intrinsic):
                     intrinsic.problem and intrinsic.problem(found)
                 ):
                     yield found
-                if any(p.vectors for p in intrinsic.parameters):
+                if any(p.vectors for p in intrinsic.parameters) and not statics:
                     yield from (Binding(scalar, {}, {"value": n}) for n in (1, 2, 4, 8, 16) if n * scalar.bytes <= 16)
+        if intrinsic is TABLE["bitcast"]:
+            for n in (n for n in (2, 4, 8, 16) if n * scalar.bytes <= 16):
+                yield Binding(scalar, {"to": Vector(UINT8, n * scalar.bytes)}, {"x": n})
+            yield Binding(scalar, {"to": Vector(UINT8, scalar.bytes)})
 
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_89", "sm_90", "sm_90a")

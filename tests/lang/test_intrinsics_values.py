@@ -1,15 +1,39 @@
 """What the elementwise intrinsics and the collectives mean is what a plain loop over Python's numbers says."""
 
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+import prism
+from prism.lang import (
+    bitcast,
+    block,
+    complex64,
+    const,
+    float32,
+    grid,
+    group,
+    id,
+    int8,
+    int16,
+    int32,
+    load_vector,
+    partition,
+    ptr,
+    requires,
+    struct,
+    thread,
+    uint64,
+    vector,
+)
 from prism.lang.intrinsics import TABLE, Binding
 from prism.lang.intrinsics.packed import from_float, to_float
 from prism.lang.types import (
     BFLOAT16,
+    BOOL,
     FLOAT16,
     FLOAT32,
     FLOAT64,
@@ -22,6 +46,7 @@ from prism.lang.types import (
     UINT16,
     UINT32,
     UINT64,
+    Vector,
 )
 
 INTEGERS = (INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64)
@@ -117,6 +142,54 @@ def test_reinterpreting():
     assert "64 bits" in TABLE["bitcast"].problem(Binding(INT64, {"to": FLOAT32}))
 
 
+@struct
+class Padded:
+    a: int8
+    b: int32
+
+
+@pytest.mark.parametrize(
+    ("scalar", "length", "to", "fault"),
+    [
+        (FLOAT32, 2, UINT64, ""),
+        (UINT64, None, Vector(BFLOAT16, 4), ""),
+        (complex64, None, UINT64, ""),
+        (complex64, 2, Vector(FLOAT32, 4), ""),
+        (FLOAT32, 2, UINT32, r"vector\(float32, 2\) has 64 bits, and uint32 32"),
+        (UINT64, None, Padded, "has bytes that belong to no field"),
+        (UINT8, None, BOOL, "a bool has one bit"),
+    ],
+    ids=str,
+)
+def test_what_bitcast_takes(scalar, length, to, fault):
+    lengths = {} if length is None else {"x": length}
+    found = TABLE["bitcast"].problem(Binding(scalar, {"to": to}, lengths))
+    assert re.search(fault, found) if fault else found == ""
+
+
+@prism.lang.prism("global")
+@requires(grid[1], block[1], thread[32])
+def recast(x: ptr(const(float32)) @ grid[1], y: ptr(uint64) @ grid[1], z: ptr(complex64) @ grid[1]):
+    i: int32 @ thread[1] = id()
+    with partition(y, thread[1], i) as words, partition(z, thread[1], i) as numbers, group(thread[1]):
+        pair: vector(float32, 2) = load_vector(x[2 * i], 2)
+        words[0] = bitcast(pair, uint64)
+        numbers[0] = bitcast(words[0], complex64)
+        shorts: vector(int16, 4) = bitcast(bitcast(pair, uint64), vector(int16, 4))
+        back: vector(float32, 2) = bitcast(shorts, vector(float32, 2))
+        words[0] = words[0] ^ bitcast(back, uint64)
+        if i == 0:
+            words[0] = bitcast(numbers[0], uint64)
+
+
+def test_bits_of_vectors_and_structs():
+    x = RNG.normal(size=64).astype(np.float32)
+    y, z = np.ones(32, np.uint64), np.zeros(32, np.complex64)
+    recast[1, 32](x, y, z, check=True)
+    assert np.array_equal(z, x.view(np.complex64)) and not y[1:].any() and y[0] == x.view(np.uint64)[0]
+    assert prism.compile(recast).cubin
+
+
 def parts(word, bits, signed):
     found = [int(word) >> at & (1 << bits) - 1 for at in range(0, 32, bits)]
     return [v - (1 << bits) if signed and v >> bits - 1 else v for v in found]
@@ -203,3 +276,11 @@ def test_matching(scalar):
 
 def test_one_lane_is_elected():
     assert means("elect").sum() == 1
+
+
+def test_bits_of_a_vector_of_bfloat16():
+    x = np.array([[0x3F80, 0x4000, 0xC000, 0]], np.uint16)
+    values = means("bitcast", x.view(np.uint64)[:, 0], scalar=UINT64, to=Vector(BFLOAT16, 4))
+    assert values.tolist() == [[1, 2, -2, 0]]
+    word = TABLE["bitcast"].meaning(Binding(BFLOAT16, {"to": UINT64}, {"x": 4}), values)
+    assert word.tolist() == x.view(np.uint64)[:, 0].tolist()

@@ -11,17 +11,24 @@ import pytest
 import prism
 from prism.interpret import SCHEDULES, run, schedules
 from prism.lang import (
+    attr,
     block,
+    bulk_store,
+    claim,
     const,
+    constexpr,
     cp_async,
+    float32,
     grid,
     group,
     id,
     int32,
+    one,
     partition,
     ptr,
     requires,
     shared,
+    template,
     thread,
 )
 from prism.lang import prism as mark
@@ -439,3 +446,36 @@ def test_bounds_are_evaluated_once():
     assert once(n, "stop", frozenset()) == (n, ())
     variable, (declared,) = once(n, "stop", {symbol})
     assert isinstance(variable, Var) and declared.symbol is variable.symbol and declared.value is n
+
+
+@pytest.mark.parametrize(
+    ("copies", "in_flight", "wanted"),
+    [
+        (1, 0, "with `ring=2`, and `in_flight=1` in the claim around it"),
+        (2, 0, "waited for in its trip: with `in_flight=1`"),
+        (2, 1, "a store goes on for 1 visit more"),
+        (3, 2, "a store goes on for 2 visits more"),
+    ],
+)
+def test_notes_of_rings_that_stores_read(copies, in_flight, wanted):
+    """What would let a store overlap the next fill is said of the store, not of the fill."""
+    program = prism.check(stored, {"COPIES": copies, "LATE": in_flight})
+    (note,) = program.plans[program.entry].notes
+    assert wanted in note.text and skewed(program) is program
+    assert wanted in prism.explain(stored, {"COPIES": copies, "LATE": in_flight})
+
+
+@mark("global")
+@template(COPIES=constexpr(int), LATE=constexpr(int))
+@attr("__launch_bounds__(64)")
+@requires(grid[1], block[1], thread[64])
+def stored(x: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1], n: int32 @ grid[1]):
+    """y = -x, 64 numbers a trip."""
+    with partition(y, block[1], lambda k, i: 64 * k + i) as out, group(block[1]):
+        going: shared(float32[64], ring=COPIES)
+        t: int32 @ thread[1] = id()
+        for k in range(n):
+            with partition(going, thread[1], t) as mine, group(thread[1]):
+                mine[0] = -x[64 * k + t]
+            with claim(going, thread[1], in_flight=LATE) as done, claim(out, thread[1]) as o, one(thread):
+                bulk_store(o[k, 0], done)

@@ -11,12 +11,14 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from prism.lang import again, surface, tree
 from prism.lang import syntax as s
 from prism.lang.again import Checked, Key
+from prism.lang.check.attributes import attributes_of
 from prism.lang.check.env import Context, Env, Poison, Poisoned, fail
 from prism.lang.check.inlined import takes_tiles
 from prism.lang.check.purity import is_pure, trusted
@@ -182,7 +184,9 @@ def bind_template(
     bound: dict[str, object] = {}
     for name, kind in kernel.template.items():
         if name not in given:
-            fail(name_errors.TemplateMissing(span=span, name=name, function=kernel.__name__))
+            host = f'give it: `template={{"{name}": ...}}`, on the command line `-t {name}=...`'
+            change = host if call is None else f"pass it by name: `{name}=...`"
+            fail(name_errors.TemplateMissing(span=span, name=name, function=kernel.__name__, change=change))
         bound[name] = template_argument(kernel, name, kind, given[name], span)
     return bound
 
@@ -199,14 +203,29 @@ def template_argument(kernel: surface.Kernel, name: str, kind: object, value: ob
             return value
         wanted = "a device function"
     else:
-        if isinstance(value, bool | int | float):
-            return value
         if hasattr(value, "item") and getattr(value, "shape", None) == ():
-            return value.item()
-        wanted = "a number"
+            value = value.item()
+        known = number_kind(kind)
+        wanted = "a number" if known is None else WANTED[known.kind]
+        if isinstance(value, TAKEN[known.kind] if known is not None else bool | int | float):
+            return value
     where = value.span if isinstance(value, s.Node) else span
-    given = "a run-time value" if isinstance(value, s.Node) else f"`{show(value)}`"
+    given = repr(value) if isinstance(value, str) else f"`{show(value)}`"
+    given = "a run-time value" if isinstance(value, s.Node) else given
     fail(name_errors.TemplateKind(span=where, name=name, function=kernel.__name__, wanted=wanted, given=given))
+
+
+WANTED = {"int": "an integer", "uint": "an integer", "bool": "True or False", "float": "a number"}
+TAKEN: Mapping[str, Any] = {"int": int, "uint": int, "bool": bool, "float": bool | int | float}
+"""What a `constexpr` of such a type takes, and in words."""
+
+
+def number_kind(kind: object) -> Scalar | None:
+    """Return the type that `constexpr(int)`, or `int`, declares a template parameter to have; None of other declarations."""
+    if isinstance(kind, surface.Record) and kind.name == surface.constexpr.name and len(kind.args) == 1:
+        kind = kind.args[0]
+    found = as_scalar(kind) if isinstance(kind, type | Scalar) else None
+    return found if found is not None and found.kind in TAKEN else None
 
 
 def as_scalar(value: object) -> Scalar | None:
@@ -268,7 +287,7 @@ def check_function(
         context.errors.append(call_errors.ReturnMissing(span=parsed.span, name=parsed.name, result=text))
     if context.errors:
         raise CompileError(*context.errors)
-    attributes = tuple(fill(text, template) for text in kernel.attributes)
+    attributes = attributes_of(kernel, template, spans.get("attr", parsed.span))
     check_registers(kernel.kind, attributes, bound, body, parsed.span)
     limit = shared_limit(kernel, template, dict(parsed.decorators).get("requires", parsed.span))
     return tree.Function(
@@ -288,13 +307,3 @@ def always_returns(body: tree.Body) -> bool:
         if isinstance(statement, tree.If) and always_returns(statement.then) and always_returns(statement.otherwise):
             return True
     return False
-
-
-def fill(text: str, template: Mapping[str, object]) -> str:
-    """Return an attribute's text with template parameters replaced by their numbers."""
-
-    def value(match: re.Match[str]) -> str:
-        found = template.get(match.group(0))
-        return str(int(found)) if isinstance(found, bool | int) else match.group(0)
-
-    return re.sub(r"[A-Za-z_]\w*", value, text)

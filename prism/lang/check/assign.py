@@ -236,7 +236,8 @@ def assign_memory(
             ownership.ConstWrite(span=target.span, name=symbol.name, type=str(symbol.type), labels=(declared(symbol),))
         )
     if env.code != THREAD:
-        fail(ownership.StoreCode(span=target.span, name=symbol.name, code_perspective=env.code, labels=why_here(env)))
+        facts = {"name": symbol.name, "code_perspective": env.code, "owner": symbol.perspective}
+        fail(ownership.StoreCode(span=target.span, labels=why_here(env), **facts))  # type: ignore[arg-type]
     if symbol.perspective != THREAD:
         fail(
             ownership.StoreView(

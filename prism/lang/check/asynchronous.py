@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from prism.lang import syntax as s
 from prism.lang import tree
 from prism.lang.bind import operands_of
@@ -133,17 +135,28 @@ def only_wgmmas(statement: tree.Stmt) -> None:
                 arithmetic(value)
         case tree.Assign(target=tree.Var() as target, value=value) if isinstance(target.type, Scalar | Vector):
             arithmetic(value)
-        case tree.For():
-            constant_bounds(statement)
+        case tree.For() | tree.Partition():
+            constant_bounds(statement) if isinstance(statement, tree.For) else only_alias(statement)
             for inner in statement.body:
                 only_wgmmas(inner)
         case _:
-            if isinstance(statement, tree.If | tree.While):
-                what = "`while`" if isinstance(statement, tree.While) else "a condition"
-                change = "pass the condition, `wgmma(..., accumulate=k > 0)`, or put the batch inside it"
-                fail(errors.BatchBody(span=statement.span, what=what, change=change))
-            what = f"`{source_text(statement.span, type(statement).__name__.lower())}`"
-            fail(errors.BatchBody(span=statement.span, what=what))
+            no_place(statement)
+
+
+def only_alias(statement: tree.Partition) -> None:
+    """Fail for a part of memory; what a function that is compiled in calls a tile is no part."""
+    if statement.view.view is None or not statement.view.view.alias:
+        no_place(statement)
+
+
+def no_place(statement: tree.Stmt) -> NoReturn:
+    """Fail for a statement that has no place in a batch."""
+    if isinstance(statement, tree.If | tree.While):
+        what = "`while`" if isinstance(statement, tree.While) else "a condition"
+        change = "pass the condition, `wgmma(..., accumulate=k > 0)`, or put the batch inside it"
+        fail(errors.BatchBody(span=statement.span, what=what, change=change))
+    what = f"`{source_text(statement.span, type(statement).__name__.lower())}`"
+    fail(errors.BatchBody(span=statement.span, what=what))
 
 
 def constant_bounds(loop: tree.For) -> None:

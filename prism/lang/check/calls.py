@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from prism.lang import surface, tree
 from prism.lang import syntax as s
@@ -21,7 +22,7 @@ from prism.lang.check.inlined import compile_in
 from prism.lang.check.intrinsics import check_intrinsic
 from prism.lang.check.structs import make_struct
 from prism.lang.check.vectors import make_vector, vector_load
-from prism.lang.diagnostics import Label
+from prism.lang.diagnostics import Label, source_text
 from prism.lang.errors import calls as errors
 from prism.lang.errors import inlined
 from prism.lang.errors import names as name_errors
@@ -34,15 +35,11 @@ from prism.lang.types import Scalar, Type, Vector
 
 def check_call(env: Env, e: s.Call, target: Perspective, want: Type | None) -> tree.Expr:
     """Type a call: of a type (a conversion), `id`/`count`, an intrinsic, a device function."""
-    construct = construct_called(e)
-    if construct in (surface.id, surface.count):
+    if (construct := construct_called(e)) in (surface.id, surface.count):
         return check_id(env, e, target, counting=construct is surface.count)
     if construct in (surface.row, surface.column):
         return check_place(env, e)
-    if not isinstance(e.function, s.Resolved):
-        text = e.function.name if isinstance(e.function, s.Name) else "this"
-        fail(type_errors.NotCallable(span=e.function.span, text=text))
-    callee = e.function.value
+    e, callee = called(e)
     if isinstance(callee, Struct):
         return make_struct(env, e, callee, target)
     if isinstance(callee, Scalar):
@@ -55,11 +52,24 @@ def check_call(env: Env, e: s.Call, target: Perspective, want: Type | None) -> t
         return check_intrinsic(env, e, callee, target, want)
     if isinstance(callee, surface.Kernel):
         return check_device_call(env, e, callee, target)
-    fail(type_errors.NotCallable(span=e.function.span, text=e.function.text))
+    fail(type_errors.NotCallable(span=e.function.span, text=source_text(e.function.span)))
+
+
+def called(e: s.Call) -> tuple[s.Call, object]:
+    """Return a call with what it calls: an object, or a type that is written out, as `vector(T, 4)`."""
+    function, span = e.function, e.function.span
+    if annotation.construct_of(function) is surface.vector:
+        function = s.Resolved(value=annotation.element(function), text=source_text(span), span=span)
+    if not isinstance(function, s.Resolved):
+        fail(type_errors.NotCallable(span=span, text=source_text(span, "this")))
+    return replace(e, function=function), function.value
 
 
 def check_conversion(env: Env, e: s.Call, to: Scalar, target: Perspective) -> tree.Expr:
-    """`int64(x)`: as C converts."""
+    """`int64(x)`: as C converts; `int64()` is 0."""
+    if not e.arguments and not e.keywords:
+        zero: bool | float = False if to.kind == "bool" else 0.0 if to.kind == "float" else 0
+        return tree.Const(value=zero, type=to, span=e.span)
     if len(e.arguments) != 1 or e.keywords:
         fail(
             errors.CallArguments(

@@ -24,7 +24,8 @@ def check_group(env: Env, st: s.Group) -> tree.Stmt:
 
     unit = annotation.place(st.unit)
     have = env.bound.entry(unit.level)
-    if have is None or not unit.level <= env.code.level:
+    nested = unit.level == env.code.level and unit.size > env.code.size
+    if have is None or not unit.level <= env.code.level or nested:
         fail(rules.GroupBroadens(span=st.unit.span, unit=unit, code_perspective=env.code, labels=why_here(env)))
     if have % unit.size != 0:
         fail(
@@ -209,7 +210,7 @@ def make_view(
             inner = inner.bind(param)
         given = offset.body.items if isinstance(offset.body, s.Braces) else (offset.body,)
         if len(given) != rank:
-            fail(errors.Indices(span=offset.span, name=source.name, wanted=rank, given=len(given)))
+            fail(errors.OffsetIndices(span=offset.span, name=source.name, wanted=rank, given=len(given)))
         indices = tuple(check_index(inner, part, unit) for part in given)
         for part in indices:
             agree(part, unit, error)
@@ -223,7 +224,7 @@ def make_view(
     value = check_index(env, offset, unit)
     agree(value, unit, error)
     if rank != 1:
-        fail(errors.Indices(span=offset.span, name=source.name, wanted=rank, given=1))
+        fail(errors.OffsetIndices(span=offset.span, name=source.name, wanted=rank, given=1))
     start = tree.Symbol(f"{source.name}_offset", value.type, unit, offset.span, const=True)
     base = tree.Var(symbol=start, type=value.type, perspective=unit, span=offset.span)
     step: tree.Expr = used[0]

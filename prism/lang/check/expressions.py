@@ -208,11 +208,10 @@ def check_field(env: Env, e: s.Attribute, target: Perspective) -> tree.Expr:
     if isinstance(base.type, Struct):
         return struct_field(base, base.type, e)
     if not isinstance(base.type, Vector) or e.name not in "xyzw"[: base.type.length]:
-        fail(
-            errors.NotAValue(
-                span=e.span, text=f".{e.name}", hint="structs have fields, vectors components: .x .y .z .w, or v[k]"
-            )
-        )
+        hint = "structs have fields, vectors components: .x .y .z .w, or v[k]"
+        if isinstance(base.type, Pointer | Array):
+            hint = "memory has no attributes; how many elements there are is an argument of its own: `n: int @ grid[1]`"
+        fail(errors.NotAValue(span=e.span, text=f".{e.name}", hint=hint))
     index = tree.Const(value="xyzw".index(e.name), type=INT32, span=e.span)
     return tree.Component(vector=base, index=index, type=base.type.element, perspective=base.perspective, span=e.span)
 

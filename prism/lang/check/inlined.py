@@ -174,7 +174,8 @@ def entered(
             context.lives[symbol] = scope
             if symbol.view.source in context.flights:
                 context.flights.add(symbol)
-    return Env(context, bound, symbols, {}, scope=env.scope), symbols
+    batch = tuple(step for step in env.path if step.kind == "batch")  # a call in a batch of wgmmas is part of it
+    return Env(context, bound, symbols, {}, path=batch, scope=env.scope), symbols
 
 
 def referenced(value: tree.Expr | tree.Symbol) -> tree.Symbol | None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from prism.lang import syntax as s
 from prism.lang import tree
 from prism.lang.bind import binding_of
+from prism.lang.check import annotation
 from prism.lang.check.asynchronous import check_issue, copies_alone
 from prism.lang.check.conversion import coerce
 from prism.lang.check.env import Env, blame, constant, declared, evidence, fail, narrowed, why_here
@@ -114,8 +115,9 @@ def static(intrinsic: Intrinsic, parameter: Parameter, given: s.Expr | None) -> 
     """Return a compile-time argument's value."""
     if given is None:
         return parameter.default
-    if parameter.type == "dtype" and isinstance(given, s.Resolved) and isinstance(given.value, Scalar):
-        return given.value
+    if parameter.type == "type":
+        found = annotation.element(given)
+        return found if not isinstance(found, Mailbox) else fail(type_errors.NotAType(span=given.span))
     if not isinstance(given, s.Literal):
         fail(errors.StaticArgument(span=given.span, parameter=parameter.name, name=intrinsic.name))
     if parameter.choices and given.value not in parameter.choices:
@@ -348,7 +350,7 @@ def result_type(
     if isinstance(intrinsic.result, Scalar | Vector):
         return intrinsic.result
     named = statics.get(intrinsic.result)
-    if isinstance(named, Scalar):
+    if isinstance(named, Scalar | Vector):
         return named
     assert scalar is not None
     if intrinsic.result == "vector":

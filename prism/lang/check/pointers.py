@@ -88,6 +88,8 @@ def pointer_value(env: Env, e: s.Expr, target: tree.Symbol, wanted: Pointer) -> 
                 agree(e.span, result, target, wanted)
                 lives = [life_of(env, a.symbol) for a in value.arguments if isinstance(a, tree.Var)]
                 return value, max(lives, key=len, default=())
+        case s.Binary(left=s.Name(name=source)):
+            fail(errors.PointerRebind(span=e.span, name=target.name, source=source))
     fail(errors.PointerRebind(span=e.span, name=target.name))
 
 

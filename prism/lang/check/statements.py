@@ -24,6 +24,7 @@ from prism.lang.check.purity import effect_conflict
 from prism.lang.check.raw import check_unsafe
 from prism.lang.check.roles import check_enter, check_one, check_roles
 from prism.lang.check.speak import check_speech, speaks
+from prism.lang.check.together import check_together
 from prism.lang.diagnostics import CompileError, Label
 from prism.lang.errors import calls as call_errors
 from prism.lang.errors import inlined
@@ -89,6 +90,8 @@ def check_statement(env: Env, st: s.Stmt) -> tuple[tuple[tree.Stmt, ...], Env]: 
             return check_declare(env, st)
         case s.Assign():
             return (check_assign(env, st.target, st.value, st.span),), env
+        case s.Together():
+            return check_together(env, st), env
         case s.Augment():
             value = s.Binary(op=st.op, left=st.target, right=st.value, span=st.span)
             return (check_assign(env, st.target, value, st.span),), env

@@ -5,12 +5,13 @@ from __future__ import annotations
 from prism.lang import surface, tree
 from prism.lang import syntax as s
 from prism.lang.check.env import Env, fail
-from prism.lang.check.expressions import check_value, flatten, visible
+from prism.lang.check.expressions import check_value, collective, flatten, visible
 from prism.lang.check.intrinsics import check_intrinsic
+from prism.lang.check.purity import touches_memory
 from prism.lang.diagnostics import Span
 from prism.lang.errors import types as errors
 from prism.lang.intrinsics import load_vector, store_vector
-from prism.lang.intrinsics.vectors import MAKE
+from prism.lang.intrinsics.vectors import MAKE, SAME
 from prism.lang.perspective import THREAD, Perspective
 from prism.lang.types import Pointer, Vector
 
@@ -21,17 +22,30 @@ def is_vector_cast(e: s.Expr) -> bool:
 
 
 def make_vector(env: Env, e: s.Call, vector: Vector, target: Perspective) -> tree.Expr:
-    """`float4(x, y, z, w)`: each component converted; `float4(x)` gives all the same."""
-    if len(e.arguments) not in (1, vector.length) or e.keywords:
+    """`float4(x, y, z, w)`: each component converted; `float4(x)` gives all the same, and `float4()` zeros."""
+    if len(e.arguments) not in (0, 1, vector.length) or e.keywords:
         assert isinstance(e.function, s.Resolved)
         items = ", ".join("xyzw"[: vector.length] if vector.length <= 4 else (f"x{k}" for k in range(vector.length)))
         given = len(e.arguments) + len(e.keywords)
         fail(errors.VectorItems(span=e.span, name=e.function.text, length=vector.length, given=given, items=items))
     to = s.Resolved(value=vector.element, text=str(vector.element), span=e.span)
-    items_ = e.arguments if len(e.arguments) == vector.length else e.arguments * vector.length
-    converted = tuple(s.Call(function=to, arguments=(item,), keywords=(), span=item.span) for item in items_)
+    converted = tuple(s.Call(function=to, arguments=(item,), keywords=(), span=item.span) for item in e.arguments)
+    if not converted:
+        converted = (s.Call(function=to, arguments=(), keywords=(), span=e.span),)
+    makes = MAKE[vector.length]
+    if len(converted) != vector.length:
+        if calls_once(check_value(env, converted[0], target)):
+            makes = SAME[vector.length]
+        else:
+            converted *= vector.length
     call = s.Call(function=e.function, arguments=converted, keywords=(), span=e.span)
-    return check_intrinsic(env, call, MAKE[vector.length], target, vector.element)
+    return check_intrinsic(env, call, makes, target, vector.element)
+
+
+def calls_once(e: tree.Expr) -> bool:
+    """Whether an expression calls what may be called only as often as it is written: it is more than a computation."""
+    here = isinstance(e, tree.Call) and not e.function.pure
+    return here or collective(e) is not None or touches_memory(e) or any(map(calls_once, tree.operands(e)))
 
 
 def cast_element(env: Env, cast: s.Expr, operands: tuple[s.Expr, ...], span: Span) -> tuple[Vector, s.Expr]:

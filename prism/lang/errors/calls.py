@@ -360,8 +360,18 @@ class PointerRebind(Error):
     title = "`{name}` is a pointer: it can only be given another pointer"
     label = "not the name of a pointer, a shared object or a view"
     note_templates = ("addresses are not computed with: a part of memory is named by `partition` or `claim`",)
-    help_template = "write `{name} = p`, or name the part: `with partition({name}, thread[1], offset) as part:`"
+    help_template = (
+        "name a part of memory by `with partition({origin}, thread[1], offset) as part:`; of what is only read, use `{origin}`"
+        " and keep the offset beside it"
+    )
     name: str
+    source: str = ""
+    """The pointer that the value is computed from, where there is one."""
+
+    @property
+    def origin(self) -> str:
+        """What a part may be of."""
+        return self.source or self.name
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,3 +18,21 @@ class Architecture(Error):
     name: str
     needs: str
     arch: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedMemory(Error):
+    """R16: more shared memory than a block of the architecture can have."""
+
+    code = "arch"
+    rule = "R16"
+    title = "`{name}` needs {needs} bytes of shared memory a block, and a block can have {has} on {arch}"
+    label = "ends beyond what a block can have"
+    note_templates = ("{objects}",)
+    help_template = "use smaller objects, or fewer copies in a ring{elsewhere}"
+    name: str
+    needs: int
+    has: int
+    arch: str
+    objects: str
+    elsewhere: str

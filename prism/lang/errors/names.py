@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from prism.lang.diagnostics import Error, Span
@@ -14,8 +16,9 @@ class NotDefined(Error):
     code = "name"
     title = "`{name}` is not defined"
     label = "no local, parameter, constant or function of this name is in scope here"
-    help_template = "declare it before its use, as `{name}: int @ thread[1] = 0`, or import it at the top of the file"
+    help_template = "{change}"
     name: str
+    change: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +61,12 @@ CUDA = {
     "atomicExch": "use `atomic_exchange(p[i], value)`",
     "atomicCAS": "use `atomic_compare_exchange(p[i], expected, value)`",
     "printf": 'write `print_("x = {}", x)`',
-    "make_float4": "fill one: `v: float4 = {0}`, then `v[0] = x`; or load one, `float4_cast(p[i])`",
+    "make_float4": "write `float4(x, y, z, w)`; or load one, `float4_cast(p[i])`",
+    "make_float2": "write `float2(x, y)`",
+    "make_int4": "write `int4(x, y, z, w)`",
+    "make_uint4": "write `uint4(x, y, z, w)`",
+    "make_int2": "write `int2(x, y)`",
+    "make_uint2": "write `uint2(x, y)`",
     "expf": "write `exp(x)`, or `fast_exp(x)`",
     "__expf": "write `fast_exp(x)`",
     "sqrtf": "write `sqrt(x)`, or `fast_sqrt(x)`",
@@ -77,9 +85,20 @@ CUDA = {
 }
 
 
-def not_defined(span: Span, name: str) -> Error:
-    """Return the error for a name that nothing binds."""
-    return CudaName(span=span, name=name, change=CUDA[name]) if name in CUDA else NotDefined(span=span, name=name)
+DECLARE = "declare it before its use, as `{}: int @ thread[1] = 0`, or import it at the top of the file"
+
+
+def not_defined(span: Span, name: str, known: Iterable[str]) -> Error:
+    """Return the error for a name that nothing binds; `known` are the names that may have been meant."""
+    from prism.lang import __all__ as ours
+
+    if name in CUDA:
+        return CudaName(span=span, name=name, change=CUDA[name])
+    if name in ours:
+        return NotDefined(span=span, name=name, change=f"import it: `from prism.lang import {name}`")
+    near = difflib.get_close_matches(name, [*known, *ours], 1, 0.66)
+    change = f"did you mean `{near[0]}`?" if near else DECLARE.format(name)
+    return NotDefined(span=span, name=name, change=change)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,15 +166,34 @@ class NotConstant(Error):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AttributeNumber(Error):
+    """Launch bounds that are no numbers."""
+
+    code = "name"
+    title = "`{text}` in `__launch_bounds__` {why}"
+    label = "on this function"
+    help_template = "write numbers, template parameters, numbers of the file, and arithmetic on them"
+    text: str
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class HostFunction(Error):
-    """A function or a type of NumPy's, or of `math`, where Prism has one of the same name."""
+    """A function or a type of NumPy's, or of `math`."""
 
     code = "name"
     title = "`{name}` works on the host, and not in a kernel"
     label = "a function or a type of Python's"
-    help_template = "write `{own}`, which `prism.lang` has"
+    help_template = "{change}"
     name: str
-    own: str
+    change: str
+
+
+NO_SUCH = "`prism.lang` has no such function: compute it before the launch, or write it as a device function"
+OTHERWISE = {
+    "fabs": "absolute", "round": "round_", "rint": "round_", "fmax": "maximum", "fmin": "minimum", "power": "pow",
+}  # fmt: skip
+"""Functions of the host's that go by another name here."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,12 +239,10 @@ class TemplateMissing(Error):
     rule = "R26"
     title = "no value for the template parameter `{name}` of `{function}`"
     label = "cannot be deduced from the arguments"
-    help_template = (
-        "pass it by name: `{name}=...` (in `prism.check` and `prism.compile` `template=dict({name}=...)`, "
-        "on the command line `-t {name}=...`)"
-    )
+    help_template = "{change}"
     name: str
     function: str
+    change: str
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from prism.lang.diagnostics import Error
-from prism.lang.perspective import Perspective
+from prism.lang.perspective import THREAD, Perspective
 
 CHANGES = (
     "`{memory}` may be written meanwhile: threads may load different values; `ptr(const(...))` says that it is not"
@@ -95,11 +95,18 @@ class StoreCode(Error):
     rule = "R18"
     title = "a store to memory needs one thread; this code speaks for {code_perspective}"
     label = "{code_perspective} stores here"
-    help_template = (
-        "open `with partition({name}, thread[1], offset) as mine:` and store inside `with group(thread[1]):`"
-    )
+    help_template = "{opening} store inside `with group(thread[1]):`"
     name: str
     code_perspective: Perspective
+    owner: Perspective | None = None
+    """Of the memory."""
+
+    @property
+    def opening(self) -> str:
+        """What comes before the group."""
+        if self.owner == THREAD:
+            return f"`{self.name}` is each thread's own part already:"
+        return f"open `with partition({self.name}, thread[1], offset) as mine:` and"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +129,10 @@ class StoreView(Error):
     rule = "R18"
     title = "`{name}` belongs to {place}: one thread alone cannot store through it"
     label = "shared by {place}"
-    help_template = "partition or claim `{name}` down to thread[1], and store through the new name"
+    help_template = (
+        "where the code speaks for {place}, `with partition({name}, thread[1], offset) as mine:` gives each thread a part, and"
+        " `with claim({name}, thread[1]) as mine, one(thread):` one of them all; several may `atomic_add({name}[i], v)`"
+    )
     name: str
     place: Perspective
 

@@ -68,7 +68,7 @@ UNSUPPORTED: dict[str, tuple[str, str, str]] = {
                 "write the values one by one"),
     "Slice": ("a slice", "an access is to one element",
               "index one element; for a part of an array, use `with partition(x, unit, offset) as y:`"),
-    "Pow": ("`**`", "the GPU has no such instruction",
+    "Pow": ("`**` of variables", "the GPU has no such instruction",
             "multiply, as in `x * x`; for a power of two, shift: `1 << n`; of floats there is `pow(x, y)`"),
     "MatMult": ("`@=`", "`@` only gives a declaration its perspective", "multiply the elements in a loop"),
     "In": ("`in`", "kernels have no containers to search", "compare with each value"),
@@ -268,9 +268,9 @@ class ChainedAssignment(SyntaxFault):
 class Unpacking(SyntaxFault):
     """`a, b = ...`."""
 
-    title = "an assignment unpacks into several variables"
+    title = "an assignment unpacks one value into several variables"
     label = "kernels have no tuples; only `roles(...)` gives several names"
-    help_template = "write one assignment a line; to swap two values, keep one in a third variable first"
+    help_template = "write one assignment a line, or a value for each: `a, b = b, a`"
 
 
 @dataclass(frozen=True, kw_only=True)

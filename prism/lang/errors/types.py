@@ -158,9 +158,21 @@ class LiteralRange(Error):
     code = "type"
     title = "{value} does not fit {type}"
     label = "out of range"
-    help_template = "use a wider type"
+    help_template = "{remedy}"
     value: str
     type: str
+
+    @property
+    def remedy(self) -> str:
+        """The number of the type that has the same bits, where there is one."""
+        found, number = re.fullmatch(r"(u?)int(\d+)", self.type), int(self.value)
+        if found is None:
+            return "an integer has at most 64 bits"
+        bits = int(found[2])
+        if not -(1 << (bits - 1)) <= number < 1 << bits:
+            return "use a wider type"
+        same = hex(number % (1 << bits)) if found[1] else str(number - (1 << bits))
+        return f"`{same}` has these bits; else use a {'signed' if found[1] else 'wider'} type"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,12 +203,36 @@ class Indices(Error):
     """A wrong number of subscripts."""
 
     code = "type"
-    title = "`{name}` takes {wanted} index(es), {given} given"
+    title = "`{name}` takes {number}, {given} given"
     label = "here"
     help_template = "give {wanted}: one per dimension, or per argument of the partition's lambda"
     name: str
     wanted: int
     given: int
+
+    @property
+    def number(self) -> str:
+        """How many indices, in words."""
+        return "1 index" if self.wanted == 1 else f"{self.wanted} indices"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OffsetIndices(Indices):
+    """An offset that gives a wrong number of indices."""
+
+    title = "an offset into `{name}` is {number}, {given} given"
+    help_template = "an offset of {wanted} is a lambda: `lambda {names}: {places}`"
+
+    @property
+    def names(self) -> str:
+        """The lambda's parameters."""
+        return ", ".join("ijkl"[: self.wanted]) if self.wanted <= 4 else "i, ..."
+
+    @property
+    def places(self) -> str:
+        """What the lambda gives, for first elements at r, c, ..."""
+        sums = ", ".join(f"{first} + {i}" for first, i in zip("rcst", "ijkl"[: self.wanted], strict=False))
+        return f"({sums})" if self.wanted > 1 else sums
 
 
 @dataclass(frozen=True, kw_only=True)

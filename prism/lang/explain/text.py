@@ -41,7 +41,7 @@ def _chapter(chapter: Chapter) -> Iterator[str]:
     yield from _counts(chapter, False)
     if chapter.exempts:
         yield "  no further barrier for:" if chapter.barriers else "  no barrier for:"
-        yield from (f"    {pair(e.first, e.second)}: {e.reason}" for e in chapter.exempts)
+        yield from dict.fromkeys(f"    {pair(e.first, e.second)}: {e.reason}" for e in chapter.exempts)
     if chapter.unproved:
         yield "  not proved:"
         yield from (f"    partition `{u.name}` (line {u.line}): {u.reason}" for u in chapter.unproved)

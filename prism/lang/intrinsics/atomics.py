@@ -133,6 +133,14 @@ store_release = Intrinsic(
 
 # -- read, change, write in one step ------------------------------------------------------------------------------------
 
+CUDA = {
+    "add": "atomicAdd", "min": "atomicMin", "max": "atomicMax", "and": "atomicAnd", "or": "atomicOr", "xor": "atomicXor",
+    "exch": "atomicExch", "inc": "atomicInc", "cas": "atomicCAS",
+}  # fmt: skip
+"""CUDA's own functions, which are relaxed. Unlike text in `asm` they are not bound to generic addresses, nor to giving a result:
+in shared memory they become ATOMS, and RED in global memory where nothing takes what they give."""
+SUFFIXES = {"gpu": "", "cta": "_block", "sys": "_system"}
+
 
 def _name(binding: Binding, name: str) -> str:
     return f"px_{name}_{order_of(binding)}_{scope_of(binding)}_{scalar_of(binding).name}"
@@ -179,8 +187,8 @@ def _atomic(
         order, scope = order_of(binding), scope_of(binding)
         old = from_bits(scalar, "old") if kind[0] == "b" else f"({scalar.cuda})old"
         body = (
-            f"    const {cuda} old = atomicAdd(reinterpret_cast<{cuda}*>(p), {value});\n"
-            if (instruction, order, scope) == ("add", "relaxed", "gpu")
+            f"    const {cuda} old = {CUDA[instruction]}{SUFFIXES[scope]}(reinterpret_cast<{cuda}*>(p), {value});\n"
+            if order == "relaxed"
             else f"    {cuda} old;\n"
             f'    asm volatile("atom.{order}.{scope}.{instruction}.{kind} %0, [%1], %2;"\n'
             f'                 : "={register}"(old) : "l"(p), "{register}"({value}) : "memory");\n'
@@ -269,14 +277,21 @@ atomic_increment = _atomic(
 
 def _compare_preamble(binding: Binding) -> str:
     scalar = scalar_of(binding)
-    word, register = word_of(scalar), _register(scalar)
+    word, register, order, scope = word_of(scalar), _register(scalar), order_of(binding), scope_of(binding)
+    expected, value = to_bits(scalar, "expected"), to_bits(scalar, "value")
+    body = (
+        f"    const {word} old = {CUDA['cas']}{SUFFIXES[scope]}(reinterpret_cast<{word}*>(p), {expected}, {value});"
+        if order == "relaxed"
+        else f"""\
+    {word} old;
+    asm volatile("atom.{order}.{scope}.cas.b{scalar.bits} %0, [%1], %2, %3;"
+                 : "={register}"(old)
+                 : "l"(p), "{register}"({expected}), "{register}"({value}) : "memory");"""
+    )
     return f"""\
 static __device__ __forceinline__ {scalar.cuda} {_name(binding, "atomic_compare_exchange")}(
     {scalar.cuda}* p, {scalar.cuda} expected, {scalar.cuda} value) {{
-    {word} old;
-    asm volatile("atom.{order_of(binding)}.{scope_of(binding)}.cas.b{scalar.bits} %0, [%1], %2, %3;"
-                 : "={register}"(old)
-                 : "l"(p), "{register}"({to_bits(scalar, "expected")}), "{register}"({to_bits(scalar, "value")}) : "memory");
+{body}
     return {from_bits(scalar, "old")};
 }}
 """

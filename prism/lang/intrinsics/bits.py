@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
-from prism.lang.intrinsics.memory import scalar_of
+from prism.lang.intrinsics.memory import VECTOR, scalar_of, vector_cuda
 from prism.lang.shorts import bits_of, values_of
-from prism.lang.types import FLOAT32, INT32, UINT32, Scalar
+from prism.lang.structs import Struct
+from prism.lang.types import FLOAT32, INT32, UINT32, Scalar, Vector
 
 Values = np.ndarray[Any, Any]
 
@@ -179,30 +180,58 @@ template <typename To, typename From> static __device__ __forceinline__ To px_bi
 
 
 def _bitcast_problem(binding: Binding) -> str:
-    source, to = scalar_of(binding), binding.statics["to"]
-    return "" if source.bits == to.bits else f"{source} has {source.bits} bits, and {to} {to.bits}"
+    source, to = _bitcast_source(binding), binding.statics["to"]
+    for type_ in (source, to):
+        element = type_.element if isinstance(type_, Vector) else type_
+        fields = [field for _, field in element.fields] if isinstance(element, Struct) else [element]
+        if any(field.kind == "bool" for field in fields):
+            return "a bool has one bit; compare the number: `x != 0`"
+        if sum(field.bytes for field in fields) != element.bytes:
+            return f"{element} has bytes that belong to no field"
+    return "" if source.bytes == to.bytes else f"{source} has {8 * source.bytes} bits, and {to} {8 * to.bytes}"
+
+
+def _bitcast_source(binding: Binding) -> Scalar | Vector:
+    length = binding.lengths.get("x")
+    return scalar_of(binding) if length is None else Vector(scalar_of(binding), length)
+
+
+def _bitcast_cuda(binding: Binding, x: str) -> str:
+    source, to = (
+        vector_cuda(type_.element, type_.length) if isinstance(type_, Vector) else type_.cuda
+        for type_ in (_bitcast_source(binding), binding.statics["to"])
+    )
+    return f"px_bitcast<{to}>(({source})({x}))"
+
+
+def _bitcast_preamble(binding: Binding) -> str:
+    vectors = isinstance(binding.statics["to"], Vector) or "x" in binding.lengths
+    return f"{VECTOR}\n{_BITCAST}" if vectors else _BITCAST
 
 
 def _bitcast_meaning(binding: Binding, x: Any) -> Values:
     source, to = scalar_of(binding), binding.statics["to"]
-    bits = bits_of(np.asarray(x), source) if source.coded else np.ascontiguousarray(x)
-    if to.coded:
-        return np.asarray(values_of(bits.view(to.numpy), to)).reshape(np.shape(x))
-    return np.asarray(np.asarray(bits).view(to.numpy).reshape(np.shape(x)))
+    element = to.element if isinstance(to, Vector) else to
+    parts = np.asarray(x) if "x" in binding.lengths else np.asarray(x)[..., None]
+    bits = np.ascontiguousarray(bits_of(parts, source) if source.coded else parts)
+    found = bits.view(element.numpy)
+    found = np.asarray(values_of(found, element)) if element.coded else found
+    return found if isinstance(to, Vector) else np.asarray(found[..., 0])
 
 
 bitcast = Intrinsic(
     name="bitcast",
-    doc="bitcast(x, T): the bits of x, taken for a T of the same size: `bitcast(x, uint32)`.",
-    parameters=(Parameter("x"), Parameter("to", "static", "dtype")),
+    doc="bitcast(x, T): the bits of x, taken for a T of the same size: `bitcast(x, uint32)`. Of numbers, vectors and structs.",
+    parameters=(Parameter("x", vectors=True), Parameter("to", "static", "type")),
     result="to",
-    cuda=lambda binding, x: f"px_bitcast<{binding.statics['to'].cuda}>(({scalar_of(binding).cuda})({x}))",
-    preamble=lambda binding: _BITCAST,
+    cuda=_bitcast_cuda,
+    preamble=_bitcast_preamble,
     meaning=_bitcast_meaning,
     result_unit=None,
     allows=lambda scalar: scalar.kind != "bool",
-    allows_text="a number",
+    allows_text="a number, or a vector or struct of them",
     problem=_bitcast_problem,
+    structs=True,
 )
 
 

@@ -17,8 +17,12 @@ OLDEST_ARCH = "sm_75"
 
 def supports(arch: str, least: str) -> bool:
     """Whether an architecture has what came with `least`; what an `a` marks is of that architecture alone."""
-    have, need = (int("".join(c for c in name if c.isdigit()) or 0) for name in (arch, least))
-    return arch == least if least.endswith("a") else have >= need
+    return arch == least if least.endswith("a") else number_of(arch) >= number_of(least)
+
+
+def number_of(arch: str) -> int:
+    """Return an architecture's number: 90 of `sm_90a`."""
+    return int("".join(c for c in arch if c.isdigit()) or 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +34,8 @@ class Parameter:
     it), `tensor` (an element of a tensor map: the tile that begins there), `map` (a tensor map), `fragment` (by its name).
 
     `type`: a Scalar, or `T` (the intrinsic's type variable; an element of `mailbox(T)` where `mailbox` is set); of a static,
-    `dtype` says that it is a scalar type. `unit`: threads of one such unit must agree on it; of an element, the unit that
-    accesses it together. `effect` of element and array parameters: `read`, `write` or `update`; `atomic` accesses do not
+    `type` says that it is one, of a scalar or vector. `unit`: threads of one such unit must agree on it; of an element, the unit
+    that accesses it together. `effect` of element and array parameters: `read`, `write` or `update`; `atomic` accesses do not
     conflict with one another. `exact`: an element parameter's access is that element and no other. `length` of arrays: the
     lengths allowed (none: any). `choices` of statics. `vectors`: the value may be a vector of T, and the result is then another.
     """

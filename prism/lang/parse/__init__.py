@@ -215,6 +215,10 @@ def _assign(c: Context, node: ast.Assign) -> s.Stmt:
     if len(node.targets) > 1:
         last, value = c.text(node.targets[-1]), c.text(node.value)
         raise CompileError(errors.ChainedAssignment(span=c.span(node), last=last, value=value))
+    match node.targets[0], node.value:
+        case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
+            left, right = tuple(_target(c, e) for e in targets), tuple(expression(c, e) for e in values)
+            return s.Together(span=c.span(node), targets=left, values=right)
     return s.Assign(span=c.span(node), target=_target(c, node.targets[0]), value=expression(c, node.value))
 
 

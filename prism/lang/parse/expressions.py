@@ -17,7 +17,7 @@ OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.LShift: "<<",
     ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.MatMult: "@", ast.And: "and", ast.Or: "or",
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
-    ast.USub: "-", ast.Invert: "~", ast.Not: "not",
+    ast.USub: "-", ast.Invert: "~", ast.Not: "not", ast.Pow: "**",
 }  # fmt: skip
 SCOPES = (
     surface.group, surface.partition, surface.claim, surface.async_, surface.one, surface.wgmma_async,
@@ -93,8 +93,6 @@ def expression(c: Context, node: ast.expr) -> s.Expr:  # noqa: C901
         case ast.UnaryOp(op=op, operand=operand):
             return s.Unary(span=span, op=OPERATORS[type(op)], operand=expression(c, operand))
         case ast.BinOp(left=left, op=op, right=right):
-            if isinstance(op, ast.Pow):
-                raise c.unsupported(node, op)
             return s.Binary(span=span, op=OPERATORS[type(op)], left=expression(c, left), right=expression(c, right))
         case ast.BoolOp(op=op, values=values):
             return _nested(OPERATORS[type(op)], [expression(c, value) for value in values])

@@ -47,6 +47,20 @@ def nasty(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1]):
 
 @prism("global")
 @requires(grid[1], block[1], thread[64])
+def neighbours(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1]):
+    """One line reads four elements, and each is written twice before."""
+    with partition(y, block[1], 64 * id()) as out, group(block[1]):
+        tile: shared(int32[66])
+        t: int32 @ thread[1] = id()
+        for k in range(2):
+            with partition(tile, thread[1], t) as mine, group(thread[1]):
+                mine[0] = x[t] + k
+            with partition(out, thread[1], t) as mine, group(thread[1]):
+                mine[0] = tile[t] + tile[(t + 1) % 64] + tile[(t + 2) % 64] + tile[(t + 3) % 64]
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[64])
 def ways(y: ptr(int32) @ grid[1], n: int32 @ grid[1]):
     with partition(y, block[1], offset=id() * 64) as out:
         with group(block[1]):

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+import prism
 from prism.lang.explain import account, counted, explain, explain_page
 from prism.lang.explain.entries import EACH
 from prism.lang.inlined import parts
@@ -26,7 +27,7 @@ from prism.lang.plan import (
 )
 from prism.lang.races import statements
 from prism.lang.tree import Apply, For
-from tests.lang.explain.programs import NAMES, program
+from tests.lang.explain.programs import NAMES, neighbours, program
 
 
 def chapter(name: str, place: int = 0):
@@ -214,3 +215,9 @@ def test_text_and_page_say_the_same():
 def test_the_text_is_the_same_every_time():
     assert explain(program("scan")) == explain(program("scan"))
     assert explain_page(program("scan")) == explain_page(program("scan"))
+
+
+def test_a_pair_is_told_once_however_many_accesses_a_line_has():
+    lines = explain(prism.check(neighbours)).splitlines()
+    told = [line for line in lines if line.startswith("    ") and ", then " in line]
+    assert told and len(told) == len(set(told))

@@ -1,0 +1,100 @@
+"""What `@attr` puts on the emitted function: names replaced, and the numbers of `__launch_bounds__` worked out."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+
+from prism.lang import surface
+from prism.lang.check.env import fail
+from prism.lang.diagnostics import Span
+from prism.lang.errors import names as errors
+from prism.lang.instantiate import arithmetic
+from prism.lang.parse.expressions import OPERATORS
+
+_BOUNDS = re.compile(r"__launch_bounds__\s*(?=\()")
+
+
+def attributes_of(kernel: surface.Kernel, template: Mapping[str, object], span: Span) -> tuple[str, ...]:
+    """Return the attributes' texts. Fails with code `name` where launch bounds are not numbers of 1 or more."""
+    return tuple(_attribute(kernel, template, text, span) for text in kernel.attributes)
+
+
+def _attribute(kernel: surface.Kernel, template: Mapping[str, object], text: str, span: Span) -> str:
+    found = _BOUNDS.search(text)
+    end = -1 if found is None else _closing(text, found.end())
+    if found is None or end < 0:
+        return _filled(text, template)
+    numbers = _numbers(kernel, template, text[found.end() : end], span)
+    before, behind = text[: found.start()], text[end:]
+    return f"{_filled(before, template)}__launch_bounds__({', '.join(map(str, numbers))}{_filled(behind, template)}"
+
+
+def _closing(text: str, opening: int) -> int:
+    """Return where the parenthesis that opens there is closed."""
+    depth = 0
+    for at in range(opening, len(text)):
+        depth += (text[at] == "(") - (text[at] == ")")
+        if depth == 0:
+            return at
+    return -1
+
+
+def _filled(text: str, template: Mapping[str, object]) -> str:
+    """Return the text with template parameters replaced by their numbers."""
+
+    def value(match: re.Match[str]) -> str:
+        found = template.get(match.group(0))
+        return str(int(found)) if isinstance(found, bool | int) else match.group(0)
+
+    return re.sub(r"[A-Za-z_]\w*", value, text)
+
+
+def _numbers(kernel: surface.Kernel, template: Mapping[str, object], text: str, span: Span) -> list[int]:
+    """Return the numbers of `(THREADS, BLOCKS)`, of which the parenthesis is not closed."""
+    try:
+        call = ast.parse(f"f{text})", mode="eval").body
+    except SyntaxError:
+        fail(errors.AttributeNumber(span=span, text=text[1:].strip(), why="is no arithmetic"))
+    assert isinstance(call, ast.Call)
+    return [_number(kernel, template, node, span) for node in call.args]
+
+
+def _number(kernel: surface.Kernel, template: Mapping[str, object], node: ast.expr, span: Span) -> int:
+    try:
+        value = _value(kernel, template, node)
+    except (LookupError, TypeError, ValueError, ZeroDivisionError, OverflowError):
+        value = None
+    if type(value) is not int or value < 1:
+        found = "no number known at compile time" if value is None else f"{value}, and must be a whole number from 1 on"
+        fail(errors.AttributeNumber(span=span, text=ast.unparse(node), why=f"is {found}"))
+    return value
+
+
+def _value(kernel: surface.Kernel, template: Mapping[str, object], node: ast.expr) -> bool | int | float:
+    """Return what an expression of numbers and names is, as in a kernel's body. Raises LookupError, or what arithmetic raises."""
+    match node:
+        case ast.Constant(value=int() | float() as value):
+            return value
+        case ast.Name(id=name):
+            found = _object(kernel, template, name)
+            found = found.item() if hasattr(found, "item") and getattr(found, "shape", None) == () else found
+            if isinstance(found, bool | int | float):
+                return found
+            raise LookupError(name)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_value(kernel, template, operand)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
+            return arithmetic(OPERATORS[type(op)], _value(kernel, template, left), _value(kernel, template, right))
+        case _:
+            raise LookupError(ast.unparse(node))
+
+
+def _object(kernel: surface.Kernel, template: Mapping[str, object], name: str) -> object:
+    """Return what a name stands for: a template argument, or a number from around the function."""
+    code = kernel.python.__code__
+    cells = dict(zip(code.co_freevars, kernel.python.__closure__ or (), strict=False))
+    if name in template:
+        return template[name]
+    return cells[name].cell_contents if name in cells else kernel.python.__globals__[name]
