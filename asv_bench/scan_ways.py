@@ -32,7 +32,10 @@ def short(task: Task, shape: Shape) -> Iterator[tuple[str, Way]]:
         for vectors in (1, 2, 4, 8):
             if threads * vectors * vector // 2 < size <= threads * vectors * vector:
                 template = {**common, "THREADS": threads, "ITEMS": vectors * vector}
-                yield f"block {threads}x{vectors}", Way(kernels.scan_block, template, threads, 1, (size, shape.aligned))
+                yield (
+                    f"block {threads}x{vectors}",
+                    Way(kernels.scan_block, template, threads, 1, (size, *shape.tiled(vector))),
+                )
     for threads in (128, 256, 512):
         for vectors in (1, 2, 4, 8):
             tiles = -(-size // (threads * vectors * vector))
@@ -40,7 +43,14 @@ def short(task: Task, shape: Shape) -> Iterator[tuple[str, Way]]:
                 template = {**common, "THREADS": threads, "ITEMS": vectors * vector, "WORDS": 1}
                 template |= {"BLOCKS": max(1, 1024 // threads)}
                 way = Way(
-                    kernels.scan_once, template, threads, tiles, (size, shape.aligned), "flat", 4096, multiple=tiles
+                    kernels.scan_once,
+                    template,
+                    threads,
+                    tiles,
+                    (size, *shape.tiled(vector)),
+                    "flat",
+                    4096,
+                    multiple=tiles,
                 )
                 yield f"once {threads}x{vectors}", way
     many = scan_plans.many_tiles(task, shape)
@@ -53,14 +63,15 @@ def short(task: Task, shape: Shape) -> Iterator[tuple[str, Way]]:
 
 def columns(task: Task, shape: Shape) -> Iterator[tuple[str, Way]]:
     """Yield the ways for columns, by name."""
-    c, middle = kernels.COLUMNS[task.dtype.itemsize], (shape.outer, shape.n, shape.inner)
+    c = kernels.for_columns(task.bytes, scan_plans.size_of(task.types[0]))
+    middle = (shape.outer, shape.n, shape.inner)
     common = {**task.template, "EXCLUSIVE": False, "REVERSE": False}
     for width in (1, c.widest):
         if shape.inner % width:
             continue
         blocks = -(-shape.inner // width // c.threads)
         if shape.inner // width >= 4096:
-            template = {**common, **c.by_thread(width, shape.n)}
+            template = {**common, **c.by_thread(width)}
             yield (
                 f"thread w{width}",
                 Way(kernels.scan_columns_by_thread, template, c.threads, blocks, middle, multiple=blocks),
@@ -68,7 +79,7 @@ def columns(task: Task, shape: Shape) -> Iterator[tuple[str, Way]]:
     width = c.widest if shape.inner % c.widest == 0 else 1
     for lanes in (1, 2, 4, 8, 16, 32):
         wide = lanes * width
-        sharing = c.sharing(wide)
+        sharing = c.sharing(wide, width)
         strips, tiles = -(-shape.inner // wide), -(-shape.n // sharing.rows(wide))
         if wide > 2 * shape.inner:
             break

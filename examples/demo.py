@@ -80,7 +80,7 @@ def without(program: Program, barrier: Barrier) -> str:
     x = np.arange(2000, dtype=np.int32)
     for schedule in ("round-robin", "reversed", "random"):
         scratch = (np.zeros(64, np.uint64), 64, np.zeros(1, np.uint64))
-        arguments = (x, np.zeros_like(x), x.size, 0, False, False, 0, 0, *scratch)
+        arguments = (x, np.zeros_like(x), x.size, 0, -1, False, 0, 0, *scratch)
         try:
             run(mutant, 2, 64, arguments, check=True, schedule=schedule)
         except MachineError as error:

@@ -35,7 +35,7 @@ docs/command_line.md has a section for each command; `prism COMMAND --help` has 
 EXAMPLES = {
     "check": """\
   prism check examples/paper/scan.py:scan
-  prism check prism.kernels.scan.small:scan_block --schedules 5 --blocks 1   on the CPU: races, deadlocks, bounds
+  prism check examples/histogram.py:counted --schedules 5       on the CPU: races, deadlocks, bounds
   prism check my.py:saxpy --schedules 5 -a 'a=2,x=[1024]:random,y=[1024]:0,n=1000' --blocks 4 --threads 256
   prism check my.py:tile -t T=float32 -t ITEMS=4 --json""",
     "explain": """\

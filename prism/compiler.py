@@ -97,6 +97,7 @@ def check(kernel: Kernel, template: Mapping[str, object] | None = None) -> Progr
     Raises CompileError: with `.code`, `.rule`, `.span`, `.notes`, `.help`, and `.errors` where there are several.
     """
     require_kernel(kernel)
+    require_template(template)
     return build(kernel, template)
 
 
@@ -107,6 +108,7 @@ def compile(kernel: Kernel, template: Mapping[str, object] | None = None, arch: 
     unknown architecture, TypeError for anything but a kernel.
     """
     require_kernel(kernel)
+    require_template(template)
     if kernel.kind != "global":
         raise TypeError(f"`{kernel.__name__}` is a device function; compile a kernel that calls it")
     if not isinstance(arch, str):
@@ -176,6 +178,12 @@ def resources(program: Program, arch: str) -> Any:
     except MissingCompiler:
         return "not known: NVRTC, which compiles kernels, is not on this machine"
     return Resources(binary.arch, binary.registers, binary.stack, binary.spills)
+
+
+def require_template(template: object) -> None:
+    """Raise TypeError for what is no dict of template arguments."""
+    if not isinstance(template, Mapping | None):
+        raise TypeError(f"`template` must be a dict of template arguments, not {type(template).__qualname__}")
 
 
 def require_kernel(kernel: object) -> None:

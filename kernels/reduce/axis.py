@@ -11,8 +11,8 @@ What depends on the shape is an argument, not part of the template, so that few 
 """
 
 from prism.lang import (
-    attr, bfloat16, block, const, constexpr, count, dtype, float16, float32, float64, function, grid, group, id, int8, int16,
-    int32, int64, partition, prism, ptr, requires, shared, shuffle_down, template, thread, uint8, uint16, uint32, uint64, warp,
+    attr, block, const, constexpr, count, dtype, function, grid, group, id, int32, int64, partition, prism, ptr, requires, shared,
+    shuffle_down, template, thread, warp,
 )
 from prism.kernels.reduce import maps
 from prism.kernels.reduce.single_pass import fetch
@@ -185,22 +185,14 @@ def gather(
     Shapes:      `WHOLE`: all of them are there; otherwise the first is.
     Cost:        `UNITS * ROWS` loads under way at once, of `WIDTH` elements.
     """
-    SIGNED: constexpr(bool) = TI == int8 or TI == int16 or TI == int32 or TI == int64
-    UNSIGNED: constexpr(bool) = TI == uint8 or TI == uint16 or TI == uint32 or TI == uint64 or TI == bool  # noqa: E721
-    FLOAT: constexpr(bool) = TI == float16 or TI == bfloat16 or TI == float32 or TI == float64
-    NUMBERS: constexpr(bool) = SIGNED or UNSIGNED or FLOAT
     rows: TI[UNITS, ROWS, WIDTH]
     for q in range(UNITS):
         for j in range(ROWS):
             number: int64 = k + j * step
             row: TI[WIDTH]
-            if NUMBERS:  # what is not there is 0, so that loads need no branches
-                for i in range(WIDTH):
-                    row[i] = TI(0)
-                if WHOLE or number < end:
-                    fetch(x, base[q] + number * (WIDTH if ALONG else n_stride), 1, row, VECTORIZED=WIDTH > 1)
-            else:  # it is the first again
-                number = number if WHOLE or number < end else k
+            for i in range(WIDTH):
+                row[i] = TI()  # what is not there is 0, so that loads need no branches
+            if WHOLE or number < end:
                 fetch(x, base[q] + number * (WIDTH if ALONG else n_stride), 1, row, VECTORIZED=WIDTH > 1)
             for i in range(WIDTH):
                 rows[q, j, i] = row[i]

@@ -199,6 +199,16 @@ def _search(width: int, blocks: int = 5, units: int = 2) -> AxisConfiguration:
 # columns a position is kept with each place in a vector; where these are small, comparing takes as long as loading.
 SEARCH = {1: _search(8, units=1), 2: _search(8, blocks=4), 4: _search(4), 8: _search(2)}
 
+# Positions in a whole array, by the size of an element: how many of them a vector has, and the launch, which is like a sum's.
+# Microseconds on one H200, and in how many others were: 2^20 int64 5.2, by two blocks of 512 threads a multiprocessor 6.0; 2^24
+# int16 10.1, by three of 256 11.8, though for sm_100 and sm_120 some kernels of 2 bytes then spill 8 bytes.
+WHOLE_SEARCH = {
+    1: (8, Configuration(threads=256, blocks=3, rows=4, ahead=4)),
+    2: (8, Configuration(threads=512, blocks=2, rows=4, ahead=4)),
+    4: (4, Configuration(threads=1024, blocks=1, rows=4, ahead=4)),
+    8: (2, Configuration(threads=1024, blocks=1, rows=4, ahead=4, words=4)),
+}
+
 # The reference machine runs all threads of a block in one NumPy operation.
 HOST = Configuration(threads=1024, blocks=1, rows=8)
 HOST_WIDTH = 4

@@ -308,6 +308,10 @@ def combine(value: T @ thread[1]) -> T @ thread[1]:
         low: uint32 @ thread[1] = uint32(value) & 0x3FFFFF
         middle: uint32 @ thread[1] = uint32(value >> 22) & 0x3FFFFF
         return warp_sum(low) + (uint64(warp_sum(middle)) << 22) + (uint64(warp_sum(uint32(value >> 44))) << 44)
+    elif T == uint64 and OP == operators.maximum:
+        above: uint32 @ thread[1] = uint32(value >> 32)
+        most: uint32 @ thread[1] = warp_max(above)
+        return (uint64(most) << 32) + warp_max(uint32(value) if above == most else uint32(0))
     elif not FEW:
         return warp.reduce(value, OP=OP)
     else:

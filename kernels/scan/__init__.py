@@ -2,9 +2,9 @@
 
 from prism.kernels.scan.columns import scan_columns, scan_columns_by_thread, scan_columns_shared
 from prism.kernels.scan.configurations import (
-    BLOCK_THREADS, COLUMNS, DEVICE, HOST_LARGE, HOST_SEGMENTS_LARGE, HOST_SEGMENTS_SMALL, HOST_SMALL, HUGE, ONCE,
+    BLOCK_THREADS, DEVICE, HOST_LARGE, HOST_SEGMENTS_LARGE, HOST_SEGMENTS_SMALL, HOST_SMALL, HUGE, ONCE,
     ONCE_ITEMS, ONCE_OTHERS, ONCE_THREADS, ONCE_TILES, SEGMENTS, UNPACKED, ColumnConfiguration, Configuration,
-    StripConfiguration, for_runs,
+    StripConfiguration, for_columns, for_runs,
 )
 from prism.kernels.scan.heads import BITS, KEYS, ROWS, mark
 from prism.kernels.scan.packed import scan_packed
@@ -15,9 +15,9 @@ from prism.kernels.scan.single_pass import scan
 from prism.kernels.scan.small import scan_block, scan_once
 
 __all__ = [
-    "ANY", "BITS", "BLOCK_THREADS", "COLUMNS", "DEVICE", "HOST_LARGE", "HOST_SEGMENTS_LARGE", "HOST_SEGMENTS_SMALL",
-    "HOST_SMALL", "HUGE", "KEYS", "MAX", "MIN", "ONCE", "ONCE_ITEMS", "ONCE_OTHERS", "ONCE_THREADS", "ONCE_TILES", "ROWS",
-    "SEGMENTS", "SUM", "UNPACKED", "ColumnConfiguration", "Configuration", "StripConfiguration", "for_runs", "mark",
+    "ANY", "BITS", "BLOCK_THREADS", "DEVICE", "HOST_LARGE", "HOST_SEGMENTS_LARGE", "HOST_SEGMENTS_SMALL", "HOST_SMALL",
+    "HUGE", "KEYS", "MAX", "MIN", "ONCE", "ONCE_ITEMS", "ONCE_OTHERS", "ONCE_THREADS", "ONCE_TILES", "ROWS", "SEGMENTS",
+    "SUM", "UNPACKED", "ColumnConfiguration", "Configuration", "StripConfiguration", "for_columns", "for_runs", "mark",
     "reduce_runs", "scan", "scan_block", "scan_columns", "scan_columns_by_thread", "scan_columns_shared", "scan_once",
     "scan_packed", "scan_segments",
 ]

@@ -1,6 +1,6 @@
 """How the scan is cut into tiles: for each size of element, what was measured to be best."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -114,8 +114,8 @@ class ColumnConfiguration:
     """How a scan of columns is cut up: `threads` a block, `items` a thread that has columns of its own, `strip` one of a strip.
 
     A block that has a strip of its own is of `wide` threads, with `wide_strip` items each. Strips that blocks share are cut up as
-    `shared` says, or as `shared_wide` where they have 32 columns; they are not made narrower than `narrow` columns, which wastes
-    what memory brings. Vectors are of at most `widest` elements.
+    `shared` says, or as `shared_wide` where they have 32 columns, or else as `shared_single` without vectors; they are not made
+    narrower than `narrow` columns, which wastes what memory brings. Vectors are of at most `widest` elements.
     """
 
     threads: int
@@ -127,11 +127,12 @@ class ColumnConfiguration:
     wide_strip: int
     shared: StripConfiguration
     shared_wide: StripConfiguration
+    shared_single: StripConfiguration
     blocks: int = 2
 
-    def sharing(self, columns: int) -> StripConfiguration:
-        """Return how a strip of so many columns is shared."""
-        return self.shared_wide if columns >= 32 else self.shared
+    def sharing(self, columns: int, width: int) -> StripConfiguration:
+        """Return how a strip of so many columns, in vectors of `width`, is shared."""
+        return self.shared_wide if columns >= 32 else self.shared_single if width == 1 else self.shared
 
     def by_block(self, width: int, lanes: int) -> dict[str, int]:
         """Return those of `scan_columns`, for strips of `lanes` vectors of `width`."""
@@ -151,24 +152,40 @@ COLUMNS = {
     1: ColumnConfiguration(
         threads=256, items=32, strip=24, narrow=32, widest=8, wide=256, wide_strip=24,
         shared=StripConfiguration(items=24), shared_wide=StripConfiguration(items=24),
+        shared_single=StripConfiguration(items=24),
     ),
     2: ColumnConfiguration(
         threads=256, items=32, strip=24, narrow=16, widest=8, wide=256, wide_strip=24,
         shared=StripConfiguration(items=24), shared_wide=StripConfiguration(items=24),
+        shared_single=StripConfiguration(items=24),
     ),
     4: ColumnConfiguration(
         threads=256, items=16, strip=24, narrow=16, widest=4, wide=512, wide_strip=16,
         shared=StripConfiguration(items=32), shared_wide=StripConfiguration(items=24, threads=128, blocks=4, words=8),
+        shared_single=StripConfiguration(items=30),
     ),
     8: ColumnConfiguration(
         threads=256, items=8, strip=12, narrow=4, widest=2, wide=512, wide_strip=8,
         shared=StripConfiguration(items=12), shared_wide=StripConfiguration(items=12),
+        shared_single=StripConfiguration(items=12),
     ),
     16: ColumnConfiguration(
         threads=256, items=4, strip=6, narrow=2, widest=1, wide=512, wide_strip=4,
         shared=StripConfiguration(items=6), shared_wide=StripConfiguration(items=6),
+        shared_single=StripConfiguration(items=6),
     ),
 }  # fmt: skip
+
+# Elements that become wider ones need registers for both: with as many items as above the wide strips' would be spilled. By the
+# fewer float16 of (1024, 49152) takes 72.0 us for 80.7, int8 as int64 of (1024, 32768) 100.8 for 110.5, uint32 as uint64 of
+# (2048, 16384) 109.4 for 111.9; what isn't converted, and doesn't spill, is slower by them: float32 127.1 for 115.3.
+COLUMNS_WIDENED = COLUMNS | {4: replace(COLUMNS[4], wide_strip=12), 8: replace(COLUMNS[8], wide_strip=6)}
+
+
+def for_columns(size: int, given: int) -> ColumnConfiguration:
+    """Return how columns are cut up, for elements of `size` bytes in registers and `given` bytes in memory."""
+    return (COLUMNS_WIDENED if given < size else COLUMNS)[size]
+
 
 # The reference machine runs all threads of a block in one NumPy operation: many threads, and one long row each.
 HOST_SMALL = Configuration(threads=1024, items=4, width=4, blocks=1)

@@ -26,16 +26,16 @@ from prism.lib.thread import operators
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 @may_alias("x", "y")
 def scan_packed(
-    x: ptr(const(TI)) @ grid[1], y: ptr(TI) @ grid[1], n: int64 @ grid[1], skew: int32 @ grid[1], y_skew: int32 @ grid[1],
-    identity: T @ grid[1], initial: T @ grid[1], words: ptr(mailbox(T)) @ grid[1], capacity: uint32 @ grid[1],
-    control: ptr(uint64) @ grid[1],
+    x: ptr(const(TI)) @ grid[1], y: ptr(TI) @ grid[1], n: int64 @ grid[1], before: int32 @ grid[1], skew: int32 @ grid[1],
+    y_aligned: bool @ grid[1], identity: T @ grid[1], initial: T @ grid[1], words: ptr(mailbox(T)) @ grid[1],
+    capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
 ):
     """`y[i] = OP(initial, x[0], ..., x[i])`, without `x[i]` itself where `EXCLUSIVE`; from the end where `REVERSE`.
 
-    Perspective, Shapes, Source: as `scan`, `words` and `control` too.
+    Perspective, Shapes, Errors, Source: as `scan`, `words` and `control` too.
     Numerics:    computes in `T`, and cuts off or rounds each result once; else as `scan`. `OP`'s results, cut off, must depend
                  on nothing but its arguments, cut off. `FORM`: of rows.py, one that is `OP`'s.
-    Errors:      if `aligned`, `x` and `y` must be, to 16 bytes; `WIDTH` is 16 bytes of elements.
+                 `WIDTH` is 16 bytes of elements.
     Test:        tests/kernels/test_scan_packed.py, tests/gpu/test_scan.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
@@ -44,12 +44,13 @@ def scan_packed(
     # no more than 24 bits of it, and of the second's the lowest 8 are enough.
     PARTS: constexpr(int) = 2 if FORM == SUM and WIDTH == 16 and ROWS % 2 == 0 and TILE <= 1 << 17 else 1
     EACH: constexpr(int) = ROWS // PARTS
-    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
+    end: int64 @ grid[1] = n + before
+    tiles: int32 @ grid[1] = int32((end + (TILE - 1)) / TILE)
     blocks: int32 @ grid[1] = count(block[1])
     me: int32 @ block[1] = id()
     tile: int32 @ block[1] = -1  # the tile that `held` holds: none as yet
     with partition(
-        y, block[1], offset=lambda i: int64(tiles - 1 - tile if REVERSE else tile) * TILE + i, races="allow",
+        y, block[1], offset=lambda i: int64(tiles - 1 - tile if REVERSE else tile) * TILE - before + i, races="allow",
     ) as target:
         with group(block[1]):
             match split(thread):  # before this kernel waits for the one before it: about what this block draws first
@@ -78,10 +79,10 @@ def scan_packed(
                 drawn: uint64 @ thread[1] = 0
                 if following < tiles:
                     here: int32 @ block[1] = tiles - 1 - following if REVERSE else following  # where it lies
-                    with partition(x, block[1], offset=int64(here) * TILE) as source:
+                    with partition(x, block[1], offset=int64(here) * TILE - before) as source:
                         load_rows(
-                            source, ahead, extent(here, n, TILE=TILE), TI(identity), skew, WIDTH=WIDTH, PARTS=PARTS,
-                            REVERSE=REVERSE,
+                            source, ahead, extent(here, end, TILE=TILE), TI(identity), skew, before if here == 0 else 0,
+                            WIDTH=WIDTH, PARTS=PARTS, REVERSE=REVERSE,
                         )
                     match split(thread):
                         case 1:
@@ -114,8 +115,8 @@ def scan_packed(
                 if tile >= 0:
                     there: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile
                     store_scan(
-                        target, held, bases, prefixes[0], lower, extent(there, n, TILE=TILE), y_skew, TI=TI, OP=OP, WIDTH=WIDTH,
-                        FORM=FORM, EXCLUSIVE=EXCLUSIVE, REVERSE=REVERSE,
+                        target, held, bases, prefixes[0], lower, extent(there, end, TILE=TILE), y_aligned,
+                        before if there == 0 else 0, TI=TI, OP=OP, WIDTH=WIDTH, FORM=FORM, EXCLUSIVE=EXCLUSIVE, REVERSE=REVERSE,
                     )
                 if following < tiles:
                     with group(thread[1]):

@@ -5,38 +5,17 @@ is cut off, or rounded. `FORM` says which short way there is for an operator: th
 """
 
 from prism.lang import (
-    bfloat16, bitcast, block, byte_permute, const, constexpr, count, dp2a_lo, dp4a, dtype, float16, function,
-    funnel_shift_left, group, id, int8, int32, load_vector, max_s16x2, max_u16x2, min_s16x2, min_u16x2, partition, prism, ptr,
-    requires, shuffle, store_vector, template, thread, uint8, uint16, uint32, vector,
+    bfloat16, block, byte_permute, const, constexpr, count, dp2a_lo, dp4a, dtype, float16, function, funnel_shift_left, group, id,
+    int8, int32, load_vector, max_s16x2, max_u16x2, min_s16x2, min_u16x2, partition, prism, ptr, requires, shuffle, store_vector,
+    template, thread, uint32, vector,
 )
 from prism.kernels.scan.tiles import place
+from prism.kernels.scan.words import bits_of, element, first_row, last_row, load_row, row_of, slide, words_of
 
 ANY, SUM, MAX, MIN = range(4)
 
 
 # -- one element of a word ------------------------------------------------------------------------------------------------
-
-
-@prism("device")
-@requires(thread[1])
-@template(TI=dtype, WIDTH=constexpr(int))
-def bits_of(element: TI @ thread[1]) -> uint32 @ thread[1]:
-    """An element's bits, in the lowest of a word."""
-    if WIDTH == 16:
-        return uint32(bitcast(element, uint8))
-    else:
-        return uint32(bitcast(element, uint16))
-
-
-@prism("device")
-@requires(thread[1])
-@template(TI=dtype, T=dtype, WIDTH=constexpr(int))
-def element(word: uint32 @ thread[1], k: int32 @ thread[1]) -> T @ thread[1]:
-    """Element `k` of a word, as a number."""
-    if WIDTH == 16:
-        return T(bitcast(uint8(word >> (8 * k)), TI))
-    else:
-        return T(bitcast(uint16(word >> (16 * k)), TI))
 
 
 @prism("device")
@@ -139,78 +118,29 @@ def scan_row(row: uint32[4] @ thread[1], before: T @ thread[1]):
 
 
 @prism("device")
-@requires(thread[1])
-@template(TI=dtype, WIDTH=constexpr(int), REVERSE=constexpr(bool))
-def words_of(row: vector(TI, WIDTH) @ thread[1], words: uint32[4] @ thread[1]):
-    """A row's elements in words, lowest first; the last of them first where `REVERSE`."""
-    PER: constexpr(int) = WIDTH // 4
-    for i in range(4):
-        words[i] = 0
-        for k in range(PER):
-            e: TI = row[WIDTH - 1 - PER * i - k if REVERSE else PER * i + k]
-            words[i] = words[i] | bits_of(e, WIDTH=WIDTH) << (128 // WIDTH * k)
-
-
-@prism("device")
-@requires(thread[1])
-@template(TI=dtype, WIDTH=constexpr(int), REVERSE=constexpr(bool))
-def row_of(words: uint32[4] @ thread[1]) -> vector(TI, WIDTH) @ thread[1]:
-    """The row whose elements are in words: what `words_of` takes."""
-    PER: constexpr(int) = WIDTH // 4
-    row: vector(TI, WIDTH)
-    for k in range(WIDTH):
-        m: int32 = WIDTH - 1 - k if REVERSE else k
-        if WIDTH == 16:
-            row[m] = bitcast(uint8(words[k // PER] >> (8 * (k % PER))), TI)
-        else:
-            row[m] = bitcast(uint16(words[k // PER] >> (16 * (k % PER))), TI)
-    return row
-
-
-@prism("device")
-@requires(thread[1])
-@template(TI=dtype, MANY=constexpr(int))
-def drop(row: TI[MANY] @ thread[1], few: int32 @ thread[1]):
-    """Move elements `few` places down, at most 3. As many at the end are then of no use."""
-    for k in range(MANY - 2):
-        row[k] = row[k + 2] if (few & 2) != 0 else row[k]
-    for k in range(MANY - 3):
-        row[k] = row[k + 1] if (few & 1) != 0 else row[k]
-
-
-@prism("device")
-@requires(thread[1])
-def slide(words: uint32[8] @ thread[1], few: int32 @ thread[1], row: uint32[4] @ thread[1]):
-    """Put the 16 bytes into `row` that begin `few` bytes, from 1 to 16, behind the first of `words`."""
-    drop(words, (few - 1) >> 2)
-    for i in range(4):
-        row[i] = funnel_shift_left(words[i], words[i + 1], 24 - ((few - 1) & 3) * 8)
-
-
-@prism("device")
 @requires(block[1], thread[32])
 @template(TI=dtype, HELD=constexpr(int), WIDTH=constexpr(int), PARTS=constexpr(int), REVERSE=constexpr(bool))
 def load_rows(
     x: ptr(const(TI)) @ block[1], words: uint32[HELD] @ thread[1], valid: int32 @ block[1], otherwise: TI @ block[1],
-    skew: int32 @ block[1],
+    skew: int32 @ block[1], before: int32 @ block[1],
 ):
     """Spread the tile that starts at `x[0]` over the block's registers; elements from `valid` on become `otherwise`.
 
     Perspective: block, of any number of warps.
     Shapes:      `HELD / 4` rows a thread, of `WIDTH` elements, 16 bytes, as many in each of the tile's `PARTS`; element `k` of
                  a part's row `j` is element `place() + j * 32 * WIDTH + k` of the part. With `REVERSE` the tile's last element
-                 is taken for its first, and so on. `skew`: how many elements stand between an aligned one and `x[0]`; less
-                 than 0: it is not known.
-    Cost:        where all elements are valid, an access a row if `skew` is 0, and one more a part and 4 shuffles a row if it is
-                 more; else an access an element. No barrier.
+                 is taken for its first, and so on. Elements below `before` become `otherwise` too. `skew`: how many elements
+                 stand between an aligned one and `x[0]`; less than 0: it is not known.
+    Cost:        where all elements are there, an access a row if `skew` is 0; if it is more, and all from `before` on are there,
+                 one more a part and 4 shuffles a row, but not with `REVERSE`; else as of `load_row`. No barrier.
     Test:        tests/kernels/test_scan_packed.py
     """
     ROWS: constexpr(int) = HELD // 4
     EACH: constexpr(int) = ROWS // PARTS
-    PER: constexpr(int) = WIDTH // 4
     part: int32 @ block[1] = count(thread[1]) * EACH * WIDTH
     tile: int32 @ block[1] = part * PARTS
     at: int32 @ thread[1] = place(ITEMS=EACH * WIDTH, WIDTH=WIDTH)
+    first: int32 @ thread[1] = tile - WIDTH - at if REVERSE else at
     if not REVERSE and skew > 0 and valid >= tile:
         t: int32 @ thread[1] = id()
         lane: int32 @ thread[1] = t % 32
@@ -224,9 +154,10 @@ def load_rows(
                         ahead = (j - ROWS) * part + (EACH if lane == 0 else EACH - 1) * 32 * WIDTH
                     with partition(mine, thread[1], offset=ahead) as source:
                         loaded: vector(TI, WIDTH)
-                        if (j == 0 and t == 0) or (j == ROWS + PARTS - 1 and t == end):
+                        missing: int32 = before + skew - at - ahead  # elements of the first row's vectors
+                        if ((j == 0 or (EACH == 1 and j == ROWS)) and missing > 0) or (j == ROWS + PARTS - 1 and t == end):
                             for k in range(WIDTH):  # not what stands beside the tile
-                                loaded[k] = source[max(k, skew) if j == 0 else min(k, skew - 1)]
+                                loaded[k] = source[max(k, missing) if missing > 0 else min(k, skew - 1)]
                         else:
                             loaded = load_vector(source[0], WIDTH)
                         raw: uint32[4]
@@ -244,28 +175,54 @@ def load_rows(
                 both[4 + i] = shuffle(after if lane == 0 else words[4 * j + i], lane + 1)
             row: uint32[4] @ thread[1]
             slide(both, skew * (16 // WIDTH), row)
-            for i in range(4):
-                words[4 * j + i] = row[i]
-    else:
-        first: int32 @ thread[1] = tile - WIDTH - at if REVERSE else at
+            with group(thread[1]):
+                if j == 0 and at < before:
+                    edge: vector(TI, WIDTH) = row_of(row, TI=TI, WIDTH=WIDTH, REVERSE=False)
+                    for k in range(WIDTH):
+                        edge[k] = edge[k] if k >= before else otherwise
+                    words_of(edge, row, TI=TI, WIDTH=WIDTH, REVERSE=False)
+                for i in range(4):
+                    words[4 * j + i] = row[i]
+    elif skew == 0 and before == 0 and valid >= tile:
         with partition(x, thread[1], offset=first) as mine:
             with group(thread[1]):
                 for j in range(ROWS):
                     ahead: int32 = j // EACH * part + j % EACH * 32 * WIDTH
                     with partition(mine, thread[1], offset=-ahead if REVERSE else ahead) as source:
-                        if skew == 0 and valid >= tile:
+                        raw: uint32[4]
+                        words_of(load_vector(source[0], WIDTH), raw, TI=TI, WIDTH=WIDTH, REVERSE=REVERSE)
+                        for i in range(4):
+                            words[4 * j + i] = raw[i]
+    else:  # as in `tiles.load_tile`
+        lowest: int32 @ block[1] = first_row(before, skew, WIDTH=WIDTH)
+        highest: int32 @ block[1] = last_row(valid, skew, WIDTH=WIDTH)
+        with partition(x, thread[1], offset=first) as mine:
+            with group(thread[1]):
+                if skew == 0 and lowest <= highest:
+                    for j in range(ROWS):
+                        ahead: int32 = j // EACH * part + j % EACH * 32 * WIDTH
+                        here: int32 = first - ahead if REVERSE else first + ahead
+                        with partition(mine, thread[1], offset=min(max(here, lowest), highest) - first) as source:
                             raw: uint32[4]
                             words_of(load_vector(source[0], WIDTH), raw, TI=TI, WIDTH=WIDTH, REVERSE=REVERSE)
                             for i in range(4):
                                 words[4 * j + i] = raw[i]
-                        else:
-                            left: int32 = valid - first + (ahead if REVERSE else -ahead)
+                for j in range(ROWS):
+                    ahead: int32 = j // EACH * part + j % EACH * 32 * WIDTH
+                    here: int32 = first - ahead if REVERSE else first + ahead
+                    if skew != 0 or not lowest <= here <= highest:
+                        with partition(mine, thread[1], offset=here - first) as source:
+                            raw: uint32[4]
+                            row: vector(TI, WIDTH)
+                            if skew > 0 and lowest <= here <= highest:
+                                load_row(source, raw, skew, TI=TI, WIDTH=WIDTH)
+                                row = row_of(raw, TI=TI, WIDTH=WIDTH, REVERSE=False)
+                            else:
+                                for k in range(WIDTH):
+                                    row[k] = source[k] if before - here <= k < valid - here else otherwise
+                            words_of(row, raw, TI=TI, WIDTH=WIDTH, REVERSE=REVERSE)
                             for i in range(4):
-                                words[4 * j + i] = 0
-                                for k in range(PER):
-                                    m: int32 = WIDTH - 1 - PER * i - k if REVERSE else PER * i + k
-                                    one: TI = source[m] if m < left else otherwise
-                                    words[4 * j + i] = words[4 * j + i] | bits_of(one, WIDTH=WIDTH) << (128 // WIDTH * k)
+                                words[4 * j + i] = raw[i]
 
 
 @prism("device")
@@ -276,67 +233,68 @@ def load_rows(
 )
 def store_scan(
     y: ptr(TI) @ block[1], words: uint32[HELD] @ thread[1], bases: T[EACH] @ thread[1], prefix: T @ block[1],
-    lower: T @ block[1], valid: int32 @ block[1], skew: int32 @ block[1],
+    lower: T @ block[1], valid: int32 @ block[1], aligned: bool @ block[1], before: int32 @ block[1],
 ):
-    """Store the scan of the tile in `words` at `y[0]`: row `j` behind `OP(prefix, bases[j])`; none from `valid` on.
+    """Store the scan of the tile in `words` at `y[0]`: row `j` behind `OP(prefix, bases[j])`; what `load_rows` replaces is not.
 
     Fewer bases than rows are those of bytes' sums in two parts: row `j` of the second is behind `prefix`, `lower`, and the
     highest byte of `bases[j]`.
 
-    Perspective, Shapes, Cost, Test: as `load_rows`.
+    Perspective, Shapes, Test: as `load_rows`.
+    Cost:        an access a row if `aligned`, where all its elements are there, else one an element; no barrier.
+    Errors:      if `aligned`, `y` must be, to 16 bytes.
     """
     ROWS: constexpr(int) = HELD // 4
     PARTS: constexpr(int) = ROWS // EACH
     part: int32 @ block[1] = count(thread[1]) * EACH * WIDTH
     tile: int32 @ block[1] = part * PARTS
+    whole: bool @ block[1] = aligned and before == 0 and valid >= tile
     at: int32 @ thread[1] = place(ITEMS=EACH * WIDTH, WIDTH=WIDTH)
     first: int32 @ thread[1] = tile - WIDTH - at if REVERSE else at
-    lane: int32 @ thread[1] = id() % 32
-    moved: bool @ block[1] = not REVERSE and skew > 0 and valid >= tile
-    last: uint32[4] @ thread[1]  # the row before
     with partition(y, thread[1], offset=first, races="allow") as mine:  # rows of one thread lie among those of the others
-        for j in range(ROWS):
-            ahead: int32 @ block[1] = j // EACH * part + j % EACH * 32 * WIDTH
-            row: uint32[4] @ thread[1]
+        if whole:
             with group(thread[1]):
-                for i in range(4):
-                    row[i] = words[4 * j + i]
-                before: T = OP(prefix, bases[j % EACH])
-                if j >= EACH:
-                    before = prefix + lower + T(uint32(bases[j % EACH]) >> 24)
-                scan_row(row, before, TI=TI, OP=OP, WIDTH=WIDTH, FORM=FORM, EXCLUSIVE=EXCLUSIVE)
-            if moved:
-                both: uint32[8] @ thread[1]
-                for i in range(4):
-                    both[i] = shuffle(last[i] if j % EACH > 0 and lane == 31 else row[i], lane + 31)
-                    both[4 + i] = row[i]
-                with group(thread[1]):
-                    with partition(mine, thread[1], offset=ahead - skew) as target:
-                        out: uint32[4]
-                        slide(both, 16 - skew * (16 // WIDTH), out)
-                        stored: vector(TI, WIDTH) = row_of(out, TI=TI, WIDTH=WIDTH, REVERSE=False)
-                        if j % EACH > 0 or lane > 0:
-                            store_vector(target[0], stored)
-                        else:  # what stands before is another warp's
-                            for k in range(1, WIDTH):
-                                if k >= skew:
-                                    target[k] = stored[k]
-                    if j % EACH == EACH - 1 and lane == 31:
-                        with partition(mine, thread[1], offset=ahead) as target:
-                            stored: vector(TI, WIDTH) = row_of(row, TI=TI, WIDTH=WIDTH, REVERSE=False)
-                            for k in range(1, WIDTH):
-                                if k >= WIDTH - skew:
-                                    target[k] = stored[k]
-                    for i in range(4):
-                        last[i] = row[i]
-            else:
-                with group(thread[1]):
+                for j in range(ROWS):
+                    ahead: int32 = j // EACH * part + j % EACH * 32 * WIDTH
                     with partition(mine, thread[1], offset=-ahead if REVERSE else ahead) as target:
+                        row: uint32[4]
+                        scanned_row(
+                            words, bases, prefix, lower, j, row, TI=TI, OP=OP, WIDTH=WIDTH, FORM=FORM, EXCLUSIVE=EXCLUSIVE,
+                        )
+                        store_vector(target[0], row_of(row, TI=TI, WIDTH=WIDTH, REVERSE=REVERSE), cache="no_allocate")
+        else:
+            with group(thread[1]):
+                for j in range(ROWS):
+                    ahead: int32 = j // EACH * part + j % EACH * 32 * WIDTH
+                    with partition(mine, thread[1], offset=-ahead if REVERSE else ahead) as target:
+                        row: uint32[4]
+                        scanned_row(
+                            words, bases, prefix, lower, j, row, TI=TI, OP=OP, WIDTH=WIDTH, FORM=FORM, EXCLUSIVE=EXCLUSIVE,
+                        )
                         stored: vector(TI, WIDTH) = row_of(row, TI=TI, WIDTH=WIDTH, REVERSE=REVERSE)
-                        if skew == 0 and valid >= tile:
-                            store_vector(target[0], stored)
+                        here: int32 = first - ahead if REVERSE else first + ahead
+                        if aligned and before <= here and here + WIDTH <= valid:
+                            store_vector(target[0], stored, cache="no_allocate")
                         else:
-                            left: int32 = valid - first + (ahead if REVERSE else -ahead)
                             for k in range(WIDTH):
-                                if k < left:
+                                if before - here <= k < valid - here:
                                     target[k] = stored[k]
+
+
+@prism("device")
+@requires(thread[1])
+@template(
+    TI=dtype, T=dtype, HELD=constexpr(int), EACH=constexpr(int), OP=function, WIDTH=constexpr(int), FORM=constexpr(int),
+    EXCLUSIVE=constexpr(bool),
+)
+def scanned_row(
+    words: uint32[HELD] @ thread[1], bases: T[EACH] @ thread[1], prefix: T @ thread[1], lower: T @ thread[1],
+    j: int32 @ thread[1], row: uint32[4] @ thread[1],
+):
+    """The scan of row `j` of a tile, as `store_scan` stores it."""
+    for i in range(4):
+        row[i] = words[4 * j + i]
+    before: T = OP(prefix, bases[j % EACH])
+    if j >= EACH:
+        before = prefix + lower + T(uint32(bases[j % EACH]) >> 24)
+    scan_row(row, before, TI=TI, OP=OP, WIDTH=WIDTH, FORM=FORM, EXCLUSIVE=EXCLUSIVE)

@@ -42,6 +42,7 @@ def reduce_runs(
     TILE: constexpr(int) = THREADS * ITEMS
     tiles: int32 @ grid[1] = int32((n + TILE) / TILE)  # of n + 1 places
     blocks: int32 @ grid[1] = count(block[1])
+    skew: int32 @ grid[1] = 0 if aligned else -1
     with partition(unique, block[1], races="allow") as unique_out, partition(y, block[1], races="allow") as y_out:
         with partition(runs, block[1], races="allow") as runs_out, group(block[1]):
             desk: shared(uint64[1]) @ block[1]  # what one thread draws, for all
@@ -70,7 +71,8 @@ def reduce_runs(
                     start: int64 @ block[1] = int64(following) * TILE
                     with partition(x, block[1], offset=start) as source:
                         load_tile(
-                            source, ahead, extent(following, n, TILE=TILE), identity, aligned, 0, WIDTH=WIDTH, REVERSE=False,
+                            source, ahead, extent(following, n, TILE=TILE), identity, skew, 0, WIDTH=WIDTH, REVERSE=False,
+                            SPARE=False,
                         )
                     match split(thread):
                         case 1:

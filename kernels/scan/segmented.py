@@ -46,6 +46,7 @@ def scan_segments(
     """
     TILE: constexpr(int) = THREADS * ITEMS
     REGULAR: constexpr(bool) = HEADS == ROWS
+    skew: int32 @ grid[1] = 0 if aligned else -1
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
     blocks: int32 @ grid[1] = count(block[1])
     shift: int64 @ grid[1] = int64(tiles) * TILE - n if REVERSE else 0  # places of the first tile before its first element
@@ -76,7 +77,10 @@ def scan_segments(
                 if following < tiles:
                     here: int32 @ block[1] = tiles - 1 - following if REVERSE else following  # where it lies
                     with partition(x, block[1], offset=int64(here) * TILE) as source:
-                        load_tile(source, ahead, extent(here, n, TILE=TILE), identity, aligned, 0, WIDTH=WIDTH, REVERSE=REVERSE)
+                        load_tile(
+                            source, ahead, extent(here, n, TILE=TILE), identity, skew, 0, WIDTH=WIDTH, REVERSE=REVERSE,
+                            SPARE=False,
+                        )
                     match split(thread):
                         case 1:
                             soon: int32 = max(here - blocks, 0) if REVERSE else here + blocks  # about what this block draws next

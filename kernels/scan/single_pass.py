@@ -29,7 +29,7 @@ from prism.lib.thread import operators
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 @may_alias("x", "y")
 def scan(
-    x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ grid[1], n: int64 @ grid[1], before: int32 @ grid[1], aligned: bool @ grid[1],
+    x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ grid[1], n: int64 @ grid[1], before: int32 @ grid[1], skew: int32 @ grid[1],
     y_aligned: bool @ grid[1], identity: T @ grid[1], initial: T @ grid[1], words: ptr(mailbox(T)) @ grid[1],
     capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
 ):
@@ -39,12 +39,12 @@ def scan(
     Shapes:      `x`, `y`: `n` elements; they may be the same memory. `words`: `capacity` of them, at least one a tile of
                  `THREADS * ITEMS` elements. `control`: one word, the number of launches so far above the counter. Both
                  are zero at first, and of no other use at the same time. The first tile begins `before` elements, fewer than
-                 `WIDTH`, before `x` and `y`: where vectors are aligned though the arrays are not.
+                 `WIDTH`, before `x` and `y`: where vectors are aligned though the arrays are not. `x[-before]` is `skew` elements
+                 past one that is aligned to `WIDTH` elements; -1: it is not known.
     Numerics:    computes in `T`: elements are converted to it, and results to `TO`. Reassociates `OP`: with `STABLE` in a way
                  fixed by `n`, `before` and the template, else differently from run to run; `OP` need not be commutative.
                  `identity` is `OP`'s. With `REVERSE`, `y[i]` is `OP(initial, x[n - 1], ..., x[i])`.
-    Errors:      if `aligned`, `x[-before]` must be, to `WIDTH` elements, at most 16 bytes in all; if `y_aligned`, so must
-                 `y[-before]`.
+    Errors:      if `y_aligned`, `y[-before]` must be, to `WIDTH` elements, at most 16 bytes in all.
     Source:      Merrill and Garland, "Single-pass parallel prefix scan with decoupled look-back".
     Test:        tests/kernels/test_scan.py, tests/gpu/test_scan.py
     """
@@ -83,8 +83,8 @@ def scan(
                     here: int32 @ block[1] = tiles - 1 - following if REVERSE else following  # where it lies
                     with partition(x, block[1], offset=int64(here) * TILE - before) as source:
                         load_tile(
-                            source, ahead, extent(here, end, TILE=TILE), identity, aligned and (here > 0 or before == 0),
-                            before if here == 0 else 0, WIDTH=WIDTH, REVERSE=REVERSE,
+                            source, ahead, extent(here, end, TILE=TILE), identity, skew, before if here == 0 else 0, WIDTH=WIDTH,
+                            REVERSE=REVERSE, SPARE=False,
                         )
                     match split(thread):
                         case 1:
@@ -112,8 +112,8 @@ def scan(
                         block.blocked_to_warp_striped(items, THREADS=THREADS)
                     there: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile
                     store_tile(
-                        target, items, extent(there, end, TILE=TILE), y_aligned and (there > 0 or before == 0),
-                        before if there == 0 else 0, WIDTH=WIDTH, REVERSE=REVERSE, KEPT=False,
+                        target, items, extent(there, end, TILE=TILE), y_aligned, before if there == 0 else 0, WIDTH=WIDTH,
+                        REVERSE=REVERSE, KEPT=False,
                     )
                 if following < tiles:
                     with group(thread[1]):

@@ -23,26 +23,29 @@ from prism.lib.thread import operators
 @attr("__launch_bounds__(THREADS)")
 @may_alias("x", "y")
 def scan_block(
-    x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ grid[1], n: int64 @ grid[1], aligned: bool @ grid[1], identity: T @ grid[1],
-    initial: T @ grid[1],
+    x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ grid[1], n: int64 @ grid[1], before: int32 @ grid[1], skew: int32 @ grid[1],
+    y_aligned: bool @ grid[1], identity: T @ grid[1], initial: T @ grid[1],
 ):
-    """What `single_pass.scan` computes, of at most `THREADS * ITEMS` elements, by one block.
+    """What `single_pass.scan` computes, of at most `THREADS * ITEMS - before` elements, by one block.
 
     Perspective: grid, of one block of `THREADS` threads.
+    Shapes, Errors: as `single_pass.scan`.
     Numerics:    reassociates `OP`, in a way fixed by the template; `OP` need not be commutative.
     Test:        tests/kernels/test_scan_small.py, tests/gpu/test_scan.py
     """
-    with partition(y, block[1], offset=0, races="allow") as target, group(block[1]):
+    end: int32 @ grid[1] = int32(n) + before
+    with partition(y, block[1], offset=-before, races="allow") as target, group(block[1]):
         match split(thread):  # before this kernel waits for the one before it: see docs/barriers.md
             case 1:
                 prefetch(x[0], int32(n))
         items: T[ITEMS] @ thread[1]
-        load_tile(x, items, int32(n), identity, aligned, 0, WIDTH=WIDTH, REVERSE=REVERSE)
+        with partition(x, block[1], offset=-before) as source:
+            load_tile(source, items, end, identity, skew, before, WIDTH=WIDTH, REVERSE=REVERSE, SPARE=True)
         total: T @ block[1] = block.scan(items, identity, WIDTH=WIDTH, OP=OP, EXCLUSIVE=EXCLUSIVE)
         with group(thread[1]):
             for k in range(ITEMS):
                 items[k] = OP(initial, items[k])
-        store_tile(target, items, int32(n), aligned, 0, WIDTH=WIDTH, REVERSE=REVERSE, KEPT=False)
+        store_tile(target, items, end, y_aligned, before, WIDTH=WIDTH, REVERSE=REVERSE, KEPT=False)
 
 
 @prism("global")
@@ -54,37 +57,41 @@ def scan_block(
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 @may_alias("x", "y")
 def scan_once(
-    x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ grid[1], n: int64 @ grid[1], aligned: bool @ grid[1], identity: T @ grid[1],
-    initial: T @ grid[1],
-    words: ptr(mailbox(T)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
+    x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ grid[1], n: int64 @ grid[1], before: int32 @ grid[1], skew: int32 @ grid[1],
+    y_aligned: bool @ grid[1], identity: T @ grid[1], initial: T @ grid[1], words: ptr(mailbox(T)) @ grid[1],
+    capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
 ):
     """What `single_pass.scan` computes, by as many blocks as there are tiles of `THREADS * ITEMS` elements.
 
-    Perspective: grid, of `ceil(n / (THREADS * ITEMS))` blocks of `THREADS` threads.
-    Shapes, Numerics: as `single_pass.scan`, whose `words` and `control` they may be.
+    Perspective: grid, of `ceil((n + before) / (THREADS * ITEMS))` blocks of `THREADS` threads.
+    Shapes, Numerics, Errors: as `single_pass.scan`, whose `words` and `control` they may be.
     Test:        tests/kernels/test_scan_small.py, tests/gpu/test_scan.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
-    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
+    end: int64 @ grid[1] = n + before
+    tiles: int32 @ grid[1] = int32((end + (TILE - 1)) / TILE)
     tile: int32 @ block[1] = id()
     here: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile
-    with partition(y, block[1], offset=int64(here) * TILE, races="allow") as target:
+    skip: int32 @ block[1] = before if here == 0 else 0
+    with partition(y, block[1], offset=int64(here) * TILE - before, races="allow") as target:
         with group(block[1]):
             match split(thread):  # before this kernel waits for the one before it
                 case 1:
                     prefetch(x[int64(here) * TILE], extent(here, n, TILE=TILE))
             desk: shared(uint32[1]) @ block[1]
-            before: uint64 @ thread[1] = 0
+            launches: uint64 @ thread[1] = 0
             match split(thread):
                 case 1:
-                    before = load_relaxed(control[0])
+                    launches = load_relaxed(control[0])
             items: T[ITEMS] @ thread[1]
-            with partition(x, block[1], offset=int64(here) * TILE) as source:
-                load_tile(source, items, extent(here, n, TILE=TILE), identity, aligned, 0, WIDTH=WIDTH, REVERSE=REVERSE)
+            with partition(x, block[1], offset=int64(here) * TILE - before) as source:
+                load_tile(
+                    source, items, extent(here, end, TILE=TILE), identity, skew, skip, WIDTH=WIDTH, REVERSE=REVERSE, SPARE=True,
+                )
             with claim(desk, thread[1]) as own:
                 match split(thread):
                     case 1:
-                        own[0] = uint32(before >> 32)  # here, not above: the loads of elements don't wait for this one
+                        own[0] = uint32(launches >> 32)  # here, not above: the loads of elements don't wait for this one
             total: T @ block[1] = block.scan(items, identity, WIDTH=WIDTH, OP=OP, EXCLUSIVE=EXCLUSIVE)
             epoch: uint32 @ block[1] = desk[0] + 1
             match split(thread):
@@ -103,7 +110,7 @@ def scan_once(
             with group(thread[1]):
                 for k in range(ITEMS):
                     items[k] = OP(prefix, items[k])
-            store_tile(target, items, extent(here, n, TILE=TILE), aligned, 0, WIDTH=WIDTH, REVERSE=REVERSE, KEPT=False)
+            store_tile(target, items, extent(here, end, TILE=TILE), y_aligned, skip, WIDTH=WIDTH, REVERSE=REVERSE, KEPT=False)
 
 
 EXAMPLES = {

@@ -2,8 +2,9 @@
 
 from prism.lang import (
     block, const, constexpr, count, dtype, group, id, int32, int64, load_vector, partition, prism, ptr, requires, store_vector,
-    template, thread, vector,
+    template, thread, uint32, vector,
 )
+from prism.kernels.scan.words import element, first_row, last_row, load_row
 
 
 @prism("device")
@@ -26,40 +27,97 @@ def place() -> int32 @ thread[1]:
 @prism("device")
 @requires(block[1], thread[32])
 @template(
-    TI=dtype, T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), REVERSE=constexpr(bool),
+    TI=dtype, T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), REVERSE=constexpr(bool), SPARE=constexpr(bool),
 )
 def load_tile(
     x: ptr(const(TI)) @ block[1], items: T[ITEMS] @ thread[1], valid: int32 @ block[1], otherwise: T @ block[1],
-    aligned: bool @ block[1], before: int32 @ block[1],
+    skew: int32 @ block[1], before: int32 @ block[1],
 ):
     """Spread the tile that starts at `x[0]` over the block's registers, as `T`; elements from `valid` on become `otherwise`.
 
     Perspective: block, of any number of warps.
     Shapes:      `ITEMS` elements a thread, a multiple of `WIDTH`, laid out as by `block.load`: element `j * WIDTH + k` of a
                  thread is element `place() + j * 32 * WIDTH + k` of the tile. With `REVERSE` the tile's last element is
-                 taken for its first, and so on. So become those below `before`, which is 0 if `aligned`.
-    Cost:        `ITEMS / WIDTH` accesses a thread where `aligned` and all are valid, else `ITEMS`; no barrier.
-    Errors:      if `aligned`, `x` must be, to `WIDTH` elements; of more than 16 bytes they are taken one by one.
-    Test:        tests/kernels/test_scan.py
+                 taken for its first, and so on. Elements below `before` become `otherwise` too. `skew`: how many elements stand
+                 between one that is aligned, to `WIDTH` elements, and `x[0]`; less than 0: it is not known. `SPARE`: the caller
+                 has registers to spare, and holds no other tile.
+    Cost:        `ITEMS / WIDTH` accesses a thread where `skew` is 0 and all elements are there, twice as many where it is more
+                 and vectors are 16 bytes of small elements, else `ITEMS`. Vectors of more than 16 bytes are taken one by one. No
+                 barrier.
+    Test:        tests/kernels/test_scan.py, tests/kernels/test_scan_small.py
     """
+    VECTORS: constexpr(bool) = WIDTH * TI.bytes <= 16
+    STEP: constexpr(int) = -32 * WIDTH if REVERSE else 32 * WIDTH
     at: int32 @ thread[1] = place(ITEMS=ITEMS, WIDTH=WIDTH)
     first: int32 @ thread[1] = count(thread[1]) * ITEMS - WIDTH - at if REVERSE else at
     with partition(x, thread[1], offset=first) as mine:
-        with group(thread[1]):
-            for j in range(ITEMS // WIDTH):
-                with partition(mine, thread[1], offset=-j * 32 * WIDTH if REVERSE else j * 32 * WIDTH) as source:
-                    left: int32 = valid - first + (j * 32 * WIDTH if REVERSE else -j * 32 * WIDTH)
-                    skip: int32 = before - first + (j * 32 * WIDTH if REVERSE else -j * 32 * WIDTH)
-                    row: T[WIDTH]
-                    if WIDTH * TI.bytes <= 16 and aligned and left >= WIDTH:
+        if VECTORS and skew == 0 and before == 0 and valid >= count(thread[1]) * ITEMS:
+            with group(thread[1]):
+                for j in range(ITEMS // WIDTH):
+                    with partition(mine, thread[1], offset=j * STEP) as source:
                         word: vector(TI, WIDTH) = load_vector(source[0], WIDTH)
                         for k in range(WIDTH):
-                            row[k] = T(word[k])
-                    else:
-                        for k in range(WIDTH):
-                            row[k] = T(source[k]) if skip <= k < left else otherwise
+                            items[j * WIDTH + k] = T(word[WIDTH - 1 - k if REVERSE else k])
+        else:
+            with group(thread[1]):
+                load_edges(
+                    mine, items, first, valid, otherwise, skew, before, WIDTH=WIDTH, REVERSE=REVERSE, VECTORS=VECTORS,
+                    SPARE=SPARE,
+                )
+
+
+@prism("device")
+@requires(thread[1])
+@template(
+    TI=dtype, T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), REVERSE=constexpr(bool), VECTORS=constexpr(bool),
+    SPARE=constexpr(bool),
+)
+def load_edges(
+    x: ptr(const(TI)) @ thread[1], items: T[ITEMS] @ thread[1], first: int32 @ thread[1], valid: int32 @ thread[1],
+    otherwise: T @ thread[1], skew: int32 @ thread[1], before: int32 @ thread[1],
+):
+    """What `load_tile` loads where it is not whole, or not aligned; `x[0]` is the thread's element `first` of the tile.
+
+    Everything is loaded before any of it is converted, so that loads don't wait for each other. Rows are first all loaded
+    by vectors, those that are not whole from where one is, and then these one by one. That takes more registers; where none are
+    to spare only vectors of 16 bytes of small elements are loaded so; other rows are loaded in one of both ways each.
+    """
+    SMALL: constexpr(bool) = TI.bytes <= 2 and WIDTH * TI.bytes == 16
+    AHEAD: constexpr(bool) = VECTORS and (SPARE or SMALL)
+    EXACT: constexpr(bool) = TI == T
+    STEP: constexpr(int) = -32 * WIDTH if REVERSE else 32 * WIDTH
+    lowest: int32 = first_row(before, skew, WIDTH=WIDTH)
+    highest: int32 = last_row(valid, skew, WIDTH=WIDTH)
+    near: bool = (skew == 0 or (SMALL and skew > 0)) and lowest <= highest
+    raw: TI[ITEMS]
+    if AHEAD and near:
+        for j in range(ITEMS // WIDTH):
+            with partition(x, thread[1], offset=min(max(first + j * STEP, lowest), highest) - first) as source:
+                if SMALL:
+                    words: uint32[4]
+                    load_row(source, words, skew, TI=TI, WIDTH=WIDTH)
                     for k in range(WIDTH):
-                        items[j * WIDTH + k] = row[WIDTH - 1 - k if REVERSE else k]
+                        raw[j * WIDTH + k] = element(words[k * 4 // WIDTH], k % (WIDTH // 4), TI=TI, T=TI, WIDTH=WIDTH)
+                else:
+                    word: vector(TI, WIDTH) = load_vector(source[0], WIDTH)
+                    for k in range(WIDTH):
+                        raw[j * WIDTH + k] = word[k]
+    for j in range(ITEMS // WIDTH):
+        here: int32 = first + j * STEP
+        with partition(x, thread[1], offset=j * STEP) as source:
+            if not (VECTORS and near) or not lowest <= here <= highest:
+                for k in range(WIDTH):
+                    raw[j * WIDTH + k] = source[k] if before - here <= k < valid - here else TI(otherwise if EXACT else 0)
+            elif VECTORS and not AHEAD:
+                word: vector(TI, WIDTH) = load_vector(source[0], WIDTH)
+                for k in range(WIDTH):
+                    raw[j * WIDTH + k] = word[k]
+    for j in range(ITEMS // WIDTH):
+        here: int32 = first + j * STEP
+        for k in range(WIDTH):
+            m: int32 = WIDTH - 1 - k if REVERSE else k
+            there: bool = EXACT or before - here <= m < valid - here
+            items[j * WIDTH + k] = T(raw[j * WIDTH + m]) if there else otherwise
 
 
 @prism("device")
@@ -73,30 +131,45 @@ def store_tile(
 ):
     """Collect the tile that starts at `y[0]` from the block's registers, as `TO`; what `load_tile` replaces is not written.
 
-    Perspective, Shapes, Errors, Test: as `load_tile`.
-    Cost:        as of `load_tile`. Vectors go past the L1, as nothing reads them again, unless `KEPT`: the compiler doesn't take
-                 such stores apart, but keeps each one's address in registers.
+    Perspective, Shapes, Test: as `load_tile`.
+    Errors:      if `aligned`, `y` must be, to `WIDTH` elements, at most 16 bytes in all.
+    Cost:        `ITEMS / WIDTH` accesses a thread where `aligned` and all elements are there, else `ITEMS`; no barrier. Vectors
+                 go past the L1, as nothing reads them again, unless `KEPT`: the compiler doesn't take such stores apart, but
+                 keeps each one's address in registers.
     """
+    VECTORS: constexpr(bool) = WIDTH * TO.bytes <= 16
+    STEP: constexpr(int) = -32 * WIDTH if REVERSE else 32 * WIDTH
     at: int32 @ thread[1] = place(ITEMS=ITEMS, WIDTH=WIDTH)
     first: int32 @ thread[1] = count(thread[1]) * ITEMS - WIDTH - at if REVERSE else at
     with partition(y, thread[1], offset=first, races="allow") as mine:  # rows of one thread lie among those of the others
-        with group(thread[1]):
-            for j in range(ITEMS // WIDTH):
-                with partition(mine, thread[1], offset=-j * 32 * WIDTH if REVERSE else j * 32 * WIDTH) as target:
-                    left: int32 = valid - first + (j * 32 * WIDTH if REVERSE else -j * 32 * WIDTH)
-                    skip: int32 = before - first + (j * 32 * WIDTH if REVERSE else -j * 32 * WIDTH)
-                    row: T[WIDTH]
-                    for k in range(WIDTH):
-                        row[k] = items[j * WIDTH + (WIDTH - 1 - k if REVERSE else k)]
-                    if WIDTH * TO.bytes <= 16 and aligned and left >= WIDTH:
+        if VECTORS and aligned and before == 0 and valid >= count(thread[1]) * ITEMS:
+            with group(thread[1]):
+                for j in range(ITEMS // WIDTH):
+                    with partition(mine, thread[1], offset=j * STEP) as target:
                         word: vector(TO, WIDTH)
                         for k in range(WIDTH):
-                            word[k] = TO(row[k])
+                            word[k] = TO(items[j * WIDTH + (WIDTH - 1 - k if REVERSE else k)])
                         if KEPT:
                             store_vector(target[0], word)
                         else:
                             store_vector(target[0], word, cache="no_allocate")
-                    else:
+        else:
+            with group(thread[1]):
+                for j in range(ITEMS // WIDTH):
+                    with partition(mine, thread[1], offset=j * STEP) as target:
+                        here: int32 = first + j * STEP
+                        row: TO[WIDTH]
                         for k in range(WIDTH):
-                            if skip <= k < left:
-                                target[k] = TO(row[k])
+                            row[k] = TO(items[j * WIDTH + (WIDTH - 1 - k if REVERSE else k)])
+                        if VECTORS and aligned and before <= here and here + WIDTH <= valid:
+                            word: vector(TO, WIDTH)
+                            for k in range(WIDTH):
+                                word[k] = row[k]
+                            if KEPT:
+                                store_vector(target[0], word)
+                            else:
+                                store_vector(target[0], word, cache="no_allocate")
+                        else:
+                            for k in range(WIDTH):
+                                if before - here <= k < valid - here:
+                                    target[k] = row[k]

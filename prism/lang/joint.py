@@ -29,12 +29,10 @@ from prism.lang.happens import Ground, ask, ask_fence, ground, news
 from prism.lang.implied import together
 from prism.lang.loads import multicast_of
 from prism.lang.perspective import WARP1
-from prism.lang.place import subexpressions
 from prism.lang.plan import Barrier, Commit, Op, Plan, ProxyFence, WaitGroup
 from prism.lang.rings import Rings, by_one, clashes, same_threads, unseen, without
 from prism.lang.touches import MOST
-from prism.lang.tree import Element, Evaluate, Stmt, Var
-from prism.lang.types import Pointer
+from prism.lang.tree import Stmt
 from prism.lang.walk_context import Context
 from prism.lang.walk_state import Known, Passed
 
@@ -119,14 +117,6 @@ class Joint:
         groups = tuple(one for one in state.groups if one is not op)
         other = replace(state, rings=_exchanged(state.rings, op, ()), groups=groups)
         return other if self.holds(other) else state
-
-
-def _of_a_ring(op: Commit) -> bool:
-    """Whether a group's end is that of a store out of a ring: the copies into one make no groups."""
-    if not isinstance(op.at, Evaluate):
-        return False
-    roots = [e.symbol.root().type for e in subexpressions(op.at.value) if isinstance(e, Element | Var)]
-    return any(isinstance(root, Pointer) and root.ring for root in roots)
 
 
 def _exchanged(rings: Rings, old: Op, new: tuple[Op, ...]) -> Rings:

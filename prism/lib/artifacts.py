@@ -188,9 +188,7 @@ def _compiled(
             entries[at] = (entry, _report_key(one.report))
     have = {at: kept[at[0]].get(at[1]) for at in entries}
     missing = [entries[at][0] for at in sorted(entries) if have[at] is None]
-    missing.sort(
-        key=lambda entry: -len(entry.source)
-    )  # so that no process has a long one left when the others are done
+    missing.sort(key=lambda entry: -len(entry.source))  # no process has a long one left when the others are done
     fresh: dict[tuple[str, str], Binary] = {}
     compiling = pool.map(_compile, missing)
     for entry, binary in zip(missing, _done("compile", compiling, len(missing), progress), strict=True):

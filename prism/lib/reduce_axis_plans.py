@@ -173,8 +173,8 @@ def _joint(stage: Collapsed, how: Cut) -> Cut:
     return Cut(how.kernel, how.width, False, False, lanes, True, how.across, 1, stage.n, threads, blocks)
 
 
-def plan_search(search: Search, stage: Collapsed, misaligned: int, machine: Machine) -> Plan:
-    """Return how to find positions along the axis of a stage."""
+def search_along(search: Search, stage: Collapsed, misaligned: int, machine: Machine) -> Plan:
+    """Return how to find positions along the axis of a stage, of any shape."""
     scratch = Scratch()
     size = size_of(search.given)
     configuration = HOST_AXIS if machine.host else SEARCH[size]

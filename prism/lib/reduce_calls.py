@@ -13,9 +13,8 @@ from prism.lib import again, own, plans
 from prism.lib.axes import collapse, normal_axes, without
 from prism.lib.operators import Operator, number_in
 from prism.lib.records import is_record, record_dtype, require_numbers
-from prism.lib.reduce_axis_plans import plan_search
 from prism.lib.reduce_device import Gpu, Ready
-from prism.lib.reduce_plans import plan_reduction, stages
+from prism.lib.reduce_plans import plan_reduction, plan_search, stages
 from prism.lib.reduce_steps import Buffer, Plan, Search, Work
 from prism.lib.reference import run
 from prism.lib.scan_plans import number_of
@@ -252,8 +251,6 @@ def _types(
         raise TypeError(f"{what.name} does not compute in bool{hint}")
     if what.operator.integral and wanted.kind not in "biu":
         raise TypeError(f"`op`: `{what.operator.name}` is for integers, and the dtype is {wanted}")
-    if wanted.kind in "biu" and (given.kind == "f" or given == BFLOAT16):
-        raise TypeError(f"`{name}` has dtype {given}, which {what.name} does not convert to {wanted}")
     stored = wanted if result is None else _storable(wanted, result, what)
     return np.dtype("uint8") if wanted.kind == "b" else _wider(wanted), stored
 
@@ -330,12 +327,15 @@ def _initial(initial: Any, compute: np.dtype[Any], truth: bool) -> Any:
 
 
 def _work(what: Reduction, given: str, compute: np.dtype[Any], stored: str, initial: Any) -> Work:
-    """Return what kernels compute; signed and unsigned integers share one where the operator allows it."""
+    """Return what kernels compute; signed and unsigned integers share one where the operator allows it.
+
+    Floats that are converted to integers don't: a negative one has no unsigned integer.
+    """
     operator = what.operator
     assert operator is not None
     identity = operator.identity_of(compute)
     start = identity if initial is None else initial
-    if operator.modular and compute.kind in "iu":
+    if operator.modular and compute.kind in "iu" and not given.startswith(("float", "bfloat")):
         compute = np.dtype(f"u{compute.itemsize}")
         identity, start = identity.astype(compute), start.astype(compute)
         if what.truth or given.removeprefix("u") == compute.name.removeprefix("u"):

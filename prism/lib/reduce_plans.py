@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from prism.kernels.reduce import (
     DEVICE,
     HOST,
     HOST_WIDTH,
     SHORT_OTHERS,
+    SHORT_ROWS,
+    WHOLE_SEARCH,
     Configuration,
     blocks_for,
+    find_whole,
     middle,
     reduce,
+    search,
     short,
 )
+from prism.lang.structs import dtype_called
 from prism.lib import operators
 from prism.lib.axes import Collapsed, c_strides, collapse, without
-from prism.lib.reduce_axis_plans import along_axis
+from prism.lib.reduce_axis_plans import along_axis, search_along
 from prism.lib.reduce_steps import (
     CONTROL_WORDS,
     WORDS,
@@ -25,6 +32,7 @@ from prism.lib.reduce_steps import (
     Machine,
     Plan,
     Scratch,
+    Search,
     Step,
     Work,
     X,
@@ -37,6 +45,7 @@ from prism.runtime.instance import Instance
 
 CAPACITY = 4096
 """How many words the blocks of a launch publish at most."""
+_POSITIONS = 2**32 - 1  # a word of 8 bytes has room for those below
 CONTROL = 64  # bytes before the words: the counter and the launch's number, in a sector of their own
 
 
@@ -116,6 +125,38 @@ def _whole(work: Work, n: int, misaligned: int, source: Buffer, target: Buffer, 
     else:
         threads = min(threads, max(32, -(-vectors // (2 * 32)) * 32))
     return Step(chosen, blocks, threads, buffers, numbers)
+
+
+def plan_search(sought: Search, stage: Collapsed, misaligned: int, machine: Machine) -> Plan:
+    """Return how to find positions along the axis of a stage; its first element is `misaligned` bytes past a multiple of 16."""
+    packed = stage.results == 1 and (stage.n_stride == 1 or stage.n == 1)
+    if machine.host or not packed or (sought.word == "uint64" and stage.n >= _POSITIONS):
+        return search_along(sought, stage, misaligned, machine)
+    size = size_of(sought.given)
+    chosen = seeker(sought)
+    width, configuration = WHOLE_SEARCH[size]
+    head = min(-misaligned % (width * size) // size, stage.n)
+    vectors = (stage.n - head) // width
+    found = short(vectors, size)
+    if found is not None and found[1] <= configuration.blocks * machine.multiprocessors:
+        threads = min(found[0].threads, configuration.threads)
+        blocks = max(1, -(-vectors // (threads * SHORT_ROWS)))
+    else:
+        threads = configuration.threads
+        rows = -(-vectors // threads)
+        blocks = blocks_for(rows, min(machine.wave(chosen, threads), CAPACITY, -(-rows // configuration.fewest)))
+    nothing = 0 if sought.word == "uint64" else np.zeros((), dtype_called(sought.word))[()]
+    numbers = (CAPACITY, stage.n, head, sought.weakest, nothing)
+    step = Step(chosen, blocks, threads, (X, Y, WORDS, CONTROL_WORDS), numbers)
+    return Plan((step,), word_bytes(sought.word) if blocks > 1 else 0, 0)
+
+
+def seeker(sought: Search) -> Instance:
+    """Return the kernel that finds a position in a whole array on a GPU."""
+    width, configuration = WHOLE_SEARCH[size_of(sought.given)]
+    better = operators.maximum.function if sought.word == "uint64" else search.better_place
+    template = {**sought.template(), "WORD": sought.word, "OP": better, "WIDTH": width, **configuration.template()}
+    return instance_of(find_whole, {k: v for k, v in template.items() if k != "ONCE"})
 
 
 def _tuned(work: Work) -> bool:

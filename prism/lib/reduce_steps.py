@@ -86,6 +86,11 @@ class Search:
     dtype: str
     weakest: Any
 
+    @property
+    def word(self) -> str:
+        """The type of a value's rank and its position in one."""
+        return "struct{rank:uint64,rest:uint64}" if size_of(self.dtype) > 4 else "uint64"
+
     def template(self) -> dict[str, Any]:
         """Return the kernel's template arguments that this decides."""
         real = self.dtype.startswith("float")

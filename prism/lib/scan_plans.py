@@ -73,6 +73,11 @@ class Task:
         given, computed, result = self.types
         return {"TI": given, "T": computed, "TO": result, "OP": self.operator.function}
 
+    @property
+    def scan_template(self) -> dict[str, Any]:
+        """Those of scans."""
+        return {**self.template, "EXCLUSIVE": self.exclusive, "REVERSE": self.reverse}
+
     def identity(self, *, shown: bool = False) -> Any:
         """Return the operator's identity, as a NumPy scalar of the kernel's type; `shown`: what a result begins with.
 
@@ -133,10 +138,13 @@ class Shape:
         """What stands between aligned addresses and the arrays', in elements, as far as it is known."""
         return (0, 0) if self.aligned else self.past
 
-    def tiled(self, width: int) -> tuple[int, bool, bool]:
-        """Return how far before the arrays tiles begin, to store results by `width`, and whether both are aligned then."""
+    def tiled(self, width: int) -> tuple[int, int, bool]:
+        """Return how far before the arrays tiles begin, how far past aligned elements are read, and whether they are written so.
+
+        That is by vectors of `width` elements; -1: how far is not known.
+        """
         given, result = self.skews
-        return (0, False, False) if result < 0 else (result % width, given >= 0 and (given - result) % width == 0, True)
+        return (0, -1, False) if result < 0 else (result % width, (given - result) % width if given >= 0 else -1, True)
 
     @property
     def size(self) -> int:
@@ -177,19 +185,21 @@ def words_for(tiles: int) -> int:
 
 def flat(task: Task, shape: Shape) -> Way:
     """Return how a whole array of one dimension is scanned on a GPU: by one block, once over, or in many tiles."""
-    size, bytes_ = shape.size, task.dtype.itemsize
-    vector = max(1, task.width(16 // bytes_))
-    common = {**task.template, "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse}
-    if size * bytes_ <= kernels.BLOCK_THREADS * 16:
-        template = {**common, "THREADS": kernels.BLOCK_THREADS, "ITEMS": 16 // bytes_, "WIDTH": vector}
-        return Way(kernels.scan_block, template, kernels.BLOCK_THREADS, 1, (size, shape.aligned))
+    size, bytes_, common = shape.size, task.dtype.itemsize, task.scan_template
+    items = 16 // bytes_
+    tiled = shape.tiled(task.width(items))
+    if (size + tiled[0]) * bytes_ <= kernels.BLOCK_THREADS * 16:
+        template = {**common, "THREADS": kernels.BLOCK_THREADS, "ITEMS": items, "WIDTH": task.width(items)}
+        return Way(kernels.scan_block, template, kernels.BLOCK_THREADS, 1, (size, *tiled))
     for most, vectors, blocks in kernels.ONCE if task.operator is BY_NAME["add"] else kernels.ONCE_OTHERS:
         items = min(vectors * (16 // bytes_), kernels.ONCE_ITEMS)
-        tiles = -(-size // (kernels.ONCE_THREADS * items))
-        if size * bytes_ <= most and tiles <= kernels.ONCE_TILES:
-            template = {**common, "THREADS": kernels.ONCE_THREADS, "ITEMS": items, "WIDTH": vector}
+        tile = kernels.ONCE_THREADS * items
+        if size * bytes_ <= most and size <= kernels.ONCE_TILES * tile:
+            template = {**common, "THREADS": kernels.ONCE_THREADS, "ITEMS": items, "WIDTH": task.width(items)}
             template |= {"BLOCKS": blocks, "WORDS": 1}
-            how = (kernels.ONCE_THREADS, tiles, (size, shape.aligned), "flat", _FEWEST_WORDS)
+            tiled = shape.tiled(task.width(items))
+            tiles = -(-(size + tiled[0]) // tile)
+            how = (kernels.ONCE_THREADS, tiles, (size, *tiled), "flat", _FEWEST_WORDS)
             return Way(kernels.scan_once, template, *how, multiple=tiles)
     return many_tiles(task, shape)
 
@@ -198,15 +208,13 @@ def many_tiles(task: Task, shape: Shape) -> Way:
     """Return how a long array of one dimension is scanned on a GPU."""
     if task.small:
         each, (huge, others) = size_of(task.types[0]), kernels.HUGE
-        known = {**kernels.DEVICE, **others} if shape.size * each >= huge else kernels.DEVICE
-        return packed(task, shape, known[each])
+        return packed(task, shape, (kernels.DEVICE | (others if shape.size * each >= huge else {}))[each])
     c = kernels.UNPACKED[task.bytes] if task.bytes <= 2 else kernels.DEVICE[task.bytes]
     width = task.width(c.items)
-    template = {**task.template, "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse}
-    template |= {**c.template(), "WIDTH": width, "STABLE": task.grouped}
-    before, *aligned = shape.tiled(width)
-    tiles = -(-(shape.size + before) // c.tile)
-    return Way(kernels.scan, template, c.threads, tiles, (shape.size, before, *aligned), "flat", words_for(tiles))
+    template = {**task.scan_template, **c.template(), "WIDTH": width, "STABLE": task.grouped}
+    tiled = shape.tiled(width)
+    tiles = -(-(shape.size + tiled[0]) // c.tile)
+    return Way(kernels.scan, template, c.threads, tiles, (shape.size, *tiled), "flat", words_for(tiles))
 
 
 def packed(task: Task, shape: Shape, c: kernels.Configuration) -> Way:
@@ -216,8 +224,9 @@ def packed(task: Task, shape: Shape, c: kernels.Configuration) -> Way:
         computed, form = _REGISTER.get(computed, computed), _FORMS.get(task.operator.name, form)
     template = {"TI": given, "T": computed, "OP": task.operator.function, "FORM": form}
     template |= {**c.template(), "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse, "STABLE": task.grouped}
-    tiles = -(-shape.size // c.tile)
-    return Way(kernels.scan_packed, template, c.threads, tiles, (shape.size, *shape.skews), "flat", words_for(tiles))
+    tiled = shape.tiled(c.width)
+    tiles = -(-(shape.size + tiled[0]) // c.tile)
+    return Way(kernels.scan_packed, template, c.threads, tiles, (shape.size, *tiled), "flat", words_for(tiles))
 
 
 def segments(
@@ -228,9 +237,9 @@ def segments(
     `keys_aligned`: that is to 16 bytes.
     """
     c = kernels.SEGMENTS[task.bytes]
-    template = {**task.template, "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse}
     width = task.width(c.items, c.width)
-    template |= {**c.template(), "WIDTH": width, "HEADS": heads, "K": key, "KEYED": _keyed(width, key, keys_aligned)}
+    template = {**task.scan_template, **c.template(), "WIDTH": width}
+    template |= {"HEADS": heads, "K": key, "KEYED": _keyed(width, key, keys_aligned)}
     tiles = -(-shape.size // c.tile)
     middle = (shape.size, period, shape.aligned)
     return Way(kernels.scan_segments, template, c.threads, tiles, middle, "segments", words_for(tiles))
@@ -238,8 +247,7 @@ def segments(
 
 def columns(task: Task, shape: Shape, multiprocessors: int) -> Way:
     """Return how columns are scanned on a GPU: one or several a thread, strips of them a block, or blocks that share a strip."""
-    c = kernels.COLUMNS[task.bytes]
-    common = {**task.template, "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse}
+    c, common = kernels.for_columns(task.bytes, size_of(task.types[0])), task.scan_template
     middle = (shape.outer, shape.n, shape.inner)
     widths = [pair for pair in _widths(task, c) if pair[0] == 1 or (shape.aligned and shape.inner % pair[0] == 0)]
     for each, _ in widths:
@@ -251,7 +259,7 @@ def columns(task: Task, shape: Shape, multiprocessors: int) -> Way:
     width = widths[0][1]
     line = max(1, _LINE // task.bytes // width)
     lanes, shared = _strip(shape, c, width, line, multiprocessors)
-    sharing = c.sharing(lanes * width)
+    sharing = c.sharing(lanes * width, width)
     tiles = -(-shape.n // sharing.rows(lanes * width))
     if not shared or tiles == 1:
         lanes = min(wider for wider in _own(width, line) if wider >= lanes)
@@ -311,14 +319,13 @@ def _widths(task: Task, c: kernels.ColumnConfiguration) -> tuple[tuple[int, int]
 
 def all_columns(task: Task) -> Iterator[tuple[Kernel, Mapping[str, Any]]]:
     """Yield all that `columns` chooses among, whatever the shape: kernels and their templates."""
-    c = kernels.COLUMNS[task.bytes]
-    common = {**task.template, "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse}
+    c, common = kernels.for_columns(task.bytes, size_of(task.types[0])), task.scan_template
     for each, width in _widths(task, c):
         yield kernels.scan_columns_by_thread, {**common, **c.by_thread(each)}
         for lanes in _own(width, max(1, _LINE // task.bytes // width)):
             yield kernels.scan_columns, {**common, **c.by_block(width, lanes)}
         for lanes in _shared(width):
-            yield kernels.scan_columns_shared, {**common, **c.sharing(lanes * width).template(width, lanes)}
+            yield kernels.scan_columns_shared, {**common, **c.sharing(lanes * width, width).template(width, lanes)}
 
 
 def _strips(shape: Shape, columns: int) -> int:
@@ -336,7 +343,7 @@ def on_device(task: Task, shape: Shape, multiprocessors: int) -> Way:
 
 def on_host(task: Task, shape: Shape) -> Way:
     """Return how an array is scanned on the reference machine, which runs all threads of a block in one NumPy operation."""
-    common = {**task.template, "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse}
+    common = task.scan_template
     if shape.inner > 1 and shape.n > 1:
         middle, columns = (shape.outer, shape.n, shape.inner), shape.outer * shape.inner
         if columns >= 1024 or shape.n <= 64:
@@ -349,15 +356,14 @@ def on_host(task: Task, shape: Shape) -> Way:
     if shape.outer * shape.inner == 1:
         c = kernels.HOST_SMALL if shape.size <= 4 * kernels.HOST_SMALL.tile else kernels.HOST_LARGE
         template, words = {**common, **c.template(), "STABLE": False}, words_for(-(-shape.size // c.tile))
-        return Way(kernels.scan, template, c.threads, 1, (shape.size, 0, False, False), "flat", words)
+        return Way(kernels.scan, template, c.threads, 1, (shape.size, 0, -1, False), "flat", words)
     return host_segments(task, shape, kernels.ROWS, shape.n)
 
 
 def host_segments(task: Task, shape: Shape, heads: int, period: int, key: str = "uint32") -> Way:
     """Return how an array is scanned by segments on the reference machine."""
     c = _host(shape.size)
-    template = {**task.template, **c.template(), "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse}
-    template |= {"HEADS": heads, "K": key, "KEYED": 1}
+    template = {**task.scan_template, **c.template(), "HEADS": heads, "K": key, "KEYED": 1}
     words = words_for(-(-shape.size // c.tile))
     return Way(kernels.scan_segments, template, c.threads, 1, (shape.size, period, False), "segments", words)
 
@@ -370,13 +376,7 @@ def runs(task: Task, n: int, aligned: bool, key: str, host: bool = False, *, key
     """Return how runs of equal keys are reduced; the pointers are keys, values, unique keys, results and their number."""
     c = _host(n) if host else kernels.for_runs(task.bytes, size_of(key))
     width = c.width if host else task.width(c.items, c.width)
-    template = {
-        **task.template,
-        **c.template(),
-        "K": key,
-        "WIDTH": width,
-        "KEYED": _keyed(width, key, keys_aligned),
-    }
+    template = {**task.template, **c.template(), "K": key, "WIDTH": width, "KEYED": _keyed(width, key, keys_aligned)}
     tiles = n // c.tile + 1  # of the elements and one more place
     return Way(
         kernels.reduce_runs, template, c.threads, 1 if host else tiles, (n, aligned), "segments", words_for(tiles)

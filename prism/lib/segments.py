@@ -14,6 +14,7 @@ from prism.lib.operators import Operator
 from prism.lib.reference import run as interpret
 from prism.lib.scan_plans import Shape, Task
 from prism.runtime.arrays import ArrayInfo, describe, one_place, require_axes
+from prism.runtime.device import device
 from prism.runtime.streams import choose_stream, order
 
 THREADS = 256
@@ -24,6 +25,11 @@ _LONG_FOR_A_THREAD, _LONG_FOR_A_WARP = 256, 4096  # what is longer is left to th
 # as good as with 8 at 250 (85 us), and worse at 1000 (99 us and 74 us). At 4417 a block with 8 a thread takes 79 us, as do warps.
 # Four times as many blocks as are resident share work out better than as many: 211 us for 249, 74 for 90, and 79 for 87.
 NARROW = 256  # elements a segment, on average: up to this a lane of a warp takes few at once
+# Few segments are each taken by a block, so that all multiprocessors load at once: those of which a multiprocessor has fewer than
+# one in so many of their elements. Microseconds by blocks and by warps on the same H200, float32: at 126 elements for each that a
+# multiprocessor has, 3.06 and 5.50 (2^20 in segments of 1000), 6.77 and 10.1 (2^22, 2000), 1.51 and 1.61 (2^16, 250); at 31,
+# 4.71 and 3.92 (2^20, 500), 8.2 and 8.0 (2^22, 1000), 2.64 and 1.75 (2^18, 250).
+_FEW_SEGMENTS = 64
 _FEW, _MANY = 2, 8  # elements a lane, or a thread of a block, at once
 _FEW_BLOCKS = {
     1: 8,
@@ -148,9 +154,9 @@ def segmented_reduce(
 
     Notes
     -----
-    Each segment is reduced by one thread, one warp or one block, by how many elements there are a segment on average; threads
-    and warps leave those that are much longer than the others to their block, which takes them last. Every run gives the same
-    bits. Bounds outside of `x` are taken for its ends.
+    Each segment is reduced by one thread, one warp or one block, by how many elements there are a segment on average, and by how
+    many segments there are a multiprocessor; threads and warps leave those that are much longer than the others to their block,
+    which takes them last. Every run on one GPU gives the same bits. Bounds outside of `x` are taken for its ends.
 
     Examples
     --------
@@ -174,7 +180,8 @@ def segmented_reduce(
         source, target = apart(given, result), result or describe(y, "out")
         first = apart(starts, result)
         last = apart(stops, result) if stops is not None else describe(first.owner.reshape(-1)[1:], "ends")
-        kernel, pairs, blocks, identity = _ready(task, source.size, segments, first.scalar)
+        processors = 1 if given.device is None else device(given.device).sm_count
+        kernel, pairs, blocks, identity = _ready(task, source.size, segments, first.scalar, processors)
         values = (source, target, first, last, segments, source.size, identity, begin)
         session.launch(kernel, pairs, blocks, values, kinds=task.types, waves=_WAVES)
     return y
@@ -217,13 +224,13 @@ def apart(info: ArrayInfo, result: ArrayInfo | None) -> ArrayInfo:
     return source
 
 
-def way_of(task: Task, size: int, segments: int) -> tuple[Kernel, dict[str, Any], int]:
-    """Return the kernel for segments of this length on average, its template, and how many blocks there is work for."""
+def way_of(task: Task, size: int, segments: int, processors: int) -> tuple[Kernel, dict[str, Any], int]:
+    """Return the kernel for so many segments of so many elements in all, its template, and how many blocks there is work for."""
     common = {**task.template, "THREADS": THREADS, "COMMUTATIVE": task.operator.commutative}
     if size <= _SHORT * segments:
         template = {**common, "ITEMS": _MANY, "LONG": _LONG_FOR_A_THREAD, "BLOCKS": _FEW_BLOCKS[task.bytes]}
         return reductions.reduce_segments_by_thread, template, -(-segments // THREADS)
-    if size <= MEDIUM * segments:
+    if size <= MEDIUM * segments and size * processors < _FEW_SEGMENTS * segments**2:
         items, blocks = (_FEW, _FEW_BLOCKS) if size <= NARROW * segments else (_MANY, _MANY_BLOCKS)
         template = {**common, "ITEMS": items, "LONG": _LONG_FOR_A_WARP, "BLOCKS": blocks[task.bytes]}
         return reductions.reduce_segments_by_warp, template, -(-segments // (THREADS // 32))
@@ -231,12 +238,12 @@ def way_of(task: Task, size: int, segments: int) -> tuple[Kernel, dict[str, Any]
 
 
 Ready = tuple[Kernel, tuple[tuple[str, Any], ...], int, Any]
-_known: dict[tuple[Task, int, int, str], Ready] = {}
+_known: dict[tuple[Task, int, int, str, int], Ready] = {}
 
 
-def _ready(task: Task, size: int, segments: int, offsets: str) -> Ready:
+def _ready(task: Task, size: int, segments: int, offsets: str, processors: int) -> Ready:
     """Return what `way_of` does, its template as pairs with the type of the offsets, and the operator's identity."""
-    key = (task, size, segments, offsets)
+    key = (task, size, segments, offsets, processors)
     try:
         found = _known.get(key)
     except TypeError:  # the identity can't be looked up: it is a list, say
@@ -249,8 +256,8 @@ def _ready(task: Task, size: int, segments: int, offsets: str) -> Ready:
     return found
 
 
-def _made(task: Task, size: int, segments: int, offsets: str) -> Ready:
-    kernel, template, blocks = way_of(task, size, segments)
+def _made(task: Task, size: int, segments: int, offsets: str, processors: int) -> Ready:
+    kernel, template, blocks = way_of(task, size, segments, processors)
     return kernel, (*template.items(), ("O", offsets)), blocks, task.identity()
 
 

@@ -120,7 +120,7 @@ def scanned() -> tuple[Program, tuple[int, int], tuple[object, ...]]:
     template |= {"EXCLUSIVE": False, "REVERSE": False}
     x = np.arange(2000, dtype=np.int32)
     scratch = (np.zeros(64, np.uint64), 64, np.zeros(1, np.uint64))
-    return build(single_pass.scan, template), (2, 64), (x, np.zeros_like(x), x.size, 0, False, False, 0, 0, *scratch)
+    return build(single_pass.scan, template), (2, 64), (x, np.zeros_like(x), x.size, 0, -1, False, 0, 0, *scratch)
 
 
 def launched(launch: programs.Launch) -> tuple[Program, tuple[int, int], tuple[object, ...]]:

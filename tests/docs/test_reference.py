@@ -29,7 +29,8 @@ WORDS = {
     "intrinsic": "`@intrinsic(text, meaning=...)`: one instruction, or a few, behind a signature with perspectives",
 }
 SYNTAX = {  # the page of each node of the syntax tree: what Python itself gives the language, and its scopes
-    "Declare": "declaration", "Assign": "assignment", "Augment": "assignment", "Evaluate": "call", "If": "if", "While": "while",
+    "Declare": "declaration", "Assign": "assignment", "Together": "assignment", "Augment": "assignment",
+    "Evaluate": "call", "If": "if", "While": "while",
     "For": "for", "Break": "break", "Continue": "break", "Return": "return", "Pass": "extern", "Group": "group", "Split": "split",
     "Partition": "partition", "Claim": "claim", "Roles": "roles", "Enter": "roles", "One": "one", "Async": "async_",
     "Batch": "wgmma_async", "Unsafe": "unsafe",

@@ -25,7 +25,8 @@ except ImportError:  # without a GPU these tests are skipped; with one they need
 def most(kernel: Any, threads: int, **template: Any) -> int:
     """Return how many blocks the device holds at once."""
     program = instance(kernel, tuple(sorted(template.items())))
-    return prepare(device_entry(program, device().arch), device().ordinal).resident_blocks(threads)
+    gpu = device()
+    return prepare(device_entry(program, gpu.arch, gpu.shared_limit), gpu.ordinal).resident_blocks(threads)
 
 
 @pytest.mark.parametrize("blocks", [1, 2, 3, 17, 132, 500])

@@ -40,7 +40,7 @@ def test_the_scan_with_all_checks() -> None:
             program,
             4,
             cut.threads,
-            (x, y, len(x), 0, False, False, 0, 0, scratch.words, scratch.capacity, scratch.control),
+            (x, y, len(x), 0, -1, False, 0, 0, scratch.words, scratch.capacity, scratch.control),
             check=True,
         )
 

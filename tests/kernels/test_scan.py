@@ -63,7 +63,7 @@ def launch(
     code = mutant or program(str(case.dtype), case.function, exclusive, configuration, reverse, stable)
     begin = case.identity if initial is None else initial
     pointers = (scratch.words, scratch.capacity, scratch.control)
-    arguments = (x, y, len(x), before, vectorized, y_vectorized, case.identity, begin, *pointers)
+    arguments = (x, y, len(x), before, 0 if vectorized else -1, y_vectorized, case.identity, begin, *pointers)
     run(code, blocks, configuration.threads, arguments, check=True, **options)
     return y
 
@@ -181,7 +181,7 @@ def test_complex_numbers(stable: bool, reverse: bool) -> None:
     x = random.integers(-8, 8, 150 * ODD.tile - 7) + 1j * random.integers(-8, 8, 150 * ODD.tile - 7)  # sums are exact
     for (schedule, seed), vectorized in zip(SCHEDULES[1:3], (stable, not stable), strict=True):
         y, words = np.zeros_like(x), np.zeros(4 * 256, np.uint64)
-        arguments = (x, y, x.size, 0, vectorized, vectorized, 0j, 0j, words, 256, np.zeros(1, np.uint64))
+        arguments = (x, y, x.size, 0, 0 if vectorized else -1, vectorized, 0j, 0j, words, 256, np.zeros(1, np.uint64))
         run(code, 3, ODD.threads, arguments, check=True, schedule=schedule, seed=seed)
         assert np.array_equal(y, np.cumsum(x[::-1])[::-1] if reverse else np.cumsum(x))
 
@@ -199,7 +199,7 @@ def test_types_that_differ(given: str, kind: str, result: str) -> None:
     x = np.random.default_rng(0).integers(-100, 100, 1300).astype(given)
     y, scratch = np.zeros(1300, result), Scratch(kind)
     code = program(kind, ADD.function, False, SMALL, given=given, result=result)
-    arguments = (x, y, len(x), 0, False, False, 0, 0, scratch.words, scratch.capacity, scratch.control)
+    arguments = (x, y, len(x), 0, -1, False, 0, 0, scratch.words, scratch.capacity, scratch.control)
     run(code, 3, SMALL.threads, arguments, check=True)
     assert np.array_equal(y, np.cumsum(x, dtype=kind).astype(result))
 
@@ -215,7 +215,7 @@ def test_in_place() -> None:
     x = ADD.data(5 * SMALL.tile + 7)
     wanted = np.cumsum(x, dtype=np.int32)
     scratch = Scratch("int32")
-    arguments = (x, x, len(x), 0, False, False, 0, 0, scratch.words, scratch.capacity, scratch.control)
+    arguments = (x, x, len(x), 0, -1, False, 0, 0, scratch.words, scratch.capacity, scratch.control)
     run(program("int32", ADD.function, False, SMALL), 3, SMALL.threads, arguments, check=True)
     assert np.array_equal(x, wanted)
 
@@ -228,7 +228,7 @@ def test_vectors() -> None:
     y = np.zeros(3000, np.int32)
     out = y[-(y.__array_interface__["data"][0] // 4) % 4 :][:2001]
     scratch = Scratch("int32")
-    arguments = (x, out, len(x), 0, True, True, 0, 0, scratch.words, scratch.capacity, scratch.control)
+    arguments = (x, out, len(x), 0, 0, True, 0, 0, scratch.words, scratch.capacity, scratch.control)
     run(program("int32", ADD.function, False, SMALL), 3, SMALL.threads, arguments, check=True)
     assert np.array_equal(out, np.cumsum(x, dtype=np.int32))
 

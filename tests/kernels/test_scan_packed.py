@@ -67,8 +67,9 @@ def launch(
     y_shift = shift if y_shift is None else y_shift
     y = x if in_place else aligned(np.zeros(x.size + y_shift, x.dtype))[y_shift:]
     begin = scan_plans.number_of(task.identity() if initial is None else initial.view(given))
+    tiled = Shape(1, x.size, 1, past=(shift, y_shift)).tiled(c.width)
     arguments = (
-        x.view(given), y.view(given), len(x), shift, y_shift, scan_plans.number_of(task.identity()), begin,
+        x.view(given), y.view(given), len(x), *tiled, scan_plans.number_of(task.identity()), begin,
         np.zeros(256, np.uint64), 256, np.zeros(1, np.uint64),
     )  # fmt: skip
     run(program, blocks, c.threads, arguments, check=True, **options)
@@ -150,7 +151,7 @@ def test_the_largest_sum_of_a_tile_of_bytes(rows: int) -> None:
         program,
         2,
         c.threads,
-        (x, y, len(x), 0, 0, 0, 7, np.zeros(256, np.uint64), 256, np.zeros(1, np.uint64)),
+        (x, y, len(x), 0, 0, True, 0, 7, np.zeros(256, np.uint64), 256, np.zeros(1, np.uint64)),
         check=True,
     )
     assert np.array_equal(y, expected("add", x, initial=np.uint8(7)))
@@ -181,7 +182,7 @@ def test_bfloat16() -> None:
     values = np.random.default_rng(0).integers(-1, 2, 2 * c.tile + 9).astype(np.float32)
     bits = aligned((values.view(np.uint32) >> 16).astype(np.uint16))
     y = aligned(np.zeros_like(bits))
-    arguments = (bits, y, len(bits), 0, 0, -0.0, 0.0, np.zeros(256, np.uint64), 256, np.zeros(1, np.uint64))
+    arguments = (bits, y, len(bits), 0, 0, True, -0.0, 0.0, np.zeros(256, np.uint64), 256, np.zeros(1, np.uint64))
     run(program, 3, c.threads, arguments, check=True)
     assert np.array_equal((y.astype(np.uint32) << 16).view(np.float32), np.cumsum(values))
 

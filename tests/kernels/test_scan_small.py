@@ -1,6 +1,7 @@
 """Scans of short arrays on the reference machine, with all its checks: by one block, and by blocks of one tile each."""
 
 import functools
+import itertools
 
 import numpy as np
 import pytest
@@ -8,6 +9,8 @@ import pytest
 import prism
 from prism.interpret import RaceError, run
 from prism.kernels.scan import scan_block, scan_once
+from prism.lib.scan_plans import Shape
+from prism.lib.thread import operators
 from tests.lib.oracles import CASES, SCHEDULES, Case
 from tests.mutation import without_barriers
 
@@ -27,12 +30,81 @@ def compare(case: Case, x, *, once=True, exclusive=False, reverse=False, mutant=
     kind, y = str(case.dtype), np.zeros_like(x)
     words, control = scratch or fresh(kind)
     begin = case.data(1, seed=9)
-    values = (x, y, len(x), False, case.identity, begin[0], *((words, 64, control) if once else ()))
+    values = (x, y, len(x), 0, -1, False, case.identity, begin[0], *((words, 64, control) if once else ()))
     code = mutant or program(scan_once if once else scan_block, kind, case.function, exclusive, reverse)
     run(code, -(-len(x) // TILE), THREADS, values, check=True, **options)
     whole = case.inclusive(np.concatenate([begin, x[::-1] if reverse else x]))
     wanted = whole[:-1] if exclusive else whole[1:]
     assert np.array_equal(y, wanted[::-1] if reverse else wanted)
+
+
+def aligned(x):
+    """A copy at a multiple of 16 bytes."""
+    room = np.zeros(x.size + 16, x.dtype)
+    start = -(room.__array_interface__["data"][0] // x.itemsize) % (16 // x.itemsize)
+    room[start : start + x.size] = x
+    return room[start : start + x.size]
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("once", [False, True])
+@pytest.mark.parametrize("kind", ["uint8", "int16", "float16", "int32", "float64"])
+def test_unaligned(kind: str, once: bool, reverse: bool) -> None:
+    """Tiles begin where results are aligned; nothing before the array or behind it is read as part of it, or written."""
+    width = 16 // np.dtype(kind).itemsize
+    tile, random = THREADS * 2 * width, np.random.default_rng(0)
+    computed = {"float16": "float32"}.get(kind, kind)
+    template = {
+        "TI": kind,
+        "T": computed,
+        "TO": kind,
+        "OP": ADD.function,
+        "THREADS": THREADS,
+        "ITEMS": 2 * width,
+        "WIDTH": width,
+    }
+    template |= {"EXCLUSIVE": False, "REVERSE": reverse} | ({"WORDS": 1, "BLOCKS": 1} if once else {})
+    code = prism.check(scan_once if once else scan_block, template)
+    shifts = ((0, 0), (1, 1), (1, 0), (0, width - 1), (width - 1, width // 2), (width // 2, width - 1))
+    for (shift, y_shift), more in itertools.product(shifts, (0, -1, -tile // 2)):
+        size = (3 * tile if once else tile - y_shift) + more
+        x = aligned(random.integers(0, 3, size + shift).astype(kind))[shift:]
+        room = aligned(np.full(size + y_shift + 2 * width, 77, kind))
+        y = room[y_shift : y_shift + size]
+        tiled = Shape(1, size, 1, past=(shift, y_shift)).tiled(width)
+        assert tiled[0] == y_shift and tiled[1] >= 0 and tiled[2]
+        words, control = fresh(computed)
+        values = (x, y, size, *tiled, 0, 5, *((words, 64, control) if once else ()))
+        run(code, -(-(size + y_shift) // tile), THREADS, values, check=True)
+        wanted = np.cumsum(x[::-1] if reverse else x, dtype=computed) + np.array(5, computed)
+        assert np.array_equal(y, (wanted[::-1] if reverse else wanted).astype(kind))
+        assert np.all(room[:y_shift] == 77) and np.all(room[y_shift + size :] == 77)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("width", [2, 16])
+def test_what_is_not_there_is_the_identity_as_computed(width: int, reverse: bool) -> None:
+    """It is no element: of bytes the least is -128, of what they are computed in far less."""
+    template = {
+        "TI": "int8",
+        "T": "int32",
+        "TO": "int8",
+        "OP": operators.maximum,
+        "THREADS": THREADS,
+        "ITEMS": 2 * width,
+    }
+    template |= {"WIDTH": width, "EXCLUSIVE": False, "REVERSE": reverse, "WORDS": 1, "BLOCKS": 1}
+    code, tile = prism.check(scan_once, template), THREADS * 2 * width
+    for (shift, y_shift), more in itertools.product(((0, 0), (1, 1), (1, 0)), (-1, -tile + 1, -tile // 2)):
+        size = 2 * tile + more
+        x = aligned(np.random.default_rng(0).integers(-128, -90, size + shift).astype(np.int8))[shift:]
+        y = aligned(np.zeros(size + y_shift, np.int8))[y_shift:]
+        begin, (words, control) = Shape(1, size, 1, past=(shift, y_shift)).tiled(width), fresh("int32")
+        # An identity whose lowest 8 bits, taken for an element, would be the largest of all.
+        values = (x, y, size, *begin, -(2**31) + 127, -129, words, 64, control)
+        run(code, -(-(size + begin[0]) // tile), THREADS, values, check=True)
+        wanted = np.maximum.accumulate(x[::-1] if reverse else x)
+        assert np.array_equal(y, wanted[::-1] if reverse else wanted)
 
 
 def fresh(kind: str):

@@ -94,5 +94,20 @@ def test_the_kernels_for_the_device_do_not_spill(way: str, kind: str) -> None:
 @pytest.mark.parametrize("length", [1, NARROW, MEDIUM, MEDIUM + 1])
 def test_those_that_the_library_chooses_do_not_spill(length: int, kind: str) -> None:
     pytest.importorskip("cuda.bindings.nvrtc")
-    kernel, template, _ = way_of(Task(BY_NAME["add"], kind, kind, exclusive=True), 100 * length, 100)
+    kernel, template, _ = way_of(Task(BY_NAME["add"], kind, kind, exclusive=True), 100 * length, 100, 1)
     assert prism.compile(kernel, {**template, "O": "int64"}).spills == 0
+
+
+# Which was faster on one H200, of 132 multiprocessors: segments of so many float32 on average, of 2^log.
+CHOSEN = [
+    (16, 250, "block"), (18, 250, "warp"), (18, 500, "block"), (18, 1000, "block"), (20, 250, "warp"), (20, 500, "warp"),
+    (20, 1000, "block"), (20, 2000, "block"), (22, 500, "warp"), (22, 1000, "warp"), (22, 2000, "block"), (24, 1000, "warp"),
+    (24, 2000, "warp"), (26, 51, "warp"), (26, 4417, "block"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("log", "length", "way"), CHOSEN)
+def test_what_is_chosen(log: int, length: int, way: str) -> None:
+    task = Task(BY_NAME["add"], "float32", "float32", exclusive=True)
+    kernel, _, _ = way_of(task, 1 << log, (1 << log) // length, 132)
+    assert kernel.__name__ == f"reduce_segments_by_{way}"

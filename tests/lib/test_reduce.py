@@ -371,9 +371,24 @@ def test_dtypes_that_are_not_supported(kind: str) -> None:
         lib.sum(np.zeros(3, np.int32), dtype=kind)
 
 
+@pytest.mark.parametrize("kind", ["int64", "int32", "int16", "int8", "uint64", "uint32"])
+@pytest.mark.parametrize("source", ["float16", "float32", "float64"])
+def test_floats_are_added_up_as_integers_where_asked(source: str, kind: str) -> None:
+    """Each element is converted, toward zero, as NumPy does: negative ones to signed integers."""
+    random = np.random.default_rng(0)
+    for shape, axes in (((700,), (None,)), ((37, 53), (None, 0, 1)), ((2, 3, 50), (1, (0, 2)))):
+        x = (random.random(shape) * 40 - (0 if kind.startswith("u") else 20)).astype(source)
+        for axis in axes:
+            result, expected = lib.sum(x, axis=axis, dtype=kind), np.sum(x, axis=axis, dtype=kind)
+            assert result.dtype == expected.dtype and np.array_equal(result, expected)
+    powers = np.where(random.random(200) < 0.2, -2.75, 1.5).astype(source)
+    if not kind.startswith("u"):
+        assert lib.prod(powers, dtype=kind) == np.prod(powers, dtype=kind)
+
+
 def test_conversions_that_are_refused() -> None:
-    with pytest.raises(TypeError, match="`a` has dtype float64, which sum does not convert to int32"):
-        lib.sum(np.zeros(3), dtype=np.int32)
+    with pytest.raises(TypeError, match="reduce does not compute in bool; pass dtype="):
+        lib.reduce(np.zeros(3), "minimum", dtype=bool)
     with pytest.raises(TypeError, match="sum does not compute in bool; pass dtype="):
         lib.sum(np.zeros(3, np.int32), dtype=bool)
     with pytest.raises(TypeError, match="reduce does not compute in bool; pass dtype="):

@@ -11,8 +11,8 @@ from prism.interpret import run
 from prism.kernels.reduce import AXIS
 from prism.lib.axes import c_strides, collapse, without
 from prism.lib.operators import BY_NAME
-from prism.lib.reduce_axis_plans import cut, plan_search
-from prism.lib.reduce_plans import CAPACITY, plan_reduction, stages
+from prism.lib.reduce_axis_plans import cut
+from prism.lib.reduce_plans import CAPACITY, plan_reduction, plan_search, stages
 from prism.lib.reduce_steps import Search, Work, word_bytes
 from tests.lib.oracles import LAST
 
@@ -175,17 +175,22 @@ def test_searches(kind: str, shape: tuple[int, ...]) -> None:
             assert np.array_equal(perform(plan, x, wanted.size, "int64"), wanted.ravel())
 
 
-def positions(x, largest: bool, shift: int = 0):
-    """Where a GPU's plan finds the largest or the smallest element of an array, whose first is `shift` past 16 bytes."""
-    kind = x.dtype.name
-    room = aligned(x.size, kind, shift)
-    room[:] = x
+def searching(kind: str, size: int, largest: bool, misaligned: int, multiprocessors: int):
+    """How a GPU finds a position in a whole array."""
     real = kind.startswith("float")
     dtype = "float32" if kind == "float16" else kind
     limits = (-np.inf, np.inf) if real else (int(np.iinfo(kind).min), int(np.iinfo(kind).max))
     search = Search(largest, kind, dtype, limits[0] if largest else limits[1])
-    plan = plan_search(search, collapse((x.size,), (1,), (0,)), shift * x.itemsize, Small())
-    assert dict(plan.steps[0].instance.template)["ALONG"]  # vectors: what is tested here
+    return plan_search(search, collapse((size,), (1,), (0,)), misaligned, Small(multiprocessors))
+
+
+def positions(x, largest: bool, shift: int = 0, multiprocessors: int = 2):
+    """Where a GPU's plan finds the largest or the smallest element of an array, whose first is `shift` past 16 bytes."""
+    kind = x.dtype.name
+    room = aligned(x.size, kind, shift)
+    room[:] = x
+    plan = searching(kind, x.size, largest, shift * x.itemsize, multiprocessors)
+    assert len(plan.steps) == 1
     return int(perform(plan, room, 1, "int64")[0])
 
 
@@ -235,6 +240,29 @@ def test_positions_before_vectors_and_behind_them(kind: str, shift: int) -> None
         x = np.full(3000, 5, kind)
         x[at] = 4
         assert positions(x, False, shift) == at
+
+
+@pytest.mark.parametrize("kind", SEARCHED)
+def test_positions_found_by_several_blocks(kind: str) -> None:
+    n = 160_000 // np.dtype(kind).itemsize + 1
+    x = np.full(n, 3, kind)
+    for at in (n - 1, n // 2, 5):  # the last block, one between, and the first one
+        x[at] = 4
+        assert positions(x, True, multiprocessors=2) == positions(x, True, multiprocessors=132) == at
+
+
+# Of 132 multiprocessors, by elements of 2^log: the launches whose times on one H200 are in docs/library.md.
+SHARED = [
+    ("float32", 20, 128, 512), ("float32", 22, 128, 1024), ("float32", 24, 132, 1024), ("int64", 18, 128, 256),
+    ("int64", 19, 128, 512), ("int64", 20, 128, 1024), ("int64", 22, 128, 1024), ("int16", 20, 128, 256), ("int16", 24, 256, 512),
+    ("uint8", 18, 64, 128), ("uint8", 22, 512, 256), ("uint8", 24, 391, 256),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "log", "blocks", "threads"), SHARED)
+def test_how_many_blocks_search(kind: str, log: int, blocks: int, threads: int) -> None:
+    (step,) = searching(kind, 1 << log, True, 0, 132).steps
+    assert (step.blocks, step.threads) == (blocks, threads)
 
 
 def test_units_that_int32_does_not_count() -> None:

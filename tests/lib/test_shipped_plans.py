@@ -9,8 +9,7 @@ import pytest
 
 from prism.lib import operators, reduce_calls, reductions, scan_plans, scans, shipped
 from prism.lib.axes import c_strides, collapse
-from prism.lib.reduce_axis_plans import plan_search
-from prism.lib.reduce_plans import plan_reduction, stages
+from prism.lib.reduce_plans import plan_reduction, plan_search, stages
 from prism.lib.scan_plans import Shape, Task
 from prism.runtime.arrays import BFLOAT16
 from prism.runtime.instance import Instance, instance
