@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from prism.kernels.hgemm import Configuration as C
-from prism.kernels.hgemm import begins_early, choose, identity, tall
+from prism.kernels.hgemm import choose, identity, tall
 from prism.kernels.hgemm.candidates import PROCESSORS, SHAPES, all_cuts, candidates, parsed
 
 START = time.monotonic()
@@ -94,16 +94,16 @@ def matrices(m: int, n: int, k: int, layout: str = "NN", most: int = 3 << 30) ->
 
 
 def call_of(
-    entry: Any, cut: C, sets: Sequence[tuple[Any, Any, Any]], layout: str = "NN", *, other: bool = False
+    entry: Any, cut: C, sets: Sequence[tuple[Any, Any, Any]], layout: str = "NN", *, early: bool = True
 ) -> Callable[[int, int], None]:
-    """Return a call of a configuration on the i-th set, on a stream, launched early as by the library, or otherwise."""
+    """Return a call of a configuration on the i-th set, on a stream, launched early, as by the library, or not."""
     from prism.runtime.arrays import describe
     from prism.runtime.launch import prepare
     from prism.runtime.tensor_maps import encoded
 
     (m, k), n = sets[0][0].shape, sets[0][1].shape[1]
     turned = cut.turns((layout[0] == "T", layout[1] == "N"))
-    launch = prepare(replace(entry, programmatic=begins_early(m, n, k) != other), 0)
+    launch = prepare(replace(entry, programmatic=early), 0)
     rows, columns = (n, m) if turned else (m, n)
     down, across = cut.tiles(rows, columns)
     blocks = min(down * across, PROCESSORS // cut.cluster) * cut.cluster
@@ -347,9 +347,8 @@ def measure(text: str, entries: dict[tuple[C, str], Any], good: set[str], meter:
     table = {"shape": text, "clock": clock, "watts": watts, "rows": rows}
     chosen = [name for name in list(cuts)[:1] if wrong.get(name) == ""]
     top = list(dict.fromkeys([*chosen, *best(table, 2)]))[:2]
-    other = call_of(tried[top[0]], cuts[top[0]], sets, other=True)
-    way = "not early" if begins_early(m, n, k) else "early"
-    final = {name: graphs[name] for name in ("cuBLAS", *top)} | {f"{top[0]}, {way}": graph_of(other, launches)}
+    other = call_of(tried[top[0]], cuts[top[0]], sets, early=False)
+    final = {name: graphs[name] for name in ("cuBLAS", *top)} | {f"{top[0]}, not early": graph_of(other, launches)}
     table["again"] = again(flops, final, launches, meter, small)
     print(f"  ({elapsed():.0f} s)", flush=True)
     return table

@@ -155,7 +155,6 @@ MEASURED = {
     "4104x4096x4104": Configuration(ahead=0),
 }
 PROCESSORS = 132  # of the GPU that was measured
-EARLY = 4e10  # flops: of longer launches power is the bound, and beside another kernel they are slower (docs/hgemm.md)
 
 # The reference machine's work is by statement, not by element: few tiles.
 HOST = Configuration(128, 256, 2, ahead=0)
@@ -222,14 +221,6 @@ def modelled(
     whole = [found for found in TILES if batches == 1 or k % found.bk == 0]  # a step is of one product
     times = {found: clocks(found, m, n, k, processors, batches, layout) for found in whole or TILES}
     return next(found for found in times if times[found] <= CLOSE * min(times.values()))
-
-
-def begins_early(m: int, n: int, k: int, batches: int = 1) -> bool:
-    """Whether a launch of so many products may begin before the kernel before it has ended: where it is short.
-
-    `k` is of elements of 16 bits: of 8-bit ones, which take half the time, half as many.
-    """
-    return 2.0 * m * n * k * batches < EARLY
 
 
 def tall(found: Configuration, down: int, processors: int) -> int:

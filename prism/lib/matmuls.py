@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from prism.kernels.hgemm import HOST, Configuration, begins_early, choose, identity, tall
+from prism.kernels.hgemm import HOST, Configuration, choose, identity, tall
 from prism.kernels.hgemm import hgemm as kernel
 from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS
@@ -34,7 +34,6 @@ from prism.lib.sgemms import batch_of
 from prism.runtime.arrays import CODED, ArrayInfo, describe, one_place, require_writable
 from prism.runtime.device import device
 from prism.runtime.instance import Instance, instance
-from prism.runtime.launch import Launcher
 from prism.runtime.streams import choose_stream, order
 from prism.runtime.tensor_maps import encoded
 
@@ -383,8 +382,6 @@ def _launch(call: Call, job: Job, stream: int, configuration: Configuration | No
     facts = (call.kinds[0], job.kind, layout, plain, call.beta, call.per, job.epilogue)
     scales = how_many(call.scale_a), how_many(call.scale_b)
     launcher = instance_for(*facts, cut, call.batch, other(call.kinds), call.turned, scales).launcher(job.a.device)
-    if not begins_early(m, n, deep, call.batches):
-        launcher = _in_turn(launcher)
     down, across = cut.tiles(m, n)
     blocks = min(call.batches * down * across, processors // cut.cluster) * cut.cluster
     maps = [
@@ -400,9 +397,3 @@ def _launch(call: Call, job: Job, stream: int, configuration: Configuration | No
     again = warm.Call(launcher, blocks, cut.threads, values, replace(job.a, owner=None))
     again.make(stream)
     return again
-
-
-@functools.lru_cache(maxsize=1024)
-def _in_turn(launcher: Launcher) -> Launcher:
-    """Return a launcher of the same code that lets a kernel begin only when the one before it has ended."""
-    return Launcher(replace(launcher.entry, programmatic=False), launcher.loaded)

@@ -6,7 +6,7 @@ import pytest
 
 from prism.kernels.hgemm import TILES, Configuration, choose, tall
 from prism.kernels.hgemm.candidates import SHAPES, all_cuts, candidates, parsed
-from prism.kernels.hgemm.configurations import MEASURED, PROCESSORS, begins_early, clocks, modelled
+from prism.kernels.hgemm.configurations import MEASURED, PROCESSORS, clocks, modelled
 
 LAYOUTS = {"NN": (False, True), "NT": (False, False), "TN": (True, True), "TT": (True, False)}
 
@@ -120,13 +120,6 @@ def test_what_is_made_as_the_transpose() -> None:
     times = {name: clocks(wide, 8192, 1000, 4096, PROCESSORS, layout=layout) for name, layout in LAYOUTS.items()}
     turned = clocks(wide, 1000, 8192, 4096, PROCESSORS, layout=LAYOUTS["TT"])
     assert times["NN"] == times["NT"] == turned != times["TT"] < times["TN"]
-
-
-def test_short_launches_begin_early() -> None:
-    """Measured both ways: up to 2560 it was faster to begin early, from 3072 up it was not."""
-    early = {text for text in SHAPES if begins_early(*parsed(text))}
-    assert early == set(SHORT), "what is measured in short turns"
-    assert begins_early(128, 128, 128, 8) and not begins_early(1024, 1024, 1024, 64), "a batch in one launch"
 
 
 def test_the_order_of_tiles() -> None:

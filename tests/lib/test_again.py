@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import prism.lib as lib
-from prism.lib import again, scan, scan_plans, scans
+from prism.lib import again, scan, scan_plans, scans, segments
 from prism.runtime import extended, launch, scratch
 from prism.runtime.build import entry_of
 from prism.runtime.launch import Launcher
@@ -92,7 +92,8 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
     monkeypatch.setattr(scan_plans, "SCRATCH", Scratch())
     for module in (launch, scratch):
         monkeypatch.setattr(module, "driver", lambda: found)
-    monkeypatch.setattr(scans, "device", lambda ordinal: place)
+    for module in (scans, segments):
+        monkeypatch.setattr(module, "device", lambda ordinal: place)
     monkeypatch.setattr("prism.runtime.device.driver", lambda: found)
     monkeypatch.setattr("prism.runtime.device.device", lambda ordinal: place)
     monkeypatch.setattr(launch, "current_device", lambda: 0)

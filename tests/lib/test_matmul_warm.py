@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -31,11 +30,10 @@ ENTRY = Entry("hgemm", "", "sm_90a", (*MAPS, POINTERS[0], STRIDE, POINTERS[1], *
 
 
 class Driver:
-    """A driver that records launches: the stream, where the operands and the result begin, and m, n, k; and which are early."""
+    """A driver that records launches: the stream, where the operands and the result begin, and m, n, k."""
 
     def __init__(self) -> None:
         self.launched: list[tuple[int, ...]] = []
-        self.early: list[bool] = []
         self.statuses: list[int] = []
         self.stream = 7
         self.loaded: Any = None
@@ -47,7 +45,6 @@ class Driver:
         a, b = (ctypes.c_uint64.from_address(at[i]).value for i in (0, 1))
         out = ctypes.c_uint64.from_address(at[4]).value
         numbers = tuple(ctypes.c_int32.from_address(at[i]).value for i in (7, 8, 9))
-        self.early.append(configuration._obj.count == 1)
         self.launched.append((configuration._obj.stream or 0, a, b, out, *numbers))
         return 0
 
@@ -277,28 +274,6 @@ def test_the_driver_refuses(gpu: Driver) -> None:
     gpu.statuses = [700, 700]
     with pytest.raises(RuntimeError, match="launching `hgemm`"):
         lib.hgemm(a, b, out=out)
-
-
-@pytest.mark.parametrize("kind, most", [("float16", 2560), ("float8_e4m3fn", 3072)])
-def test_short_launches_begin_early(gpu: Driver, monkeypatch: pytest.MonkeyPatch, kind: str, most: int) -> None:
-    """Before the kernel before them has ended, the first time and every other, also in a batch's launch."""
-    follows = Launcher(replace(ENTRY, programmatic=True), gpu.loaded)
-    monkeypatch.setattr(matmuls, "instance_for", lambda *_: SimpleNamespace(launcher=lambda ordinal: follows))
-    for shape, batches, early in (
-        ((most,) * 3, (), True),
-        ((most + 512,) * 3, (), False),
-        ((1024, 1024, 1024), (8,), True),
-        ((1024, 1024, 1024), (64,), False),
-    ):
-        m, n, k = shape
-        b_strides = (*((n * k,) if batches else ()), 1, k)
-        bits, size = (kind, 2) if kind == "float16" else ("uint8", 1)
-        b = Array(2 << 40, (*batches, k, n), bits, strides=tuple(size * step for step in b_strides))
-        a, out = Array(1 << 40, (*batches, m, k), bits), Array(3 << 40, (*batches, m, n), "float32")
-        for _ in range(3):
-            lib.hgemm(a, b, out=out, dtype=None if kind == "float16" else kind)
-        assert gpu.early == [early] * 3, (shape, batches)
-        gpu.early.clear()
 
 
 def test_calls_are_forgotten_when_they_are_too_many(gpu: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
