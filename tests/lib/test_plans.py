@@ -211,7 +211,9 @@ def test_a_kernel_that_is_not_ready_is_refused_inside_a_capture(gpu: Gpu) -> Non
 
 def test_a_kernel_of_ones_own_that_is_not_ready(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
     x = array(64)
-    monkeypatch.setattr("prism.runtime.device.device", lambda ordinal: SimpleNamespace(arch="sm_90a", shared_limit=232448))
+    monkeypatch.setattr(
+        "prism.runtime.device.device", lambda ordinal: SimpleNamespace(arch="sm_90a", shared_limit=232448)
+    )
     monkeypatch.setattr("prism.runtime.launch.prepare", lambda entry, ordinal: gpu.launcher())
     gpu.capturing = True
     with pytest.raises(RuntimeError, match="`doubled` is not ready, and a CUDA graph is being captured"):
