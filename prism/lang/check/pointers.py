@@ -8,9 +8,10 @@ from prism.lang.check.annotation import Annotation
 from prism.lang.check.env import Env, declared, fail, why_here
 from prism.lang.check.expressions import check_expression, check_scalar, must_agree, need_bool, visible
 from prism.lang.diagnostics import Label, Span
-from prism.lang.errors import calls as errors
 from prism.lang.errors import ownership
 from prism.lang.errors import perspective as rules
+from prism.lang.errors import pointers as errors
+from prism.lang.errors.calls import CallLambda
 from prism.lang.errors.tiles import SwizzleRebind
 from prism.lang.perspective import THREAD, Perspective, meet
 from prism.lang.types import Mailbox, Pointer
@@ -108,7 +109,7 @@ def named_pointer(env: Env, e: s.Name, target: tree.Symbol, wanted: Pointer) -> 
         fail(ownership.LoadAlias(span=e.span, **facts, labels=labels))  # type: ignore[arg-type]
     swizzled(symbol, e.span, SwizzleRebind)
     if not shifts(symbol):
-        fail(errors.CallLambda(span=e.span, actual=symbol.name, labels=(Label(symbol.span, "made here"),)))
+        fail(CallLambda(span=e.span, actual=symbol.name, labels=(Label(symbol.span, "made here"),)))
     value = tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=e.span)
     return value, life_of(env, symbol)
 
