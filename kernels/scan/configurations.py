@@ -114,8 +114,8 @@ class ColumnConfiguration:
     """How a scan of columns is cut up: `threads` a block, `items` a thread that has columns of its own, `strip` one of a strip.
 
     A block that has a strip of its own is of `wide` threads, with `wide_strip` items each. Strips that blocks share are cut up as
-    `shared` says, or as `shared_wide` where they have 32 columns, or else as `shared_single` without vectors; they are not made
-    narrower than `narrow` columns, which wastes what memory brings. Vectors are of at most `widest` elements.
+    `shared` says, or as `shared_wide` where they have 32 columns, or else as `shared_single`, if there is one, without vectors;
+    they are not made narrower than `narrow` columns, which wastes what memory brings. Vectors are of at most `widest` elements.
     """
 
     threads: int
@@ -127,12 +127,14 @@ class ColumnConfiguration:
     wide_strip: int
     shared: StripConfiguration
     shared_wide: StripConfiguration
-    shared_single: StripConfiguration
     blocks: int = 2
+    shared_single: StripConfiguration | None = None
 
     def sharing(self, columns: int, width: int) -> StripConfiguration:
         """Return how a strip of so many columns, in vectors of `width`, is shared."""
-        return self.shared_wide if columns >= 32 else self.shared_single if width == 1 else self.shared
+        if columns >= 32:
+            return self.shared_wide
+        return self.shared_single if width == 1 and self.shared_single is not None else self.shared
 
     def by_block(self, width: int, lanes: int) -> dict[str, int]:
         """Return those of `scan_columns`, for strips of `lanes` vectors of `width`."""
@@ -152,12 +154,10 @@ COLUMNS = {
     1: ColumnConfiguration(
         threads=256, items=32, strip=24, narrow=32, widest=8, wide=256, wide_strip=24,
         shared=StripConfiguration(items=24), shared_wide=StripConfiguration(items=24),
-        shared_single=StripConfiguration(items=24),
     ),
     2: ColumnConfiguration(
         threads=256, items=32, strip=24, narrow=16, widest=8, wide=256, wide_strip=24,
         shared=StripConfiguration(items=24), shared_wide=StripConfiguration(items=24),
-        shared_single=StripConfiguration(items=24),
     ),
     4: ColumnConfiguration(
         threads=256, items=16, strip=24, narrow=16, widest=4, wide=512, wide_strip=16,
@@ -167,12 +167,10 @@ COLUMNS = {
     8: ColumnConfiguration(
         threads=256, items=8, strip=12, narrow=4, widest=2, wide=512, wide_strip=8,
         shared=StripConfiguration(items=12), shared_wide=StripConfiguration(items=12),
-        shared_single=StripConfiguration(items=12),
     ),
     16: ColumnConfiguration(
         threads=256, items=4, strip=6, narrow=2, widest=1, wide=512, wide_strip=4,
         shared=StripConfiguration(items=6), shared_wide=StripConfiguration(items=6),
-        shared_single=StripConfiguration(items=6),
     ),
 }  # fmt: skip
 

@@ -27,7 +27,8 @@ def test_against_numpy(name: str) -> None:
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_the_script_says_what_numpy_says(script: str, capsys: pytest.CaptureFixture[str]) -> None:
     path = EXAMPLES / f"{script}.py"
-    assert len(path.read_text(encoding="utf-8").splitlines()) < 90
+    most = {"spmv": 70, "fft": 85}.get(script, 60)
+    assert len(path.read_text(encoding="utf-8").splitlines()) < most
     runpy.run_path(str(path), run_name="__main__")
     printed = capsys.readouterr().out.strip()
     if "off NumPy's by at most" in printed:
