@@ -30,6 +30,7 @@ from prism.lang import (
     split,
     thread,
     tma_load,
+    tma_prefetch,
     tma_store,
     warp,
 )
@@ -194,6 +195,27 @@ def calls_what_prefetches(x: ptr(const(int32)) @ grid[1], n: int32 @ grid[1]):
         ask(x)
 
 
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+def asks_for_tiles(source: const(CUtensorMap(int32, 2, 32)) @ grid[1], y: ptr(int32) @ grid[1], steps: int32 @ grid[1]):
+    b: int32 @ block[1] = id()
+    with partition(y, block[1], offset=32 * b) as own, group(block[1]):
+        rows: shared(int32[2, 32], ring=2)
+        adder, loader = roles(warp, 1, 1)
+        t: int32 @ thread[1] = id() % 32
+        total: int32 @ thread[1] = 0
+        with loader, one(thread):
+            if b < 4:
+                tma_prefetch(source[2 * b, 0])
+        for step in range(steps):
+            with claim(rows, loader) as filled, one(thread):
+                tma_load(filled, source[2 * step, 0])
+            with claim(rows, adder) as full, group(thread[1]):
+                total += full[0, t] + full[1, t]
+        with partition(own, thread[1], offset=t) as mine, adder, group(thread[1]):
+            mine[0] = total
+
+
 def lines(kernel: Any) -> list[str]:
     """Return the lines of a kernel's own text."""
     text = emit(build(kernel), comments=False).source
@@ -245,6 +267,15 @@ def test_a_prefetch_comes_before_the_wait() -> None:
     asked = [k for k, line in enumerate(found) if line.startswith("px_prefetch(")]
     read = [k for k, line in enumerate(found) if "= x[" in line]
     assert found.count(WAIT) == 1 and len(asked) == 1 and asked[0] < at < read[0]
+
+
+def test_a_tensor_prefetch_comes_before_the_wait() -> None:
+    found = lines(asks_for_tiles)
+    at, asked, loaded = (
+        [k for k, line in enumerate(found) if line.startswith(what)]
+        for what in (WAIT, "px_tma_prefetch_2d<1, 32>(&source, 2 * b, 0);", "px_tma_load_2d")
+    )
+    assert len(at) == 2 and len(asked) == len(loaded) == 1 and asked[0] < min(at) and at[1] < loaded[0]
 
 
 def test_a_cooperative_kernel_begins_when_the_one_before_has_ended() -> None:

@@ -83,6 +83,7 @@ def test_tensor_copies(nvrtc, rank, cache):
     calls = [use("tma_load", found, "s", "&map", *indices, barrier="bar")]
     calls += [use("tma_load", both, "s", "&map", *indices, barrier="bar")]
     calls += [use("tma_store", found, "&map", *indices, "s"), use("prefetch_map", Binding(None), "&map")]
+    calls += [use("tma_prefetch", found, "&map", *indices)]
     ptx = ptx_of(nvrtc, *calls)
     hint, policy = (".L2::cache_hint", ", %") if cache else ("", "")
     at = "{" + ", ".join(["%"] * rank) + "}"
@@ -91,14 +92,16 @@ def test_tensor_copies(nvrtc, rank, cache):
     assert f"{complete}.multicast::cluster{hint} [%], [%, {at}], [%], %{policy};" in ptx
     assert f"cp.async.bulk.tensor.{rank}d.global.shared::cta.bulk_group{hint} [%, {at}], [%]{policy};" in ptx
     assert "prefetch.tensormap [%];" in ptx
+    assert f"cp.async.bulk.prefetch.tensor.{rank}d.L2.global [%, {at}];" in ptx
 
 
 def test_a_wide_tile_is_a_copy_a_slab(nvrtc):
     tile, tensor = shared(BFLOAT16, 64, 256, swizzle=128), TensorMap(BFLOAT16, (64, 256), 128)
     load = use("tma_load", binding(tile, tensor=tensor), "s", "&map", "i", "j", barrier="bar")
-    assert "<4, 8192, 64>" in load[1]
-    ptx = nvrtc(program(load), "sm_90a").ptx
-    assert ptx.count("cp.async.bulk.tensor.2d") == 4
+    ask = use("tma_prefetch", binding(tile, tensor=tensor), "&map", "i", "j")
+    assert "<4, 8192, 64>" in load[1] and "<4, 64>" in ask[1]
+    ptx = nvrtc(program(load, ask), "sm_90a").ptx
+    assert ptx.count("cp.async.bulk.tensor.2d") == ptx.count("cp.async.bulk.prefetch.tensor.2d") == 4
     copies = re.findall(r"\[(%r\d+)\], \[%rd\d+, \{(%r\d+), (%r\d+)\}\]", ptx)
     assert len({c[0] for c in copies}) == len({c[1] for c in copies}) == 4 and len({c[2] for c in copies}) == 1
     assert re.search(r"add\.s32\s+%r\d+, %r\d+, 24576", ptx) and re.search(r"add\.s32\s+%r\d+, %r\d+, 192", ptx)
@@ -229,6 +232,7 @@ def test_tensor_copies_mean():
     several = binding(shared(FLOAT32, 4, 16), tensor=TensorMap(FLOAT32, (4, 16)), multicast=5)
     assert said("tma_load", several, "s", "t") == [("load", "s", "t", 5)]
     assert TABLE["prefetch_map"].meaning(Binding(None), "m") is None
+    assert TABLE["tma_prefetch"].meaning(found, "memory", "t") is None
 
 
 # -- What is wrong ----------------------------------------------------------------------------------------------------
@@ -313,7 +317,7 @@ def test_what_they_do_to_memory():
         "wgmma": ("update of `accumulator`, read of `a`, read of `b`", "wgmma", True),
     }
     for name, least in itertools.product(
-        ("bulk_load", "bulk_store", "tma_load", "tma_store", "prefetch_map"), ("sm_90",)
+        ("bulk_load", "bulk_store", "tma_load", "tma_store", "prefetch_map", "tma_prefetch"), ("sm_90",)
     ):
         assert TABLE[name].min_arch == least
 

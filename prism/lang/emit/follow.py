@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from prism.lang.intrinsics.copies import prefetch_map
+from prism.lang.intrinsics.copies import prefetch_map, tma_prefetch
 from prism.lang.intrinsics.memory import prefetch
 from prism.lang.place import subexpressions
 from prism.lang.tree import (
@@ -101,7 +101,7 @@ def _mentions(expression: Expr, outside: frozenset[Symbol]) -> bool:
     if isinstance(expression, Apply):
         if expression.intrinsic is prefetch_map:  # a parameter, which is there from the beginning
             return False
-        asked = expression.arguments[0] if expression.intrinsic is prefetch else None
+        asked = expression.arguments[0] if expression.intrinsic in (prefetch, tma_prefetch) else None
     named = (getattr(part, "symbol", None) for part in subexpressions(expression) if part is not asked)
     return any(isinstance(symbol, Symbol) and symbol.root() in outside for symbol in named)
 

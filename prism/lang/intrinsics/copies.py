@@ -428,6 +428,45 @@ prefetch_map = Intrinsic(
 )
 
 
+
+
+def _tma_prefetch_cuda(binding: Binding, map: str, *indices: str) -> str:
+    tensor = binding.maps["tensor"]
+    count, columns = tiles.slabs(tensor)
+    return f"px_tma_prefetch_{len(tensor.box)}d<{count}, {columns}>({', '.join([map, *indices])})"
+
+
+def _tma_prefetch_preamble(binding: Binding) -> str:
+    rank = len(binding.maps["tensor"].box)
+    formals, given, actual = _coordinates(rank, 1)
+    return f"""\
+template <int COUNT, int COLUMNS>
+{_HEAD} void px_tma_prefetch_{rank}d(const void* map, {formals}) {{
+#pragma unroll
+    for (int s = 0; s < COUNT; ++s)
+        asm volatile("cp.async.bulk.prefetch.tensor.{rank}d.L2.global [%0, {given}];" :: "l"(map), {actual} : "memory");
+}}
+"""
+
+
+tma_prefetch = Intrinsic(
+    name="tma_prefetch",
+    doc=(
+        "tma_prefetch(map[i, j]): ask for the tile of the tensor that begins at [i, j] to be brought into the L2, and go on at "
+        "once. A hint: it gives no value, and orders no other access. It may come before the kernel's wait for the one before, "
+        "where its indices are not read from memory. Copies of the same block that are asked for after it wait behind it."
+    ),
+    parameters=(Parameter("tensor", "tensor"),),
+    result=None,
+    cuda=_tma_prefetch_cuda,
+    preamble=_tma_prefetch_preamble,
+    meaning=lambda binding, *_: None,
+    problem=lambda binding: tiles.map_problem(binding.maps["tensor"]),
+    min_arch="sm_90",
+    source="PTX ISA 9.7.9.25.5.5 cp.async.bulk.prefetch.tensor",
+)
+
+
 # -- what a load completes --------------------------------------------------------------------------------------------
 
 
@@ -445,4 +484,4 @@ def load_bytes_text(binding: Binding, *operands: str) -> str:
     return f"{known}u" if known is not None else _bulk_bytes(binding, "destination", operands[2])
 
 
-COPIES = (cp_async, bulk_load, bulk_store, tma_load, tma_store, prefetch_map)
+COPIES = (cp_async, bulk_load, bulk_store, tma_load, tma_store, prefetch_map, tma_prefetch)
