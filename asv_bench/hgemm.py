@@ -26,6 +26,7 @@ from typing import Any
 
 from prism.kernels.hgemm import Configuration as C
 from prism.kernels.hgemm import choose, identity, tall
+from prism.kernels.hgemm import early as steps_early
 from prism.kernels.hgemm.candidates import PROCESSORS, SHAPES, all_cuts, candidates, parsed
 
 START = time.monotonic()
@@ -94,9 +95,13 @@ def matrices(m: int, n: int, k: int, layout: str = "NN", most: int = 3 << 30) ->
 
 
 def call_of(
-    entry: Any, cut: C, sets: Sequence[tuple[Any, Any, Any]], layout: str = "NN", *, early: bool = True
-) -> Callable[[int, int], None]:
-    """Return a call of a configuration on the i-th set, on a stream, launched early, as by the library, or not."""
+    entry: Any, cut: C, sets: Sequence[tuple[Any, Any, Any]], layout: str = "NN", *, early: bool = True,
+    steps: int | None = None,
+) -> Callable[[int, int], None]:  # fmt: skip
+    """Return a call of a configuration on the i-th set, on a stream, launched early, as by the library, or not.
+
+    `steps`: of K, whose tiles are asked for before the wait; None: as by the library.
+    """
     from prism.runtime.arrays import describe
     from prism.runtime.launch import prepare
     from prism.runtime.tensor_maps import encoded
@@ -108,13 +113,14 @@ def call_of(
     down, across = cut.tiles(rows, columns)
     blocks = min(down * across, PROCESSORS // cut.cluster) * cut.cluster
     many = tall(cut, down, PROCESSORS)
+    ahead = (steps_early(cut, rows, columns, k, PROCESSORS) if steps is None else steps) * cut.bk
     values = []
     for a, b, c in sets:
         operands = (a.T if layout[0] == "T" else a, b.T if layout[1] == "T" else b)
         operands = (*operands[:: -1 if turned else 1], c, c)
         maps = [encoded(p, describe(x)) for p, x in zip(entry.parameters, operands, strict=False)]
         unread = a.data_ptr()  # in place of a bias, and of scales
-        values.append((*maps, c.data_ptr(), n, unread, rows, columns, k, many, 1.0, 0.0, unread, unread))
+        values.append((*maps, c.data_ptr(), n, unread, rows, columns, k, many, ahead, 1.0, 0.0, unread, unread))
     return lambda i, stream: launch(blocks, cut.threads, stream, values[i % len(values)])
 
 

@@ -1,4 +1,4 @@
-"""The host's time of warm calls of prism.lib.hgemm and prism.lib.matmul, beside torch.matmul; medians.
+"""The host's time of warm calls of prism.lib.hgemm and prism.lib.matmul, beside torch.matmul.
 
     python asv_bench/hgemm_host.py
 
@@ -7,12 +7,11 @@ Needs a Hopper GPU and torch; CuPy is measured too where it is installed.
 
 from __future__ import annotations
 
-import statistics
-import time
 from collections.abc import Callable
 from typing import Any
 
 import torch
+from host_time import host_times
 
 import prism
 
@@ -22,7 +21,7 @@ def main() -> None:
     for size in (128, 1024):
         a, b, c = (torch.randn((size, size), device="cuda").to(torch.bfloat16) for _ in range(3))
         print(f"host's time of a warm call, {size}:")
-        host_times(
+        show(
             torch.cuda.synchronize,
             {
                 "prism.lib.hgemm(out=)": lambda a=a, b=b, c=c: prism.lib.hgemm(a, b, out=c),
@@ -35,7 +34,7 @@ def main() -> None:
         )
     x, y, z = (torch.randn((8, 128, 128), device="cuda").to(torch.bfloat16) for _ in range(3))
     print("8 products of 128, one b for all; a b for each:")
-    host_times(
+    show(
         torch.cuda.synchronize,
         {
             "one b: prism.lib.matmul(out=)": lambda: prism.lib.matmul(x, y[0], out=z),
@@ -55,23 +54,13 @@ def main() -> None:
         "prism.lib.matmul(out=)": lambda: prism.lib.matmul(u, v, out=w),
         "prism.lib.hgemm": lambda: prism.lib.hgemm(u, v),
     }
-    host_times(cupy.cuda.Device().synchronize, calls)
+    show(cupy.cuda.Device().synchronize, calls)
 
 
-def host_times(wait: Callable[[], Any], calls: dict[str, Callable[[], Any]]) -> None:
-    """Print the host's time of each: 20 times 50 calls, the median; the GPU is idle before each 50."""
-    for name, call in calls.items():
-        for _ in range(3):
-            call()
-        took = []
-        for _ in range(20):
-            wait()
-            began = time.perf_counter()
-            for _ in range(50):
-                call()
-            took.append((time.perf_counter() - began) / 50)
-        wait()
-        print(f"  {statistics.median(took) * 1e6:6.2f} us  {name}", flush=True)
+def show(wait: Callable[[], Any], calls: dict[str, Callable[[], Any]]) -> None:
+    """Print the host's time of each."""
+    for name, seconds in host_times(calls, wait).items():
+        print(f"  {seconds * 1e6:6.2f} us  {name}", flush=True)
 
 
 if __name__ == "__main__":

@@ -2,10 +2,10 @@
 
     python asv_bench/measure.py [--dtypes int32,int64] [--sizes 20,24,28] [--rounds 9] [--newest FOLDER] [--json FILE]
 
-Needs a GPU, CuPy and nvcc. `--newest` names the headers of another CUB, measured in the same rounds as the toolkit's. Buffers are
-rotated past the L2. Kernels are timed as CUDA graphs of launches, so that the host's time a call does not count; the copy as
-plain launches, since in a graph it would run on a copy engine. Every result is compared with NumPy's (floats: with a bound)
-before anything is timed.
+Needs a GPU, CuPy and nvcc. `--newest` names the headers of another CUB, measured in the same rounds as the toolkit's, or a folder
+with its `cub_peer.so`. Buffers are rotated past the L2. Kernels are timed as CUDA graphs of launches, so that the host's time a
+call does not count; the copy as plain launches, since in a graph it would run on a copy engine. Every result is compared with
+NumPy's, that of a long array with CuPy's (floats: with a bound), before anything is timed.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import cupy
 import numpy as np
+from host_time import host_time
 
 import prism
 
@@ -36,11 +36,11 @@ Call = Callable[[int], Any]
 def peer(name: str = "cub_peer", headers: str | None = None) -> ctypes.CDLL:
     """Build CUB's entry points, of `name`.cu here, and load them.
 
-    The headers are those of the folder that is given, or that the variable CCCL names, or the toolkit's. What the folder that
-    PEERS names has built already, as `name`.so, is loaded from there, where no headers are given.
+    The headers are those of the folder that is given, or that the variable CCCL names, or the toolkit's. What has been built
+    already, as `name`.so, is loaded: from the folder that is given, or from the one that PEERS names where none is.
     """
-    built = os.environ.get("PEERS")
-    if built is not None and headers is None:
+    built = headers or os.environ.get("PEERS")
+    if built is not None and (headers is None or Path(built, f"{name}.so").is_file()):
         return ctypes.CDLL(str(Path(built).absolute() / f"{name}.so"))
     folder, cccl = Path(tempfile.mkdtemp()), headers or os.environ.get("CCCL")
     options = ["-O3", "-std=c++17", "-arch=native", "-shared", "-Xcompiler", "-fPIC", *(["-I", cccl] if cccl else [])]
@@ -140,15 +140,20 @@ def data(kind: str, rows: int, size: int) -> Any:
     return random.integers(0, 256, (rows, size * np.dtype(kind).itemsize), dtype=cupy.uint8).view(kind)
 
 
+LONG = 1 << 29
+"""Bytes from which on results are compared on the GPU, where NumPy would take minutes."""
+
+
 def check(kind: str, x: Any, y: Any, what: str) -> None:
-    """Compare a result with NumPy's."""
-    given, found = cupy.asnumpy(x), cupy.asnumpy(y)
+    """Compare a result with NumPy's; that of a long array with CuPy's, whose sums of floats are made in float64."""
+    library, wide = (cupy, np.float64) if x.nbytes >= LONG else (np, np.longdouble)
+    given, found = (x, y) if library is cupy else (cupy.asnumpy(x), cupy.asnumpy(y))
     if np.dtype(kind).kind == "f":
-        exact = np.cumsum(given, dtype=np.longdouble)
-        bound = 4 * np.finfo(kind).eps * np.log2(given.size + 2) * np.cumsum(np.abs(given), dtype=np.longdouble)
-        assert (np.abs(found - exact) <= bound).all(), what
+        exact = library.cumsum(given, dtype=wide)
+        bound = 4 * np.finfo(kind).eps * np.log2(given.size + 2) * library.cumsum(library.abs(given), dtype=wide)
+        assert bool((library.abs(found - exact) <= bound).all()), what
     else:
-        assert np.array_equal(found, np.cumsum(given, dtype=kind)), what
+        assert bool((found == library.cumsum(given, dtype=kind)).all()), what
 
 
 def measure(libraries: Mapping[str, ctypes.CDLL], kind: str, size: int, rounds: int) -> dict[str, float]:
@@ -167,16 +172,11 @@ def measure(libraries: Mapping[str, ctypes.CDLL], kind: str, size: int, rounds: 
     return beside_copy(calls, x, y, rounds)
 
 
-def host_time(calls: int = 2000) -> float:
-    """Return the seconds that the host takes for one warm call, on an array too small for the GPU to fall behind."""
+def scan_host_time() -> float:
+    """Return the seconds that the host takes for one warm call."""
     x = cupy.ones(1000, cupy.int32)
     y = cupy.empty_like(x)
-    prism.lib.scan(x, out=y)
-    cupy.cuda.get_current_stream().synchronize()
-    start = time.perf_counter()
-    for _ in range(calls):
-        prism.lib.scan(x, out=y)
-    return (time.perf_counter() - start) / calls
+    return host_time(lambda: prism.lib.scan(x, out=y), cupy.cuda.Device().synchronize)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -185,7 +185,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--dtypes", default="int32,int64,float32,float64,int16,int8")
     parser.add_argument("--sizes", default="16,20,22,24,26,28", help="logarithms to base 2")
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--newest", help="the folder of another CUB's headers")
+    parser.add_argument("--newest", help="the folder of another CUB's headers, or of it as it was built")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args(arguments)
     libraries = peers(options.newest)
@@ -206,7 +206,7 @@ def main(arguments: list[str] | None = None) -> int:
             line = f"{kind:8} {f'2^{log}':>6} {seconds['prism'] * 1e6:9.2f} {rates}      {ratios}"
             print(line, flush=True)
             cupy.get_default_memory_pool().free_all_blocks()
-    host = host_time()
+    host = scan_host_time()
     print(f"host time of a warm call: {host * 1e6:.1f} us")
     if options.json is not None:
         options.json.write_text(json.dumps({"device": name, "scan": found, "host": host}, indent=1) + "\n")

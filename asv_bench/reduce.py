@@ -6,10 +6,11 @@
     python asv_bench/reduce.py --tune-axis         # other configurations of the kernel along an axis, for float32
 
 Needs a GPU and CuPy; nvcc for CUB and torch for torch, which are left out where they are missing. `--newest` names the headers of
-another CUB, which is measured beside the toolkit's; `--shapes` are summed along axis 0. Buffers are rotated past the
-L2. Kernels are timed as CUDA graphs of launches, so that the host's time a call does not count; what can't be captured, as plain
-launches (marked `*`). Every result is compared with NumPy's before anything is timed. "share" is of the H200's 4800 GB/s. From
-32 MiB on `floor` stands beside them: a kernel that reads the array in the same way and combines nothing (`reading.py`).
+another CUB, or a folder with its `cub_peer.so`: it is measured beside the toolkit's; `--shapes` are summed along axis 0. Buffers
+are rotated past the L2. Kernels are timed as CUDA graphs of launches, so that the host's time a call does not count; what can't
+be captured, as plain launches (marked `*`). Every result is compared with NumPy's, or CuPy's, before anything is timed. "share"
+is of the H200's 4800 GB/s. From 32 MiB on `floor` stands beside them: a kernel that reads the array in the same way and combines
+nothing (`reading.py`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ import itertools
 import json
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from typing import Any
 import cupy
 import measure
 import numpy as np
+from host_time import host_times
 from reading import reading
 
 import prism
@@ -124,14 +125,16 @@ def compare(calls: dict[str, measure.Call], launches: int, rounds: int) -> tuple
 
 
 def check(x: Any, found: Any, axis: int | None, what: str) -> None:
-    """Compare a sum with NumPy's."""
-    given = cupy.asnumpy(x)
+    """Compare a sum with NumPy's; that of a long array with CuPy's, made in float64 or in integers."""
+    library = cupy if x.nbytes >= measure.LONG else np
+    given, result = (x, found) if library is cupy else (cupy.asnumpy(x), cupy.asnumpy(found))
     if given.dtype.kind == "f":
-        exact, total = given.sum(axis=axis, dtype=np.float64), np.abs(given).sum(axis=axis, dtype=np.float64)
+        exact = library.sum(given, axis=axis, dtype=np.float64)
+        total = library.sum(library.abs(given), axis=axis, dtype=np.float64)
         bound = 4 * np.finfo(given.dtype).eps * np.log2(given.size + 2) * total
-        assert (np.abs(cupy.asnumpy(found) - exact) <= bound).all(), what
+        assert bool((library.abs(result - exact) <= bound).all()), what
     else:
-        assert np.array_equal(cupy.asnumpy(found), given.sum(axis=axis, dtype=found.dtype)), what
+        assert bool((result == library.sum(given, axis=axis, dtype=result.dtype)).all()), what
 
 
 def launches_for(bytes_: int) -> int:
@@ -199,25 +202,17 @@ def line(what: str, bytes_: int, seconds: dict[str, float], plain: set[str]) -> 
     return f"{what:28} {mine}   " + "   ".join(others)
 
 
-def host_time(calls: int = 2000) -> dict[str, float]:
-    """Return the seconds that the host takes for a warm call, on arrays too small for the GPU to fall behind."""
+def warm_calls() -> dict[str, float]:
+    """Return the seconds that the host takes for a warm call."""
     x, out = cupy.ones((32, 32), cupy.float32), cupy.zeros(32, cupy.float32)
     total = cupy.zeros((), cupy.float32)
-    found = {}
-    for name, call in {
+    calls = {
         "sum(out=)": lambda: prism.lib.sum(x, out=total),
         "sum(axis=0, out=)": lambda: prism.lib.sum(x, axis=0, out=out),
         "sum()": lambda: prism.lib.sum(x),
         "cupy.sum(out=)": lambda: cupy.sum(x, out=total),
-    }.items():
-        call()
-        cupy.cuda.get_current_stream().synchronize()
-        start = time.perf_counter()
-        for _ in range(calls):
-            call()
-        found[name] = (time.perf_counter() - start) / calls
-        cupy.cuda.get_current_stream().synchronize()
-    return found
+    }
+    return host_times(calls, cupy.cuda.Device().synchronize)
 
 
 CANDIDATES = [
@@ -287,7 +282,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--axes", default="2,6,10,14,18,22", help="k of the shapes (2^k, 2^(26-k))")
     parser.add_argument("--shapes", default="", help="of float32, as 1024x1024, summed along axis 0")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--newest", help="the folder of another CUB's headers")
+    parser.add_argument("--newest", help="the folder of another CUB's headers, or of it as it was built")
     parser.add_argument("--tune", default="", help="a dtype: try configurations for it, and nothing else")
     parser.add_argument("--tune-axis", action="store_true", help="try configurations along an axis, and nothing else")
     parser.add_argument("--json", type=Path)
@@ -325,7 +320,7 @@ def main(arguments: list[str] | None = None) -> int:
         bytes_ = 4 * (shape[0] * shape[1] + shape[1 - axis])
         print(line(f"float32 {shape} axis {axis}", bytes_, seconds, plain), flush=True)
         cupy.get_default_memory_pool().free_all_blocks()
-    host = host_time()
+    host = warm_calls()
     for what, seconds_a_call in host.items():
         print(f"host time of a warm {what}: {seconds_a_call * 1e6:.1f} us")
     if options.json is not None:

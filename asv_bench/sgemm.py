@@ -16,6 +16,7 @@ kernel sets its own; and the host's time of a warm call. `--errors`: how far res
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import multiprocessing
 import sys
@@ -27,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import cupy
+from host_time import host_time
 from measure import L2, Call, compare
 
 import prism
@@ -255,18 +257,11 @@ def errors() -> list[dict[str, Any]]:
     return rows
 
 
-def host_time(precision: str, rounds: int = 20, calls: int = 20) -> float:
-    """Return the seconds that the host takes for a warm call at 256, the least of rounds of a few, lest the GPU fall behind."""
+def warm_call(precision: str) -> float:
+    """Return the seconds that the host takes for a warm call at 256."""
     a, b, out = matrices(256, 256, 256)[0]
-    times = []
-    for number in range(rounds + 1):
-        start = time.perf_counter()
-        for _ in range(calls):
-            prism.lib.sgemm(a, b, out=out, precision=precision)
-        if number:
-            times.append((time.perf_counter() - start) / calls)
-        cupy.cuda.get_current_stream().synchronize()
-    return min(times)
+    call = functools.partial(prism.lib.sgemm, a, b, out=out, precision=precision)
+    return host_time(call, cupy.cuda.Device().synchronize)
 
 
 def candidates(text: str, number: int) -> list[Way]:
@@ -312,7 +307,7 @@ def main() -> int:
         keep(options.json, {"device": name, "sgemm": found})
     facts: dict[str, Any] = {"device": name, "sgemm": found}
     if options.precision == BY_TENSOR_CORES:
-        facts["host_us"] = {precision: host_time(precision) * 1e6 for precision in (FLOAT32, BY_TENSOR_CORES)}
+        facts["host_us"] = {precision: warm_call(precision) * 1e6 for precision in (FLOAT32, BY_TENSOR_CORES)}
         print("host, a warm call: " + ", ".join(f"{way} {us:.1f} us" for way, us in facts["host_us"].items()))
     if options.errors:
         facts["errors"] = errors()

@@ -20,12 +20,14 @@ from prism.lang.surface import HOOKS, Kernel, PrismModule, device, kernel
 if TYPE_CHECKING:
     from prism import interpret, lang, lib, runtime
     from prism.compiler import Compiled, check, compile, explain
+    from prism.runtime.launch import LaunchError
 
 __version__ = "0.1.0"
 __all__ = [
     "CompileError",
     "Compiled",
     "Kernel",
+    "LaunchError",
     "check",
     "compile",
     "device",
@@ -44,14 +46,17 @@ if not os.path.isdir(os.path.join(os.path.dirname(__file__), "kernels")):
 
 sys.modules[__name__].__class__ = PrismModule
 
-_FROM_COMPILER = ("Compiled", "check", "compile", "explain")
+_FROM = {
+    **dict.fromkeys(("Compiled", "check", "compile", "explain"), "prism.compiler"),
+    "LaunchError": "prism.runtime.launch",
+}
 _PACKAGES = ("interpret", "kernels", "lang", "lib", "runtime")
 
 
 def __getattr__(name: str) -> Any:
     """Load a part of the package when it is first used."""
-    if name in _FROM_COMPILER:
-        value = getattr(importlib.import_module("prism.compiler"), name)
+    if name in _FROM:
+        value = getattr(importlib.import_module(_FROM[name]), name)
     elif name in _PACKAGES:
         value = importlib.import_module(f"prism.{name}")
     else:

@@ -98,7 +98,11 @@ def check(kernel: Kernel, template: Mapping[str, object] | None = None) -> Progr
     """
     require_kernel(kernel)
     require_template(template)
-    return build(kernel, template)
+    try:
+        return build(kernel, template)
+    except CompileError as error:
+        error.__traceback__ = None  # it says where the kernel is wrong: frames end with the caller's
+        raise
 
 
 def compile(kernel: Kernel, template: Mapping[str, object] | None = None, arch: str = DEFAULT_ARCH) -> Compiled:
@@ -115,8 +119,12 @@ def compile(kernel: Kernel, template: Mapping[str, object] | None = None, arch: 
         raise TypeError(f"an architecture is text, as in 'sm_90a', not {type(arch).__qualname__}")
     if not ARCH.fullmatch(arch):
         raise ValueError(f"an architecture is written as in `sm_90a`, not {arch!r}")
-    program = build(kernel, template)
-    check_architecture(program, arch)
+    try:
+        program = build(kernel, template)
+        check_architecture(program, arch)
+    except CompileError as error:
+        error.__traceback__ = None
+        raise
     return Compiled(program, arch)
 
 
@@ -131,8 +139,12 @@ def explain(
     from prism.lang.explain import Resources, explain_page
     from prism.lang.explain import explain as explain_program
 
-    program = check(kernel, template)
-    said = None if arch is None else resources(program, arch)
+    try:
+        program = check(kernel, template)
+        said = None if arch is None else resources(program, arch)
+    except CompileError as error:
+        error.__traceback__ = None
+        raise
     if html:
         return explain_page(program) if said is None else explain_page(program, said)
     return explain_program(program, said if isinstance(said, Resources) else None)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import gc
 import importlib
+import itertools
 import json
 import subprocess
 import sys
@@ -232,7 +235,7 @@ def test_reading_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
     reading = importlib.import_module("reading")
     work = reduce_steps.Work(operators.add, "uint32", "uint32", "uint32", 0, 0)
-    gpu = SimpleNamespace(host=False, multiprocessors=132, wave=lambda instance, threads: 264)
+    gpu = SimpleNamespace(host=False, arch="sm_90a", multiprocessors=132, wave=lambda instance, threads: 264)
     (step,) = reduce_plans.plan_reduction(work, [collapse((1 << 23,), (1,), (0,))], 0, gpu).steps
     kernel = reading.reading(step)
     assert dict(step.instance.template)["ROWS"] == dict(kernel.template)["ROWS"]
@@ -244,3 +247,53 @@ def test_reading_alone(monkeypatch: pytest.MonkeyPatch) -> None:
             y = np.full(1, 7, np.uint32)
             reading.read[blocks, threads](x, y, x.size, 0, never, template=dict(kernel.template), check=True)
             assert y[0] == written
+
+
+@pytest.mark.parametrize("slow", [0, 3])
+def test_the_hosts_time_is_the_least_of_batches_that_the_driver_never_holds_up(
+    slow: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A clock that counts calls, a batch that something holds up, and a driver that lets the host wait from 1000 launches on."""
+    monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
+    module = importlib.import_module("host_time")
+    now, pending, batch = 0.0, 0, -1
+    collecting: set[bool] = set()
+
+    def call() -> None:
+        nonlocal now, pending
+        collecting.add(gc.isenabled())
+        pending += 1
+        now += 1e-6 if pending < 1000 else 9e-6  # a GPU that begins nothing until it is waited for
+        if batch == slow and pending == 7:
+            now += 1e-2
+
+    def wait() -> None:
+        nonlocal pending, batch
+        pending, batch = 0, batch + 1
+
+    monkeypatch.setattr(module.time, "perf_counter", lambda: now)
+    assert module.host_time(call, wait) == pytest.approx(1e-6)
+    assert collecting == {False, True} and gc.isenabled(), "on only for the calls that make it warm"
+    assert batch == 8, "waited for before each of 8 batches, and behind the last"
+    many = module.batch(call, wait, 2000)
+    assert many == pytest.approx((999 + 9 * 1001) * 1e-6 / 2000), "what one long batch would say"
+
+
+def test_the_hosts_times_of_several_calls_are_of_batches_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host that is slow by half for a third of the time: calls that are alike get the same times, in each round."""
+    monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
+    module = importlib.import_module("host_time")
+    now, made = 0.0, 0
+    order: list[str] = []
+
+    def call(name: str) -> None:
+        nonlocal now, made
+        order.append(name)
+        made += 1
+        now += 9e-6 if made < 3 * 4 * module.BATCH else 6e-6  # slow in the first four rounds
+
+    monkeypatch.setattr(module.time, "perf_counter", lambda: now)
+    calls = {name: functools.partial(call, name) for name in "abc"}
+    assert module.host_times(calls, lambda: None, 12) == dict.fromkeys("abc", pytest.approx(6e-6))
+    turns = [name for name, _ in itertools.groupby(order[6:])]
+    assert turns == ["a", "b", "c"] * 12

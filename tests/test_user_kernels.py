@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import sys
+import traceback
+from collections.abc import Callable
 from html.parser import HTMLParser
 from typing import Any
 
@@ -11,6 +13,7 @@ import numpy as np
 import pytest
 
 import prism as package
+from prism import LaunchError
 from prism.interpret import MachineError
 from prism.lang import (
     CompileError,
@@ -34,7 +37,6 @@ from prism.lang import (
 from prism.lang.emit import emit
 from prism.lang.pipeline import build
 from prism.lang.surface import TemplateName
-from prism.runtime.launch import LaunchError
 
 
 @prism("global")
@@ -114,6 +116,25 @@ def test_a_shape_that_breaks_the_bound_is_refused() -> None:
     with pytest.raises(TypeError, match="integer"):
         double.launch(x, y, np.int32(64), blocks=1.5)
     assert not y.any(), "nothing was launched"
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda: broken[1, 32](np.zeros(32, np.float32)),
+        lambda: broken.launch(np.zeros(32, np.float32)),
+        lambda: package.check(broken),
+        lambda: package.compile(broken),
+        lambda: package.explain(broken),
+    ],
+    ids=["[]", "launch", "check", "compile", "explain"],
+)
+def test_a_traceback_ends_where_the_compiler_was_called(use: Callable[[], object]) -> None:
+    with pytest.raises(CompileError) as caught:
+        use()
+    frames = traceback.extract_tb(caught.value.__traceback__)
+    assert [(frame.filename, frame.name) for frame in frames[1:]] == [(__file__, "<lambda>")]
+    assert caught.value.span.file == __file__
 
 
 def test_a_checked_launch_reports_what_is_out_of_bounds() -> None:

@@ -2,7 +2,7 @@
 
 import functools
 from dataclasses import dataclass
-from math import ceil, sqrt
+from math import ceil, prod, sqrt
 from typing import Any
 
 Layout = tuple[bool, bool]
@@ -69,15 +69,16 @@ class Configuration:
         tile = f"{self.bm}x{self.bn}x{self.bk} "
         return tile + " ".join(f"{key}{value}" for key, value in facts.items() if value > 1 or key in "a") + cluster
 
-    def slab(self, out_bytes: int, *, added: bool = False) -> int:
+    def slab(self, out_bytes: int, *, added: bool = False, room: int = ROOM) -> int:
         """Return how many columns a slab has, of a result's elements of so many bytes: a tile is cut into whole ones.
 
+        A row of a slab has at most `room` bytes.
         Beside more than 160 sums a thread has no registers for more than 16 columns of float32 that are added to them; where
         `added` beside 80, for elements that a turned tile reads one by one.
         """
         sums = self.bm // self.consumers // 64 * self.bn // 2
         few = sums > 80 if added else sums > 160 and out_bytes == 4
-        most = 16 if few else self.span // out_bytes
+        most = min(16 if few else self.span // out_bytes, room // out_bytes)
         return max(columns for columns in range(8, most + 1, 8) if self.bn % columns == 0)
 
     def whole(self, m: int) -> bool:
@@ -90,13 +91,18 @@ class Configuration:
 
     def template(
         self, *, transpose_a: bool, transpose_b: bool, out_bytes: int, in_bytes: int = 2, turned: bool = False,
-        beta: bool = False,
+        beta: bool = False, by_row: int = 0, by_column: int = 0,
     ) -> dict[str, Any]:
-        """Return the kernel's template arguments that this decides, for operands that have K inside, or outside."""
+        """Return the kernel's template arguments that this decides, for operands that have K inside, or outside.
+
+        `by_row`, `by_column`: how many arrays are read ahead that have an element for each row, and column: scales, a bias.
+        """
         workers, helpers = self.registers()
-        bk, slab = self.bk * 2 // in_bytes, self.slab(out_bytes, added=turned and beta)
+        bk = self.bk * 2 // in_bytes
         columns = self.b_columns if transpose_b else self.bn
-        room = (ROOM - self.stages * (self.bm + columns) * self.bk * 2) // self.bm  # bytes of each row
+        ahead = 2 * 4 * (by_row * self.bm + by_column * ceil(self.span // out_bytes / 32) * 32)  # bytes, for two slabs
+        room = (ROOM - self.stages * (self.bm + columns) * self.bk * 2 - ahead) // self.bm  # bytes of each row
+        slab = self.slab(out_bytes, added=turned and beta, room=room)
         slabs = min(4, min(self.slabs * self.span, room) // (slab * out_bytes))  # five or seven make wide tiles spill
         span = SPAN if turned else next((n for n in (128, 64, 32) if slab * out_bytes % n == 0), 0)
         return {
@@ -227,3 +233,15 @@ def tall(found: Configuration, down: int, processors: int) -> int:
     """Return how many clusters' tiles, of a result's `down`, to go down before going right: a round is about a square."""
     side = sqrt(processors * found.bm * found.bn)
     return max(1, min(down, round(side / (found.bm * found.cluster_m))))
+
+
+def early(found: Configuration, m: int, n: int, k: int, processors: int) -> int:
+    """Return for how many steps of K the tiles are asked for early: one by each of the first blocks, before it waits.
+
+    Of products of one round, which leave some multiprocessors idle: there the next product's first blocks begin early.
+    """
+    tiles, steps = found.tiles(m, n), ceil(k / found.bk)
+    if prod(tiles) > processors or found.cluster > 1:
+        return 0
+    most = prod(tiles) // sum(tiles)
+    return steps if steps <= most else min(most, 3)

@@ -7,11 +7,11 @@ values. Each thread looks at elements as they are, as `find` does, and makes a w
 
 from prism.lang import (
     attr, bitcast, block, claim, const, constexpr, count, dtype, float32, float64, function, grid, group, id, int8, int16, int32,
-    int64, is_nan, load_relaxed, mailbox, partition, prefetch, prism, ptr, publish, requires, shared, split, store_relaxed,
-    struct, template, thread, uint32, uint64, warp,
+    int64, is_nan, load_relaxed, mailbox, partition, prefetch, prism, ptr, requires, shared, split, struct, template, thread,
+    uint32, uint64,
 )
 from prism.kernels.reduce.positions import larger, larger_or_nan, look
-from prism.kernels.reduce.single_pass import collect, combine, meet
+from prism.kernels.reduce.single_pass import gather, meet
 from prism.lib.thread import operators
 
 
@@ -66,13 +66,13 @@ def word_of(value: T @ thread[1], at: int64 @ thread[1]) -> WORD @ thread[1]:
 
 @prism("device")
 @requires(thread[1])
-@template(WORD=dtype)
-def position_of(word: WORD @ thread[1]) -> int64 @ thread[1]:
+@template(WORD=dtype, T=dtype)
+def position_of(word: WORD @ thread[1]) -> T @ thread[1]:
     """The position in a word."""
     if WORD == uint64:
-        return int64(0xFFFFFFFF - uint32(word))
+        return T(0xFFFFFFFF - uint32(word))
     else:
-        return int64(0xFFFFFFFFFFFFFFFF - word.rest)
+        return T(0xFFFFFFFFFFFFFFFF - word.rest)
 
 
 @prism("global")
@@ -150,33 +150,11 @@ def find_whole(
                 match split(thread):
                     case 1:
                         own[0] = before
-            best: WORD @ thread[1] = meet(mine, nothing, OP=OP, THREADS=THREADS)
-            if me < blocks - 1:
-                match split(thread):
-                    case 1:
-                        publish(words[me], best, before + 1)
-            elif blocks == 1:
-                with claim(result, thread[1]) as own:
-                    match split(thread):
-                        case 1:
-                            own[0] = position_of(best)
-            else:
-                epoch: uint32 @ block[1] = desk[0] + 1
-                with claim(result, warp[1]) as whole:
-                    match split(warp):
-                        case 1:
-                            part: WORD @ thread[1] = collect(
-                                words, blocks - 1, nothing, nothing, epoch, OP=OP, WORDS=WORDS, ORDERED=False,
-                            )
-                            all: WORD @ thread[1] = OP(combine(part, OP=OP, FEW=True), best)
-                            with claim(whole, thread[1]) as own:
-                                match split(thread):
-                                    case 1:
-                                        own[0] = position_of(all)
-                                        store_relaxed(control[1], epoch)
-                                        stale: int32 = int32(epoch % capacity)
-                                        if stale >= blocks - 1:
-                                            publish(words[stale], nothing, epoch)
+            best: WORD @ thread[1] = meet(mine, nothing, OP=OP, THREADS=THREADS, TENSOR=False)
+            gather(
+                result, words, control, capacity, desk, before, best, best, nothing, nothing, me, blocks, OP=OP,
+                INTO=position_of, WORDS=WORDS, ORDERED=False, TENSOR=False,
+            )
 
 
 EXAMPLES = {

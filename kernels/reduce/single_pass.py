@@ -12,9 +12,9 @@ Of a short array (`ONCE`) each block has a piece of its own, and each thread loa
 """
 
 from prism.lang import (
-    attr, block, claim, const, constexpr, count, dtype, function, grid, group, id, int32, int64, load_relaxed, load_vector,
-    mailbox, partition, prefetch, prism, ptr, publish, receive, requires, shared, shuffle_down, split, store_relaxed, template,
-    thread, uint32, uint64, vector, warp, warp_max, warp_min, warp_sum,
+    attr, block, claim, const, constexpr, count, dtype, float64, function, grid, group, id, int32, int64, load_relaxed,
+    load_vector, mailbox, mma_m8n8k4_f64, partition, prefetch, prism, ptr, publish, receive, requires, shared, shuffle_down,
+    split, store_relaxed, template, thread, uint32, uint64, vector, warp, warp_max, warp_min, warp_sum,
 )
 from prism.kernels.reduce import maps
 from prism.lib.thread import operators
@@ -24,7 +24,7 @@ from prism.lib.thread import operators
 @template(
     TI=dtype, P=dtype, T=dtype, TO=dtype, OP=function, MAP=function, THREADS=constexpr(int), BLOCKS=constexpr(int),
     ROWS=constexpr(int), AHEAD=constexpr(int), WORDS=constexpr(int), WIDTH=constexpr(int), VECTORIZED=constexpr(bool),
-    ORDERED=constexpr(bool), ONCE=constexpr(bool),
+    ORDERED=constexpr(bool), ONCE=constexpr(bool), TENSOR=constexpr(bool),
 )
 @requires(grid[1], block[1], thread[32])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -42,7 +42,7 @@ def reduce(
                  launches so far. All are zero at first, and of no other use at the same time; one block alone uses none.
     Cost:        `AHEAD`: so many rows of vectors a thread are prefetched first; with `ONCE` 1 stands for all.
     Numerics:    reassociates `OP`, in a way fixed by `n`, `head` and the launch's shape. `ORDERED`: keeps the order of elements;
-                 otherwise `OP` must be commutative. `identity` is `OP`'s.
+                 otherwise `OP` must be commutative. `identity` is `OP`'s. `TENSOR`: as of `combine`.
     Errors:      with `VECTORIZED`, `x[head]` must be aligned to `WIDTH` elements, at most 16 bytes.
     Test:        tests/kernels/test_reduce.py, tests/gpu/test_reduce.py
     """
@@ -92,35 +92,58 @@ def reduce(
                 match split(thread):
                     case 1:
                         own[0] = before  # here, not above: the loads of elements don't wait for this one
-            total: T @ thread[1] = meet(mine, identity, OP=OP, THREADS=THREADS)
-            if me < blocks - 1:
-                match split(thread):
-                    case 1:
-                        publish(words[me], total, before + 1)
-            elif blocks == 1:
-                with claim(result, thread[1]) as own:
-                    match split(thread):
-                        case 1:
-                            own[0] = TO(OP(initial, total))
-            else:
-                epoch: uint32 @ block[1] = desk[0] + 1
-                with claim(result, warp[1]) as whole:
-                    match split(warp):
-                        case 1:
-                            part: T @ thread[1] = collect(
-                                words, blocks - 1, initial, identity, epoch, OP=OP, WORDS=WORDS, ORDERED=ORDERED,
-                            )
-                            all: T @ thread[1] = OP(combine(part, OP=OP, FEW=True), total)
-                            with claim(whole, thread[1]) as own:
-                                match split(thread):
-                                    case 1:
-                                        own[0] = TO(all)
-                                        store_relaxed(control[1], epoch)
-                                        # Each launch marks one of the words that it doesn't use, so that after 2^32
-                                        # launches no word is as old as to carry this very epoch.
-                                        stale: int32 = int32(epoch % capacity)
-                                        if stale >= blocks - 1:
-                                            publish(words[stale], identity, epoch)
+            total: T @ thread[1] = meet(mine, identity, OP=OP, THREADS=THREADS, TENSOR=TENSOR)
+            gather(
+                result, words, control, capacity, desk, before, total, OP(initial, total), initial, identity, me, blocks,
+                OP=OP, INTO=maps.same, WORDS=WORDS, ORDERED=ORDERED, TENSOR=TENSOR,
+            )
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(
+    T=dtype, TO=dtype, OP=function, INTO=function, WORDS=constexpr(int), ORDERED=constexpr(bool), TENSOR=constexpr(bool),
+)
+def gather(
+    result: ptr(TO) @ block[1], words: ptr(mailbox(T)) @ grid[1], control: ptr(uint32) @ grid[1], capacity: uint32 @ grid[1],
+    desk: shared(uint32[1]) @ block[1], before: uint32 @ thread[1], total: T @ thread[1], alone: T @ thread[1],
+    initial: T @ block[1], identity: T @ block[1], me: int32 @ block[1], blocks: int32 @ block[1],
+):
+    """`result[0] = INTO(OP(initial, ..., total))` of all blocks' totals, in their order; `INTO(alone)` where there is one block.
+
+    Perspective: block, number `me` of `blocks`, of any number of warps; the last one writes `result`, the others publish.
+    Shapes:      `words`, `control`, `capacity`: as of `reduce`. `before`: how many launches there were, in the first thread, and
+                 on the `desk` for all. `total`, `alone`: the first thread's.
+    Cost:        as of `collect`; no barrier.
+    """
+    if me < blocks - 1:
+        match split(thread):
+            case 1:
+                publish(words[me], total, before + 1)
+    elif blocks == 1:
+        with claim(result, thread[1]) as own:
+            match split(thread):
+                case 1:
+                    own[0] = INTO(alone, T=TO)
+    else:
+        epoch: uint32 @ block[1] = desk[0] + 1
+        with claim(result, warp[1]) as whole:
+            match split(warp):
+                case 1:
+                    part: T @ thread[1] = collect(
+                        words, blocks - 1, initial, identity, epoch, OP=OP, WORDS=WORDS, ORDERED=ORDERED,
+                    )
+                    all: T @ thread[1] = OP(combine(part, OP=OP, FEW=True, TENSOR=TENSOR), total)
+                    with claim(whole, thread[1]) as own:
+                        match split(thread):
+                            case 1:
+                                own[0] = INTO(all, T=TO)
+                                store_relaxed(control[1], epoch)
+                                # Each launch marks one of the words that it doesn't use, so that after 2^32
+                                # launches no word is as old as to carry this very epoch.
+                                stale: int32 = int32(epoch % capacity)
+                                if stale >= blocks - 1:
+                                    publish(words[stale], identity, epoch)
 
 
 @prism("device")
@@ -290,15 +313,41 @@ def run(
 
 @prism("device")
 @requires(thread[32])
-@template(T=dtype, OP=function, FEW=constexpr(bool))
+def tensor_sum(value: float64 @ thread[1]) -> float64 @ thread[1]:
+    """The sum of the lanes' values, in their order, in every lane.
+
+    Cost: two products of matrices, one after the other, and an addition.
+    """
+    ones: float64[1] @ thread[1]
+    given: float64[1] @ thread[1]
+    fours: float64[2] @ thread[1]
+    sums: float64[2] @ thread[1]
+    ones[0] = 1
+    given[0] = value
+    for k in range(2):
+        fours[k] = -0.0  # as 0.0 the sum of -0.0s would be that
+        sums[k] = -0.0
+    mma_m8n8k4_f64(ones, given, fours)  # column n is of lanes 4 n ... 4 n + 3; lane l has those of 2 (l % 4) and the next
+    given[0] = fours[0] + fours[1]
+    mma_m8n8k4_f64(given, ones, sums)  # row m is of lanes 4 m ... 4 m + 3, which have all eight
+    return sums[0]
+
+
+@prism("device")
+@requires(thread[32])
+@template(T=dtype, OP=function, FEW=constexpr(bool), TENSOR=constexpr(bool))
 def combine(value: T @ thread[1]) -> T @ thread[1]:
     """`OP` of the lanes' values, in their order, in lane 0. Sums of 64 bits are made of three, of up to 22 bits of each.
+
+    `TENSOR`: these are sums of float64, which the tensor cores make.
 
     Cost: of integers of 4 bytes one instruction where there is one; else 5 shuffles, one after the other, or, for `FEW` warps at
           once, 7, of which at most 3 wait for each other: many warps wait for room to shuffle, not for what is shuffled.
     """
     WORD: constexpr(bool) = T == int32 or T == uint32
-    if WORD and OP == operators.add:
+    if TENSOR:
+        return tensor_sum(value)
+    elif WORD and OP == operators.add:
         return warp_sum(value)
     elif WORD and OP == operators.maximum:
         return warp_max(value)
@@ -312,29 +361,30 @@ def combine(value: T @ thread[1]) -> T @ thread[1]:
         above: uint32 @ thread[1] = uint32(value >> 32)
         most: uint32 @ thread[1] = warp_max(above)
         return (uint64(most) << 32) + warp_max(uint32(value) if above == most else uint32(0))
-    elif not FEW:
-        return warp.reduce(value, OP=OP)
     else:
         sum: T @ thread[1] = value
-        for step in range(0, 4, 2):  # lane l holds those of lanes l ... l + 2^step - 1, if there are so many; lane 0's are
+        TREE: constexpr(int) = 4 if FEW else 0
+        for step in range(0, TREE, 2):  # lane l holds those of lanes l ... l + 2^step - 1, if there are so many; lane 0's are
             one: T @ thread[1] = shuffle_down(sum, 1 << step)
             two: T @ thread[1] = shuffle_down(sum, 2 << step)
             three: T @ thread[1] = shuffle_down(sum, 3 << step)
             sum = OP(OP(sum, one), OP(two, three))
-        half: T @ thread[1] = shuffle_down(sum, 16)
-        return OP(sum, half)
+        for step in range(TREE, 5):
+            above: T @ thread[1] = shuffle_down(sum, 1 << step)
+            sum = OP(sum, above)
+        return sum
 
 
 @prism("device")
 @requires(block[1], thread[32])
-@template(T=dtype, OP=function, THREADS=constexpr(int))
+@template(T=dtype, OP=function, THREADS=constexpr(int), TENSOR=constexpr(bool))
 def meet(value: T @ thread[1], identity: T @ block[1]) -> T @ thread[1]:
     """`block.reduce`, whose result the block's first thread has, by `combine` of the warps' results: not one after the other.
 
     Perspective: block, of any number of warps, up to `THREADS` threads.
     """
     sums: shared(T[32]) @ block[1]
-    sum: T @ thread[1] = combine(value, OP=OP, FEW=THREADS <= 256)
+    sum: T @ thread[1] = combine(value, OP=OP, FEW=THREADS <= 256, TENSOR=TENSOR)
     w: int32 @ thread[32] = id()
     with partition(sums, thread[32], offset=w) as own, group(thread[32]):
         with claim(own, thread[1]) as slot:
@@ -345,7 +395,7 @@ def meet(value: T @ thread[1], identity: T @ block[1]) -> T @ thread[1]:
     match split(warp):
         case 1:
             lane: int32 @ thread[1] = id()
-            sum = combine(sums[lane] if lane < many else identity, OP=OP, FEW=True)
+            sum = combine(sums[lane] if lane < many else identity, OP=OP, FEW=True, TENSOR=TENSOR)
     return sum
 
 
@@ -380,5 +430,6 @@ EXAMPLES = {
     "reduce": {
         "TI": "int32", "P": "int32", "T": "int32", "TO": "int32", "OP": operators.add, "MAP": maps.same, "THREADS": 512,
         "BLOCKS": 2, "ROWS": 8, "AHEAD": 8, "WORDS": 9, "WIDTH": 4, "VECTORIZED": True, "ORDERED": False, "ONCE": False,
+        "TENSOR": False,
     },
 }

@@ -27,15 +27,15 @@ from prism.lib.thread import operators
 @may_alias("x", "y")
 def scan_packed(
     x: ptr(const(TI)) @ grid[1], y: ptr(TI) @ grid[1], n: int64 @ grid[1], before: int32 @ grid[1], skew: int32 @ grid[1],
-    y_aligned: bool @ grid[1], identity: T @ grid[1], initial: T @ grid[1], words: ptr(mailbox(T)) @ grid[1],
-    capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
+    identity: T @ grid[1], initial: T @ grid[1], words: ptr(mailbox(T)) @ grid[1], capacity: uint32 @ grid[1],
+    control: ptr(uint64) @ grid[1],
 ):
     """`y[i] = OP(initial, x[0], ..., x[i])`, without `x[i]` itself where `EXCLUSIVE`; from the end where `REVERSE`.
 
-    Perspective, Shapes, Errors, Source: as `scan`, `words` and `control` too.
+    Perspective, Shapes, Source: as `scan`, `words` and `control` too; `skew` is at least 0.
     Numerics:    computes in `T`, and cuts off or rounds each result once; else as `scan`. `OP`'s results, cut off, must depend
                  on nothing but its arguments, cut off. `FORM`: of rows.py, one that is `OP`'s.
-                 `WIDTH` is 16 bytes of elements.
+    Errors:      `y[-before]` must be aligned to 16 bytes; `WIDTH` is as many bytes of elements.
     Test:        tests/kernels/test_scan_packed.py, tests/gpu/test_scan.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
@@ -81,8 +81,8 @@ def scan_packed(
                     here: int32 @ block[1] = tiles - 1 - following if REVERSE else following  # where it lies
                     with partition(x, block[1], offset=int64(here) * TILE - before) as source:
                         load_rows(
-                            source, ahead, extent(here, end, TILE=TILE), TI(identity), skew, before if here == 0 else 0,
-                            WIDTH=WIDTH, PARTS=PARTS, REVERSE=REVERSE,
+                            source, ahead, int32(min(end - int64(here) * TILE, TILE + WIDTH)), TI(identity), skew,
+                            before if here == 0 else -WIDTH, WIDTH=WIDTH, PARTS=PARTS, REVERSE=REVERSE,
                         )
                     match split(thread):
                         case 1:
@@ -115,8 +115,8 @@ def scan_packed(
                 if tile >= 0:
                     there: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile
                     store_scan(
-                        target, held, bases, prefixes[0], lower, extent(there, end, TILE=TILE), y_aligned,
-                        before if there == 0 else 0, TI=TI, OP=OP, WIDTH=WIDTH, FORM=FORM, EXCLUSIVE=EXCLUSIVE, REVERSE=REVERSE,
+                        target, held, bases, prefixes[0], lower, extent(there, end, TILE=TILE), before if there == 0 else 0,
+                        TI=TI, OP=OP, WIDTH=WIDTH, FORM=FORM, EXCLUSIVE=EXCLUSIVE, REVERSE=REVERSE,
                     )
                 if following < tiles:
                     with group(thread[1]):

@@ -10,7 +10,7 @@ from prism.lang import (
     template, thread, uint32, vector,
 )
 from prism.kernels.scan.tiles import place
-from prism.kernels.scan.words import bits_of, element, first_row, last_row, load_row, row_of, slide, words_of
+from prism.kernels.scan.words import bits_of, element, row_of, slide, words_of
 
 ANY, SUM, MAX, MIN = range(4)
 
@@ -124,105 +124,165 @@ def load_rows(
     x: ptr(const(TI)) @ block[1], words: uint32[HELD] @ thread[1], valid: int32 @ block[1], otherwise: TI @ block[1],
     skew: int32 @ block[1], before: int32 @ block[1],
 ):
-    """Spread the tile that starts at `x[0]` over the block's registers; elements from `valid` on become `otherwise`.
+    """Spread the tile that starts at `x[0]` over the block's registers; what `x[before]` to `x[valid - 1]` aren't is `otherwise`.
 
     Perspective: block, of any number of warps.
     Shapes:      `HELD / 4` rows a thread, of `WIDTH` elements, 16 bytes, as many in each of the tile's `PARTS`; element `k` of
                  a part's row `j` is element `place() + j * 32 * WIDTH + k` of the part. With `REVERSE` the tile's last element
-                 is taken for its first, and so on. Elements below `before` become `otherwise` too. `skew`: how many elements
-                 stand between an aligned one and `x[0]`; less than 0: it is not known.
-    Cost:        where all elements are there, an access a row if `skew` is 0; if it is more, and all from `before` on are there,
-                 one more a part and 4 shuffles a row, but not with `REVERSE`; else as of `load_row`. No barrier.
+                 is taken for its first, and so on. `skew`, from 0 to `WIDTH - 1`: how many elements stand between an aligned one
+                 and `x[0]`. `before` is less than `WIDTH`, and below 0 where there are elements before the tile: they are read,
+                 but not taken, as are those behind it. `valid`, at least 1, says how many there are from `x[0]` on, also beyond
+                 the tile.
+    Cost:        an access a row; if `skew` is not 0, one more a part and 4 shuffles a row. Where elements are missing, `WIDTH`
+                 more of one element, all under way at once. No barrier.
     Test:        tests/kernels/test_scan_packed.py
     """
-    ROWS: constexpr(int) = HELD // 4
-    EACH: constexpr(int) = ROWS // PARTS
+    EACH: constexpr(int) = HELD // 4 // PARTS
     part: int32 @ block[1] = count(thread[1]) * EACH * WIDTH
     tile: int32 @ block[1] = part * PARTS
     at: int32 @ thread[1] = place(ITEMS=EACH * WIDTH, WIDTH=WIDTH)
     first: int32 @ thread[1] = tile - WIDTH - at if REVERSE else at
-    if not REVERSE and skew > 0 and valid >= tile:
-        t: int32 @ thread[1] = id()
-        lane: int32 @ thread[1] = t % 32
-        end: int32 @ block[1] = count(thread[1]) - 32  # the last warp's first thread
-        more: uint32[4 * PARTS] @ thread[1]  # the first lane's: what the last lane goes on with
-        with partition(x, thread[1], offset=at - skew) as mine:
+    if skew == 0 and before <= 0 and valid >= tile:
+        load_aligned(x, words, first, part, WIDTH=WIDTH, PARTS=PARTS, REVERSE=REVERSE)
+    else:
+        more: uint32[4 * PARTS] @ thread[1]
+        load_pieces(
+            x, words, more, first, part, valid, otherwise, skew, before, WIDTH=WIDTH, PARTS=PARTS, REVERSE=REVERSE,
+        )
+        if skew > 0:
+            put_together(words, more, skew, WIDTH=WIDTH, PARTS=PARTS, REVERSE=REVERSE)
+        if REVERSE:
             with group(thread[1]):
+                for j in range(HELD // 4):
+                    row: uint32[4]
+                    for i in range(4):
+                        row[i] = words[4 * j + i]
+                    words_of(row_of(row, TI=TI, WIDTH=WIDTH, REVERSE=True), row, TI=TI, WIDTH=WIDTH, REVERSE=False)
+                    for i in range(4):
+                        words[4 * j + i] = row[i]
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(TI=dtype, HELD=constexpr(int), WIDTH=constexpr(int), PARTS=constexpr(int), REVERSE=constexpr(bool))
+def load_aligned(
+    x: ptr(const(TI)) @ block[1], words: uint32[HELD] @ thread[1], first: int32 @ thread[1], part: int32 @ block[1],
+):
+    """What `load_rows` loads of a tile that is whole and aligned; `first`: the thread's first element, of `part` a part."""
+    ROWS: constexpr(int) = HELD // 4
+    EACH: constexpr(int) = ROWS // PARTS
+    with partition(x, thread[1], offset=first) as mine:
+        with group(thread[1]):
+            for j in range(ROWS):
+                ahead: int32 = j // EACH * part + j % EACH * 32 * WIDTH
+                with partition(mine, thread[1], offset=-ahead if REVERSE else ahead) as source:
+                    raw: uint32[4]
+                    words_of(load_vector(source[0], WIDTH), raw, TI=TI, WIDTH=WIDTH, REVERSE=REVERSE)
+                    for i in range(4):
+                        words[4 * j + i] = raw[i]
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(TI=dtype, HELD=constexpr(int), MORE=constexpr(int), WIDTH=constexpr(int), PARTS=constexpr(int), REVERSE=constexpr(bool))
+def load_pieces(
+    x: ptr(const(TI)) @ block[1], words: uint32[HELD] @ thread[1], more: uint32[MORE] @ thread[1], first: int32 @ thread[1],
+    part: int32 @ block[1], valid: int32 @ block[1], otherwise: TI @ block[1], skew: int32 @ block[1], before: int32 @ block[1],
+):
+    """Load the aligned vectors in which the thread's rows begin, what is not there as `otherwise`; `first` as in `load_aligned`.
+
+    A vector that is there in part is read element by element, by all threads alike, while the others are under way: there are
+    at most two, where the array begins and where it ends. `more`: for each part the vector that only `put_together` needs.
+    """
+    ROWS: constexpr(int) = HELD // 4
+    EACH: constexpr(int) = ROWS // PARTS
+    LOWEST: constexpr(int) = ROWS - 1 if REVERSE else 0  # the row in which the array may begin
+    lowest: int32 @ block[1] = (before + skew + (WIDTH - 1)) / WIDTH * WIDTH - skew  # the first vector that is all there
+    highest: int32 @ block[1] = (valid + skew) / WIDTH * WIDTH - WIDTH - skew  # the last one
+    low: uint32[4] @ thread[1]
+    high: uint32[4] @ thread[1]
+    lane: int32 @ thread[1] = id() % 32
+    beyond: int32 @ thread[1] = EACH * 32 * WIDTH if lane == 0 else 0  # where `more` is: only one lane's is asked for
+    if REVERSE:
+        beyond = 32 * WIDTH if lane == 31 else 0
+    with partition(x, thread[1], offset=first) as mine:
+        with group(thread[1]):
+            if lowest <= highest:
                 for j in range(ROWS + PARTS):
-                    ahead: int32 = j // EACH * part + j % EACH * 32 * WIDTH
-                    if j >= ROWS:
-                        ahead = (j - ROWS) * part + (EACH if lane == 0 else EACH - 1) * 32 * WIDTH
-                    with partition(mine, thread[1], offset=ahead) as source:
-                        loaded: vector(TI, WIDTH)
-                        missing: int32 = before + skew - at - ahead  # elements of the first row's vectors
-                        if ((j == 0 or (EACH == 1 and j == ROWS)) and missing > 0) or (j == ROWS + PARTS - 1 and t == end):
-                            for k in range(WIDTH):  # not what stands beside the tile
-                                loaded[k] = source[max(k, missing) if missing > 0 else min(k, skew - 1)]
-                        else:
-                            loaded = load_vector(source[0], WIDTH)
+                    ahead: int32 = j // EACH * part + j % EACH * 32 * WIDTH if j < ROWS else (j - ROWS) * part
+                    here: int32 = (first - ahead if REVERSE else first + ahead) + (0 if j < ROWS else beyond) - skew
+                    with partition(mine, thread[1], offset=min(max(here, lowest), highest) - first) as source:
                         raw: uint32[4]
-                        words_of(loaded, raw, TI=TI, WIDTH=WIDTH, REVERSE=False)
+                        words_of(load_vector(source[0], WIDTH), raw, TI=TI, WIDTH=WIDTH, REVERSE=False)
                         for i in range(4):
                             if j < ROWS:
                                 words[(4 * j + i) % HELD] = raw[i]
                             else:
-                                more[(4 * (j - ROWS) + i) % (4 * PARTS)] = raw[i]
-        for j in range(ROWS):
-            both: uint32[8] @ thread[1]
-            for i in range(4):
-                both[i] = words[4 * j + i]
-                after: uint32 @ thread[1] = more[4 * (j // EACH) + i] if j % EACH == EACH - 1 else words[(4 * j + 4 + i) % HELD]
-                both[4 + i] = shuffle(after if lane == 0 else words[4 * j + i], lane + 1)
-            row: uint32[4] @ thread[1]
-            slide(both, skew * (16 // WIDTH), row)
-            with group(thread[1]):
-                if j == 0 and at < before:
-                    edge: vector(TI, WIDTH) = row_of(row, TI=TI, WIDTH=WIDTH, REVERSE=False)
-                    for k in range(WIDTH):
-                        edge[k] = edge[k] if k >= before else otherwise
-                    words_of(edge, row, TI=TI, WIDTH=WIDTH, REVERSE=False)
+                                more[(4 * (j - ROWS) + i) % MORE] = raw[i]
+            if before > -skew:
+                load_part(mine, low, lowest - WIDTH, first, valid, otherwise, before, WIDTH=WIDTH)
+            if highest < part * PARTS - WIDTH:
+                load_part(mine, high, highest + WIDTH, first, valid, otherwise, before, WIDTH=WIDTH)
+                none: uint32 = bits_of(otherwise, WIDTH=WIDTH) * (0x01010101 if WIDTH == 16 else 0x00010001)
+                for j in range(ROWS + PARTS):
+                    ahead: int32 = j // EACH * part + j % EACH * 32 * WIDTH if j < ROWS else (j - ROWS) * part
+                    here: int32 = (first - ahead if REVERSE else first + ahead) + (0 if j < ROWS else beyond) - skew
+                    for i in range(4):
+                        end: uint32 = high[i] if here == highest + WIDTH else none
+                        if here > highest and j < ROWS:
+                            words[(4 * j + i) % HELD] = end
+                        elif here > highest:
+                            more[(4 * (j - ROWS) + i) % MORE] = end
+            if before > -skew:
+                none: uint32 = bits_of(otherwise, WIDTH=WIDTH) * (0x01010101 if WIDTH == 16 else 0x00010001)
+                least: int32 = (first - (PARTS - 1) * part - (EACH - 1) * 32 * WIDTH if REVERSE else first) - skew
                 for i in range(4):
-                    words[4 * j + i] = row[i]
-    elif skew == 0 and before == 0 and valid >= tile:
-        with partition(x, thread[1], offset=first) as mine:
-            with group(thread[1]):
-                for j in range(ROWS):
-                    ahead: int32 = j // EACH * part + j % EACH * 32 * WIDTH
-                    with partition(mine, thread[1], offset=-ahead if REVERSE else ahead) as source:
-                        raw: uint32[4]
-                        words_of(load_vector(source[0], WIDTH), raw, TI=TI, WIDTH=WIDTH, REVERSE=REVERSE)
-                        for i in range(4):
-                            words[4 * j + i] = raw[i]
-    else:  # as in `tiles.load_tile`
-        lowest: int32 @ block[1] = first_row(before, skew, WIDTH=WIDTH)
-        highest: int32 @ block[1] = last_row(valid, skew, WIDTH=WIDTH)
-        with partition(x, thread[1], offset=first) as mine:
-            with group(thread[1]):
-                if skew == 0 and lowest <= highest:
-                    for j in range(ROWS):
-                        ahead: int32 = j // EACH * part + j % EACH * 32 * WIDTH
-                        here: int32 = first - ahead if REVERSE else first + ahead
-                        with partition(mine, thread[1], offset=min(max(here, lowest), highest) - first) as source:
-                            raw: uint32[4]
-                            words_of(load_vector(source[0], WIDTH), raw, TI=TI, WIDTH=WIDTH, REVERSE=REVERSE)
-                            for i in range(4):
-                                words[4 * j + i] = raw[i]
-                for j in range(ROWS):
-                    ahead: int32 = j // EACH * part + j % EACH * 32 * WIDTH
-                    here: int32 = first - ahead if REVERSE else first + ahead
-                    if skew != 0 or not lowest <= here <= highest:
-                        with partition(mine, thread[1], offset=here - first) as source:
-                            raw: uint32[4]
-                            row: vector(TI, WIDTH)
-                            if skew > 0 and lowest <= here <= highest:
-                                load_row(source, raw, skew, TI=TI, WIDTH=WIDTH)
-                                row = row_of(raw, TI=TI, WIDTH=WIDTH, REVERSE=False)
-                            else:
-                                for k in range(WIDTH):
-                                    row[k] = source[k] if before - here <= k < valid - here else otherwise
-                            words_of(row, raw, TI=TI, WIDTH=WIDTH, REVERSE=REVERSE)
-                            for i in range(4):
-                                words[4 * j + i] = raw[i]
+                    if least < lowest:
+                        words[4 * LOWEST + i] = low[i] if least == lowest - WIDTH else none
+
+
+@prism("device")
+@requires(thread[1])
+@template(TI=dtype, WIDTH=constexpr(int))
+def load_part(
+    x: ptr(const(TI)) @ thread[1], words: uint32[4] @ thread[1], here: int32 @ thread[1], first: int32 @ thread[1],
+    valid: int32 @ thread[1], otherwise: TI @ thread[1], before: int32 @ thread[1],
+):
+    """Read the vector that begins at element `here` one by one, where `x[0]` is element `first`."""
+    row: vector(TI, WIDTH)
+    with partition(x, thread[1], offset=here - first) as source:
+        for k in range(WIDTH):
+            row[k] = source[k] if before - here <= k < valid - here else otherwise
+    words_of(row, words, TI=TI, WIDTH=WIDTH, REVERSE=False)
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(HELD=constexpr(int), MORE=constexpr(int), WIDTH=constexpr(int), PARTS=constexpr(int), REVERSE=constexpr(bool))
+def put_together(words: uint32[HELD] @ thread[1], more: uint32[MORE] @ thread[1], skew: int32 @ block[1]):
+    """Make rows of aligned vectors: each of a row's first one and the next, which the neighbouring lane has.
+
+    The last lane's neighbour is lane 0, with its next row, or with what it has `more`. With `REVERSE` rows go downwards, so the
+    neighbour is the lane before, and that of lane 0 is the last lane with its row before.
+    """
+    ROWS: constexpr(int) = HELD // 4
+    EACH: constexpr(int) = ROWS // PARTS
+    lane: int32 @ thread[1] = id() % 32
+    for step in range(ROWS):
+        j: int32 = ROWS - 1 - step if REVERSE else step
+        both: uint32[8] @ thread[1]
+        for i in range(4):
+            both[i] = words[4 * j + i]
+            after: uint32 @ thread[1] = words[(4 * (j - 1 if REVERSE else j + 1) + i + HELD) % HELD]
+            if j % EACH == (0 if REVERSE else EACH - 1):
+                after = more[4 * (j // EACH) + i]
+            after = after if lane == (31 if REVERSE else 0) else words[4 * j + i]
+            both[4 + i] = shuffle(after, lane + (31 if REVERSE else 1))
+        row: uint32[4] @ thread[1]
+        slide(both, skew * (16 // WIDTH), row)
+        with group(thread[1]):
+            for i in range(4):
+                words[4 * j + i] = row[i]
 
 
 @prism("device")
@@ -233,22 +293,24 @@ def load_rows(
 )
 def store_scan(
     y: ptr(TI) @ block[1], words: uint32[HELD] @ thread[1], bases: T[EACH] @ thread[1], prefix: T @ block[1],
-    lower: T @ block[1], valid: int32 @ block[1], aligned: bool @ block[1], before: int32 @ block[1],
+    lower: T @ block[1], valid: int32 @ block[1], before: int32 @ block[1],
 ):
-    """Store the scan of the tile in `words` at `y[0]`: row `j` behind `OP(prefix, bases[j])`; what `load_rows` replaces is not.
+    """Store the scan of the tile in `words` at `y[0]`, aligned to 16 bytes: row `j` behind `OP(prefix, bases[j])`.
+
+    `y[before]` to `y[valid - 1]` are written, and only they.
 
     Fewer bases than rows are those of bytes' sums in two parts: row `j` of the second is behind `prefix`, `lower`, and the
     highest byte of `bases[j]`.
 
     Perspective, Shapes, Test: as `load_rows`.
-    Cost:        an access a row if `aligned`, where all its elements are there, else one an element; no barrier.
-    Errors:      if `aligned`, `y` must be, to 16 bytes.
+    Cost:        an access a row; of the rows, at most two, that are there in part, one an element. No barrier.
     """
     ROWS: constexpr(int) = HELD // 4
     PARTS: constexpr(int) = ROWS // EACH
     part: int32 @ block[1] = count(thread[1]) * EACH * WIDTH
     tile: int32 @ block[1] = part * PARTS
-    whole: bool @ block[1] = aligned and before == 0 and valid >= tile
+    whole: bool @ block[1] = before <= 0 and valid >= tile
+    LOWEST: constexpr(int) = ROWS - 1 if REVERSE else 0  # the row in which the array may begin
     at: int32 @ thread[1] = place(ITEMS=EACH * WIDTH, WIDTH=WIDTH)
     first: int32 @ thread[1] = tile - WIDTH - at if REVERSE else at
     with partition(y, thread[1], offset=first, races="allow") as mine:  # rows of one thread lie among those of the others
@@ -258,42 +320,57 @@ def store_scan(
                     ahead: int32 = j // EACH * part + j % EACH * 32 * WIDTH
                     with partition(mine, thread[1], offset=-ahead if REVERSE else ahead) as target:
                         row: uint32[4]
-                        scanned_row(
-                            words, bases, prefix, lower, j, row, TI=TI, OP=OP, WIDTH=WIDTH, FORM=FORM, EXCLUSIVE=EXCLUSIVE,
-                        )
+                        for i in range(4):
+                            row[i] = words[4 * j + i]
+                        scan_behind(row, bases, prefix, lower, j, TI=TI, OP=OP, WIDTH=WIDTH, FORM=FORM, EXCLUSIVE=EXCLUSIVE)
                         store_vector(target[0], row_of(row, TI=TI, WIDTH=WIDTH, REVERSE=REVERSE), cache="no_allocate")
         else:
             with group(thread[1]):
+                last: uint32[4]  # the row in which the array ends, if it is this thread's
+                where: int32 = tile  # nowhere
                 for j in range(ROWS):
                     ahead: int32 = j // EACH * part + j % EACH * 32 * WIDTH
-                    with partition(mine, thread[1], offset=-ahead if REVERSE else ahead) as target:
-                        row: uint32[4]
-                        scanned_row(
-                            words, bases, prefix, lower, j, row, TI=TI, OP=OP, WIDTH=WIDTH, FORM=FORM, EXCLUSIVE=EXCLUSIVE,
-                        )
-                        stored: vector(TI, WIDTH) = row_of(row, TI=TI, WIDTH=WIDTH, REVERSE=REVERSE)
-                        here: int32 = first - ahead if REVERSE else first + ahead
-                        if aligned and before <= here and here + WIDTH <= valid:
-                            store_vector(target[0], stored, cache="no_allocate")
-                        else:
-                            for k in range(WIDTH):
-                                if before - here <= k < valid - here:
-                                    target[k] = stored[k]
+                    here: int32 = first - ahead if REVERSE else first + ahead
+                    row: uint32[4]
+                    for i in range(4):
+                        row[i] = words[4 * j + i]
+                    scan_behind(row, bases, prefix, lower, j, TI=TI, OP=OP, WIDTH=WIDTH, FORM=FORM, EXCLUSIVE=EXCLUSIVE)
+                    if before <= here and here + WIDTH <= valid:
+                        with partition(mine, thread[1], offset=-ahead if REVERSE else ahead) as target:
+                            store_vector(target[0], row_of(row, TI=TI, WIDTH=WIDTH, REVERSE=REVERSE), cache="no_allocate")
+                    elif j == LOWEST:
+                        with partition(mine, thread[1], offset=-ahead if REVERSE else ahead) as target:
+                            store_part(
+                                target, row_of(row, TI=TI, WIDTH=WIDTH, REVERSE=REVERSE), before - here, valid - here, TO=TI,
+                            )
+                    elif here < valid:
+                        where = here
+                        for i in range(4):
+                            last[i] = row[i]
+                if where < tile:
+                    with partition(mine, thread[1], offset=where - first) as target:
+                        store_part(target, row_of(last, TI=TI, WIDTH=WIDTH, REVERSE=REVERSE), 0, valid - where, TO=TI)
+
+
+@prism("device")
+@requires(thread[1])
+@template(TO=dtype, WIDTH=constexpr(int))
+def store_part(y: ptr(TO) @ thread[1], row: vector(TO, WIDTH) @ thread[1], begin: int32 @ thread[1], end: int32 @ thread[1]):
+    """Store those of a row's elements from `begin` on and before `end` at `y[0]` and behind it."""
+    for k in range(WIDTH):
+        if begin <= k < end:
+            y[k] = row[k]
 
 
 @prism("device")
 @requires(thread[1])
 @template(
-    TI=dtype, T=dtype, HELD=constexpr(int), EACH=constexpr(int), OP=function, WIDTH=constexpr(int), FORM=constexpr(int),
-    EXCLUSIVE=constexpr(bool),
+    TI=dtype, T=dtype, EACH=constexpr(int), OP=function, WIDTH=constexpr(int), FORM=constexpr(int), EXCLUSIVE=constexpr(bool),
 )
-def scanned_row(
-    words: uint32[HELD] @ thread[1], bases: T[EACH] @ thread[1], prefix: T @ thread[1], lower: T @ thread[1],
-    j: int32 @ thread[1], row: uint32[4] @ thread[1],
+def scan_behind(
+    row: uint32[4] @ thread[1], bases: T[EACH] @ thread[1], prefix: T @ thread[1], lower: T @ thread[1], j: int32 @ thread[1],
 ):
-    """The scan of row `j` of a tile, as `store_scan` stores it."""
-    for i in range(4):
-        row[i] = words[4 * j + i]
+    """Replace row `j` of a tile by its scan, as `store_scan` stores it."""
     before: T = OP(prefix, bases[j % EACH])
     if j >= EACH:
         before = prefix + lower + T(uint32(bases[j % EACH]) >> 24)

@@ -80,13 +80,20 @@ def held(symbol: Symbol, layout: Layout) -> int:
 
 
 def _place_rings(function: Function) -> tuple[dict[Symbol, int], dict[Symbol, int]]:
-    """Return where a function's rings begin, the most aligned first, and how far apart each one's copies are."""
+    """Return where a function's rings begin, the most aligned first, and how far apart each one's copies are.
+
+    A ring that nothing but stations name takes no room: its scopes wait for nobody either.
+    """
     found = [s for s in statements(function.body) if isinstance(s, SharedDeclare) and _ring(s.symbol)]
     offsets: dict[Symbol, int] = {}
     strides: dict[Symbol, int] = {}
     end = 0
+    used = _used(function) if found else frozenset()
     for statement in sorted(found, key=lambda s: -_align(function, s)):
         symbol, align = statement.symbol, _align(function, statement)
+        if symbol not in used:
+            offsets[symbol] = strides[symbol] = 0
+            continue
         offsets[symbol], strides[symbol] = _up(end, align), _up(shared_bytes(symbol), align)
         end = offsets[symbol] + strides[symbol] * copies(symbol)
     return offsets, strides
@@ -171,6 +178,18 @@ def _gather_parts(expression: Expr, found: list[Expr]) -> None:
                 _gather_parts(index, found)
             symbol = symbol.view.source
     found.append(expression)
+
+
+@functools.lru_cache(maxsize=256)
+def _used(function: Function) -> frozenset[Symbol]:
+    """Return the objects that a function's expressions name, by any of their names."""
+    return frozenset(
+        part.symbol.root()
+        for statement in statements(function.body)
+        for expression in expressions(statement)
+        for part in subexpressions(expression)
+        if isinstance(part, _NAMED)
+    )
 
 
 def _align(function: Function, statement: SharedDeclare) -> int:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 
+from prism.lang.diagnostics import CompileError
 from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.perspective import WARP, WARPGROUP, Level, Perspective
 from prism.lang.structs import COMPLEX64, COMPLEX128, struct
@@ -175,7 +176,11 @@ class Kernel:
         def launch(*arguments: Any, **options: Any) -> Any:
             if HOOKS.launch is None:
                 raise RuntimeError("launching needs the `prism` package, not `prism.lang` alone")
-            return HOOKS.launch(self, shape, *arguments, **options)
+            try:
+                return HOOKS.launch(self, shape, *arguments, **options)
+            except CompileError as error:
+                error.__traceback__ = None  # it says where the kernel is wrong: frames end with the caller's
+                raise
 
         return launch
 
@@ -187,7 +192,11 @@ class Kernel:
         Blocks or threads that are left out are as few as its `@requires` admits. `options` are `template`, and on the host
         `check`, `schedule` and `seed`: see `prism.launcher.launch`, which says what is raised.
         """
-        self[blocks, threads](*arguments, stream=stream, **options)
+        try:
+            self[blocks, threads](*arguments, stream=stream, **options)
+        except CompileError as error:
+            error.__traceback__ = None
+            raise
 
     def __reduce__(self) -> str:
         """It is pickled as a function is, by its name, and not copied: `copy.deepcopy` gives the same kernel."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from prism.kernels.hgemm import HOST, Configuration, choose, identity, tall
+from prism.kernels.hgemm import HOST, Configuration, choose, early, identity, tall
 from prism.kernels.hgemm import hgemm as kernel
 from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS
@@ -288,7 +288,10 @@ def instance_for(
     `other`: the dtype of b, where it is not that of a. `scales`: what `how_many` says of those of a, and of b.
     """
     sizes, outside = {"out_bytes": SCALARS[result].bytes, "in_bytes": SCALARS[kind].bytes}, transposed
-    cut = configuration.template(transpose_a=outside[0], transpose_b=outside[1], turned=turned, beta=beta, **sizes)
+    ahead = {"by_row": (scales[0] > 0) + (per == ROWS), "by_column": (scales[1] > 0) + (per == COLUMNS)}
+    cut = configuration.template(
+        transpose_a=outside[0], transpose_b=outside[1], turned=turned, beta=beta, **ahead, **sizes
+    )
     facts: dict[str, Any] = {"T": kind, "TB": other or kind, "TBIAS": result if SCALARS[kind].stored else kind}
     facts |= {"OUT": result, "PLAIN": plain, "BETA": beta, "BIAS": per, "BATCH": batch, "EPILOGUE": epilogue}
     facts |= {"SCALE_A": scales[0], "SCALE_B": scales[1]}
@@ -317,7 +320,7 @@ def _on_host(job: Job) -> Made:
         program = program_for(*facts, HOST, 0, other(job.kinds), False, scales)
         target = result.view(np.uint16) if job.kind == "bfloat16" else result
         before = before.view(target.dtype)
-        numbers = (np.int64(n), bias, m, n, max(k, 1), 1, job.alpha, job.beta)
+        numbers = (np.int64(n), bias, m, n, max(k, 1), 1, 0, job.alpha, job.beta)
         factors = [np.zeros(1, np.float32) if x is None else _bits(x).reshape(-1) for x in (job.scale_a, job.scale_b)]
         run(program, HOST.cluster, HOST.threads, (a, b, before, target, target.reshape(-1), *numbers, *factors))
     if job.out is None:
@@ -389,7 +392,8 @@ def _launch(call: Call, job: Job, stream: int, configuration: Configuration | No
         for parameter, info in zip(launcher.entry.parameters, call.maps, strict=False)
     ]
     order = m if call.batch else tall(cut, down, processors)
-    numbers = (m * call.batches, n, k, order, job.alpha, job.beta)
+    ahead = 0 if call.batch else early(cut, m, n, deep, processors) * cut.bk * 2 // SCALARS[job.a.scalar].bytes
+    numbers = (m * call.batches, n, k, order, ahead, job.alpha, job.beta)
     factors = (
         (call.bias if x is None else x).pointer for x in (call.scale_a, call.scale_b)
     )  # what is not read is any array

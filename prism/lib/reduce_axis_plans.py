@@ -154,7 +154,7 @@ def _reducer(work: Work, kernel: Cutting, width: int, along: bool, units: int = 
 
 def all_along(work: Work) -> Iterator[Instance]:
     """Yield the kernels that reduce along an axis on a GPU, whatever the shape: of fewer than 2^30 results."""
-    for part, forms in ((work, (True, False)), (work.first(), (True,)), (work.rest(), (True,))):
+    for part, forms in ((work, (True, False)), (work.first(), (True,)), (work.rest(), (True, False))):
         configuration = AXIS[size_of(part.given)]
         for form in (configuration.rows, configuration.columns, configuration.single):
             for long in forms:

@@ -410,6 +410,7 @@ class _Host:
     """The reference machine."""
 
     host = True
+    arch = ""
     multiprocessors = 1
 
     def wave(self, instance: Instance, threads: int) -> int:

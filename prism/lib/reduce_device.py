@@ -25,7 +25,8 @@ class Gpu:
 
     def __init__(self, ordinal: int) -> None:
         self.ordinal = ordinal
-        self.multiprocessors = device(ordinal).sm_count
+        found = device(ordinal)
+        self.arch, self.multiprocessors = found.arch, found.sm_count
 
     def wave(self, instance: Instance, threads: int) -> int:
         """Return how many blocks run at once."""

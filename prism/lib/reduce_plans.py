@@ -12,6 +12,7 @@ from prism.kernels.reduce import (
     HOST_WIDTH,
     SHORT_OTHERS,
     SHORT_ROWS,
+    TENSOR,
     WHOLE_SEARCH,
     Configuration,
     blocks_for,
@@ -91,10 +92,13 @@ def plan_reduction(work: Work, found: Sequence[Collapsed], misaligned: int, mach
     return Plan(tuple(steps), words, scratch.used)
 
 
-def whole(work: Work, *, host: bool, configuration: Configuration | None = None) -> Instance:
-    """Return the kernel that reduces a whole array, by default a long one."""
-    configuration = configuration or (HOST if host else DEVICE[size_of(work.given)])
-    shape = {"WIDTH": HOST_WIDTH if host else 16 // size_of(work.given), "VECTORIZED": not host}
+def whole(work: Work, machine: Machine, configuration: Configuration) -> Instance:
+    """Return the kernel that reduces a whole array."""
+    shape = {
+        "WIDTH": HOST_WIDTH if machine.host else 16 // size_of(work.given),
+        "VECTORIZED": not machine.host,
+        "TENSOR": machine.arch in TENSOR and work.operator is operators.add and work.dtype == "float64",
+    }
     return instance_of(reduce, {**work.template(), **configuration.template(), **shape})
 
 
@@ -109,14 +113,14 @@ def _whole(work: Work, n: int, misaligned: int, source: Buffer, target: Buffer, 
     found = short(vectors, size) if work.operator.commutative and not machine.host else None
     if found is not None:
         configuration, blocks = found
-        chosen = whole(work, host=False, configuration=configuration if _tuned(work) else SHORT_OTHERS)
+        chosen = whole(work, machine, configuration if _tuned(work) else SHORT_OTHERS)
         threads = configuration.threads
         if blocks == 1:
             threads = min(threads, max(32, -(-vectors // (32 * configuration.rows)) * 32))
         return Step(chosen, blocks, threads, buffers, numbers)
     if _tuned(work) and not machine.host:
         configuration = middle(vectors, size, size_of(work.dtype))
-    chosen = whole(work, host=machine.host, configuration=configuration)
+    chosen = whole(work, machine, configuration)
     threads, blocks = configuration.threads, 1
     rows = -(-vectors // threads)
     if rows > configuration.rows:

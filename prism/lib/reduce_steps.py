@@ -143,6 +143,7 @@ class Machine(Protocol):
     """What a plan must know of where it will run."""
 
     host: bool
+    arch: str  # "" of the host
     multiprocessors: int
 
     def wave(self, instance: Instance, threads: int) -> int:

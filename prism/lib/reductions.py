@@ -80,8 +80,8 @@ def reduce(
     Notes
     -----
     Every element is read once. Results are the same, bit for bit, whenever the same call is made on the same GPU: nothing
-    depends on which blocks are done first. They may differ between GPUs, strides and alignments, as floats do when they are
-    grouped in another way. float16 and bfloat16 are computed in float32, and rounded once. Integers wrap.
+    depends on which blocks are done first. They may differ between GPUs, the CPU, strides and alignments, as floats do when they
+    are grouped in another way. float16 and bfloat16 are computed in float32, and rounded once. Integers wrap.
 
     A NumPy array runs on the reference machine on the CPU, a CuPy array or torch tensor on its GPU, from the same kernels
     (`prism.kernels.reduce`). Nothing is copied between host and device, and nothing waits for the GPU. After the first call of a

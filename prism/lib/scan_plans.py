@@ -206,7 +206,7 @@ def flat(task: Task, shape: Shape) -> Way:
 
 def many_tiles(task: Task, shape: Shape) -> Way:
     """Return how a long array of one dimension is scanned on a GPU."""
-    if task.small:
+    if task.small and shape.skews[1] >= 0 and shape.skews[0] >= 0:
         each, (huge, others) = size_of(task.types[0]), kernels.HUGE
         return packed(task, shape, (kernels.DEVICE | (others if shape.size * each >= huge else {}))[each])
     c = kernels.UNPACKED[task.bytes] if task.bytes <= 2 else kernels.DEVICE[task.bytes]
@@ -226,7 +226,7 @@ def packed(task: Task, shape: Shape, c: kernels.Configuration) -> Way:
     template |= {**c.template(), "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse, "STABLE": task.grouped}
     tiled = shape.tiled(c.width)
     tiles = -(-(shape.size + tiled[0]) // c.tile)
-    return Way(kernels.scan_packed, template, c.threads, tiles, (shape.size, *tiled), "flat", words_for(tiles))
+    return Way(kernels.scan_packed, template, c.threads, tiles, (shape.size, *tiled[:2]), "flat", words_for(tiles))
 
 
 def segments(

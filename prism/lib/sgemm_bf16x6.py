@@ -181,7 +181,7 @@ class Product:
             other = mapped(of_b, base + right, part.k, n, self.width * HALF)
             before = mapped(of_c, target, m, n, pitch * SIZE) if part.beta else bytes(128)
             result = mapped(of_out, target, m, n, pitch * SIZE)
-            numbers = (rows, columns, part.k, tall(cut, down, processors), self.factors[0], part.beta)
+            numbers = (rows, columns, part.k, tall(cut, down, processors), 0, self.factors[0], part.beta)
             operands = (other, left) if cut.turns(NN) else (left, other)
             return (*operands, before, result, target, pitch, base, *numbers, base, base)  # no bias, no scales
 
@@ -197,7 +197,7 @@ class Product:
             for part in self.parts(0.0):
                 a, b = (self._planes_on_host(p, part, left) for left in (True, False))
                 program = multiplier(part.beta != 0, HOST).program
-                numbers = (self.width, np.zeros(1, np.uint16), m, self.width, part.k, 1, alpha, part.beta)
+                numbers = (self.width, np.zeros(1, np.uint16), m, self.width, part.k, 1, 0, alpha, part.beta)
                 scales = (np.zeros(1, np.float32),) * 2
                 run(program, HOST.cluster, HOST.threads, (a, b, sums, sums, sums.reshape(-1), *numbers, *scales))
             out = self.c.argument()[p * self.c.matrices :]

@@ -64,8 +64,9 @@ _HUGE = 30  # for which other kernels are taken
 
 @dataclass(slots=True)
 class _Gpu:
-    """A GPU, as far as plans depend on it: so many multiprocessors."""
+    """A GPU, as far as plans depend on it: an architecture, and so many multiprocessors."""
 
+    arch: str
     multiprocessors: int
     host: bool = False
 
@@ -85,7 +86,7 @@ def instances(arch: str) -> tuple[Instance, ...]:
         _launched(_segments()), _launched(_by_key()), _columns(), _marks(), _along_axes(), _float32_products()
     )
     cut = (
-        itertools.chain(_launched(_scans(processors)), _whole(_Gpu(processors)), _products(arch, processors))
+        itertools.chain(_launched(_scans(processors)), _whole(_Gpu(arch, processors)), _products(arch, processors))
         for processors in _PROCESSORS.get(arch, (132,))
     )
     found: dict[str, Instance] = {}

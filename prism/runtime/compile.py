@@ -209,7 +209,8 @@ def _refused(source: str, arch: str, version: str, log: str) -> MachineCodeError
     else:
         error = MachineCodeError(
             f"NVRTC {version} refused the CUDA text that Prism generated for {arch}. "
-            "The compiler's own words are in `.log` of this error, the text in `.source`."
+            "The compiler's own words are in `.log` of this error, the text in `.source`. If the kernel has C++ of its own, in "
+            "`unsafe`, `extern` or `@intrinsic`, see there first whether they are about that: then it is no bug in Prism."
         )
     error.log, error.source, error.arch = log.replace("\0", ""), source, arch
     return error

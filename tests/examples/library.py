@@ -49,7 +49,7 @@ CLOSE = 5 * 2.0**-11
 """What an attention may be off by: its weights are rounded to float16, and of a row they are a mean of numbers below 5."""
 
 
-def attended(heads: int, n: int, d: int) -> Callable[[Put], None]:
+def checked_attention(heads: int, n: int, d: int) -> Callable[[Put], None]:
     """Needs tensor cores of sm_90a where it runs on a GPU."""
 
     def run(put: Put) -> None:

@@ -11,12 +11,12 @@ import pytest
 import prism
 from examples import flash_attention
 from prism.interpret import SCHEDULES, run
-from tests.examples.library import CLOSE, attended
+from tests.examples.library import CLOSE, checked_attention
 
 
 @pytest.mark.parametrize(("heads", "n", "d"), [(1, 64, 64), (2, 128, 64), (1, 192, 128)])
 def test_against_numpy(heads: int, n: int, d: int) -> None:
-    attended(heads, n, d)(np.copy)
+    checked_attention(heads, n, d)(np.copy)
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)

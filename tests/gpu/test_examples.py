@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.examples.library import CASES, LARGE, attended
+from tests.examples.library import CASES, LARGE, checked_attention
 
 try:
     import cupy
@@ -20,4 +20,4 @@ def test_against_numpy(name: str) -> None:
 
 @pytest.mark.parametrize(("heads", "n", "d"), [(1, 64, 64), (3, 128, 64), (16, 1024, 64), (4, 2048, 128)])
 def test_attention(heads: int, n: int, d: int) -> None:
-    attended(heads, n, d)(cupy.asarray)
+    checked_attention(heads, n, d)(cupy.asarray)

@@ -8,7 +8,10 @@ import pytest
 from prism import lib
 from prism.kernels.reduce import DEVICE
 from prism.kernels.reduce.configurations import MIDDLE, SHORT, SHORT_LAST, SHORT_ROWS
+from prism.lib.reduce_device import Gpu
+from prism.lib.reduce_plans import plan_reduction, stages
 from tests.lib.oracles import AFFINE, CASES, LAST, Case
+from tests.lib.test_reduce_plans import aligned, perform, sum_of
 
 try:
     import cupy
@@ -162,8 +165,21 @@ def test_results_are_the_same_from_run_to_run() -> None:
             assert cupy.asnumpy(function()).tobytes() == bits
 
 
-def test_not_a_number() -> None:
-    x = numbers((300, 4000), "float32")
+@pytest.mark.parametrize("size", [1, 33, 2000, 70_001])
+def test_sums_of_float64_are_those_of_the_reference_machine(size: int) -> None:
+    """To the bit, where it runs the same kernel: also by tensor cores."""
+    x = aligned(size, "float64")
+    x[...] = np.random.default_rng(size).standard_normal(size)
+    plan = plan_reduction(sum_of("float64", "float64"), stages((size,), (1,), (0,), True), 0, Gpu(0))
+    assert lib.sum(cupy.asarray(x)).get().tobytes() == perform(plan, x, 1, "float64")[0].tobytes()
+    x[...] = -0.0
+    assert bool(cupy.signbit(lib.sum(cupy.asarray(x))))
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_not_a_number(kind: str) -> None:
+    x = numbers((300, 4000), kind)
+    assert float(lib.sum(cupy.where(x == 2, cupy.inf, x))) == np.inf
     x[17, 5], x[17, 3000], x[200, 1] = np.nan, np.nan, np.nan
     for name in ("max", "min", "argmax", "argmin", "sum", "any", "count_nonzero"):
         for axis in (None, 0, 1):

@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,7 @@ import prism
 from prism.interpret import SCHEDULES, run
 from prism.kernels.hgemm import TILES, Configuration, hgemm, identity, tall
 from prism.lang import device, float32, requires, thread
+from prism.lang.emit import emit
 from prism.lang.shorts import bf16_bits, bf16_values
 from prism.lib.matmuls import program_for
 from prism.runtime.build import entry_of
@@ -46,7 +48,7 @@ def program(kind, result, transposed, plain, beta, per, epilogue, cut, turned=Fa
 
 def multiplied(
     m, n, k, cut=SMALL, *, blocks=2, kind="bfloat16", result="bfloat16", transposed=(False, False), plain=False, beta=0.0,
-    per=0, epilogue=identity, high=None, turned=False, scales=(0, 0), **options,
+    per=0, epilogue=identity, high=None, turned=False, scales=(0, 0), early=0, **options,
 ):  # fmt: skip
     """Run the kernel, checked, on small integers, whose sums are exact; return what it makes, and what it should."""
     rng = np.random.default_rng(m + n + k)
@@ -59,7 +61,7 @@ def multiplied(
     down, across = (n, m) if turned else (m, n)
     arguments = (
         *given[:: -1 if turned else 1], stored(c, result), out[:, :n], out.reshape(-1), n + 8, stored(bias, kind),
-        down, across, k, high or tall(cut, cut.tiles(down, across)[0], blocks), 2.0, beta,
+        down, across, k, high or tall(cut, cut.tiles(down, across)[0], blocks), early, 2.0, beta,
         *[x.astype(np.float32) for x in factors[:: -1 if turned else 1]],
     )  # fmt: skip
     layout, of = (transposed[::-1], (0, 2, 1)[per]) if turned else (transposed, per)
@@ -89,7 +91,7 @@ def batch_is_exact(
     down, across = (n, m) if turned else (m, n)
     arguments = (
         *given[:: -1 if turned else 1], before, out[:, :n], out.reshape(-1), n + 8, stored(bias, "bfloat16"),
-        count * down, across, k, down, 2.0, beta, NO_SCALES, NO_SCALES,
+        count * down, across, k, down, 0, 2.0, beta, NO_SCALES, NO_SCALES,
     )  # fmt: skip
     layout, of = (transposed[::-1], (0, 2, 1)[per]) if turned else (transposed, per)
     which = (0, 2, 1, 3)[batch] if turned else batch
@@ -122,6 +124,17 @@ def test_edges(m: int, n: int) -> None:
     assert exact(m, n, 72)
 
 
+@pytest.mark.parametrize("transposed", [(False, False), (False, True), (True, False), (True, True)])
+@pytest.mark.parametrize("turned", [False, True])
+def test_tiles_asked_for_early(transposed: tuple[bool, bool], turned: bool) -> None:
+    """Asking changes nothing, also for what is beyond the edges; in the text it comes before the loader's wait."""
+    assert exact(136, 72, 128, early=192, blocks=4, transposed=transposed, turned=turned)
+    layout = transposed[::-1] if turned else transposed
+    text = emit(program("bfloat16", "bfloat16", layout, False, False, 0, identity, SMALL, turned)).source
+    asked = [re.search(rf"px_tma_prefetch_2d<\d, 64>\(&map_{name}", text).start() for name in "ab"]
+    assert max(asked) < text.index("px_follow();  // for what")
+
+
 @pytest.mark.parametrize("scales", [(0, 1), (1, 2), (2, 0), (2, 2)])
 @pytest.mark.parametrize("turned", [False, True])
 def test_scales(scales: tuple[int, int], turned: bool) -> None:
@@ -129,6 +142,7 @@ def test_scales(scales: tuple[int, int], turned: bool) -> None:
     options = {"beta": 1.0, "per": 1, "scales": scales, "turned": turned, "result": "float32"}
     assert exact(100, 72, 64, **options)
     assert exact(200, 136, 72, plain=True, **options)
+    assert exact(200, 136, 72, scales=scales, turned=turned, per=2, blocks=1, result="float32", schedule="random")
 
 
 @pytest.mark.parametrize("blocks", [1, 2, 3, 7])
@@ -180,6 +194,9 @@ def test_tiles_that_are_not_whole_spans_across(transposed: tuple[bool, bool]) ->
         assert exact(264, 408, 136, cut=WIDEST, transposed=transposed, turned=turned)
         assert exact(264, 208, 72, cut=WIDEST, transposed=transposed, result="float32", beta=1.0, per=2, turned=turned)
         assert exact(264, 208, 72, cut=WIDEST, transposed=transposed, beta=1.0, per=1, turned=turned)
+        assert exact(
+            264, 408, 72, cut=WIDEST, transposed=transposed, per=1, scales=(2, 2), result="float32", turned=turned
+        )
 
 
 @pytest.mark.parametrize("batch", [1, 2, 3])
@@ -217,6 +234,18 @@ def test_every_configuration_is_clean_machine_code() -> None:
             code = program("bfloat16", result, (turned, not turned), False, beta, 0, identity, cut, turned)
             binary = compile_cubin(entry_of(code, "sm_90a").source, "sm_90a")
             assert (binary.spills, binary.warnings) == (0, ()), (cut.name, turned, result)
+
+
+@pytest.mark.parametrize("per, scales", [(0, (2, 2)), (1, (0, 0)), (2, (0, 0)), (1, (2, 2)), (2, (2, 2))])
+def test_what_is_read_ahead_takes_few_registers(per: int, scales: tuple[int, int]) -> None:
+    """Scales, or a bias, do not make the largest tiles spill; both do a little, outside of the products."""
+    for cut in [cut for cut in TILES if cut.bm * cut.bn > 128 * 192]:
+        turned = cut.turns((False, False))
+        kind = "float8_e4m3fn" if scales[0] else "bfloat16"
+        code = program(kind, "bfloat16", (False, False), False, False, per, identity, cut, turned, scales)
+        binary = compile_cubin(entry_of(code, "sm_90a").source, "sm_90a")
+        most = 24 if per and scales[0] and cut == WIDEST else 0
+        assert binary.spills <= most and not binary.warnings, cut.name
 
 
 # -- prism.lib.hgemm on NumPy arrays ------------------------------------------------------------------------------------

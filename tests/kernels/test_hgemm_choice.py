@@ -1,10 +1,11 @@
 """Which tiles a product is cut into: that they fit, and that the model agrees with what was measured."""
 
 import itertools
+from math import prod
 
 import pytest
 
-from prism.kernels.hgemm import TILES, Configuration, choose, tall
+from prism.kernels.hgemm import TILES, Configuration, choose, early, tall
 from prism.kernels.hgemm.candidates import SHAPES, all_cuts, candidates, parsed
 from prism.kernels.hgemm.configurations import MEASURED, PROCESSORS, clocks, modelled
 
@@ -99,12 +100,13 @@ def test_what_was_measured_is_chosen() -> None:
 
 def test_choices_fit_the_device() -> None:
     for cut in dict.fromkeys([*TILES, *all_cuts()]):
-        for outside, out_bytes in itertools.product((False, True), (2, 4)):
-            t = cut.template(transpose_a=False, transpose_b=outside, out_bytes=out_bytes)
+        for outside, out_bytes, by in itertools.product((False, True), (2, 4), ((0, 0), (1, 1), (2, 1), (1, 2))):
+            t = cut.template(transpose_a=False, transpose_b=outside, out_bytes=out_bytes, by_row=by[0], by_column=by[1])
             columns = t["B_COLUMNS"] if outside else t["BN"]
             operands = t["STAGES"] * (t["BM"] + columns) * t["BK"] * 2
             slabs = t["SLABS"] * t["BM"] * t["SLAB"] * out_bytes
-            assert 0 < slabs <= (226 << 10) - operands, (cut.name, outside, out_bytes)
+            ahead = 8 * (by[0] * cut.bm + by[1] * -(-t["SLAB"] // 32) * 32)  # two slabs' factors and bias, of 4 bytes
+            assert 0 < slabs <= (226 << 10) - operands - ahead, (cut.name, outside, out_bytes, by)
         workers, helpers = cut.registers()
         assert 128 * (cut.consumers * workers + helpers) <= 65536, cut.name
 
@@ -128,6 +130,19 @@ def test_the_order_of_tiles() -> None:
     assert tall(wide, 64, PROCESSORS) == 16  # 2048 x 2112 elements
     assert tall(wide, 5, PROCESSORS) == 5 and tall(wide, 1, PROCESSORS) == 1
     assert tall(small, 64, PROCESSORS) == 8 and tall(Configuration(64, 64, 6, 1, cluster_m=2), 9, 2) == 1
+
+
+def test_how_much_is_asked_for_early() -> None:
+    """One tile a block at most, of no more steps than there are, and nothing where blocks have several tiles."""
+    for side, steps in ((512, 4), (768, 3), (1024, 3), (1280, 3), (2048, 3), (2560, 3), (3072, 0), (4096, 0)):
+        found = choose(side, side, side, PROCESSORS)
+        tiles = found.tiles(side, side)
+        assert early(found, side, side, side, PROCESSORS) == steps
+        assert steps * sum(tiles) <= prod(tiles) or not steps
+    one, pair = Configuration(128, 256, 4), Configuration(128, 256, 4, cluster_m=2)
+    assert early(one, 128, 256, 4096, PROCESSORS) == 0  # two tiles a step, and one block
+    assert early(one, 2048, 2048, 64, PROCESSORS) == 1 and early(one, 2048, 2048, 2048, 114) == 0
+    assert early(pair, 2048, 2048, 2048, PROCESSORS) == 0
 
 
 def test_any_shape_has_a_choice() -> None:

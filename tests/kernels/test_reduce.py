@@ -25,7 +25,16 @@ ADD = CASES[0]
 
 @functools.cache
 def program(
-    kind, function, ordered, configuration=SMALL, width=WIDTH, vectorized=False, given=None, part=None, map=maps.same
+    kind,
+    function,
+    ordered,
+    configuration=SMALL,
+    width=WIDTH,
+    vectorized=False,
+    given=None,
+    part=None,
+    map=maps.same,
+    tensor=False,
 ):
     template = {
         "TI": given or kind,
@@ -35,6 +44,7 @@ def program(
         "OP": function,
         "MAP": map,
         "ORDERED": ordered,
+        "TENSOR": tensor,
     }
     return prism.check(reduce, {**template, "WIDTH": width, "VECTORIZED": vectorized, **configuration.template()})
 
@@ -120,10 +130,10 @@ def test_more_words_than_threads() -> None:
     assert total(x, 150, scratch=scratch, schedule="reversed") == np.sum(x, dtype=np.int32)
 
 
-@pytest.mark.parametrize("kind", ["float32", "float64"])
-def test_float_sums_are_the_same_under_every_schedule(kind: str) -> None:
+@pytest.mark.parametrize(("kind", "tensor"), [("float32", False), ("float64", False), ("float64", True)])
+def test_float_sums_are_the_same_under_every_schedule(kind: str, tensor: bool) -> None:
     x = np.random.default_rng(0).standard_normal(3000).astype(kind)
-    code = program(kind, BY_NAME["add"].function, False)
+    code = program(kind, BY_NAME["add"].function, False, tensor=tensor)
     found = {launch(code, x, 5, kind, -0.0, schedule=s, seed=n).tobytes() for s, n in SCHEDULES}
     assert len(found) == 1
     exact = math.fsum(x.tolist())
@@ -141,10 +151,51 @@ def test_floats_that_are_not_numbers() -> None:
     assert launch(code, x, 2, "float32", -np.inf) == 599
 
 
-def test_the_sign_of_zero() -> None:
-    code = program("float32", BY_NAME["add"].function, False)
-    assert np.signbit(launch(code, np.full(100, -0.0, np.float32), 1, "float32", -0.0))
-    assert not np.signbit(launch(code, np.zeros(100, np.float32), 1, "float32", -0.0))
+@pytest.mark.parametrize(("kind", "tensor"), [("float32", False), ("float64", False), ("float64", True)])
+@pytest.mark.parametrize("blocks", [1, 3])
+def test_the_sign_of_zero(kind: str, tensor: bool, blocks: int) -> None:
+    code = program(kind, BY_NAME["add"].function, False, tensor=tensor)
+    for size in (0, 1, 100, 1000):
+        x = np.full(size, -0.0, kind)
+        assert launch(code, x, blocks, kind, -0.0) == 0 and np.signbit(launch(code, x, blocks, kind, -0.0))
+        x[size // 2 : size // 2 + 1] = 0.0
+        assert np.signbit(launch(code, x, blocks, kind, -0.0)) == (size == 0)
+
+
+# -- Sums of float64 by the tensor cores ----------------------------------------------------------------------------------
+
+TENSOR = functools.partial(program, "float64", BY_NAME["add"].function, tensor=True)
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+@pytest.mark.parametrize("blocks", [1, 2, 5])
+def test_tensor_cores_add_up_each_element_once(ordered: bool, blocks: int) -> None:
+    x = 2.0 ** np.arange(32)  # no two sets of these have one sum
+    for before in (0, 1, 31, 32, 100, 224, 256, 501):
+        y = np.concatenate([np.full(before, -0.0), x, np.zeros(3)])
+        assert launch(TENSOR(ordered), y, blocks, "float64", -0.0, initial=2.0**40) == 2**40 + 2**32 - 1
+
+
+@pytest.mark.parametrize("once", [False, True])
+def test_the_error_of_sums_by_tensor_cores(once: bool) -> None:
+    code, trip = TENSOR(False, configuration=replace(SMALL, once=once)), 64 * SMALL.rows * WIDTH
+    random = np.random.default_rng(0)
+    for size in (0, 1, 2, 3, 4, 5, 31, 32, 33, 63, 64, 65, *(k * trip + d for k in (1, 2, 5) for d in (-1, 0, 1))):
+        x = random.standard_normal(size) * 2.0 ** random.integers(-30, 30, size)
+        found = launch(code, x, max(1, -(-size // trip)), "float64", -0.0)
+        assert abs(found - math.fsum(x)) <= 15 * np.finfo("float64").eps * np.abs(x).sum(), size
+
+
+@pytest.mark.parametrize("at", [0, 1, 77, 255, 256, 599])
+def test_tensor_cores_and_what_is_no_number(at: int) -> None:
+    code, x = TENSOR(False), np.random.default_rng(0).standard_normal(600)
+    for value in (np.inf, -np.inf):
+        x[at] = value
+        assert launch(code, x, 2, "float64", -0.0) == value
+    x[300] = np.inf
+    assert np.isnan(launch(code, x, 2, "float64", -0.0))
+    x[at], x[300] = np.nan, 0
+    assert np.isnan(launch(code, x, 2, "float64", -0.0))
 
 
 def test_initial_comes_first() -> None:
@@ -397,7 +448,7 @@ SUMS = [("int8", "uint64"), ("uint8", "uint64"), ("int16", "uint64"), ("uint32",
 
 
 @pytest.mark.parametrize(
-    ("given", "kind"), rarely(SUMS, but=[("uint8", "uint64"), ("float32", "float32"), ("uint64", "uint64")])
+    ("given", "kind"), rarely(SUMS, but=[("uint8", "uint64"), ("float32", "float32"), ("float64", "float64")])
 )
 @pytest.mark.parametrize(("ordered", "map"), [(False, "same"), (True, "same"), (False, "nonzero")])
 def test_the_kernels_for_the_device_do_not_spill(given: str, kind: str, ordered: bool, map: str) -> None:
@@ -405,6 +456,7 @@ def test_the_kernels_for_the_device_do_not_spill(given: str, kind: str, ordered:
     size = 2 if given == "bfloat16" else np.dtype(given).itemsize
     template = {"TI": given, "T": kind, "TO": kind, "OP": ADD.function, "MAP": getattr(maps, map), "ORDERED": ordered}
     template |= {"P": "int32" if "int" in given and size < 4 else kind, "WIDTH": 16 // size, "VECTORIZED": True}
+    template["TENSOR"] = kind == "float64"
     for each in [DEVICE[size]] if ordered else configurations(size, 8 if kind == "uint64" else 4):
         compiled = prism.compile(reduce, {**template, **each.template()})
         assert compiled.spills == 0
@@ -418,7 +470,8 @@ def test_one_block_a_multiprocessor_of_the_sums_of_2_to_the_22(kind: str) -> Non
     each = middle(1 << 20, 4, 4)
     assert (each.threads, each.blocks) == (1024, 1)
     template = {"TI": kind, "P": kind, "T": kind, "TO": kind, "OP": ADD.function, "MAP": maps.same, "ORDERED": False}
-    compiled = prism.compile(reduce, {**template, "WIDTH": 4, "VECTORIZED": True, **each.template()}, arch="sm_90a")
+    template |= {"WIDTH": 4, "VECTORIZED": True, "TENSOR": False}
+    compiled = prism.compile(reduce, {**template, **each.template()}, arch="sm_90a")
     assert 32 < compiled.registers <= 64
 
 

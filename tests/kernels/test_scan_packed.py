@@ -65,14 +65,19 @@ def launch(
     given, _, _ = task.types
     x = aligned(np.concatenate([x[:1].repeat(shift), x]))[shift:]
     y_shift = shift if y_shift is None else y_shift
-    y = x if in_place else aligned(np.zeros(x.size + y_shift, x.dtype))[y_shift:]
+    room = aligned(np.full(x.size + y_shift + 16, 77, x.dtype))
+    y = x if in_place else room[y_shift : y_shift + x.size]
     begin = scan_plans.number_of(task.identity() if initial is None else initial.view(given))
-    tiled = Shape(1, x.size, 1, past=(shift, y_shift)).tiled(c.width)
+    tiled = Shape(1, x.size, 1, past=(shift, y_shift)).tiled(c.width)[:2]
     arguments = (
         x.view(given), y.view(given), len(x), *tiled, scan_plans.number_of(task.identity()), begin,
         np.zeros(256, np.uint64), 256, np.zeros(1, np.uint64),
     )  # fmt: skip
     run(program, blocks, c.threads, arguments, check=True, **options)
+    if not in_place:
+        y[...], found = 77, y.copy()
+        assert np.all(room == 77), "what is beside the result is written"
+        return found
     return y
 
 
@@ -124,6 +129,20 @@ def test_unaligned(kind: str, shift: int, y_shift: int) -> None:
             assert np.array_equal(y, expected("add", x))
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("kind", ["uint8", "float16"])
+def test_where_arrays_begin_and_end(kind: str, reverse: bool) -> None:
+    """In a tile's first and last vector, and beside them, with rows from one vector and from two; nothing else is written."""
+    width, tile = 16 // np.dtype(kind).itemsize, TILES[np.dtype(kind).itemsize].tile
+    for shift, y_shift in ((0, 0), (2, 0), (0, width - 1), (width - 1, 1)):
+        whole = 2 * tile - y_shift  # so many end where a tile does
+        for size in (1, width, 3 * width - 2, tile - width, whole - 1, whole, whole + 1, whole + width + 3):
+            x = data(kind, size, seed=size)
+            y = launch(operators.add, x, 2, reverse=reverse, shift=shift, y_shift=y_shift)
+            wanted = expected("add", x.astype("float32") if kind == "float16" else x, reverse=reverse)
+            assert np.array_equal(y, wanted.astype(kind)), (shift, y_shift, size)
+
+
 @pytest.mark.parametrize("beside", [-17, -16, -1, 0, 1, 15, 16, 255])
 def test_tile_edges(beside: int) -> None:
     for kind in ("uint8", "int16"):
@@ -151,7 +170,7 @@ def test_the_largest_sum_of_a_tile_of_bytes(rows: int) -> None:
         program,
         2,
         c.threads,
-        (x, y, len(x), 0, 0, True, 0, 7, np.zeros(256, np.uint64), 256, np.zeros(1, np.uint64)),
+        (x, y, len(x), 0, 0, 0, 7, np.zeros(256, np.uint64), 256, np.zeros(1, np.uint64)),
         check=True,
     )
     assert np.array_equal(y, expected("add", x, initial=np.uint8(7)))
@@ -182,15 +201,17 @@ def test_bfloat16() -> None:
     values = np.random.default_rng(0).integers(-1, 2, 2 * c.tile + 9).astype(np.float32)
     bits = aligned((values.view(np.uint32) >> 16).astype(np.uint16))
     y = aligned(np.zeros_like(bits))
-    arguments = (bits, y, len(bits), 0, 0, True, -0.0, 0.0, np.zeros(256, np.uint64), 256, np.zeros(1, np.uint64))
+    arguments = (bits, y, len(bits), 0, 0, -0.0, 0.0, np.zeros(256, np.uint64), 256, np.zeros(1, np.uint64))
     run(program, 3, c.threads, arguments, check=True)
     assert np.array_equal((y.astype(np.uint32) << 16).view(np.float32), np.cumsum(values))
 
 
 def test_who_takes_it() -> None:
-    """Long arrays whose results are of their own type, of one or two bytes."""
-    for aligned in (True, False):
-        shape = Shape(1, 1 << 24, 1, aligned)
+    """Long arrays whose results are of their own type, of one or two bytes; not where nothing is known of how they lie."""
+    assert (
+        scan_plans.on_device(Task(operators.add, "uint8", "uint8"), Shape(1, 1 << 24, 1), 132).kernel is not scan_packed
+    )
+    for shape in (Shape(1, 1 << 24, 1, True), Shape(1, 1 << 24, 1, past=(1, 0)), Shape(1, 1 << 24, 1, past=(0, 3))):
         for kind in (*INTEGERS, "float16", "bfloat16"):
             assert scan_plans.on_device(Task(operators.add, kind, kind), shape, 132).kernel is scan_packed
         for task in (Task(operators.add, "uint8", "uint32"), Task(operators.add, "int32", "int32")):

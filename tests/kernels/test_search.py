@@ -61,7 +61,7 @@ def found(
     return int(y[0])
 
 
-def both(x, **options) -> None:
+def check_both(x, **options) -> None:
     assert found(x, True, **options) == x.argmax()
     assert found(x, False, **options) == x.argmin()
 
@@ -75,27 +75,27 @@ def data(kind: str, size: int):
 @pytest.mark.parametrize("blocks", [1, 3])
 def test_kinds(kind: str, blocks: int) -> None:
     for size in (1, 2, 31, 33, 255, 1000):
-        both(data(kind, size), blocks=blocks)
+        check_both(data(kind, size), blocks=blocks)
     limits = np.finfo(kind) if kind[0] == "f" else np.iinfo(kind)
     for ends in ((limits.min, limits.max), (limits.max, limits.min)):
         x = np.full(300, ends[0], kind)
-        both(x, blocks=blocks)
+        check_both(x, blocks=blocks)
         x[77] = x[200] = ends[1]
-        both(x, blocks=blocks)
+        check_both(x, blocks=blocks)
 
 
 @pytest.mark.parametrize("kind", ["float16", "float32", "float64"])
 def test_floats(kind: str) -> None:
     x = data(kind, 500)
     x[33], x[210] = -np.inf, np.inf
-    both(x)
-    both(np.full(300, -np.inf, kind))
-    both(np.full(300, np.inf, kind))
+    check_both(x)
+    check_both(np.full(300, -np.inf, kind))
+    check_both(np.full(300, np.inf, kind))
     zeros = np.where(np.arange(300) % 3, 0.0, -0.0).astype(kind)
-    both(zeros)  # -0 is as large as 0: the first of either
+    check_both(zeros)  # -0 is as large as 0: the first of either
     for at in (0, 299, 150):
         x[at] = -np.nan if at else np.nan
-        both(x)
+        check_both(x)
 
 
 @pytest.mark.parametrize("width", [2, 4])
@@ -114,12 +114,12 @@ def test_heads_and_tails(width: int) -> None:
 def test_schedules(schedule: str, seed: int, kind: str) -> None:
     x = data(kind, 2000)
     for blocks in (2, 8):
-        both(x, blocks=blocks, schedule=schedule, seed=seed)
+        check_both(x, blocks=blocks, schedule=schedule, seed=seed)
 
 
 def test_launches_follow_each_other() -> None:
     for kind in ("int32", "int64"):
-        both(data(kind, 700), blocks=3, times=20)  # more than there are words: each is marked once
+        check_both(data(kind, 700), blocks=3, times=20)  # more than there are words: each is marked once
 
 
 def mutants() -> list[Any]:

@@ -188,6 +188,20 @@ def ask(x: ptr(const(int32)) @ grid[1]):
     prefetch(x[0], 4)
 
 
+@prism("device")
+@requires(thread[1])
+def ask_and_read(x: ptr(const(int32)) @ grid[1]) -> int32 @ thread[1]:
+    prefetch(x[0], 4)
+    return x[1]
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+def calls_what_prefetches_and_reads(x: ptr(const(int32)) @ grid[1], n: int32 @ grid[1]):
+    with group(thread[1]):
+        y: int32 = ask_and_read(x)
+
+
 @prism("global")
 @requires(grid[1], block[1], thread[64])
 def calls_what_prefetches(x: ptr(const(int32)) @ grid[1], n: int32 @ grid[1]):
@@ -234,7 +248,8 @@ def lines(kernel: Any) -> list[str]:
         (prefetches_where_memory_begins, "{"),
         (begins_where_memory_says, "{"),
         (prefetches_and_reads_in_turn, "const int px_stop2 = n;"),
-        (calls_what_prefetches, "prism_ask(x);"),
+        (calls_what_prefetches, "}"),
+        (calls_what_prefetches_and_reads, "int y = prism_ask_and_read(x);"),
     ],
 )
 def test_the_wait_stands_before_the_first_access(kernel: Any, after: str) -> None:

@@ -1,5 +1,7 @@
 """Fragments: where every element is, as the PTX ISA's figures say; products as a plain loop gives them."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -82,6 +84,28 @@ def test_products(shape):
                 pairs = [(int(a[warp, i, k]), int(b[warp, k, j])) for k in range(shape.k)]
                 want[i, j] += sum(p ^ q if shape.with_ == "xor" else p * q for p, q in pairs)
         assert (z[warp] == sums(shape, fragments(shape, "c", want))).all()
+
+
+@pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape.kind == "f64"], ids=lambda shape: shape.name)
+def test_products_of_float64_are_added_one_after_the_other(shape):
+    """Each is rounded once, in the order of k, as an H200 does: `test_mma_is_what_it_means` of the GPU tests holds it."""
+    a, b, c = (
+        RNG.normal(size=extent) * 2.0 ** RNG.integers(-20, 20, extent)
+        for extent in ((shape.m, shape.k), (shape.k, shape.n), (shape.m, shape.n))
+    )
+    x, y, z = (fragments(shape, name, tile)[None, ..., 0] for name, tile in zip("abc", (a, b, c), strict=True))
+    TABLE[f"mma_{shape.name}"].meaning(Binding(None), x, y, z)
+    want, down = c.copy(), c.copy()
+    for total, order in ((want, range(shape.k)), (down, reversed(range(shape.k)))):
+        for k in order:
+            for i, j in np.ndindex(c.shape):
+                total[i, j] = float(Fraction(a[i, k]) * Fraction(b[k, j]) + Fraction(total[i, j]))
+    assert (z[0] == fragments(shape, "c", want)[..., 0]).all() and (want != down).any()
+    for tile, each in ((a, 1.0), (b, -0.0), (c, -0.0)):
+        tile[...] = each
+    x, y, z = (fragments(shape, name, tile)[None, ..., 0] for name, tile in zip("abc", (a, b, c), strict=True))
+    TABLE[f"mma_{shape.name}"].meaning(Binding(None), x, y, z)
+    assert (z == 0).all() and np.signbit(z).all()
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)

@@ -106,6 +106,14 @@ def test_fma_rounds_once(scalar):
             assert error <= abs(Fraction(float(other)) - exact)
 
 
+@pytest.mark.parametrize("scalar", [FLOAT32, FLOAT64], ids=str)
+def test_the_sign_of_a_zero_that_fma_makes(scalar):
+    a, b, c = (
+        np.array(x, scalar.numpy) for x in ([1, 1, -1, 1, 3], [-0.0, -0.0, 0.0, 2, -0.0], [-0.0, 0.0, -0.0, -2, -0.0])
+    )
+    assert np.signbit(means("fma", a, b, c, scalar=scalar)).tolist() == [True, False, True, False, True]
+
+
 @pytest.mark.parametrize("scalar", INTEGERS, ids=str)
 def test_counting_bits(scalar):
     info = np.iinfo(scalar.numpy)

@@ -59,11 +59,19 @@ def words(size: int, seed: int = 0) -> Any:
     return np.random.default_rng(seed).integers(0, 2**64, size, dtype=np.uint64)
 
 
+OF_MAPS = {"OP": AFFINE.function}
+FIRST, ONE = np.uint64(7 << 32 | 9), np.uint64(1 << 32)
+"""A map to begin with, and the one that leaves others alone."""
+
+
 def launches() -> dict[str, Launch]:
     """All of them, by name: three warps where the kernel takes any number, an order that matters where there is an operator."""
-    affine = {"OP": AFFINE.function}
-    first, one = np.uint64(7 << 32 | 9), np.uint64(1 << 32)
-    u64 = "uint64"
+    both_ways = {name: one for flag in (False, True) for name, one in {**moves(flag), **scans(flag)}.items()}
+    return {**alone(), **of_each_kind(), **both_ways}
+
+
+def alone() -> dict[str, Launch]:
+    """Those of a kernel that there is in one way."""
     found = {
         "votes": Launch(test_votes.votes, 96, (ints(96, 0, 2), none(96))),
         "nearest": Launch(test_arg.nearest, 96, (ints(96), none(96))),
@@ -74,21 +82,43 @@ def launches() -> dict[str, Launch]:
         "moved": Launch(
             test_shuffle.moved, 96, (ints(96), none(96), none(96), none(96), -33, 40, -5), {"THREADS": 96}
         ),
-        "into": Launch(test_reduce_more.into, 96, (words(96), none(2, u64), 96), affine),
-        "valid": Launch(test_reduce_more.valid_ones, 96, (words(96), none(96, u64), 70, first), affine),
+        "into": Launch(test_reduce_more.into, 96, (words(96), none(2, "uint64"), 96), OF_MAPS),
+        "valid": Launch(test_reduce_more.valid_ones, 96, (words(96), none(96, "uint64"), 70, FIRST), OF_MAPS),
         "reduce-segments": Launch(
-            test_segments.reduced, 256, (words(256), heads_of(256, 0.02), none(256, u64)), affine
+            test_segments.reduced, 256, (words(256), heads_of(256, 0.02), none(256, "uint64")), OF_MAPS
         ),
-        "warp-valid": Launch(warp_valid.sums, 96, (words(96), none(96, u64), 45, first), affine),
-        "warp-reduce-segments": Launch(warp_segments.reduced, 96, (words(96), heads_of(96, 0.1), none(96, u64)), affine),
+        "warp-valid": Launch(warp_valid.sums, 96, (words(96), none(96, "uint64"), 45, FIRST), OF_MAPS),
+        "warp-reduce-segments": Launch(warp_segments.reduced, 96, (words(96), heads_of(96, 0.1), none(96, "uint64")), OF_MAPS),
         "warp-rotate": Launch(warp_shuffle.rotated, 96, (ints(96), none(96), -5)),
-        "parts": Launch(test_groups.parts, 128, (words(128), none(128, u64)), affine),
+        "parts": Launch(test_groups.parts, 128, (words(128), none(128, "uint64")), OF_MAPS),
         "merge": Launch(
             test_sort.merged, 32, (np.sort(ints(70)), np.sort(ints(41, seed=1)), none(128), 70, 41, -1),
             {"ITEMS": 4, "LESS": operators.less},
         ),
         "rank": Launch(test_sort.ranked, 96, (ints(384, 0, 16), none(384)), {"ITEMS": 4, "THREADS": 96, "BITS": 4}),
     }  # fmt: skip
+    radix = {"ITEMS": 4, "THREADS": 96, "FIRST": 0, "LAST": 32, "KEY": operators.bits_of_float32}
+    found["radix-sort"] = Launch(test_sort.radix_sorted, 96, (ints(384, kind="float32"), none(384, "float32")), radix)
+    found["radix-pairs"] = Launch(
+        test_sort.radix_sorted_pairs, 96, (ints(384, kind="float32"), none(384), none(384, "float32")), radix
+    )
+    found["both"] = Launch(
+        test_scan_more.both, 96, (words(384), none(384, "uint64"), none(384, "uint64"), none(96, "uint64"), 384, FIRST),
+        {**OF_MAPS, "ITEMS": 4, "WIDTH": 2},
+    )  # fmt: skip
+    found["warp-both"] = Launch(
+        warp_valid.both, 96, (words(384), none(384, "uint64"), none(384, "uint64"), none(96, "uint64"), FIRST),
+        {**OF_MAPS, "ITEMS": 4, "WIDTH": 2},
+    )  # fmt: skip
+    last = {"OP": LAST.function, "ITEMS": 4, "WIDTH": 4, "EXCLUSIVE": False, "PARTIAL": False}
+    sparse = np.where(ints(4096) > 45, ints(4096, seed=1), 0).astype(np.int32)
+    found["large-block"] = Launch(test_scan_more.tiles, 1024, (sparse, none(4096), none(1024), 4096, 4096, 3), last)
+    return found
+
+
+def of_each_kind() -> dict[str, Launch]:
+    """Those of a kernel that takes each type, or each exchange."""
+    found = {}
     for kind in test_types.KINDS:
         x = test_types.bits(ints(384, 0, 60), kind)
         arguments = (x, np.zeros_like(x), np.zeros(768, x.dtype), 380)
@@ -99,100 +129,96 @@ def launches() -> dict[str, Launch]:
             found[f"{name}-{items}"] = Launch(
                 test_exchange.exchange, 96, (ints(96 * items), none(96 * items)), template
             )
-    for flag in (False, True):
-        numbers, empty = np.arange(384, dtype=np.float32), none(384, "float32")
-        keys, starts = np.repeat(ints(96, 0, 3, "int16"), 4), np.random.default_rng(0).permutation(384).astype(np.int32)
-        template = {"ITEMS": 4, "THREADS": 96, "STRIPED": flag}
-        found[f"copy-{flag}"] = Launch(test_exchange.copy, 96, (numbers, empty, empty, 300, np.float32(9)), template)
-        found[f"scatter-{flag}"] = Launch(test_exchange.scatter, 96, (ints(384), starts, none(384), 384), template)
-        found[f"arg-{flag}"] = Launch(
-            test_arg.places,
-            96,
-            (ints(96, 0, 9, "float16"), none(192, "int64"), none(192, "float16")),
-            {"LARGEST": flag},
-        )
-        found[f"difference-{flag}"] = Launch(
-            test_difference.differences,
-            96,
-            (ints(384, 0, 3), none(384), none(384, "uint8"), none(192), 384, 1, 0),
-            {"ITEMS": 4, "WIDTH": 2, "RIGHT": flag},
-        )
-        found[f"shift-{flag}"] = Launch(
-            test_shuffle.shifted, 96, (ints(384), none(384), none(96), 384, 7), {"ITEMS": 4, "WIDTH": 2, "UP": flag}
-        )
-        found[f"warp-shift-{flag}"] = Launch(
-            warp_shuffle.shifted, 96, (ints(384), none(384), none(96), 7), {"ITEMS": 4, "WIDTH": 2, "UP": flag}
-        )
-        found[f"warp-exchange-{flag}"] = Launch(
-            warp_exchange.exchange, 96, (ints(96 * 6), none(96 * 6)), {"ITEMS": 6, "BACK": flag}
-        )
-        rows = {**affine, "ITEMS": 4, "WIDTH": 2, "EXCLUSIVE": flag}
-        for partial in (False, True):
-            found[f"scan-{flag}-{partial}"] = Launch(
-                test_scan_more.tiles,
-                96,
-                (words(384), none(384, u64), none(96, u64), 384, 301, first),
-                {**rows, "PARTIAL": partial},
-            )
-        found[f"groups-{flag}"] = Launch(
-            test_groups.groups,
-            192,
-            (words(384), none(384, u64), none(192, u64), one),
-            {**affine, "ITEMS": 2, "SIZE": 64, "EXCLUSIVE": flag},
-        )
-        found[f"scan-segments-{flag}"] = Launch(
-            test_segments.scanned,
-            96,
-            (words(384), heads_of(384, 0.01), none(384, u64), none(96, u64), 384, first, one),
-            rows,
-        )
-        found[f"by-key-{flag}"] = Launch(
-            test_segments.by_key,
-            96,
-            (keys, words(384), none(384, u64), none(384, "int16"), none(384, u64), none(96), 384, one),
-            {**affine, "ITEMS": 4, "EXCLUSIVE": flag},
-        )
-        found[f"warp-scan-{flag}"] = Launch(
-            warp_valid.runs, 96, (words(384), none(384, u64), none(96, u64), 201, first), rows
-        )
-        found[f"warp-groups-{flag}"] = Launch(
-            warp_groups.groups,
-            96,
-            (words(96), none(96, u64), none(96, u64), first),
-            {**affine, "SIZE": 8, "EXCLUSIVE": flag},
-        )
-        found[f"warp-scan-segments-{flag}"] = Launch(
-            warp_segments.scanned,
-            96,
-            (words(384), heads_of(384, 0.05), none(384, u64), none(96, u64), first, one),
-            rows,
-        )
-        less = operators.greater if flag else operators.less
-        found[f"sort-{flag}"] = Launch(
-            test_sort.sorted_tile, 96, (ints(384, kind="float32"), empty), {"ITEMS": 4, "THREADS": 96, "LESS": less}
-        )
-        found[f"sort-pairs-{flag}"] = Launch(
-            test_sort.sorted_pairs,
-            96,
-            (ints(384, 0, 9), none(384), none(384)),
-            {"ITEMS": 4, "THREADS": 96, "LESS": less},
-        )
-    radix = {"ITEMS": 4, "THREADS": 96, "FIRST": 0, "LAST": 32, "KEY": operators.bits_of_float32}
-    found["radix-sort"] = Launch(test_sort.radix_sorted, 96, (ints(384, kind="float32"), none(384, "float32")), radix)
-    found["radix-pairs"] = Launch(
-        test_sort.radix_sorted_pairs, 96, (ints(384, kind="float32"), none(384), none(384, "float32")), radix
+    return found
+
+
+def moves(flag: bool) -> dict[str, Launch]:
+    """Those that move elements, in one of two ways each."""
+    found = {}
+    numbers, empty = np.arange(384, dtype=np.float32), none(384, "float32")
+    starts = np.random.default_rng(0).permutation(384).astype(np.int32)
+    template = {"ITEMS": 4, "THREADS": 96, "STRIPED": flag}
+    found[f"copy-{flag}"] = Launch(test_exchange.copy, 96, (numbers, empty, empty, 300, np.float32(9)), template)
+    found[f"scatter-{flag}"] = Launch(test_exchange.scatter, 96, (ints(384), starts, none(384), 384), template)
+    found[f"arg-{flag}"] = Launch(
+        test_arg.places,
+        96,
+        (ints(96, 0, 9, "float16"), none(192, "int64"), none(192, "float16")),
+        {"LARGEST": flag},
     )
-    found["both"] = Launch(
-        test_scan_more.both, 96, (words(384), none(384, u64), none(384, u64), none(96, u64), 384, first),
-        {**affine, "ITEMS": 4, "WIDTH": 2},
-    )  # fmt: skip
-    found["warp-both"] = Launch(
-        warp_valid.both, 96, (words(384), none(384, u64), none(384, u64), none(96, u64), first),
-        {**affine, "ITEMS": 4, "WIDTH": 2},
-    )  # fmt: skip
-    last = {"OP": LAST.function, "ITEMS": 4, "WIDTH": 4, "EXCLUSIVE": False, "PARTIAL": False}
-    sparse = np.where(ints(4096) > 45, ints(4096, seed=1), 0).astype(np.int32)
-    found["large-block"] = Launch(test_scan_more.tiles, 1024, (sparse, none(4096), none(1024), 4096, 4096, 3), last)
+    found[f"difference-{flag}"] = Launch(
+        test_difference.differences,
+        96,
+        (ints(384, 0, 3), none(384), none(384, "uint8"), none(192), 384, 1, 0),
+        {"ITEMS": 4, "WIDTH": 2, "RIGHT": flag},
+    )
+    found[f"shift-{flag}"] = Launch(
+        test_shuffle.shifted, 96, (ints(384), none(384), none(96), 384, 7), {"ITEMS": 4, "WIDTH": 2, "UP": flag}
+    )
+    found[f"warp-shift-{flag}"] = Launch(
+        warp_shuffle.shifted, 96, (ints(384), none(384), none(96), 7), {"ITEMS": 4, "WIDTH": 2, "UP": flag}
+    )
+    found[f"warp-exchange-{flag}"] = Launch(
+        warp_exchange.exchange, 96, (ints(96 * 6), none(96 * 6)), {"ITEMS": 6, "BACK": flag}
+    )
+    less = operators.greater if flag else operators.less
+    found[f"sort-{flag}"] = Launch(
+        test_sort.sorted_tile, 96, (ints(384, kind="float32"), empty), {"ITEMS": 4, "THREADS": 96, "LESS": less}
+    )
+    found[f"sort-pairs-{flag}"] = Launch(
+        test_sort.sorted_pairs,
+        96,
+        (ints(384, 0, 9), none(384), none(384)),
+        {"ITEMS": 4, "THREADS": 96, "LESS": less},
+    )
+    return found
+
+
+def scans(flag: bool) -> dict[str, Launch]:
+    """Those that scan, of which `flag` leaves out an element itself."""
+    found = {}
+    rows = {**OF_MAPS, "ITEMS": 4, "WIDTH": 2, "EXCLUSIVE": flag}
+    keys = np.repeat(ints(96, 0, 3, "int16"), 4)
+    for partial in (False, True):
+        found[f"scan-{flag}-{partial}"] = Launch(
+            test_scan_more.tiles,
+            96,
+            (words(384), none(384, "uint64"), none(96, "uint64"), 384, 301, FIRST),
+            {**rows, "PARTIAL": partial},
+        )
+    found[f"groups-{flag}"] = Launch(
+        test_groups.groups,
+        192,
+        (words(384), none(384, "uint64"), none(192, "uint64"), ONE),
+        {**OF_MAPS, "ITEMS": 2, "SIZE": 64, "EXCLUSIVE": flag},
+    )
+    found[f"scan-segments-{flag}"] = Launch(
+        test_segments.scanned,
+        96,
+        (words(384), heads_of(384, 0.01), none(384, "uint64"), none(96, "uint64"), 384, FIRST, ONE),
+        rows,
+    )
+    found[f"by-key-{flag}"] = Launch(
+        test_segments.by_key,
+        96,
+        (keys, words(384), none(384, "uint64"), none(384, "int16"), none(384, "uint64"), none(96), 384, ONE),
+        {**OF_MAPS, "ITEMS": 4, "EXCLUSIVE": flag},
+    )
+    found[f"warp-scan-{flag}"] = Launch(
+        warp_valid.runs, 96, (words(384), none(384, "uint64"), none(96, "uint64"), 201, FIRST), rows
+    )
+    found[f"warp-groups-{flag}"] = Launch(
+        warp_groups.groups,
+        96,
+        (words(96), none(96, "uint64"), none(96, "uint64"), FIRST),
+        {**OF_MAPS, "SIZE": 8, "EXCLUSIVE": flag},
+    )
+    found[f"warp-scan-segments-{flag}"] = Launch(
+        warp_segments.scanned,
+        96,
+        (words(384), heads_of(384, 0.05), none(384, "uint64"), none(96, "uint64"), FIRST, ONE),
+        rows,
+    )
     return found
 
 

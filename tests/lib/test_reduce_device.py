@@ -37,7 +37,9 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     monkeypatch.setattr(reduce_device, "_launcher", launcher)
     monkeypatch.setattr(device, "count", lambda: 1)
     monkeypatch.setattr(reduce_calls, "require_outside", lambda *given: None)
-    monkeypatch.setattr(reduce_device, "device", lambda ordinal: SimpleNamespace(sm_count=132, capability=(9, 0)))
+    monkeypatch.setattr(
+        reduce_device, "device", lambda ordinal: SimpleNamespace(sm_count=132, capability=(9, 0), arch="sm_90a")
+    )
     monkeypatch.setattr(reduce_device, "SCRATCH", SimpleNamespace(get=lambda *given: 1 << 20))
     reduce_calls.forget()
     yield found

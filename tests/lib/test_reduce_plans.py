@@ -1,5 +1,6 @@
 """The plans that reductions make for a GPU, run on the reference machine: vectors, splits, several stages, all that is cut."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,8 @@ class Small:
 
     host = False
 
-    def __init__(self, multiprocessors: int = 2) -> None:
-        self.multiprocessors = multiprocessors
+    def __init__(self, multiprocessors: int = 2, arch: str = "sm_90a") -> None:
+        self.multiprocessors, self.arch = multiprocessors, arch
 
     def wave(self, instance: Any, threads: int) -> int:
         return int(dict(instance.template)["BLOCKS"]) * self.multiprocessors  # as many as the launch bounds ask for
@@ -72,6 +73,23 @@ def test_whole_arrays(kind: str, shift: int) -> None:
         found = perform(plan, x, 1, work.result).view("int64" if kind.startswith("i") else kind)[0]
         wanted = x.sum(dtype=float)
         assert found == (wanted if x.dtype.kind == "i" else wanted.astype(kind))
+
+
+def test_tensor_cores_add_up_float64_where_there_are_many_units() -> None:
+    def tensor(work: Work, arch: str = "sm_90a") -> bool:
+        (step,) = plan_reduction(work, stages((70_000,), (1,), (0,), True), 0, Small(132, arch)).steps
+        return bool(dict(step.instance.template)["TENSOR"])
+
+    doubles = sum_of("float64", "float64")
+    assert all(tensor(doubles, arch) for arch in ("sm_80", "sm_90", "sm_90a", "sm_100", "sm_100a"))
+    assert not any(tensor(doubles, arch) for arch in ("", "sm_75", "sm_86", "sm_89", "sm_103a", "sm_120a"))
+    assert tensor(doubles) and tensor(replace(doubles, given="float32")) and tensor(replace(doubles, given="int8"))
+    for other in (
+        sum_of("float32", "float32"),
+        sum_of("int64", "int64"),
+        replace(doubles, operator=BY_NAME["multiply"]),
+    ):
+        assert not tensor(other)
 
 
 def test_small_arrays_take_one_block_and_tiny_ones_a_warp() -> None:
@@ -194,7 +212,7 @@ def positions(x, largest: bool, shift: int = 0, multiprocessors: int = 2):
     return int(perform(plan, room, 1, "int64")[0])
 
 
-def both_positions(x, shift: int = 0) -> None:
+def check_both_positions(x, shift: int = 0) -> None:
     assert positions(x, True, shift) == x.argmax()
     assert positions(x, False, shift) == x.argmin()
 
@@ -205,11 +223,11 @@ SEARCHED = ["uint8", "int32", "int64", "float16", "float32", "float64"]
 @pytest.mark.parametrize("kind", SEARCHED)
 def test_the_first_position_of_a_whole_array(kind: str) -> None:
     n = 2500 * (8 // np.dtype(kind).itemsize)
-    both_positions(np.ones(n, kind))
-    both_positions((np.arange(n) * 100 // n).astype(kind))  # each value many times: a new best in most vectors
-    both_positions((np.arange(n)[::-1] * 100 // n).astype(kind))
+    check_both_positions(np.ones(n, kind))
+    check_both_positions((np.arange(n) * 100 // n).astype(kind))  # each value many times: a new best in most vectors
+    check_both_positions((np.arange(n)[::-1] * 100 // n).astype(kind))
     lowest = np.full(n, -np.inf if kind[0] == "f" else np.iinfo(kind).min).astype(kind)
-    both_positions(lowest)  # beaten by nothing, and no better than what is not there
+    check_both_positions(lowest)  # beaten by nothing, and no better than what is not there
     for at in (0, 1, 7, 8, 15, n // 2, n - 9, n - 1):
         lowest[at] = 1
         assert positions(lowest, True) == min(np.flatnonzero(lowest == 1))
@@ -223,10 +241,10 @@ def test_the_first_nan_of_a_whole_array(kind: str) -> None:
         for at in (0, 2999, *range(1024, 1032)):  # each place of a vector
             x = base.copy()
             x[[at, 2999]] = np.nan
-            both_positions(x)
+            check_both_positions(x)
     zeros = np.where(np.arange(3000) % 3 == 1, 0.0, -0.0).astype(kind)
-    both_positions(zeros)  # equal ones
-    both_positions(np.full(3000, np.nan, kind))
+    check_both_positions(zeros)  # equal ones
+    check_both_positions(np.full(3000, np.nan, kind))
 
 
 @pytest.mark.parametrize("kind", SEARCHED)

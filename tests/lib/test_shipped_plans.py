@@ -39,9 +39,9 @@ def shape_of(draw: random.Random) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def reduced(draw: random.Random, processors: int) -> Iterator[Instance]:
+def reduced(draw: random.Random, arch: str, processors: int) -> Iterator[Instance]:
     """What a random reduction, or search for a position, launches."""
-    gpu, shape, dtype = shipped._Gpu(processors), shape_of(draw), draw.choice(DTYPES)
+    gpu, shape, dtype = shipped._Gpu(arch, processors), shape_of(draw), draw.choice(DTYPES)
     misaligned = draw.choice((0, dtype.itemsize * draw.randrange(16 // dtype.itemsize)))
     if draw.random() < 0.25:
         axes = tuple(range(len(shape))) if draw.random() < 0.3 else (draw.randrange(len(shape)),)
@@ -74,14 +74,15 @@ def scanned(draw: random.Random, processors: int) -> Instance:
         sums = name in ("add", "multiply") and dtype != "bfloat16"
         result = np.zeros(0, dtype).cumsum().dtype.name if sums else dtype  # NumPy's promotion
         task = Task(operators.BY_NAME[name], dtype, result)
-    way = scan_plans.on_device(task, Shape(*extents, draw.random() < 0.7), processors)
+    past = (0, 0) if draw.random() < 0.7 else (draw.randrange(8), draw.randrange(8))
+    way = scan_plans.on_device(task, Shape(*extents, past == (0, 0), past), processors)
     return instance(way.kernel, tuple(way.template.items()))
 
 
 def check(arch: str, processors: int, draws: int) -> None:
     draw = random.Random(f"{arch} {processors}")
     for _ in range(draws):
-        for one in (*reduced(draw, processors), scanned(draw, processors)):
+        for one in (*reduced(draw, arch, processors), scanned(draw, processors)):
             assert one.request in shipping(arch), (one.kernel.__name__, dict(one.template))
 
 

@@ -139,7 +139,9 @@ def test_a_choice_put_into_the_table_is_the_one_that_runs(monkeypatch: pytest.Mo
     assert scan.DEVICE[size] == scan.candidates(size)[0] != choice
 
     shape = Collapsed(1, 1 << 28, 1, 0, 1, 0, 1, 1)
-    machine = SimpleNamespace(host=False, multiprocessors=132, early=True, wave=lambda program, threads: 264)
+    machine = SimpleNamespace(
+        host=False, arch="sm_90a", multiprocessors=132, early=True, wave=lambda program, threads: 264
+    )
     chosen = reduce.candidates(size)[-1]
     work = reduce_steps.Work(tune_device.operators.add, kind, kind, kind, 0, 0)
     plan = timer._ready("reduce", size, chosen, lambda: reduce_plans.plan_reduction(work, [shape], 0, machine))

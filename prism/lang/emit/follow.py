@@ -16,6 +16,7 @@ writes goes to the same lines. So it may come before the wait, where what it is 
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 from prism.lang.intrinsics.copies import prefetch_map, tma_prefetch
@@ -25,6 +26,7 @@ from prism.lang.tree import (
     Apply,
     Batch,
     Body,
+    Call,
     Expr,
     For,
     Function,
@@ -35,6 +37,7 @@ from prism.lang.tree import (
     Stmt,
     Symbol,
     Unsafe,
+    Var,
     children,
     expressions,
 )
@@ -97,13 +100,21 @@ def _reaches(statement: Stmt, outside: frozenset[Symbol]) -> bool:
 
 def _mentions(expression: Expr, outside: frozenset[Symbol]) -> bool:
     """Whether an expression names memory of the grid, otherwise than as what is to be prefetched."""
-    asked = None
+    asked: tuple[Expr, ...] = ()
     if isinstance(expression, Apply):
         if expression.intrinsic is prefetch_map:  # a parameter, which is there from the beginning
             return False
-        asked = expression.arguments[0] if expression.intrinsic in (prefetch, tma_prefetch) else None
-    named = (getattr(part, "symbol", None) for part in subexpressions(expression) if part is not asked)
+        asked = expression.arguments[:1] if expression.intrinsic in (prefetch, tma_prefetch) else ()
+    elif isinstance(expression, Call) and _only_asks(expression.function):
+        asked = tuple(e for e in expression.arguments if isinstance(e, Var))
+    named = (getattr(part, "symbol", None) for part in subexpressions(expression) if part not in asked)
     return any(isinstance(symbol, Symbol) and symbol.root() in outside for symbol in named)
+
+
+@functools.lru_cache(maxsize=256)
+def _only_asks(function: Function) -> bool:
+    """Whether a device function does no more to the memory that it is given than ask for it."""
+    return waits(function) == Waits()
 
 
 __all__ = ["WAIT", "Waits", "waits"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from prism.lang.explain.model import Piece
-from prism.lang.place import calls, shared_bytes, statements
+from prism.lang.place import calls, held, statements
 from prism.lang.plan import Program
 from prism.lang.tree import Function, Pointer, SharedDeclare
 
@@ -30,8 +30,9 @@ def _pieces(program: Program, function: Function, base: int, depth: int, line: i
             at, where = base + layout.offsets[symbol], statement.span.line if line is None else line
             copies = symbol.type.ring if isinstance(symbol.type, Pointer) else 0
             stride = layout.strides.get(symbol, 0) if copies else 0
-            size = copies * stride if stride else shared_bytes(symbol)
-            yield Piece(symbol.name, at, size, depth, where, copies=copies, stride=stride)
+            size = held(symbol, layout)
+            if size:
+                yield Piece(symbol.name, at, size, depth, where, copies=copies, stride=stride)
         for call in calls(statement):
             callee = program.layouts.get(call.function)
             if callee is not None and callee.bytes and id(call) in layout.frame:

@@ -428,8 +428,6 @@ prefetch_map = Intrinsic(
 )
 
 
-
-
 def _tma_prefetch_cuda(binding: Binding, map: str, *indices: str) -> str:
     tensor = binding.maps["tensor"]
     count, columns = tiles.slabs(tensor)

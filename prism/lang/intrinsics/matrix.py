@@ -12,6 +12,7 @@ arrays at thread[1]. With g = lane / 4, t = lane % 4, and P elements in a regist
 
 For tf32 the low 13 bits of each word are ignored (the number is truncated, not rounded): so in the meaning too. Products
 are exact; the hardware's order and rounding of their sum is not specified: the meaning sums in float64 and rounds once.
+Of float64 one product after the other is added to c, in the order of k, by fma: an H200's sums are these, to the bit.
 Integers are exact, modulo 2^32.
 """
 
@@ -25,6 +26,7 @@ import numpy as np
 from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.memory import VECTOR, Memory, Values, scalar_of, vector_cuda
 from prism.lang.intrinsics.packed import from_float, joined, to_float
+from prism.lang.intrinsics.special import fused
 from prism.lang.perspective import WARP1
 from prism.lang.shorts import bits_of, values_of
 from prism.lang.types import FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT16, FLOAT32, FLOAT64, INT32, UINT32, Scalar, Vector
@@ -140,6 +142,11 @@ def multiply(shape: Shape, a: Values, b: Values, c: Values) -> Values:
             tile = np.zeros((warps, *extent), exact)
             tile[(slice(None), *places(shape, operand))] = unpacked(registers, shape.kinds[operand == "b"])
             tiles.append(tile)
+        if shape.kind == "f64":
+            total = c
+            for k in range(shape.k):
+                total = fused(tiles[0][:, rows[..., 0], k], tiles[1][:, k, columns[..., 0]], total)
+            return np.asarray(total)
         products = np.matmul(tiles[0], tiles[1])
         if shape.with_ == "xor":  # bits that differ: those of either, less those of both, twice
             products = tiles[0].sum(axis=2, keepdims=True) + tiles[1].sum(axis=1, keepdims=True) - 2 * products

@@ -161,8 +161,8 @@ def fused(a: Any, b: Any, c: Any) -> Any:
         rest, lost = _two_sum(c, low)
         total, error = _two_sum(product, rest)
         found = total + odd_sum(lost, error)
-    found = np.where(np.isfinite(plain) & np.isfinite(found), found, plain).astype(kind)
-    return found
+    right = np.isfinite(plain) & np.isfinite(found) & (found != 0)  # of zeros the sign is the plain one's
+    return np.where(right, found, plain).astype(kind)
 
 
 fma = _function(
