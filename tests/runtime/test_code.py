@@ -112,6 +112,7 @@ def test_refused_text_is_a_bug_in_prism_and_not_raw_compiler_text(text: str) -> 
     assert isinstance(caught.value, InternalError)
     assert "sm_90a" in str(caught.value) and "bug in Prism" in str(caught.value)
     assert "error" not in str(caught.value).replace("of this error", "")
+    assert "C++ of its own" in str(caught.value)
     assert "error" in caught.value.log and caught.value.source == text
 
 
