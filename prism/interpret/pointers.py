@@ -14,6 +14,7 @@ from prism.interpret.objects import Ring, Spread
 from prism.interpret.regions import Address, Mixed, Region
 from prism.interpret.scope import Eval, Scope
 from prism.interpret.values import merge
+from prism.lang.contiguous import shifts
 from prism.lang.plan import Cycle
 from prism.lang.tree import Element, Pointer, Scalar, Symbol, Vector
 
@@ -172,7 +173,10 @@ def _inside(frame: Frame, index: Any, extent: int, name: str, node: Element) -> 
 
 
 def pointer_value(scope: Scope, symbol: Symbol) -> Eval:
-    """Return the closure of a pointer as a value; a view passed on maps its indices in the frame that it was named in."""
+    """Return the closure of a pointer as a value; a view passed on maps its indices in the frame that it was named in.
+
+    What lies side by side is an address: names in its index count with the values that they have now.
+    """
     if symbol.view is None:
         slot = scope.slot(symbol)
         return lambda frame: frame.values[slot]
@@ -181,6 +185,8 @@ def pointer_value(scope: Scope, symbol: Symbol) -> Eval:
         return _whole(root, lead)
     slots = [scope.fresh() for _ in symbol.view.params]
     locate = _locate(scope, symbol, [_read(slot) for slot in slots], None)
+    if shifts(symbol):
+        return _start(root, lead, slots[0], locate)
 
     def value(frame: Frame) -> Address:
         def map_indices(user: Frame, indices: Any) -> Any:
@@ -193,6 +199,20 @@ def pointer_value(scope: Scope, symbol: Symbol) -> Eval:
 
         held = frame.values[root]
         return Address(held.region(frame, lead) if type(held) is Ring else held.region, map_indices)
+
+    return value
+
+
+def _start(root: int, lead: Cycle | None, slot: int, locate: Locate) -> Eval:
+    """Return the closure of a pointer to what begins at a view's first element."""
+
+    def value(frame: Frame) -> Address:
+        frame.values[slot] = 0
+        region, first = locate(frame)
+        held = frame.values[root]
+        return Address(
+            held.region(frame, lead) if type(held) is Ring else region, lambda _, indices: first + indices[0]
+        )
 
     return value
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from prism.lang.bind import binding_of
-from prism.lang.digits import Form, Reader, add, constant, reader
+from prism.lang.digits import Reader, reader
 from prism.lang.intrinsics import load_vector, store_vector
 from prism.lang.place import subexpressions
+from prism.lang.polynomials import Form, add, constant
 from prism.lang.races import Facts, Span
 from prism.lang.touches import Address, Use
 from prism.lang.tree import (
@@ -79,7 +80,17 @@ def passed(known: Facts, argument: Var | Element, span: Span) -> Address | None:
     where = _through(known, argument.symbol, (add(at, constant(span[0])),))
     site = sites(known).get(argument) if isinstance(argument, Element) else None
     guards = () if site is None else tuple(form for guard in site.guards for form in _guard(reads, guard))
-    return None if where is None else Address(argument.symbol.root(), where, guards, span[1] - span[0] + 1, False)
+    root, width = argument.symbol.root(), span[1] - span[0] + 1
+    if where is None or (len(where) > 1 and not _in_a_row(reads, root, where[-1], width)):
+        return None
+    return Address(root, where, guards, width, False)
+
+
+def _in_a_row(reads: Reader, root: Symbol, first: Form, width: int) -> bool:
+    """Whether elements are sure to be of one row: behind its end lies the next one, though the row's index is another."""
+    low, high = reads.range.form(first)
+    shape = root.type.shape if isinstance(root.type, Pointer) else None
+    return shape is not None and low >= 0 and high + width <= shape[-1]
 
 
 def within(known: Facts, element: Element, source: Symbol) -> Address | None:

@@ -14,9 +14,9 @@ from math import prod
 from prism.lang import races
 from prism.lang.addresses import address, within
 from prism.lang.diagnostics import Label, Span
-from prism.lang.digits import BLOCKS, THREADS, Base, Digit, inner
 from prism.lang.perspective import BLOCK, Level, Perspective
 from prism.lang.place import subexpressions
+from prism.lang.polynomials import BLOCKS, THREADS, Base, Digit, inner
 from prism.lang.races import Facts
 from prism.lang.touches import Address, Use
 from prism.lang.tree import Assign, Body, Break, Continue, Element, For, Group, Partition, Return, Symbol, Var
@@ -166,7 +166,7 @@ def _digit(
             return digit
         case ("name" | "trip", symbol):
             return digit if symbol not in free and source <= symbol.perspective else None
-        case ("quotient" | "remainder" | "apply", *_):
+        case ("quotient" | "remainder" | "apply" | "xor", *_):
             parts = [_digit(d, values, unit, source, level, free) for form in inner(base) for m in form for d in m]
             return digit if all(isinstance(part, Digit) for part in parts) else None
         case _:

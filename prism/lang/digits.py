@@ -1,182 +1,33 @@
-"""Integer expressions as polynomials over digits: what `/` and `%` by constants leave of an index, exactly.
+"""Reads integer expressions as polynomials over digits (polynomials.py): what `/`, `%` and bit operators leave of an index.
 
-A digit is `base / low % (high / low)` of a number that is not negative: of a thread's index in its block, say, or of a loop's
-trip. So `t / 4 * n + t % 4` is a sum of multiples of two digits of t, and names that never change. A quotient by anything else
-is an atom of its own, and so is the remainder; whoever knows both knows the number. What is not understood is an atom of which
-nothing is known. Index arithmetic is taken not to wrap where its bounds aren't known; where they are, and don't fit, nothing is
-known.
+Index arithmetic is taken not to wrap where its bounds aren't known; where they are, and don't fit, nothing is known.
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from itertools import count
+from collections.abc import Mapping
+from dataclasses import dataclass
 from math import gcd, inf
-from typing import Any
 
-from prism.lang import races
-from prism.lang.perspective import BLOCK, GRID, THREAD, WARPGROUP, Level, Perspective
+from prism.lang import bitwise, races
+from prism.lang.perspective import BLOCK, WARPGROUP, Level, Perspective
+from prism.lang.polynomials import (
+    BLOCKS,
+    THREADS,
+    Base,
+    Digit,
+    Form,
+    Range,
+    add,
+    atom,
+    constant,
+    mentioned,
+    multiply,
+    number,
+    unknown,
+)
 from prism.lang.races import Facts
-from prism.lang.tree import Apply, Binary, Cast, Const, Count, Expr, For, Id, Place, Scalar, Select, Symbol, Unary, Var
-
-Base = tuple[Any, ...]
-"""A number: `("id", unit, code)`, `("count", unit, code)`, `("trip", index)`, `("name", symbol)`, `("apply", name, keys)`,
-`("quotient", key, key)`, `("remainder", key, key)`, or `("unknown", number)`."""
-Key = frozenset[tuple[Any, int]]
-"""A polynomial, to be compared: its items."""
-Bounds = tuple[float, float]
-"""The least and the greatest value, both included; infinite where not known."""
-NOTHING: Bounds = (-inf, inf)
-THREADS: Base = ("id", THREAD, BLOCK)
-BLOCKS: Base = ("id", BLOCK, GRID)
-
-_unknown = count()
-
-
-@dataclass(frozen=True, slots=True)
-class Digit:
-    """`base / low % (high / low)`; `high` None: `base / low`."""
-
-    base: Base
-    low: int = 1
-    high: int | None = None
-    _hash: int = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_hash", hash((self.base, self.low, self.high)))
-
-    def __hash__(self) -> int:
-        return self._hash
-
-
-Form = Mapping[tuple[Digit, ...], int]
-"""A polynomial: products of digits (sorted) to coefficients; `()` is the constant's."""
-
-
-def constant(value: int) -> Form:
-    """Return a number as a polynomial."""
-    return {(): value} if value else {}
-
-
-def atom(base: Base) -> Form:
-    """Return a number that is not taken apart."""
-    return {(Digit(base),): 1}
-
-
-def unknown() -> Form:
-    """Return a number of which nothing is known, not even that it is the same twice."""
-    return atom(("unknown", next(_unknown)))
-
-
-def add(left: Form, right: Form, times: int = 1) -> Form:
-    """Return `left + times * right`."""
-    total = dict(left)
-    for monomial, factor in right.items():
-        total[monomial] = total.get(monomial, 0) + factor * times
-    return {m: f for m, f in total.items() if f}
-
-
-def multiply(left: Form, right: Form) -> Form:
-    """Return the product."""
-    total: dict[tuple[Digit, ...], int] = {}
-    for m, f in left.items():
-        for n, g in right.items():
-            monomial = tuple(sorted((*m, *n), key=hash))
-            total[monomial] = total.get(monomial, 0) + f * g
-    return {m: f for m, f in total.items() if f}
-
-
-def digits_of(form: Form) -> Iterator[Digit]:
-    """Yield the digits that a polynomial mentions."""
-    for monomial in form:
-        yield from monomial
-
-
-def number(form: Form) -> int | None:
-    """Return a polynomial's value, where it is a constant."""
-    return None if any(form) else form.get((), 0)
-
-
-# -- bounds ---------------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Range:
-    """What a polynomial's digits can be; `tighter` says it of some digits, where an access stands."""
-
-    known: Facts
-    tighter: Mapping[Digit, Bounds]
-
-    def digit(self, digit: Digit) -> Bounds:
-        """Return the bounds of one digit."""
-        low, high = self.base(digit.base)
-        if digit.low > 1 or digit.high is not None:
-            low, high = max(0, low) // digit.low, high // digit.low if high < inf else inf
-            if digit.high is not None:
-                most = digit.high // digit.low - 1
-                low, high = (low, high) if high <= most else (0, most)
-        if digit in self.tighter:
-            low, high = max(low, self.tighter[digit][0]), min(high, self.tighter[digit][1])
-        return low, high
-
-    def form(self, form: Form) -> Bounds:
-        """Return the bounds of a polynomial."""
-        low: float = form.get((), 0)
-        high: float = low
-        for monomial, factor in form.items():
-            if monomial:
-                one, two = self.digit(monomial[0]) if len(monomial) == 1 else self._product(monomial)
-                if one == -inf and two == inf:
-                    return NOTHING
-                if factor < 0:
-                    one, two = two, one
-                low, high = low + one * factor, high + two * factor
-        return low, high
-
-    def _product(self, monomial: tuple[Digit, ...]) -> Bounds:
-        low: float = 1
-        high: float = 1
-        for digit in monomial:
-            one, two = self.digit(digit)
-            if one < 0:
-                return NOTHING
-            low, high = low * one, (high * two if high and two else 0)
-        return low, high
-
-    def base(self, base: Base) -> Bounds:
-        """Return the bounds of a number."""
-        kind = base[0]
-        if kind == "id":
-            most = races.most_units(self.known, base[1], base[2])
-            return 0, inf if most is None else most - 1
-        if kind == "count":
-            return 1, inf
-        if kind == "trip":
-            trips = self.known.trips.get(base[1])
-            return 0, inf if trips is None else max(0, trips - 1)
-        if kind == "name":
-            span, type_ = self.known.ranges.get(base[1]), base[1].type
-            unsigned = isinstance(type_, Scalar) and type_.kind == "uint"
-            return span or ((0, inf) if unsigned else NOTHING)
-        if kind in ("quotient", "remainder"):
-            return self._divided(kind, *inner(base))
-        return NOTHING
-
-    def _divided(self, kind: str, left: Form, right: Form) -> Bounds:
-        low, high = self.form(left)
-        divisor = number(right)
-        if low < 0 or (divisor is not None and divisor <= 0):
-            return NOTHING
-        if kind == "remainder":
-            return 0, high if divisor is None else min(high, divisor - 1)
-        if divisor is not None:
-            return low // divisor, high // divisor if high < inf else inf
-        return (0, high) if self.form(right)[0] >= 0 else (-high, high)
-
-
-# -- expressions ------------------------------------------------------------------------------------------------------------
+from prism.lang.tree import Apply, Binary, Cast, Const, Count, Expr, Id, Place, Scalar, Select, Symbol, Unary, Var
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -218,7 +69,10 @@ class Reader:
             case Unary(op="-", operand=operand):
                 return add({}, self.read(operand, given), -1)
             case Binary(left=left, right=right) if isinstance(left.type, Scalar) and left.type.integral:
-                return self._binary(e.op, self.read(left, given), self.read(right, given))
+                one, two = self.read(left, given), self.read(right, given)
+                found = self._binary(e.op, one, two)
+                of = frozenset(one.items()), frozenset(two.items())
+                return atom(("apply", e.op, e.type, of)) if found is None else found
             case Var(symbol=symbol) if symbol in given:
                 return given[symbol]
             case Var(symbol=symbol):
@@ -264,7 +118,7 @@ class Reader:
         definition = self.known.definitions.get(symbol)
         return None if definition is None else self.read(definition, {})
 
-    def _binary(self, op: str, left: Form, right: Form) -> Form:
+    def _binary(self, op: str, left: Form, right: Form) -> Form | None:
         by = number(right)
         match op:
             case "+" | "-":
@@ -279,8 +133,15 @@ class Reader:
                 return self.divide(left, constant(1 << by))[0]
             case "&" if by is not None and by >= 0 and not by & (by + 1) and self.range.form(left)[0] >= 0:
                 return self.divide(left, constant(by + 1))[1]
+            case "&":
+                mask = number(left) if by is None else by
+                return None if mask is None else bitwise.masked(self.range, left if by is not None else right, mask)
+            case "|":
+                return bitwise.union(self.range, left, right)
+            case "^":
+                return bitwise.xor(self.range, left, right)
             case _:
-                return unknown()
+                return None
 
     def _place(self, e: Place, given: Mapping[Symbol, Form]) -> Form:
         """As `tree.Place` says."""
@@ -289,7 +150,7 @@ class Reader:
 
         def of(form: Form, *steps: tuple[str, int]) -> Form:
             for op, by in steps:
-                form = self._binary(op, form, constant(by))
+                form = multiply(form, constant(by)) if op == "*" else self.divide(form, constant(by))[op == "%"]
             return form
 
         strip = getattr(fragment, "strip", 1)
@@ -354,30 +215,10 @@ class Reader:
         return {(Digit(base, low, None if high is not None and most < high else high),): 1}
 
 
-def mentioned(form: Form) -> Iterator[Digit]:
-    """Yield all digits that a polynomial depends on, also those inside quotients and the like."""
-    for digit in digits_of(form):
-        yield digit
-        for inside in inner(digit.base):
-            yield from mentioned(inside)
-
-
-@functools.lru_cache(maxsize=4096)
-def inner(base: Base) -> tuple[Form, ...]:
-    """Return the polynomials that a number is computed from."""
-    match base:
-        case ("quotient" | "remainder", left, right):
-            return dict(left), dict(right)
-        case ("apply", _, _, keys):
-            return tuple(dict(key) for key in keys)
-        case _:
-            return ()
-
-
 def reader(known: Facts) -> Reader:
     """Return what reads a function's expressions; one for each function."""
     found: Reader = known.found.setdefault("reader", Reader(known, Range(known, {}), {}))
     return found
 
 
-__all__ = ["BLOCKS", "THREADS", "Base", "Bounds", "Digit", "For", "Form", "Range", "Reader", "reader"]
+__all__ = ["Reader", "reader"]

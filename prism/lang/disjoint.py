@@ -7,6 +7,8 @@ equation is taken apart, which only ever finds consequences of it:
 - *stride*: the same for terms with a factor n that both units agree on, where the others are sure to be from 0 to n - 1: by
   a condition around the access, or as a remainder by n, or by n's number of tiles;
 - *digits*: a single digit, or quotient and remainder of a number, that are equal leave the number equal;
+- *xor*: for a number c that both units agree on, `a ^ c = b ^ c` only where a = b, for c can be undone: `(a ^ c) ^ c` is a. So
+  xors that are equal, where all but one of their numbers are, leave that one equal;
 - *apart*: bounds that don't meet, or a difference that no multiple can make, leave no solution at all.
 
 If the digits that are found equal make up the unit's index, or the trip's, then no two of them meet.
@@ -19,13 +21,17 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import gcd, inf
 
-from prism.lang.digits import (
+from prism.lang import bitwise
+from prism.lang.digits import reader
+from prism.lang.perspective import Level, Perspective
+from prism.lang.polynomials import (
     BLOCKS,
     THREADS,
     Base,
     Bounds,
     Digit,
     Form,
+    Key,
     Range,
     add,
     constant,
@@ -33,14 +39,12 @@ from prism.lang.digits import (
     inner,
     mentioned,
     number,
-    reader,
 )
-from prism.lang.perspective import Level, Perspective
 from prism.lang.races import Facts
 from prism.lang.touches import Address
 from prism.lang.tree import Symbol
 
-MOST = 64
+MOST = 128
 """Equations of one proof: they are taken apart into smaller ones, so a proof needs few."""
 
 
@@ -116,12 +120,16 @@ class _Proof:
     def __init__(self, known: Facts, one: Address, two: Address, question: Question) -> None:
         self.question = question
         self.equal: set[Digit] = set()
+        self.fixed: tuple[dict[Digit, int], dict[Digit, int]] = {}, {}
+        """Digits of one side alone that have one value, where the two accesses meet."""
         whole = one.aligned and two.aligned and one.width == two.width
         forms = [*one.indices, *one.guards, *two.indices, *two.guards]
         self.cuts = _cuts(forms, question)
         self.sides = [self._side(known, a, k, 1 if whole else a.width) for k, a in enumerate((one, two))]
         self.left: list[tuple[Form, Form]] = list(zip(self.sides[0].indices, self.sides[1].indices, strict=True))
-        self.products = {d.base for form in forms for d in mentioned(form) if d.base[0] in ("quotient", "remainder")}
+        self.products = {
+            d.base for form in forms for d in mentioned(form) if d.base[0] in ("quotient", "remainder", "xor")
+        }
 
     def _side(self, known: Facts, a: Address, lane: int, width: int) -> _Side:
         indices, guards = ([self.refined(form) for form in forms] for forms in (a.indices, a.guards))
@@ -173,7 +181,7 @@ class _Proof:
                 return True
             case ("name" | "trip", symbol):
                 return symbol not in self.question.free and source <= symbol.perspective
-            case ("quotient" | "remainder" | "apply", *_):
+            case ("quotient" | "remainder" | "apply" | "xor", *_):
                 return all(self.same(d) for form in inner(base) for d in digits_of(self.refined(form)))
             case _:
                 return False
@@ -233,8 +241,16 @@ class _Proof:
         return False
 
     def _whole(self) -> bool:
-        """A number is equal where its quotient and its remainder by one divisor are. Return whether one was found."""
+        """A number is equal where its quotient and its remainder by one divisor are. Return whether one was found.
+
+        And one of those whose xor is equal, where the others are.
+        """
         before = len(self.left)
+        for base in [base for base in self.products if base[0] == "xor" and Digit(base) in self.equal]:
+            vary = [form for form in map(self.refined, inner(base)) if not all(map(self.same, digits_of(form)))]
+            if len(vary) <= 1:
+                self.products.discard(base)
+                self.left += [(form, form) for form in vary]
         for base in [base for base in self.products if base[0] == "quotient"]:
             parts = Digit(base), Digit(("remainder", *base[1:]))
             divisor = self.refined(dict(base[2]))
@@ -249,6 +265,8 @@ class _Proof:
         vary = [{m: f for m, f in form.items() if not all(map(self.same, m))} for form in (one, two)]
         both = [{m: f for m, f in form.items() if m not in vary[k]} for k, form in enumerate((one, two))]
         by = number(add(both[1], both[0], -1))
+        if self._fixed(0, one, two) or self._fixed(1, two, one):
+            return [(one, two)]
         found = None if by is None else self._numbers(vary[0], vary[1], by)
         if found is not None:
             return found
@@ -256,7 +274,59 @@ class _Proof:
             if self._below(one, 0, pivot) and self._below(two, 1, pivot):
                 parts = [{m: f for m, f in form.items() if pivot not in m} for form in (one, two)]
                 return [(_without(one, pivot), _without(two, pivot)), (parts[0], parts[1])]
-        return None
+        if by is None:  # what is the same on both sides, but not as often, goes to one of them
+            more = add(both[1], both[0], -1)
+            found = self._numbers(vary[0], add(vary[1], {m: f for m, f in more.items() if m}), more.get((), 0))
+        return self._exclusive(one, two) if found is None else found
+
+    def _exclusive(self, one: Form, two: Form) -> list[tuple[Form, Form]] | None:
+        """Return what follows from an equation with an xor: what both sides have in common is left out."""
+        if not any(d.base[0] == "xor" for form in (one, two) for d in digits_of(form)):
+            return None
+        keys = [self._operands(number, form) for number, form in enumerate((one, two))]
+        fixed = [{key for key in side if all(map(self.same, digits_of(dict(key))))} for side in keys]
+        vary = [[dict(key) for key in keys[k] - fixed[k]] for k in (0, 1)]
+        rest = bitwise.exclusive(self.sides[0].range, [dict(key) for key in fixed[0] ^ fixed[1]])
+        found: tuple[Form, Form]
+        match vary:
+            case [[], []]:
+                if number(rest):
+                    raise _Contradiction
+                return None if rest else []
+            case [[left], []]:
+                found = left, rest
+            case [[], [right]]:
+                found = rest, right
+            case [[left], [right]] if not rest:
+                found = left, right
+            case [[left], [right]] if rest == bitwise.ONE and self._bit(0, left) and self._bit(1, right):
+                found = left, add(rest, right, -1)
+            case _:
+                return None
+        return None if found == (one, two) else [found]
+
+    def _operands(self, number: int, form: Form) -> Set[Key]:
+        keys: frozenset[Key] = frozenset()
+        for key in bitwise.operands(self.sides[number].range, form):
+            refined = self.refined(dict(key))
+            for digit, value in self.fixed[number].items():
+                if (digit,) in refined:
+                    refined = add(_dropped(refined, digit), constant(refined[digit,] * value))
+            keys ^= {frozenset(refined.items())} if refined else frozenset()
+        return keys
+
+    def _fixed(self, side: int, form: Form, value: Form) -> bool:
+        """Whether an equation says, for the first time, which value a digit has on one side."""
+        (monomial, factor), *others = form.items() if form else [((), 0)]
+        found = number(value)
+        if others or len(monomial) != 1 or factor != 1 or found is None or monomial[0] in self.fixed[side]:
+            return False
+        self.fixed[side][monomial[0]] = found
+        return True
+
+    def _bit(self, number: int, form: Form) -> bool:
+        low, high = self.sides[number].range.form(form)
+        return 0 <= low <= high <= 1
 
     def _numbers(self, one: Form, two: Form, by: int) -> list[tuple[Form, Form]] | None:
         """Return what follows from `one = two + by`, of which nothing is the same on both sides."""
@@ -309,6 +379,11 @@ class _Proof:
                 times = (number(dict(below)) or 0) if dict(above) == of else 0
             if times > 0:
                 yield add(add(of, {(Digit(base),): 1}, -times), constant(-times))
+
+
+def _dropped(form: Form, digit: Digit) -> Form:
+    """Return a polynomial without the term that is a multiple of a digit alone."""
+    return {m: f for m, f in form.items() if m != (digit,)}
 
 
 def _without(form: Form, pivot: Digit) -> Form:

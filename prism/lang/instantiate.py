@@ -217,7 +217,7 @@ def fold(scope: Scope, e: s.Expr) -> s.Expr:  # noqa: C901
         case s.Lambda():
             inner = replace(scope, locals=scope.locals | set(e.parameters))
             return replace(e, body=fold(inner, e.body))
-        case s.Braces():
+        case s.Braces() | s.Listed():
             return replace(e, items=fold_all(scope, e.items))
 
 

@@ -9,10 +9,11 @@ from prism.lang import races, tiles
 from prism.lang.bind import binding_of, operands_of
 from prism.lang.cycles import Lap, Visit
 from prism.lang.diagnostics import CompileError
-from prism.lang.digits import BLOCKS, THREADS, Digit, mentioned, reader
+from prism.lang.digits import reader
 from prism.lang.errors.rings import Multicast
 from prism.lang.intrinsics.memory import scalar_of
 from prism.lang.perspective import Level, Perspective
+from prism.lang.polynomials import BLOCKS, THREADS, Digit, mentioned
 from prism.lang.stations import Station, Used
 from prism.lang.touches import LOADS
 from prism.lang.tree import (
@@ -145,7 +146,7 @@ def _agreed(digit: Digit, cluster: Perspective, counted: frozenset[Symbol]) -> b
     match digit.base:
         case ("name" | "trip", symbol):
             return symbol in counted or cluster <= symbol.perspective
-        case ("count" | "quotient" | "remainder" | "apply", *_):
+        case ("count" | "quotient" | "remainder" | "apply" | "xor", *_):
             return True  # of what is mentioned too
         case _:
             return digit.base == THREADS or (digit.base == BLOCKS and digit.low % cluster.size == 0)

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from prism.lang import flow, races
 from prism.lang.addresses import address
 from prism.lang.collisions import Collision, collision
-from prism.lang.digits import mentioned
 from prism.lang.disjoint import Question, proved
 from prism.lang.footprints import copied, reached
 from prism.lang.place import subexpressions
+from prism.lang.polynomials import mentioned
 from prism.lang.races import Facts
 from prism.lang.touches import Address, used
 from prism.lang.tree import Call, Element, Expr, Function, Partition, Symbol, Var
 
 MORE = "a block may have more than {} threads, unless `__launch_bounds__` says not, and then units' elements meet"
-VAGUE = "there is more than sums, products, quotients and remainders of what never changes in the index"
+VAGUE = "there is more than sums, products, quotients, remainders and bits of what never changes in the index"
 CHANGED = "`{}`, in the index on line {}, is assigned again: of a name that is assigned once, where it is declared, more is known"
 
 

@@ -13,6 +13,7 @@
               | Enter(role, body) | One(level, body)            -- `with a:`, `with one(thread):`
               | Async(source, name, body) | Batch(body) | Unsafe(text)
     expression = Name | Literal | Resolved | Unary | Binary | Conditional | Call | Subscript | Attribute | Lambda | Braces
+               | Listed
 
 A `with` of several items is parsed as one `with` inside the other; where items claim for a role, the role's `Enter` stands
 inside the last of them. `Resolved` is made by instantiate: a Python object that a name stood for (a dtype, a device function,
@@ -125,7 +126,16 @@ class Braces(Node):
     items: tuple[Expr, ...]
 
 
-Expr = Name | Literal | Resolved | Unary | Binary | Conditional | Call | Subscript | Attribute | Lambda | Braces
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Listed(Node):
+    """`[a, b]`, an array's elements; of lists where it has several extents."""
+
+    items: tuple[Expr, ...]
+
+
+Expr = (
+    Name | Literal | Resolved | Unary | Binary | Conditional | Call | Subscript | Attribute | Lambda | Braces | Listed
+)
 
 
 # -- statements -----------------------------------------------------------------------------------------------------------

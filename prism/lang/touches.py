@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import NamedTuple
 
-from prism.lang import diagnostics, digits, races
+from prism.lang import diagnostics, polynomials, races
 from prism.lang.bind import operands_of
 from prism.lang.perspective import THREAD, Level, Perspective
 from prism.lang.plan import Access, Path
@@ -59,8 +59,8 @@ class Address:
     """
 
     root: Symbol
-    indices: tuple[digits.Form, ...]
-    guards: tuple[digits.Form, ...]
+    indices: tuple[polynomials.Form, ...]
+    guards: tuple[polynomials.Form, ...]
     width: int
     aligned: bool
 
@@ -357,7 +357,7 @@ def spelled(expression: Expr) -> str:
 def _names(steps: tuple[Step, ...], where: Address | None) -> frozenset[Symbol]:
     found = {name for step in steps if step.offset is not None for name in races.names(step.offset)}
     if where is not None:
-        bases = (digit.base for form in where.indices for digit in digits.mentioned(form))
+        bases = (digit.base for form in where.indices for digit in polynomials.mentioned(form))
         found |= {base[1] for base in bases if base[0] in ("name", "trip")}
     return frozenset(found)
 

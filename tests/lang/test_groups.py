@@ -434,6 +434,8 @@ def laid_out(x: ptr(const(float)) @ grid[1], y: ptr(float) @ grid[1], n: int @ g
                 mine[0] = x[u]
             with partition(ring, block[1]) as seen:
                 v: float @ thread[1] = seen[63 - u]
+            with partition(tile, thread[1], offset=lambda y, x: (u, x)) as row, group(thread[1]):
+                row[0, 0] = 1.0
 
 
 def test_rings_stand_below_the_stack_and_mbarriers_behind_it():

@@ -108,7 +108,7 @@ def bindings(intrinsic):
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_89", "sm_90", "sm_90a")
 OF_TILES = [
-    i.name for i in TABLE.values() if any(p.kind == "tile" for p in i.parameters)
+    i.name for i in TABLE.values() if any(p.kind in ("tile", "tensor") for p in i.parameters)
 ]  # these have files of their own
 
 

@@ -90,6 +90,7 @@ def refused(make: Callable[[], object]) -> CompileError:
         ("x: ptr(int) @ grid[1] = y", "Declare(x, Call(ptr, [int], []), Subscript(grid, [1]), y)"),
         ("x: T @ a @ thread[1]", "Declare(x, (T @ a), Subscript(thread, [1]), None)"),
         ("x: int[2][N] @ p = {0}", "Declare(x, Subscript(Subscript(int, [2]), [N]), p, Braces([0]))"),
+        ("x: int[2] @ p = [a, [1]]", "Declare(x, Subscript(int, [2]), p, Listed([a, Listed([1])]))"),
         ("x: shared(T[n], ring=2) @ p", "Declare(x, Call(shared, [Subscript(T, [n])], [[ring, 2]]), p, None)"),
         ("x = n", "Assign(x, n)"),
         ("x[i] = 1", "Assign(Subscript(x, [i]), 1)"),
@@ -310,7 +311,7 @@ def test_a_nested_function_with_a_text_at_column_zero() -> None:
     def inner(n: int @ thread[1]):
         """A text
         that dedent would stumble over."""
-        x = [n]  # fmt: skip
+        x = {n: n}  # fmt: skip
 
     assert refused(lambda: parse(inner)).span.column == 12
 

@@ -8,8 +8,9 @@ from prism.lang import syntax as s
 from prism.lang import tree
 from prism.lang.check.conversion import coerce
 from prism.lang.check.env import Env, blame, constant, evidence, fail
-from prism.lang.check.expressions import check_value, visible
-from prism.lang.diagnostics import Label, Span
+from prism.lang.check.expressions import check_value, flatten, rank, visible
+from prism.lang.contiguous import shifts
+from prism.lang.diagnostics import Label, Span, source_text
 from prism.lang.errors import calls as errors
 from prism.lang.errors import ownership
 from prism.lang.errors import tiles as tile_errors
@@ -71,6 +72,7 @@ def check_pointer(env: Env, name: str, trusts: frozenset[str], formal: tree.Symb
     wanted = formal.type
     assert isinstance(wanted, Pointer)
     if not isinstance(actual, s.Name):
+        check_no_element(env, name, formal, actual)
         mismatch(name, formal, actual, "an expression")
     symbol = visible(env, actual.name, actual.span)
     if not isinstance(symbol.type, Pointer) or symbol.type.element != wanted.element:
@@ -82,6 +84,24 @@ def check_pointer(env: Env, name: str, trusts: frozenset[str], formal: tree.Symb
     if not shifts(symbol):
         fail(errors.CallLambda(span=actual.span, actual=symbol.name, labels=(Label(symbol.span, "made here"),)))
     return tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=actual.span)
+
+
+def check_no_element(env: Env, name: str, formal: tree.Symbol, actual: s.Expr) -> None:
+    """`f(s[r])`, `f(s[r, c])`: an element is a number; what begins there is a part, and gets a name by a partition."""
+    if not isinstance(actual, s.Subscript):
+        return
+    base, indices = flatten(actual)
+    if not isinstance(base, s.Name) or base.name not in env.names:
+        return
+    symbol = visible(env, base.name, base.span)
+    if not isinstance(symbol.type, Pointer):
+        return
+    texts = [source_text(index.span) for index in indices]
+    rows, first = (texts, "0") if len(texts) < rank(symbol) else (texts[:-1], texts[-1])
+    column = "i" if first == "0" else f"{first} + i"
+    index = f"({', '.join([*rows, column])})" if rows else column
+    facts = {"parameter": formal.name, "name": name, "memory": base.name, "unit": formal.perspective, "index": index}
+    fail(errors.CallElement(span=actual.span, labels=origins(formal, symbol), **facts))  # type: ignore[arg-type]
 
 
 def check_owners(name: str, formal: tree.Symbol, symbol: tree.Symbol, span: Span) -> None:
@@ -123,38 +143,6 @@ def swizzled(symbol: tree.Symbol, span: Span, error: type[tile_errors.SwizzlePoi
     if isinstance(root.type, Pointer) and root.type.swizzle:
         label = Label(root.span, f"`{root.name}` is declared here")
         fail(error(span=span, actual=symbol.name, swizzle=root.type.swizzle, labels=(label,)))
-
-
-def shifts(symbol: tree.Symbol) -> bool:
-    """Whether a name's elements lie side by side in memory: it is all of an object, or every view behind it is `offset + i`."""
-    view = symbol.view
-    if view is None or (isinstance(symbol.type, Pointer) and symbol.type.shape is not None):
-        return True
-    return (
-        len(view.params) == 1 and len(view.index) == 1 and shift(view.index[0], view.params[0]) and shifts(view.source)
-    )
-
-
-def shift(e: tree.Expr, param: tree.Symbol) -> bool:
-    """Whether an index is its parameter plus something that does not depend on it."""
-    match e:
-        case tree.Var():
-            return e.symbol is param
-        case tree.Cast():
-            return shift(e.operand, param)
-        case tree.Binary() if e.op == "+":
-            return (shift(e.left, param) and not mentions(e.right, param)) or (
-                shift(e.right, param) and not mentions(e.left, param)
-            )
-        case tree.Binary() if e.op == "-":
-            return shift(e.left, param) and not mentions(e.right, param)
-        case _:
-            return False
-
-
-def mentions(e: tree.Expr, symbol: tree.Symbol) -> bool:
-    """Whether an expression uses a symbol."""
-    return (isinstance(e, tree.Var) and e.symbol is symbol) or any(mentions(part, symbol) for part in tree.operands(e))
 
 
 def check_map(env: Env, name: str, formal: tree.Symbol, actual: s.Expr) -> tree.Expr:

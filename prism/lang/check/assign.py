@@ -17,6 +17,7 @@ from prism.lang.check.expressions import (
     visible,
 )
 from prism.lang.check.fragments import fill, fragment_item, placed
+from prism.lang.check.lists import Given, assigned_list, declared_list, listed
 from prism.lang.check.pointers import assign_pointer, declare_pointer
 from prism.lang.check.shared import check_shared
 from prism.lang.check.vectors import is_vector_cast, vector_store
@@ -70,6 +71,8 @@ def check_declare(env: Env, st: s.Declare) -> tuple[tuple[tree.Stmt, ...], Env]:
     if isinstance(type_, Fragment):
         type_ = placed(type_, st.name, place, st.annotation.span, st.place.span if st.place else st.span)
     symbol = tree.Symbol(st.name, type_, place, st.name_span, const=meaning.const)
+    if isinstance(st.value, s.Listed) and isinstance(symbol.type, Array):
+        return declared_list(symbol, whole(env, symbol, st.value), st.span), env.bind(symbol)
     value = initial(env, symbol, st)
     return (tree.Declare(symbol=symbol, value=value, span=st.span),), env.bind(symbol)
 
@@ -92,12 +95,21 @@ def initial(env: Env, symbol: tree.Symbol, st: s.Declare) -> tree.Expr | None:
     return coerce(value, symbol.type, st.value.span)
 
 
+def whole(env: Env, symbol: tree.Symbol, value: s.Listed) -> tuple[Given, ...]:
+    """R8 WRITE-DOWN of each element of a list."""
+    given = listed(env, symbol, value)
+    for _, given_value in given:
+        fits(symbol, given_value)
+    return given
+
+
 def zeros(env: Env, symbol: tree.Symbol, element: Scalar | Vector, zero: s.Expr) -> tree.Expr:
     """`{0}`: what every element of an array starts as."""
-    if isinstance(element, Scalar):
+    if isinstance(element, Scalar) and not isinstance(element, Struct):
         return check_scalar(env, zero, symbol.perspective, element)
     made = s.Resolved(value=element, text=str(element), span=zero.span)
-    call = s.Call(function=made, arguments=(zero,), keywords=(), span=zero.span)
+    fields = isinstance(element, Struct) or isinstance(element, Vector) and isinstance(element.element, Struct)
+    call = s.Call(function=made, arguments=() if fields else (zero,), keywords=(), span=zero.span)
     return check_value(env, call, symbol.perspective, element)
 
 
@@ -130,6 +142,17 @@ def varying_load(value: tree.Expr, needed: Perspective) -> tree.Element | None:
 
 
 # -- assignments ----------------------------------------------------------------------------------------------------------
+
+
+def check_list(env: Env, target: s.Name, value: s.Listed, span: Span) -> tuple[tree.Stmt, ...]:
+    """R8, R17 of an array all of whose elements are assigned; of anything else, as of one value."""
+    if target.name not in env.names:
+        fail(name_errors.Undeclared(span=target.span, name=target.name, type=f"int[{len(value.items)}]"))
+    symbol = visible(env, target.name, target.span)
+    if not isinstance(symbol.type, Array):
+        return (check_assign(env, target, value, span),)
+    assignable(env, symbol, span)
+    return assigned_list(symbol, whole(env, symbol, value), span)
 
 
 def check_assign(env: Env, target: s.Expr, value: s.Expr, span: Span) -> tree.Stmt:
@@ -200,13 +223,29 @@ def indexed(symbol: tree.Symbol, left: tree.Expr) -> None:
 
 def assign_local(env: Env, symbol: tree.Symbol, left: tree.Expr, value: s.Expr, span: Span) -> tree.Stmt:
     """R8: the target is no broader than the code, and the value no narrower than the target."""
+    if isinstance(left, tree.Item) and isinstance(symbol.type, Fragment):
+        changeable(env, symbol, span)
+        right = check_value(env, value, THREAD, left.type)
+        return tree.Assign(target=left, value=coerce(right, left.type, value.span), span=span)
+    assignable(env, symbol, span)
+    if isinstance(symbol.type, Fragment):
+        return tree.Assign(target=left, value=fill(symbol, value), span=span)
+    right = check_value(env, value, symbol.perspective, left.type)
+    fits(symbol, right)
+    return tree.Assign(target=left, value=coerce(right, left.type, value.span), span=span)
+
+
+def changeable(env: Env, symbol: tree.Symbol, span: Span) -> None:
+    """R17: a local that is neither const nor a loop's index."""
     if (const := constant(env, symbol)) is not None:
         fail(ownership.ConstWrite(span=span, name=const.name, type=f"const({const.type})", labels=(declared(const),)))
     if symbol in env.context.loop_variables:
         fail(rules.LoopVariable(span=span, name=symbol.name, labels=(declared(symbol),)))
-    if isinstance(left, tree.Item) and isinstance(symbol.type, Fragment):
-        right = check_value(env, value, THREAD, left.type)
-        return tree.Assign(target=left, value=coerce(right, left.type, value.span), span=span)
+
+
+def assignable(env: Env, symbol: tree.Symbol, span: Span) -> None:
+    """R8, R17 of a local that is to be changed: no broader than the code."""
+    changeable(env, symbol, span)
     if not symbol.perspective <= env.code:
         fail(
             rules.WriteUp(
@@ -217,11 +256,6 @@ def assign_local(env: Env, symbol: tree.Symbol, left: tree.Expr, value: s.Expr, 
                 labels=(declared(symbol), *why_here(env)),
             )
         )
-    if isinstance(symbol.type, Fragment):
-        return tree.Assign(target=left, value=fill(symbol, value), span=span)
-    right = check_value(env, value, symbol.perspective, left.type)
-    fits(symbol, right)
-    return tree.Assign(target=left, value=coerce(right, left.type, value.span), span=span)
 
 
 def assign_memory(

@@ -70,6 +70,9 @@ def check_expression(env: Env, e: s.Expr, target: Perspective, want: Type | None
                     span=e.span, text="{...}", hint="braces stand only in an array's declaration, as `= {{0}}`"
                 )
             )
+        case s.Listed():
+            hint = "a list stands only as an array's value, `v: float32[2] = [a, b]` or `v = [a, b]`"
+            fail(errors.NotAValue(span=e.span, text="[...]", hint=hint))
         case _:
             assert_never(e)
 

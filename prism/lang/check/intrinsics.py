@@ -62,6 +62,7 @@ def check_intrinsic(env: Env, e: s.Call, intrinsic: Intrinsic, target: Perspecti
     operands = [p for p in intrinsic.parameters if p.kind != "static" and (p.name in given or not p.optional)]
     typed = check_operands(env, intrinsic, operands, given, target, want)
     same_elements(intrinsic, operands, typed)
+    of_numbers(intrinsic, operands, typed)
     scalar = type_variable(intrinsic, operands, typed)
     if isinstance(scalar, Struct) and not intrinsic.structs:
         what, hint = f"`{intrinsic.name}` takes numbers", f"apply it to a field, as `.{scalar.names[0]}`"
@@ -160,6 +161,24 @@ def check_operands(
                 )
                 typed[p.name] = check_value(env, e, p.unit if p.unit <= env.code else target, hint)
     return typed
+
+
+def of_numbers(intrinsic: Intrinsic, operands: list[Parameter], typed: Mapping[str, tree.Expr]) -> None:
+    """What takes or gives values of T has memory of T, not of vectors of T: any copy reads and writes those whole."""
+    values = any(p.type == "T" and p.kind in ("value", "vector", "array") for p in intrinsic.parameters)
+    if not values and intrinsic.result not in ("T", "vector"):
+        return
+    for p in operands:
+        found = typed[p.name]
+        if p.kind == "element" and p.type == "T" and isinstance(found, tree.Element) and isinstance(found.type, Vector):
+            kind, labels = found.type, (declared(found.symbol),)
+            facts = {
+                "memory": found.symbol.name,
+                "element": str(kind.element),
+                "length": kind.length,
+                "found": str(kind),
+            }
+            fail(errors.VectorElement(span=found.span, name=intrinsic.name, labels=labels, **facts))  # type: ignore[arg-type]
 
 
 def type_variable(intrinsic: Intrinsic, operands: list[Parameter], typed: Mapping[str, tree.Expr]) -> Scalar | None:

@@ -7,6 +7,7 @@ from prism.lang import tree
 from prism.lang.check.annotation import Annotation
 from prism.lang.check.env import Env, declared, fail, why_here
 from prism.lang.check.expressions import check_expression, check_scalar, must_agree, need_bool, visible
+from prism.lang.contiguous import shifts
 from prism.lang.diagnostics import Label, Span
 from prism.lang.errors import ownership
 from prism.lang.errors import perspective as rules
@@ -96,7 +97,7 @@ def pointer_value(env: Env, e: s.Expr, target: tree.Symbol, wanted: Pointer) -> 
 
 def named_pointer(env: Env, e: s.Name, target: tree.Symbol, wanted: Pointer) -> tuple[tree.Expr, Scope]:
     """A pointer, a shared object or a view, by its name."""
-    from prism.lang.check.arguments import shifts, swizzled
+    from prism.lang.check.arguments import swizzled
 
     symbol = visible(env, e.name, e.span)
     if not isinstance(symbol.type, Pointer):

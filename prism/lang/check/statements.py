@@ -5,7 +5,7 @@ from __future__ import annotations
 from prism.lang import syntax as s
 from prism.lang import tree
 from prism.lang.check import data
-from prism.lang.check.assign import check_assign, check_declare
+from prism.lang.check.assign import check_assign, check_declare, check_list
 from prism.lang.check.asynchronous import batched, check_async, check_batch
 from prism.lang.check.calls import check_inlined
 from prism.lang.check.conversion import coerce
@@ -88,6 +88,8 @@ def check_statement(env: Env, st: s.Stmt) -> tuple[tuple[tree.Stmt, ...], Env]: 
     match st:
         case s.Declare():
             return check_declare(env, st)
+        case s.Assign(target=s.Name() as name, value=s.Listed() as items):
+            return check_list(env, name, items, st.span), env
         case s.Assign():
             return (check_assign(env, st.target, st.value, st.span),), env
         case s.Together():

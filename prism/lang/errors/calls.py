@@ -260,8 +260,27 @@ class CallLambda(Error):
     rule = "R15"
     title = "`{actual}` is a part whose elements do not lie side by side, so it cannot be passed as a pointer"
     label = "not `offset + i`"
-    help_template = "pass a part made with an offset, or with a lambda of the form `lambda i: offset + i`"
+    help_template = (
+        "pass a part made with an offset, or by `lambda i: offset + i`, or a row's, by `lambda i: (row, offset + i)`"
+    )
     actual: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallElement(Error):
+    """R15: an element of memory where a pointer is asked for."""
+
+    code = "call-ptr"
+    rule = "R15"
+    title = "`{parameter}` of `{name}` takes memory, and an element of `{memory}` is a number"
+    label = "no name of memory"
+    note_templates = ("what begins at an element is a part of `{memory}`: a partition says whose it is",)
+    help_template = "name it, `with partition({memory}, {unit}, lambda i: {index}) as part:`, and pass `part`"
+    parameter: str
+    name: str
+    memory: str
+    unit: Perspective
+    index: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -309,6 +328,23 @@ class ElementArgument(Error):
     parameter: str
     name: str
     kind: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorElement(Error):
+    """An intrinsic of numbers in memory, given memory of vectors."""
+
+    code = "type"
+    title = "`{name}` takes an element of memory that holds numbers, and `{memory}` holds {found}"
+    label = "a vector"
+    help_template = (
+        "declare memory of {element}, {length} times as many; `v = {memory}[i]`, `{memory}[i] = v` move whole vectors"
+    )
+    name: str
+    memory: str
+    found: str
+    element: str
+    length: int
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -121,8 +121,9 @@ class Undeclared(Error):
     title = "`{name}` is assigned, but not declared"
     label = "no declaration of it is in scope here"
     note_templates = ("a declaration gives the type and perspective; it lasts to the end of its block, as in C",)
-    help_template = "declare it here, or in the block around: `{name}: int @ thread[1] = ...`"
+    help_template = "declare it here, or in the block around: `{name}: {type} @ thread[1] = ...`"
     name: str
+    type: str = "int"
 
 
 @dataclass(frozen=True, kw_only=True)

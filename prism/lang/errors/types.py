@@ -275,14 +275,41 @@ class WholeArray(Error):
 
 @dataclass(frozen=True, kw_only=True)
 class ArrayInitial(Error):
-    """An initial value of an array other than `{0}`."""
+    """An initial value of an array other than a list or `{0}`."""
 
     code = "type"
-    title = "`{name}` is {type}: an array begins as `{{0}}`, or without values"
-    label = "not `{{0}}`"
-    help_template = "declare it without a value, and assign its elements, `{name}[i] = ...`"
+    title = "`{name}` is {type}: an array begins as a list of its elements, as `{{0}}`, or without values"
+    label = "neither a list nor `{{0}}`"
+    help_template = "write the elements in brackets, `[a, b]`, or assign each, `{name}[i] = ...`"
     name: str
     type: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListLength(Error):
+    """A list with more or fewer values than the array has elements."""
+
+    code = "type"
+    title = "`{name}` is {type}: {extent} values belong here, and {given} are listed"
+    label = "{given} of {extent}"
+    help_template = "list all of them; `= {{0}}` sets every element to zero, and `{name}[i] = ...` one of them"
+    name: str
+    type: str
+    extent: int
+    given: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListDepth(Error):
+    """A value where an array of several extents takes a list."""
+
+    code = "type"
+    title = "`{name}` is {type}: a list of {extent} values belongs here"
+    label = "no list"
+    help_template = "write a list for each extent, the outermost first: `[[a, b], [c, d]]` of an array [2][2]"
+    name: str
+    type: str
+    extent: int
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from prism.lang.intrinsics.asynchronous import SHARED, Transfer
 from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.memory import scalar_of
 from prism.lang.perspective import GRID
-from prism.lang.types import INT32, Pointer, TensorMap
+from prism.lang.types import INT32, Pointer, Scalar, TensorMap, Vector
 
 CACHES = ("", "evict_first", "evict_last")
 CACHE = Parameter("cache", "static", default="", optional=True, choices=CACHES)
@@ -40,6 +40,12 @@ def _pieces(cache: str, text: str) -> str:
 
 def _hinted(name: str, cache: str) -> str:
     return f"{name}_{cache}" if cache else name
+
+
+def _element(binding: Binding, name: str) -> Scalar | Vector:
+    """Return what the memory of an operand, that is an element, holds."""
+    length = binding.lengths.get(name)
+    return scalar_of(binding) if length is None else Vector(scalar_of(binding), length)
 
 
 def _cache(binding: Binding) -> str:
@@ -75,12 +81,14 @@ def _cp_async_preamble(binding: Binding) -> str:
 
 
 def _cp_async_problem(binding: Binding) -> str:
-    count, size = _cp_async_bytes(binding), scalar_of(binding).bytes
-    return f"{count} bytes are less than one {scalar_of(binding)}" if count < size else ""
+    count, element = _cp_async_bytes(binding), _element(binding, "destination")
+    if element != (source := _element(binding, "source")):
+        return f"{source} would be copied to memory of {element}"
+    return f"{count} bytes are less than one {element}" if count < element.bytes else ""
 
 
 def _cp_async_meaning(binding: Binding, transfer: Transfer, destination: Any, source: Any, valid: Any = None) -> None:
-    count, size = _cp_async_bytes(binding), scalar_of(binding).bytes
+    count, size = _cp_async_bytes(binding), _element(binding, "destination").bytes
     transfer.align(destination, count)
     if valid is not None:
         transfer.require((valid >= 0) & (valid <= count), f"`valid` is not from 0 to {count} bytes")
@@ -144,6 +152,8 @@ def _bulk_problem(name: str) -> Any:
             return f"`{name}` is shared memory"
         if tile.swizzle:
             return f"a bulk copy moves bytes as they are, and the tile is swizzled: declare it without `swizzle={tile.swizzle}`"
+        if tile.element != (other := _element(binding, "source" if name == "destination" else "destination")):
+            return f"the tile holds {tile.element}, and the memory at the other end {other}"
         if flat is not None and flat * size % BULK_BYTES:
             return f"a bulk copy begins at a multiple of 16 bytes; `{name}` begins {flat * size} bytes into its object"
         if "n" in binding.given:

@@ -16,7 +16,7 @@ from prism.lang import syntax as s
 from prism.lang.diagnostics import CompileError, Error, Span
 from prism.lang.errors import syntax as errors
 from prism.lang.parse import scopes
-from prism.lang.parse.expressions import OPERATORS, UNKNOWN, Context, arguments, expression
+from prism.lang.parse.expressions import OPERATORS, UNKNOWN, Context, arguments, expression, value_of
 from prism.lang.parse.source import find
 
 N = TypeVar("N", bound=ast.AST)
@@ -204,7 +204,7 @@ def _declare(c: Context, node: ast.AnnAssign) -> s.Declare:
         change = "declare the array or variable itself, once, and assign its elements without a type"
         raise CompileError(_bad_target(c, node.target, "declare", "a plain name", change))
     annotation, place = _annotation(c, node.annotation)
-    value = None if node.value is None else expression(c, node.value)
+    value = None if node.value is None else value_of(c, node.value)
     name, name_span = node.target.id, c.span(node.target)
     return s.Declare(span=c.span(node), name=name, name_span=name_span, annotation=annotation, place=place, value=value)
 
@@ -219,7 +219,7 @@ def _assign(c: Context, node: ast.Assign) -> s.Stmt:
         case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
             left, right = tuple(_target(c, e) for e in targets), tuple(expression(c, e) for e in values)
             return s.Together(span=c.span(node), targets=left, values=right)
-    return s.Assign(span=c.span(node), target=_target(c, node.targets[0]), value=expression(c, node.value))
+    return s.Assign(span=c.span(node), target=_target(c, node.targets[0]), value=value_of(c, node.value))
 
 
 def _augment(c: Context, node: ast.AugAssign) -> s.Augment:

@@ -118,6 +118,13 @@ def expression(c: Context, node: ast.expr) -> s.Expr:  # noqa: C901
             raise c.unsupported(node)
 
 
+def value_of(c: Context, node: ast.expr) -> s.Expr:
+    """What is assigned may also be a list: an array's elements."""
+    if isinstance(node, ast.List):
+        return s.Listed(span=c.span(node), items=tuple(value_of(c, item) for item in node.elts))
+    return expression(c, node)
+
+
 def _constant(c: Context, node: ast.Constant) -> s.Literal:
     match node.value:
         case bool() | int() | float() as value:
