@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from prism.interpret.checker import Checker
-from prism.interpret.errors import MachineError, NoMeaningError
+from prism.interpret.errors import BoundsError, MachineError, NoMeaningError
 from prism.interpret.frame import Frame, Wait
 from prism.interpret.memory import IntrinsicMemory
 from prism.interpret.operands import divergence, operand_of, whole_units, write_back
@@ -174,7 +174,10 @@ def _memory(scope: Scope, node: Apply, binding: Binding, pairs: list[tuple[Param
         whole_units(frame, node)
         lanes = frame.active()
         values = [operand(frame, lanes) for operand in operands]
-        return lanes, values, meaning(binding, IntrinsicMemory(frame, lanes, checker, dtype), *values)
+        try:
+            return lanes, values, meaning(binding, IntrinsicMemory(frame, lanes, checker, dtype), *values)
+        except IndexError as error:
+            raise _outside(frame, node, error) from None
 
     def deliver(frame: Frame, lanes: Any, values: list[Any], found: Any) -> Any:
         for k in arrays:
@@ -191,6 +194,12 @@ def _memory(scope: Scope, node: Apply, binding: Binding, pairs: list[tuple[Param
     return _blocking(scope, node, prepare, deliver)
 
 
+def _outside(frame: Frame, node: Apply, error: IndexError) -> BoundsError:
+    """Return the error of an access out of bounds where nothing is checked but NumPy's own indices."""
+    text = f"`{node.intrinsic.name}`: {error}"
+    return BoundsError(text, node.span, perspective=node.code, block=frame.block.number)
+
+
 def _asked(boxes: list[Reference]) -> str:
     """Name the first elements that the first thread asks for."""
     return " and ".join(f"`{box.region.name}[{int(box.index[0])}]`" for box in boxes)
@@ -205,7 +214,10 @@ def _blocking(scope: Scope, node: Apply, prepare: Any, deliver: Any) -> Eval:
         boxes = [value for value in values if isinstance(value, Reference)]
         state = Wait(node.span, f"`{node.intrinsic.name}` waits", int(lanes[0]), needs=lambda: _asked(boxes))
         frame.block.waits.append(state)
-        found = yield from steps
+        try:
+            found = yield from steps
+        except IndexError as error:
+            raise _outside(frame, node, error) from None
         frame.block.waits.remove(state)
         frame.values[slot] = deliver(frame, lanes, values, found)
 

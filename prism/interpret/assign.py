@@ -10,7 +10,7 @@ import numpy as np
 from prism.interpret.barriers import agreement
 from prism.interpret.checker import Checker
 from prism.interpret.errors import BoundsError
-from prism.interpret.expressions import field_of, local_checker, local_of, outside_local
+from prism.interpret.expressions import component_index, field_of, local_checker, local_of, outside_local
 from prism.interpret.fragments import toucher
 from prism.interpret.frame import Frame, Local, make_local
 from prism.interpret.lanes import Mask, minus, union
@@ -278,7 +278,7 @@ def outside(target: Element, frame: Frame, region: Region, text: str) -> BoundsE
 def _store_component(scope: Scope, target: Component, value: Eval) -> Run:
     if isinstance(target.vector.type, Struct):
         return _store_field(scope, target, value)
-    index = scope.evaluate(target.index)
+    index = component_index(scope, target)
     if isinstance(target.vector, Item):
         return _store_item_component(scope, target.vector, index, value)
     assert isinstance(target.vector, Var)
@@ -316,7 +316,10 @@ def _store_field(scope: Scope, target: Component, value: Eval) -> Run:
             where = tuple(index(frame) for index in indices)
             if check is not None:
                 check(frame, local, where)
-            write_local(frame, Local(local.data[name], local.each), where, encode(found))
+            try:
+                write_local(frame, Local(local.data[name], local.each), where, encode(found))
+            except IndexError as error:
+                raise outside_local(whole, frame, local, str(error)) from None
             return False
 
         return store
@@ -357,13 +360,15 @@ def _store_item_component(scope: Scope, item: Item, index: Eval, value: Eval) ->
         where = tuple(i(frame) for i in indices)
         if check is not None:
             check(frame, local, where)
-        if not any(isinstance(i, np.ndarray) for i in where):
-            _set_component(frame, local.data[where], k, found)
-            return False
-        lanes = frame.active()
-        picked = tuple(i[lanes] if isinstance(i, np.ndarray) else i for i in (*where, k))
-        *rows, component = picked
-        local.data[(*rows, lanes, component)] = found[lanes] if isinstance(found, np.ndarray) else found
+        try:
+            if not any(isinstance(i, np.ndarray) for i in where):
+                _set_component(frame, local.data[where], k, found)
+                return False
+            lanes = frame.active()
+            *rows, component = (i[lanes] if isinstance(i, np.ndarray) else i for i in (*where, k))
+            local.data[(*rows, lanes, component)] = found[lanes] if isinstance(found, np.ndarray) else found
+        except IndexError as error:
+            raise outside_local(item, frame, local, str(error)) from None
         return False
 
     return run

@@ -283,7 +283,7 @@ def compile_component(scope: Scope, node: Component) -> Eval:
     """A vector's component, or a struct's field."""
     if isinstance(node.vector.type, Struct):
         return compile_field(scope, node)
-    vector, index = scope.evaluate(node.vector), scope.evaluate(node.index)
+    vector, index = scope.evaluate(node.vector), component_index(scope, node)
 
     def component(frame: Frame) -> Any:
         whole, k = vector(frame), index(frame)
@@ -293,6 +293,26 @@ def compile_component(scope: Scope, node: Component) -> Eval:
         return np.take_along_axis(whole, np.clip(k, 0, whole.shape[-1] - 1)[:, None], axis=1)[:, 0]
 
     return component
+
+
+def component_index(scope: Scope, node: Component) -> Eval:
+    """Which component, of those that the vector has: the threads that don't run may ask for any."""
+    index = scope.evaluate(node.index)
+    if isinstance(node.index, Const):
+        return index
+    assert isinstance(node.vector.type, Vector)
+    checker, length = Checker(node.span, node.perspective), node.vector.type.length
+    name = node.vector.symbol.name if isinstance(node.vector, Var | Item | Element) else str(node.vector.type)
+
+    def checked(frame: Frame) -> Any:
+        k = index(frame)
+        lanes = frame.active()
+        asked = k[lanes] if isinstance(k, np.ndarray) else k
+        if (found := beyond(asked, length, lanes)) is not None:
+            checker.outside(frame, name, found[0], length, found[1])
+        return k
+
+    return checked
 
 
 # -- arrays and memory ----------------------------------------------------------------------------------------------------
@@ -311,16 +331,12 @@ def compile_item(scope: Scope, node: Item) -> Eval:
 
     def item(frame: Frame) -> Any:
         local: Local = frame.values[slot]
-        if one is not None:
-            k = one(frame)
-            if check_local is None and local.each and type(k) is int:
-                return local.data[k]
-            where: tuple[Any, ...] = (k,)
-        else:
-            where = tuple(index(frame) for index in indices)
+        where = (one(frame),) if one is not None else tuple(index(frame) for index in indices)
         if check_local is not None:
             check_local(frame, local, where)
         try:
+            if one is not None and local.each and type(where[0]) is int:
+                return local.data[where[0]]
             return read_local(frame, local, where)
         except IndexError as error:
             raise outside_local(node, frame, local, str(error)) from None

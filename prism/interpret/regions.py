@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,11 @@ class Region:
     def extent(self) -> int:
         """Number of elements."""
         return len(self.data)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of an element: a vector's are all of its numbers'."""
+        return int(self.data.itemsize * prod(self.data.shape[1:]))
 
     def element(self, index: int) -> str:
         """Return the indices of an element, as they are written."""

@@ -21,6 +21,7 @@ from prism.interpret.raw import compile_unsafe
 from prism.interpret.regions import mixed
 from prism.interpret.scope import Eval, Piece, Run, Scope, Steps, uses
 from prism.interpret.speak import compile_assert, compile_breakpoint, compile_print
+from prism.interpret.undefined import require_step
 from prism.interpret.values import merge
 from prism.lang.perspective import Level, Perspective
 from prism.lang.tree import (
@@ -32,6 +33,7 @@ from prism.lang.tree import (
     Break,
     Breakpoint,
     Claim,
+    Const,
     Continue,
     Declare,
     Evaluate,
@@ -239,9 +241,12 @@ def compile_for(scope: Scope, statement: For) -> Piece:
     scope.waits = outer
     jumps = uses(statement.body, (Break, Continue, Return))
     stop_slot, step_slot = scope.fresh(), scope.fresh()
+    known = isinstance(statement.step, Const)
 
     def begin(frame: Frame) -> None:
         frame.values[slot], frame.values[stop_slot], frame.values[step_slot] = (bound(frame) for bound in bounds)
+        if not known:
+            require_step(frame, statement.step, frame.values[step_slot])
 
     def condition(frame: Frame) -> Any:
         at, stop, step = frame.values[slot], frame.values[stop_slot], frame.values[step_slot]

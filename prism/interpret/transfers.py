@@ -103,7 +103,7 @@ class _Transfer:
         if self.checker is None or self.measured is not None:
             return
         region = reference.region
-        bad = (region.address + reference.index * region.data.itemsize) % bytes != 0
+        bad = (region.address + reference.index * region.bytes) % bytes != 0
         if bad.any():
             at = int(bad.argmax())
             text = f"`{self.name}` needs an address that is a multiple of {bytes} bytes"
@@ -119,7 +119,7 @@ class _Transfer:
     def copy(self, destination: Any, source: Any, elements: Any, valid: Any = None) -> None:
         """Copy elements that follow one another; zeros after the first `valid`."""
         count = np.broadcast_to(np.asarray(elements, np.int64), self.lanes.shape)
-        size = destination.region.data.itemsize
+        size = destination.region.bytes
         if self.measured is not None:
             self.measured.extend(int(n) * size for n in count)
         elif self.kind == "cp_async":
@@ -143,7 +143,7 @@ class _Transfer:
 
     def send(self, destination: Any, value: Any, shift: Any) -> None:
         """Store each thread's value in the block that is `shift` further on."""
-        size, mine = destination.region.data.itemsize, self.frame.block
+        size, mine = destination.region.bytes, self.frame.block
         if self.measured is not None:
             self.measured.extend([size] * len(self.lanes))
             return
@@ -179,8 +179,7 @@ class _Transfer:
     ) -> None:
         """Issue one thread's copy; or a value `sent` to another block, whose flight it is."""
         if self.plain or (self.kind == "load" and self.barrier is None and self.checker is None):
-            for end in destinations:
-                end.put(source.get())
+            self._within(_moving(source, destinations))(None)
             return
         load, flights, lane = self.kind == "load", flights_of(self.frame.block), self.lanes[k : k + 1]
         parts = (0,) if load else (0, 1)
@@ -199,22 +198,22 @@ class _Transfer:
             into = flights if sent is None else flights_of(sent)
             into.issue(Flight(*flight, (effect,), known, whole=True, targets=targets))
         else:
-            flights.issue(Flight(*flight, _storing(source, destinations), known, whole=True))
+            read, write = _storing(source, destinations)
+            flights.issue(Flight(*flight, (self._within(read), self._within(write)), known, whole=True))
 
     def _landing(
         self, k: int, source: _Side, destinations: list[_Side], targets: tuple[Phases, ...], count: int, agent: Any
     ) -> Effect:
         """Return what a load does when it ends."""
-        clocks = self.frame.block.machine.clocks
+        clocks, move = self.frame.block.machine.clocks, _moving(source, destinations)
 
         def effect(_: Any) -> None:
-            for end in destinations:
-                end.put(source.get())
+            move(None)
             row = clocks.gather(agent) if clocks is not None else None
             for phases in targets:
                 phases.deliver(count, row, lambda kind, what, here: self._error(BytesError, what, here, k))
 
-        return effect
+        return self._within(effect)
 
     def _targets(self, multicast: int, k: int) -> tuple[Phases, ...]:
         if self.barrier is None:
@@ -234,12 +233,13 @@ class _Transfer:
             read &= np.arange(count) < np.broadcast_to(np.asarray(valid), self.lanes.shape)[:, None]
         here, there = stored(destination.region.data), stored(source.region.data)
 
-        def effect(chosen: Any) -> None:
+        def move(chosen: Any) -> None:
             found = np.zeros((*into[chosen].shape, *there.shape[1:]), there.dtype)
             wanted = read[chosen]
             found[wanted] = there[out[chosen][wanted]]
             here[into[chosen]] = found
 
+        effect = self._within(move)
         if self.plain:
             effect(np.ones(len(self.lanes), bool))
             return
@@ -257,9 +257,31 @@ class _Transfer:
         lanes, by = np.full(len(end.index), lane[0]), np.full(len(end.index), agent[0])
         self.checker.access(self.frame, end.region, end.index, lanes, kind, by=by, proxy=not self.generic)
 
+    def _within(self, effect: Effect) -> Effect:
+        """Return the effect that says where NumPy finds an index out of bounds: all that is looked at in a run without checks."""
+
+        def run(chosen: Any) -> None:
+            try:
+                effect(chosen)
+            except IndexError as error:
+                where, block = self.node.span, self.frame.block.number
+                raise BoundsError(f"`{self.name}`: {error}", where, perspective=self.node.code, block=block) from None
+
+        return run
+
     def _error(self, kind: type[MachineError], text: str, here: str, k: int) -> MachineError:
         block = self.frame.block.number
         return kind(text, self.node.span, here=here, perspective=self.node.code, thread=int(self.lanes[k]), block=block)
+
+
+def _moving(source: _Side, destinations: list[_Side]) -> Effect:
+    """Return what copies at once."""
+
+    def move(_: Any) -> None:
+        for end in destinations:
+            end.put(source.get())
+
+    return move
 
 
 def _storing(source: _Side, destinations: list[_Side]) -> tuple[Effect, Effect]:

@@ -14,7 +14,7 @@ from prism.interpret.errors import UndefinedError
 from prism.interpret.frame import Frame
 from prism.interpret.scope import Eval
 from prism.interpret.values import Operation, dtype_of
-from prism.lang.tree import Binary, Scalar, Unary
+from prism.lang.tree import Binary, Expr, Scalar, Unary
 
 _EXACT = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 _WORDS = {"+": "the sum", "-": "the difference", "*": "the product", "/": "the quotient", "%": "the quotient"}
@@ -125,7 +125,14 @@ def _report(frame: Frame, node: Binary, scalar: Scalar, lane: int, a: Any, b: An
     _fail(frame, node, lane, what, "signed numbers must not overflow", UNSIGNED)
 
 
-def _fail(frame: Frame, node: Binary | Unary, lane: int, what: str, here: str, advice: str) -> None:
+def require_step(frame: Frame, node: Expr, step: Any) -> None:
+    """Report a loop's step of 0: the loop would not end, checked or not."""
+    bad = step == 0
+    if bad is not False and (lane := _lane(frame, bad)) is not None:
+        _fail(frame, node, lane, "the step of a loop is 0", "the loop would not end", "a step above or below 0")
+
+
+def _fail(frame: Frame, node: Expr, lane: int, what: str, here: str, advice: str) -> None:
     raise UndefinedError(
         what, node.span, here=here, perspective=node.perspective, thread=lane, block=frame.block.number, barrier=advice,
         notes=("C++ leaves the result open, and the GPU's compiler assumes that this does not happen",),

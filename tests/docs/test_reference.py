@@ -36,7 +36,7 @@ SYNTAX = {  # the page of each node of the syntax tree: what Python itself gives
     "Batch": "wgmma_async", "Unsafe": "unsafe",
     "Name": "declaration", "Literal": "types", "Resolved": "call", "Unary": "operators", "Binary": "operators",
     "Conditional": "conditional", "Call": "call", "Subscript": "subscript", "Attribute": "struct", "Lambda": "partition",
-    "Braces": "array",
+    "Braces": "array", "Listed": "array",
 }  # fmt: skip
 OF_PYTHON = ("declaration", "assignment", "subscript", "operators", "conditional", "call", "return", "if", "for", "while",
              "break", "types", "array", "float4_cast")  # fmt: skip

@@ -6,14 +6,12 @@ from dataclasses import replace
 
 from prism.lang.perspective import BLOCK, GRID, THREAD, Perspective
 from tests.generated.derive import Found, indent
-from tests.generated.scope import BITS, INTEGERS, Memory, Scope, Value, pick
+from tests.generated.scope import BITS, INPUTS, INTEGERS, Memory, Scope, Value, pick
 from tests.generated.tiles import Holes, Tiles
 
 Items = list[str]
 Made = tuple[Memory, Items, list[str], Holes]
 """A ring, the scopes behind the claim of a copy, what is done in them, and what it is given."""
-INPUTS = ("x", "y0", "y1")
-"""Global memory: a function's parameter may be shared memory, which no asynchronous copy reads."""
 
 
 OPEN = {
@@ -282,7 +280,7 @@ class Asynchronous(Tiles):
             holes[word] = (kind_of, name)
         calls = ["wgmma(SUMS, LEFT, RIGHT)"] * self.choices.number(1, 2)
         batched = self.chance(50)
-        body = self.placed(calls, group_of_four, holes, percent=0 if batched else 40)
+        body = self.placed(calls, group_of_four, holes)
         lines += self.inside([*items, "wgmma_async()"], body) if batched else self.inside(items, body)
         condition = f"row({acc}, {i}) % 3 == column({acc}, {i}) % 2"
         body = [f"for {i} in range(count({acc})):", f"    {sum_} += {acc}[{i}] if {condition} else 0"]

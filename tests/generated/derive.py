@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from prism.lang.perspective import BLOCK, GRID, THREAD, Level, Perspective
 from tests.generated.numbers import RULES, Function, Numbers
-from tests.generated.scope import FLOATS, INTEGERS, VECTORS, Local, Scope, Value, pick
+from tests.generated.scope import FLOATS, INTEGERS, STRUCTS, VECTORS, Local, Scope, Value, pick
 
 Found = tuple[list[str], Scope] | None
 MOST_TRIPS = 16
@@ -29,7 +29,7 @@ class Statements(Numbers):
 
     simple: tuple[str, ...] = (
         "declare", "declare", "assign", "assign", "array", "vectors", "collective", "call", "call", "atomic", "jump",
-        "speak", "raw", "pointer",
+        "speak", "raw", "pointer", "swap",
     )  # fmt: skip
     compound: tuple[str, ...] = (
         "branch", "for_", "while_", "group", "group", "split", "partition", "partition", "partition", "claim", "share",
@@ -75,6 +75,7 @@ class Statements(Numbers):
             value = Value(f"int32({name})", "int32", GRID, fixed=True, natural=True)
             return [f"{name}: constexpr(int) = {self.choices.number(0, 9)} * 2 + 1"], scope.add(value)
         kind = "bool" if self.chance(8) else self.some_type()
+        kind = pick(self.choices, tuple(STRUCTS)) if self.chance(8) else kind
         self.rule("bool" if kind == "bool" else "R8" if kind in INTEGERS or kind in FLOATS else "small")
         const = self.chance(10)
         value = Value(self.fresh("v"), kind, place, fixed=const)
@@ -91,10 +92,11 @@ class Statements(Numbers):
         value = Value(self.fresh("u"), "int32", place, fixed=True, natural=True)
         text = "id()"
         if place == GRID:
-            text = "count(block[1])"
+            text, value = "count(block[1])", replace(value, count=scope.blocks)
         elif place == scope.code or self.chance(25):
             self.rule("R12-bare")
             text = "count()" if place != scope.code else "count(thread[1])" if place != THREAD else "1"
+            value = replace(value, count=scope.count(place if place != scope.code else THREAD))
         return [f"{value.name}: int32 @ {self.spell(place)} = {text}"], scope.add(value)
 
     def assign(self, scope: Scope, _: int) -> Found:
@@ -110,22 +112,47 @@ class Statements(Numbers):
             left += self.at(scope, target.shape, target.place)
         if kind in VECTORS and self.chance(60):
             left, kind = self.component(scope, left, kind, target.place), VECTORS[kind][0]
+        if kind in STRUCTS and isinstance(target, Value) and self.chance(60):
+            name, kind = pick(self.choices, tuple(STRUCTS[kind].items()))
+            left += f".{name}"
         changes = ("+=", "-=") if kind in FLOATS or kind.startswith("u") else ("^=", "|=")
-        op = pick(self.choices, ("=", "=", *changes)) if kind not in VECTORS and kind != "bool" else "="
+        op = pick(self.choices, ("=", "=", *changes)) if kind not in (*VECTORS, *STRUCTS, "bool") else "="
         value = self.number(scope, target.place, kind)
         if value == "{0}":
             return None
-        if target.type in FLOATS:
+        if kind in FLOATS:
             op = op[-1]
         return [f"{left} {op} {value}"], scope
+
+    def swap(self, scope: Scope, _: int) -> Found:
+        """R8 WRITE-DOWN for several targets, which all get their values at once: two that change places, or three in turn."""
+        places = {v.place for v in (*scope.values, *scope.locals) if v.place <= scope.code}
+        sets: list[list[str]] = []
+        for place in sorted(places, key=str):
+            for kind in sorted({v.type for v in scope.values} | {a.type for a in scope.locals}):
+                names = [v.name for v in scope.values if (v.place, v.type, v.fixed) == (place, kind, False)]
+                arrays = [a for a in scope.locals if (a.place, a.type) == (place, kind)]
+                elements = [a.name + "".join(f"[{i}]" for _ in a.shape) for a in arrays for i in range(2)]
+                vectors = [v for v in scope.values if (v.place, v.fixed) == (place, False) and v.type in VECTORS]
+                parts = [f"{v.name}[{i}]" for v in vectors if VECTORS[v.type][0] == kind for i in range(2)]
+                sets += [each] if len(each := [*names, *elements, *parts]) > 1 else []
+        if not sets:
+            return None
+        self.rule("swap", "R8")
+        targets = pick(self.choices, sets)
+        first = self.choices.number(0, len(targets) - 2)
+        chosen = targets[first : first + self.choices.number(2, 3)]
+        return [f"{', '.join(chosen)} = {', '.join([*chosen[1:], chosen[0]])}"], scope
 
     def array(self, scope: Scope, _: int) -> tuple[list[str], Scope]:
         """A local array, zeroed, and perhaps filled by a loop that is unrolled."""
         place = THREAD if self.chance(50) else self.place(scope)
-        kind = pick(self.choices, (*INTEGERS, "int16", "float32", "float16", "int4"))
+        kind = pick(self.choices, (*INTEGERS, "int16", "float32", "float16", "int4", "Pair"))
         shape = (2,) * self.choices.number(2, 3) if self.chance(20) else (pick(self.choices, (2, 4)),)
         array = Local(self.fresh("a"), kind, place, shape)
         self.rule("R6")
+        if kind in STRUCTS:
+            self.struct(kind)
         extents = "".join(f"[{n}]" for n in shape)
         lines = [f"{array.name}: {kind}{extents} @ {self.spell(place)} = {{0}}"]
         if self.chance(50) and kind not in VECTORS:
@@ -171,11 +198,30 @@ class Statements(Numbers):
         self.rule("R10")
         k = Value(self.fresh("k"), "int32", scope.code, fixed=True, natural=True)
         most = self.choices.number(1, most)
+        if self.chance(15) and (bounds := self.strided(scope, most)):
+            inner = scope.add(k).looped(most)
+            return [f"for {k.name} in range({bounds}{self.unroll(False)}):", *indent(self.body(inner, depth))], scope
         constant = self.chance(60)
+        self.nested += 1  # as in an index, no call of what reads memory
         stop = str(most) if constant else f"abs({self.integer(scope, scope.code, 'int32', 1)} % {most + 1})"
+        self.nested -= 1
         bounds = pick(self.choices, (stop, f"0, {stop}", f"1, {stop} + 1", f"0, {stop}, 2"))
         inner = scope.add(k).looped(most)
         return [f"for {k.name} in range({bounds}{self.unroll(constant)}):", *indent(self.body(inner, depth))], scope
+
+    def strided(self, scope: Scope, most: int) -> str:
+        """The bounds of a loop that steps by a number of units, with so many trips at most."""
+        steps = [(v.name, v.count) for v in scope.values if v.count and scope.code <= v.place]
+        units = [u for u in scope.units() if u != scope.code and u != GRID]
+        steps += [(f"count({self.spell(u)})", scope.count(u)) for u in units]
+        if not steps:
+            return ""
+        self.rule("for-count")
+        step, count = pick(self.choices, steps)
+        natural = [v.name for v in scope.values if v.natural and scope.code <= v.place]
+        start = pick(self.choices, ("0", *natural[-2:]))
+        stop = pick(self.choices, (f"{most} * {step}", str(most * count - self.choices.number(0, count - 1))))
+        return f"{start}, {stop}, {step}"
 
     def while_(self, scope: Scope, depth: int) -> Found:
         """R9 COND for `while`, with a counter of its own that ends it."""

@@ -281,7 +281,7 @@ def overlapping(site: Site, text: Lines) -> Iterator[Fault]:
             if s.view is None and len(getattr(s.type, "shape", None) or "i") != 1:
                 continue
             head = f"with partition({s.name}, thread[1], 0) as zz:"
-            yield from insert(site, "race", 0, head, "    with group(thread[1]):", "        zz[0] = 0")
+            yield from insert(site, "race", 0, head, "    with group(thread[1]):", "        zz[0] = zz[0]")
 
 
 def units(site: Site) -> int:

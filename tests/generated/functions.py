@@ -62,7 +62,7 @@ class Functions(Asynchronous):
         parameters = self.parameters(scope, length, "T" if generic else "")
         tiles = self.tiles(scope) if self.chance(35) else ()
         parameters = (*tiles, *parameters)
-        kind = pick(self.choices, (None, *INTEGERS[:2], "float32", "bool", "int4", "T" if generic else "int64"))
+        kind = pick(self.choices, (None, *INTEGERS[:2], "float32", "bool", "int4", "Pair", "T" if generic else "int64"))
         result = (kind, pick(self.choices, scope.units())) if kind and not tiles else None
         flag = self.chance(20)
         inner = replace(scope, result=None if tiles else result or ("", code)).add(*parameters)
@@ -119,7 +119,7 @@ class Functions(Asynchronous):
             place = THREAD if self.chance(40) else pick(self.choices, [u for u in scope.units() if u.size != 48])
             match self.choices.number(0, 3):
                 case 0:
-                    kind = pick(self.choices, (*INTEGERS, self.some_type(), "bool", "int2", generic or "half2"))
+                    kind = pick(self.choices, (*INTEGERS, self.some_type(), "bool", "int2", "Trio", generic or "half2"))
                     found.append(Value(self.fresh("n"), kind, place))
                 case 1:
                     found.append(

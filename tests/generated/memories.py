@@ -7,10 +7,12 @@ from dataclasses import replace
 
 from prism.lang.perspective import BLOCK, GRID, THREAD, Level, Perspective
 from tests.generated.derive import Found, indent
-from tests.generated.numbers import holds
+from tests.generated.numbers import holds, width_of
 from tests.generated.scope import BITS, INTEGERS, VECTORS, Memory, Scope, Value, pick
 from tests.generated.speech import Speech
 
+OTHERS = ("atomic_min", "atomic_max", "atomic_and", "atomic_or", "atomic_xor")
+"""What else is done to shared memory in one step, in no order: one of these in a program, for they don't commute."""
 Part = tuple[str, tuple[int, ...], bool]
 """What stands after a partition's unit, the extents of each part, and whether a part's elements lie side by side."""
 
@@ -153,6 +155,10 @@ class Memories(Speech):
             value = self.number(scope.add(k), THREAD, memory.type)
             return [f"for {k.name} in range({min(memory.size, 4)}):", f"    {memory.name}[{k.name}] = {value}"]
         left, kind = f"{memory.name}{self.at(scope, memory.shape, THREAD)}", memory.type
+        if memory.size > 1 and self.chance(12):
+            self.rule("swap-memory")
+            other = f"{memory.name}{self.at(scope, memory.shape, THREAD)}"
+            return [f"{left}, {other} = {other}, {left}"]
         changes = ("+=", "-=") if kind.startswith("u") else ("^=", "|=")
         op = pick(self.choices, ("=", "=", *changes)) if kind in INTEGERS else "="
         return [f"{left} {op} {self.number(scope, THREAD, kind)}"]
@@ -213,7 +219,9 @@ class Memories(Speech):
         if scope.code != BLOCK or sum(m.shared for m in scope.memories) > 4:
             return None
         self.rule("R25")
-        kind = pick(self.choices, ("int32", "int32", *INTEGERS, self.some_type(), "float16", "int2", "half2"))
+        kind = pick(
+            self.choices, ("int32", "int32", *INTEGERS, self.some_type(), "float16", "int2", "half2", "Pair", "Trio")
+        )
         each = self.choices.number(0, 3)
         shape: tuple[int, ...] = (each * scope.threads or 4,)
         if each > 1 and self.chance(50):
@@ -223,8 +231,8 @@ class Memories(Speech):
 
     def shared_object(self, scope: Scope, kind: str, shape: tuple[int, ...], each: int) -> tuple[list[str], Scope]:
         """A shared object, whose elements its threads, or one of them, fill."""
-        align = kind not in VECTORS and self.chance(40)
-        bits, width = BITS[VECTORS[kind][0]] * VECTORS[kind][1] if kind in VECTORS else BITS[kind], 1
+        align = kind in BITS and self.chance(40)
+        bits, width = width_of(kind), 1
         if align:
             width = 128 // bits
         memory = Memory(self.fresh("s"), kind, BLOCK, shape, f"s{self.names}", shared=True, aligned=width, whole=True)
@@ -257,7 +265,24 @@ class Memories(Speech):
         memory = pick(self.choices, open_)
         inner = scope.without(memory).narrow(THREAD)
         value = self.integer(inner, THREAD, memory.type, 1, loads=False)
-        line = f"atomic_add({memory.name}{self.at(inner, memory.shape, THREAD)}, {value})"
+        line = f"{self.operation(memory)}({memory.name}{self.at(inner, memory.shape, THREAD)}, {value}{self.ordered(memory)})"
         if scope.code == THREAD:
             return [line], scope
         return ["with group(thread[1]):", f"    {line}"], scope
+
+    def operation(self, memory: Memory) -> str:
+        """What is done in one step: of all such operations of a program on shared memory, the order does not matter."""
+        if memory.tally or not self.other:
+            return pick(self.choices, ("atomic_add", "atomic_add", "atomic_sub"))
+        self.rule("atomic-other")
+        return self.other
+
+    def ordered(self, memory: Memory) -> str:
+        """What else an atomic access orders, and who must see it."""
+        if self.chance(60):
+            return ""
+        self.rule("atomic-order")
+        orders = ("relaxed", "relaxed", "acquire", "release", "acq_rel")
+        scopes = ("gpu", "system") if memory.tally else ("block", "gpu", "system")
+        scope = f', scope="{pick(self.choices, scopes)}"' if self.chance(40) else ""
+        return f', order="{pick(self.choices, orders)}"{scope}'

@@ -9,8 +9,10 @@ from prism.lang.perspective import THREAD, Level, Perspective
 from tests.generated.scope import (
     BITS,
     FLOATS,
+    INPUTS,
     INTEGERS,
     SMALL,
+    STRUCTS,
     VECTORS,
     WARPS,
     Choices,
@@ -30,6 +32,8 @@ RULES = """
     R29-collective R30 split-thread split-warp split-warpgroup split-block collective atomic while for-unrolled unroll
     float vector component dimensions bool small assert print cast ring ring-bulk role one fragment wgmma
     cluster-shared cooperative tile tile-parameter tile-extents
+    zero power bitcast bitcast-vector bits swap swap-memory swap-pointers for-count load-relaxed atomic-order atomic-other
+    struct field struct-memory
 """.split()
 
 
@@ -65,6 +69,7 @@ class Numbers:
     shared_bytes: int = 0
     blocks: int = 1
     further: list[str] = field(default_factory=list)
+    other: str = ""
 
     def rule(self, *names: str) -> None:
         """Write down that rules were applied."""
@@ -103,6 +108,8 @@ class Numbers:
             return self.float(scope, place, kind, loads)
         if kind in VECTORS:
             return self.vector(scope, place, kind, loads) or "{0}"
+        if kind in STRUCTS:
+            return self.record(scope, place, kind, loads)
         return self.integer(scope, place, kind, depth, loads)
 
     def integer(self, scope: Scope, place: Perspective, kind: str, depth: int = 2, loads: bool = True) -> str:
@@ -110,7 +117,7 @@ class Numbers:
         if depth == 0 or self.chance(35):
             return self.leaf(scope, place, kind, loads)
         left = self.integer(scope, place, kind, depth - 1, loads)
-        shape = self.choices.number(0, 10)
+        shape = self.choices.number(0, 11)
         if shape <= 4:
             return self.arithmetic(left, self.integer(scope, place, kind, depth - 1, loads), kind)
         if shape == 5:
@@ -126,6 +133,8 @@ class Numbers:
             self.rule("R26-dtype")
             other = self.integer(scope, place, kind, depth - 1, loads)
             return f"{pick(self.choices, self.operators)}({left}, {other})"
+        if shape == 10 and kind != "T":
+            return self.bits(left, kind)
         self.rule("R9-expression")
         other = self.integer(scope, place, kind, depth - 1, loads)
         return f"({left} if {self.condition(scope, place, depth - 1, loads)} else {other})"
@@ -137,11 +146,36 @@ class Numbers:
             return f"({left} {op} {right})"
         return f"(({left} % {most}) {op} ({right} % {most}))"
 
+    def bits(self, left: str, kind: str) -> str:
+        """The bits of an integer, moved or counted; or taken for another type of that size, and back."""
+        if self.chance(30):
+            self.rule("bits")
+            return pick(self.choices, (f"{kind}(popcount({left}))", f"{kind}(clz({left}))", f"reverse_bits({left})"))
+        self.rule("bitcast")
+        same = [t for t, bits in BITS.items() if bits == BITS[kind] and t not in (kind, "T", "bool")]
+        other = pick(self.choices, [*same, *(t for t in (*VECTORS, "Pair") if width_of(t) == BITS[kind])])
+        if other in STRUCTS:
+            self.struct(other)
+        return f"bitcast(bitcast({left}, {other}), {kind})"
+
+    def constant(self, scope: Scope, kind: str) -> str:
+        """A number that is known when the program is compiled: of a type's zero, a literal, or a power."""
+        shape = self.choices.number(0, 9)
+        if shape == 0:
+            self.rule("zero")
+            return f"{kind}()"
+        if shape > 2:
+            return f"{kind}({self.choices.number(0, 99)})"
+        self.rule("power")
+        known = [v.name[6:-1] for v in scope.values if v.name.startswith("int32(N")]
+        base = pick(self.choices, (*known, "2", "(-3)" if kind.startswith("i") else "3"))
+        return f"{kind}({base} ** {self.choices.number(0, 3)} % 90)"
+
     def leaf(self, scope: Scope, place: Perspective, kind: str, loads: bool) -> str:
         """A name, an element, an index of a unit or a number; never a bare literal where there is something else."""
         options: list[str] = []
         for value in scope.values:
-            if place <= value.place and value.type not in FLOATS and value.type not in VECTORS:
+            if place <= value.place and value.type not in (*FLOATS, *VECTORS, *STRUCTS):
                 self.rule("R7")
                 if value.type != kind:
                     self.rule("cast")
@@ -157,7 +191,7 @@ class Numbers:
                 self.rule("R12-count")
                 options.append(f"{kind}(count({self.spell(unit)}))")
         if not options or self.chance(15):
-            return f"{kind}({self.choices.number(0, 99)})"
+            return self.constant(scope, kind)
         return pick(self.choices, options)
 
     def elements(self, scope: Scope, place: Perspective, kind: str, loads: bool) -> list[str]:
@@ -178,11 +212,26 @@ class Numbers:
             memory = pick(self.choices, memories)
             self.rule("R19-const" if memory.const else "R19")
             whole = f"{memory.name}{self.at(scope, memory.shape, place)}"
+            if place == THREAD and memory.root in INPUTS and memory.type == kind and not self.nested and self.chance(8):
+                self.rule("load-relaxed")
+                whole = f"load_relaxed({whole})"
             found.append(whole if memory.type == kind else self.component(scope, whole, memory.type, place))
         vectors = [v for v in scope.values if place <= v.place and component_of(v.type) == kind]
         if vectors:
             vector = pick(self.choices, vectors)
             found.append(self.component(scope, vector.name, vector.type, place))
+        return found + self.fields(scope, place, kind, loads)
+
+    def fields(self, scope: Scope, place: Perspective, kind: str, loads: bool) -> list[str]:
+        """Fields of structs, in a local or in memory."""
+        known = [(v.name, v.type) for v in scope.values if place <= v.place]
+        memories = [m for m in scope.memories if loads and m.type in STRUCTS and scope.readable(m, place)]
+        if memories and self.chance(50):
+            self.rule("struct-memory")
+            memory = pick(self.choices, memories)
+            known.append((f"{memory.name}{self.at(scope, memory.shape, place)}", memory.type))
+        found = [f"{name}.{f}" for name, of in known for f, t in STRUCTS.get(of, {}).items() if t == kind]
+        self.rule(*["field"][: len(found)])
         return found
 
     def component(self, scope: Scope, vector: str, kind: str, place: Perspective) -> str:
@@ -236,6 +285,9 @@ class Numbers:
         options += self.elements(scope, place, kind, loads) if self.chance(30) or not options else []
         exact = f"{kind}({self.integer(scope, place, 'int32', 1, loads)} % 64)"
         if not options or self.chance(30):
+            if self.chance(10):
+                self.rule("zero")
+                return f"{kind}()"
             return exact
         form = pick(
             self.choices,
@@ -245,6 +297,26 @@ class Numbers:
             ),
         )  # fmt: skip
         return form.format(pick(self.choices, options), exact)
+
+    def struct(self, kind: str) -> None:
+        """Declare a struct, if the program has it not yet."""
+        self.rule("struct")
+        members = [f"    {name}: {type_}" for name, type_ in STRUCTS[kind].items()]
+        self.prelude[kind] = ["@struct", f"class {kind}:", *members]
+
+    def record(self, scope: Scope, place: Perspective, kind: str, loads: bool = True) -> str:
+        """A struct: one in scope, one out of an array or memory, one made of its fields, zero."""
+        self.struct(kind)
+        options = [v.name for v in scope.values if v.type == kind and place <= v.place]
+        options += self.elements(scope, place, kind, loads)
+        if not options or self.chance(40):
+            fields = [self.number(scope, place, each, 1, loads) for each in STRUCTS[kind].values()]
+            options.append(f"{kind}()" if self.chance(20) else f"{kind}({', '.join(fields)})")
+        one, other = pick(self.choices, options), pick(self.choices, options)
+        if one == other or self.chance(60):
+            return one
+        self.rule("R9-expression")
+        return f"({one} if {self.condition(scope, place, 0, loads)} else {other})"
 
     def vector(self, scope: Scope, place: Perspective, kind: str, loads: bool = True) -> str | None:
         """A vector: one in scope, one loaded (R19), one made of components, a choice of two."""
@@ -257,6 +329,11 @@ class Numbers:
             element, length = VECTORS[kind]
             items = [self.number(scope, place, element, 1, loads) for _ in range(pick(self.choices, (1, length)))]
             options.append(f"{kind}({', '.join(items)})")
+            if self.chance(10):
+                self.rule("zero")
+                options.append(f"{kind}()")
+        if self.chance(25):
+            options += self.recast(scope, place, kind)
         if not options:
             return None
         one, other = pick(self.choices, options), pick(self.choices, options)
@@ -264,6 +341,22 @@ class Numbers:
             self.rule("R9-expression")
             return f"({one} if {self.condition(scope, place, 0, loads)} else {other})"
         return one
+
+    def recast(self, scope: Scope, place: Perspective, kind: str) -> list[str]:
+        """The bits of a value of this size, taken for this vector. Integers never become floats, whose NaNs would differ."""
+        kinds = [t for t in (*VECTORS, *BITS) if width_of(t) == width_of(kind) and t not in ("T", "bool")]
+        whole = [t for t in kinds if (component_of(t) or t) not in FLOATS]
+        given = [v for v in scope.values if place <= v.place and v.type in (*whole, kind)]
+        if not given:
+            return []
+        value = pick(self.choices, given)
+        if value.type != kind and kind in whole:
+            self.rule("bitcast-vector")
+            return [f"bitcast({value.name}, {kind})"]
+        if value.type != kind:
+            return []
+        self.rule("bitcast-vector")
+        return [f"bitcast(bitcast({value.name}, {pick(self.choices, kinds)}), {kind})"]
 
     def loaded(self, scope: Scope, place: Perspective, kind: str) -> list[str]:
         """A vector out of aligned memory of its elements."""
@@ -288,6 +381,14 @@ class Numbers:
 def component_of(kind: str) -> str:
     """Return the type of a vector's components, or no type."""
     return VECTORS[kind][0] if kind in VECTORS else ""
+
+
+def width_of(kind: str) -> int:
+    """Return the bits of a number, vector or struct."""
+    if kind in STRUCTS:
+        return 64 if kind == "Pair" else 192
+    element, length = VECTORS.get(kind, (kind, 1))
+    return BITS[element] * length
 
 
 def holds(memory: Memory, width: int) -> bool:

@@ -105,6 +105,10 @@ class Pointers(Memories):
         ]  # fmt: skip
         if self.chance(50):
             body += self.body(inner, min(depth, 2), 1)
+        if self.chance(50):
+            self.rule("swap-pointers")
+            body.append(f"{now.name}, {next_.name} = {next_.name}, {now.name}")
+            return [*lines, f"for {k.name} in range({trips}):", *indent(body)], outer
         swap = self.fresh("q")
         body += [
             f"{swap}: ptr({now.type}) @ block[1] = {now.name}",

@@ -20,9 +20,10 @@ from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS
 from tests.generated.derive import indent
 from tests.generated.functions import Functions
-from tests.generated.scope import BITS, FLOATS, VECTORS, Choices, Memory, Scope, Seeded, Value, pick
+from tests.generated.memories import OTHERS
+from tests.generated.scope import BITS, FLOATS, STRUCTS, VECTORS, Choices, Memory, Scope, Seeded, Value, pick
 
-VERSION = 8
+VERSION = 9
 """Of the generator: a seed names one program of one version."""
 
 HEAD = """\
@@ -81,6 +82,7 @@ class Writer(Functions):
         cluster = pick(self.choices, (1, 1, 2, 4) if threads <= 64 else (1, 1, 2) if threads <= 128 else (1,))
         blocks = cluster * pick(self.choices, (1, 2) if 2 * cluster * threads <= MOST_THREADS else (1,))
         self.blocks = cluster
+        self.other = pick(self.choices, OTHERS) if self.chance(35) else ""
         statements, functions = pick(self.choices, SIZES)
         texts = [self.operator() for _ in range(self.choices.number(0, 1 + functions // 2))]
         if self.chance(30):
@@ -183,8 +185,9 @@ class Writer(Functions):
         part = self.fresh("p")
         stores = [f"{part}[{k}] ^= {self.integer(kept, THREAD, 'int32', 1)}" for k in range(SPACE // 2)]
         for value in scope.values[-3:]:
-            kind = VECTORS[value.type][0] if value.type in VECTORS else value.type
-            text = value.name if value.type == kind else f"{value.name}[0]"
+            name, kind = next(iter(STRUCTS.get(value.type, {"": value.type}).items()))
+            text, kind = (f"{value.name}[0]", VECTORS[kind][0]) if kind in VECTORS else (value.name, kind)
+            text += f".{name}" if name else ""
             text = f"(1 if {text} > 3.0 else 0)" if kind in FLOATS else f"int32({text})"
             stores.append(f"{part}[{SPACE - 1}] ^= {text}")
         self.rule("R18")

@@ -24,6 +24,9 @@ VECTORS = {
     "half8": ("float16", 8), "vector(int64, 2)": ("int64", 2), "vector(bfloat16, 4)": ("bfloat16", 4),
     "vector(uint8, 16)": ("uint8", 16), "vector(int16, 2)": ("int16", 2),
 }  # fmt: skip
+STRUCTS = {"Pair": {"a": "int32", "b": "float32"}, "Trio": {"p": "uint8", "q": "int64", "r": "int16"}}
+INPUTS = ("x", "y0", "y1")
+"""Global memory that nobody writes. A function's parameter may be shared memory, which no asynchronous copy reads."""
 WARPS = {32: "warp[1]", 64: "warp[2]", 128: "warpgroup[1]"}
 
 
@@ -52,13 +55,17 @@ def pick(choices: Choices, options: Sequence[T]) -> T:
 
 @dataclass(frozen=True)
 class Value:
-    """A number, bool or vector in scope; `fixed` ones are never assigned; `natural` ones are never negative."""
+    """A number, bool or vector in scope; `fixed` ones are never assigned; `natural` ones are never negative.
+
+    `count`: the number that it is, if it counts units.
+    """
 
     name: str
     type: str
     place: Perspective
     fixed: bool = False
     natural: bool = False
+    count: int = 0
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from prism.lang.perspective import BLOCK, THREAD, Perspective
 from tests.generated.derive import Found, Statements, indent
 from tests.generated.numbers import Function
-from tests.generated.scope import VECTORS, Memory, Scope, Value, pick
+from tests.generated.scope import STRUCTS, VECTORS, Memory, Scope, Value, pick
 
 WARP = Perspective(THREAD.level, 32)
 SHIFTED = """\
@@ -77,7 +77,7 @@ class Speech(Statements):
         if scope.trips > 2 or scope.code < BLOCK and self.chance(80):
             return None
         self.rule("print")
-        values = [v.name for v in scope.values if scope.code <= v.place and v.type not in VECTORS][-2:]
+        values = [v.name for v in scope.values if scope.code <= v.place and v.type not in (*VECTORS, *STRUCTS)][-2:]
         fields = " ".join(["{}"] * len(values))
         return [f"print_({', '.join([repr(f'{{{{said}}}} {fields}').replace(chr(39), chr(34)), *values])})"], scope
 

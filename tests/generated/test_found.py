@@ -6,8 +6,10 @@ import numpy as np
 
 import prism
 from prism.interpret import SCHEDULES, run
+from prism.runtime.build import entry_of
 from tests.examples.programs import aligned
 from tests.generated.programs import HEAD, loaded
+from tests.generated.verify import accepted
 
 ARM = """
 @prism("global")
@@ -205,3 +207,32 @@ def test_a_component_of_a_vector_in_memory_has_a_number() -> None:
     out = np.zeros(32, np.int32)
     run(built, 1, 32, [out, 5], check=True)
     assert out.tolist() == [(5 + k % 4) * 10 + 7 for k in range(32)]
+
+
+STRUCTS_OF_ZERO = """
+@struct
+class Pair:
+    a: int32
+    b: float32
+
+
+@prism("global")
+@requires(grid[1], thread[1])
+def kernel(y: ptr(Pair) @ grid[1], z: ptr(complex64) @ grid[1]):
+    with partition(y, thread[1], id()) as mine, partition(z, thread[1], id()) as other, group(thread[1]):
+        p: Pair[2] = {0}
+        q: vector(Pair, 2)[2] = {0}
+        c: complex64[2] = {0}
+        mine[0] = p[1]
+        other[0] = c[1] if q[0][1].a == 0 else complex64(1, 1)
+"""
+
+
+def test_an_array_of_structs_may_be_zeroed() -> None:
+    """The emitted text assigned the number 0 to a struct: only NVRTC refused it."""
+    with loaded(HEAD + STRUCTS_OF_ZERO) as names:
+        built = prism.check(names["kernel"])
+    assert accepted([entry_of(built, "sm_90a").source]) == {}
+    y, z = np.ones(4, names["Pair"]), np.ones(4, np.complex64)
+    run(built, 1, 4, [y, z], check=True)
+    assert not y["a"].any() and not y["b"].any() and not z.any()
