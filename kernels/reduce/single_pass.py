@@ -339,13 +339,13 @@ def tensor_sum(value: float64 @ thread[1]) -> float64 @ thread[1]:
 def combine(value: T @ thread[1]) -> T @ thread[1]:
     """`OP` of the lanes' values, in their order, in lane 0. Sums of 64 bits are made of three, of up to 22 bits of each.
 
-    `TENSOR`: these are sums of float64, which the tensor cores make.
+    `TENSOR`: sums of float64 are made by the tensor cores.
 
     Cost: of integers of 4 bytes one instruction where there is one; else 5 shuffles, one after the other, or, for `FEW` warps at
           once, 7, of which at most 3 wait for each other: many warps wait for room to shuffle, not for what is shuffled.
     """
     WORD: constexpr(bool) = T == int32 or T == uint32
-    if TENSOR:
+    if TENSOR and T == float64 and OP == operators.add:
         return tensor_sum(value)
     elif WORD and OP == operators.add:
         return warp_sum(value)
