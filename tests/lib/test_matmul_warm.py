@@ -22,7 +22,7 @@ MAPS = tuple(
     EntryParameter(f"map_{name}", "map", "float16", box=(64, 64), swizzle=128) for name in ("a", "b", "c", "out")
 )
 POINTERS = tuple(EntryParameter(name, "pointer", "float16") for name in ("out", "bias"))
-NUMBERS = tuple(EntryParameter(name, "scalar", "int32") for name in ("m", "n", "k", "tall"))
+NUMBERS = tuple(EntryParameter(name, "scalar", "int32") for name in ("m", "n", "k", "tall", "early"))
 FACTORS = tuple(EntryParameter(name, "scalar", "float32") for name in ("alpha", "beta"))
 STRIDE = EntryParameter("stride", "scalar", "int64")
 SCALES = tuple(EntryParameter(name, "pointer", "float32") for name in ("scale_a", "scale_b"))
