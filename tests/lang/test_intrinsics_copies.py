@@ -327,6 +327,10 @@ def test_older_chips_have_none(nvrtc):
     for call, before in (
         (use("bulk_load", load, "s", "p", barrier="bar"), "sm_89"),
         (use("prefetch_map", Binding(None), "&map"), "sm_89"),
+        (
+            use("tma_prefetch", binding(shared(FLOAT32, 4, 16), tensor=TensorMap(FLOAT32, (4, 16))), "&map", "i", "j"),
+            "sm_89",
+        ),
         (use("cp_async", Binding(INT32, {}), "s", "p"), "sm_75"),
     ):
         assert nvrtc(program(call), "sm_90").cubin
