@@ -16,7 +16,8 @@ import numpy as np
 
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.device import count, current_device
-from prism.runtime.launch import Launcher
+from prism.runtime.extended import LEGACY
+from prism.runtime.launch import Held, Launcher
 from prism.runtime.streams import current_stream, stream_handle
 
 
@@ -43,7 +44,7 @@ class Call:
         self, launcher: Launcher, blocks: int, threads: int, values: tuple[Any, ...], where: ArrayInfo
     ) -> None:  # fmt: skip
         self._launcher, self._blocks, self._threads, self._values, self.where = launcher, blocks, threads, values, where
-        self._free: list[tuple[Any, Any, Any, Any]] | None = None  # packed launches that are not under way
+        self._free: list[Held] | None = None  # packed launches that are not under way
         self._several = True  # GPUs, in this process; not asked as yet
 
     def make(self, stream: int) -> None:
@@ -59,8 +60,11 @@ class Call:
             held = free.pop()
         except IndexError:
             held = self._launcher.held(self._blocks, self._threads, self._values)
-        _, configuration, function, arguments = held
+        _, configuration, function, arguments, captured = held
         configuration.stream = stream
+        if captured is not None and stream > LEGACY and captured():
+            free.append(held)
+            return self._launch(stream)
         status = function(*arguments)
         free.append(held)
         if status:  # nothing was launched; among others, where this thread has used no GPU as yet

@@ -1,8 +1,14 @@
-"""What may not happen while a CUDA graph is captured: machine code made, or loaded."""
+"""While a CUDA graph is captured: what may not happen, machine code made or loaded, and which launches begin early."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from prism.runtime import scratch
+from prism.runtime.driver import driver
+
+_KERNEL = 0  # CU_GRAPH_NODE_TYPE_KERNEL
+_known: set[int] = set()
 
 
 def require_outside(stream: int, what: str) -> None:
@@ -16,3 +22,26 @@ def require_outside(stream: int, what: str) -> None:
             f"{what} is not ready, and a CUDA graph is being captured: its kernel would have to be compiled and loaded here; "
             "make the same call once before the capture, on this stream"
         )
+
+
+def let_follow(*handles: Any) -> None:
+    """Say that a kernel, of the driver's handles for it, lets the launch behind it begin before it has ended."""
+    _known.update(int(handle) for handle in handles)
+
+
+def follows(stream: int) -> bool:
+    """Whether all that the next launch in a stream's capture waits for are kernels that let it begin early, or nothing.
+
+    In a graph an early launch behind anything else begins later than a plain one.
+    """
+    status, _, _, _, nodes, *_ = driver().cuStreamGetCaptureInfo(stream)
+    return int(status) != 0 or all(_lets(node) for node in nodes or ())
+
+
+def _lets(node: Any) -> bool:
+    cuda = driver()
+    status, kind = cuda.cuGraphNodeGetType(node)
+    if int(status) != 0 or int(kind) != _KERNEL:
+        return False
+    status, launched = cuda.cuGraphKernelNodeGetParams(node)
+    return int(status) == 0 and not _known.isdisjoint((int(launched.func), int(launched.kern)))

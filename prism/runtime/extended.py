@@ -10,6 +10,9 @@ from prism.runtime.driver import checked, driver
 
 COOPERATIVE = 2  # CU_LAUNCH_ATTRIBUTE_COOPERATIVE
 PROGRAMMATIC = 6  # CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+ORDINARY = 0  # CU_LAUNCH_ATTRIBUTE_IGNORE
+LEGACY = 1
+"""The handles of streams up to here are the legacy default stream's, of which no graph is captured."""
 _VERSION = 12000
 
 
@@ -41,14 +44,25 @@ def launch_function() -> Any:
     return ctypes.CFUNCTYPE(ctypes.c_int)(int(address))
 
 
-class Call:
-    """Launches of one kernel with arguments at one place, one at a time: `call(blocks, threads, stream, early)` gives a status.
+@functools.cache
+def question() -> Any:
+    """Return `cuStreamIsCapturing`, with arguments and a result as `launch_function`'s.
 
-    `kind`: how it is launched, `COOPERATIVE` always, or `PROGRAMMATIC` where it is `early`: before the one before it has ended.
-    `function(*arguments)` makes the launch that was settled last.
+    Raises:
+        DeviceError: the driver hasn't got it.
+    """
+    address = checked(driver().cuGetProcAddress(b"cuStreamIsCapturing", _VERSION, 0), "looking up cuStreamIsCapturing")
+    return ctypes.CFUNCTYPE(ctypes.c_int)(int(address[0]))
+
+
+class Call:
+    """Launches of one kernel with arguments at one place, one at a time.
+
+    `kind`: how it is launched, `COOPERATIVE` always, or `PROGRAMMATIC` where it is early: before the one before it has ended.
+    `function(*arguments)` makes the launch that was settled last, on `configuration.stream`, and gives the driver's status.
     """
 
-    __slots__ = ("_always", "arguments", "configuration", "function")
+    __slots__ = ("_always", "_answer", "_asked", "_question", "arguments", "configuration", "function")
 
     def __init__(self, function: int, arguments: int, shared: int, kind: int) -> None:
         self._always = kind == COOPERATIVE
@@ -56,14 +70,17 @@ class Call:
         pointers = (ctypes.c_void_p(function), ctypes.c_void_p(arguments), ctypes.c_void_p(None))
         self.arguments = (ctypes.byref(self.configuration), *pointers)
         self.function = launch_function()
+        if kind == PROGRAMMATIC:
+            self._question, self._answer = question(), ctypes.c_int()
+            where = ctypes.c_void_p.from_buffer(self.configuration, Configuration.stream.offset)  # the very field
+            self._asked = (where, ctypes.byref(self._answer))
 
-    def __call__(self, blocks: int, threads: int, stream: int, early: bool) -> int:
-        """Launch on a stream's handle; the driver's status."""
-        self.settle(blocks, threads, stream, early)
-        return self.function(*self.arguments)  # type: ignore[no-any-return]
+    def captured(self) -> bool:
+        """Whether a graph is being captured on `configuration.stream`, or the driver can't tell; of what is `PROGRAMMATIC`."""
+        return self._question(*self._asked) != 0 or self._answer.value != 0
 
     def settle(self, blocks: int, threads: int, stream: int, early: bool) -> None:
-        """Say how to launch."""
+        """Say how to launch, on a stream's handle."""
         configuration = self.configuration
         configuration.blocks, configuration.threads, configuration.stream = blocks, threads, stream
         configuration.count = 1 if early or self._always else 0

@@ -7,7 +7,7 @@ import functools
 import operator
 import struct
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from prism.lang.shorts import short_bits
 from prism.lang.structs import Struct
 from prism.runtime import extended, tensor_maps
 from prism.runtime.arrays import ArrayInfo
+from prism.runtime.capture import follows, let_follow
 from prism.runtime.code import machine_code
 from prism.runtime.device import Loaded, current_device, load, using
 from prism.runtime.driver import checked, driver
@@ -31,6 +32,9 @@ _FORMATS = {
 GRID_WORD = (EntryParameter("px_grid", "pointer", "uint32"),)
 """What a cooperative kernel takes behind its own parameters."""
 TOO_LARGE = "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"
+
+Held: TypeAlias = tuple[Any, Any, Any, tuple[Any, ...], Callable[[], bool] | None]
+"""A launch to be made again: what `Launcher.held` gives."""
 
 
 class LaunchError(ValueError):
@@ -168,6 +172,8 @@ class Launcher:
         )
         self._shapes: dict[tuple[int, int], bool] = {}
         self.ordinal: int = loaded.device.ordinal
+        if entry.programmatic:
+            let_follow(loaded.function, loaded.kernel)
 
     def __call__(self, blocks: int, threads: int, stream: int, values: Sequence[Any]) -> None:
         """Launch on a stream's handle.
@@ -193,21 +199,25 @@ class Launcher:
             with using(self.ordinal):
                 self._launch(blocks, threads, stream, values, early)
 
-    def held(self, blocks: int, threads: int, values: Sequence[Any]) -> tuple[Any, Any, Any, tuple[Any, ...]]:
+    def held(self, blocks: int, threads: int, values: Sequence[Any]) -> Held:
         """Return such a launch as the driver takes it, for who makes it again and again: not of a cooperative kernel.
 
         Returns:
-            `(words, configuration, function, arguments)`. `function(*arguments)` launches on `configuration.stream`, where the
-            device is current, and gives the driver's status. `words` are the bytes of the values, 8 at a time: as many of the
-            first parameters as are pointers are one word each. All for one launch at a time.
+            `(words, configuration, function, arguments, captured)`. `function(*arguments)` launches on `configuration.stream`,
+            where the device is current, and gives the driver's status. `words` are the bytes of the values, 8 at a time: as many
+            of the first parameters as are pointers are one word each. Where `captured` is not None, ask `captured()` before a
+            launch on a stream above `extended.LEGACY`: where it is true, a plain launch may be the one to make, so call the
+            launcher. All for one launch at a time.
 
         Raises:
             LaunchError, TypeError, OverflowError: as a launch.
         """
         assert not self.entry.cooperative, "which takes a word of the stream's"
         buffer, _, call = self.arguments.pack(values)  # and never released: it is the caller's
-        call.settle(blocks, threads, 0, self._admit(blocks, threads))
-        return memoryview(buffer).cast("B").cast("Q"), call.configuration, call.function, call.arguments
+        early = self._admit(blocks, threads)
+        call.settle(blocks, threads, 0, early)
+        words = memoryview(buffer).cast("B").cast("Q")
+        return words, call.configuration, call.function, call.arguments, call.captured if early else None
 
     def _admit(self, blocks: int, threads: int) -> bool:
         """Check a launch against the kernel's bound; return whether it may begin before the one before it has ended."""
@@ -221,8 +231,12 @@ class Launcher:
         if self.entry.cooperative:
             values = (*values, SCRATCH.get(self.ordinal, stream, 4, "grid"))
         held = self.arguments.pack(values)
+        call: extended.Call = held[2]
         try:
-            status = held[2](blocks, threads, stream, early)
+            call.settle(blocks, threads, stream, early)
+            if early and stream > extended.LEGACY and call.captured() and not follows(stream):
+                call.settle(blocks, threads, stream, False)
+            status = call.function(*call.arguments)
         finally:
             self.arguments.release(held)
         if status:
@@ -233,7 +247,8 @@ class Launcher:
 
     def _call(self, arguments: int) -> extended.Call:
         """Return what launches with the arguments at an address."""
-        kind = extended.COOPERATIVE if self.entry.cooperative else extended.PROGRAMMATIC
+        early = extended.PROGRAMMATIC if self.entry.programmatic else extended.ORDINARY
+        kind = extended.COOPERATIVE if self.entry.cooperative else early
         return extended.Call(int(self.loaded.function), arguments, self.entry.shared_bytes, kind)
 
     def _fits_beside(self, blocks: int, threads: int) -> bool:

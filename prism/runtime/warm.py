@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from prism.runtime import device
+from prism.runtime.extended import LEGACY
 
 if TYPE_CHECKING:
-    from prism.runtime.launch import Launcher
+    from prism.runtime.launch import Held, Launcher
 
 # The legacy default stream's handles: it lives as long as the process, and with it the memory that is its own.
 _LASTING = (0, 1)
@@ -34,7 +35,7 @@ class Warm:
     ) -> None:
         self._launcher, self._blocks, self._threads, self._memory, self._rest = launcher, blocks, threads, memory, rest
         self._lasting: dict[int, Any] = {}  # the memory of streams that live as long as the process
-        self._free: dict[Any, list[tuple[Any, Any, Any, Any]]] = {}  # by memory
+        self._free: dict[Any, list[Held]] = {}  # by memory
         self._several = True  # GPUs, in this process; not asked as yet
 
     def __call__(self, x: int, y: int, stream: int) -> None:
@@ -54,10 +55,13 @@ class Warm:
             held = free.pop()
         except IndexError:
             held = self._launcher.held(self._blocks, self._threads, (0, 0, *self._rest(memory)))
-        addresses, configuration, function, arguments = held
+        addresses, configuration, function, arguments, captured = held
         addresses[0] = x
         addresses[1] = y
         configuration.stream = stream
+        if captured is not None and stream > LEGACY and captured():
+            free.append(held)
+            return self._launch(x, y, stream, memory)
         status = function(*arguments)
         free.append(held)
         if status:  # nothing was launched; among others, where this thread has used no GPU as yet

@@ -1,9 +1,13 @@
-"""Kernels that begin before the one before them has ended see all that it wrote: in streams, graphs, past early returns."""
+"""Kernels that begin before the one before them has ended see all that it wrote: in streams, graphs, past early returns.
+
+In graphs they begin early behind Prism's own alone: the edges of what was captured tell.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,11 +15,13 @@ import pytest
 
 from prism import lib
 from prism.lang import block, const, grid, group, id, int32, partition, prism, ptr, requires, thread
+from prism.runtime.driver import checked, driver
 
 try:
     import cupy
-except ImportError:  # without a GPU these tests are skipped; with one they need it, and fail
-    cupy = None
+    import torch
+except ImportError:  # without a GPU these tests are skipped; with one they need them, and fail
+    cupy = torch = None
 
 THREADS = 128
 
@@ -84,6 +90,154 @@ def test_behind_and_before_what_others_launch() -> None:
         x = y - 7
         want = expected(want * 3, 1) - 7
     np.testing.assert_array_equal(x.get(), want)
+
+
+# -- In graphs: which launches are early ----------------------------------------------------------------------------------
+
+PLAIN, EARLY = 0, 1  # CU_GRAPH_DEPENDENCY_TYPE_DEFAULT, _PROGRAMMATIC
+
+
+def edges(graph: Any) -> dict[tuple[int, int], int]:
+    """Return the types of a graph's edges."""
+    begins, ends, data, count = checked(driver().cuGraphGetEdges(graph, 64), "asking for a graph's edges")
+    found = zip(begins[:count], ends[:count], data[:count], strict=True)
+    return {(int(begin), int(end)): int(one.type) for begin, end, one in found}
+
+
+def along(graph: Any) -> list[int]:
+    """Return the types of the edges of a graph that is a chain, from its first node on."""
+    found = edges(graph)
+    following = {begin: (end, kind) for (begin, end), kind in found.items()}
+    (at,) = {begin for begin, _ in found} - {end for _, end in found}
+    kinds = []
+    while at in following:
+        at, kind = following[at]
+        kinds.append(kind)
+    assert len(kinds) == len(found), "no chain"
+    return kinds
+
+
+@contextlib.contextmanager
+def capture(stream: Any, times: int) -> Iterator[list[Any]]:
+    """Capture what is launched on CuPy's stream, and then run it so often; the graph stands in the list meanwhile."""
+    cuda, mode = driver(), driver().CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+    given: list[Any] = []
+    checked(cuda.cuStreamBeginCapture(stream.ptr, mode), "capturing")
+    try:
+        yield given
+    finally:
+        captured = cuda.cuStreamEndCapture(stream.ptr)
+    graph = checked(captured, "capturing")
+    given.append(graph)
+    ready = checked(cuda.cuGraphInstantiate(graph, 0), "making a graph")
+    for _ in range(times):
+        checked(cuda.cuGraphLaunch(ready, stream.ptr), "launching a graph")
+    stream.synchronize()
+    checked(cuda.cuGraphExecDestroy(ready), "destroying a graph")
+
+
+def test_captured_launches_are_early_behind_prisms_own_alone() -> None:
+    n, times = 264 * THREADS, 5
+    start = np.random.default_rng(1).integers(0, 1000, n).astype(np.int32)
+    x, y, room = cupy.asarray(start), cupy.zeros(n, "i4"), cupy.ones(n, "i4")
+    stream = cupy.cuda.Stream(non_blocking=True)
+    cupy.cuda.Device().synchronize()
+    with stream:
+        moved[264, THREADS](x, y, -1, 0)  # ready before the capture, and so are CuPy's
+        room += 3
+        room += y
+        with capture(stream, times) as given:
+            moved[264, THREADS](x, y, n, 500)
+            moved[264, THREADS](y, x, n, 500)
+            x += 3
+            moved[264, THREADS](x, y, n, 500)
+            moved[264, THREADS](y, x, n, 500)
+            checked(driver().cuMemsetD8Async(room.data.ptr, 0, room.nbytes, stream.ptr), "writing zeros")
+            moved[264, THREADS](x, y, n, 500)
+            room += y
+            checked(driver().cuMemcpyDtoDAsync(x.data.ptr, room.data.ptr, x.nbytes, stream.ptr), "copying")
+            moved[264, THREADS](x, y, n, 500)
+            moved[264, THREADS](y, x, n, 500)
+    assert along(given[0]) == [EARLY, PLAIN, PLAIN, EARLY, PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, EARLY]
+    want = start
+    for _ in range(times):
+        want = expected(expected(expected(want, 2) + 3, 3), 2)
+    np.testing.assert_array_equal(x.get(), want)
+
+
+def test_a_captured_join_with_what_another_library_launched_is_plain() -> None:
+    n, times = 264 * THREADS, 5
+    start = np.random.default_rng(2).integers(0, 1000, n).astype(np.int32)
+    x, y, other = (cupy.asarray(start) for _ in range(3))
+    stream, beside = (cupy.cuda.Stream(non_blocking=True) for _ in range(2))
+    forked, joined = (cupy.cuda.Event(disable_timing=True) for _ in range(2))
+    cupy.cuda.Device().synchronize()
+    with stream:
+        moved[264, THREADS](x, y, -1, 0)
+        other += 0
+        with capture(stream, times) as given:
+            moved[264, THREADS](x, y, n, 500)
+            forked.record(stream)
+            beside.wait_event(forked)
+            with beside:
+                other += 1
+            joined.record(beside)
+            moved[264, THREADS](y, x, n, 500)
+            stream.wait_event(joined)
+            moved[264, THREADS](x, y, n, 500)
+            moved[264, THREADS](y, x, n, 500)
+    found = edges(given[0])
+    into = {end: sorted(kind for (_, to), kind in found.items() if to == end) for _, end in found}
+    assert sorted(into.values()) == [[PLAIN], [PLAIN, PLAIN], [EARLY], [EARLY]]
+    np.testing.assert_array_equal(x.get(), expected(start, 4 * times))
+    np.testing.assert_array_equal(other.get(), start + times)
+
+
+def test_the_librarys_captured_calls() -> None:
+    """Made again, and by a plan."""
+    x = cupy.asarray(np.random.default_rng(3).integers(-100, 100, 1 << 16).astype(np.int32))
+    start, y, total = x.get(), cupy.empty_like(x), cupy.empty((), "i4")
+    stream = cupy.cuda.Stream(non_blocking=True)
+    cupy.cuda.Device().synchronize()
+    with stream:
+        planned = lib.plan(lib.scan, x, out=y)
+        for _ in range(2):
+            lib.scan(x, out=y), lib.scan(y, out=y), lib.reduce(y, out=total)
+        x += 0
+        with capture(stream, 2) as given:
+            x += 1
+            lib.scan(x, out=y)
+            lib.reduce(y, out=total)
+            x += 1
+            planned()
+            planned()
+            lib.scan(y, out=y)
+    assert along(given[0]) == [PLAIN, EARLY, PLAIN, PLAIN, EARLY, EARLY]
+    once = np.cumsum(start + 4, dtype=np.int32)
+    np.testing.assert_array_equal(y.get(), np.cumsum(once, dtype=np.int32))
+    assert int(total) == int(np.cumsum(start + 3, dtype=np.int32).sum(dtype=np.int32))
+
+
+def test_torchs_graph_of_a_product() -> None:
+    a, b = (torch.randint(-2, 3, (256, 256), device="cuda").to(torch.bfloat16) for _ in range(2))
+    c, d = (torch.empty_like(a) for _ in range(2))
+    exact = (a.double() + 3) @ b.double()
+    for _ in range(2):  # ready before the capture
+        lib.hgemm(a, b, out=c), lib.hgemm(c, b, out=d)
+    try:
+        graph = torch.cuda.CUDAGraph(keep_graph=True)
+    except TypeError:
+        pytest.skip("this torch keeps no graph")
+    with torch.cuda.graph(graph):
+        a.add_(1.0)
+        lib.hgemm(a, b, out=c)
+        lib.hgemm(c, b, out=d)
+    assert along(graph.raw_cuda_graph()) == [PLAIN, EARLY]
+    graph.instantiate()
+    for _ in range(3):
+        graph.replay()
+    torch.cuda.synchronize()
+    assert torch.equal(c, exact.to(torch.bfloat16))
 
 
 # -- The library's: what they prefetch, before they wait, is what the one before still writes -------------------------------

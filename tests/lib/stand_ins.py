@@ -28,4 +28,4 @@ class Launcher:
             self.note(blocks, threads, configuration.stream, tuple(words))
             return 0
 
-        return words, configuration, launch, ()
+        return words, configuration, launch, (), None

@@ -82,7 +82,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
     empty = lambda shape, dtype: Array(1 << 35, (shape,) if isinstance(shape, int) else shape, dtype)
     monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda, ndarray=Array, empty=empty))
     place = SimpleNamespace(ordinal=0, sm_count=132, arch="sm_90a", capability=(9, 0), context=1)
-    loaded = SimpleNamespace(function=1, device=place, occupancy=lambda threads, shared: 2)
+    loaded = SimpleNamespace(function=1, kernel=2, device=place, occupancy=lambda threads, shared: 2)
 
     @functools.cache
     def launcher(kernel: object, template: tuple, ordinal: int) -> Launcher:
@@ -98,6 +98,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
     monkeypatch.setattr("prism.runtime.device.device", lambda ordinal: place)
     monkeypatch.setattr(launch, "current_device", lambda: 0)
     monkeypatch.setattr(extended, "launch_function", lambda: found.launch)
+    monkeypatch.setattr(extended, "question", lambda: lambda stream, answer: 0)
     again.forget()
     monkeypatch.setattr(scans, "_plans", {})
     yield found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -35,17 +36,25 @@ class Driver:
     def __init__(self) -> None:
         self.launched: list[tuple[int, ...]] = []
         self.statuses: list[int] = []
+        self.early: list[int] = []  # attributes of each
+        self.captured = 0
         self.stream = 7
         self.loaded: Any = None
 
     def launch(self, configuration, function, arguments, extra):
         if self.statuses:
             return self.statuses.pop(0)
+        self.early.append(configuration._obj.count)
         at = (ctypes.c_void_p * len(ENTRY.parameters)).from_address(arguments.value)
         a, b = (ctypes.c_uint64.from_address(at[i]).value for i in (0, 1))
         out = ctypes.c_uint64.from_address(at[4]).value
         numbers = tuple(ctypes.c_int32.from_address(at[i]).value for i in (7, 8, 9))
         self.launched.append((configuration._obj.stream or 0, a, b, out, *numbers))
+        return 0
+
+    def question(self, stream, answer):
+        assert stream.value == self.stream
+        answer._obj.value = self.captured
         return 0
 
     def cuDeviceGetCount(self):
@@ -111,7 +120,7 @@ Tensor.__module__, Parameter.__module__ = "torch", "torch.nn.parameter"
 def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
     found = Driver()
     place = SimpleNamespace(ordinal=0, sm_count=132, arch="sm_90a", context=1)
-    found.loaded = SimpleNamespace(function=1, device=place, occupancy=lambda *_: 1)
+    found.loaded = SimpleNamespace(function=1, kernel=2, device=place, occupancy=lambda *_: 1)
     launcher = Launcher(ENTRY, found.loaded)
     stream = lambda *_: SimpleNamespace(ptr=found.stream, cuda_stream=found.stream)
     runtime = SimpleNamespace(getDevice=lambda: 0)
@@ -131,6 +140,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
     monkeypatch.setattr("prism.runtime.device.count", lambda: 1)
     monkeypatch.setattr(matmul_warm, "count", lambda: 1)
     monkeypatch.setattr(extended, "launch_function", lambda: found.launch)
+    monkeypatch.setattr(extended, "question", lambda: found.question)
     matmul_warm.forget()
     yield found
     matmul_warm.forget()
@@ -274,6 +284,20 @@ def test_the_driver_refuses(gpu: Driver) -> None:
     gpu.statuses = [700, 700]
     with pytest.raises(RuntimeError, match="launching `hgemm`"):
         lib.hgemm(a, b, out=out)
+
+
+def test_a_captured_call_asks_what_it_follows(gpu: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    launcher = Launcher(replace(ENTRY, programmatic=True), gpu.loaded)
+    monkeypatch.setattr(matmuls, "instance_for", lambda *_: SimpleNamespace(launcher=lambda ordinal: launcher))
+    asked: list[int] = []
+    a, b, out = Array(1 << 40, (64, 64)), Array(2 << 40, (64, 64)), Array(3 << 40, (64, 64))
+    for early in (1, 0, 1, 0):
+        monkeypatch.setattr(launch, "follows", lambda stream, early=early: asked.append(stream) or early)
+        for captured in (0, 1, 0, 1):
+            gpu.captured = captured
+            lib.hgemm(a, b, out=out)
+            assert gpu.early[-1] == (early if captured else 1)
+    assert len(gpu.launched) == 16 and len(set(gpu.launched)) == 1 and asked == 8 * [7]
 
 
 def test_calls_are_forgotten_when_they_are_too_many(gpu: Driver, monkeypatch: pytest.MonkeyPatch) -> None:

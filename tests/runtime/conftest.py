@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from prism.runtime import device, extended, launch, scratch
+from prism.runtime import capture, device, extended, launch, scratch
 
 
 class Driver:
@@ -22,6 +22,8 @@ class Driver:
         self.synchronised = 0
         self.status = 0
         self.kinds: list[tuple[int, ...]] = []  # the attributes of each launch
+        self.questions: list[int] = []  # streams that were asked whether they are captured
+        self.before: list[Any] = []  # nodes that the next launch in the capture waits for
 
     def launch(self, configuration: Any, function: Any, arguments: Any, extra: Any) -> int:
         """`cuLaunchKernelEx`, as ctypes calls it."""
@@ -39,6 +41,25 @@ class Driver:
         self.launched.append((function.value, *shape, c.shared, c.stream or 0, *values))
         self.kinds.append(kinds)
         return self.status
+
+    def question(self, stream: Any, answer: Any) -> int:
+        """`cuStreamIsCapturing`, as ctypes calls it."""
+        self.questions.append(stream.value or 0)
+        answer._obj.value = self.capturing
+        return self.asking
+
+    def cuStreamGetCaptureInfo(self, stream: int) -> tuple[Any, ...]:
+        assert self.capturing
+        return Status(self.asking), self.capturing, 1, "a graph", self.before, None, len(self.before)
+
+    @staticmethod
+    def cuGraphNodeGetType(node: Any) -> tuple[Any, int]:
+        return Status(0), node.kind
+
+    @staticmethod
+    def cuGraphKernelNodeGetParams(node: Any) -> tuple[Any, Any]:
+        assert node.kind == 0, "of a kernel alone"
+        return Status(0), node
 
     @staticmethod
     def CUresult(status: int) -> Any:
@@ -76,9 +97,11 @@ class Status(int):
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> Driver:
     fake = Driver()
-    for module in (launch, device, scratch):
+    for module in (launch, device, scratch, capture):
         monkeypatch.setattr(module, "driver", lambda: fake)
     monkeypatch.setattr(launch, "current_device", lambda: 0)
     monkeypatch.setattr(extended, "launch_function", lambda: fake.launch)
+    monkeypatch.setattr(extended, "question", lambda: fake.question)
+    monkeypatch.setattr(capture, "_known", set())
     monkeypatch.setattr(device, "device", lambda _: SimpleNamespace(context=1))
     return fake

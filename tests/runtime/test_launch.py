@@ -139,7 +139,7 @@ def test_what_the_driver_is_told(fake: Any, ordinal: int) -> None:
 def test_a_kernel_that_waits_by_itself_is_launched_early(fake: Any, held: int, kinds: Any) -> None:
     """Two blocks on each of two multiprocessors: beside two others there is room for none, for two, or (uneven) for one."""
     here = SimpleNamespace(ordinal=0, sm_count=2)
-    loaded: Any = SimpleNamespace(function=11, device=here, occupancy=lambda threads, shared: held)
+    loaded: Any = SimpleNamespace(function=11, kernel=12, device=here, occupancy=lambda threads, shared: held)
     one = Launcher(replace(ENTRY, programmatic=True), loaded)
     for _ in range(2):
         one(4, 64, 99, (7,))
