@@ -71,8 +71,8 @@ class AxisConfiguration:
 DEVICE = {
     1: Configuration(threads=512, blocks=2, rows=4),
     2: Configuration(threads=512, blocks=2, rows=4),
-    4: Configuration(threads=512, blocks=2, rows=8, ahead=8),
-    8: Configuration(threads=512, blocks=2, rows=8, ahead=8),
+    4: Configuration(threads=512, blocks=2, rows=8, ahead=10),
+    8: Configuration(threads=512, blocks=2, rows=8, ahead=10),
     16: Configuration(threads=256, blocks=2, rows=8),
 }
 

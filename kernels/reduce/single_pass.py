@@ -241,15 +241,21 @@ def add(
 
     Perspective: thread.
     Shapes:      `WHOLE`: all of them are there; otherwise the first is. `V` counts vectors.
-    Cost:        `ROWS` loads under way at once.
+    Cost:        `ROWS` loads under way at once. What is beyond `vectors` is not loaded, of elements of 4 bytes; of others each
+                 warp loads its first vector again, of one sector: branches between loads take longer there.
     """
+    LEFT_OUT: constexpr(bool) = not WHOLE and WIDTH == 4
     rows: TI[ROWS, WIDTH]
     for j in range(ROWS):
         at: V = v + j * lanes
         row: TI[WIDTH]
-        if not WHOLE:
-            at = at if at < vectors else v  # again what this thread has: no branches between loads, and none all in one place
-        fetch(x, head + int64(at) * WIDTH, 1, row, VECTORIZED=VECTORIZED)
+        if LEFT_OUT:
+            for k in range(WIDTH):
+                row[k] = TI()
+        elif not WHOLE:
+            at = at if at < vectors else v / 32 * 32
+        if not LEFT_OUT or at < vectors:
+            fetch(x, head + int64(at) * WIDTH, 1, row, VECTORIZED=VECTORIZED)
         for k in range(WIDTH):
             rows[j, k] = row[k]
     for i in range(SUMS):
@@ -292,7 +298,7 @@ def run(
             rows: TI[ROWS, WIDTH]
             for j in range(ROWS):
                 at: int64 = v + (j * 32 + lane)
-                at = at if at < last else min(v + lane, last - 1)  # no branches between loads
+                at = at if at < last else v  # no branches between loads; one sector for the warp
                 row: TI[WIDTH]
                 fetch(x, head + at * WIDTH, 1, row, VECTORIZED=VECTORIZED)
                 for k in range(WIDTH):

@@ -2,7 +2,7 @@
 
 from prism.kernels.scan.columns import scan_columns, scan_columns_by_thread, scan_columns_shared
 from prism.kernels.scan.configurations import (
-    BLOCK_THREADS, DEVICE, HOST_LARGE, HOST_SEGMENTS_LARGE, HOST_SEGMENTS_SMALL, HOST_SMALL, HUGE, ONCE,
+    BLOCK_THREADS, DEVICE, HOST_LARGE, HOST_SEGMENTS_LARGE, HOST_SEGMENTS_SMALL, HOST_SMALL, ONCE,
     ONCE_ITEMS, ONCE_OTHERS, ONCE_THREADS, ONCE_TILES, SEGMENTS, UNPACKED, ColumnConfiguration, Configuration,
     StripConfiguration, for_columns, for_runs,
 )
@@ -16,7 +16,7 @@ from prism.kernels.scan.small import scan_block, scan_once
 
 __all__ = [
     "ANY", "BITS", "BLOCK_THREADS", "DEVICE", "HOST_LARGE", "HOST_SEGMENTS_LARGE", "HOST_SEGMENTS_SMALL", "HOST_SMALL",
-    "HUGE", "KEYS", "MAX", "MIN", "ONCE", "ONCE_ITEMS", "ONCE_OTHERS", "ONCE_THREADS", "ONCE_TILES", "ROWS", "SEGMENTS",
+    "KEYS", "MAX", "MIN", "ONCE", "ONCE_ITEMS", "ONCE_OTHERS", "ONCE_THREADS", "ONCE_TILES", "ROWS", "SEGMENTS",
     "SUM", "UNPACKED", "ColumnConfiguration", "Configuration", "StripConfiguration", "for_columns", "for_runs", "mark",
     "reduce_runs", "scan", "scan_block", "scan_columns", "scan_columns_by_thread", "scan_columns_shared", "scan_once",
     "scan_packed", "scan_segments",

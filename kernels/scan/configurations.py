@@ -37,10 +37,6 @@ DEVICE = {
     16: Configuration(threads=256, items=9, width=1, blocks=2, words=2),
 }
 
-# From 1 GiB on, where 528 us against 544 were measured. Below, at 512 MiB, it is 268 us against 259.
-HUGE = (1 << 30, {1: Configuration(threads=512, items=128, width=16, blocks=1, words=1)})
-"""From so many bytes on, by the size of elements; `DEVICE` has the others."""
-
 # Small elements that are taken apart to be scanned: those of unaligned arrays, or of other types than their results.
 UNPACKED = {
     1: Configuration(threads=256, items=48, width=16, blocks=2, words=2),

@@ -207,8 +207,7 @@ def flat(task: Task, shape: Shape) -> Way:
 def many_tiles(task: Task, shape: Shape) -> Way:
     """Return how a long array of one dimension is scanned on a GPU."""
     if task.small and shape.skews[1] >= 0 and shape.skews[0] >= 0:
-        each, (huge, others) = size_of(task.types[0]), kernels.HUGE
-        return packed(task, shape, (kernels.DEVICE | (others if shape.size * each >= huge else {}))[each])
+        return packed(task, shape, kernels.DEVICE[size_of(task.types[0])])
     c = kernels.UNPACKED[task.bytes] if task.bytes <= 2 else kernels.DEVICE[task.bytes]
     width = task.width(c.items)
     template = {**task.scan_template, **c.template(), "WIDTH": width, "STABLE": task.grouped}

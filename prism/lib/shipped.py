@@ -59,7 +59,6 @@ _PROMOTED = {
 }
 _COMMON = ("int32", "int64", "float32", "float64")
 _LOG = 28  # sizes up to 2**28
-_HUGE = 30  # for which other kernels are taken
 
 
 @dataclass(slots=True)
@@ -131,7 +130,7 @@ def _tasks() -> Iterator[Task]:
 
 def _scans(processors: int) -> Iterator[Way]:
     for task in _tasks():
-        for log in (*range(8, _LOG + 1), _HUGE):
+        for log in range(8, _LOG + 1):
             yield scan_plans.on_device(task, Shape(1, 1 << log, 1, True), processors)
         if _cumulative(task):
             yield scan_plans.on_device(task, Shape(1 << 13, 1 << 13, 1, True), processors)
