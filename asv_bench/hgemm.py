@@ -112,7 +112,7 @@ def call_of(
     rows, columns = (n, m) if turned else (m, n)
     down, across = cut.tiles(rows, columns)
     blocks = min(down * across, PROCESSORS // cut.cluster) * cut.cluster
-    many = tall(cut, down, PROCESSORS)
+    many = tall(cut, down, across, PROCESSORS)
     ahead = (steps_early(cut, rows, columns, k, PROCESSORS) if steps is None else steps) * cut.bk
     values = []
     for a, b, c in sets:

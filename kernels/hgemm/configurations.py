@@ -123,19 +123,29 @@ class Configuration:
 # A warpgroup's sums live in its registers. The wide tiles take the least of shared memory, of the L2 and of power, and stand
 # first; the others are there for results that would leave multiprocessors idle in the last round, or all the time.
 TILES = (
-    Configuration(128, 256, 2, ahead=0, bk=128),
     Configuration(128, 256, 4, ahead=0),
     Configuration(256, 200, 3, ahead=0, span=80),
     Configuration(256, 168, 3, ahead=0, span=112),
     Configuration(192, 192, 2, 3, ahead=0, slabs=1, bk=128),
+    Configuration(192, 144, 4, 3, ahead=0),
     Configuration(128, 192, 5, ahead=0, slabs=1),
+    Configuration(128, 160, 5),
     Configuration(192, 96, 5, 3, ahead=0, span=64),
     Configuration(128, 128, 6),
+    Configuration(128, 96, 7),
     Configuration(128, 64, 8),
     Configuration(64, 128, 8, 1),
+    Configuration(64, 96, 8, 1),
     Configuration(64, 72, 8, 1),
     Configuration(64, 64, 6, 1, bk=128),
     Configuration(64, 32, 6, 1, bk=128, span=64),
+)
+
+# Where rows of an operand begin inside the L2's sectors, what is read costs most: pairs of blocks that share it come to the others.
+SHARING = (
+    Configuration(128, 256, 4, ahead=0, cluster_m=2),
+    Configuration(128, 192, 5, ahead=0, slabs=1, cluster_m=2),
+    Configuration(128, 96, 7, cluster_n=2),
 )
 
 # What was fastest of those tried for these shapes (m x n x k, or the side of a cube), on an H200: `prism tune hgemm` prints
@@ -167,15 +177,17 @@ HOST = Configuration(128, 256, 2, ahead=0)
 
 # The model, for every other shape, fitted to the same measurements: in clocks of 1980 MHz.
 PRODUCTS = 2048  # multiply-adds a clock of a multiprocessor
-BYTES = 64  # bytes a clock that the L2 gives each of them, while all ask
+BYTES = 88  # bytes a clock that the L2 gives each of them, while all ask
+INSIDE = 2.4  # times as long takes an operand whose rows begin inside sectors
 SHARED = 128  # and shared memory: what wgmma reads of it, and copies write
-BOUND = 0.6  # of the clocks that shared memory would take longer than the products
-WAIT = 40  # of a step, in which nothing is multiplied: where no product is left under way, or one warpgroup multiplies
-LAUNCH = 4000  # before the first product and after the last
-STORE, PLAIN = 0.15, 1.0  # an element of a tile, to round and store it; without tensor copies
-POWER = 0.1  # of the time that loads take, though products hide it: what they draw lowers the clock
-PARTIAL = 0.8  # of a last round that few blocks have work in: the others' clock is higher meanwhile
+BOUND = 0.18  # of the clocks that shared memory would take longer than the products
+WAIT = 22  # of a step, in which nothing is multiplied: where no product is left under way; twice that of one warpgroup alone
+PAIR = 16  # of a step, that blocks of a cluster wait for each other
+LAUNCH = 4600  # before the first product and after the last
+STORE, PLAIN = 0.05, 1.0  # an element of a tile, to round and store it; without tensor copies
+POWER = 0.33  # of the time that loads take, though products hide it: what they draw lowers the clock
 CLOSE = 1.01  # closer ones the model can't tell apart
+SECTOR = 16  # elements: 32 bytes
 
 
 def clocks(
@@ -185,25 +197,33 @@ def clocks(
     if batches == 1 and found.turns(layout):
         m, n, layout = n, m, layout[::-1]
     down, across = found.tiles(m, n)
-    share = batches * down * across / (processors // found.cluster)  # of a block, in tiles
-    rounds = max(1.0, PARTIAL * ceil(share) + (1 - PARTIAL) * share)
+    rounds = ceil(batches * down * across / (processors // found.cluster))  # the tiles of a block
     store = STORE if batches == 1 or found.whole(m) else PLAIN
-    return LAUNCH + rounds * (ceil(k / found.bk) * step_clocks(found, layout[1]) + store * found.bm * found.bn)
+    step = step_clocks(found, layout[1], inside(m, n, k, layout))
+    return LAUNCH + rounds * (ceil(k / found.bk) * step + store * found.bm * found.bn)
 
 
-def step_clocks(found: Configuration, k_outside: bool = False) -> float:
+def inside(m: int, n: int, k: int, layout: Layout) -> tuple[bool, bool]:
+    """Return whether rows of `a` and of `b`, one after the other in memory, begin inside the L2's sectors."""
+    return (m if layout[0] else k) % SECTOR > 0, (n if layout[1] else k) % SECTOR > 0
+
+
+def step_clocks(
+    found: Configuration, k_outside: bool = False, rows_inside: tuple[bool, bool] = (False, False)
+) -> float:  # fmt: skip
     """Return about how long a block takes for `bk` of K, which `b` has outside or inside.
 
     A wgmma, of 64 rows, reads all of the columns from shared memory. Rows of a padded tile begin inside the L2's lines of 128
-    bytes, and take two for each.
+    bytes, and take two for each. `rows_inside`: as `inside`.
     """
     row, columns = 2 * found.bk, found.b_columns if k_outside else found.bn
     lines = 2 * columns if columns > found.bn else columns
-    loads = (found.bm / found.cluster_n + lines / found.cluster_m) * row / BYTES
+    of_a, of_b = (INSIDE if odd else 1.0 for odd in rows_inside)
+    loads = (of_a * found.bm / found.cluster_n + of_b * lines / found.cluster_m) * row / BYTES
     busy = max(found.bm * found.bn * found.bk / PRODUCTS, loads)
     shared = (found.bm / 64 * (64 + columns) + found.bm + columns) * row / SHARED
-    wait = WAIT if found.ahead == 0 or found.consumers == 1 else 0
-    return busy + BOUND * max(0.0, shared - busy) + wait + POWER * loads
+    wait = 2 * WAIT if found.consumers == 1 else WAIT if found.ahead == 0 else 0
+    return busy + BOUND * max(0.0, shared - busy) + wait + (PAIR if found.cluster > 1 else 0) + POWER * loads
 
 
 @functools.lru_cache(maxsize=4096)
@@ -214,7 +234,8 @@ def choose(
 
     `batches`: so many products of that shape are one launch. `layout`: whether `a` and `b` have K outside.
     """
-    known = MEASURED.get(str(m) if m == n == k else f"{m}x{n}x{k}") if batches == 1 else None
+    text = str(m) if m == n == k else f"{m}x{n}x{k}"
+    known = MEASURED.get(text) if batches == 1 else None
     if known is None or processors != PROCESSORS or (layout == TN and known.b_columns > known.bn):
         return modelled(m, n, k, processors, batches, layout)
     return known
@@ -223,16 +244,22 @@ def choose(
 def modelled(
     m: int, n: int, k: int, processors: int, batches: int = 1, layout: Layout = (False, False)
 ) -> Configuration:  # fmt: skip
-    """Return the first of `TILES` that is, by the model, about as fast as the fastest."""
-    whole = [found for found in TILES if batches == 1 or k % found.bk == 0]  # a step is of one product
+    """Return the first tile that is, by the model, about as fast as the fastest."""
+    sharing = SHARING if batches == 1 and any(inside(m, n, k, layout)) else ()
+    whole = [found for found in (*TILES, *sharing) if batches == 1 or k % found.bk == 0]  # a step is of one product
     times = {found: clocks(found, m, n, k, processors, batches, layout) for found in whole or TILES}
     return next(found for found in times if times[found] <= CLOSE * min(times.values()))
 
 
-def tall(found: Configuration, down: int, processors: int) -> int:
-    """Return how many clusters' tiles, of a result's `down`, to go down before going right: a round is about a square."""
+def tall(found: Configuration, down: int, across: int, processors: int) -> int:
+    """Return how many clusters' tiles, of a result's `down`, to go down before going right: a round is about a square.
+
+    In a narrow result of more than a round no more than there are `across`: 0.6 to 1.5 % faster, in 8192 x 1024 x 8192,
+    8192 x 2048 x 8192, 16384 x 1024 x 4096 and 16384 x 512 x 4096 on an H200.
+    """
     side = sqrt(processors * found.bm * found.bn)
-    return max(1, min(down, round(side / (found.bm * found.cluster_m))))
+    most = across if down * across * found.cluster > processors else down
+    return max(1, min(down, most, round(side / (found.bm * found.cluster_m))))
 
 
 def early(found: Configuration, m: int, n: int, k: int, processors: int) -> int:

@@ -391,7 +391,7 @@ def _launch(call: Call, job: Job, stream: int, configuration: Configuration | No
         info if isinstance(info, bytes) else encoded(parameter, info)
         for parameter, info in zip(launcher.entry.parameters, call.maps, strict=False)
     ]
-    order = m if call.batch else tall(cut, down, processors)
+    order = m if call.batch else tall(cut, down, across, processors)
     ahead = 0 if call.batch else early(cut, m, n, deep, processors) * cut.bk * 2 // SCALARS[job.a.scalar].bytes
     numbers = (m * call.batches, n, k, order, ahead, job.alpha, job.beta)
     factors = (

@@ -181,7 +181,7 @@ class Product:
             other = mapped(of_b, base + right, part.k, n, self.width * HALF)
             before = mapped(of_c, target, m, n, pitch * SIZE) if part.beta else bytes(128)
             result = mapped(of_out, target, m, n, pitch * SIZE)
-            numbers = (rows, columns, part.k, tall(cut, down, processors), 0, self.factors[0], part.beta)
+            numbers = (rows, columns, part.k, tall(cut, down, across, processors), 0, self.factors[0], part.beta)
             operands = (other, left) if cut.turns(NN) else (left, other)
             return (*operands, before, result, target, pitch, base, *numbers, base, base)  # no bias, no scales
 

@@ -15,6 +15,8 @@ from prism.runtime.entry import EntryParameter
 BYTES, ALIGNMENT = 128, 64
 PIECE = 16
 """Bytes: where an array begins, and its strides but the last, are multiples of it."""
+SECTOR = 32
+"""Bytes that the L2 reads at once."""
 LARGEST_EXTENT, LARGEST_STRIDE = 1 << 32, 1 << 40
 
 # The engine moves bits: what has no type of its own goes as the unsigned integer of its size.
@@ -74,6 +76,8 @@ def _encoded(parameter: EntryParameter, pointer: int, shape: tuple[int, ...], st
     scalar, swizzle = SCALARS[parameter.dtype], _SWIZZLES[parameter.swizzle]
     rank, one_copy = len(shape), tiles.box(TensorMap(scalar, parameter.box, parameter.swizzle))
     outer = _strides(shape, strides, scalar.bytes)[:-1]
+    # How much a miss brings into the L2. By 256 bytes rows that begin inside a sector take up to a fifth longer (docs/hgemm.md).
+    brought = 128 if any(where % SECTOR for where in (pointer, *outer)) else 256
     room = ctypes.create_string_buffer(BYTES + ALIGNMENT)
     place = ctypes.addressof(room) + -ctypes.addressof(room) % ALIGNMENT
     status = _encoder()(
@@ -87,7 +91,7 @@ def _encoded(parameter: EntryParameter, pointer: int, shape: tuple[int, ...], st
         (ctypes.c_uint32 * rank)(*[1] * rank),
         int(cuda.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE),
         int(getattr(cuda.CUtensorMapSwizzle, f"CU_TENSOR_MAP_SWIZZLE_{swizzle}")),
-        int(cuda.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_256B),
+        int(getattr(cuda.CUtensorMapL2promotion, f"CU_TENSOR_MAP_L2_PROMOTION_L2_{brought}B")),
         int(cuda.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
     )
     doing = f"describing an array of shape {shape} and strides {strides} to the tensor copy engine"

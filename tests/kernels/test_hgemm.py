@@ -61,7 +61,7 @@ def multiplied(
     down, across = (n, m) if turned else (m, n)
     arguments = (
         *given[:: -1 if turned else 1], stored(c, result), out[:, :n], out.reshape(-1), n + 8, stored(bias, kind),
-        down, across, k, high or tall(cut, cut.tiles(down, across)[0], blocks), early, 2.0, beta,
+        down, across, k, high or tall(cut, *cut.tiles(down, across), blocks), early, 2.0, beta,
         *[x.astype(np.float32) for x in factors[:: -1 if turned else 1]],
     )  # fmt: skip
     layout, of = (transposed[::-1], (0, 2, 1)[per]) if turned else (transposed, per)
@@ -190,13 +190,12 @@ def test_tiles_that_are_not_whole_spans_across(transposed: tuple[bool, bool]) ->
     200 are three spans of 128 bytes and an eighth, of which the rest is read and not used; slabs of 40 columns aren't swizzled.
     """
     assert exact(264, 168, 136, cut=WIDE, transposed=transposed, result="float32")
-    for turned in (False, True):
-        assert exact(264, 408, 136, cut=WIDEST, transposed=transposed, turned=turned)
-        assert exact(264, 208, 72, cut=WIDEST, transposed=transposed, result="float32", beta=1.0, per=2, turned=turned)
-        assert exact(264, 208, 72, cut=WIDEST, transposed=transposed, beta=1.0, per=1, turned=turned)
-        assert exact(
-            264, 408, 72, cut=WIDEST, transposed=transposed, per=1, scales=(2, 2), result="float32", turned=turned
-        )
+    for turned, (m, n) in ((False, (264, 208)), (True, (208, 264))):  # two tiles each way, the second ones almost empty
+        options = {"cut": WIDEST, "transposed": transposed, "turned": turned}
+        assert exact(m, n, 136, **options)
+        assert exact(m, n, 72, result="float32", beta=1.0, per=2, **options)
+        assert exact(m, n, 72, beta=1.0, per=1, **options)
+        assert exact(m, n, 72, per=1, scales=(2, 2), result="float32", **options)
 
 
 @pytest.mark.parametrize("batch", [1, 2, 3])
