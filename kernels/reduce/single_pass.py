@@ -241,10 +241,10 @@ def add(
 
     Perspective: thread.
     Shapes:      `WHOLE`: all of them are there; otherwise the first is. `V` counts vectors.
-    Cost:        `ROWS` loads under way at once. What is beyond `vectors` is not loaded, of elements of 4 bytes; of others each
+    Cost:        `ROWS` loads under way at once. What is beyond `vectors` is not loaded, of 4 bytes that stay so; of others each
                  warp loads its first vector again, of one sector: branches between loads take longer there.
     """
-    LEFT_OUT: constexpr(bool) = not WHOLE and WIDTH == 4
+    LEFT_OUT: constexpr(bool) = not WHOLE and WIDTH == 4 and T == TI
     rows: TI[ROWS, WIDTH]
     for j in range(ROWS):
         at: V = v + j * lanes
