@@ -1,6 +1,6 @@
 """Products of matrices of 16-bit floats, by the tensor cores of Hopper: the kernel, and how it is cut into tiles."""
 
-from prism.kernels.hgemm.configurations import HOST, NN, TILES, Configuration, choose, early, tall
+from prism.kernels.hgemm.configurations import HOST, NN, SHARING, TILES, Configuration, choose, early, tall
 from prism.kernels.hgemm.persistent import hgemm, identity
 
-__all__ = ["HOST", "NN", "TILES", "Configuration", "choose", "early", "hgemm", "identity", "tall"]
+__all__ = ["HOST", "NN", "SHARING", "TILES", "Configuration", "choose", "early", "hgemm", "identity", "tall"]

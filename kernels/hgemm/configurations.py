@@ -141,7 +141,7 @@ TILES = (
     Configuration(64, 32, 6, 1, bk=128, span=64),
 )
 
-# Where rows of an operand begin inside the L2's sectors, what is read costs most: pairs of blocks that share it come to the others.
+# Where rows of an operand begin inside the L2's sectors reading is what binds: pairs of blocks that share it join the others.
 SHARING = (
     Configuration(128, 256, 4, ahead=0, cluster_m=2),
     Configuration(128, 192, 5, ahead=0, slabs=1, cluster_m=2),
@@ -204,8 +204,11 @@ def clocks(
 
 
 def inside(m: int, n: int, k: int, layout: Layout) -> tuple[bool, bool]:
-    """Return whether rows of `a` and of `b`, one after the other in memory, begin inside the L2's sectors."""
-    return (m if layout[0] else k) % SECTOR > 0, (n if layout[1] else k) % SECTOR > 0
+    """Return whether rows of `a` and of `b`, one after the other in memory, begin inside the L2's sectors.
+
+    Rows that are no multiple of 16 bytes are copied, to where they don't.
+    """
+    return (m if layout[0] else k) % SECTOR == SECTOR // 2, (n if layout[1] else k) % SECTOR == SECTOR // 2
 
 
 def step_clocks(

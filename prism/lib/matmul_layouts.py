@@ -21,6 +21,9 @@ PER_TURNED = {NO_BIAS: NO_BIAS, COLUMNS: ROWS, ROWS: COLUMNS}
 PIECE = 16
 """Bytes: tensor copies begin, and have rows, at multiples of it."""
 
+SECTOR = 32
+"""Bytes that the L2 reads at once: rows that begin inside one are slower to copy."""
+
 NO_SCALE, ONE_SCALE, EACH_SCALE = 0, 1, 2
 """What scales of an operand there are: one of all, or one of each of the result's rows or columns."""
 
@@ -216,7 +219,7 @@ def _operand(info: ArrayInfo, along_k: int, k_inside: bool) -> tuple[ArrayInfo, 
 
 
 def _padded(info: ArrayInfo) -> Any:
-    """Return a copy of a matrix whose rows begin at multiples of 16 bytes."""
+    """Return a copy of a matrix whose rows begin at multiples of 32 bytes: with a sector of the L2."""
     rows, columns = info.shape
     copy = empty(info, (rows, _room(columns, info.dtype.itemsize)), info.scalar)[:, :columns]
     copy[...] = info.owner
@@ -224,8 +227,8 @@ def _padded(info: ArrayInfo) -> Any:
 
 
 def _room(columns: int, size: int) -> int:
-    """Return how many elements a row has that ends at a multiple of 16 bytes."""
-    return -(-columns * size // PIECE) * PIECE // size
+    """Return how many elements a row has that ends with a sector."""
+    return -(-columns * size // SECTOR) * SECTOR // size
 
 
 def _dense(info: ArrayInfo) -> ArrayInfo:

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from prism.kernels import sgemm
-from prism.kernels.hgemm import NN, TILES, choose, identity
+from prism.kernels.hgemm import NN, SHARING, TILES, choose, identity
 from prism.kernels.scan import BITS, KEYS, mark
 from prism.kernels.sgemm import ring_configurations as rings
 from prism.kernels.sgemm.split import PLANES
@@ -217,7 +217,7 @@ def _products(arch: str, processors: int) -> Iterator[Instance]:
     yield from _rings()
     yield from _by_tensor_cores(processors)
     for dtype in matmuls.INPUTS:
-        for cut in TILES:  # all are chosen for some shape
+        for cut in (*TILES, *SHARING):  # all are chosen for some shape
             for transposed in itertools.product((False, True), repeat=2):
                 turned = cut.turns(transposed)
                 layout = transposed[::-1] if turned else transposed

@@ -100,7 +100,8 @@ def test_the_model_agrees_where_rows_begin_inside_sectors(text: str) -> None:
     assert seen.get(chosen, 0.0) >= 0.92 * max(seen.values()), chosen.name
     m, n, k = (-(-size // 16) * 16 for size in parsed(text))
     assert all(choose(m, n, k, PROCESSORS, layout=layout) in TILES for layout in LAYOUTS.values())
-    assert inside(*parsed("8x16x32"), LAYOUTS["TT"]) == (True, False) and inside(*parsed("16x8x32"), LAYOUTS["NN"]) == (False, True)
+    assert inside(*parsed("8x16x32"), LAYOUTS["TT"]) == (True, False)
+    assert inside(*parsed("16x8x32"), LAYOUTS["NN"]) == (False, True)
 
 
 @pytest.mark.parametrize("text", OUTSIDE)
