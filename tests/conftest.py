@@ -41,6 +41,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=reason))
 
 
+@pytest.hookimpl(optionalhook=True)  # pytest-xdist may be absent
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Where no GPU is shared, give each process tests that stand together: they use the same programs, made once a process.
+
+    `loadgroup` deals single tests in turn, so that each process checks and compiles what the tests of each file share.
+    """
+    if config.getoption("dist") != "loadgroup" or why_no_gpu() is None:
+        return None
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     skipped = [
         report for report in terminalreporter.stats.get("skipped", []) if "gpu" in getattr(report, "keywords", {})

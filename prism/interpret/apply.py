@@ -101,7 +101,7 @@ def _collective(scope: Scope, node: Apply, binding: Binding) -> Eval:
         for (operand, dtype), components in zip(operands, vectors, strict=True):
             value = np.asarray(operand(frame), dtype)
             if value.shape != (threads, *components):
-                value = np.broadcast_to(value, (threads, *components))
+                value = np.full((threads, *components), value)
             values.append(value[:whole].reshape(-1, size, *components))
         if frame.mask is True:
             found = np.asarray(meaning(binding, *values))

@@ -13,6 +13,7 @@ from prism.interpret.objects import scalar_bytes
 from prism.interpret.regions import Address, Region, region_of
 from prism.interpret.shadow import Shadow
 from prism.interpret.tensors import tensor_of
+from prism.interpret.units import once
 from prism.interpret.values import wrap
 from prism.lang.plan import Program
 from prism.lang.structs import Struct
@@ -84,6 +85,7 @@ def _shadow_regions(clocks: Clocks, regions: list[tuple[Symbol, Region]]) -> Non
             region.width = region.data.nbytes // max(1, len(region.data)) // granule or 1
 
 
+@once
 def granule_of(program: Program) -> int:
     """Return the bytes of the smallest scalar in shared memory."""
     declared = [statement for function in program.functions for statement in _shared(function.body)]

@@ -10,7 +10,15 @@ import numpy as np
 from prism.interpret.barriers import agreement
 from prism.interpret.checker import Checker
 from prism.interpret.errors import BoundsError
-from prism.interpret.expressions import component_index, field_of, local_checker, local_of, outside_local
+from prism.interpret.expressions import (
+    component_index,
+    field_of,
+    local_checker,
+    local_of,
+    outside_local,
+    places_of,
+    same_place,
+)
 from prism.interpret.fragments import toucher
 from prism.interpret.frame import Frame, Local, make_local
 from prism.interpret.lanes import Mask, minus, union
@@ -200,12 +208,12 @@ def _fill(frame: Frame, slot: int, whole: bool) -> None:
 
 def _store_item(scope: Scope, target: Item, value: Eval) -> Run:
     slot, indices = local_of(scope, target)
-    check = local_checker(scope, target, write=True)
+    check, at = local_checker(scope, target, write=True), places_of(indices)
 
     def run(frame: Frame) -> bool:
         found = value(frame)
         local: Local = frame.values[slot]
-        where = tuple(index(frame) for index in indices)
+        where = at(frame)
         if check is not None:
             check(frame, local, where)
         try:
@@ -219,7 +227,7 @@ def _store_item(scope: Scope, target: Item, value: Eval) -> Run:
 
 def write_local(frame: Frame, local: Local, where: tuple[Any, ...], found: Any) -> None:
     """Write an element of a local array, for the threads that run now."""
-    if not any(isinstance(k, np.ndarray) for k in where) or not local.each:
+    if not local.each or same_place(where):
         if frame.mask is True or not local.each:
             local.data[where] = found
         else:

@@ -247,8 +247,10 @@ def agreement(
         size = unit.size if unit.level == Level.THREAD else threads
         if len(value) != threads or threads % size:
             return
-        active = np.ones(threads, bool) if frame.mask is True else frame.mask
-        rows, here = value.reshape(-1, size), active.reshape(-1, size)
+        rows = value.reshape(-1, size)
+        if not np.count_nonzero(rows != rows[:, :1]):
+            return
+        here = (np.ones(threads, bool) if frame.mask is True else frame.mask).reshape(-1, size)
         first = np.take_along_axis(rows, here.argmax(axis=1)[:, None], axis=1)
         bad = (here & (rows != first) & ~((rows != rows) & (first != first))).ravel()
         if bad.any():

@@ -57,9 +57,10 @@ class Clocks:
         self.known = self._rows[:, 0]
         np.fill_diagonal(self.known, 1)
         self.agents: list[Agent] = []
+        self._generic = np.ones(self.total + 1, bool)  # the last is for -1, nobody
         self._of: dict[tuple[int, bool], list[int]] = {}
         self.sites: list[Site] = []
-        self._numbers: dict[Site, int] = {}
+        self._numbers: dict[int, int] = {}  # by a site's identity: `sites` keeps each
         self._foreign = np.full(blocks, cluster > 1)
         self._released: dict[tuple[int, int], Any] = {}
         self._shown: dict[int, Any] = {}  # what a thread had done when it last met a release fence
@@ -74,7 +75,7 @@ class Clocks:
 
     def site(self, site: Site) -> int:
         """Return a number for a place in the program."""
-        number = self._numbers.setdefault(site, len(self.sites))
+        number = self._numbers.setdefault(id(site), len(self.sites))
         if number == len(self.sites):
             self.sites.append(site)
         return number
@@ -107,7 +108,11 @@ class Clocks:
     def take(self, numbers: Any, row: Any) -> None:
         """Order what was handed over before what these threads do next."""
         known = row.shape[-1]  # columns made since are unknown to it
-        self._rows[numbers, :, :known] = np.maximum(self._rows[numbers, :, :known], row)
+        if len(numbers) > 1 and bool((numbers[1:] - numbers[:-1] == 1).all()):
+            rows = self._rows[numbers[0] : numbers[-1] + 1, :, :known]
+            np.maximum(rows, row, out=rows)
+        else:
+            self._rows[numbers, :, :known] = np.maximum(self._rows[numbers, :, :known], row)
 
     def fence_proxy(self, numbers: Any) -> None:
         """Make what these threads did visible to asynchronous accesses ordered after this, and their own copies' data."""
@@ -144,6 +149,7 @@ class Clocks:
             at = self.total + len(self.agents)
             agent = Agent(number, what, generic)
             self.agents.append(agent)
+            self._generic = np.insert(self._generic, at, generic)
             mine.append(at)
             if at == len(self._rows):
                 self._grow()
@@ -178,9 +184,7 @@ class Clocks:
         """Whether accesses of these are the generic proxy's: of threads, and of copies that are made as threads would."""
         if not self.agents:
             return np.ones(np.shape(numbers), bool)
-        flags = np.array([agent.generic for agent in self.agents])
-        at = np.maximum(numbers - self.total, 0)
-        return (numbers < self.total) | flags[at]
+        return self._generic[numbers]
 
     # -- words ------------------------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from prism.interpret.pointers import address_of, apart, pointer_value
 from prism.interpret.regions import mixed
 from prism.interpret.scope import Eval, Scope
 from prism.interpret.undefined import defined_binary, defined_negation, may_be_undefined
-from prism.interpret.values import binary, cast, merge, unary, wrap
+from prism.interpret.values import Operation, binary, cast, merge, unary, wrap
 from prism.lang.perspective import Level
 from prism.lang.shorts import bits_of, values_of
 from prism.lang.structs import Struct
@@ -143,9 +144,23 @@ def compile_binary(scope: Scope, node: Binary) -> Eval:
         return _logical(node.op == "and", left, right, is_pure(scope, node.right))
     scalar = scalar_type(node.left)
     apply = binary(node.op, scalar)
+    if node.op in ("/", "%") and scalar.integral and isinstance(node.right, Const) and int(node.right.value) > 0:
+        return _divided(node.op == "/", left, wrap(scalar)(node.right.value), apply)
     if scope.check and may_be_undefined(node.op, scalar):
         return defined_binary(node, scalar, left, right, apply)
     return lambda frame: apply(left(frame), right(frame))
+
+
+def _divided(quotient: bool, left: Eval, by: int, apply: Operation) -> Eval:
+    """A quotient or remainder by a positive number, which is the commonest: of an index, for all threads at once."""
+
+    def evaluate(frame: Frame) -> Any:
+        a = left(frame)
+        if type(a) is int and a >= 0:
+            return a // by if quotient else a % by
+        return apply(a, by)
+
+    return evaluate
 
 
 def _logical(conjunction: bool, left: Eval, right: Eval, pure: bool) -> Eval:
@@ -306,6 +321,8 @@ def component_index(scope: Scope, node: Component) -> Eval:
 
     def checked(frame: Frame) -> Any:
         k = index(frame)
+        if type(k) is int and 0 <= k < length:
+            return k
         lanes = frame.active()
         asked = k[lanes] if isinstance(k, np.ndarray) else k
         if (found := beyond(asked, length, lanes)) is not None:
@@ -323,20 +340,37 @@ def local_of(scope: Scope, node: Item) -> tuple[int, list[Eval]]:
     return scope.slot(node.symbol), [scope.evaluate(index) for index in node.indices]
 
 
+def places_of(indices: list[Eval]) -> Callable[[Frame], tuple[Any, ...]]:
+    """Return the closure of all indices of an item."""
+    if len(indices) == 1:
+        one = indices[0]
+        return lambda frame: (one(frame),)
+    if len(indices) == 2:
+        row, column = indices
+        return lambda frame: (row(frame), column(frame))
+    return lambda frame: tuple([index(frame) for index in indices])
+
+
+def same_place(where: tuple[Any, ...]) -> bool:
+    """Whether all threads mean one place."""
+    for k in where:  # noqa: SIM110 -- a generator inside all() would cost more than the loop
+        if isinstance(k, np.ndarray):
+            return False
+    return True
+
+
 def compile_item(scope: Scope, node: Item) -> Eval:
     """An element of a local array."""
     slot, indices = local_of(scope, node)
     check_local = local_checker(scope, node, write=False)
-    one = indices[0] if len(indices) == 1 else None
+    at = places_of(indices)
 
     def item(frame: Frame) -> Any:
         local: Local = frame.values[slot]
-        where = (one(frame),) if one is not None else tuple(index(frame) for index in indices)
+        where = at(frame)
         if check_local is not None:
             check_local(frame, local, where)
         try:
-            if one is not None and local.each and type(where[0]) is int:
-                return local.data[where[0]]
             return read_local(frame, local, where)
         except IndexError as error:
             raise outside_local(node, frame, local, str(error)) from None
@@ -353,8 +387,7 @@ def outside_local(node: Item, frame: Frame, local: Local, text: str) -> BoundsEr
 
 def read_local(frame: Frame, local: Local, where: tuple[Any, ...]) -> Any:
     """Return an element of a local array, one a thread where it or an index differs among threads."""
-    varies = any(isinstance(k, np.ndarray) for k in where)
-    if not varies:
+    if same_place(where):
         found = local.data[where]
         return found if local.each or found.ndim else found.item()
     lanes = frame.active()
@@ -367,6 +400,21 @@ def read_local(frame: Frame, local: Local, where: tuple[Any, ...]) -> Any:
     return result
 
 
+def _inside(checker: Checker, name: str, frame: Frame, local: Local, where: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return what is accessed, by the threads at hand, once no index is outside."""
+    lanes, all_of_them = frame.active(), frame.mask is True
+    varies = not all_of_them
+    place = []
+    for k, extent in zip(where, local.initialised.shape, strict=False):
+        if isinstance(k, np.ndarray):
+            varies = True
+            k = k if all_of_them else k[lanes]
+        if (found := beyond(k, extent, lanes)) is not None:
+            checker.outside(frame, name, found[0], extent, found[1])
+        place.append(k)
+    return (*place, lanes) if local.each and varies else tuple(place)
+
+
 def local_checker(scope: Scope, node: Item, *, write: bool) -> Any:
     """Return the function that checks bounds and initialisation of a local array's access; None where nothing is checked."""
     if not scope.check:
@@ -377,24 +425,20 @@ def local_checker(scope: Scope, node: Item, *, write: bool) -> Any:
     def check(frame: Frame, local: Local, where: tuple[Any, ...]) -> None:
         if touch is not None:
             touch(frame, local)
-        lanes, all_of_them = frame.active(), frame.mask is True
-        varies = not all_of_them
-        place: tuple[Any, ...] = ()
+        place = where
         for k, extent in zip(where, local.initialised.shape, strict=False):
-            if isinstance(k, np.ndarray):
-                varies = True
-                k = k if all_of_them else k[lanes]
-            if (found := beyond(k, extent, lanes)) is not None:
-                checker.outside(frame, name, found[0], extent, found[1])
-            place = (*place, k)
-        if local.each and varies:
-            place = (*place, lanes)
+            if type(k) is not int or not 0 <= k < extent:
+                place = _inside(checker, name, frame, local, where)
+                break
+        else:
+            if local.each and frame.mask is not True:
+                place = (*where, frame.active())
         if write:
             local.initialised[place] = True
             return
         known = local.initialised[place]
         if np.count_nonzero(known) != known.size:
-            lane = int(lanes[int(np.argmin(known))])
+            lane = int(frame.active()[int(np.argmin(known))])
             raise UninitialisedError(
                 f"`{name}` is read where nothing was written", node.span, here="read here", perspective=node.perspective,
                 thread=lane, block=frame.block.number,

@@ -57,6 +57,32 @@ class IntrinsicMemory:
                 lane = self.lanes[k] if where is None else self.lanes[where][k]
                 stale.write(self._key(reference.region, at), self._thread(lane), before[k], data[at])
 
+    def load_row(self, reference: Reference, count: int, where: Any = None) -> Any:
+        """Read elements that follow one another: a row a thread."""
+        index = self._row(reference, count, "read", where)
+        found = reference.region.data[index]
+        if where is None:
+            return found
+        result = np.zeros((len(where), count), found.dtype)
+        result[where] = found
+        return result
+
+    def store_row(self, reference: Reference, values: Any, where: Any = None) -> None:
+        """Write elements that follow one another: a row a thread, or one for all."""
+        count = np.shape(values)[-1]
+        index = self._row(reference, count, "write", where)
+        for k in range(count):
+            value = values[..., k]
+            reference.region.data[index[:, k]] = value if where is None or np.ndim(value) == 0 else value[where]
+
+    def _row(self, reference: Reference, count: int, kind: str, where: Any) -> Any:
+        """Return the indices of rows, of shape (active, count); checked, the first elements of all before the second ones."""
+        start, lanes = (reference.index, self.lanes) if where is None else (reference.index[where], self.lanes[where])
+        index = start[:, None] + np.arange(count)
+        if self.checker is not None:
+            self.checker.access(self.frame, reference.region, index.T.ravel(), np.tile(lanes, count), kind)
+        return index
+
     def update(self, reference: Reference, step: Callable[[Any, int], Any], order: str) -> Any:
         """Replace each thread's element by `step(element, k)`, thread after thread, and return the values before."""
         index, data = self._at(reference, 0, "update", True), reference.region.data

@@ -23,15 +23,18 @@ class Conflict:
     site: int
 
 
+_MANY = 256  # accesses at a time that are worth a look at whether they are of a slice, or by one
+
+
 class _Accesses:
     """For each location the accesses of one kind that a later write may conflict with: one, or a row of one a thread.
 
-    A row has a column for each thread (or agent) that was ever in a row here: `who` tells which.
+    A row has a column for each thread (or agent) that was ever in a row here: `who` tells which. Many accesses at a time are of
+    a slice of locations, or by one thread: those are told as such (see `_brief`), and cost a fraction of what a list does.
     """
 
     def __init__(self, locations: int) -> None:
         self.locations = locations
-        self.free: list[int] = []
         self.used = False
 
     def start(self) -> None:
@@ -42,6 +45,7 @@ class _Accesses:
         self.thread, self.row = np.full((2, self.locations), -1, np.int32)
         self.clock, self.site = np.zeros((2, self.locations), np.int32)
         self.clocks, self.sites = np.zeros((2, 0, 0), np.int32)
+        self.free, self.left = np.zeros(0, np.int64), 0  # the rows that are free, a stack, and how many those are
         self.who = np.zeros(0, np.int64)
         self.column = np.full(0, -1, np.int64)
 
@@ -50,24 +54,25 @@ class _Accesses:
         if not self.used:
             return None
         thread = self.thread[at]
-        bad = (thread >= 0) & (thread != by) & (known[by, thread] < self.clock[at])
-        if plain is not None:
-            bad = (thread >= 0) & (known[by, thread] < self.clock[at]) & plain(thread)
+        bad = (thread >= 0) & (_steps(known, by, thread) < self.clock[at])
+        bad &= (thread != by) if plain is None else plain(thread)
         if np.count_nonzero(bad):
             index = int(np.where(bad, thread ^ by, -1).argmax())  # the two that need the broadest barrier
-            return Conflict(index, int(thread[index]), int(self.site[at[index]]))
+            return Conflict(index, int(thread[index]), int(self.site[at][index]))
+        if not len(self.who):
+            return None
         rows = self.row[at]
         crowded = np.flatnonzero(rows >= 0)
-        if not len(crowded):
-            return None
+        return self._crowded(rows, crowded, by, known, plain) if len(crowded) else None
+
+    def _crowded(self, rows: Any, crowded: Any, by: Any, known: Any, plain: Any) -> Conflict | None:
         who = self.who if plain is None else np.where(plain(self.who), self.who, -1)
-        for part in np.array_split(crowded, 1 + len(crowded) * len(who) // 4_000_000):
-            later = self.clocks[rows[part], : len(who)] > known[by[part][:, None], who]
-            if plain is None:
-                later &= by[part][:, None] != who
-            else:
-                later &= who >= 0
-            if later.any():
+        work = len(crowded) * len(who)
+        for part in np.array_split(crowded, 1 + work // 4_000_000) if work > 4_000_000 else (crowded,):
+            mine = by[part][:, None] if isinstance(by, np.ndarray) else by
+            later = self.clocks[rows[part], : len(who)] > _steps(known, mine, who)
+            later &= (mine != who) if plain is None else who >= 0
+            if np.count_nonzero(later):
                 index, other = (int(k[0]) for k in np.nonzero(later))
                 return Conflict(int(part[index]), int(who[other]), int(self.sites[rows[part[index]], other]))
         return None
@@ -75,28 +80,43 @@ class _Accesses:
     def record(self, at: Any, by: Any, clocks: Clocks, site: int) -> None:
         """Note accesses that are ordered after those that they conflict with."""
         self.start()
-        known = clocks.known
+        known, one = clocks.known, not isinstance(by, np.ndarray)
         clock = known[by, by]
-        thread, rows = self.thread[at], self.row[at]
-        after = known[by, thread] >= self.clock[at]
+        thread, rows, since = self.thread[at], self.row[at], self.clock[at]
+        after = _steps(known, by, thread) >= since
         if clocks.halves > 1:  # a plain access that no fence has shown to engines yet is not forgotten for a later one
-            after &= (clocks.fenced[by, thread] >= self.clock[at]) | ~clocks.plain(thread)
+            after &= (_steps(clocks.fenced, by, thread) >= since) | ~clocks.plain(thread)
         alone = (rows < 0) & ((thread < 0) | (thread == by) | after)
-        chosen = at[alone]
+        where = np.arange(at.start, at.stop) if isinstance(at, slice) else at
+        chosen = where[alone]
         # With several threads at one location the last stays alone, and the others make it a row.
-        self.thread[chosen], self.clock[chosen], self.site[chosen] = by[alone], clock[alone], site
+        self.thread[chosen], self.clock[chosen] = (by, clock) if one else (by[alone], clock[alone])
+        self.site[chosen] = site
+        if one and len(chosen) == len(where):
+            return
         crowded = (rows < 0) & (self.thread[at] != by)
         if np.count_nonzero(crowded):
-            several = at[crowded]
-            order = np.arange(len(several))
-            self.row[several] = order
-            self._widen(several[self.row[several] == order])  # each location once
-        rows = self.row[at]
+            several = where[crowded]
+            if where is at:
+                order = np.arange(len(several))
+                self.row[several] = order
+                several = several[self.row[several] == order]  # each location once
+            self._widen(several)
+        self._note(self.row[at], by, clock, site)
+
+    def _note(self, rows: Any, by: Any, clock: Any, site: int) -> None:
+        """Note accesses of the locations that have a row."""
         wide = rows >= 0
-        if np.count_nonzero(wide):
-            columns = self._columns(by[wide])
-            self.clocks[rows[wide], columns] = clock[wide]
-            self.sites[rows[wide], columns] = site
+        count = np.count_nonzero(wide)
+        if not count:
+            return
+        one = not isinstance(by, np.ndarray)
+        if count < len(rows):
+            rows = rows[wide]
+            by, clock = (by, clock) if one else (by[wide], clock[wide])
+        columns = int(self._columns(np.array([by]))[0]) if one else self._columns(by)
+        self.clocks[rows, columns] = clock
+        self.sites[rows, columns] = site
 
     def _columns(self, by: Any) -> Any:
         most = int(by.max()) + 1
@@ -116,21 +136,21 @@ class _Accesses:
         have_rows, have_columns = self.clocks.shape
         if rows <= have_rows and columns <= have_columns:
             return
-        shape = (max(rows, have_rows), columns + columns // 2 if columns > have_columns else have_columns)
+        shape = (max(rows, have_rows), max(16, columns + columns // 2) if columns > have_columns else have_columns)
         clocks, sites = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
         clocks[:have_rows, :have_columns], sites[:have_rows, :have_columns] = self.clocks, self.sites
         self.clocks, self.sites = clocks, sites
 
     def _widen(self, at: Any) -> None:
-        missing = len(at) - len(self.free)
-        if missing > 0:
-            size = len(self.clocks)
-            more = max(missing, size, 16)
+        size = len(self.clocks)
+        if len(at) > self.left:
+            more = max(len(at) - self.left, size, 16)
             self._room(size + more, len(self.who))
-            self.free.extend(range(size, size + more))
-        rows = np.array(self.free[len(self.free) - len(at) :], np.int64)
-        del self.free[len(self.free) - len(at) :]
-        self.clocks[rows] = 0
+            self.free = np.concatenate([self.free[: self.left], np.arange(size, size + more), np.zeros(size, np.int64)])
+            self.left += more
+        self.left -= len(at)
+        rows = self.free[self.left : self.left + len(at)].copy()
+        self.clocks[rows, : len(self.who)] = 0
         self.row[at] = rows
         columns = self._columns(self.thread[at])
         self.clocks[rows, columns] = self.clock[at]
@@ -139,13 +159,32 @@ class _Accesses:
 
     def forget(self, at: Any) -> None:
         """Drop the accesses to these locations."""
-        if self.used:
+        if not self.used:
+            return
+        if len(self.who):
             rows = self.row[at]
             wide = rows >= 0
             if np.count_nonzero(wide):
-                self.free.extend(np.unique(rows[wide]).tolist())
+                gone = rows[wide] if isinstance(at, slice) else np.unique(rows[wide])
+                self.free[self.left : self.left + len(gone)] = gone
+                self.left += len(gone)
                 self.row[at] = -1
-            self.thread[at] = -1
+        self.thread[at] = -1
+
+
+def _brief(at: Any, by: Any) -> tuple[Any, Any]:
+    """Return many locations as a slice, and their threads as one number, where they are that."""
+    if len(at) < _MANY:
+        return at, by
+    first, last = int(at[0]), int(at[-1])
+    if last - first == len(at) - 1 and bool((at[1:] > at[:-1]).all()):  # rising so far in so many steps: each is one
+        at = slice(first, last + 1)
+    return at, int(by[0]) if by[0] == by[-1] and bool((by == by[0]).all()) else by
+
+
+def _steps(known: Any, by: Any, thread: Any) -> Any:
+    """Return what each, or the one, of `by` knows of threads."""
+    return known[by, thread] if isinstance(by, np.ndarray) else known[by].take(thread, mode="wrap")
 
 
 class Shadow:
@@ -161,22 +200,31 @@ class Shadow:
         self.number = Shadow.count
         self.clocks, self.granule = clocks, granule
         self.initialised = None if initialised else np.zeros(locations, np.int64)
-        self._writes, self._reads, self._polls, self._updates = (_Accesses(locations) for _ in range(4))
+        self._writes, self._polls, self._updates = (_Accesses(locations) for _ in range(3))
+        self._reads, self._fetches = _Accesses(locations), _Accesses(locations)  # by threads, and by agents
 
     def read(self, at: Any, by: Any, site: int, atomic: bool, _: int = 1) -> Conflict | None:
         """Note reads of the locations `at` by the threads `by`, or return the first that races."""
         known = self.clocks.known
+        at, by = _brief(at, by)
         found = self._writes.conflict(at, by, known)
         if found is None and not atomic:
             found = self._updates.conflict(at, by, known)
         if found is None:
-            (self._polls if atomic else self._reads).record(at, by, self.clocks, site)
+            reads = self._fetches if self._agents(by) else self._reads
+            (self._polls if atomic else reads).record(at, by, self.clocks, site)
         return found
+
+    def _agents(self, by: Any) -> bool:
+        """Whether agents make these accesses, not threads: never some of each."""
+        return bool((by if isinstance(by, int) else by[0] if len(by) else 0) >= self.clocks.total)
 
     def write(self, at: Any, by: Any, site: int, atomic: bool, stamp: int = 1) -> Conflict | None:
         """Note writes of the locations `at` by the threads `by`, or return the first that races."""
         known = self.clocks.known
+        at, by = _brief(at, by)
         found = self._writes.conflict(at, by, known) or self._reads.conflict(at, by, known)
+        found = found or self._fetches.conflict(at, by, known)
         if self.initialised is not None:
             self.initialised[at] = stamp
         if atomic:
@@ -189,10 +237,11 @@ class Shadow:
     def unfenced(self, at: Any, by: Any, kind: str) -> Conflict | None:
         """Return a plain access that an asynchronous one (of agents `by`) comes after, with no proxy fence between."""
         clocks = self.clocks
+        at, by = _brief(at, by)
         found = None
-        earlier = (
-            (self._writes, self._updates) if kind == "read" else (self._writes, self._updates, self._reads, self._polls)
-        )
+        earlier = [self._writes, self._updates]
+        if kind != "read":
+            earlier += [self._reads, self._fetches, self._polls]
         for accesses in earlier:
             found = found or accesses.conflict(at, by, clocks.fenced, clocks.plain)
         return found
@@ -204,10 +253,11 @@ class Shadow:
         lost = writes.thread[at] != by
         if np.count_nonzero(lost):
             index = int(lost.argmax())
-            return Conflict(index, int(writes.thread[at[index]]), site)
+            return Conflict(index, int(writes.thread[at][index]), site)
         writes.clock[at], writes.site[at] = self.clocks.known[by, by], site
-        for accesses in (self._reads, self._polls, self._updates):
+        for accesses in (self._reads, self._fetches, self._polls, self._updates):
             accesses.forget(at)
         if self.clocks.stale is not None:
-            self.clocks.stale.forget(self.number, at)
+            spots = np.arange(at.start, at.stop) if isinstance(at, slice) else at
+            self.clocks.stale.forget(self.number, spots)
         return None

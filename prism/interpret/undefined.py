@@ -13,8 +13,8 @@ import numpy as np
 from prism.interpret.errors import UndefinedError
 from prism.interpret.frame import Frame
 from prism.interpret.scope import Eval
-from prism.interpret.values import Operation, dtype_of
-from prism.lang.tree import Binary, Expr, Scalar, Unary
+from prism.interpret.values import Operation, dtype_of, wrap
+from prism.lang.tree import Binary, Const, Expr, Scalar, Unary
 
 _EXACT = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 _WORDS = {"+": "the sum", "-": "the difference", "*": "the product", "/": "the quotient", "%": "the quotient"}
@@ -31,15 +31,44 @@ def may_be_undefined(op: str, scalar: Scalar) -> bool:
 def defined_binary(node: Binary, scalar: Scalar, left: Eval, right: Eval, apply: Operation) -> Eval:
     """Return the closure that checks the operands of the threads at hand, and then applies the operator."""
     faulty = {"<<": _far, ">>": _far, "/": _no_quotient, "%": _no_quotient}.get(node.op, _overflows)
+    if isinstance(node.right, Const) and faulty is not _overflows and _harmless(node.op, node.right.value, scalar):
+        return lambda frame: apply(left(frame), right(frame))
+    exact, half = _EXACT.get(node.op), 1 << (scalar.bits - 1)
+    if exact is not None and isinstance(node.right, Const):
+        return _with_constant(node, scalar, left, apply)
 
     def evaluate(frame: Frame) -> Any:
         a, b = left(frame), right(frame)
+        if exact is not None and type(a) is int and type(b) is int and -half <= (fits := exact(a, b)) < half:
+            return fits
         bad = faulty(node.op, a, b, scalar)
         if bad is not False and (lane := _lane(frame, bad)) is not None:
             _report(frame, node, scalar, lane, a, b)
         return apply(a, b)
 
     return evaluate
+
+
+def _with_constant(node: Binary, scalar: Scalar, left: Eval, apply: Operation) -> Eval:
+    """Return the closure of a sum, difference or product with a number: where the other is one too, no array is looked for."""
+    assert isinstance(node.right, Const)
+    exact, half, b = _EXACT[node.op], 1 << (scalar.bits - 1), wrap(scalar)(node.right.value)
+
+    def evaluate(frame: Frame) -> Any:
+        a = left(frame)
+        if type(a) is int and -half <= (fits := exact(a, b)) < half:
+            return fits
+        bad = _overflows(node.op, a, b, scalar)
+        if bad is not False and (lane := _lane(frame, bad)) is not None:
+            _report(frame, node, scalar, lane, a, b)
+        return apply(a, b)
+
+    return evaluate
+
+
+def _harmless(op: str, b: Any, scalar: Scalar) -> bool:
+    """Whether a divisor, or a count of a shift, is right for every left operand."""
+    return bool(0 <= b < max(scalar.bits, 32)) if op in ("<<", ">>") else b not in (0, -1)
 
 
 def defined_negation(node: Unary, scalar: Scalar, operand: Eval, apply: Any) -> Eval:
@@ -73,7 +102,7 @@ def _overflows(op: str, a: Any, b: Any, scalar: Scalar) -> Any:
     if op == "*":
         divisor = np.where((a == 0) | (a == -1), 1, a)
         return np.where(a == -1, b == -half, (a != 0) & (found // divisor != b))
-    return ((a ^ found) & (b ^ found) if op == "+" else (a ^ b) & (a ^ found)) < 0
+    return (found < a if op == "+" else found > a) != (b < 0)
 
 
 def _no_quotient(_: str, a: Any, b: Any, scalar: Scalar) -> Any:

@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from prism.interpret.scope import parts
 from prism.lang.perspective import WARP, Level
 from prism.lang.plan import Program
 from prism.lang.tree import Apply, Declare, Expr, Fragment, Specialise, Stmt
+
+_MOST = 64
+T = TypeVar("T")
+
+
+def once(find: Callable[[Program], T]) -> Callable[[Program], T]:
+    """Keep what is found of a program, for the programs that ran last."""
+    kept: dict[int, tuple[Program, T]] = {}
+
+    @functools.wraps(find)
+    def ask(program: Program) -> T:
+        known = kept.get(id(program))
+        if known is None:
+            if len(kept) >= _MOST:
+                kept.clear()
+            known = kept.setdefault(id(program), (program, find(program)))
+        return known[1]
+
+    return ask
 
 
 def nodes(program: Program) -> Iterator[Stmt | Expr]:
@@ -21,21 +42,32 @@ def nodes(program: Program) -> Iterator[Stmt | Expr]:
 
 def smallest(program: Program, threads: int) -> int:
     """Return how many threads run together where threads run apart: what the broadest intrinsic asks for, and a warp at least."""
+    size = _broadest(program)
+    return threads if size is None else min(size, threads)
+
+
+@once
+def _broadest(program: Program) -> int | None:
+    """Return how many threads run together, None for all of a block."""
     size = WARP
     for node in nodes(program):
         if isinstance(node, Apply):
             unit = node.intrinsic.requires
-            size = max(size, unit.size if unit.level == Level.THREAD else threads)
+            if unit.level != Level.THREAD:
+                return None
+            size = max(size, unit.size)
         elif isinstance(node, Declare) and isinstance(node.symbol.type, Fragment):
             size = max(size, node.symbol.type.threads)
-    return min(size, threads)
+    return size
 
 
+@once
 def uses_proxies(program: Program) -> bool:
     """Whether anything accesses memory through the asynchronous proxy."""
     return any(isinstance(n, Apply) and n.intrinsic.asynchronous in ("load", "bulk", "wgmma") for n in nodes(program))
 
 
+@once
 def has_roles(program: Program) -> bool:
     """Whether the program is one that specialise.py made: its roles run apart."""
     return any(isinstance(node, Specialise) for node in nodes(program))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prism.interpret import shadow as shadows
 from prism.interpret.clocks import Clocks, Site
 from prism.interpret.shadow import Shadow
 from prism.lang.diagnostics import Span
@@ -34,8 +36,11 @@ class Oracle:
         self.log: list[tuple[int, int, str, bool]] = []  # thread, location, kind, atomic
 
     def access(self, kind: str, atomic: bool, where: dict[int, int]) -> bool:
+        return self.batch(kind, list(where.items()), atomic)
+
+    def batch(self, kind: str, pairs: list[tuple[int, int]], atomic: bool = False) -> bool:
         fresh = []
-        for thread, location in where.items():
+        for thread, location in pairs:
             self.log.append((thread, location, kind, atomic))
             fresh.append((thread, len(self.log) - 1))
         racy = any(self._races(thread, number) for thread, number in fresh)
@@ -181,3 +186,57 @@ def test_a_fence_is_of_the_thread_that_meets_it():
     agent = clocks.issue(np.array([[1]]), "copy", generic=False)
     assert shadow.unfenced(np.array([0]), agent, "read") is None
     assert shadow.unfenced(np.array([1]), agent, "read") is None
+
+
+# -- many accesses at a time ------------------------------------------------------------------------------------------
+
+part = st.tuples(st.integers(0, 7), st.integers(1, 8)).map(lambda pair: list(range(pair[0], min(8, sum(pair)))))
+spots = st.one_of(part, part, st.lists(st.integers(0, 7), min_size=1, max_size=8))
+threads = st.one_of(who, st.lists(who, min_size=8, max_size=8))
+batch = st.tuples(st.just("batch"), st.sampled_from(["read", "write"]), threads, spots)
+copy = st.tuples(st.just("copy"), st.sampled_from(["read", "write"]), who, part)
+fence = st.tuples(st.just("fence"), who)
+done = st.tuples(st.just("done"), who)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.one_of(batch, batch, copy, copy, barrier, fence, done), max_size=25))
+def test_slices_and_lists_of_locations_tell_the_same(trace):
+    """Accesses told as a slice, or as of one thread, are what the same ones are one by one; races by the definition."""
+    clocks, oracle = Clocks(BLOCKS, THREADS, proxies=True, cluster=2), Operations()
+    brief, listed = (Shadow(clocks, 8, 4, initialised=True) for _ in range(2))
+    site, flying = clocks.site(SITE), []
+
+    def access(kind, by, at, proxy=False, number=None):
+        by, at = np.array(by), np.array(at)
+        found = []
+        for shadow, many in ((brief, 1), (listed, 1000)):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(shadows, "_MANY", many)
+                gap = shadow.unfenced(at, by, kind) if proxy else None
+                found.append((getattr(shadow, kind)(at, by, site, False), gap))
+        assert found[0] == found[1]
+        pairs = [(int(b) if number is None else number, int(a)) for b, a in zip(by, at, strict=True)]
+        assert (found[0][0] is not None) == oracle.batch(kind, pairs)
+        return found[0][0] is not None
+
+    for event in trace:
+        racy = False
+        match event:
+            case ("batch", kind, by, at):
+                racy = access(kind, [by] * len(at) if isinstance(by, int) else by[: len(at)], at)
+            case ("copy", kind, thread, at):
+                agent = clocks.issue(np.array([[thread]]), "copy", generic=False)
+                flying.append((thread, agent, oracle.start(thread)))
+                racy = access(kind, [int(agent[0])] * len(at), at, True, flying[-1][2])
+            case ("fence", thread):
+                clocks.fence_proxy(np.array([thread]))
+            case ("barrier", block, members):
+                clocks.join(block, np.array([members]))
+                oracle.barrier([block * THREADS + m for m in members])
+            case ("done", number) if number < len(flying):
+                thread, agent, known = flying.pop(number)
+                clocks.end(np.array([thread]), agent)
+                oracle.known[thread] |= oracle.known[known]
+        if racy:
+            return

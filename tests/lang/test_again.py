@@ -16,8 +16,9 @@ from prism.lang import prism as mark
 from prism.lang.emit import emit
 from prism.lang.pipeline import build
 from prism.lang.plan import Program
-from prism.lib import shipped, warp
+from prism.lib import warp
 from prism.lib.thread.operators import add, maximum
+from tests.lib import ships
 
 FACTOR = 3
 
@@ -126,7 +127,7 @@ def test_another_plan_gives_another_text():
 
 
 def test_shipped_kernels_are_the_same_one_after_another_and_alone():
-    kernels = shipped.instances("sm_80")[::160]
+    kernels = ships.kernels("sm_80")[::160]
     together = [emit(build(one.kernel, dict(one.template))).source for one in kernels]
     for one, text in zip(kernels, together, strict=True):
         forget()

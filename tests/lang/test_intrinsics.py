@@ -242,6 +242,12 @@ class Plain:
     def store(self, reference, value, offset=0, atomic=False):
         self.cells[reference + offset] = value
 
+    def load_row(self, reference, count):
+        return self.cells[reference[:, None] + np.arange(count)]
+
+    def store_row(self, reference, values):
+        self.cells[reference[:, None] + np.arange(values.shape[-1])] = values
+
     def update(self, reference, step, order):
         old = []
         for k, i in enumerate(reference):

@@ -148,13 +148,13 @@ class Shared:
     def align(self, reference, elements, where=None):
         assert (reference[where] % elements == 0).all()
 
-    def load(self, reference, offset=0, atomic=False, where=None):
-        found = np.zeros(len(reference), self.cells.dtype)
-        found[where] = self.cells[reference[where] + offset]
+    def load_row(self, reference, count, where=None):
+        found = np.zeros((len(reference), count), self.cells.dtype)
+        found[where] = self.cells[reference[where][:, None] + np.arange(count)]
         return found
 
-    def store(self, reference, value, offset=0, atomic=False, where=None):
-        self.cells[reference[where] + offset] = value[where]
+    def store_row(self, reference, values, where=None):
+        self.cells[reference[where][:, None] + np.arange(values.shape[1])] = values[where]
 
 
 @pytest.mark.parametrize("trans", [False, True])

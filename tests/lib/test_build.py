@@ -26,6 +26,7 @@ from prism.runtime import artifacts
 from prism.runtime import instance as instances
 from prism.runtime.arrays import describe
 from prism.runtime.instance import Instance, instance, request_key, sources_digest
+from tests.lib import ships
 
 ROOT = Path(__file__).parents[2]
 
@@ -150,7 +151,7 @@ def gpu(folder: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 
     def load(cubin: bytes, name: str, ordinal: int, shared: int) -> SimpleNamespace:
         taken.append(cubin)
-        return SimpleNamespace(function=1, device=place, name=name)
+        return SimpleNamespace(function=1, kernel=2, device=place, name=name)
 
     manifest, requested = artifacts.manifest, artifacts.requested
     monkeypatch.setattr(artifacts, "manifest", lambda arch, where=folder: manifest(arch, folder))
@@ -214,7 +215,7 @@ def test_a_request_names_all_of_the_package_or_nothing() -> None:
 
 
 def test_a_product_of_16_bits_of_any_shape_ships() -> None:
-    ships, draw = {one.request for one in shipped.instances("sm_90a")}, random.Random(0)
+    shipping, draw = ships.requests("sm_90a"), random.Random(0)
     for _ in range(300):
         m, n, k = (int(2 ** draw.uniform(0, 15)) for _ in range(3))
         kind, transposed = draw.choice(matmuls.INPUTS), (draw.random() < 0.5, draw.random() < 0.5)
@@ -222,12 +223,12 @@ def test_a_product_of_16_bits_of_any_shape_ships() -> None:
         turned = cut.turns(transposed)
         layout = transposed[::-1] if turned else transposed
         facts = kind, kind, layout, False, False, NO_BIAS, matmuls.identity, cut, 0, "", turned
-        assert matmuls.instance_for(*facts).request in ships, (m, n, k, cut.name, transposed)
+        assert matmuls.instance_for(*facts).request in shipping, (m, n, k, cut.name, transposed)
 
 
 def test_all_that_ships_can_be_named_in_another_process() -> None:
     for arch in shipped.ARCHITECTURES:
-        found = shipped.instances(arch)
+        found = ships.kernels(arch)
         assert len(found) > 500 and all(one.request for one in found)
         assert any(one.kernel.__name__ == "hgemm" for one in found) == (arch == "sm_90a")
         for one in found[::97]:
@@ -240,37 +241,37 @@ def test_all_that_ships_can_be_named_in_another_process() -> None:
 @pytest.mark.parametrize("sizes", [(256, 256, 256), (100, 100, 100), (4096, 64, 4096), (33, 1001, 17)])
 @pytest.mark.parametrize("orders", ["CC", "CF", "FC", "FF"])
 def test_what_a_product_on_hopper_is_made_of_ships(sizes: tuple[int, int, int], orders: str) -> None:
-    (m, n, k), ships = sizes, {one.request for one in shipped.instances("sm_90a")}
+    (m, n, k), shipping = sizes, ships.requests("sm_90a")
     operands = zip("ab", ((m, k), (k, n)), orders, strict=True)
     a, b = (describe(np.empty(shape, np.float32, order), name) for name, shape, order in operands)
     c = describe(np.empty((m, n), np.float32), "c")
     left, right, out = (Matrix(x, x.strides[0] // 4, x.strides[1] // 4, 0) for x in (a, b, c))
     ring = sgemm_ring.arranged(left, right, out, 1, sizes, (1.0, 0.0), n % 4 == 0, 132)
-    assert {one.request for one in ring.instances()} <= ships
+    assert {one.request for one in ring.instances()} <= shipping
 
 
 @pytest.mark.parametrize("sizes", [(256, 256, 256), (1024, 4096, 4096), (64, 8192, 16384), (8192, 8192, 8192)])
 @pytest.mark.parametrize("orders", ["CC", "FF"])
 def test_what_a_product_by_the_tensor_cores_is_made_of_ships(sizes: tuple[int, int, int], orders: str) -> None:
-    (m, n, k), ships = sizes, {one.request for one in shipped.instances("sm_90a")}
+    (m, n, k), shipping = sizes, ships.requests("sm_90a")
     room = np.zeros(1, np.float32)
     layouts = [
         (rows, 1) if how == "C" else (1, columns) for how, columns, rows in zip(orders, (m, k), (k, n), strict=True)
     ]
     left, right = (Matrix(describe(room), *layout, 0) for layout in layouts)
     product = Product(left, right, Matrix(describe(np.zeros(4, np.float32)), n, 1, 0), 1, sizes, (1.0, 0.0))
-    assert {one.request for one in product.instances(132)} <= ships
+    assert {one.request for one in product.instances(132)} <= shipping
 
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_86", "sm_120"])
 @pytest.mark.parametrize("layouts", list(itertools.product((False, True), repeat=2)))
 def test_what_a_product_without_tensor_copies_is_made_of_ships(layouts: tuple[bool, bool], arch: str) -> None:
-    ships = {one.request for one in shipped.instances(arch)}
+    shipping = ships.requests(arch)
     matrix = Matrix(describe(np.empty((512, 512), np.float32), "a"), 512, 1, 0)
     kinds = Layout(layouts[0], True), Layout(layouts[1], True)
     for size in (256, 512, 1024, 4096):
         found = sgemm_ring.arranged_async(matrix, matrix, matrix, 1, (size,) * 3, (1.0, 0.0), kinds, True, 108)
-        assert {one.request for one in found.instances()} <= ships
+        assert {one.request for one in found.instances()} <= shipping
 
 
 def test_the_safety_report_says_which_runs_there_were(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from prism.lib import shipped
 from prism.runtime.build import entry_of
 from prism.runtime.compile import compile_ptx
+from tests.lib import ships
 
 ARCH = "sm_90a"
 WAIT = "griddepcontrol.wait;"
@@ -85,7 +85,7 @@ def test_accesses() -> None:
 
 def test_no_access_stands_before_the_wait() -> None:
     early = {}
-    for one in shipped.instances(ARCH):
+    for one in ships.kernels(ARCH):
         if one.kernel not in early and (entry := entry_of(one.program, ARCH)).programmatic:
             early[one.kernel] = entry
     assert {"reduce", "reduce_axis", "scan", "scan_once", "scan_block", "scan_packed"} <= {k.__name__ for k in early}

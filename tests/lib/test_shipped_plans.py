@@ -1,6 +1,5 @@
 """Whatever the shape, dtype, axis and alignment: what the host functions launch is among the kernels that ship."""
 
-import functools
 import random
 from collections.abc import Iterator
 
@@ -13,6 +12,7 @@ from prism.lib.reduce_plans import plan_reduction, plan_search, stages
 from prism.lib.scan_plans import Shape, Task
 from prism.runtime.arrays import BFLOAT16
 from prism.runtime.instance import Instance, instance
+from tests.lib import ships
 
 DRAWS, MANY = 100, 4000
 SUM = next(one for one in reductions.NAMED if one.name == "sum")
@@ -20,11 +20,6 @@ DTYPES = [*(np.dtype(name) for name in (*scans.NATIVE, "float16", "bool")), BFLO
 REDUCTIONS = (*reductions.NAMED, *reductions.OPERATORS)
 SMALL = 24  # multiprocessors of a small GPU, which no kernel was chosen for
 GPUS = [(arch, count) for arch in shipped.ARCHITECTURES for count in (*shipped._PROCESSORS[arch], SMALL)]
-
-
-@functools.cache
-def shipping(arch: str) -> frozenset[str | None]:
-    return frozenset(one.request for one in shipped.instances(arch))
 
 
 def shape_of(draw: random.Random) -> tuple[int, ...]:
@@ -83,7 +78,7 @@ def check(arch: str, processors: int, draws: int) -> None:
     draw = random.Random(f"{arch} {processors}")
     for _ in range(draws):
         for one in (*reduced(draw, arch, processors), scanned(draw, processors)):
-            assert one.request in shipping(arch), (one.kernel.__name__, dict(one.template))
+            assert one.request in ships.requests(arch), (one.kernel.__name__, dict(one.template))
 
 
 @pytest.mark.parametrize(("arch", "processors"), GPUS)

@@ -329,7 +329,7 @@ def _rows(binding: Binding, memory: Memory, element: Any, registers: Values) -> 
 
 def _ldmatrix_meaning(binding: Binding, memory: Memory, element: Any, registers: Values) -> None:
     count, given, length = _rows(binding, memory, element, registers)
-    rows = np.stack([memory.load(element, k, where=given) for k in range(length)], axis=-1)
+    rows = memory.load_row(element, length, where=given)
     rows = bits_of(rows, scalar_of(binding)) if scalar_of(binding).coded else np.ascontiguousarray(rows)
     halves = rows.view(np.uint16).reshape(-1, 4, 8, 8)[:, :count]
     if binding.statics.get("trans"):
@@ -349,8 +349,7 @@ def _stmatrix_meaning(binding: Binding, memory: Memory, element: Any, registers:
     values = rows.reshape(-1, 8).view(scalar_of(binding).numpy)
     if scalar_of(binding).coded:
         values = values_of(values, scalar_of(binding))
-    for k in range(length):
-        memory.store(element, values[:, k], k, where=given)
+    memory.store_row(element, values, where=given)
 
 
 def _matrix_problem(binding: Binding) -> str:

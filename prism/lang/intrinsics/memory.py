@@ -41,6 +41,14 @@ class Memory(Protocol):
         """Write one element a thread, of the threads `where` only."""
         ...
 
+    def load_row(self, reference: Any, count: int, where: Values | None = None) -> Values:
+        """Read so many elements that follow one another a thread, as a row: of shape (active, count); `where` as for `load`."""
+        ...
+
+    def store_row(self, reference: Any, values: Any, where: Values | None = None) -> None:
+        """Write elements that follow one another: one row for all threads, or a row a thread."""
+        ...
+
     def update(self, reference: Any, step: Callable[[Any, int], Any], order: str) -> Values:
         """Replace each thread's element by `step(element, k)`, thread k after thread k - 1; return the values before.
 
@@ -196,7 +204,7 @@ def _load_vector_meaning(binding: Binding, memory: Memory, element: Any) -> Valu
     if binding.static(load_vector, "cache") == "no_allocate":
         memory.require(element, "global")
     memory.align(element, width)
-    return np.stack([memory.load(element, k) for k in range(width)], axis=-1)
+    return memory.load_row(element, width)
 
 
 def _store_vector_cuda(binding: Binding, element: str, value: str) -> str:
@@ -218,8 +226,7 @@ def _store_vector_meaning(binding: Binding, memory: Memory, element: Any, value:
     if binding.static(store_vector, "cache") == "no_allocate":
         memory.require(element, "global")
     memory.align(element, width)
-    for k in range(width):
-        memory.store(element, value[..., k], k)
+    memory.store_row(element, value)
 
 
 load_vector = Intrinsic(

@@ -57,7 +57,8 @@ def _shuffle_meaning(source: Callable[[Values], Values]) -> Callable[[Binding, V
 
     def meaning(binding: Binding, value: Values, by: Values) -> Values:
         value = np.asarray(value)
-        lanes = source(np.broadcast_to(by, value.shape[:2]).astype(np.int64) & 31)
+        by = by if by.shape == value.shape[:2] else np.broadcast_to(by, value.shape[:2])
+        lanes = source(by.astype(np.int64) & 31)
         lanes = np.where((lanes >= 0) & (lanes < 32), lanes, LANES)
         return value[np.arange(len(value))[:, None], lanes]
 
