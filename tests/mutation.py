@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from prism.interpret import SCHEDULES, MachineError, schedules
 from prism.lang.perspective import BLOCK, THREAD, WARP, WARP1, Level
+from prism.lang.place import used
 from prism.lang.plan import (
     Advance,
     Arrive,
@@ -34,6 +35,7 @@ Step = Barrier | Op
 LATER = "a copy that is given back a round later is still given back before its turn comes"
 UNAWAITED = "the arrivals after the last round let the next fill begin sooner: nobody needs them"
 UNTOLD = "the round of one copy that no mbarrier tells of: it is counted for the checks alone, and emits nothing"
+EMPTY = "the round of copies that nothing is in: no scale and no bias, say, where a kernel has none"
 UNSEEN = "elements of global memory that nobody else touches, which the analysis cannot see"
 ONE_WARP = "a block of one warp"
 ELSEWHERE = "one access, which is elsewhere a trip later: the analysis cannot see that"
@@ -77,7 +79,9 @@ def harmless(plan: Plan, step: Step, what: str) -> str:
     """Return why a mutant is right: only slower than the plan, or the same program."""
     if isinstance(step, Advance):
         told = any(barrier.cycle is step.cycle for barrier in plan.mbarriers)
-        return UNTOLD if step.cycle.copies == 1 and not told and not what else ""
+        if step.cycle.copies == 1 and not told and not what:
+            return UNTOLD
+        return EMPTY if used(plan.function).isdisjoint(ring.root() for ring in step.cycle.rings) else ""
     if not isinstance(step, Arrive):
         return ""
     if step.drain and what in ("", "one round later", "one round sooner"):

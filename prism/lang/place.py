@@ -88,10 +88,10 @@ def _place_rings(function: Function) -> tuple[dict[Symbol, int], dict[Symbol, in
     offsets: dict[Symbol, int] = {}
     strides: dict[Symbol, int] = {}
     end = 0
-    used = _used(function) if found else frozenset()
+    named = used(function) if found else frozenset()
     for statement in sorted(found, key=lambda s: -_align(function, s)):
         symbol, align = statement.symbol, _align(function, statement)
-        if symbol not in used:
+        if symbol not in named:
             offsets[symbol] = strides[symbol] = 0
             continue
         offsets[symbol], strides[symbol] = _up(end, align), _up(shared_bytes(symbol), align)
@@ -181,7 +181,7 @@ def _gather_parts(expression: Expr, found: list[Expr]) -> None:
 
 
 @functools.lru_cache(maxsize=256)
-def _used(function: Function) -> frozenset[Symbol]:
+def used(function: Function) -> frozenset[Symbol]:
     """Return the objects that a function's expressions name, by any of their names."""
     return frozenset(
         part.symbol.root()

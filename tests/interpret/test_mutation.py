@@ -19,7 +19,7 @@ from tests.interpret.async_kernels import CASES, Case
 from tests.kernels import test_hgemm as hgemms
 from tests.kernels import test_scan as scans
 from tests.kernels import test_sgemm as sgemms
-from tests.mutation import LATER, THOROUGH, TRIED, UNAWAITED, Right, Score, program_mutants, score
+from tests.mutation import EMPTY, LATER, THOROUGH, TRIED, UNAWAITED, Right, Score, program_mutants, score
 
 SMALL = ("written", "loaded", "stations", "copied", "grouped", "boxes", "swapped")
 TRIPS = 9
@@ -62,6 +62,14 @@ def test_which_are_right_after_all() -> None:
     assert {mutant.harmless for mutant in found} == {LATER, UNAWAITED}
     assert all("Arrive(ta_tb_read)" in mutant.name for mutant in found)
     assert not any(mutant.harmless for mutant, _ in program_mutants(program("loaded-K1")))
+
+
+@pytest.mark.parametrize("per", [0, 1])
+def test_a_round_of_copies_that_nothing_is_in(per: int) -> None:
+    """Of a product without a bias nobody looks into the rings for one: not to count their rounds is right."""
+    built = hgemms.program("bfloat16", "bfloat16", (False, False), False, False, per, hgemms.identity, hgemms.SMALL)
+    found = [m.name for m, _ in program_mutants(built) if m.harmless == EMPTY]
+    assert len(found) == (0 if per else 1) and all("without Advance()" in name for name in found)
 
 
 # -- the project's own kernels --------------------------------------------------------------------------------------------
