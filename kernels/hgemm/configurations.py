@@ -237,8 +237,7 @@ def choose(
 
     `batches`: so many products of that shape are one launch. `layout`: whether `a` and `b` have K outside.
     """
-    text = str(m) if m == n == k else f"{m}x{n}x{k}"
-    known = MEASURED.get(text) if batches == 1 else None
+    known = MEASURED.get(str(m) if m == n == k else f"{m}x{n}x{k}") if batches == 1 else None
     if known is None or processors != PROCESSORS or (layout == TN and known.b_columns > known.bn):
         return modelled(m, n, k, processors, batches, layout)
     return known

@@ -13,7 +13,7 @@ import numpy as np
 from prism.interpret.errors import UndefinedError
 from prism.interpret.frame import Frame
 from prism.interpret.scope import Eval
-from prism.interpret.values import Operation, dtype_of, wrap
+from prism.interpret.values import Operation, dtype_of
 from prism.lang.tree import Binary, Const, Expr, Scalar, Unary
 
 _EXACT = {"+": operator.add, "-": operator.sub, "*": operator.mul}
@@ -34,31 +34,12 @@ def defined_binary(node: Binary, scalar: Scalar, left: Eval, right: Eval, apply:
     if isinstance(node.right, Const) and faulty is not _overflows and _harmless(node.op, node.right.value, scalar):
         return lambda frame: apply(left(frame), right(frame))
     exact, half = _EXACT.get(node.op), 1 << (scalar.bits - 1)
-    if exact is not None and isinstance(node.right, Const):
-        return _with_constant(node, scalar, left, apply)
 
     def evaluate(frame: Frame) -> Any:
         a, b = left(frame), right(frame)
         if exact is not None and type(a) is int and type(b) is int and -half <= (fits := exact(a, b)) < half:
             return fits
         bad = faulty(node.op, a, b, scalar)
-        if bad is not False and (lane := _lane(frame, bad)) is not None:
-            _report(frame, node, scalar, lane, a, b)
-        return apply(a, b)
-
-    return evaluate
-
-
-def _with_constant(node: Binary, scalar: Scalar, left: Eval, apply: Operation) -> Eval:
-    """Return the closure of a sum, difference or product with a number: where the other is one too, no array is looked for."""
-    assert isinstance(node.right, Const)
-    exact, half, b = _EXACT[node.op], 1 << (scalar.bits - 1), wrap(scalar)(node.right.value)
-
-    def evaluate(frame: Frame) -> Any:
-        a = left(frame)
-        if type(a) is int and -half <= (fits := exact(a, b)) < half:
-            return fits
-        bad = _overflows(node.op, a, b, scalar)
         if bad is not False and (lane := _lane(frame, bad)) is not None:
             _report(frame, node, scalar, lane, a, b)
         return apply(a, b)

@@ -11,18 +11,13 @@ import numpy as np
 from prism.lang.surface import Kernel
 from prism.lib.matmul_arguments import eight_bits
 from prism.runtime.arrays import ArrayInfo, describe
+from prism.runtime.tensor_maps import PIECE, SECTOR
 
 NO_BIAS, COLUMNS, ROWS = 0, 1, 2
 """What a bias has an element for."""
 
 PER_TURNED = {NO_BIAS: NO_BIAS, COLUMNS: ROWS, ROWS: COLUMNS}
 """The same of the transposed result."""
-
-PIECE = 16
-"""Bytes: tensor copies begin, and have rows, at multiples of it."""
-
-SECTOR = 32
-"""Bytes that the L2 reads at once: rows that begin inside one are slower to copy."""
 
 NO_SCALE, ONE_SCALE, EACH_SCALE = 0, 1, 2
 """What scales of an operand there are: one of all, or one of each of the result's rows or columns."""

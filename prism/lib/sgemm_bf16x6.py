@@ -12,12 +12,12 @@ import numpy as np
 from prism.interpret import run
 from prism.kernels.hgemm import HOST, NN, Configuration, choose, hgemm, identity, tall
 from prism.kernels.sgemm import split as planes
-from prism.lib.matmul_layouts import NO_BIAS, NO_SCALE, PIECE
+from prism.lib.matmul_layouts import NO_BIAS, NO_SCALE
 from prism.lib.sgemm_matrices import SIZE, Matrix
 from prism.lib.sgemm_ring import Call, Step
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.instance import Instance, instance
-from prism.runtime.tensor_maps import encoded
+from prism.runtime.tensor_maps import PIECE, encoded
 
 NAME = "bf16x6"
 ARCH = "sm_90a"

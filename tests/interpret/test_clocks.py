@@ -188,6 +188,34 @@ def test_a_fence_is_of_the_thread_that_meets_it():
     assert shadow.unfenced(np.array([1]), agent, "read") is None
 
 
+@pytest.mark.parametrize("twice", [False, True])
+def test_rows_that_are_free_again(twice: bool) -> None:
+    """A row of readers is given back once, by whoever writes, and holds nothing of them when other locations take it."""
+    clocks, everybody = Clocks(BLOCKS, THREADS), np.array([[0, 1, 2, 3]])
+    shadow, site = Shadow(clocks, 8, 4, initialised=True), clocks.site(SITE)
+
+    def told(kind: str, by: list[int], at: list[int]) -> bool:
+        return getattr(shadow, kind)(np.array(at), np.array(by), site, False) is not None
+
+    assert not told("read", [0, 1], [0, 0])
+    clocks.join(0, everybody)
+    assert not told("write", [2, 2] if twice else [2], [0, 0] if twice else [0])
+    assert not told("read", [4, 5], [1, 1]) and not told("read", [6, 7], [2, 2])
+    clocks.join(1, np.array([[0, 1]]))
+    assert not told("write", [4], [1])  # knows nothing of block 0, or of threads 6 and 7
+    assert told("write", [4], [2])
+
+
+def test_a_plain_write_is_unfenced_too() -> None:
+    clocks = Clocks(BLOCKS, THREADS, proxies=True)
+    shadow, site = Shadow(clocks, 8, 4, initialised=True), clocks.site(SITE)
+    assert shadow.write(np.array([0]), np.array([1]), site, False) is None
+    for fenced in (False, True):
+        agent = clocks.issue(np.array([[1]]), "copy", generic=False)
+        assert (shadow.unfenced(np.array([0]), agent, "read") is None) == fenced
+        clocks.fence_proxy(np.array([1]))
+
+
 # -- many accesses at a time ------------------------------------------------------------------------------------------
 
 part = st.tuples(st.integers(0, 7), st.integers(1, 8)).map(lambda pair: list(range(pair[0], min(8, sum(pair)))))

@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 import prism
+from prism.kernels.hgemm import identity
 from prism.kernels.sgemm import VARIANTS
+from prism.lib.matmul_layouts import NO_BIAS, Job, arranged
+from prism.runtime.arrays import describe
 
 RANDOM = np.random.default_rng(0)
 
@@ -27,6 +30,17 @@ SHAPES = [
     ((1, 3, 4), (5, 4, 2)), ((2, 1, 3, 4), (3, 4, 5)), ((2, 1, 3, 4), (1, 3, 4, 5)), ((2, 3, 2, 4), (4, 3)),
     ((3, 0), (0, 5)), ((0, 3), (3, 5)), ((3, 4), (4, 0)), ((0,), (0,)), ((0, 3, 4), (4, 5)), ((2, 3, 0), (0, 5)), ((0,), (0, 3)),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize("columns", [7, 13, 4095, 4096])
+def test_copies_for_tensor_copies_have_rows_of_whole_sectors(columns: int) -> None:
+    """An operand of rows of 16 bytes is taken as it is; others are copied, to rows of 32 bytes."""
+    a, b, c = (describe(numbers(*shape, kind="float16")) for shape in ((4, 24), (24, columns), (4, columns)))
+    call = arranged(Job(a, b, c, None, NO_BIAS, None, "float16", 1.0, 1.0, identity))
+    assert call.a.pointer == a.pointer and call.b.shape == (24, columns)
+    for given, taken in ((b, call.b), (c, call.c)):
+        assert (taken.pointer == given.pointer) == (columns % 8 == 0)
+        assert taken.strides[0] % 32 == 0 and np.array_equal(taken.owner, given.owner)
 
 
 @pytest.mark.parametrize("kind", ["float32", "float16"])

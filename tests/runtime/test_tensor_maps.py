@@ -91,6 +91,15 @@ def test_what_the_driver_is_told(fake: Driver) -> None:
     assert call.interleave == 0 and call.fill == 0 and call.promotion == 3
 
 
+@pytest.mark.parametrize(
+    ("rows", "pointer", "promotion"), [(1024, 4096, 3), (1056, 4096, 3), (1040, 4096, 2), (1024, 4112, 2)]
+)
+def test_rows_that_begin_inside_sectors_bring_less(fake: Driver, rows: int, pointer: int, promotion: int) -> None:
+    """Into the L2, at a miss: 128 bytes (2) for 256 (3), where rows are no multiple of 32 bytes."""
+    encoded(A, array((1000, 256), (rows, 2), pointer=pointer))
+    assert fake.calls[0].promotion == promotion
+
+
 def test_a_wide_tile_is_copied_a_slab_at_a_time(fake: Driver) -> None:
     encoded(EntryParameter("a", "map", "float32", False, (4, 16, 96), 64), array((9, 40, 96), (15360, 384, 4), "f4"))
     assert fake.calls[0].box == [16, 16, 4] and fake.calls[0].strides == [384, 15360]
