@@ -6,7 +6,7 @@ that take turns, K in parts (docs/hgemm.md).
 
 from __future__ import annotations
 
-from prism.kernels.hgemm.configurations import MEASURED, NN, PROCESSORS, choose
+from prism.kernels.hgemm.configurations import MEASURED, NN, PROCESSORS, SHARING, TILES, choose
 from prism.kernels.hgemm.configurations import Configuration as C
 
 WIDE = C(128, 256, 3, ahead=0, slabs=4, cluster_m=2)
@@ -45,5 +45,6 @@ def parsed(text: str) -> tuple[int, int, int]:
 
 
 def all_cuts() -> list[C]:
-    """Every configuration that any shape's candidates have."""
-    return list(dict.fromkeys(cut for text in SHAPES for cut in candidates(*parsed(text))))
+    """Every configuration that is chosen for some shape, or is a candidate of a measured one."""
+    tried = (cut for text in SHAPES for cut in candidates(*parsed(text)))
+    return list(dict.fromkeys([*TILES, *SHARING, *tried]))

@@ -135,7 +135,7 @@ def test_what_was_measured_is_chosen() -> None:
 
 
 def test_choices_fit_the_device() -> None:
-    for cut in dict.fromkeys([*TILES, *all_cuts()]):
+    for cut in all_cuts():
         for outside, out_bytes, by in itertools.product((False, True), (2, 4), ((0, 0), (1, 1), (2, 1), (1, 2))):
             t = cut.template(transpose_a=False, transpose_b=outside, out_bytes=out_bytes, by_row=by[0], by_column=by[1])
             columns = t["B_COLUMNS"] if outside else t["BN"]
@@ -187,7 +187,8 @@ def test_any_shape_has_a_choice() -> None:
     for m, n, k in ((1, 1, 1), (64, 64, 8), (500, 500, 500), (1, 1 << 20, 64), (1 << 20, 8, 64), *map(parsed, SHAPES)):
         for processors in (PROCESSORS, 114, 2):
             for layout in LAYOUTS.values():
-                assert choose(m, n, k, processors, layout=layout) in TILES + SHARING
+                found = choose(m, n, k, processors, layout=layout)
+                assert found in TILES + SHARING and found in all_cuts()
 
 
 def test_more_work_takes_longer() -> None:
