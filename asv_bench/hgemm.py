@@ -111,16 +111,19 @@ def call_of(
     launch = prepare(replace(entry, programmatic=early), 0)
     rows, columns = (n, m) if turned else (m, n)
     down, across = cut.tiles(rows, columns)
-    blocks = min(down * across, PROCESSORS // cut.cluster) * cut.cluster
+    clusters = down * across if cut.parts > 1 else min(down * across, PROCESSORS // cut.cluster)
+    blocks = clusters * cut.cluster
     many = tall(cut, down, across, PROCESSORS)
     ahead = (steps_early(cut, rows, columns, k, PROCESSORS) if steps is None else steps) * cut.bk
     values = []
     for a, b, c in sets:
         operands = (a.T if layout[0] == "T" else a, b.T if layout[1] == "T" else b)
         operands = (*operands[:: -1 if turned else 1], c, c)
+        operands = operands[: 2 if cut.parts > 1 else None]
         maps = [encoded(p, describe(x)) for p, x in zip(entry.parameters, operands, strict=False)]
         unread = a.data_ptr()  # in place of a bias, and of scales
-        values.append((*maps, c.data_ptr(), n, unread, rows, columns, k, many, ahead, 1.0, 0.0, unread, unread))
+        how = (1.0,) if cut.parts > 1 else (many, ahead, 1.0, 0.0)
+        values.append((*maps, c.data_ptr(), n, unread, rows, columns, k, *how, unread, unread))
     return lambda i, stream: launch(blocks, cut.threads, stream, values[i % len(values)])
 
 
@@ -459,7 +462,7 @@ def prepared(shapes: Sequence[str]) -> tuple[dict[tuple[C, str], Any], set[str]]
 
 def choice(text: str, layout: str = "NN") -> C:
     """Return what the library chooses for a shape."""
-    return choose(*parsed(text), PROCESSORS, layout=(layout[0] == "T", layout[1] == "N"))
+    return choose(*parsed(text), PROCESSORS, layout=(layout[0] == "T", layout[1] == "N"), parted=True)
 
 
 def tables_of(

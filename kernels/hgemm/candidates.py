@@ -1,12 +1,12 @@
 """What `prism tune hgemm` and the benchmark try: for each shape, the configurations that might be best.
 
-What never was among the fastest has been left out: two blocks a multiprocessor, clusters of four, 176 and 224 columns, warpgroups
-that take turns, K in parts (docs/hgemm.md).
+What never was among the fastest has been left out: two blocks a multiprocessor, clusters of four, 176 and 224 columns, and
+warpgroups that take turns (docs/hgemm.md).
 """
 
 from __future__ import annotations
 
-from prism.kernels.hgemm.configurations import MEASURED, NN, PROCESSORS, SHARING, TILES, choose
+from prism.kernels.hgemm.configurations import MEASURED, NN, PARTED, PROCESSORS, SHARING, TILES, choose
 from prism.kernels.hgemm.configurations import Configuration as C
 
 WIDE = C(128, 256, 3, ahead=0, slabs=4, cluster_m=2)
@@ -35,7 +35,7 @@ SHAPES = tuple(MEASURED)
 def candidates(m: int, n: int, k: int, processors: int = PROCESSORS) -> list[C]:
     """What is tried for a shape; the first is the library's choice."""
     some = SKINNY if m <= 64 else SMALL if m * n <= 1 << 20 else MEDIUM if m * n <= 1 << 22 else LARGE
-    return list(dict.fromkeys([choose(m, n, k, processors, layout=NN), *some]))
+    return list(dict.fromkeys([choose(m, n, k, processors, layout=NN, parted=True), *some]))
 
 
 def parsed(text: str) -> tuple[int, int, int]:
@@ -47,4 +47,4 @@ def parsed(text: str) -> tuple[int, int, int]:
 def all_cuts() -> list[C]:
     """Every configuration that is chosen for some shape, or is a candidate of a measured one."""
     tried = (cut for text in SHAPES for cut in candidates(*parsed(text)))
-    return list(dict.fromkeys([*TILES, *SHARING, *tried]))
+    return list(dict.fromkeys([*TILES, *SHARING, *PARTED, *tried]))

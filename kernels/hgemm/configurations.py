@@ -19,7 +19,7 @@ class Configuration:
     A block has `consumers` warpgroups that multiply, and one of helpers. `ahead` products are under way when the next
     begin. The sums are rounded and stored in slabs of a tile's columns, at most `span` bytes of each row, of which there are
     `slabs`, or fewer if there is no room. `cluster_m` blocks share the columns of a tile, or `cluster_n` its rows: each
-    copies a part of what they share, for all of them.
+    copies a part of what they share, for all of them. Or `parts` blocks make one tile, each of a part of K, by another kernel.
     """
 
     bm: int = 128
@@ -32,6 +32,7 @@ class Configuration:
     slabs: int = 2
     span: int = SPAN
     bk: int = 64
+    parts: int = 1
 
     @property
     def threads(self) -> int:
@@ -41,7 +42,7 @@ class Configuration:
     @property
     def cluster(self) -> int:
         """Blocks a cluster."""
-        return self.cluster_m * self.cluster_n
+        return self.cluster_m * self.cluster_n * self.parts
 
     @property
     def span_b(self) -> int:
@@ -65,7 +66,8 @@ class Configuration:
     def name(self) -> str:
         """A short name, for tables of measurements."""
         facts = {"w": self.consumers, "s": self.stages, "a": self.ahead, "slabs": self.slabs}
-        cluster = f" c{self.cluster_m}x{self.cluster_n}" if self.cluster > 1 else ""
+        cluster = f" c{self.cluster_m}x{self.cluster_n}" if self.cluster > self.parts else ""
+        cluster += f" p{self.parts}" if self.parts > 1 else ""
         tile = f"{self.bm}x{self.bn}x{self.bk} "
         return tile + " ".join(f"{key}{value}" for key, value in facts.items() if value > 1 or key in "a") + cluster
 
@@ -105,13 +107,17 @@ class Configuration:
         slab = self.slab(out_bytes, added=turned and beta, room=room)
         slabs = min(4, min(self.slabs * self.span, room) // (slab * out_bytes))  # five or seven make wide tiles spill
         span = SPAN if turned else next((n for n in (128, 64, 32) if slab * out_bytes % n == 0), 0)
-        return {
+        both = {
             "TRANSPOSE_A": transpose_a, "TRANSPOSE_B": transpose_b, "A_ROWS": bk if transpose_a else self.bm,
             "B_ROWS": bk if transpose_b else self.bn, "B_COLUMNS": self.b_columns if transpose_b else bk,
-            "SPAN_B": self.span_b if transpose_b else SPAN, "SLAB": slab, "TURNED": turned,
-            "BM": self.bm, "BN": self.bn, "BK": bk, "STAGES": self.stages, "AHEAD": self.ahead, "SPAN": span,
-            "SLABS": slabs, "CLUSTER_M": self.cluster_m, "CLUSTER_N": self.cluster_n, "CLUSTER": self.cluster,
-            "CONSUMERS": self.consumers, "THREADS": self.threads, "WORKER_REGISTERS": workers, "HELPER_REGISTERS": helpers,
+            "SPAN_B": self.span_b if transpose_b else SPAN, "BM": self.bm, "BN": self.bn, "BK": bk, "STAGES": self.stages,
+            "AHEAD": self.ahead, "CONSUMERS": self.consumers, "THREADS": self.threads,
+        }  # fmt: skip
+        if self.parts > 1:
+            return {**both, "PARTS": self.parts}
+        return {
+            **both, "SLAB": slab, "TURNED": turned, "SPAN": span, "SLABS": slabs, "CLUSTER_M": self.cluster_m,
+            "CLUSTER_N": self.cluster_n, "CLUSTER": self.cluster, "WORKER_REGISTERS": workers, "HELPER_REGISTERS": helpers,
         }  # fmt: skip
 
     def registers(self) -> tuple[int, int]:
@@ -146,6 +152,13 @@ SHARING = (
     Configuration(128, 256, 4, ahead=0, cluster_m=2),
     Configuration(128, 192, 5, ahead=0, slabs=1, cluster_m=2),
     Configuration(128, 96, 7, cluster_n=2),
+)
+
+# Of a small result and a long K: blocks that each take a part of K (parts.py), where no sums are read beside theirs.
+PARTED = tuple(
+    Configuration(bm, 64, stages, consumers, bk=bk, parts=parts)
+    for bm, stages, consumers, bk in ((64, 5, 1, 128), (128, 7, 2, 64))
+    for parts in (2, 4, 8)
 )
 
 # What was fastest of those tried for these shapes (m x n x k, or the side of a cube), on an H200: `prism tune hgemm` prints
@@ -186,7 +199,9 @@ PAIR = 16  # of a step, that blocks of a cluster wait for each other
 LAUNCH = 4600  # before the first product and after the last
 STORE, PLAIN = 0.05, 1.0  # an element of a tile, to round and store it; without tensor copies
 POWER = 0.33  # of the time that loads take, though products hide it: what they draw lowers the clock
+MEET, EACH, ADD = 2000, 250, 0.25  # blocks with parts of K meet, each more costs more, and so do the elements they add up
 CLOSE = 1.01  # closer ones the model can't tell apart
+SURE = 1.1  # nor a tile whose K is in parts from one of all of K
 SECTOR = 16  # elements: 32 bytes
 
 
@@ -197,10 +212,21 @@ def clocks(
     if batches == 1 and found.turns(layout):
         m, n, layout = n, m, layout[::-1]
     down, across = found.tiles(m, n)
-    rounds = ceil(batches * down * across / (processors // found.cluster))  # the tiles of a block
+    rounds = ceil(batches * down * across / together(found, processors))  # the tiles of a block
     store = STORE if batches == 1 or found.whole(m) else PLAIN
     step = step_clocks(found, layout[1], inside(m, n, k, layout))
+    if found.parts > 1:
+        added = MEET + EACH * found.parts + ADD * found.bm * found.bn
+        return LAUNCH + rounds * (ceil(k / found.bk / found.parts) * step + added)
     return LAUNCH + rounds * (ceil(k / found.bk) * step + store * found.bm * found.bn)
+
+
+def together(found: Configuration, processors: int) -> int:
+    """Return how many clusters run at once: of four or eight blocks fewer, for each is within a part of the chip.
+
+    On an H200, of 132 multiprocessors, 24 of four run at once, 32 don't; nor do 16 of eight.
+    """
+    return (processors if found.cluster <= 2 else processors * 7 // 8) // found.cluster
 
 
 def inside(m: int, n: int, k: int, layout: Layout) -> tuple[bool, bool]:
@@ -226,31 +252,36 @@ def step_clocks(
     busy = max(found.bm * found.bn * found.bk / PRODUCTS, loads)
     shared = (found.bm / 64 * (64 + columns) + found.bm + columns) * row / SHARED
     wait = 2 * WAIT if found.consumers == 1 else WAIT if found.ahead == 0 else 0
-    return busy + BOUND * max(0.0, shared - busy) + wait + (PAIR if found.cluster > 1 else 0) + POWER * loads
+    return busy + BOUND * max(0.0, shared - busy) + wait + (PAIR if found.cluster > found.parts else 0) + POWER * loads
 
 
 @functools.lru_cache(maxsize=4096)
 def choose(
-    m: int, n: int, k: int, processors: int, batches: int = 1, layout: Layout = (False, False)
+    m: int, n: int, k: int, processors: int, batches: int = 1, layout: Layout = (False, False), *, parted: bool = False
 ) -> Configuration:  # fmt: skip
     """Return the configuration that suits a shape, on a device of so many multiprocessors: measured, or else modelled.
 
-    `batches`: so many products of that shape are one launch. `layout`: whether `a` and `b` have K outside.
+    `batches`: so many products of that shape are one launch. `layout`: whether `a` and `b` have K outside. `parted`: whether
+    K may be in parts.
     """
     known = MEASURED.get(str(m) if m == n == k else f"{m}x{n}x{k}") if batches == 1 else None
     if known is None or processors != PROCESSORS or (layout == TN and known.b_columns > known.bn):
-        return modelled(m, n, k, processors, batches, layout)
+        return modelled(m, n, k, processors, batches, layout, parted=parted)
     return known
 
 
 def modelled(
-    m: int, n: int, k: int, processors: int, batches: int = 1, layout: Layout = (False, False)
+    m: int, n: int, k: int, processors: int, batches: int = 1, layout: Layout = (False, False), *, parted: bool = False
 ) -> Configuration:  # fmt: skip
     """Return the first tile that is, by the model, about as fast as the fastest."""
     sharing = SHARING if batches == 1 and any(inside(m, n, k, layout)) else ()
     whole = [found for found in (*TILES, *sharing) if batches == 1 or k % found.bk == 0]  # a step is of one product
     times = {found: clocks(found, m, n, k, processors, batches, layout) for found in whole or TILES}
-    return next(found for found in times if times[found] <= CLOSE * min(times.values()))
+    least = min(times.values())
+    if parted and batches == 1:
+        times |= {found: SURE * clocks(found, m, n, k, processors, layout=layout) for found in PARTED}
+    best = min(times.values())
+    return next(found for found in times if times[found] <= (CLOSE * best if best == least else best))
 
 
 def tall(found: Configuration, down: int, across: int, processors: int) -> int:

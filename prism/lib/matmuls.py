@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from prism.kernels import hgemm as kernels
 from prism.kernels.hgemm import HOST, Configuration, choose, early, identity, tall
-from prism.kernels.hgemm import hgemm as kernel
 from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS
 from prism.lib import matmul_warm as warm
@@ -293,9 +293,12 @@ def instance_for(
         transpose_a=outside[0], transpose_b=outside[1], turned=turned, beta=beta, **ahead, **sizes
     )
     facts: dict[str, Any] = {"T": kind, "TB": other or kind, "TBIAS": result if SCALARS[kind].stored else kind}
-    facts |= {"OUT": result, "PLAIN": plain, "BETA": beta, "BIAS": per, "BATCH": batch, "EPILOGUE": epilogue}
-    facts |= {"SCALE_A": scales[0], "SCALE_B": scales[1]}
-    return instance(kernel, tuple(sorted({**facts, **cut}.items())))
+    facts |= {"OUT": result, "BIAS": per, "EPILOGUE": epilogue, "SCALE_A": scales[0], "SCALE_B": scales[1]}
+    if configuration.parts > 1:
+        assert not (beta or batch or turned), "what is in parts reads no c, and is one product, as it is given"
+        return instance(kernels.hgemm_in_parts, tuple(sorted({**facts, **cut}.items())))
+    facts |= {"PLAIN": plain, "BETA": beta, "BATCH": batch}
+    return instance(kernels.hgemm, tuple(sorted({**facts, **cut}.items())))
 
 
 def program_for(*facts: Any) -> Program:
@@ -373,8 +376,9 @@ def _launch(call: Call, job: Job, stream: int, configuration: Configuration | No
     m, n, k = call.shape
     processors = device(job.a.device).sm_count
     deep = -(-k * SCALARS[job.a.scalar].bytes // 2)  # the work of so many elements of 16 bits
-    cut = configuration or choose(m, n, deep, processors, call.batches, (call.transpose_a, call.transpose_b))
-    if call.batch == 0 and cut.turns((call.transpose_a, call.transpose_b)):
+    outside, alone = (call.transpose_a, call.transpose_b), not call.beta and call.batch == 0
+    cut = configuration or choose(m, n, deep, processors, call.batches, outside, parted=alone)
+    if call.batch == 0 and cut.turns(outside):
         call = call.turn()
         m, n, k = call.shape
     apart = call.transpose_a and call.batch % 2 == 1, call.transpose_b and call.batch > 1
@@ -386,18 +390,20 @@ def _launch(call: Call, job: Job, stream: int, configuration: Configuration | No
     scales = how_many(call.scale_a), how_many(call.scale_b)
     launcher = instance_for(*facts, cut, call.batch, other(call.kinds), call.turned, scales).launcher(job.a.device)
     down, across = cut.tiles(m, n)
-    blocks = min(call.batches * down * across, processors // cut.cluster) * cut.cluster
+    clusters = down * across if cut.parts > 1 else min(call.batches * down * across, processors // cut.cluster)
+    blocks = clusters * cut.cluster
     maps = [
         info if isinstance(info, bytes) else encoded(parameter, info)
-        for parameter, info in zip(launcher.entry.parameters, call.maps, strict=False)
+        for parameter, info in zip(launcher.entry.parameters, call.maps[: 2 if cut.parts > 1 else None], strict=False)
     ]
     order = m if call.batch else tall(cut, down, across, processors)
     ahead = 0 if call.batch else early(cut, m, n, deep, processors) * cut.bk * 2 // SCALARS[job.a.scalar].bytes
-    numbers = (m * call.batches, n, k, order, ahead, job.alpha, job.beta)
+    how = (job.alpha,) if cut.parts > 1 else (order, ahead, job.alpha, job.beta)
     factors = (
         (call.bias if x is None else x).pointer for x in (call.scale_a, call.scale_b)
     )  # what is not read is any array
-    values = (*maps, call.out.pointer, call.stride, call.bias.pointer, *numbers, *factors)
+    matrix = call.out.pointer, call.stride, call.bias.pointer
+    values = (*maps, *matrix, m * call.batches, n, k, *how, *factors)
     again = warm.Call(launcher, blocks, cut.threads, values, replace(job.a, owner=None))
     again.make(stream)
     return again

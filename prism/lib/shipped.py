@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from prism.kernels import sgemm
-from prism.kernels.hgemm import NN, SHARING, TILES, choose, identity
+from prism.kernels.hgemm import NN, PARTED, SHARING, TILES, choose, identity
 from prism.kernels.scan import BITS, KEYS, mark
 from prism.kernels.sgemm import ring_configurations as rings
 from prism.kernels.sgemm.split import PLANES
@@ -217,12 +217,14 @@ def _products(arch: str, processors: int) -> Iterator[Instance]:
     yield from _rings()
     yield from _by_tensor_cores(processors)
     for dtype in matmuls.INPUTS:
-        for cut in (*TILES, *SHARING):  # all are chosen for some shape
+        for cut in (*TILES, *SHARING, *PARTED):  # all are chosen for some shape
             for transposed in itertools.product((False, True), repeat=2):
                 turned = cut.turns(transposed)
                 layout = transposed[::-1] if turned else transposed
                 yield matmuls.instance_for(dtype, dtype, layout, False, False, NO_BIAS, identity, cut, 0, "", turned)
-    for result, cut in itertools.product(("float32", "bfloat16"), TILES):  # of 8-bit floats, as most are given
+    for result, cut in itertools.product(
+        ("float32", "bfloat16"), (*TILES, *PARTED)
+    ):  # of 8-bit floats, as most are given
         turned, facts = cut.turns((False, False)), ("float8_e4m3fn", result, (False, False))
         yield matmuls.instance_for(*facts, False, False, NO_BIAS, identity, cut, 0, "", turned)
 

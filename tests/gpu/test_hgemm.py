@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import prism
-from prism.kernels.hgemm import TILES, Configuration
+from prism.kernels.hgemm import PARTED, TILES, Configuration
 from prism.kernels.hgemm.candidates import all_cuts
 from prism.lib import matmuls
 from tests.kernels.test_hgemm import relu
@@ -54,7 +54,7 @@ LAYOUTS = ["NN", "NT", "TN", "TT"]
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("configuration", TILES, ids=lambda found: found.name)
+@pytest.mark.parametrize("configuration", TILES + PARTED, ids=lambda found: found.name)
 def test_configurations(configuration: Configuration, layout: str) -> None:
     """Of two row-major operands some tiles make the transposed product (`Configuration.turns`)."""
     for m, n, k in ((8, 8, 8), (264, 520, 72), (1000, 1032, 520), (4096, 64, 64), (640, 5000, 200)):
@@ -66,6 +66,30 @@ def test_configurations(configuration: Configuration, layout: str) -> None:
         half = torch.full((m, n), torch.nan, device="cuda", dtype=torch.float16)
         cut(a, b, half, configuration)
         assert near(half, a, b, "float16"), (m, n, k)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_long_k(layout: str) -> None:
+    """In parts, as the library chooses: made again, in a graph, with what comes after, and rows that are not aligned."""
+    for m, n, k in ((64, 1024, 4096), (256, 256, 8192), (100, 504, 16000), (1, 64, 65536)):
+        a, b, bias = laid(m, k, layout[0]), laid(k, n, layout[1]), small(1, n)[0]
+        wanted, out = product(a, b), torch.empty(m, n + 1, device="cuda", dtype=torch.float32)[:, :n]
+        for _ in range(3):
+            out.fill_(torch.nan)
+            prism.lib.hgemm(a, b, bias=bias, out=out)
+            assert torch.equal(out.double(), wanted + bias.double()), (m, n, k)
+        stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+        with torch.cuda.stream(stream), torch.cuda.graph(graph, stream=stream):
+            for _ in range(20):
+                prism.lib.hgemm(a, b, out=out)
+        out.fill_(torch.nan)
+        graph.replay()
+        torch.cuda.synchronize()
+        assert torch.equal(out.double(), wanted), (m, n, k)
+        rows, columns = torch.rand(m, device="cuda"), torch.rand(n, device="cuda")
+        found = prism.lib.hgemm(a, b, scale_a=rows, scale_b=columns, alpha=0.5, out_dtype="float32")
+        exact = 0.5 * rows.double()[:, None] * columns.double() * wanted
+        assert bool(((found.double() - exact).abs() <= 4 * 2.0**-24 * exact.abs()).all()), (m, n, k)  # four roundings
 
 
 def test_edges() -> None:

@@ -219,7 +219,7 @@ def test_a_product_of_16_bits_of_any_shape_ships() -> None:
     for _ in range(300):
         m, n, k = (int(2 ** draw.uniform(0, 15)) for _ in range(3))
         kind, transposed = draw.choice(matmuls.INPUTS), (draw.random() < 0.5, draw.random() < 0.5)
-        cut = matmuls.choose(m, n, k, draw.choice((114, 132)), layout=transposed)
+        cut = matmuls.choose(m, n, k, draw.choice((114, 132)), layout=transposed, parted=draw.random() < 0.8)
         turned = cut.turns(transposed)
         layout = transposed[::-1] if turned else transposed
         facts = kind, kind, layout, False, False, NO_BIAS, matmuls.identity, cut, 0, "", turned

@@ -1,0 +1,141 @@
+"""The product whose K is in parts, on the reference machine with all its checks, and when it is chosen."""
+
+import functools
+
+import numpy as np
+import pytest
+
+from prism.interpret import SCHEDULES, run
+from prism.kernels.hgemm import PARTED, SHARING, TILES, Configuration, choose, identity
+from prism.kernels.hgemm.candidates import PROCESSORS, parsed
+from prism.kernels.hgemm.configurations import clocks, together
+from prism.lang import device, float32, requires, thread
+from prism.lang.shorts import bf16_bits
+from prism.lib.matmuls import instance_for, program_for
+from prism.runtime.build import entry_of
+from prism.runtime.compile import compile_cubin
+
+NN = False, True
+LAYOUTS = ((False, False), (False, True), (True, False), (True, True))
+TWO, FOUR = Configuration(64, 64, 2, 1, parts=2), Configuration(128, 64, 2, bk=64, parts=4)
+# Ratios to cuBLAS, row-major bfloat16, short turns on an H200: with K in parts, and the best without.
+MEASURED = {
+    "64x4096x14336": {"64x64 p2": 1.11, "64x32": 0.88},
+    "256x256x8192": {"128x64 p8": 1.07, "64x64 p4": 1.04, "64x64 p8": 0.78, "64x32": 0.70},
+    "128x2048x8192": {"64x64 p2": 1.11, "128x64 p2": 0.93, "64x32": 0.96},
+    "512x512x4096": {"64x32": 1.21, "64x64 p2": 1.16},
+    "512x512x8192": {"64x64 p2": 0.96, "64x32": 0.87},
+    "472x904x3672": {"128x64 p2": 0.79, "64x64": 0.69},
+    "64x1024x4096": {"64x64 p4": 1.33, "64x32": 1.12, "64x64 p8": 0.93},
+    "128x1536x8960": {"128x64 p4": 1.07, "64x64 p2": 0.91, "64x32": 0.76},
+    "16x4096x4096": {"64x32": 1.31, "64x64 p2": 0.91},
+    "256x1024x8192": {"64x64 p2": 1.05, "64x32": 0.90},
+    "64x2048x8192": {"64x64 p2": 1.05, "64x32": 0.97, "64x64 p4": 0.82},
+    "128x512x4096": {"64x64 p4": 1.45, "128x64 p8": 1.29, "64x32": 1.14},
+    "384x384x6144": {"128x64 p4": 1.03, "64x64 p2": 1.00, "64x32": 0.91, "64x64 p4": 0.76},
+    "256x512x2048": {"64x32": 1.31, "64x64 p2": 1.20, "128x64 p4": 1.09},
+    "1024x256x4096": {"64x32": 1.24, "64x64 p2": 1.20},
+}
+
+
+@device
+@requires(thread[1])
+def relu(x: float32 @ thread[1]) -> float32 @ thread[1]:
+    return x if x > 0.0 else 0.0
+
+
+@functools.cache
+def program(kind, result, transposed, per, epilogue, cut, scales):
+    return program_for(kind, result, transposed, False, False, per, epilogue, cut, 0, "", False, scales)
+
+
+def exact(
+    m, n, k, cut=TWO, *, kind="bfloat16", transposed=NN, per=0, epilogue=identity, scales=(0, 0), **options
+) -> bool:
+    """Whether small integers, whose sums are exact, come out right, and nothing beside them is written."""
+    rng = np.random.default_rng(m + n + k)
+    a, b = rng.integers(-2, 3, (m, k)), rng.integers(-2, 3, (k, n))
+    bias = rng.integers(-2, 3, max(m, n))
+    factors = [rng.integers(-1, 3, extent if many == 2 else 1) for many, extent in zip(scales, (m, n), strict=True)]
+    out = np.full((m, n + 8), np.nan, np.float32)
+    bits = bf16_bits if kind == "bfloat16" else lambda x: x.astype(np.float16)
+    given = (a.T if transposed[0] else a, b if transposed[1] else b.T)
+    arguments = (
+        *[bits(np.ascontiguousarray(x, np.float32)) for x in given], out.reshape(-1), n + 8, bits(bias.astype(np.float32)),
+        m, n, k, 2.0, *[x.astype(np.float32) for x in factors],
+    )  # fmt: skip
+    down, across = cut.tiles(m, n)
+    code = program(kind, "float32", transposed, per, epilogue, cut, scales)
+    run(code, down * across * cut.cluster, cut.threads, arguments, check=True, **options)
+    rows, columns = (np.ones(1) if many == 0 else x for many, x in zip(scales, factors, strict=True))
+    wanted = 2.0 * rows[:, None] * columns * (a @ b)
+    wanted = wanted + (bias[:n] if per == 1 else bias[:m, None] if per == 2 else 0)
+    assert np.isnan(out[:, n:]).all(), "written beside the result"
+    return np.array_equal(out[:, :n], np.maximum(wanted, 0) if epilogue is relu else wanted)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_schedules(schedule: str) -> None:
+    assert exact(72, 72, 600, schedule=schedule, seed=1)
+
+
+@pytest.mark.parametrize("k", [1, 64, 65, 128, 136, 320, 520])
+def test_parts_of_few_steps_and_of_none(k: int) -> None:
+    assert exact(40, 72, k) and exact(136, 8, k, FOUR)
+
+
+@pytest.mark.parametrize("transposed", LAYOUTS)
+@pytest.mark.parametrize("kind", ["bfloat16", "float16"])
+def test_layouts(transposed: tuple[bool, bool], kind: str) -> None:
+    assert exact(72, 136, 264, transposed=transposed, kind=kind)
+    assert exact(136, 72, 264, FOUR, transposed=transposed, kind=kind)
+
+
+@pytest.mark.parametrize("m, n", [(1, 1), (1, 130), (63, 64), (64, 65), (129, 63)])
+def test_edges(m: int, n: int) -> None:
+    assert exact(m, n, 200) and exact(m, n, 200, FOUR)
+
+
+@pytest.mark.parametrize("scales", [(0, 1), (1, 2), (2, 0), (2, 2)])
+@pytest.mark.parametrize("per", [0, 1, 2])
+def test_what_comes_after(scales: tuple[int, int], per: int) -> None:
+    assert exact(72, 72, 136, scales=scales, per=per, epilogue=relu)
+
+
+@pytest.mark.parametrize("cut", PARTED, ids=lambda found: found.name)
+def test_all_that_are_chosen(cut: Configuration) -> None:
+    """They are exact on the reference machine; compiled, no register is spilled, and a multiprocessor has room for them."""
+    assert exact(72, 72, 1100, cut)
+    for kind, layout in (("bfloat16", NN), ("float8_e4m3fn", (False, False))):
+        made = entry_of(instance_for(kind, "bfloat16", layout, False, False, 0, identity, cut).program, "sm_90a")
+        assert made.shared_bytes <= 227 << 10 and made.block_multiple == cut.parts
+        assert compile_cubin(made.source, "sm_90a").spills == 0
+
+
+def test_what_has_no_kernel() -> None:
+    for beta, batch, turned in ((True, 0, False), (False, 1, False), (False, 0, True)):
+        with pytest.raises(AssertionError, match="reads no c"):
+            instance_for("bfloat16", "bfloat16", NN, False, beta, 0, identity, TWO, batch, "", turned)
+
+
+@pytest.mark.parametrize("text", MEASURED)
+def test_the_choice_is_among_the_fastest(text: str) -> None:
+    shape = parsed(text)
+    chosen = choose(*shape, PROCESSORS, layout=NN, parted=True)
+    name = f"{chosen.bm}x{chosen.bn}" + (f" p{chosen.parts}" if chosen.parts > 1 else "")
+    assert MEASURED[text].get(name, 0.0) >= 0.95 * max(MEASURED[text].values()), name
+    assert choose(*shape, PROCESSORS, layout=NN) in TILES + SHARING  # where K can't be in parts
+
+
+def test_large_results_are_not_in_parts() -> None:
+    for side in (640, 1000, 2000, 4000, 9000):
+        for k in (64, 640, 4000):
+            assert choose(side, side, k, PROCESSORS, layout=NN, parted=True).parts == 1
+
+
+def test_clusters_that_run_at_once() -> None:
+    """Of four blocks and of eight a chip has room for fewer than its multiprocessors say; what doesn't fit takes a round more."""
+    two, four, eight = PARTED[:3]
+    assert [together(cut, PROCESSORS) for cut in (TILES[0], two, four, eight)] == [132, 66, 28, 14]
+    one, more = (clocks(four, 64, 64 * tiles, 4096, PROCESSORS) for tiles in (28, 29))
+    assert more > 1.5 * one
