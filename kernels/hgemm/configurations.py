@@ -193,6 +193,9 @@ PRODUCTS = 2048  # multiply-adds a clock of a multiprocessor
 BYTES = 88  # bytes a clock that the L2 gives each of them, while all ask
 INSIDE = 2.4  # times as long takes an operand whose rows begin inside sectors
 SHARED = 128  # and shared memory: what wgmma reads of it, and copies write
+MEMORY = 17.5  # bytes a clock, of the GPU's memory, for each: what operands take at least
+BESIDE = 0.2  # of the clocks that a tile's work takes, where reading takes longer
+TWICE, THIN = 1.3, 1.5  # times as long, of a narrow result in two tiles, and where it is much narrower than its tile
 BOUND = 0.18  # of the clocks that shared memory would take longer than the products
 WAIT = 22  # of a step, in which nothing is multiplied: where no product is left under way; twice that of one warpgroup alone
 PAIR = 16  # of a step, that blocks of a cluster wait for each other
@@ -213,18 +216,32 @@ def clocks(
         m, n, layout = n, m, layout[::-1]
     down, across = found.tiles(m, n)
     rounds = ceil(batches * down * across / together(found, processors))  # the tiles of a block
-    store = STORE if batches == 1 or found.whole(m) else PLAIN
-    step = step_clocks(found, layout[1], inside(m, n, k, layout))
+    steps = ceil(ceil(k / found.bk) / found.parts)
+    after = (STORE if batches == 1 or found.whole(m) else PLAIN) * found.bm * found.bn
     if found.parts > 1:
-        added = MEET + EACH * found.parts + ADD * found.bm * found.bn
-        return LAUNCH + rounds * (ceil(k / found.bk / found.parts) * step + added)
-    return LAUNCH + rounds * (ceil(k / found.bk) * step + store * found.bm * found.bn)
+        after = MEET + EACH * found.parts + ADD * found.bm * found.bn
+    step = step_clocks(found, layout[1], inside(m, n, k, layout))
+    least = 0.0 if batches > 1 else read(found, m, n) * 2 * k * (m + n) / (MEMORY * processors)
+    busy = rounds * steps * step
+    return LAUNCH + rounds * after + max(busy, least + BESIDE * busy)
+
+
+def read(found: Configuration, m: int, n: int) -> float:
+    """Return how many times longer than the memory needs a tile takes to read operands: as was measured of 1 to 64 rows.
+
+    Where few of a tile's rows are in the result it is slower, for no reason that was found; so it is where tiles share the wide
+    operand by two.
+    """
+    short, extent = min((m, found.bm), (n, found.bn))
+    if 2 * short <= extent:
+        return 1.0 if extent < 64 else THIN
+    return TWICE if extent < short <= 64 else 1.0
 
 
 def together(found: Configuration, processors: int) -> int:
     """Return how many clusters run at once: of four or eight blocks fewer, for each is within a part of the chip.
 
-    On an H200, of 132 multiprocessors, 24 of four run at once, 32 don't; nor do 16 of eight.
+    On an H200, of 132 multiprocessors, 28 of four run at once, 32 don't; nor do 16 of eight.
     """
     return (processors if found.cluster <= 2 else processors * 7 // 8) // found.cluster
 
