@@ -114,7 +114,7 @@ class Configuration:
             "AHEAD": self.ahead, "CONSUMERS": self.consumers, "THREADS": self.threads,
         }  # fmt: skip
         if self.parts > 1:
-            return {**both, "PARTS": self.parts}
+            return {**both, "PARTS": self.parts, "TURNED": turned}
         return {
             **both, "SLAB": slab, "TURNED": turned, "SPAN": span, "SLABS": slabs, "CLUSTER_M": self.cluster_m,
             "CLUSTER_N": self.cluster_n, "CLUSTER": self.cluster, "WORKER_REGISTERS": workers, "HELPER_REGISTERS": helpers,
@@ -156,8 +156,8 @@ SHARING = (
 
 # Of a small result and a long K: blocks that each take a part of K (parts.py), where no sums are read beside theirs.
 PARTED = tuple(
-    Configuration(bm, 64, stages, consumers, bk=bk, parts=parts)
-    for bm, stages, consumers, bk in ((64, 5, 1, 128), (128, 7, 2, 64))
+    Configuration(bm, bn, stages, consumers, bk=bk, parts=parts)
+    for bm, bn, stages, consumers, bk in ((64, 64, 5, 1, 128), (128, 64, 7, 2, 64), (64, 32, 7, 1, 128))
     for parts in (2, 4, 8)
 )
 

@@ -17,8 +17,8 @@ from prism.lang import (
     T=dtype, TB=dtype, TBIAS=dtype, OUT=dtype, TRANSPOSE_A=constexpr(bool), TRANSPOSE_B=constexpr(bool),
     A_ROWS=constexpr(int), B_ROWS=constexpr(int), B_COLUMNS=constexpr(int), SPAN_B=constexpr(int), BM=constexpr(int),
     BN=constexpr(int), BK=constexpr(int), STAGES=constexpr(int), AHEAD=constexpr(int), CONSUMERS=constexpr(int),
-    THREADS=constexpr(int), PARTS=constexpr(int), SCALE_A=constexpr(int), SCALE_B=constexpr(int), BIAS=constexpr(int),
-    EPILOGUE=function,
+    THREADS=constexpr(int), PARTS=constexpr(int), TURNED=constexpr(bool), SCALE_A=constexpr(int), SCALE_B=constexpr(int),
+    BIAS=constexpr(int), EPILOGUE=function,
 )  # fmt: skip
 @requires(grid[1], block[PARTS], thread[THREADS])
 @attr("__launch_bounds__(THREADS, 1)")
@@ -34,7 +34,7 @@ def hgemm_in_parts(
     Perspective: grid, of a cluster of `PARTS` blocks of `CONSUMERS + 1` warpgroups for each tile of `BM x BN` of the result.
     Shapes:      as hgemm's (persistent.py): `map_a` m x k, or k x m where `TRANSPOSE_A`, `map_b` n x k, or k x n; rows of `out`
                  lie `stride` elements apart; `bias`, `scale_a` and `scale_b` by `BIAS`, `SCALE_A` and `SCALE_B`. m, n, k
-                 are at least 1.
+                 are at least 1. Where `TURNED`, `out` is the transpose, n x m.
     Cost:        `STAGES` tiles of `BM x BK` and `BN x BK`, and `BM x BN` sums, in the shared memory of each block.
     Numerics:    the steps of a part are added up as in hgemm, then the parts in their order: it depends on k and `PARTS` alone.
     Test:        tests/kernels/test_hgemm_parts.py, tests/gpu/test_hgemm.py
@@ -46,7 +46,10 @@ def hgemm_in_parts(
     tile: int32 @ block[PARTS] = id()
     i: int32 @ block[PARTS] = tile % tiles_m * BM
     j: int32 @ block[PARTS] = tile / tiles_m * BN
-    with partition(out, block[1], lambda y, x: y * stride + x, races="allow") as whole, group(block[PARTS]):
+    with (
+        partition(out, block[1], lambda y, x: x * stride + y if TURNED else y * stride + x, races="allow") as whole,
+        group(block[PARTS]),
+    ):
         parts: shared(float32[PARTS, BM, BN + 8])  # rows begin in other banks: a warp's eight rows meet no conflict
         part: int32 @ block[1] = id()
         with partition(parts, block[1], lambda y, x: (part, y, x)) as own, group(block[1]):

@@ -71,7 +71,7 @@ def test_configurations(configuration: Configuration, layout: str) -> None:
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_long_k(layout: str) -> None:
     """In parts, as the library chooses: made again, in a graph, with what comes after, and rows that are not aligned."""
-    for m, n, k in ((64, 1024, 4096), (256, 256, 8192), (100, 504, 16000), (1, 64, 65536)):
+    for m, n, k in ((64, 1024, 4096), (256, 256, 8192), (100, 504, 16000), (20, 1024, 16384), (1, 64, 65536)):
         a, b, bias = laid(m, k, layout[0]), laid(k, n, layout[1]), small(1, n)[0]
         wanted, out = product(a, b), torch.empty(m, n + 1, device="cuda", dtype=torch.float32)[:, :n]
         for _ in range(3):
