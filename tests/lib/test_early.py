@@ -20,14 +20,29 @@ ACCESS = re.compile(r"(ld|ldu|st|atom|red|cp|multimem|tensormap|fence\.proxy\.te
 
 
 def accesses(lines: list[str]) -> list[str]:
-    """Return the instructions that may touch memory of the grid."""
-    found = []
+    """Return the instructions that may touch memory of the grid. That of a cluster's blocks is reached by what `mapa` gives."""
+    found, cluster = [], of_a_cluster(lines)
     for line in lines:
         text = re.sub(r"^(@!?%\w+\s+|\{\s*)*", "", line.strip())
-        access = ACCESS.match(text)
+        access, address = ACCESS.match(text), re.search(r"\[(%\w+)[\]+]", text)
         spaces = set(re.split(r"[.:]+", access[2])) if access else OWN
-        if not PREFETCH.match(text) and ("global" in spaces or not OWN & spaces):
+        mapped = address is not None and address[1] in cluster
+        if not PREFETCH.match(text) and ("global" in spaces or not (OWN & spaces or mapped)):
             found.append(text)
+    return found
+
+
+def of_a_cluster(lines: list[str]) -> set[str]:
+    """Return the registers that hold addresses of shared memory of a cluster: of `mapa`, and sums with them alone."""
+    found: set[str] = set()
+    made: dict[str, list[set[str]]] = {}
+    for line in lines:
+        if one := re.search(r"\bmapa\.u64\s+(%\w+),", line):
+            made.setdefault(one[1], []).append({"mapa"})
+        elif one := re.match(r"\s*(?:add|mov)\.\w+\s+(%\w+),(.*);", line):
+            made.setdefault(one[1], []).append(set(re.findall(r"%\w+", one[2])))
+    while more := {name for name, ways in made.items() if all(way & (found | {"mapa"}) for way in ways)} - found:
+        found |= more
     return found
 
 
@@ -81,6 +96,9 @@ def test_accesses() -> None:
     ]  # fmt: skip
     assert accesses([*plain, *asked, "add.s32 %r1, %r2, %r3;"]) == []
     assert len(accesses(touching)) == len(touching)
+    mapped = ["mapa.u64 %rd1, %rd2, %r1;", "add.s64 %rd3, %rd1, %rd4;", "st.f32 [%rd3+16], %f1;", "ld.f32 %f2, [%rd1];"]
+    other = ["add.s64 %rd5, %rd2, %rd4;", "st.f32 [%rd5], %f1;", "mov.u64 %rd1, %rd2;"]  # and %rd1 is both
+    assert accesses(mapped) == [] and accesses([*mapped, *other]) == [mapped[2], mapped[3], other[1]]
 
 
 def test_no_access_stands_before_the_wait() -> None:
