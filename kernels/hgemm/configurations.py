@@ -194,8 +194,9 @@ BYTES = 88  # bytes a clock that the L2 gives each of them, while all ask
 INSIDE = 2.4  # times as long takes an operand whose rows begin inside sectors
 SHARED = 128  # and shared memory: what wgmma reads of it, and copies write
 MEMORY = 17.5  # bytes a clock, of the GPU's memory, for each: what operands take at least
-BESIDE = 0.2  # of the clocks that a tile's work takes, where reading takes longer
-TWICE, THIN = 1.3, 1.5  # times as long, of a narrow result in two tiles, and where it is much narrower than its tile
+BESIDE = 0.3  # of the clocks that a tile's work takes, where reading takes longer
+TWICE = 1.3  # times as long, where a narrow result is two tiles
+BEYOND = 0.072  # more, for each 128 bytes of a row beyond the operand's last that a block asks for
 BOUND = 0.18  # of the clocks that shared memory would take longer than the products
 WAIT = 22  # of a step, in which nothing is multiplied: where no product is left under way; twice that of one warpgroup alone
 PAIR = 16  # of a step, that blocks of a cluster wait for each other
@@ -223,19 +224,23 @@ def clocks(
     step = step_clocks(found, layout[1], inside(m, n, k, layout))
     least = 0.0 if batches > 1 else read(found, m, n) * 2 * k * (m + n) / (MEMORY * processors)
     busy = rounds * steps * step
-    return LAUNCH + rounds * after + max(busy, least + BESIDE * busy)
+    return LAUNCH + rounds * after + max(busy, least + BESIDE * busy + BEYOND * steps * beyond(found, m, n, layout))
 
 
 def read(found: Configuration, m: int, n: int) -> float:
-    """Return how many times longer than the memory needs a tile takes to read operands: as was measured of 1 to 64 rows.
-
-    Where few of a tile's rows are in the result it is slower, for no reason that was found; so it is where tiles share the wide
-    operand by two.
-    """
+    """Return how many times longer than the memory needs a tile takes to read operands, of which it reads the wide one twice."""
     short, extent = min((m, found.bm), (n, found.bn))
-    if 2 * short <= extent:
-        return 1.0 if extent < 64 else THIN
     return TWICE if extent < short <= 64 else 1.0
+
+
+def beyond(found: Configuration, m: int, n: int, layout: Layout) -> int:
+    """Return how many spans of 128 bytes all blocks ask for in a step that are in rows beyond an operand's last.
+
+    They get zeros, but not for nothing: 64 blocks of 64 x 64 that each want one row take 1.7 times as long as if they wanted 64.
+    """
+    down, across = found.tiles(m, n)
+    rows = (0 if layout[0] else across * (-m % found.bm)) + (0 if layout[1] else down * (-n % found.bn))
+    return rows * 2 * found.bk // SPAN
 
 
 def together(found: Configuration, processors: int) -> int:
