@@ -114,6 +114,8 @@ class Configuration:
             "AHEAD": self.ahead, "CONSUMERS": self.consumers, "THREADS": self.threads,
         }  # fmt: skip
         if self.parts > 1:
+            workers = 128 * self.consumers
+            assert workers % self.bn == 0 == self.bm // self.parts * self.bn % workers, "each adds up some of one column"
             return {**both, "PARTS": self.parts, "TURNED": turned}
         return {
             **both, "SLAB": slab, "TURNED": turned, "SPAN": span, "SLABS": slabs, "CLUSTER_M": self.cluster_m,
@@ -155,10 +157,11 @@ SHARING = (
 )
 
 # Of a small result and a long K: blocks that each take a part of K (parts.py), where no sums are read beside theirs.
-PARTED = tuple(
-    Configuration(bm, bn, stages, consumers, bk=bk, parts=parts)
-    for bm, bn, stages, consumers, bk in ((64, 64, 5, 1, 128), (128, 64, 7, 2, 64), (64, 32, 7, 1, 128))
-    for parts in (2, 4, 8)
+PARTED = (
+    *(Configuration(64, 64, 5, 1, bk=128, parts=parts) for parts in (2, 4, 8)),
+    *(Configuration(128, 64, 7, parts=parts) for parts in (2, 4, 8)),
+    *(Configuration(64, 32, 7, 1, bk=128, parts=parts) for parts in (2, 4, 8)),
+    *(Configuration(128, 128, 4, parts=parts) for parts in (2, 4)),
 )
 
 # What was fastest of those tried for these shapes (m x n x k, or the side of a cube), on an H200: `prism tune hgemm` prints

@@ -47,6 +47,11 @@ MEASURED = {
     "112x4096x14336": {"64x128": 1.01, "128x64 p2": 1.00, "128x64": 0.96, "64x64": 0.89},
     "192x4096x4096": {"64x96": 1.37, "64x128": 1.34, "128x96": 1.23, "64x64": 1.02},
     "72x8192x8192": {"64x72": 0.99, "128x96": 0.94, "64x96": 0.87, "64x128": 0.63},
+    "640x640x8192": {"128x128 p4": 1.14, "64x128 p2": 1.07, "128x64 p2": 1.02},
+    "384x1024x8192": {"128x128 p4": 1.13, "128x64 p2": 1.05, "128x128 p2": 0.78},
+    "304x896x8048": {"128x128 p4": 0.82, "64x64": 0.76, "128x128 p2": 0.66, "128x64 p2": 0.57},
+    "300x1000x6000": {"128x128 p4": 0.91, "128x128 p2": 0.73, "128x64 p2": 0.69},
+    "256x2048x8192": {"128x64 p2": 0.99, "128x128 p2": 0.76, "128x128 p4": 0.61},
     "1x4096x4096": {"64x32": 1.10, "64x32 p2": 1.14, "64x64": 0.71},
     "256x1024x8192": {"64x64 p2": 1.05, "64x32": 0.90},
     "64x2048x8192": {"64x64 p2": 1.05, "64x32": 0.97, "64x64 p4": 0.82},
@@ -149,6 +154,9 @@ def test_all_that_are_chosen(cut: Configuration) -> None:
 
 
 def test_what_has_no_kernel() -> None:
+    """What reads c, a batch, and tiles of which threads would add up parts of columns."""
+    with pytest.raises(AssertionError, match="of one column"):
+        program("bfloat16", "float32", NN, 0, identity, Configuration(128, 96, 3, parts=2), (0, 0), False)
     for beta, batch in ((True, 0), (False, 1)):
         with pytest.raises(AssertionError, match="reads no c"):
             instance_for("bfloat16", "bfloat16", NN, False, beta, 0, identity, TWO, batch)
