@@ -1,4 +1,4 @@
-"""Products of matrices of 16-bit floats, by the tensor cores of Hopper: the kernel, and how it is cut into tiles."""
+"""Products of matrices of 16-bit floats, by the tensor cores of Hopper: the kernels, and how it is cut into tiles."""
 
 from prism.kernels.hgemm.configurations import HOST, NN, PARTED, SHARING, TILES, Configuration, choose, early, tall
 from prism.kernels.hgemm.parts import hgemm_in_parts

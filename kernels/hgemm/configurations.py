@@ -231,7 +231,7 @@ def clocks(
 
 
 def read(found: Configuration, m: int, n: int) -> float:
-    """Return how many times longer than the memory needs a tile takes to read operands, of which it reads the wide one twice."""
+    """Return how many times longer than memory needs it takes to read operands: a narrow result in two tiles takes longer."""
     short, extent = min((m, found.bm), (n, found.bn))
     return TWICE if extent < short <= 64 else 1.0
 
@@ -304,7 +304,8 @@ def modelled(
     times = {found: clocks(found, m, n, k, processors, batches, layout) for found in whole or TILES}
     least = min(times.values())
     if parted and batches == 1:
-        times |= {found: SURE * clocks(found, m, n, k, processors, layout=layout) for found in PARTED}
+        room = [found for found in PARTED if together(found, processors) > 0]
+        times |= {found: SURE * clocks(found, m, n, k, processors, layout=layout) for found in room}
     best = min(times.values())
     return next(found for found in times if times[found] <= (CLOSE * best if best == least else best))
 

@@ -222,9 +222,8 @@ def _products(arch: str, processors: int) -> Iterator[Instance]:
                 turned = cut.turns(transposed)
                 layout = transposed[::-1] if turned else transposed
                 yield matmuls.instance_for(dtype, dtype, layout, False, False, NO_BIAS, identity, cut, 0, "", turned)
-    for result, cut in itertools.product(
-        ("float32", "bfloat16"), (*TILES, *PARTED)
-    ):  # of 8-bit floats, as most are given
+    # Of 8-bit floats, as most are given.
+    for result, cut in itertools.product(("float32", "bfloat16"), (*TILES, *PARTED)):
         turned, facts = cut.turns((False, False)), ("float8_e4m3fn", result, (False, False))
         yield matmuls.instance_for(*facts, False, False, NO_BIAS, identity, cut, 0, "", turned)
 

@@ -182,5 +182,7 @@ def test_clusters_that_run_at_once() -> None:
     """Of four blocks and of eight a chip has room for fewer than its multiprocessors say; what doesn't fit takes a round more."""
     two, four, eight = PARTED[:3]
     assert [together(cut, PROCESSORS) for cut in (TILES[0], two, four, eight)] == [132, 66, 28, 14]
+    assert choose(64, 64, 8192, 1, layout=NN, parted=True).parts == 1  # no room for two blocks
+    assert choose(64, 64, 8192, 8, layout=NN, parted=True).parts in (2, 4)  # nor for eight
     one, more = (clocks(four, 64 * down, 64 * across, 8192, PROCESSORS) for down, across in ((7, 4), (5, 6)))
     assert more > 1.5 * one
