@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from prism.kernels.hgemm import Configuration as C
-from prism.kernels.hgemm import choose, identity, tall
+from prism.kernels.hgemm import choose, follows_late, identity, tall
 from prism.kernels.hgemm import early as steps_early
 from prism.kernels.hgemm.candidates import PROCESSORS, SHAPES, all_cuts, candidates, parsed
 
@@ -95,10 +95,10 @@ def matrices(m: int, n: int, k: int, layout: str = "NN", most: int = 3 << 30) ->
 
 
 def call_of(
-    entry: Any, cut: C, sets: Sequence[tuple[Any, Any, Any]], layout: str = "NN", *, early: bool = True,
+    entry: Any, cut: C, sets: Sequence[tuple[Any, Any, Any]], layout: str = "NN", *, early: bool | None = None,
     steps: int | None = None,
 ) -> Callable[[int, int], None]:  # fmt: skip
-    """Return a call of a configuration on the i-th set, on a stream, launched early, as by the library, or not.
+    """Return a call of a configuration on the i-th set, on a stream, launched early or not; None: as by the library.
 
     `steps`: of K, whose tiles are asked for before the wait; None: as by the library.
     """
@@ -108,8 +108,10 @@ def call_of(
 
     (m, k), n = sets[0][0].shape, sets[0][1].shape[1]
     turned = cut.turns((layout[0] == "T", layout[1] == "N"))
-    launch = prepare(replace(entry, programmatic=early), 0)
     rows, columns = (n, m) if turned else (m, n)
+    made = (layout[1] == "N", layout[0] == "T") if turned else (layout[0] == "T", layout[1] == "N")
+    late = follows_late(cut, rows, columns, k, PROCESSORS, made) if early is None else not early
+    launch = prepare(replace(entry, programmatic=not late), 0)
     down, across = cut.tiles(rows, columns)
     clusters = down * across if cut.parts > 1 else min(down * across, PROCESSORS // cut.cluster)
     blocks = clusters * cut.cluster

@@ -1,18 +1,30 @@
 """Products of matrices of 16-bit floats, by the tensor cores of Hopper: the kernels, and how it is cut into tiles."""
 
-from prism.kernels.hgemm.configurations import HOST, NN, PARTED, SHARING, TILES, Configuration, choose, early, tall
+from prism.kernels.hgemm.configurations import (
+    HOST,
+    NN,
+    SHARING,
+    TILES,
+    Configuration,
+    choose,
+    cuts,
+    early,
+    follows_late,
+    tall,
+)
 from prism.kernels.hgemm.parts import hgemm_in_parts
 from prism.kernels.hgemm.persistent import hgemm, identity
 
 __all__ = [
     "HOST",
     "NN",
-    "PARTED",
     "SHARING",
     "TILES",
     "Configuration",
     "choose",
+    "cuts",
     "early",
+    "follows_late",
     "hgemm",
     "hgemm_in_parts",
     "identity",

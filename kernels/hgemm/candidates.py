@@ -6,7 +6,7 @@ warpgroups that take turns (docs/hgemm.md).
 
 from __future__ import annotations
 
-from prism.kernels.hgemm.configurations import MEASURED, NN, PARTED, PROCESSORS, SHARING, TILES, choose
+from prism.kernels.hgemm.configurations import MEASURED, NN, PROCESSORS, SHARING, choose, cuts
 from prism.kernels.hgemm.configurations import Configuration as C
 
 WIDE = C(128, 256, 3, ahead=0, slabs=4, cluster_m=2)
@@ -23,11 +23,11 @@ MEDIUM = (
     C(128, 192, 5, ahead=0, slabs=1), C(256, 168, 3, ahead=0, span=112), C(256, 200, 3, ahead=0, span=80), C(128, 128, 6),
 )  # fmt: skip
 SMALL = (
-    C(128, 64, 8), C(64, 128, 8, 1), C(64, 64, 6, 1, bk=128), C(64, 32, 6, 1, span=64, bk=128), C(64, 72, 8, 1), C(128, 128, 6),
+    C(128, 64, 8), C(64, 128, 8, 1), C(64, 64, 6, 1, bk=128), C(64, 32, 8, 1, span=64, bk=128), C(64, 72, 8, 1), C(128, 128, 6),
 )  # fmt: skip
 SKINNY = (
     C(64, 64, 6, 1, bk=128), C(64, 64, 6, 1, bk=128, cluster_n=2), C(64, 64, 12, 1), C(64, 128, 8, 1),
-    C(64, 32, 6, 1, span=64, bk=128),
+    C(64, 32, 8, 1, span=64, bk=128),
 )  # fmt: skip
 SHAPES = tuple(MEASURED)
 
@@ -47,4 +47,4 @@ def parsed(text: str) -> tuple[int, int, int]:
 def all_cuts() -> list[C]:
     """Every configuration that is chosen for some shape, or is a candidate of a measured one."""
     tried = (cut for text in SHAPES for cut in candidates(*parsed(text)))
-    return list(dict.fromkeys([*TILES, *SHARING, *PARTED, *tried]))
+    return list(dict.fromkeys([*cuts((False, False)), *SHARING, *cuts((False, False), parted=True), *tried]))

@@ -20,6 +20,7 @@ class Configuration:
     begin. The sums are rounded and stored in slabs of a tile's columns, at most `span` bytes of each row, of which there are
     `slabs`, or fewer if there is no room. `cluster_m` blocks share the columns of a tile, or `cluster_n` its rows: each
     copies a part of what they share, for all of them. Or `parts` blocks make one tile, each of a part of K, by another kernel.
+    `turned`: the product is made as its transpose wherever `a` has K inside.
     """
 
     bm: int = 128
@@ -33,6 +34,7 @@ class Configuration:
     span: int = SPAN
     bk: int = 64
     parts: int = 1
+    turned: bool = False
 
     @property
     def threads(self) -> int:
@@ -50,6 +52,11 @@ class Configuration:
         return SPAN // 2 if self.bn % (SPAN // 2) == SPAN // 4 else SPAN
 
     @property
+    def alone(self) -> bool:
+        """Whether a second block has no room beside one on a multiprocessor."""
+        return self.consumers > 1 or 4 * self.stages * (self.bm + self.bn) * self.bk > ROOM * 15 // 16
+
+    @property
     def b_columns(self) -> int:
         """Columns of such a tile, in whole spans: what is beyond `bn` is read and not used."""
         return ceil(self.bn / (self.span_b // 2)) * (self.span_b // 2)
@@ -60,7 +67,7 @@ class Configuration:
         The widest tiles whatever `b` has, for they store whole lines so: it brings 1 to 4 % (docs/hgemm.md).
         """
         padded = layout[1] and self.bn % (SPAN // 2) != 0
-        return not layout[0] and (padded or self.bm * self.bn > 128 * 256)
+        return not layout[0] and (self.turned or padded or self.bm * self.bn > 128 * 256)
 
     @property
     def name(self) -> str:
@@ -68,6 +75,7 @@ class Configuration:
         facts = {"w": self.consumers, "s": self.stages, "a": self.ahead, "slabs": self.slabs}
         cluster = f" c{self.cluster_m}x{self.cluster_n}" if self.cluster > self.parts else ""
         cluster += f" p{self.parts}" if self.parts > 1 else ""
+        cluster += " t" if self.turned else ""
         tile = f"{self.bm}x{self.bn}x{self.bk} "
         return tile + " ".join(f"{key}{value}" for key, value in facts.items() if value > 1 or key in "a") + cluster
 
@@ -115,7 +123,7 @@ class Configuration:
         }  # fmt: skip
         if self.parts > 1:
             workers = 128 * self.consumers
-            assert workers % self.bn == 0 == self.bm // self.parts * self.bn % workers, "each adds up some of one column"
+            assert self.bm // self.parts * self.bn % workers == 0, "all add up as many"
             return {**both, "PARTS": self.parts, "TURNED": turned}
         return {
             **both, "SLAB": slab, "TURNED": turned, "SPAN": span, "SLABS": slabs, "CLUSTER_M": self.cluster_m,
@@ -131,7 +139,7 @@ class Configuration:
 # A warpgroup's sums live in its registers. The wide tiles take the least of shared memory, of the L2 and of power, and stand
 # first; the others are there for results that would leave multiprocessors idle in the last round, or all the time.
 TILES = (
-    Configuration(128, 256, 4, ahead=0),
+    Configuration(128, 256, 3, ahead=0, slabs=4),
     Configuration(256, 200, 3, ahead=0, span=80),
     Configuration(256, 168, 3, ahead=0, span=112),
     Configuration(192, 192, 2, 3, ahead=0, slabs=1, bk=128),
@@ -146,7 +154,7 @@ TILES = (
     Configuration(64, 96, 8, 1),
     Configuration(64, 72, 8, 1),
     Configuration(64, 64, 6, 1, bk=128),
-    Configuration(64, 32, 6, 1, bk=128, span=64),
+    Configuration(64, 32, 8, 1, bk=128, span=64),
 )
 
 # Where rows of an operand begin inside the L2's sectors reading is what binds: pairs of blocks that share it join the others.
@@ -156,35 +164,73 @@ SHARING = (
     Configuration(128, 96, 7, cluster_n=2),
 )
 
+# Of few rows, where `a` has K inside: what is wide, `b`, is read once, by tiles of 64 of its columns and all of the rows.
+FEW = 256
+NARROW = (
+    Configuration(64, 16, 10, 1, bk=128, turned=True),
+    Configuration(64, 16, 5, 1, bk=128, turned=True),
+    Configuration(64, 48, 7, 1, bk=128, turned=True),
+    Configuration(64, 80, 8, 1, turned=True),
+    Configuration(64, 112, 8, 1, turned=True),
+    Configuration(64, 160, 7, 1, turned=True),
+    Configuration(64, 192, 6, 1, turned=True),
+    Configuration(64, 224, 6, 1, turned=True),
+)
+
+# Where both have K inside, as weights do that are kept n x k: more such, and tiles that fit what is wide, with any columns.
+FITTED = (
+    Configuration(64, 32, 8, 1, bk=128, turned=True),
+    Configuration(64, 96, 8, 1, turned=True),
+    Configuration(64, 40, 7, 1, bk=128),
+    Configuration(64, 48, 7, 1, bk=128),
+    Configuration(64, 80, 8, 1),
+    Configuration(128, 48, 8),
+    Configuration(128, 80, 7),
+    Configuration(128, 112, 6),
+    Configuration(128, 144, 5),
+    Configuration(128, 224, 3, ahead=0, slabs=4),
+)
+
 # Of a small result and a long K: blocks that each take a part of K (parts.py), where no sums are read beside theirs.
 PARTED = (
     *(Configuration(64, 64, 5, 1, bk=128, parts=parts) for parts in (2, 4, 8)),
     *(Configuration(128, 64, 7, parts=parts) for parts in (2, 4, 8)),
-    *(Configuration(64, 32, 7, 1, bk=128, parts=parts) for parts in (2, 4, 8)),
     *(Configuration(128, 128, 4, parts=parts) for parts in (2, 4)),
 )
+NARROW_PARTED = (
+    *(Configuration(64, 32, 7, 1, bk=128, parts=parts, turned=True) for parts in (2, 4, 8)),
+    *(Configuration(64, 16, 9, 1, bk=128, parts=parts, turned=True) for parts in (2, 4)),
+)
+FITTED_PARTED = (Configuration(64, 80, 7, 1, parts=2), Configuration(128, 112, 5, parts=2))
+
+
+def cuts(layout: Layout, *, parted: bool = False) -> tuple[Configuration, ...]:
+    """Return the tiles that there are for a product of two matrices of this layout, all of K at once or in parts."""
+    whole = (PARTED, NARROW_PARTED, FITTED_PARTED) if parted else (TILES, NARROW, FITTED)
+    return sum(whole[: 1 if layout[0] else 2 if layout[1] else 3], ())
+
 
 # What was fastest of those tried for these shapes (m x n x k, or the side of a cube), on an H200: `prism tune hgemm` prints
 # this table, docs/hgemm.md how it was measured.
 MEASURED = {
-    "512": Configuration(bm=64, bn=32, stages=6, consumers=1, bk=128, span=64),
+    "512": Configuration(bm=64, bn=32, stages=8, consumers=1, bk=128, span=64),
     "768": Configuration(bm=64, bn=72, stages=8, consumers=1),
     "1024": Configuration(bn=64, stages=8),
     "1280": Configuration(bn=128, stages=6),
     "1536": Configuration(bm=192, bn=96, stages=5, consumers=3, ahead=0, span=64),
-    "2048": Configuration(ahead=0),
+    "2048": Configuration(stages=3, ahead=0, slabs=4),
     "2304": Configuration(bm=256, bn=168, stages=3, ahead=0, span=112),
     "2560": Configuration(bm=256, bn=200, stages=3, ahead=0, span=80),
     "3072": Configuration(bm=192, bn=192, stages=2, consumers=3, ahead=0, slabs=1, bk=128),
-    "4096": Configuration(ahead=0),
+    "4096": Configuration(stages=3, ahead=0, slabs=4),
     "5120": Configuration(bm=256, bn=200, stages=3, ahead=0, span=80),
     "8192": Configuration(bm=256, bn=200, stages=3, ahead=0, span=80),
     "16384": Configuration(bm=256, bn=200, stages=3, ahead=0, span=80),
     "4096x14336x4096": Configuration(bm=256, bn=200, stages=3, ahead=0, span=80),
-    "8192x1024x8192": Configuration(ahead=0),
+    "8192x1024x8192": Configuration(stages=3, ahead=0, slabs=4),
     "256x4096x4096": Configuration(bn=64, stages=8),
     "64x8192x8192": Configuration(bm=64, bn=64, stages=6, consumers=1, bk=128),
-    "4104x4096x4104": Configuration(ahead=0),
+    "4104x4096x4104": Configuration(stages=3, ahead=0, slabs=4),
 }
 PROCESSORS = 132  # of the GPU that was measured
 
@@ -198,8 +244,8 @@ INSIDE = 2.4  # times as long takes an operand whose rows begin inside sectors
 SHARED = 128  # and shared memory: what wgmma reads of it, and copies write
 MEMORY = 17.5  # bytes a clock, of the GPU's memory, for each: what operands take at least
 BESIDE = 0.3  # of the clocks that a tile's work takes, where reading takes longer
-TWICE = 1.3  # times as long, where a narrow result is two tiles
-BEYOND = 0.072  # more, for each 128 bytes of a row beyond the operand's last that a block asks for
+AGAIN = 0.2  # of that more for each further tile of a narrow result, which reads all of the wide operand again
+BEYOND = 0.085  # more, for each 128 bytes of a row beyond the operand's last that a block asks for
 BOUND = 0.18  # of the clocks that shared memory would take longer than the products
 WAIT = 22  # of a step, in which nothing is multiplied: where no product is left under way; twice that of one warpgroup alone
 PAIR = 16  # of a step, that blocks of a cluster wait for each other
@@ -210,6 +256,8 @@ MEET, EACH, ADD = 2000, 250, 0.25  # blocks with parts of K meet, each more cost
 CLOSE = 1.01  # closer ones the model can't tell apart
 SURE = 1.1  # nor a tile whose K is in parts from one of all of K
 SECTOR = 16  # elements: 32 bytes
+LATE = 1500  # more, launched when what is before has ended
+NEAR = 0.7  # of the time that the multiprocessors take: where memory takes longer, it binds
 
 
 def clocks(
@@ -218,22 +266,43 @@ def clocks(
     """Return about how long a product takes, in clocks, or so many of that shape in one launch."""
     if batches == 1 and found.turns(layout):
         m, n, layout = n, m, layout[::-1]
-    down, across = found.tiles(m, n)
-    rounds = ceil(batches * down * across / together(found, processors))  # the tiles of a block
-    steps = ceil(ceil(k / found.bk) / found.parts)
     after = (STORE if batches == 1 or found.whole(m) else PLAIN) * found.bm * found.bn
     if found.parts > 1:
         after = MEET + EACH * found.parts + ADD * found.bm * found.bn
-    step = step_clocks(found, layout[1], inside(m, n, k, layout))
+    rounds, steps, busy, least = _work(found, m, n, k, processors, batches, layout)
+    longest = max(busy, least + BESIDE * busy + BEYOND * steps * beyond(found, m, n, layout))
+    late = LATE if batches == 1 and follows_late(found, m, n, k, processors, layout) else 0
+    return LAUNCH + late + rounds * after + longest
+
+
+def _work(
+    found: Configuration, m: int, n: int, k: int, processors: int, batches: int, layout: Layout
+) -> tuple[int, int, float, float]:  # fmt: skip
+    """Return the tiles of a block that has the most, the steps of each, the clocks that these take, and those of the memory."""
+    rounds = ceil(batches * prod(found.tiles(m, n)) / together(found, processors))
+    steps = ceil(ceil(k / found.bk) / found.parts)
     least = 0.0 if batches > 1 else read(found, m, n) * 2 * k * (m + n) / (MEMORY * processors)
-    busy = rounds * steps * step
-    return LAUNCH + rounds * after + max(busy, least + BESIDE * busy + BEYOND * steps * beyond(found, m, n, layout))
+    return rounds, steps, rounds * steps * step_clocks(found, layout[1], inside(m, n, k, layout)), least
+
+
+def follows_late(found: Configuration, m: int, n: int, k: int, processors: int, layout: Layout) -> bool:
+    """Return whether a product is to be launched when what is before it has ended, and not early: as it is made, turned or not.
+
+    Where memory binds, and more than half of the multiprocessors have a block, but not nearly all: the next product's first
+    blocks would be beside those that run, share their ways to memory and keep what they have, the others come last, 3 to
+    20 % slower on the whole. Two blocks that have room on a multiprocessor are all there in time.
+    """
+    blocks = prod(found.tiles(m, n))
+    if found.cluster > 1 or not found.alone or not processors < 2 * blocks <= processors * 7 // 4:
+        return False
+    _, _, busy, least = _work(found, m, n, k, processors, 1, layout)
+    return least > NEAR * busy
 
 
 def read(found: Configuration, m: int, n: int) -> float:
-    """Return how many times longer than memory needs it takes to read operands: a narrow result in two tiles takes longer."""
+    """Return how many times longer than memory needs it takes to read operands: a narrow result in several tiles takes longer."""
     short, extent = min((m, found.bm), (n, found.bn))
-    return TWICE if extent < short <= 64 else 1.0
+    return 1 + AGAIN * (ceil(short / extent) - 1) if short <= FEW else 1.0
 
 
 def beyond(found: Configuration, m: int, n: int, layout: Layout) -> int:
@@ -300,11 +369,12 @@ def modelled(
 ) -> Configuration:  # fmt: skip
     """Return the first tile that is, by the model, about as fast as the fastest."""
     sharing = SHARING if batches == 1 and any(inside(m, n, k, layout)) else ()
-    whole = [found for found in (*TILES, *sharing) if batches == 1 or k % found.bk == 0]  # a step is of one product
-    times = {found: clocks(found, m, n, k, processors, batches, layout) for found in whole or TILES}
+    fitting = [found for found in cuts(layout) if m <= FEW or found not in NARROW]
+    some = (*fitting, *sharing) if batches == 1 else [found for found in TILES if k % found.bk == 0]
+    times = {found: clocks(found, m, n, k, processors, batches, layout) for found in some or TILES}  # a step is of one product
     least = min(times.values())
     if parted and batches == 1:
-        room = [found for found in PARTED if together(found, processors) > 0]
+        room = [found for found in cuts(layout, parted=True) if together(found, processors) > 0]
         times |= {found: SURE * clocks(found, m, n, k, processors, layout=layout) for found in room}
     best = min(times.values())
     return next(found for found in times if times[found] <= (CLOSE * best if best == least else best))

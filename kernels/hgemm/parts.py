@@ -87,12 +87,12 @@ def hgemm_in_parts(
                 if t < WORKERS:
                     values: float32[SHARE * BN / WORKERS]
                     for e in range(0, SHARE * BN / WORKERS):
-                        values[e] = parts[0, part * SHARE + (t + e * WORKERS) / BN, t % BN]
+                        values[e] = parts[0, part * SHARE + (t + e * WORKERS) / BN, (t + e * WORKERS) % BN]
                         for p in range(1, PARTS):
-                            values[e] += parts[p, part * SHARE + (t + e * WORKERS) / BN, t % BN]
+                            values[e] += parts[p, part * SHARE + (t + e * WORKERS) / BN, (t + e * WORKERS) % BN]
                     for e in range(0, SHARE * BN / WORKERS):
                         y: int32 = i + part * SHARE + (t + e * WORKERS) / BN
-                        x: int32 = j + t % BN
+                        x: int32 = j + (t + e * WORKERS) % BN
                         if y < m and x < n:
                             value: float32 = alpha * values[e]
                             if SCALE_A > 0:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prism.kernels import hgemm as kernels
-from prism.kernels.hgemm import HOST, Configuration, choose, early, identity, tall
+from prism.kernels.hgemm import HOST, Configuration, choose, early, follows_late, identity, tall
 from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS
 from prism.lib import matmul_warm as warm
@@ -389,6 +389,8 @@ def _launch(call: Call, job: Job, stream: int, configuration: Configuration | No
     facts = (call.kinds[0], job.kind, layout, plain, call.beta, call.per, job.epilogue)
     scales = how_many(call.scale_a), how_many(call.scale_b)
     launcher = instance_for(*facts, cut, call.batch, other(call.kinds), call.turned, scales).launcher(job.a.device)
+    if call.batch == 0 and follows_late(cut, m, n, deep, processors, layout):
+        launcher = launcher.late()
     down, across = cut.tiles(m, n)
     clusters = down * across if cut.parts > 1 else min(call.batches * down * across, processors // cut.cluster)
     blocks = clusters * cut.cluster

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from prism.kernels import sgemm
-from prism.kernels.hgemm import NN, PARTED, SHARING, TILES, choose, identity
+from prism.kernels.hgemm import NN, SHARING, choose, cuts, identity
 from prism.kernels.scan import BITS, KEYS, mark
 from prism.kernels.sgemm import ring_configurations as rings
 from prism.kernels.sgemm.split import PLANES
@@ -217,14 +217,15 @@ def _products(arch: str, processors: int) -> Iterator[Instance]:
     yield from _rings()
     yield from _by_tensor_cores(processors)
     for dtype in matmuls.INPUTS:
-        for cut in (*TILES, *SHARING, *PARTED):  # all are chosen for some shape
-            for transposed in itertools.product((False, True), repeat=2):
+        for transposed in itertools.product((False, True), repeat=2):
+            for cut in (*cuts(transposed), *SHARING, *cuts(transposed, parted=True)):  # all are chosen for some shape
                 turned = cut.turns(transposed)
                 layout = transposed[::-1] if turned else transposed
                 yield matmuls.instance_for(dtype, dtype, layout, False, False, NO_BIAS, identity, cut, 0, "", turned)
     # Of 8-bit floats, as most are given.
-    for result, cut in itertools.product(("float32", "bfloat16"), (*TILES, *PARTED)):
-        turned, facts = cut.turns((False, False)), ("float8_e4m3fn", result, (False, False))
+    inside = False, False
+    for result, cut in itertools.product(("float32", "bfloat16"), (*cuts(inside), *cuts(inside, parted=True))):
+        turned, facts = cut.turns(inside), ("float8_e4m3fn", result, inside)
         yield matmuls.instance_for(*facts, False, False, NO_BIAS, identity, cut, 0, "", turned)
 
 

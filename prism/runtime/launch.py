@@ -7,6 +7,7 @@ import functools
 import operator
 import struct
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -198,6 +199,10 @@ class Launcher:
         else:
             with using(self.ordinal):
                 self._launch(blocks, threads, stream, values, early)
+
+    def late(self) -> Launcher:
+        """Return one of the same kernel whose launches all begin when what is before them on the stream has ended."""
+        return Launcher(replace(self.entry, programmatic=False), self.loaded)
 
     def held(self, blocks: int, threads: int, values: Sequence[Any]) -> Held:
         """Return such a launch as the driver takes it, for who makes it again and again: not of a cooperative kernel.

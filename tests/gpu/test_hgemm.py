@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import prism
-from prism.kernels.hgemm import PARTED, TILES, Configuration
+from prism.kernels.hgemm import Configuration, cuts
 from prism.kernels.hgemm.candidates import all_cuts
 from prism.lib import matmuls
 from tests.kernels.test_hgemm import relu
@@ -50,11 +50,18 @@ def laid(rows: int, columns: int, how: str, kind: str = "bfloat16"):
     return small(rows, columns, kind=kind) if how == "N" else small(columns, rows, kind=kind).T
 
 
-LAYOUTS = ["NN", "NT", "TN", "TT"]
+LAYOUTS = {
+    "NN": (False, True),
+    "NT": (False, False),
+    "TN": (True, True),
+    "TT": (True, False),
+}  # K outside, of a and of b
+CASES = [
+    (cut, layout) for layout, outside in LAYOUTS.items() for way in (False, True) for cut in cuts(outside, parted=way)
+]
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("configuration", TILES + PARTED, ids=lambda found: found.name)
+@pytest.mark.parametrize(("configuration", "layout"), CASES, ids=[f"{layout} {found.name}" for found, layout in CASES])
 def test_configurations(configuration: Configuration, layout: str) -> None:
     """Of two row-major operands some tiles make the transposed product (`Configuration.turns`)."""
     for m, n, k in ((8, 8, 8), (264, 520, 72), (1000, 1032, 520), (4096, 64, 64), (640, 5000, 200)):
@@ -252,7 +259,7 @@ def test_soak() -> None:
     """10^5 launches of all configurations over random shapes, on two streams: no hang, no wrong tile, nothing left unwritten."""
     rng = random.Random(0)
     streams = [torch.cuda.Stream() for _ in range(2)]
-    configurations = [*TILES, *(found for found in all_cuts() if found.cluster > 1)]
+    configurations = [*cuts(LAYOUTS["NN"]), *(found for found in all_cuts() if found.cluster > 1)]
     cases = []
     for number in range(160):
         m, n, k = rng.randint(1, 900), 8 * rng.randint(1, 110), 8 * rng.randint(1, 120)

@@ -10,7 +10,7 @@ import pytest
 
 import prism
 from prism.interpret import SCHEDULES, run
-from prism.kernels.hgemm import TILES, Configuration, hgemm, identity, tall
+from prism.kernels.hgemm import NN, TILES, Configuration, cuts, hgemm, identity, tall
 from prism.lang import device, float32, requires, thread
 from prism.lang.emit import emit
 from prism.lang.shorts import bf16_bits, bf16_values
@@ -22,6 +22,7 @@ SMALL = Configuration(128, 64, 2, slabs=1)
 ONE = Configuration(64, 64, 3, 1, ahead=0)
 WIDE = Configuration(256, 160, 2, ahead=0, slabs=1, span=64, bk=128)
 WIDEST = Configuration(256, 200, 3, ahead=0, span=80)
+FITTING = cuts((False, False))[len(TILES) :]  # those that not all layouts have
 NO_SCALES = np.zeros(1, np.float32)
 NUMPY = {"float16": np.float16, "bfloat16": np.uint16, "float32": np.float32}
 
@@ -175,6 +176,16 @@ def test_cuts(cut: Configuration) -> None:
     assert exact(200, 136, 136, cut=cut, transposed=(True, False), schedule="random", turned=True)
 
 
+@pytest.mark.parametrize("cut", FITTING, ids=lambda cut: cut.name)
+def test_tiles_that_fit_some_layouts(cut: Configuration) -> None:
+    """Of few rows, made as the transpose, and of `b` that has K inside, of any columns."""
+    assert exact(200, 136, 200, cut=cut, turned=cut.turned)
+    assert exact(40, 200, 136, cut=cut, turned=cut.turned, schedule="random", beta=1.0, per=1)
+    assert exact(17, 72, 136, cut=cut, turned=cut.turned, plain=True, result="float16", per=2, epilogue=relu)
+    if cut in cuts(NN):
+        assert exact(40, 200, 136, cut=cut, transposed=NN, turned=True)
+
+
 @pytest.mark.parametrize("result", ["bfloat16", "float16", "float32"])
 @pytest.mark.parametrize("plain", [False, True])
 @pytest.mark.parametrize("turned", [False, True])
@@ -233,6 +244,13 @@ def test_every_configuration_is_clean_machine_code() -> None:
             code = program("bfloat16", result, (turned, not turned), False, beta, 0, identity, cut, turned)
             binary = compile_cubin(entry_of(code, "sm_90a").source, "sm_90a")
             assert (binary.spills, binary.warnings) == (0, ()), (cut.name, turned, result)
+    for cut, layout in itertools.product(FITTING, ((False, False), NN)):
+        if cut in cuts(layout):
+            code = program(
+                "bfloat16", "bfloat16", layout[:: -1 if cut.turned else 1], False, False, 0, identity, cut, cut.turned
+            )
+            binary = compile_cubin(entry_of(code, "sm_90a").source, "sm_90a")
+            assert (binary.spills, binary.warnings) == (0, ()), (cut.name, layout)
 
 
 @pytest.mark.parametrize("per, scales", [(0, (2, 2)), (1, (0, 0)), (2, (0, 0)), (1, (2, 2)), (2, (2, 2))])

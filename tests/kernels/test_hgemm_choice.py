@@ -1,13 +1,25 @@
 """Which tiles a product is cut into: that they fit, and that the model agrees with what was measured."""
 
 import itertools
+import json
+from dataclasses import replace
 from math import prod
+from pathlib import Path
 
 import pytest
 
-from prism.kernels.hgemm import TILES, Configuration, choose, early, tall
+from prism.kernels.hgemm import TILES, Configuration, choose, cuts, early, tall
 from prism.kernels.hgemm.candidates import SHAPES, all_cuts, candidates, parsed
-from prism.kernels.hgemm.configurations import MEASURED, PROCESSORS, SHARING, clocks, inside, modelled
+from prism.kernels.hgemm.configurations import (
+    MEASURED,
+    NARROW,
+    PROCESSORS,
+    SHARING,
+    clocks,
+    follows_late,
+    inside,
+    modelled,
+)
 
 LAYOUTS = {"NN": (False, True), "NT": (False, False), "TN": (True, True), "TT": (True, False)}
 
@@ -99,7 +111,7 @@ def test_the_model_agrees_where_rows_begin_inside_sectors(text: str) -> None:
     chosen = choose(*parsed(text), PROCESSORS, layout=LAYOUTS["NN"])
     assert seen.get(chosen, 0.0) >= 0.92 * max(seen.values()), chosen.name
     m, n, k = (-(-size // 16) * 16 for size in parsed(text))
-    assert all(choose(m, n, k, PROCESSORS, layout=layout) in TILES for layout in LAYOUTS.values())
+    assert all(choose(m, n, k, PROCESSORS, layout=layout) in cuts(layout) for layout in LAYOUTS.values())
     assert inside(*parsed("8x16x32"), LAYOUTS["TT"]) == (True, False)
     assert inside(*parsed("16x8x32"), LAYOUTS["NN"]) == (False, True)
 
@@ -123,6 +135,22 @@ def test_the_model_tells_how_much_slower_others_are() -> None:
     assert len(SIZES) == len(TILES) and sum(errors) / len(errors) < 0.1
 
 
+@pytest.mark.parametrize("layout", ["NN", "NT"])
+def test_narrow_results_and_long_k(layout: str) -> None:
+    """Of what was measured at such shapes it chooses nearly the best: 1 and 2 % behind it on the whole (docs/hgemm.md).
+
+    What has not been measured at a shape is chosen at few. The table has the six best and has times as they are launched.
+    """
+    table: dict[str, dict[str, float]] = json.loads(Path(__file__).with_name("hgemm_narrow.json").read_text())[layout]
+    chosen = {text: choose(*parsed(text), PROCESSORS, layout=LAYOUTS[layout], parted=True).name for text in table}
+    shares = {
+        text: table[text][name] / max(table[text].values()) for text, name in chosen.items() if name in table[text]
+    }
+    assert len(shares) >= 0.85 * len(table) >= 60
+    assert prod(shares.values()) ** (1 / len(shares)) >= 0.975
+    assert sum(share < 0.9 for share in shares.values()) <= 6 and min(shares.values()) > 0.8
+
+
 def test_what_was_measured_is_chosen() -> None:
     for text, found in MEASURED.items():
         m, n, k = parsed(text)
@@ -136,7 +164,9 @@ def test_what_was_measured_is_chosen() -> None:
 
 def test_choices_fit_the_device() -> None:
     for cut in all_cuts():
-        for outside, out_bytes, by in itertools.product((False, True), (2, 4), ((0, 0), (1, 1), (2, 1), (1, 2))):
+        having = [layout for layout in LAYOUTS.values() if cut in cuts(layout) + cuts(layout, parted=True)]
+        made = {layout[:: -1 if cut.turns(layout) else 1][1] for layout in having} or (False, True)
+        for outside, out_bytes, by in itertools.product(made, (2, 4), ((0, 0), (1, 1), (2, 1), (1, 2))):
             t = cut.template(transpose_a=False, transpose_b=outside, out_bytes=out_bytes, by_row=by[0], by_column=by[1])
             columns = t["B_COLUMNS"] if outside else t["BN"]
             operands = t["STAGES"] * (t["BM"] + columns) * t["BK"] * 2
@@ -186,12 +216,49 @@ def test_how_much_is_asked_for_early() -> None:
     assert early(pair, 2048, 2048, 2048, PROCESSORS) == 0
 
 
+def test_which_products_are_launched_late() -> None:
+    """Those that memory binds, and of which blocks are on more than half of the multiprocessors, and not nearly all."""
+    tile, pair = Configuration(64, 64, 6, 1, bk=128), Configuration(64, 16, 5, 1, bk=128, turned=True)
+    late = {
+        n: follows_late(tile, 64, 64 * n, 4096, PROCESSORS, LAYOUTS["NT"]) for n in (66, 67, 96, 115, 116, 128, 133)
+    }
+    assert [n for n, found in late.items() if found] == [67, 96, 115]
+    assert not follows_late(pair, 6144, 16, 4096, PROCESSORS, LAYOUTS["NT"]) and not pair.alone  # two have room
+    square = SIZES["128x128x64"]
+    assert not follows_late(
+        square, 1280, 1280, 1280, PROCESSORS, LAYOUTS["NN"]
+    )  # 100 blocks; products take longer than memory
+    assert not follows_late(replace(tile, parts=2), 64, 64 * 48, 4096, PROCESSORS, LAYOUTS["NT"])
+    times = [clocks(tile, 64, 64 * n, 4096, PROCESSORS, layout=LAYOUTS["NT"]) for n in (66, 67)]
+    assert times[1] - times[0] > 1500
+
+
+def test_rows_that_are_few_have_their_tiles() -> None:
+    """All of them in one tile, of 64 columns of what is wide, whether that has K inside or outside."""
+    for layout in ("NN", "NT"):
+        for m, wide in (
+            (1, 16),
+            (16, 16),
+            (30, 32),
+            (48, 48),
+            (80, 80),
+            (90, 96),
+            (112, 112),
+            (160, 160),
+            (192, 192),
+            (224, 224),
+        ):
+            found = choose(m, 8192, 8192, PROCESSORS, layout=LAYOUTS[layout], parted=True)
+            assert (found.bm, found.bn) == (64, wide) and found.turns(LAYOUTS[layout]), (m, found.name)
+        assert choose(2048, 8192, 8192, PROCESSORS, layout=LAYOUTS[layout]) not in NARROW
+
+
 def test_any_shape_has_a_choice() -> None:
     for m, n, k in ((1, 1, 1), (64, 64, 8), (500, 500, 500), (1, 1 << 20, 64), (1 << 20, 8, 64), *map(parsed, SHAPES)):
         for processors in (PROCESSORS, 114, 2):
             for layout in LAYOUTS.values():
                 found = choose(m, n, k, processors, layout=layout)
-                assert found in TILES + SHARING and found in all_cuts()
+                assert found in cuts(layout) + SHARING and found in all_cuts()
 
 
 def test_more_work_takes_longer() -> None:
