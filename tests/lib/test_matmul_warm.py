@@ -300,6 +300,18 @@ def test_a_captured_call_asks_what_it_follows(gpu: Driver, monkeypatch: pytest.M
     assert len(gpu.launched) == 16 and len(set(gpu.launched)) == 1 and asked == 8 * [7]
 
 
+@pytest.mark.parametrize(("k", "early"), [(5120, 0), (512, 1), (64, 1)])
+def test_where_early_blocks_are_in_the_way_a_product_is_launched_late(
+    gpu: Driver, monkeypatch: pytest.MonkeyPatch, k: int, early: int
+) -> None:
+    launcher = Launcher(replace(ENTRY, programmatic=True), gpu.loaded)
+    monkeypatch.setattr(matmuls, "instance_for", lambda *_: SimpleNamespace(launcher=lambda ordinal: launcher))
+    a, b, out = Array(1 << 40, (64, k)), Array(2 << 40, (k, 5120)), Array(3 << 40, (64, 5120))
+    for _ in range(3):
+        lib.hgemm(a, b, out=out)
+    assert gpu.early == 3 * [early] and len(set(gpu.launched)) == 1
+
+
 def test_calls_are_forgotten_when_they_are_too_many(gpu: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matmul_warm, "_MOST", 3)
     b = Array(2 << 40, (3, 64, 64))

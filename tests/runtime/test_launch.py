@@ -143,7 +143,8 @@ def test_a_kernel_that_waits_by_itself_is_launched_early(fake: Any, held: int, k
     one = Launcher(replace(ENTRY, programmatic=True), loaded)
     for _ in range(2):
         one(4, 64, 99, (7,))
-    assert fake.launched == 2 * [(11, 4, 1, 1, 64, 1, 1, 64, 99, 7)] and fake.kinds == [kinds, kinds]
+    one.late()(4, 64, 99, (7,))
+    assert fake.launched == 3 * [(11, 4, 1, 1, 64, 1, 1, 64, 99, 7)] and fake.kinds == [kinds, kinds, ()]
 
 
 def test_nothing_is_launched_on_an_error(fake: Any) -> None:
