@@ -23,7 +23,10 @@ from prism.lib.axes import collapse
 FOLDER = Path(__file__).parents[1] / "asv_bench"
 
 
-@pytest.mark.parametrize("name", ["scan", "reduce", "segments", "sgemm", "hgemm", "hgemm_float8", "first_call", "host"])
+SCRIPTS = ["scan", "reduce", "segments", "sgemm", "hgemm", "hgemm_layers", "hgemm_float8", "first_call", "host"]
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
 def test_asv_finds_the_benchmarks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (FOLDER / "benchmarks" / "__init__.py").is_file()
     monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
@@ -34,6 +37,13 @@ def test_asv_finds_the_benchmarks(name: str, monkeypatch: pytest.MonkeyPatch) ->
         params = found.params if isinstance(found.params[0], list) else (found.params,)
         assert len(params) == len(found.param_names)
         assert any(name.startswith(("track_", "time_")) for name in vars(found))
+
+
+def test_layers_are_those_that_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
+    script, recorded = importlib.import_module("hgemm_layers"), importlib.import_module("benchmarks.hgemm_layers")
+    assert (recorded.LAYERS, recorded.ROWS) == (list(script.LAYERS), list(script.ROWS))
+    assert script.mean([{"ratio": 0.5}, {"ratio": 2.0}]) == 1.0
 
 
 def test_prism_and_its_peers_are_in_one_plot(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,6 +33,11 @@ PICTURES: dict[str, tuple[str, ...]] = {
     "reduce": ("reduce.Ratio.track_vs_cub", "CUB's time by Prism's, of sums", "2^{}"),
     "sgemm": ("sgemm.Ratio.track_vs_cublas", "cuBLAS's time by Prism's, of products in float32"),
     "hgemm": ("hgemm.Ratio.track_vs_cublas", "cuBLAS's time by Prism's, of products in bfloat16"),
+    "layers": (
+        "hgemm_layers.Ratio.track_vs_cublas",
+        "cuBLAS's time by Prism's, of products of models' layers",
+        "{} rows",
+    ),
     "float8": ("hgemm_float8.Ratio.track_vs_cublas", "cuBLASLt's time by Prism's, of products of 8-bit floats"),
 }
 """Each picture's benchmark, its title, and what its colours are called, which stand for a second parameter, and its rows.

@@ -107,7 +107,7 @@ def run_info(options: argparse.Namespace) -> int:
 # -- bench ----------------------------------------------------------------------------------------------------------------
 
 
-DASHBOARD = ("measure", "scan_axis", "reduce", "sgemm", "hgemm", "hgemm_float8", "first_call")
+DASHBOARD = ("measure", "scan_axis", "reduce", "sgemm", "hgemm", "hgemm_layers", "hgemm_float8", "first_call")
 """The scripts of `prism bench run`."""
 
 
