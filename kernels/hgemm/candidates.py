@@ -11,16 +11,16 @@ from prism.kernels.hgemm.configurations import Configuration as C
 
 WIDE = C(128, 256, 3, ahead=0, slabs=4, cluster_m=2)
 HIGH = C(256, 128, 4, ahead=0, slabs=1, cluster_n=2)
-ALONE = C(128, 256, 4, ahead=0)
+ALONE = C(128, 256, 3, ahead=0, slabs=4)
 DEEP = C(128, 256, 2, ahead=0, bk=128)
 LARGE = (
     DEEP, ALONE, C(256, 128, 2, ahead=0, slabs=1, bk=128), WIDE, HIGH,
-    C(256, 200, 3, ahead=0, span=80), C(256, 168, 3, ahead=0, span=112), C(192, 192, 2, 3, ahead=0, slabs=1, bk=128),
-    C(128, 192, 5, ahead=0, slabs=1),
+    C(256, 200, 3, ahead=0, span=80), C(256, 168, 3, ahead=0, span=112), C(192, 192, 3, 3, ahead=0, slabs=3),
+    C(128, 192, 4, ahead=0, slabs=3),
 )  # fmt: skip
 MEDIUM = (
     C(192, 96, 5, 3, ahead=0, span=64), DEEP, ALONE, C(256, 128, 2, ahead=0, slabs=1, bk=128), WIDE,
-    C(128, 192, 5, ahead=0, slabs=1), C(256, 168, 3, ahead=0, span=112), C(256, 200, 3, ahead=0, span=80), C(128, 128, 6),
+    C(128, 192, 4, ahead=0, slabs=3), C(256, 168, 3, ahead=0, span=112), C(256, 200, 3, ahead=0, span=80), C(128, 128, 6),
 )  # fmt: skip
 SMALL = (
     C(128, 64, 8), C(64, 128, 8, 1), C(64, 64, 6, 1, bk=128), C(64, 32, 8, 1, span=64, bk=128), C(64, 72, 8, 1), C(128, 128, 6),
