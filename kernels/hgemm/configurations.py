@@ -271,7 +271,7 @@ def clocks(
     if found.parts > 1:
         after = MEET + EACH * found.parts + ADD * found.bm * found.bn
     rounds, steps, busy, least = _work(found, m, n, k, processors, batches, layout)
-    longest = max(busy, least + BESIDE * busy + BEYOND * steps * found.parts * beyond(found, m, n, layout))
+    longest = max(busy, least + BESIDE * busy) + BEYOND * steps * found.parts * beyond(found, m, n, layout)
     late = LATE if batches == 1 and follows_late(found, m, n, k, processors, layout) else 0
     return LAUNCH + late + rounds * after + longest
 
