@@ -189,8 +189,8 @@ def test_what_is_made_as_the_transpose() -> None:
         assert turned == ({"NN", "NT"} if wide else {"NN"} if parts else set()), cut.name
         assert cut.bn <= cut.b_columns < cut.bn + 64 and cut.b_columns * 2 % cut.span_b == 0
     wide = next(cut for cut in TILES if cut.bn == 200)
-    times = {name: clocks(wide, 6400, 1024, 4096, PROCESSORS, layout=layout) for name, layout in LAYOUTS.items()}
-    turned = clocks(wide, 1024, 6400, 4096, PROCESSORS, layout=LAYOUTS["TT"])
+    times = {name: clocks(wide, 6400, 2048, 4096, PROCESSORS, layout=layout) for name, layout in LAYOUTS.items()}
+    turned = clocks(wide, 2048, 6400, 4096, PROCESSORS, layout=LAYOUTS["TT"])
     assert times["NN"] == times["NT"] == turned != times["TT"] < times["TN"]
 
 
