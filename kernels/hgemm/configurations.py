@@ -227,7 +227,7 @@ MEASURED = {
     "5120": Configuration(bm=256, bn=200, stages=3, ahead=0, span=80),
     "8192": Configuration(bm=256, bn=200, stages=3, ahead=0, span=80),
     "16384": Configuration(bm=256, bn=200, stages=3, ahead=0, span=80),
-    "4096x14336x4096": Configuration(bm=256, bn=200, stages=3, ahead=0, span=80),
+    "4096x14336x4096": Configuration(stages=3, ahead=0, slabs=4),
     "8192x1024x8192": Configuration(stages=3, ahead=0, slabs=4),
     "256x4096x4096": Configuration(bn=64, stages=8),
     "64x8192x8192": Configuration(bm=64, bn=64, stages=6, consumers=1, bk=128),
