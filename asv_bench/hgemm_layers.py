@@ -55,7 +55,7 @@ def measure(m: int, layer: str, layout: str) -> dict[str, Any]:
     wrong = fault(*sets[0])
     times = compare(graphs, launches, 7)
     us = {name: statistics.median(seen) * 1e6 for name, seen in times.items()}
-    return {"rows": m, "layer": layer, **us, "ratio": ratio_of(times["cublas"], times["prism"]), "fault": wrong}
+    return {"m": m, "layer": layer, **us, "ratio": ratio_of(times["cublas"], times["prism"]), "fault": wrong}
 
 
 def mean(table: list[dict[str, Any]]) -> float:
@@ -88,10 +88,10 @@ def main() -> int:
         print(f"{layer:>12}{marks}", flush=True)
         for row in found:
             if row["fault"]:
-                print(f"{row['rows']} rows: {row['fault']}")
+                print(f"{row['m']} rows: {row['fault']}")
         table += found
         torch.cuda.empty_cache()
-    means = [mean([row for row in table if row["rows"] == m]) for m in rows] if table else []
+    means = [mean([row for row in table if row["m"] == m]) for m in rows] if table else []
     print(
         f"{'mean':>12}" + "".join(f"{value:7.3f} " for value in means) + (f"  all {mean(table):.3f}" if table else "")
     )

@@ -168,6 +168,22 @@ def test_products_of_8_bit_floats(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     module.raw.read.cache_clear()
 
 
+def test_products_of_layers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read from what asv_bench/hgemm_layers.py writes; a wrong product has no figure."""
+    row = {"layer": "4096x4096", "cublas": 12.0, "prism": 10.0, "ratio": 1.25}
+    products = [{"m": 16, "fault": "", **row}, {"m": 32, "fault": "1 of 9", **row}]
+    (tmp_path / "hgemm_layers.json").write_text(json.dumps({"layout": "NT", "products": products}))
+    monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
+    module = importlib.import_module("benchmarks.hgemm_layers")
+    monkeypatch.setenv(module.raw.VARIABLE, str(tmp_path))
+    module.raw.read.cache_clear()
+    assert module.Ratio().track_vs_cublas("4096x4096", 16) == 0.8
+    for rows in (32, 64):
+        with pytest.raises(NotImplementedError):
+            module.Ratio().track_vs_cublas("4096x4096", rows)
+    module.raw.read.cache_clear()
+
+
 def test_pictures_are_of_what_is_recorded(recorded: Path) -> None:
     assert sorted(path.name for path in (recorded / "pictures").iterdir()) == [
         "first_call.svg",

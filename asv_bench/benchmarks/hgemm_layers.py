@@ -19,5 +19,5 @@ class Ratio:
 
     @raw.tracked("x (prism/cublas)")
     def track_vs_cublas(self, layer: str, rows: int) -> float:
-        found = raw.row(raw.read("hgemm_layers")["products"], layer=layer, rows=rows, fault="")
+        found = raw.row(raw.read("hgemm_layers")["products"], layer=layer, m=rows, fault="")
         return 1.0 / raw.number(found, "ratio")
