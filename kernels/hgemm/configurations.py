@@ -53,8 +53,9 @@ class Configuration:
 
     @property
     def alone(self) -> bool:
-        """Whether a second block has no room beside one on a multiprocessor."""
-        return self.consumers > 1 or 4 * self.stages * (self.bm + self.bn) * self.bk > ROOM * 15 // 16
+        """Whether a second block has no room beside one on a multiprocessor, for its registers or its shared memory."""
+        copies = self.stages * (self.bm + self.bn) * self.bk * 2  # bytes; a sixteenth of all is for slabs
+        return self.consumers > 1 or 2 * copies > ROOM * 15 // 16
 
     @property
     def b_columns(self) -> int:
@@ -207,8 +208,9 @@ FITTED_PARTED = (Configuration(64, 80, 7, 1, parts=2), Configuration(128, 112, 5
 
 def cuts(layout: Layout, *, parted: bool = False) -> tuple[Configuration, ...]:
     """Return the tiles that there are for a product of two matrices of this layout, all of K at once or in parts."""
-    whole = (PARTED, NARROW_PARTED, FITTED_PARTED) if parted else (TILES, NARROW, FITTED)
-    return sum(whole[: 1 if layout[0] else 2 if layout[1] else 3], ())
+    kinds = (PARTED, NARROW_PARTED, FITTED_PARTED) if parted else (TILES, NARROW, FITTED)
+    many = 1 if layout[0] else 2 if layout[1] else 3  # what has `a` with K outside is not turned
+    return sum(kinds[:many], ())
 
 
 # What was fastest of those tried for these shapes (m x n x k, or the side of a cube), on an H200: `prism tune hgemm` prints
