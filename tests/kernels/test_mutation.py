@@ -14,6 +14,7 @@ import pytest
 from prism.interpret import run
 from prism.lang.plan import Program
 from tests.kernels import (
+    test_hgemm_parts,
     test_reduce,
     test_reduce_axis,
     test_runs,
@@ -51,6 +52,7 @@ CALLS: dict[str, tuple[ModuleType, Callable[[], None]]] = {
     "ring-by-threads": (test_sgemm_ring, lambda: test_sgemm_ring.test_edges((68, 132, 36), "along")),
     "ring-by-tensor-copies-in-shares": (test_sgemm_ring, lambda: shares()),
     "ring-async": (test_sgemm_async, lambda: asynchronous()),
+    "product-in-parts": (test_hgemm_parts, lambda: in_parts()),
 }  # fmt: skip
 """What runs kernels, several blocks and trips of each, and fails where a result is wrong. Not those that have no barrier."""
 
@@ -74,6 +76,10 @@ def shares() -> None:
 
 def asynchronous() -> None:
     assert test_sgemm_async.exact(66, 132, 70, layout="NT")
+
+
+def in_parts() -> None:
+    assert test_hgemm_parts.exact(40, 40, 392, test_hgemm_parts.TWO)  # three steps of K and four, for two copies
 
 
 def launched(
