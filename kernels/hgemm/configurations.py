@@ -249,6 +249,7 @@ MEMORY = 17.5  # bytes a clock, of the GPU's memory, for each: what operands tak
 BESIDE = 0.3  # of the clocks that a tile's work takes, where reading takes longer
 AGAIN = 0.2  # of that more for each further tile of a narrow result, which reads all of the wide operand again
 BEYOND = 0.085  # more, for each 128 bytes of a row beyond the operand's last that a block asks for
+SHORT = 512  # rows or columns: of longer results products hide it, as far as was measured
 BOUND = 0.18  # of the clocks that shared memory would take longer than the products
 WAIT = 22  # of a step, in which nothing is multiplied: where no product is left under way; twice that of one warpgroup alone
 PAIR = 16  # of a step, that blocks of a cluster wait for each other
@@ -273,7 +274,9 @@ def clocks(
     if found.parts > 1:
         after = MEET + EACH * found.parts + ADD * found.bm * found.bn
     rounds, steps, busy, least = _work(found, m, n, k, processors, batches, layout)
-    longest = max(busy, least + BESIDE * busy) + BEYOND * steps * found.parts * beyond(found, m, n, layout)
+    zeros = BEYOND * steps * found.parts * beyond(found, m, n, layout)
+    hidden, shown = (0.0, zeros) if min(m, n) <= SHORT else (zeros, 0.0)
+    longest = max(busy, least + BESIDE * busy + hidden) + shown
     late = LATE if batches == 1 and follows_late(found, m, n, k, processors, layout) else 0
     return LAUNCH + late + rounds * after + longest
 

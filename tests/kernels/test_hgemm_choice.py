@@ -217,6 +217,14 @@ def test_how_much_is_asked_for_early() -> None:
     assert early(pair, 2048, 2048, 2048, PROCESSORS) == 0
 
 
+def test_rows_beyond_the_last_cost_a_short_result_whatever_binds() -> None:
+    """512 rows by 96 are 64 of zeros for each 64 of 1280 columns: 33 us were seen, products are 22; wider results hide them."""
+    tile = SIZES["64x96x64"]
+    for m, hidden in ((512, False), (1472, True)):  # 64 rows beyond the last tile's, each
+        whole, cut = (clocks(tile, size, 1280, 8192, PROCESSORS, layout=LAYOUTS["NN"]) for size in (m + 64, m))
+        assert (cut == whole) is hidden and cut >= whole, m
+
+
 def test_which_products_are_launched_late() -> None:
     """Those that memory binds, and of which blocks are on more than half of the multiprocessors, and not nearly all."""
     tile, pair = Configuration(64, 64, 6, 1, bk=128), Configuration(64, 16, 5, 1, bk=128, turned=True)
