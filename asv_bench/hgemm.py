@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from prism.kernels.hgemm import Configuration as C
-from prism.kernels.hgemm import choose, follows_late, identity, tall
+from prism.kernels.hgemm import blocks, choose, follows_late, identity, tall
 from prism.kernels.hgemm import early as steps_early
 from prism.kernels.hgemm.candidates import PROCESSORS, SHAPES, all_cuts, candidates, parsed
 
@@ -113,8 +113,7 @@ def call_of(
     late = follows_late(cut, rows, columns, k, PROCESSORS, made) if early is None else not early
     launch = prepare(replace(entry, programmatic=not late), 0)
     down, across = cut.tiles(rows, columns)
-    clusters = down * across if cut.parts > 1 else min(down * across, PROCESSORS // cut.cluster)
-    blocks = clusters * cut.cluster
+    grid = blocks(cut, down, across, PROCESSORS)
     many = tall(cut, down, across, PROCESSORS)
     ahead = (steps_early(cut, rows, columns, k, PROCESSORS) if steps is None else steps) * cut.bk
     values = []
@@ -126,7 +125,7 @@ def call_of(
         unread = a.data_ptr()  # in place of a bias, and of scales
         how = (1.0,) if cut.parts > 1 else (many, ahead, 1.0, 0.0)
         values.append((*maps, c.data_ptr(), n, unread, rows, columns, k, *how, unread, unread))
-    return lambda i, stream: launch(blocks, cut.threads, stream, values[i % len(values)])
+    return lambda i, stream: launch(grid, cut.threads, stream, values[i % len(values)])
 
 
 def cublas(sets: Sequence[tuple[Any, Any, Any]]) -> Callable[[int, int], None]:

@@ -47,4 +47,4 @@ def parsed(text: str) -> tuple[int, int, int]:
 def all_cuts() -> list[C]:
     """Every configuration that is chosen for some shape, or is a candidate of a measured one."""
     tried = (cut for text in SHAPES for cut in candidates(*parsed(text)))
-    return list(dict.fromkeys([*cuts((False, False)), *SHARING, *cuts((False, False), parted=True), *tried]))
+    return list(dict.fromkeys([*cuts((False, False)), *cuts(NN), *SHARING, *cuts((False, False), parted=True), *tried]))

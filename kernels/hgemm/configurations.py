@@ -2,7 +2,7 @@
 
 import functools
 from dataclasses import dataclass
-from math import ceil, prod, sqrt
+from math import ceil, gcd, prod, sqrt
 from typing import Any
 
 Layout = tuple[bool, bool]
@@ -20,7 +20,7 @@ class Configuration:
     begin. The sums are rounded and stored in slabs of a tile's columns, at most `span` bytes of each row, of which there are
     `slabs`, or fewer if there is no room. `cluster_m` blocks share the columns of a tile, or `cluster_n` its rows: each
     copies a part of what they share, for all of them. Or `parts` blocks make one tile, each of a part of K, by another kernel.
-    `turned`: the product is made as its transpose wherever `a` has K inside.
+    `turned`: the product is made as its transpose wherever `a` has K inside; `straight`: nowhere.
     """
 
     bm: int = 128
@@ -35,6 +35,7 @@ class Configuration:
     bk: int = 64
     parts: int = 1
     turned: bool = False
+    straight: bool = False
 
     @property
     def threads(self) -> int:
@@ -48,8 +49,11 @@ class Configuration:
 
     @property
     def span_b(self) -> int:
-        """Bytes of a span of a tile of `b` that has K outside: half of them where that makes its columns whole spans."""
-        return SPAN // 2 if self.bn % (SPAN // 2) == SPAN // 4 else SPAN
+        """Bytes of a span of a tile of `b` that has K outside: half of them where that makes its columns whole spans.
+
+        Narrow spans are slow to read; a straight tile rather reads some columns in vain.
+        """
+        return SPAN // 2 if self.bn % (SPAN // 2) == SPAN // 4 and not self.straight else SPAN
 
     @property
     def alone(self) -> bool:
@@ -68,7 +72,7 @@ class Configuration:
         The widest tiles whatever `b` has, for they store whole lines so: it brings 1 to 4 % (docs/hgemm.md).
         """
         padded = layout[1] and self.bn % (SPAN // 2) != 0
-        return not layout[0] and (self.turned or padded or self.bm * self.bn > 128 * 256)
+        return not (layout[0] or self.straight) and (self.turned or padded or self.bm * self.bn > 128 * 256)
 
     @property
     def name(self) -> str:
@@ -76,7 +80,7 @@ class Configuration:
         facts = {"w": self.consumers, "s": self.stages, "a": self.ahead, "slabs": self.slabs}
         cluster = f" c{self.cluster_m}x{self.cluster_n}" if self.cluster > self.parts else ""
         cluster += f" p{self.parts}" if self.parts > 1 else ""
-        cluster += " t" if self.turned else ""
+        cluster += " t" if self.turned else " straight" if self.straight else ""
         tile = f"{self.bm}x{self.bn}x{self.bk} "
         return tile + " ".join(f"{key}{value}" for key, value in facts.items() if value > 1 or key in "a") + cluster
 
@@ -85,10 +89,10 @@ class Configuration:
 
         A row of a slab has at most `room` bytes.
         Beside more than 160 sums a thread has no registers for more than 16 columns of float32 that are added to them; where
-        `added` beside 80, for elements that a turned tile reads one by one.
+        `added` beside 80, for elements that a turned tile reads one by one, and beside 176 in a straight one.
         """
         sums = self.bm // self.consumers // 64 * self.bn // 2
-        few = sums > 80 if added else sums > 160 and out_bytes == 4
+        few = sums > 160 and out_bytes == 4 or added and sums > (176 if self.straight else 80)
         most = min(16 if few else self.span // out_bytes, room // out_bytes)
         return max(columns for columns in range(8, most + 1, 8) if self.bn % columns == 0)
 
@@ -113,7 +117,7 @@ class Configuration:
         columns = self.b_columns if transpose_b else self.bn
         ahead = 2 * 4 * (by_row * self.bm + by_column * ceil(self.span // out_bytes / 32) * 32)  # bytes, for two slabs
         room = (ROOM - self.stages * (self.bm + columns) * self.bk * 2 - ahead) // self.bm  # bytes of each row
-        slab = self.slab(out_bytes, added=turned and beta, room=room)
+        slab = self.slab(out_bytes, added=(turned or self.straight) and beta, room=room)
         slabs = min(4, min(self.slabs * self.span, room) // (slab * out_bytes))  # five or seven make wide tiles spill
         span = SPAN if turned else next((n for n in (128, 64, 32) if slab * out_bytes % n == 0), 0)
         both = {
@@ -143,6 +147,8 @@ TILES = (
     Configuration(128, 256, 3, ahead=0, slabs=4),
     Configuration(256, 200, 3, ahead=0, span=80),
     Configuration(256, 168, 3, ahead=0, span=112),
+    Configuration(256, 192, 3, ahead=0, slabs=3, span=64, straight=True),
+    Configuration(256, 160, 3, ahead=0, slabs=3, span=64, straight=True),
     Configuration(192, 192, 3, 3, ahead=0, slabs=3),
     Configuration(192, 144, 4, 3, ahead=0),
     Configuration(128, 192, 4, ahead=0, slabs=3),
@@ -178,8 +184,16 @@ NARROW = (
     Configuration(64, 224, 6, 1, turned=True),
 )
 
-# Where both have K inside, as weights do that are kept n x k: more such, and tiles that fit what is wide, with any columns.
+# Where `a` has K inside, and `b` outside: tiles whose columns fit what is wide, though they be padded.
+PADDED = (
+    Configuration(256, 168, 3, ahead=0, span=112, straight=True),
+    Configuration(128, 224, 3, ahead=0, slabs=4, straight=True),
+    Configuration(128, 160, 4, ahead=0, slabs=4, span=64, straight=True),
+)
+
+# Where both have K inside, as weights do that are kept n x k: more such, and tiles that fit what is wide, of any columns.
 FITTED = (
+    Configuration(256, 168, 3, ahead=0, span=112, straight=True),
     Configuration(64, 32, 8, 1, bk=128, turned=True),
     Configuration(64, 96, 8, 1, turned=True),
     Configuration(64, 40, 7, 1, bk=128),
@@ -208,9 +222,8 @@ FITTED_PARTED = (Configuration(64, 80, 7, 1, parts=2), Configuration(128, 112, 5
 
 def cuts(layout: Layout, *, parted: bool = False) -> tuple[Configuration, ...]:
     """Return the tiles that there are for a product of two matrices of this layout, all of K at once or in parts."""
-    kinds = (PARTED, NARROW_PARTED, FITTED_PARTED) if parted else (TILES, NARROW, FITTED)
-    many = 1 if layout[0] else 2 if layout[1] else 3  # what has `a` with K outside is not turned
-    return sum(kinds[:many], ())
+    always, turned, padded, fitted = (PARTED, NARROW_PARTED, (), FITTED_PARTED) if parted else (TILES, NARROW, PADDED, FITTED)
+    return always if layout[0] else (*always, *turned, *(padded if layout[1] else fitted))
 
 
 # What was fastest of those tried for these shapes (m x n x k, or the side of a cube), on an H200: `prism tune hgemm` prints
@@ -254,13 +267,15 @@ BOUND = 0.18  # of the clocks that shared memory would take longer than the prod
 WAIT = 22  # of a step, in which nothing is multiplied: where no product is left under way; twice that of one warpgroup alone
 PAIR = 16  # of a step, that blocks of a cluster wait for each other
 LAUNCH = 4600  # before the first product and after the last
-STORE, PLAIN = 0.05, 1.0  # an element of a tile, to round and store it; without tensor copies
+STORE, PLAIN = 0.04, 1.0  # an element of a tile, to round and store it; without tensor copies
+FREED = 0.07  # more, of those that have no room until others are stored
 POWER = 0.33  # of the time that loads take, though products hide it: what they draw lowers the clock
 MEET, EACH, ADD = 2000, 250, 0.25  # blocks with parts of K meet, each more costs more, and so do the elements they add up
 CLOSE = 1.01  # closer ones the model can't tell apart
 SURE = 1.1  # nor a tile whose K is in parts from one of all of K
 SECTOR = 16  # elements: 32 bytes
 LATE = 1500  # more, launched when what is before has ended
+ALMOST = 0.95  # of the multiprocessors: rather that many with whole columns of tiles than all of them
 NEAR = 0.7  # of the time that the multiprocessors take: where memory takes longer, it binds
 
 
@@ -270,7 +285,8 @@ def clocks(
     """Return about how long a product takes, in clocks, or so many of that shape in one launch."""
     if batches == 1 and found.turns(layout):
         m, n, layout = n, m, layout[::-1]
-    after = (STORE if batches == 1 or found.whole(m) else PLAIN) * found.bm * found.bn
+    slabs = min(1.0, found.slabs * found.span / (2 * found.bn))  # of a tile's columns, of 16 bits
+    after = (STORE + FREED * (1 - slabs) if batches == 1 or found.whole(m) else PLAIN) * found.bm * found.bn
     if found.parts > 1:
         after = MEET + EACH * found.parts + ADD * found.bm * found.bn
     rounds, steps, busy, least = _work(found, m, n, k, processors, batches, layout)
@@ -342,11 +358,11 @@ def step_clocks(
 ) -> float:  # fmt: skip
     """Return about how long a block takes for `bk` of K, which `b` has outside or inside.
 
-    A wgmma, of 64 rows, reads all of the columns from shared memory. Rows of a padded tile begin inside the L2's lines of 128
+    A wgmma, of 64 rows, reads all of the columns from shared memory. Rows of most padded tiles begin inside the L2's lines of 128
     bytes, and take two for each. `rows_inside`: as `inside`.
     """
     row, columns = 2 * found.bk, found.b_columns if k_outside else found.bn
-    lines = 2 * columns if columns > found.bn else columns
+    lines = columns * (2 - gcd(2 * found.bn, SPAN) / SPAN) if columns > found.bn else columns
     of_a, of_b = (INSIDE if odd else 1.0 for odd in rows_inside)
     loads = (of_a * found.bm / found.cluster_n + of_b * lines / found.cluster_m) * row / BYTES
     busy = max(found.bm * found.bn * found.bk / PRODUCTS, loads)
@@ -395,6 +411,21 @@ def tall(found: Configuration, down: int, across: int, processors: int) -> int:
     side = sqrt(processors * found.bm * found.bn)
     most = across if down * across * found.cluster > processors else down
     return max(1, min(down, most, round(side / (found.bm * found.cluster_m))))
+
+
+def blocks(found: Configuration, down: int, across: int, processors: int, batches: int = 1) -> int:
+    """Return how many blocks are launched: as many as run at once, or some fewer where each round is whole columns of tiles so.
+
+    4096 x 4096 are 512 tiles of 128 x 256: four rounds of 128 blocks read 126 MB, of 132 they read 144 MB (docs/hgemm.md).
+    """
+    tiles = batches * down * across
+    if found.parts > 1:
+        return tiles * found.cluster
+    most = min(tiles, processors // found.cluster)
+    rounds = ceil(tiles / most)
+    each = tiles // rounds
+    full = tiles % rounds == 0 and each % tall(found, down, across, processors) == 0
+    return (each if batches == 1 and full and each >= ALMOST * most else most) * found.cluster
 
 
 def early(found: Configuration, m: int, n: int, k: int, processors: int) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prism.kernels import hgemm as kernels
-from prism.kernels.hgemm import HOST, Configuration, choose, early, follows_late, identity, tall
+from prism.kernels.hgemm import HOST, Configuration, blocks, choose, early, follows_late, identity, tall
 from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS
 from prism.lib import matmul_warm as warm
@@ -392,8 +392,7 @@ def _launch(call: Call, job: Job, stream: int, configuration: Configuration | No
     if call.batch == 0 and follows_late(cut, m, n, deep, processors, layout):
         launcher = launcher.late()
     down, across = cut.tiles(m, n)
-    clusters = down * across if cut.parts > 1 else min(call.batches * down * across, processors // cut.cluster)
-    blocks = clusters * cut.cluster
+    many = blocks(cut, down, across, processors, call.batches)
     maps = [
         info if isinstance(info, bytes) else encoded(parameter, info)
         for parameter, info in zip(launcher.entry.parameters, call.maps[: 2 if cut.parts > 1 else None], strict=False)
@@ -406,6 +405,6 @@ def _launch(call: Call, job: Job, stream: int, configuration: Configuration | No
     )  # what is not read is any array
     matrix = call.out.pointer, call.stride, call.bias.pointer
     values = (*maps, *matrix, m * call.batches, n, k, *how, *factors)
-    again = warm.Call(launcher, blocks, cut.threads, values, replace(job.a, owner=None))
+    again = warm.Call(launcher, many, cut.threads, values, replace(job.a, owner=None))
     again.make(stream)
     return again

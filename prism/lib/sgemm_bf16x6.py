@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from prism.interpret import run
-from prism.kernels.hgemm import HOST, NN, Configuration, choose, hgemm, identity, tall
+from prism.kernels.hgemm import HOST, NN, Configuration, blocks, choose, hgemm, identity, tall
 from prism.kernels.sgemm import split as planes
 from prism.lib.matmul_layouts import NO_BIAS, NO_SCALE
 from prism.lib.sgemm_matrices import SIZE, Matrix
@@ -165,7 +165,7 @@ class Product:
         launcher = multiplier(part.beta != 0, cut).launcher(where.device)
         rows, columns = (n, m) if cut.turns(NN) else (m, n)
         down, across = cut.tiles(rows, columns)
-        blocks = min(down * across, processors // cut.cluster) * cut.cluster
+        many = blocks(cut, down, across, processors)
         of_a, of_b, of_c, of_out = launcher.entry.parameters[:4]
         if cut.turns(NN):
             of_a, of_b = of_b, of_a
@@ -185,7 +185,7 @@ class Product:
             operands = (other, left) if cut.turns(NN) else (left, other)
             return (*operands, before, result, target, pitch, base, *numbers, base, base)  # no bias, no scales
 
-        return Step(launcher, blocks, cut.threads, values)
+        return Step(launcher, many, cut.threads, values)
 
     # -- on the host --------------------------------------------------------------------------------------------------
 
