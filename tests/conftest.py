@@ -11,8 +11,11 @@ from urllib.parse import quote
 
 import pytest
 
+if "PYTEST_XDIST_WORKER" in os.environ:  # a process a core: NumPy's own threads would spin, waiting for one
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 TESTS = Path(__file__).parent
-gc.set_threshold(50_000, 20, 100)  # what the tests make lives long, or dies at once: rarer looks for cycles save 10 %
+gc.set_threshold(200_000, 20, 100)  # what the tests make lives long, or dies at once: rarer looks for cycles save 10 %
 
 
 # -- Tests that need a GPU: those in tests/gpu, and those marked `gpu` ------------------------------------------------

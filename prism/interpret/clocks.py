@@ -9,12 +9,17 @@ knows that the column's last one has ended: whoever knows of the later then righ
 
 With `proxies`, a row has a second half: the steps that a proxy fence made visible to asynchronous accesses, as far as they are
 ordered before the thread's next one.
+
+Most blocks learn of few others, or of none: a block has a span of threads that its own may know of, and only those columns, and
+the agents', are looked at. Of a large table only what is looked at takes memory.
 """
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,6 +27,10 @@ import numpy as np
 from prism.lang.diagnostics import Span
 
 LIMIT = 16384
+_LARGE = 4 << 20
+"""Bytes from which on NumPy asks for memory by huge pages: of a table that is mostly empty, those are nearly all touched."""
+
+_FEW = 9  # bounds of the parts of an array that are worth a loop
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,27 +55,52 @@ class Agent:
 class Clocks:
     """The vector clocks of all threads of a launch; threads are numbered through the grid, agents after them."""
 
-    def __init__(self, blocks: int, threads: int, *, proxies: bool = False, cluster: int = 1) -> None:
+    def __init__(self, blocks: int, threads: int, *, proxies: bool = False) -> None:
         if blocks * threads > LIMIT:
             raise ValueError(
                 f"check=True is for launches of at most {LIMIT} threads, not {blocks} x {threads}; use fewer blocks"
             )
         self.threads, self.total = threads, blocks * threads
         self.halves = 2 if proxies else 1
-        self._rows = np.zeros((self.total, self.halves, self.total), np.int32)
-        self.known = self._rows[:, 0]
-        np.fill_diagonal(self.known, 1)
         self.agents: list[Agent] = []
+        room = self.total + (self.total // 4 if proxies else 0)
+        self._room = _zeros((room, self.halves, room))
+        self._use()
+        everyone = np.arange(self.total)
+        self.known[everyone, everyone] = 1
         self._generic = np.ones(self.total + 1, bool)  # the last is for -1, nobody
         self._of: dict[tuple[int, bool], list[int]] = {}
         self.sites: list[Site] = []
         self._numbers: dict[int, int] = {}  # by a site's identity: `sites` keeps each
-        self._foreign = np.full(blocks, cluster > 1)
+        self._spans = np.arange(blocks)[:, None] * threads + np.array([0, threads])  # a block's: first, behind the last
         self._released: dict[tuple[int, int], Any] = {}
         self._shown: dict[int, Any] = {}  # what a thread had done when it last met a release fence
         self._seen: dict[int, Any] = {}  # what its relaxed reads since have seen released
         self._fenced: Any = None  # what threads had done when they met a fence of the one order
         self.stale: Any = None  # `Versions`, where loads may see old values
+
+    def _use(self) -> None:
+        """Take the rows and columns that there are, of those that there is room for."""
+        used = self.total + len(self.agents)
+        self._rows = self._room[:used, :, :used]
+        self.known = self._rows[:, 0]
+
+    def _columns(self, number: int) -> tuple[slice, ...]:
+        """Return the columns of all that this thread, those of its block, and what they issued may know."""
+        own = slice(*self._spans[number // self.threads])
+        return (own, slice(self.total, None)) if self.agents else (own,)
+
+    def _told(self, number: int, row: Any) -> list[slice]:
+        """Return the columns of what a row knows, from now on known in the thread's block."""
+        known = row[0].nonzero()[0]
+        if not len(known):
+            return []
+        count = int(known.searchsorted(self.total))
+        if count:
+            span = self._spans[number // self.threads]
+            span[:] = min(span[0], known[0]), max(span[1], known[count - 1] + 1)
+        parts = (known[:count], known[count:])
+        return [slice(part[0], part[-1] + 1) for part in parts if len(part)]
 
     @property
     def fenced(self) -> Any:
@@ -84,42 +118,53 @@ class Clocks:
 
     def join(self, block: int, members: Any) -> None:
         """Order what each row of `members` (threads of the block) did before what it does next."""
-        first = block * self.threads
-        self.meet(members + first, slice(None) if self._foreign[block] else slice(first, first + self.threads))
+        self.meet(members + block * self.threads)
 
-    def meet(self, numbers: Any, own: slice = slice(None)) -> None:
-        """Order what each row of threads did before what it does next; all that they know is in `own`, or of agents."""
-        for columns in (own, slice(self.total, None)) if self.agents and own != slice(None) else (own,):
+    def meet(self, numbers: Any) -> None:
+        """Order what each row of threads did before what it does next."""
+        if not numbers.size:
+            return
+        spans = self._spans[numbers.min() // self.threads : numbers.max() // self.threads + 1]
+        if len(spans) > 1:
+            spans[:] = spans[:, 0].min(), spans[:, 1].max()
+        one = _range(numbers[0]) if len(numbers) == 1 else None
+        for columns in self._columns(int(numbers[0, 0])):
             part = self._rows[:, :, columns]
-            part[numbers] = part[numbers].max(axis=1, keepdims=True)
+            if one is not None:
+                part[one] = part[one].max(axis=0)
+            else:
+                part[numbers] = part[numbers].max(axis=1, keepdims=True)
         self._step(numbers.ravel())
 
     def meet_all(self) -> None:
         """Order what all threads of all blocks did before what they do next."""
-        self._foreign[:] = True
         self.meet(np.arange(self.total)[None, :])
 
     def leave(self, numbers: Any) -> Any:
-        """Return what these threads have done and know, to be handed to who waits for it; they go on after it."""
-        row = self._rows[numbers].max(axis=0)
+        """Return what these threads of a block have done and know, to be handed to who waits for it; they go on after it."""
+        row, one = np.zeros(self._rows.shape[1:], np.int32), _range(numbers)
+        for columns in self._columns(int(numbers[0])):
+            part = self._rows[:, :, columns]
+            row[:, columns] = (part[numbers] if one is None else part[one]).max(axis=0)
         self._step(numbers)
         return row
 
     def take(self, numbers: Any, row: Any) -> None:
-        """Order what was handed over before what these threads do next."""
-        known = row.shape[-1]  # columns made since are unknown to it
-        if len(numbers) > 1 and bool((numbers[1:] - numbers[:-1] == 1).all()):
-            rows = self._rows[numbers[0] : numbers[-1] + 1, :, :known]
-            np.maximum(rows, row, out=rows)
-        else:
-            self._rows[numbers, :, :known] = np.maximum(self._rows[numbers, :, :known], row)
+        """Order what was handed over before what these threads of a block do next."""
+        one = _range(numbers)
+        for columns in self._told(int(numbers[0]), row):
+            part, handed = self._rows[:, :, columns], row[:, columns]
+            if one is not None:
+                np.maximum(part[one], handed, out=part[one])
+            else:
+                part[numbers] = np.maximum(part[numbers], handed)
 
     def fence_proxy(self, numbers: Any) -> None:
         """Make what these threads did visible to asynchronous accesses ordered after this, and their own copies' data."""
         if self.halves == 1:
             return
         self.fenced[numbers, numbers] = self.known[numbers, numbers]
-        plain = np.array([k for k, agent in enumerate(self.agents, self.total) if agent.generic], np.int64)
+        plain = np.flatnonzero(self._generic[self.total : -1]) + self.total
         if len(plain):
             at = np.ix_(numbers, plain)
             self.fenced[at] = np.maximum(self.fenced[at], self.known[at])
@@ -135,7 +180,9 @@ class Clocks:
 
     def renew(self, units: Any, agents: Any) -> None:
         """Let agents that are under way do something more, after what their threads did until now."""
-        self._rows[agents] = self._rows[units].max(axis=1)
+        for columns in self._columns(int(units[0, 0])):
+            part = self._rows[:, :, columns]
+            part[agents] = part[units[:, 0]] if units.shape[1] == 1 else part[units].max(axis=1)
         self.known[agents, agents] = [self.agents[int(a) - self.total].last for a in agents]
         self._step(units.ravel())
 
@@ -148,29 +195,43 @@ class Clocks:
         else:
             at = self.total + len(self.agents)
             agent = Agent(number, what, generic)
+            if at == len(self._room):
+                self._grow()
             self.agents.append(agent)
+            self._use()
             self._generic = np.insert(self._generic, at, generic)
             mine.append(at)
-            if at == len(self._rows):
-                self._grow()
         agent.last += 1
         agent.what = what
         return at
 
     def _grow(self) -> None:
-        size = len(self._rows)
+        size = len(self._room)
         room = max(size + 64, size + size // 4)
-        rows = np.zeros((room, self.halves, room), np.int32)
-        rows[:size, :, :size] = self._rows
-        self._rows, self.known = rows, rows[:, 0]
+        rows = _zeros((room, self.halves, room))
+        threads = [slice(first, first + self.threads) for first in range(0, self.total, self.threads)]
+        agents = [slice(at, at + 1) for at in range(self.total, size)]
+        owners = [one.start for one in threads] + [agent.owner for agent in self.agents]
+        for some, owner in zip([*threads, *agents], owners, strict=True):
+            for columns in self._columns(owner):
+                known = self._rows[some, :, columns]
+                rows[some, :, columns][..., : known.shape[-1]] = known
+        self._room = rows
 
     def gather(self, agents: Any) -> Any:
         """Return what agents have done and know, to be handed to who waits for them."""
         return self._rows[agents].max(axis=0)
 
     def end(self, numbers: Any, agents: Any) -> None:
-        """Order what each agent did before what its thread does next."""
-        self._rows[numbers] = np.maximum(self._rows[numbers], self._rows[agents])
+        """Order what each agent did before what its thread does next; the threads are of one block."""
+        bounds = [0, *(np.flatnonzero(agents[1:] != agents[:-1]) + 1), len(agents)]
+        if len(bounds) <= _FEW:
+            for first, stop in pairwise(bounds):
+                self.take(numbers[first:stop], self._rows[agents[first]])
+            return
+        for columns in self._columns(int(numbers[0])):
+            part = self._rows[:, :, columns]
+            part[numbers] = np.maximum(part[numbers], part[agents])
 
     def who(self, number: int) -> tuple[int, int, str]:
         """Return block and thread of a number, and what the thread issued where it is an agent's."""
@@ -200,8 +261,9 @@ class Clocks:
     def learn(self, thread: int, row: Any) -> None:
         """Order what was handed over before what `thread` does next, in any block."""
         if row is not None:
-            self._rows[thread, :, : row.shape[-1]] = np.maximum(self._rows[thread, :, : row.shape[-1]], row)
-            self._foreign[thread // self.threads] = True
+            for columns in self._told(thread, row):
+                known = self._rows[thread, :, columns]
+                np.maximum(known, row[:, columns], out=known)
 
     def fence(self, thread: int, order: str) -> None:
         """Order by the relaxed accesses before an acquire fence, and after a release fence; `sc` fences have one order."""
@@ -241,6 +303,21 @@ class Clocks:
 
     def _step(self, numbers: Any) -> None:
         self.known[numbers, numbers] += 1
+
+
+def _zeros(shape: tuple[int, ...]) -> Any:
+    """Return a table of zeros, of which memory is taken as it is used."""
+    size = 4 * int(np.prod(shape, dtype=np.int64))
+    if size < _LARGE or not hasattr(mmap, "MAP_PRIVATE"):
+        return np.zeros(shape, np.int32)
+    return np.ndarray(shape, np.int32, mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
+
+
+def _range(numbers: Any) -> slice | None:
+    """Return numbers as a slice, where each is one more than the one before."""
+    first, last = int(numbers[0]), int(numbers[-1])
+    rising = last - first == len(numbers) - 1 and bool((numbers[1:] > numbers[:-1]).all())
+    return slice(first, last + 1) if rising else None
 
 
 def _wider(one: Any, two: Any) -> Any:

@@ -431,11 +431,14 @@ def local_checker(scope: Scope, node: Item, *, write: bool) -> Any:
                 place = _inside(checker, name, frame, local, where)
                 break
         else:
+            if local.whole:
+                return
             if local.each and frame.mask is not True:
                 place = (*where, frame.active())
         if write:
             local.initialised[place] = True
             return
+        local.look()
         known = local.initialised[place]
         if np.count_nonzero(known) != known.size:
             lane = int(frame.active()[int(np.argmin(known))])

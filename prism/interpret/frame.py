@@ -109,6 +109,7 @@ class Local:
     """A local array: `data` has shape (*shape, threads) where each thread has its own, else `shape`.
 
     A fragment's part besides: `last`, a thread, the group of wgmmas that writes it last; `touched` when it was last used plainly.
+    `whole`: nothing is left to initialise; found out by `look`.
     """
 
     data: Any
@@ -116,6 +117,14 @@ class Local:
     initialised: Any = None
     last: Any = None
     touched: Any = None
+    looks: int = 0
+    whole: bool = False
+
+    def look(self) -> None:
+        """Note that something is read: now and then, see whether all of it was written, which it then stays."""
+        self.looks += 1
+        if self.looks & (self.looks - 1) == 0:
+            self.whole = bool(self.initialised.all())
 
 
 def make_local(type_: Array | Fragment, each: bool, threads: int, check: bool) -> Local:

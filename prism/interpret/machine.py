@@ -63,7 +63,7 @@ def run(
     machine = Machine(
         blocks=blocks,
         threads=threads,
-        clocks=Clocks(blocks, threads, proxies=uses_proxies(program), cluster=cluster) if check else None,
+        clocks=Clocks(blocks, threads, proxies=uses_proxies(program)) if check else None,
         schedule=schedule,
         random=np.random.default_rng(seed),
         base=Lanes(np.arange(threads, dtype=np.int32)),

@@ -299,6 +299,7 @@ def struct_of(dtype: np.dtype[Any]) -> Struct | None:
     return struct if struct.numpy == dtype else None
 
 
+@functools.lru_cache(maxsize=1024)
 def dtype_called(name: str) -> np.dtype[Any]:
     """Return NumPy's dtype of a scalar of that name, as its arrays have it; that of bfloat16's bits.
 

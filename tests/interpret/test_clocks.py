@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prism.interpret import clocks as vectors
 from prism.interpret import shadow as shadows
 from prism.interpret.clocks import Clocks, Site
 from prism.interpret.shadow import Shadow
 from prism.lang.diagnostics import Span
 from prism.lang.perspective import THREAD
 
-BLOCKS, THREADS, LOCATIONS = 2, 4, 3
+BLOCKS, THREADS, LOCATIONS = 3, 4, 3
 TOTAL = BLOCKS * THREADS
 SITE = Site(Span("f", 1, 0, 1, 1), "write", THREAD)
 
@@ -24,6 +25,9 @@ access = st.tuples(
     st.dictionaries(st.integers(0, TOTAL - 1), st.integers(0, LOCATIONS - 1), min_size=1, max_size=4),
 )
 barrier = st.tuples(st.just("barrier"), st.integers(0, BLOCKS - 1), st.sampled_from([(0, 1), (2, 3), (0, 1, 2, 3)]))
+meeting = st.tuples(
+    st.just("meeting"), st.integers(0, BLOCKS - 2), st.sets(st.integers(0, 2 * THREADS - 1), min_size=1)
+)
 sync = st.tuples(st.sampled_from(["release", "acquire"]), st.integers(0, TOTAL - 1), st.integers(0, 1))
 
 
@@ -64,7 +68,7 @@ class Oracle:
 
 
 @settings(max_examples=1500, deadline=None)
-@given(st.lists(st.one_of(access, access, barrier, sync), max_size=25))
+@given(st.lists(st.one_of(access, access, barrier, meeting, sync), max_size=25))
 def test_detector_is_exact(trace):
     clocks, oracle = Clocks(BLOCKS, THREADS), Oracle()
     shadow = Shadow(clocks, LOCATIONS, 4, initialised=True)
@@ -83,6 +87,10 @@ def test_detector_is_exact(trace):
             case ("barrier", block, members):
                 clocks.join(block, np.array([members]))
                 oracle.barrier([block * THREADS + m for m in members])
+            case ("meeting", block, members):  # of two blocks, as in a cluster
+                numbers = [block * THREADS + m for m in sorted(members)]
+                clocks.meet(np.array([numbers]))
+                oracle.barrier(numbers)
             case ("release", thread, word):
                 clocks.release(0, word, thread)
                 oracle.released.setdefault(word, set()).update(oracle.known[thread])
@@ -115,7 +123,7 @@ class Operations(Oracle):
 @given(st.lists(st.one_of(issue, issue, more, end, hand, one, one, hands), max_size=30))
 def test_operations_are_agents_of_their_own(trace):
     """What is ordered with an operation under way is what its issuer did before, and what those do who waited for it."""
-    clocks, oracle = Clocks(BLOCKS, THREADS, cluster=2), Operations()
+    clocks, oracle = Clocks(BLOCKS, THREADS), Operations()
     shadow = Shadow(clocks, LOCATIONS, 4, initialised=True)
     site = clocks.site(SITE)
     flying = []  # issuer, agent, the oracle's number
@@ -167,6 +175,30 @@ def test_a_column_is_used_again_once_its_operation_has_ended():
     clocks.end(np.array([1]), first)
     assert clocks.issue(unit, "copy", generic=False)[0] == first[0]
     assert clocks.who(int(first[0])) == (0, 1, "copy")
+
+
+@pytest.mark.parametrize("large", [0, 1 << 40])
+def test_what_is_learnt_is_handed_on(monkeypatch: pytest.MonkeyPatch, large: int) -> None:
+    """From block to block by words, hands and barriers; and of the others nothing is known."""
+    monkeypatch.setattr(vectors, "_LARGE", large)  # tables of either kind
+    clocks = Clocks(4, 2)
+
+    def known(thread: int) -> list[int]:
+        return [int(k) for k in np.flatnonzero(clocks.known[thread])]
+
+    clocks.release(0, 0, 7)
+    clocks.acquire(0, 0, 4)
+    clocks.join(2, np.array([[0, 1]]))
+    clocks.take(np.array([2, 3]), clocks.leave(np.array([4, 5])))
+    assert [known(thread) for thread in range(8)] == [
+        [0], [1], [2, 4, 5, 7], [3, 4, 5, 7], [4, 5, 7], [4, 5, 7], [6], [7]
+    ]  # fmt: skip
+    (agent,) = clocks.issue(np.array([[3]]), "copy", generic=False)  # the tables grow
+    assert known(agent) == [3, 4, 5, 7, 8] and known(2) == [2, 4, 5, 7]
+    clocks.meet(np.array([[0, 2]]))
+    clocks.end(np.array([3]), np.array([agent]))
+    clocks.take(np.array([6]), clocks.leave(np.array([0])))
+    assert (known(6), known(3), known(1)) == ([0, 2, 4, 5, 6, 7], [3, 4, 5, 7, 8], [1])
 
 
 def test_a_fence_is_of_the_thread_that_meets_it():
@@ -231,7 +263,7 @@ done = st.tuples(st.just("done"), who)
 @given(st.lists(st.one_of(batch, batch, copy, copy, barrier, fence, done), max_size=25))
 def test_slices_and_lists_of_locations_tell_the_same(trace):
     """Accesses told as a slice, or as of one thread, are what the same ones are one by one; races by the definition."""
-    clocks, oracle = Clocks(BLOCKS, THREADS, proxies=True, cluster=2), Operations()
+    clocks, oracle = Clocks(BLOCKS, THREADS, proxies=True), Operations()
     brief, listed = (Shadow(clocks, 8, 4, initialised=True) for _ in range(2))
     site, flying = clocks.site(SITE), []
 

@@ -80,6 +80,10 @@ def locals_(y: ptr(int32) @ grid[1], case: int32 @ grid[1]):
             if case == 8:
                 if t != 7:
                     z = a[2] + b
+            if case == 9:
+                for k in range(9):
+                    z = z + a[1] * k
+                z = z + a[3]
 
 
 @pytest.mark.parametrize(
@@ -87,6 +91,7 @@ def locals_(y: ptr(int32) @ grid[1], case: int32 @ grid[1]):
     [
         (1, UninitialisedError, 0), (2, UninitialisedError, 7), (3, UninitialisedError, 7), (4, UninitialisedError, 0),
         (5, BoundsError, 4), (6, BoundsError, 0), (7, BoundsError, 31), (0, None, 0), (8, None, 0),
+        (9, UninitialisedError, 0),
     ],
 )  # fmt: skip
 def test_locals(program, case, error, at):
