@@ -20,7 +20,7 @@ from prism.lang.diagnostics import CompileError
 from prism.lang.surface import Kernel
 from tests.generated import faults_edits, faults_memory, faults_words
 from tests.generated.faults import OPERATORS, Fault
-from tests.generated.programs import MODULE, loaded, program
+from tests.generated.programs import LANGUAGE, loaded, program
 from tests.generated.sites import Site, sites
 from tests.generated.written import written
 
@@ -31,19 +31,20 @@ WHOLE = ("race", "call-smem", "grid-sync")
 
 @dataclass(frozen=True)
 class Mutant:
-    """A changed text, the function to check with its template arguments, and what must be said of it."""
+    """A changed text of a file, the function to check with its template arguments, and what must be said of it."""
 
     operator: str
     text: str
     function: str
     template: Mapping[str, Any]
+    file: str
     fault: Fault
 
     def verdict(self) -> str:
         """Return the empty string where the code and line are right, else what came instead."""
         try:
-            with loaded(self.text, vars(prism.lang)) as names:
-                kernel, template = names[self.function], renewed(self.template, names)
+            with loaded(self.text, LANGUAGE) as names:
+                kernel, template = names[self.function], renewed(self.template, names, self.file)
                 check(kernel, template)
                 if self.fault.code in WHOLE:
                     prism.check(kernel, template)
@@ -62,9 +63,9 @@ class Mutant:
         return f"{self.operator} in {self.function}: expected {self.fault.code} on line {self.fault.at}\n{shown}"
 
 
-def renewed(template: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
-    """Return template arguments in which functions of a generated program are those of its changed text."""
-    own = {k: v for k, v in template.items() if isinstance(v, Kernel) and v.__module__ == MODULE}
+def renewed(template: Mapping[str, Any], names: Mapping[str, Any], file: str) -> dict[str, Any]:
+    """Return template arguments in which functions of a file are those of its changed text."""
+    own = {k: v for k, v in template.items() if isinstance(v, Kernel) and v.python.__code__.co_filename == file}
     return {**template, **{k: names[v.__name__] for k, v in own.items()}}
 
 
@@ -139,7 +140,7 @@ def mutants(
         changed = applied(text, fault)
         if parses(changed):
             made += 1
-            yield Mutant(name, changed, function.name, function.template, fault)
+            yield Mutant(name, changed, function.name, function.template, function.file, fault)
 
 
 def parses(text: str) -> bool:

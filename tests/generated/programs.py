@@ -229,6 +229,8 @@ def strategy() -> Any:
 
 COUNTER = itertools.count()
 MODULE = "prism_generated"
+LANGUAGE = {name: getattr(prism.lang, name) for name in prism.lang.__all__}
+"""What a text has that imports nothing: not the compiler's own files, which are in `prism.lang` by names that locals have too."""
 
 
 @contextmanager
@@ -251,4 +253,4 @@ def kernels(names: dict[str, Any]) -> dict[str, Kernel]:
     return {name: value for name, value in names.items() if isinstance(value, Kernel)}
 
 
-__all__ = ["Generated", "derive", "kernels", "loaded", "prism", "program", "strategy"]
+__all__ = ["LANGUAGE", "Generated", "derive", "kernels", "loaded", "prism", "program", "strategy"]

@@ -21,7 +21,7 @@ import prism
 import prism.lang
 from prism.lang.diagnostics import CompileError, InternalError
 from prism.runtime.build import entry_of
-from tests.generated.programs import loaded, program
+from tests.generated.programs import LANGUAGE, loaded, program
 from tests.generated.written import entries, modules
 
 POOL = """
@@ -73,7 +73,7 @@ def verdict(source: Source, text: str) -> tuple[str, str]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            with loaded(text, vars(prism.lang)) as names:
+            with loaded(text, LANGUAGE) as names:
                 return checked(names.get(source.kernel), source.template)
     except Stumbled as error:
         raise error.__cause__ or error from None
