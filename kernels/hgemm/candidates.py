@@ -16,7 +16,8 @@ DEEP = C(128, 256, 2, ahead=0, bk=128)
 LARGE = (
     DEEP, ALONE, C(256, 128, 2, ahead=0, slabs=1, bk=128), WIDE, HIGH,
     C(256, 200, 3, ahead=0, span=80), C(256, 168, 3, ahead=0, span=112), C(192, 192, 3, 3, ahead=0, slabs=3),
-    C(128, 192, 4, ahead=0, slabs=3),
+    C(128, 192, 4, ahead=0, slabs=3), C(256, 192, 3, ahead=0, slabs=3, span=64, straight=True),
+    C(256, 160, 3, ahead=0, slabs=3, span=64, straight=True),
 )  # fmt: skip
 MEDIUM = (
     C(192, 96, 5, 3, ahead=0, span=64), DEEP, ALONE, C(256, 128, 2, ahead=0, slabs=1, bk=128), WIDE,

@@ -184,16 +184,17 @@ NARROW = (
     Configuration(64, 224, 6, 1, turned=True),
 )
 
-# Where `a` has K inside, and `b` outside: tiles whose columns fit what is wide, though they be padded.
+# Where `a` has K inside the widest are turned: one of them that is not.
+STRAIGHT = (Configuration(256, 168, 3, ahead=0, span=112, straight=True),)
+
+# Where besides `b` has K outside: tiles whose columns fit what is wide, though they be padded.
 PADDED = (
-    Configuration(256, 168, 3, ahead=0, span=112, straight=True),
     Configuration(128, 224, 3, ahead=0, slabs=4, straight=True),
     Configuration(128, 160, 4, ahead=0, slabs=4, span=64, straight=True),
 )
 
 # Where both have K inside, as weights do that are kept n x k: more such, and tiles that fit what is wide, of any columns.
 FITTED = (
-    Configuration(256, 168, 3, ahead=0, span=112, straight=True),
     Configuration(64, 32, 8, 1, bk=128, turned=True),
     Configuration(64, 96, 8, 1, turned=True),
     Configuration(64, 40, 7, 1, bk=128),
@@ -222,8 +223,11 @@ FITTED_PARTED = (Configuration(64, 80, 7, 1, parts=2), Configuration(128, 112, 5
 
 def cuts(layout: Layout, *, parted: bool = False) -> tuple[Configuration, ...]:
     """Return the tiles that there are for a product of two matrices of this layout, all of K at once or in parts."""
-    always, turned, padded, fitted = (PARTED, NARROW_PARTED, (), FITTED_PARTED) if parted else (TILES, NARROW, PADDED, FITTED)
-    return always if layout[0] else (*always, *turned, *(padded if layout[1] else fitted))
+    if layout[0]:
+        return PARTED if parted else TILES
+    if parted:
+        return (*PARTED, *NARROW_PARTED, *(() if layout[1] else FITTED_PARTED))
+    return (*TILES, *NARROW, *STRAIGHT, *(PADDED if layout[1] else FITTED))
 
 
 # What was fastest of those tried for these shapes (m x n x k, or the side of a cube), on an H200: `prism tune hgemm` prints

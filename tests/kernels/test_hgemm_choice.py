@@ -16,6 +16,7 @@ from prism.kernels.hgemm.configurations import (
     PADDED,
     PROCESSORS,
     SHARING,
+    STRAIGHT,
     clocks,
     follows_late,
     inside,
@@ -204,7 +205,7 @@ def test_what_is_made_as_the_transpose() -> None:
 
     What is straight is made so nowhere: its columns are read in whole spans, some of them in vain.
     """
-    for cut in (*TILES, *PADDED):
+    for cut in (*TILES, *STRAIGHT, *PADDED):
         turned = {name for name, layout in LAYOUTS.items() if cut.turns(layout)}
         wide, parts = cut.bm * cut.bn > 32768, cut.bn % 64 > 0
         assert turned == (set() if cut.straight else {"NN", "NT"} if wide else {"NN"} if parts else set()), cut.name
