@@ -11,6 +11,7 @@ from prism.interpret.barriers import agreement
 from prism.interpret.checker import Checker
 from prism.interpret.errors import BoundsError
 from prism.interpret.expressions import (
+    at_lanes,
     component_index,
     field_of,
     local_checker,
@@ -18,10 +19,11 @@ from prism.interpret.expressions import (
     outside_local,
     places_of,
     same_place,
+    unwrapped_all,
 )
 from prism.interpret.fragments import toucher
 from prism.interpret.frame import Frame, Local, make_local
-from prism.interpret.lanes import Mask, minus, union
+from prism.interpret.lanes import Mask, minus, union, unwrapped
 from prism.interpret.objects import declare
 from prism.interpret.pointers import address_of, apart
 from prism.interpret.regions import Region, mixed
@@ -229,14 +231,14 @@ def write_local(frame: Frame, local: Local, where: tuple[Any, ...], found: Any) 
     """Write an element of a local array, for the threads that run now."""
     if not local.each or same_place(where):
         if frame.mask is True or not local.each:
-            local.data[where] = found
+            local.data[unwrapped_all(where)] = found
         else:
-            row = local.data[where]
+            row = local.data[unwrapped_all(where)]
             found = np.asarray(found, row.dtype) if type(found) is tuple else found
             np.copyto(row, found, where=frame.mask if row.ndim == 1 else frame.mask[:, None], casting="unsafe")
         return
     lanes = frame.active()
-    picked = tuple(k[lanes] if isinstance(k, np.ndarray) else k for k in where)
+    picked = at_lanes(where, lanes)
     local.data[(*picked, lanes)] = found[lanes] if _varies(found, local, where) else found
 
 
@@ -254,7 +256,8 @@ def _store_element(scope: Scope, target: Element, value: Eval) -> Run:
         region, index = address(frame)
         if checker is None and frame.mask is True:
             try:
-                region.data[index] = found[-1] if _many(found, region) and not isinstance(index, np.ndarray) else found
+                one = _many(found, region) and not isinstance(index, np.ndarray)
+                region.data[unwrapped(index)] = found[-1] if one else found
             except IndexError as error:
                 raise outside(target, frame, region, str(error)) from None
             return False
@@ -263,7 +266,7 @@ def _store_element(scope: Scope, target: Element, value: Eval) -> Run:
         if checker is not None:
             checker.access(frame, region, at, lanes, "write")
         try:
-            region.data[at] = found[lanes] if _many(found, region) else found
+            region.data[unwrapped(at)] = found[lanes] if _many(found, region) else found
         except IndexError as error:
             raise outside(target, frame, region, str(error)) from None
         return False
@@ -370,10 +373,10 @@ def _store_item_component(scope: Scope, item: Item, index: Eval, value: Eval) ->
             check(frame, local, where)
         try:
             if not any(isinstance(i, np.ndarray) for i in where):
-                _set_component(frame, local.data[where], k, found)
+                _set_component(frame, local.data[unwrapped_all(where)], k, found)
                 return False
             lanes = frame.active()
-            *rows, component = (i[lanes] if isinstance(i, np.ndarray) else i for i in (*where, k))
+            *rows, component = at_lanes((*where, k), lanes)
             local.data[(*rows, lanes, component)] = found[lanes] if isinstance(found, np.ndarray) else found
         except IndexError as error:
             raise outside_local(item, frame, local, str(error)) from None

@@ -13,7 +13,7 @@ from prism.interpret.checker import Checker
 from prism.interpret.errors import BoundsError, UninitialisedError
 from prism.interpret.fragments import compile_place, toucher
 from prism.interpret.frame import Frame, Local
-from prism.interpret.lanes import beyond, both, minus
+from prism.interpret.lanes import beyond, both, minus, unwrapped
 from prism.interpret.pointers import address_of, apart, pointer_value
 from prism.interpret.regions import mixed
 from prism.interpret.scope import Eval, Scope
@@ -359,6 +359,19 @@ def same_place(where: tuple[Any, ...]) -> bool:
     return True
 
 
+def unwrapped_all(where: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the indices of a place that all threads mean, as they are; IndexError where one is negative."""
+    for k in where:
+        if isinstance(k, np.ndarray) or k < 0:
+            unwrapped(k)
+    return where
+
+
+def at_lanes(where: tuple[Any, ...], lanes: Any) -> tuple[Any, ...]:
+    """Return the indices that these threads mean; IndexError where one is negative."""
+    return tuple([unwrapped(k[lanes] if isinstance(k, np.ndarray) else k) for k in where])
+
+
 def compile_item(scope: Scope, node: Item) -> Eval:
     """An element of a local array."""
     slot, indices = local_of(scope, node)
@@ -388,10 +401,10 @@ def outside_local(node: Item, frame: Frame, local: Local, text: str) -> BoundsEr
 def read_local(frame: Frame, local: Local, where: tuple[Any, ...]) -> Any:
     """Return an element of a local array, one a thread where it or an index differs among threads."""
     if same_place(where):
-        found = local.data[where]
+        found = local.data[unwrapped_all(where)]
         return found if local.each or found.ndim else found.item()
     lanes = frame.active()
-    picked = tuple(k[lanes] if isinstance(k, np.ndarray) else k for k in where)
+    picked = at_lanes(where, lanes)
     found = local.data[(*picked, lanes) if local.each else picked]
     if frame.mask is True:
         return found
@@ -464,13 +477,13 @@ def compile_element(scope: Scope, node: Element) -> Eval:
         data = region.data
         try:
             if not isinstance(index, np.ndarray):
-                found = data[index]
+                found = data[unwrapped(index)]
                 return found.copy() if data.ndim == 2 else found.item()
             if frame.mask is True:
-                return data[index]
+                return data[unwrapped(index)]
             lanes = frame.active()
             result = np.zeros((len(index), *data.shape[1:]), data.dtype)
-            result[lanes] = data[index[lanes]]
+            result[lanes] = data[unwrapped(index[lanes])]
             return result
         except IndexError as error:
             raise BoundsError(

@@ -60,6 +60,20 @@ def beyond(index: Any, extent: int, lanes: Any) -> tuple[int, int] | None:
     return int(index[at]), int(lanes[at])
 
 
+def unwrapped(index: Any) -> Any:
+    """Return an index, or one a thread, as it is.
+
+    Raises:
+        IndexError: one is negative. NumPy would count it from the end, and raises this for those beyond the end.
+    """
+    if isinstance(index, np.ndarray) and index.ndim:
+        if np.count_nonzero(below := index < 0):
+            raise IndexError(f"index {index[below][0]} is out of bounds: it is negative")
+    elif index < 0:
+        raise IndexError(f"index {index} is out of bounds: it is negative")
+    return index
+
+
 class Lanes:
     """Indices of a block's threads relative to the unit that the code speaks for; what derives from it is kept."""
 

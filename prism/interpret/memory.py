@@ -10,6 +10,7 @@ import numpy as np
 from prism.interpret.checker import Checker
 from prism.interpret.errors import MisalignedError, SpaceError
 from prism.interpret.frame import Frame
+from prism.interpret.lanes import unwrapped
 from prism.interpret.regions import Reference, Region
 from prism.interpret.versions import Versions
 
@@ -27,7 +28,7 @@ class IntrinsicMemory:
             index, lanes = index[where], lanes[where]
         if self.checker is not None:
             self.checker.access(self.frame, reference.region, index, lanes, kind, atomic)
-        return index
+        return unwrapped(index)
 
     def load(self, reference: Reference, offset: Any = 0, atomic: bool = False, where: Any = None) -> Any:
         """Read one element a thread."""
@@ -81,7 +82,7 @@ class IntrinsicMemory:
         index = start[:, None] + np.arange(count)
         if self.checker is not None:
             self.checker.access(self.frame, reference.region, index.T.ravel(), np.tile(lanes, count), kind)
-        return index
+        return unwrapped(index)
 
     def update(self, reference: Reference, step: Callable[[Any, int], Any], order: str) -> Any:
         """Replace each thread's element by `step(element, k)`, thread after thread, and return the values before."""
@@ -239,7 +240,7 @@ class IntrinsicMemory:
             index = np.where(mask, index, 0)
         if self.checker is not None:
             self.checker.bounds(self.frame, reference.region, index, self.lanes)
-        return index
+        return unwrapped(index)
 
 
 def _words(records: Any, like: Any) -> Any:

@@ -21,8 +21,8 @@ from prism.lang.tree import Array, Pointer, Scalar, Symbol, Unsafe, Vector
 class Memory:
     """Memory as a meaning sees it: `p[k]` is one element a thread, `p[k] = v` stores one; `k` one index, or one a thread."""
 
-    def __init__(self, frame: Frame, pointer: Address | Mixed, checker: Checker | None) -> None:
-        self._frame, self._checker = frame, checker
+    def __init__(self, frame: Frame, pointer: Address | Mixed, checker: Checker, check: bool) -> None:
+        self._frame, self._checker, self._check = frame, checker, check
         self._lanes = frame.active()
         everyone = frame.block.machine.everyone
         parts = pointer.parts if isinstance(pointer, Mixed) else [(True, pointer)]
@@ -41,8 +41,10 @@ class Memory:
             if address.map is not None:
                 at = np.broadcast_to(address.map(self._frame, (at,)), (threads,))
             at = at[lanes]
-            if self._checker is not None:
+            if self._check:
                 self._checker.access(self._frame, address.region, at, lanes, kind)
+            else:
+                self._checker.bounds(self._frame, address.region, at, lanes)
             yield lanes, address.region, at
 
     def __getitem__(self, index: Any) -> Any:
@@ -72,7 +74,7 @@ def compile_unsafe(scope: Scope, statement: Unsafe) -> Run:
         if statement.text.startswith("#pragma"):
             return lambda frame: False
         return _refused(scope, statement)
-    checker = Checker(statement.span, statement.code) if scope.check else None
+    checker = Checker(statement.span, statement.code)
     values = [(symbol.name, _value(scope, symbol, checker)) for symbol in statement.uses]
     slots = [(scope.fresh(), symbol) for symbol in statement.writes]
     stores = [store_value(scope, symbol, _from(slot), statement) for slot, symbol in slots]
@@ -115,10 +117,10 @@ def _from(slot: int) -> Eval:
     return lambda frame: frame.values[slot]
 
 
-def _value(scope: Scope, symbol: Symbol, checker: Checker | None) -> Eval:
+def _value(scope: Scope, symbol: Symbol, checker: Checker) -> Eval:
     if isinstance(symbol.type, Pointer):
         pointer = pointer_value(scope, symbol)
-        return lambda frame: Memory(frame, pointer(frame), checker)
+        return lambda frame: Memory(frame, pointer(frame), checker, scope.check)
     slot = scope.slot(symbol)
     if isinstance(symbol.type, Array):
         return lambda frame: frame.values[slot].data

@@ -17,6 +17,7 @@ from prism.interpret.checker import Checker
 from prism.interpret.errors import BoundsError, BytesError, FlightError, MachineError, MisalignedError
 from prism.interpret.flights import Effect, Flight, flights_of
 from prism.interpret.frame import Block, Frame
+from prism.interpret.lanes import unwrapped
 from prism.interpret.mbarriers import Phases, phases_of
 from prism.interpret.objects import rounds_of
 from prism.interpret.operands import Operand, operand_of
@@ -236,8 +237,8 @@ class _Transfer:
         def move(chosen: Any) -> None:
             found = np.zeros((*into[chosen].shape, *there.shape[1:]), there.dtype)
             wanted = read[chosen]
-            found[wanted] = there[out[chosen][wanted]]
-            here[into[chosen]] = found
+            found[wanted] = there[unwrapped(out[chosen][wanted])]
+            here[unwrapped(into[chosen])] = found
 
         effect = self._within(move)
         if self.plain:
@@ -305,9 +306,9 @@ def _elements(region: Region, index: Any) -> _Side:
     data = stored(region.data)
 
     def put(values: Any) -> None:
-        data[index] = values.reshape(data[index].shape)
+        data[unwrapped(index)] = values.reshape(data[index].shape)
 
-    return _Side(region, index, lambda: data[index], put)
+    return _Side(region, index, lambda: data[unwrapped(index)], put)
 
 
 def _of_block(region: Region, mine: Block, block: Block) -> Region:

@@ -33,7 +33,7 @@ def compile_wgmma(scope: Scope, node: Apply) -> Eval:
     operands = [operand_of(scope, parameter, argument) for parameter, argument in pairs]
     meaning, fragment = node.intrinsic.meaning, binding.fragments["accumulator"]
     shapes, plain = (extents(binding, "a"), extents(binding, "b")), scope.shop.mode.plain
-    checker = Checker(node.span, node.code) if scope.check else None
+    checker, check = Checker(node.span, node.code), scope.check
     columns = 1 if transposed(binding, "a") else 0
     assert meaning is not None
     name = getattr(pairs[0][1], "symbol").name  # noqa: B009 -- a fragment is given by its name
@@ -51,13 +51,16 @@ def compile_wgmma(scope: Scope, node: Apply) -> Eval:
             held = gather(local, fragment, lanes)
             scatter(local, fragment, lanes, meaning(binding, left, right, held, *accumulate))
 
+        if not check:
+            for tile, index in zip((a, b), tiles, strict=True):
+                checker.bounds(frame, tile.region, index.ravel(), np.full(index.size, lanes[0]))
         if plain:
             effect(None)
             return
         flights = flights_of(frame.block)
         warps = lanes.reshape(-1, WARP)
         agents = flights.agents("wgmma", warps, "wgmma")
-        if checker is not None:
+        if check:
             _check_accumulator(frame, node, local, lanes, flights, name, accumulate)
             _check_tiles(frame, checker, (a, b), tiles, lanes, agents, columns)
         local.last[lanes] = flights.committed["wgmma"][lanes]

@@ -28,6 +28,9 @@ PAIR = """
 class Pair:
     a: int32
     b: int32
+
+def peek(x, n, u):
+    return x[n]
 """
 RING = """\
 r: shared(int32[16], ring=1)
@@ -38,6 +41,13 @@ for j in range(1):
     with claim(r, two) as c:
         got: int32 @ thread[1] = c[0]"""
 OUTSIDE = {
+    "a read": "with group(thread[1]): a[0] = x[n]",
+    "a read a thread": "with group(thread[1]): a[0] = x[u + n]",
+    "a read by some": "with group(thread[1]):\n    if u < 5: a[0] = x[u + n]",
+    "a write": "with partition(out, thread[1], n + id()) as m, group(thread[1]): m[0] = 1",
+    "a write by some": "with partition(out, thread[1], n + id()) as m, group(thread[1]):\n    if u < 3: m[0] = 1",
+    "a shared write": "with partition(s, thread[1], n + id()) as m, group(thread[1]): m[0] = 1",
+    "unsafe": "with group(thread[1]): unsafe('u = x[n];', reads=[x, n], writes=[u], meaning=peek)",
     "an atomic": "with group(thread[1]): atomic_add(s[n], 1)",
     "an atomic load": "got: int32 @ thread[1] = load_relaxed(x[n])",
     "a vector's load": "got: int4 @ thread[1] = load_vector(x[n / 4 * 4], 4)",
@@ -46,6 +56,9 @@ OUTSIDE = {
     "a copy's end": "with async_(s) as p, partition(p, thread[1], n + id()) as d, group(thread[1]): cp_async(d[0], x[0], 4)",
     "a bulk copy": RING,
     "an array": "with group(thread[1]): a[n] += 1",
+    "an array that is read": "with group(thread[1]): a[0] = a[n]",
+    "an array a thread": "with group(thread[1]): a[u + n] = 1",
+    "an array a thread that is read": "with group(thread[1]): a[0] = a[u + n]",
     "an array's struct": "with group(thread[1]): q[n].a = 1",
     "an array's vector": "with group(thread[1]): w[n][0] = 1",
     "a component": "with group(thread[1]): v[n] = 1",
@@ -67,10 +80,27 @@ def error_of(body: str, n: int, check: bool) -> MachineError:
 
 
 @pytest.mark.parametrize("check", [False, True])
-@pytest.mark.parametrize("n", [1000, -1000])
+@pytest.mark.parametrize("n", [1000, -1000, -4])
 @pytest.mark.parametrize("where", OUTSIDE)
 def test_an_index_outside(where: str, n: int, check: bool) -> None:
+    """Just below 0 too, where NumPy would count from the end: unchecked runs did."""
     assert isinstance(error_of(OUTSIDE[where], n, check), BoundsError)
+
+
+@pytest.mark.parametrize("check", [False, True])
+@pytest.mark.parametrize("where", [k for k in OUTSIDE if k.startswith("an array")])
+def test_an_array_of_two_has_no_last_by_minus_one(where: str, check: bool) -> None:
+    assert isinstance(error_of(OUTSIDE[where], -1, check), BoundsError)
+
+
+def test_an_unchecked_run_writes_nothing_at_the_end() -> None:
+    lines = f"        {OUTSIDE['a write']}\n"
+    with loaded(HEAD + PAIR + KERNEL + lines) as names:
+        built = prism.check(names["kernel"])
+    y = np.zeros(64, np.int32)
+    with pytest.raises(BoundsError, match="index -1 is out of bounds: it is negative"):
+        run(built, 1, 32, [np.arange(64, dtype=np.int32), y, -1])
+    assert not y.any()
 
 
 @pytest.mark.parametrize(("n", "thread"), [(4, 4), (3, 0), (-27, 0)])
