@@ -26,6 +26,7 @@ exit status:
   1  the program breaks a rule, or running it found a fault
   2  the command can't be carried out as typed, or on this machine
   3  an error of Prism's own, or of the compiler beneath it
+  4  `check --strict`: something that must hold is not proved
   130  interrupted, as by Ctrl-C
 
 docs/command_line.md has a section for each command; `prism COMMAND --help` has its options.
@@ -187,7 +188,8 @@ def add_output(command: argparse.ArgumentParser, also: str = "") -> None:
 def add_check(commands: Commands) -> None:
     """Add `prism check`."""
     command = add(commands, "check", "kernels:run_check", "check a kernel against the rules, and infer its barriers",
-                  "Says how many functions were checked and how many barriers they need.", kernel=True)  # fmt: skip
+                  "Says how many functions and barriers there are, and what is not proved or believed.", kernel=True)  # fmt: skip
+    command.add_argument("--strict", action="store_true", help="end with status 4 where something is not proved")
     command.add_argument("--unsafe", action="store_true", help="list every `unsafe` and `extern` that it relies on")
     add_output(command)
     runs = command.add_argument_group(

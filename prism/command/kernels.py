@@ -12,13 +12,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from prism.command.output import DONE, FOUND, CommandError, write
+from prism.command.output import DONE, FOUND, UNPROVED, CommandError, write
 from prism.command.sources import program_of, target
 
 
 def run_check(options: argparse.Namespace) -> int:
-    """`prism check`: say what was checked and how many barriers it has; with `--schedules`, run it too."""
-    from prism.lang.safety import safety, trusted
+    """`prism check`: say what was checked, how many barriers it has, and what is not proved; with `--schedules`, run it.
+
+    4 where `--strict` is given and something is not proved.
+    """
+    from prism.lang.safety import safety, told, trusted, verdicts
 
     if options.schedules is not None:
         return run_schedules(options)
@@ -26,13 +29,21 @@ def run_check(options: argparse.Namespace) -> int:
     barriers = sum(len(plan.barriers) for plan in program.plans.values())
     shared = program.layouts[program.entry].bytes
     listed = "".join(f"{line}\n" for line in trusted(program)) if options.unsafe else ""
+    said = "".join(f"{line}\n" for line in told(verdicts(program)))
     text = (
         f"{program.entry.name}: {len(program.functions)} functions checked, {barriers} barriers inferred, "
-        f"{shared} bytes of shared memory\n{listed}"
+        f"{shared} bytes of shared memory\n{said}{listed}"
     )
     facts = {"kernel": program.entry.name, "shared_bytes": shared, **safety(program)} if options.json else None
     write(options, text, facts)
-    return DONE
+    return strictly(options, program)
+
+
+def strictly(options: argparse.Namespace, program: Any) -> int:
+    """Return the exit status of a check that found no fault."""
+    from prism.lang.safety import NOT_PROVED, verdicts
+
+    return UNPROVED if options.strict and any(one.status == NOT_PROVED for one in verdicts(program)) else DONE
 
 
 def run_schedules(options: argparse.Namespace) -> int:
@@ -51,7 +62,7 @@ def run_schedules(options: argparse.Namespace) -> int:
         raise CommandError(f"there is not enough memory for the arguments: {error}") from None
     command = " ".join(shlex.quote(part) for part in (options.kernel, *(f"-t{text}" for text in options.template)))
     write(options, explore.described(program, report, command), run_facts(program.entry.name, report))
-    return FOUND if report.findings else DONE
+    return FOUND if report.findings else strictly(options, program)
 
 
 def run_facts(name: str, report: Any) -> Mapping[str, Any]:

@@ -11,9 +11,9 @@ from typing import Any
 
 from prism.lang.diagnostics import CompileError, Error
 
-DONE, FOUND, WRONG, BROKEN, INTERRUPTED = 0, 1, 2, 3, 130
+DONE, FOUND, WRONG, BROKEN, UNPROVED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 """Exit codes: done; the program breaks a rule, or a run found a fault; the command can't be carried out as typed, or here; an
-error of Prism's own, or of the compiler beneath; the user has stopped it."""
+error of Prism's own, or of the compiler beneath; `check --strict`: something is not proved; the user has stopped it."""
 
 
 class CommandError(Exception):

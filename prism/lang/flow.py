@@ -141,6 +141,9 @@ class Relation:
     At thread[1] no barrier is needed, but something else. `land`: the first is under way, and its thread has to wait for it.
     `fence`: its thread has to make a proxy fence before the barrier; `behind`: that barrier is there, and only the fence is
     missing. `registers`: a wgmma has to be told that registers were touched. `where` is the line that the reason speaks of.
+
+    `unproved`: empty, or the kind of a conflict that nothing orders, though it is not proved that the two never meet: `trip` (of
+    one partition, in two trips of a loop) or `asynchronous` (of two copies). The safety report counts each of them.
     """
 
     unit: Perspective | None
@@ -150,6 +153,7 @@ class Relation:
     fence: bool = False
     behind: bool = False
     registers: bool = False
+    unproved: str = ""
 
 
 def conflicting(left: str, right: str) -> bool:
@@ -170,7 +174,7 @@ def related(objects: Objects, first: Pending, second: Touch) -> Relation | None:
     if found.unit.level == Level.GRID and (view := _allowed(earlier, second)) is not None:
         return Relation(None, f'`{view.name}` says races="allow"')
     if (why := _together(first, earlier, second)) is not None:
-        return Relation(None, why)
+        return Relation(None, why, unproved="asynchronous")
     return _ordered(first, earlier, second, found.unit)
 
 
@@ -197,11 +201,11 @@ def _together(first: Pending, earlier: Touch, second: Touch) -> str | None:
         return None
     match earlier.how:
         case "cp_async" if first.since == -1:
-            return "not proved: copies of one `async_`; the reference machine checks it"
+            return "copies of one `async_`; the reference machine checks it"
         case "load" | "remote" if first.since is not None:
-            return "not proved: loads of one visit; the reference machine checks it"
+            return "loads of one visit; the reference machine checks it"
         case "bulk" if earlier.kind == second.kind == "write":
-            return "not proved: stores of different tiles; the reference machine checks it"
+            return "stores of different tiles; the reference machine checks it"
         case _:
             return None
 
@@ -260,7 +264,7 @@ def _common(known: Facts, first: Pending, earlier: Touch, second: Touch) -> Rela
     if _trips_apart(known, first, second, source):
         return Relation(None, "the elements of different trips are proved disjoint")
     if again:
-        return Relation(None, "not proved: the same partition in another trip; the reference machine checks it")
+        return Relation(None, "the same partition in another trip; the reference machine checks it", unproved="trip")
     return Relation(source)
 
 

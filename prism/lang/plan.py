@@ -212,12 +212,17 @@ Op = Wait | Arrive | Expect | Advance | ProxyFence | Commit | WaitGroup | WgmmaF
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Elided:
-    """A conflict that needed no barrier of its own, and why; `where`: the line that the reason ends with, where it has one."""
+    """A conflict that needed no barrier of its own, and why; `where`: the line that the reason ends with, where it has one.
+
+    `unproved`: nothing orders the two, and that they never meet is not proved; then it is the kind of what is not (see
+    `flow.Relation`).
+    """
 
     first: Access
     second: Access
     reason: str
     where: Span | None = None
+    unproved: str = ""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

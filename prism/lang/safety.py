@@ -1,71 +1,195 @@
-"""What is known of a program's safety: what the compiler proved, what it left to checked runs, what it takes at its word."""
+"""What is known of a program's safety: what is proved, what is not, and what the program is taken at its word for.
+
+Every verdict that the compiler comes to is here, whatever part of it came to it:
+
+- `partition`: whether the parts of a partition are disjoint;
+- `trip`: whether one partition's elements, in two trips of a loop, are apart where nothing orders the trips;
+- `asynchronous`: whether two copies that are under way at the same time touch different elements;
+- `alias`: that the memory of two parameters lies apart;
+- `text`: what `unsafe` and `extern` do; `intrinsic`: what one of the user's own does.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from prism.lang import overlap, races
 from prism.lang.budget import most_threads
-from prism.lang.place import statements
-from prism.lang.plan import Program, Wait
+from prism.lang.diagnostics import Span
+from prism.lang.inlined import owner
+from prism.lang.place import statements, subexpressions
+from prism.lang.plan import Elided, Plan, Program, Wait
 from prism.lang.skew import shown
-from prism.lang.tree import Stmt, Unsafe
+from prism.lang.tree import Apply, Function, Pointer, TensorMap, Unsafe, expressions
+
+PROVED, NOT_PROVED, BELIEVED = "proved", "not proved", "believed"
+STATUSES = (PROVED, NOT_PROVED, BELIEVED)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One thing that must hold for a program to be right.
+
+    `kind` is one of those above. `status`: `proved`; `not proved`, neither that it holds nor that it does not; `believed`,
+    because the program says so. `what` it is about, in words, at `line` of `function`; `reason`: why it has that status.
+    """
+
+    kind: str
+    status: str
+    function: str
+    line: int
+    what: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"`{self.function}`, line {self.line}: {self.what}: {self.reason}"
+
+    def facts(self) -> Mapping[str, Any]:
+        """Return it as JSON takes it; its status is said where it stands."""
+        return {
+            "kind": self.kind,
+            "function": self.function,
+            "line": self.line,
+            "what": self.what,
+            "reason": self.reason,
+        }
+
+
+def verdicts(program: Program) -> tuple[Verdict, ...]:
+    """Return every verdict on a program, callees first, each once."""
+    seen, threads = shown(program), most_threads(program.entry)
+    found: dict[Verdict, None] = {}
+    for function in seen.functions:
+        judged = (one for _, one in (*partitions(function, threads), *unordered(function, seen.plans[function])))
+        found.update(dict.fromkeys((*judged, *_believed(function))))
+    return tuple(found)
 
 
 def safety(program: Program) -> Mapping[str, Any]:
     """Return a program's safety report, as JSON takes it; the same for the same program.
 
     `functions`: how many were checked, each against every rule. `barriers` and `waits`: how many were inferred, by kind, for
-    every schedule. `partitions`: how many are proved disjoint, and those that are not: the reference machine checks them as
-    it runs. `trusted`: each text that is taken at its word (see `trusted`).
+    every schedule. `verdicts`: how many are proved, and each that is not proved or believed.
     """
     seen = shown(program)
-    threads = most_threads(program.entry)
-    verdicts = [
-        (function, verdict)
-        for function in seen.functions
-        for _, verdict in overlap.verdicts(function, races.facts(function, threads))
-    ]
     plans = [seen.plans[function] for function in seen.functions]
     return {
         "functions": len(seen.functions),
         "barriers": dict(sorted(Counter(b.kind for plan in plans for b in plan.barriers).items())),
         "waits": sum(isinstance(op, Wait) for plan in plans for op in plan.operations),
-        "partitions": {
-            "proved": sum(verdict.status == "disjoint" for _, verdict in verdicts),
-            "checked by runs": [
-                f"`{verdict.view.name}` in `{function.name}`, line {verdict.view.span.line}: {verdict.reason}"
-                for function, verdict in verdicts
-                if verdict.status != "disjoint"
-            ],
-        },
-        "trusted": [f"{kind} in `{function.name}`: {text}" for function, _, kind, text in _texts(program)],
+        "verdicts": counted(verdicts(program)),
     }
+
+
+def counted(found: tuple[Verdict, ...]) -> Mapping[str, Any]:
+    """Return how many are proved, and the others by their status."""
+    listed = {status: [one.facts() for one in found if one.status == status] for status in STATUSES if status != PROVED}
+    return {PROVED: sum(one.status == PROVED for one in found), **listed}
+
+
+def told(found: tuple[Verdict, ...]) -> Iterator[str]:
+    """Yield lines for people: how many have each status, and each that is not proved."""
+    yield ", ".join(f"{sum(one.status == status for one in found)} {status}" for status in STATUSES)
+    for status in STATUSES[1:]:
+        listed = [one for one in found if one.status == status]
+        if listed:
+            yield f"{status}:"
+            yield from (f"  {one}" for one in listed)
+
+
+# -- what is proved, or not -----------------------------------------------------------------------------------------------------
+
+
+def partitions(function: Function, threads: int) -> Iterator[tuple[Span, Verdict]]:
+    """Yield the verdict on each partition of a function, with where it stands."""
+    for _, verdict in overlap.verdicts(function, races.facts(function, threads)):
+        view, meaning = verdict.view, verdict.view.view
+        status, reason = PROVED if verdict.status == "disjoint" else NOT_PROVED, verdict.reason
+        if status == NOT_PROVED and meaning is not None and meaning.races == "allow":
+            status, reason = BELIEVED, 'it says races="allow": an overlap of its parts is meant'
+        name = owner(function, view.span) or function.name
+        yield view.span, Verdict("partition", status, name, view.span.line, f"partition `{view.name}`", reason)
+
+
+def unordered(function: Function, plan: Plan) -> Iterator[tuple[Span, Verdict]]:
+    """Yield a verdict for two accesses each that nothing orders, though it is not proved that they never meet; and where."""
+    for one in plan.elided:
+        if one.unproved:
+            span = one.second.span
+            name = owner(function, span) or function.name
+            yield span, Verdict(one.unproved, NOT_PROVED, name, span.line, _pair(one), one.reason)
+
+
+def _pair(one: Elided) -> str:
+    first, second = one.first, one.second
+    return (
+        f"{first.kind} of `{first.root.name}` as `{first.text}` (line {first.span.line}), "
+        f"then {second.kind} of it as `{second.text}`"
+    )
+
+
+# -- what is believed -----------------------------------------------------------------------------------------------------------
+
+
+def _believed(function: Function) -> Iterator[Verdict]:
+    yield from _apart(function)
+    for st in statements(function.body):
+        if isinstance(st, Unsafe):
+            effects = "it does what is declared" if st.listed else "it does what its text mentions"
+            kind, text = _text(function, st)
+            name = owner(function, st.span) or function.name
+            yield Verdict("text", BELIEVED, name, st.span.line, f"`{kind}` {text!r}", effects)
+    yield from _own_intrinsics(function)
+
+
+def _apart(function: Function) -> Iterator[Verdict]:
+    """Yield one verdict on a kernel's memory: none of it is said to overlap, and some is written."""
+    kernel = function.kind == "global"
+    memory = [p for p in function.parameters if isinstance(p.type, Pointer | TensorMap)]
+    pairs = [(a, b) for n, a in enumerate(memory) for b in memory[n + 1 :] if not (_const(a.type) and _const(b.type))]
+    taken = [(a, b) for a, b in pairs if not any({a.name, b.name} <= names for names in function.may_alias)]
+    if kernel and taken:
+        named = dict.fromkeys(p.name for pair in taken for p in pair)
+        what = "parameters " + ", ".join(f"`{name}`" for name in named)
+        reason = "taken to lie apart, which each launch from Python looks at"
+        yield Verdict("alias", BELIEVED, function.name, function.span.line, what, reason)
+
+
+def _const(type_: object) -> bool:
+    return isinstance(type_, Pointer) and type_.const
+
+
+def _own_intrinsics(function: Function) -> Iterator[Verdict]:
+    for st in statements(function.body):
+        for e in (part for expression in expressions(st) for part in subexpressions(expression)):
+            if isinstance(e, Apply) and e.intrinsic.source == "user":
+                name = owner(function, e.span) or function.name
+                reason = "one of your own: it is said to do " + (e.intrinsic.effect or "nothing to memory")
+                yield Verdict("intrinsic", BELIEVED, name, e.span.line, f"`{e.intrinsic.name}`", reason)
 
 
 def trusted(program: Program) -> list[str]:
     """Return two lines for each text that the program takes at its word: where and what it is, and what it is said to do."""
     lines = []
-    for function, st, kind, text in _texts(program):
-        effects = [f"{k} {e.symbol.name}" for e, k in st.accesses] + [f"write {s.name}" for s in st.writes]
-        how = "declared" if st.listed else "from its text"
-        meaning = "has a meaning on the CPU" if st.meaning is not None else "no meaning on the CPU"
-        lines.append(f"{st.span.file}:{st.span.line}: {kind} in {function.name}: {text}")
-        lines.append(f"    {', '.join(effects) or 'touches nothing'} ({how}); {meaning}")
+    for function in program.functions:
+        for st in statements(function.body):
+            if isinstance(st, Unsafe):
+                kind, text = _text(function, st)
+                effects = [f"{k} {e.symbol.name}" for e, k in st.accesses] + [f"write {s.name}" for s in st.writes]
+                how = "declared" if st.listed else "from its text"
+                meaning = "has a meaning on the CPU" if st.meaning is not None else "no meaning on the CPU"
+                lines.append(f"{st.span.file}:{st.span.line}: {kind} in {function.name}: {text}")
+                lines.append(f"    {', '.join(effects) or 'touches nothing'} ({how}); {meaning}")
     return lines or ["no unsafe text, no extern functions"]
 
 
-def _texts(program: Program) -> list[tuple[Any, Any, str, str]]:
-    """Return each text's function, statement, kind, and its beginning."""
-    found: list[tuple[Any, Stmt]] = [
-        (function, st) for function in program.functions for st in statements(function.body) if isinstance(st, Unsafe)
-    ]
-    texts = []
-    for function, st in found:
-        assert isinstance(st, Unsafe)
-        text = " ".join(st.text.split())
-        kind = "extern" if st.span == function.span else "unsafe"
-        texts.append((function, st, kind, text if len(text) < 60 else f"{text[:57]}..."))
-    return texts
+def _text(function: Function, st: Unsafe) -> tuple[str, str]:
+    """Return what kind of text it is, and its beginning."""
+    text = " ".join(st.text.split())
+    return "extern" if st.span == function.span else "unsafe", text if len(text) < 60 else f"{text[:57]}..."
+
+
+__all__ = ["Verdict", "counted", "partitions", "safety", "told", "trusted", "unordered", "verdicts"]

@@ -28,10 +28,6 @@ from prism.lang.walk import Concurrent, Conflict, Context, Walk, summarise, walk
 from prism.lang.walk_context import context_of
 from prism.lang.walk_state import Fence, Landing, Mark, Registers, rank
 
-NOTED = 64
-"""Conflicts without a barrier of their own that a plan remembers at most."""
-
-
 Placed = dict[Stmt, tuple[Mark, ...]]
 Needed = Mapping[tuple[Stmt, Mark], Conflict]
 
@@ -244,8 +240,8 @@ def jointly(
 
 
 def noted(walk: Walk) -> tuple[Elided, ...]:
-    """Return the conflicts that needed no barrier, as far as they are remembered."""
-    return tuple(walk.elided[key] for key in sorted(walk.elided)[:NOTED])
+    """Return the conflicts that needed no barrier: all of them, for what is not proved is among them."""
+    return tuple(walk.elided[key] for key in sorted(walk.elided))
 
 
 def made(

@@ -96,9 +96,12 @@ def _related(context: Context, earlier: Pending, touch: Touch) -> flow.Relation 
 
 
 def _note(walk: Walk, earlier: Touch, touch: Touch, relation: flow.Relation) -> None:
+    """Note why a conflict needs no barrier; what is not proved of two accesses hides behind no other reason."""
     key = (earlier.serial, touch.serial)
-    if key not in walk.elided or relation.reason < walk.elided[key].reason:
-        walk.elided[key] = Elided(earlier.access, touch.access, relation.reason, relation.where)
+    found = Elided(earlier.access, touch.access, relation.reason, relation.where, relation.unproved)
+    before = walk.elided.get(key)
+    if before is None or (not found.unproved, found.reason) < (not before.unproved, before.reason):
+        walk.elided[key] = found
 
 
 def _expose(walk: Walk, touch: Touch, token: Pending, guard: Perspective | None = None) -> None:

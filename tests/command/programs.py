@@ -58,6 +58,19 @@ def reversed_blocks(x: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1])
 
 
 @prism("global")
+@requires(grid[1], block[1], thread[64])
+def unbounded(x: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1]):
+    b: int32 @ block[1] = id()
+    with partition(y, block[1], 64 * b) as y_block, group(block[1]):
+        s: shared(float32[64])
+        t: int32 @ thread[1] = id()
+        with partition(s, thread[1], t) as mine, group(thread[1]):
+            mine[0] = x[64 * b + t]
+        with partition(y_block, thread[1], t) as mine, group(thread[1]):
+            mine[0] = s[63 - t]
+
+
+@prism("global")
 @requires(grid[1], thread[32], cooperative=True)
 def twice(x: ptr(float32) @ grid[1], h: half @ grid[1], new: uint64 @ grid[1]):
     i: int32 @ thread[1] = id()

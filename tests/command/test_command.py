@@ -34,7 +34,30 @@ def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
 def test_check(command) -> None:
     code, out, err = command("check FILE:reversed_blocks")
     assert (code, err) == (0, "")
-    assert out == "reversed_blocks: 1 functions checked, 1 barriers inferred, 256 bytes of shared memory\n"
+    line = kernel_line("reversed_blocks")
+    assert out == (
+        "reversed_blocks: 1 functions checked, 1 barriers inferred, 256 bytes of shared memory\n"
+        "3 proved, 0 not proved, 1 believed\n"
+        "believed:\n"
+        f"  `reversed_blocks`, line {line}: parameters `x`, `y`: taken to lie apart, which each launch from Python looks at\n"
+    )
+
+
+def kernel_line(name: str) -> int:
+    """Return the line of `programs.py` with a kernel's `def`."""
+    return next(n for n, line in enumerate(PROGRAMS.read_text().splitlines(), 1) if line.startswith(f"def {name}("))
+
+
+def test_a_strict_check(command) -> None:
+    """What is not proved is printed anyway; with `--strict` it decides the exit status."""
+    assert command("check FILE:reversed_blocks --strict")[0] == 0
+    code, out, _ = command("check FILE:unbounded")
+    assert code == 0 and "2 proved, 1 not proved, 1 believed\nnot proved:\n" in out
+    assert "partition `y_block`: a block may have more than 64 threads" in out
+    for line in ("check FILE:unbounded --strict", "check FILE:unbounded --strict --json"):
+        assert command(line)[0] == 4
+    runs = "check FILE:unbounded --schedules 1 -a x=float32[64],y=float32[64] --blocks 1 --threads 64"
+    assert (command(runs)[0], command(f"{runs} --strict")[0]) == (0, 4)
 
 
 def test_a_broken_rule_is_exit_1_with_the_message(command) -> None:
@@ -55,8 +78,19 @@ def test_json_of_a_check(command) -> None:
         "functions": 1,
         "barriers": {"block": 1},
         "waits": 0,
-        "partitions": {"proved": 3, "checked by runs": []},
-        "trusted": [],
+        "verdicts": {
+            "proved": 3,
+            "not proved": [],
+            "believed": [
+                {
+                    "kind": "alias",
+                    "function": "reversed_blocks",
+                    "line": kernel_line("reversed_blocks"),
+                    "what": "parameters `x`, `y`",
+                    "reason": "taken to lie apart, which each launch from Python looks at",
+                }
+            ],
+        },
     }
 
 

@@ -130,8 +130,9 @@ def test_the_manifest_and_the_report(folder: Path) -> None:
     report = artifacts.reports(folder)[facts["report"]]
     assert report["kernel"] == "prism.kernels.scan.small:scan_block" and report["template"]["T"] == "uint32"
     assert report["template"]["OP"] == "prism.lib.thread.operators:add" or "operators" in report["template"]["OP"]
-    assert report["functions"] > 3 and report["barriers"]["block"] >= 1 and report["trusted"] == []
-    assert report["partitions"]["proved"] > 0
+    assert report["functions"] > 3 and report["barriers"]["block"] >= 1
+    assert report["verdicts"]["proved"] > 0 and report["verdicts"]["not proved"] == []
+    assert {one["kind"] for one in report["verdicts"]["believed"]} == {"partition"}
 
 
 @pytest.mark.parametrize("arch", ["sm_999", "compute_90", "sm_", "90", "sm_90a --x"])

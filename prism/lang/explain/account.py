@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from prism.lang import overlap, races
 from prism.lang.budget import most_threads
 from prism.lang.explain.counts import counts, duties
 from prism.lang.explain.entries import entries, exempts
@@ -11,7 +10,8 @@ from prism.lang.explain.memory import pieces
 from prism.lang.explain.model import Account, Chapter, Remark, Resources, Unproved
 from prism.lang.explain.regions import lines, regions
 from prism.lang.inlined import Part, parts
-from prism.lang.plan import Program
+from prism.lang.plan import Plan, Program
+from prism.lang.safety import NOT_PROVED, partitions, unordered
 from prism.lang.skew import shown
 
 NOT_COMPILED = "not known: it was not compiled"
@@ -39,8 +39,8 @@ def chapter(program: Program, part: Part) -> Chapter:
         lines=source,
         regions=inside,
         entries=between,
-        exempts=without,
-        unproved=_unproved(part, most_threads(program.entry)),
+        exempts=tuple(one for one in without if not one.unproved),
+        unproved=_unproved(part, plan, most_threads(program.entry)),
         remarks=tuple(Remark(note.span.line, note.text) for note in plan.notes if part.has(note.span)),
         counts=counts(program, host) if part.whole else (),
         bytes=0 if layout is None or not part.whole else layout.bytes,
@@ -50,12 +50,11 @@ def chapter(program: Program, part: Part) -> Chapter:
     )
 
 
-def _unproved(part: Part, threads: int) -> tuple[Unproved, ...]:
-    verdicts = (verdict for _, verdict in overlap.verdicts(part.host, races.facts(part.host, threads)))
+def _unproved(part: Part, plan: Plan, threads: int) -> tuple[Unproved, ...]:
     found = (
-        Unproved(verdict.view.name, verdict.view.span.line, verdict.reason)
-        for verdict in verdicts
-        if verdict.status == "unknown" and part.has(verdict.view.span)
+        Unproved(verdict.kind, verdict.what, verdict.line, verdict.reason)
+        for span, verdict in (*partitions(part.host, threads), *unordered(part.host, plan))
+        if verdict.status == NOT_PROVED and part.has(span)
     )
     return tuple(dict.fromkeys(found))
 

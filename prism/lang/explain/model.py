@@ -95,20 +95,25 @@ def pair(first: Spot, second: Spot, later: str = "") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Exempt:
-    """Two accesses that conflict and need nothing of their own, and why."""
+    """Two accesses that conflict and need nothing of their own, and why; `unproved`: that they need nothing is not proved."""
 
     first: Spot
     second: Spot
     reason: str
+    unproved: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Unproved:
-    """A partition of which neither was proved: that its parts are disjoint, or that they overlap."""
+    """What must hold and is not proved, nor is the opposite: `what` says what it is about; `kind` is as in `safety.Verdict`."""
 
-    name: str
+    kind: str
+    what: str
     line: int
     reason: str
+
+    def __str__(self) -> str:
+        return f"{self.what} (line {self.line}): {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -224,13 +224,12 @@ def _after(chapter: Chapter, prefix: str) -> Iterator[Markup]:
 
 
 def _unproved(chapter: Chapter, prefix: str) -> Iterator[Markup]:
-    """Yield each reason with the partitions that it holds for."""
+    """Yield each reason with what it holds for."""
     reasons: dict[str, list[str]] = {}
     for one in chapter.unproved:
-        reasons.setdefault(one.reason, []).append(f"`{one.name}` (line {one.line})")
-    for reason, names in reasons.items():
-        kind = "partition" if len(names) == 1 else "partitions"
-        yield tag("li", _links(f"{kind} {', '.join(names)}: {reason}", chapter, prefix))
+        reasons.setdefault(one.reason, []).append(f"{one.what} (line {one.line})")
+    for reason, what in reasons.items():
+        yield tag("li", _links(f"{'; '.join(what)}: {reason}", chapter, prefix))
 
 
 _CAPTION = (

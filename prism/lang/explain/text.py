@@ -44,7 +44,7 @@ def _chapter(chapter: Chapter) -> Iterator[str]:
         yield from dict.fromkeys(f"    {pair(e.first, e.second)}: {e.reason}" for e in chapter.exempts)
     if chapter.unproved:
         yield "  not proved:"
-        yield from (f"    partition `{u.name}` (line {u.line}): {u.reason}" for u in chapter.unproved)
+        yield from (f"    {one}" for one in chapter.unproved)
     if chapter.remarks:
         yield "  rings:"
         yield from (f"    line {r.line}: {r.text}" for r in chapter.remarks)
