@@ -111,15 +111,19 @@ def _fill(value: str) -> int | float | bool | str:
 def shape_of(program: Program, blocks: int | None, threads: int | None) -> Shape:
     """Return how many blocks and threads to run: what is given, else at least two of each kind that a barrier can join.
 
-    Raises InputError for none.
+    Raises InputError for a shape that the kernel does not take, as a launch would.
     """
+    from prism.runtime.launch import LaunchError, require_shape
+
     bound = program.entry.bound
     unit, cluster, most = bound.thread or 1, bound.block or 1, max_threads(program.entry)
     fitting = min(max(1, most // unit), -(-_LEAST_THREADS // unit))
     least = Shape(cluster * -(-_BLOCKS // cluster), unit * fitting)
     shape = Shape(least.blocks if blocks is None else blocks, least.threads if threads is None else threads)
-    if shape.blocks < 1 or shape.threads < 1:
-        raise InputError(f"at least one block of one thread, not {_many(shape.blocks, 'block')} of {shape.threads}")
+    try:
+        require_shape(program.entry.name, (shape.blocks, bound.block), (shape.threads, bound.thread), most)
+    except LaunchError as error:
+        raise InputError(str(error)) from None
     return shape
 
 

@@ -11,6 +11,7 @@ from prism import explore
 from prism.cli import main
 from prism.interpret.schedules import SCHEDULES, schedules
 from prism.lang import (
+    attr,
     block,
     const,
     constexpr,
@@ -46,6 +47,14 @@ def halves(y: ptr(int32) @ grid[1], n: int32 @ grid[1]):
         with group(thread[1]):
             if t < n:
                 mine[0] = t
+
+
+@prism("global")
+@attr("__launch_bounds__(128)")
+@requires(grid[1], block[2], thread[32])
+def narrow(y: ptr(int32) @ grid[1]):
+    with partition(y, thread[1], offset=id()) as mine, group(thread[1]):
+        mine[0] = 1
 
 
 @prism("global")
@@ -160,6 +169,34 @@ def test_shapes_that_the_kernel_does_not_take(capsys: pytest.CaptureFixture[str]
     code, text = check(capsys, f"{HERE}:halves", "--schedules", "1", "--threads", "33")
     assert code == 2 and "multiple of 32 threads" in text
     assert check(capsys, f"{HERE}:halves", "--schedules", "0")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        (("--threads", "5000"), "`halves` takes 1 to 1024 threads a block, not 5000"),
+        (("--threads", "0"), "1 to 1024 threads a block, not 0"),
+        (("--threads", "-32"), "1 to 1024 threads a block, not -32"),
+        (("--threads", "48"), "a multiple of 32 threads a block (its @requires), not 48"),
+        (("--blocks", "0"), "1 to 2147483647 blocks, not 0"),
+        (("--blocks", "-1"), "1 to 2147483647 blocks, not -1"),
+    ],
+    ids=lambda told: "".join(told[:2]) if isinstance(told, tuple) else "",
+)
+@pytest.mark.parametrize("runs", [("--schedules", "1"), ()], ids=["run", "only checked"])
+def test_no_gpu_has_such_a_block(
+    capsys: pytest.CaptureFixture[str], runs: tuple[str, ...], told: tuple[str, ...], message: str
+) -> None:
+    code, text = check(capsys, f"{HERE}:halves", *runs, *told)
+    assert code == 2 and message in text and "Traceback" not in text
+
+
+def test_a_block_is_as_large_as_its_launch_bounds(capsys: pytest.CaptureFixture[str]) -> None:
+    assert check(capsys, f"{HERE}:narrow", "--schedules", "1", "--threads", "128")[0] == 0
+    code, text = check(capsys, f"{HERE}:narrow", "--schedules", "1", "--threads", "160")
+    assert code == 2 and "1 to 128 threads a block, not 160" in text
+    code, text = check(capsys, f"{HERE}:narrow", "--schedules", "1", "--blocks", "3", "--threads", "32")
+    assert code == 2 and "a multiple of 2 blocks" in text
 
 
 def test_the_same_seed_makes_the_same_arguments_whatever_their_size() -> None:

@@ -26,6 +26,7 @@ def run_check(options: argparse.Namespace) -> int:
     if options.schedules is not None:
         return run_schedules(options)
     program = program_of(options)
+    require_shape(program, options)
     barriers = sum(len(plan.barriers) for plan in program.plans.values())
     shared = program.layouts[program.entry].bytes
     listed = "".join(f"{line}\n" for line in trusted(program)) if options.unsafe else ""
@@ -44,6 +45,21 @@ def strictly(options: argparse.Namespace, program: Any) -> int:
     from prism.lang.safety import NOT_PROVED, verdicts
 
     return UNPROVED if options.strict and any(one.status == NOT_PROVED for one in verdicts(program)) else DONE
+
+
+def require_shape(program: Any, options: argparse.Namespace) -> None:
+    """Refuse a number of blocks or threads that the kernel does not take, though nothing is run.
+
+    Raises:
+        CommandError: it takes no such launch.
+    """
+    from prism import explore
+
+    if options.blocks is not None or options.threads is not None:
+        try:
+            explore.shape_of(program, options.blocks, options.threads)
+        except explore.InputError as error:
+            raise CommandError(str(error)) from None
 
 
 def run_schedules(options: argparse.Namespace) -> int:

@@ -12,7 +12,7 @@ from prism.interpret.frame import Frame
 from prism.interpret.lanes import beyond
 from prism.interpret.regions import Region
 from prism.interpret.shadow import Conflict, Shadow
-from prism.lang.diagnostics import Span
+from prism.lang.diagnostics import Label, Span
 
 
 class Checker:
@@ -107,11 +107,14 @@ class Checker:
         before = clocks.sites[found.site]
         block, lane, mine = clocks.who(number)
         other_block, other, theirs = clocks.who(found.thread)
+        words = None if mine or theirs else clocks.passed(found.thread, number)
         if mine or theirs:
             two = "two asynchronous operations" if mine and theirs else "a thread and an asynchronous operation"
             remedy = f"wait for the {theirs or mine} to end before the other access, or let it start after that"
         else:
             two, remedy = "two threads", _remedy(block == other_block, lane, other, before.span == self.span)
+        if words is not None:
+            remedy = _FENCES
         raise RaceError(
             f"`{what}` is accessed by {two}, and nothing orders them",
             self.span,
@@ -122,6 +125,7 @@ class Checker:
             thread=lane,
             block=block,
             barrier=remedy,
+            others=() if words is None else _word(words, named(other_block, other), named(block, lane)),
         )
 
     def _proxy(self, clocks: Clocks, found: Conflict, number: int, what: str, kind: str) -> None:
@@ -145,6 +149,20 @@ def named(block: int, lane: int, what: str = "") -> str:
     """Say who makes an access: a thread, or what it issued."""
     thread = f"thread {lane} of block {block}"
     return f"the {what} of {thread}" if what else thread
+
+
+_FENCES = (
+    "an atomic access alone orders no other: let a `fence()` stand between the first access and the word's write, and one "
+    "between the word's read and the second access; or use `store_release` and `load_acquire`, or `order=` of an atomic update"
+)
+
+
+def _word(words: tuple[Site, Site], writer: str, reader: str) -> tuple[Label, ...]:
+    """Return what is said of a word that one thread wrote and the other read, but that orders nothing."""
+    write, read = words
+    if write.span == read.span:
+        return (Label(write.span, f"{writer} and {reader} both update a word here"),)
+    return Label(write.span, f"{writer} writes a word here"), Label(read.span, f"{reader} reads the word here")
 
 
 def _remedy(same_block: bool, one: int, two: int, same_line: bool) -> str:

@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -78,6 +79,7 @@ class Clocks:
         self._seen: dict[int, Any] = {}  # what its relaxed reads since have seen released
         self._fenced: Any = None  # what threads had done when they met a fence of the one order
         self.stale: Any = None  # `Versions`, where loads may see old values
+        self.shadows: WeakSet[Any] = WeakSet()  # of all memory that is accessed by these threads
 
     def _use(self) -> None:
         """Take the rows and columns that there are, of those that there is room for."""
@@ -240,6 +242,11 @@ class Clocks:
             agent = self.agents[number - self.total]
             number, what = agent.owner, agent.what
         return (*divmod(number, self.threads), what)
+
+    def passed(self, one: int, two: int) -> tuple[Site, Site] | None:
+        """Return where a thread wrote a word atomically and another read it so, which fences would make an order; or None."""
+        found = (shadow.passed(one, two) for shadow in self.shadows)
+        return next(((self.sites[write], self.sites[read]) for write, read in filter(None, found)), None)
 
     def plain(self, numbers: Any) -> Any:
         """Whether accesses of these are the generic proxy's: of threads, and of copies that are made as threads would."""

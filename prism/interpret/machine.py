@@ -25,6 +25,8 @@ from prism.interpret.waiting import steps_of
 from prism.lang.perspective import Level
 from prism.lang.plan import Program
 
+MAX_THREADS = 1024
+"""The threads of a block, at most: on every GPU."""
 _MOST = 64
 _KEPT: dict[tuple[int, Mode], tuple[Program, Shop]] = {}
 _ROLES: dict[int, tuple[Program, Program]] = {}
@@ -110,6 +112,8 @@ def _check_shape(program: Program, blocks: int, threads: int) -> None:
     bound = program.entry.bound
     if blocks < 1 or threads < 1:
         raise ValueError(f"a launch has at least one block and one thread, not {blocks} x {threads}")
+    if threads > MAX_THREADS:
+        raise ValueError(f"a block has at most {MAX_THREADS} threads, not {threads}")
     if bound.thread is not None and threads % bound.thread:
         raise ValueError(f"`{program.entry.name}` needs a multiple of {bound.thread} threads a block, not {threads}")
     if bound.block is not None and blocks % bound.block:

@@ -157,6 +157,20 @@ class _Accesses:
         self.sites[rows, columns] = self.site[at]
         self.thread[at] = -1
 
+    def of(self, thread: int) -> Any:
+        """Return, for each location, the site of a thread's access among these, or -1."""
+        found = np.full(self.locations, -1, np.int64)
+        if not self.used:
+            return found
+        alone = self.thread == thread
+        found[alone] = self.site[alone]
+        column = int(self.column[thread]) if thread < len(self.column) else -1
+        if column >= 0:
+            wide = np.flatnonzero(self.row >= 0)
+            mine = wide[self.clocks[self.row[wide], column] > 0]
+            found[mine] = self.sites[self.row[mine], column]
+        return found
+
     def forget(self, at: Any) -> None:
         """Drop the accesses to these locations."""
         if not self.used:
@@ -199,6 +213,7 @@ class Shadow:
         Shadow.count += 1
         self.number = Shadow.count
         self.clocks, self.granule = clocks, granule
+        clocks.shadows.add(self)
         self.initialised = None if initialised else np.zeros(locations, np.int64)
         self._writes, self._polls, self._updates = (_Accesses(locations) for _ in range(3))
         self._reads, self._fetches = _Accesses(locations), _Accesses(locations)  # by threads, and by agents
@@ -233,6 +248,13 @@ class Shadow:
             return found
         found = found or self._polls.conflict(at, by, known) or self._updates.conflict(at, by, known)
         return found or self._overwrite(at, by, site)
+
+    def passed(self, one: int, two: int) -> tuple[int, int] | None:
+        """Return the sites where a thread wrote a word atomically, and another read it so; None where there is no such word."""
+        wrote = self._updates.of(one)
+        read = np.maximum(self._polls.of(two), self._updates.of(two))
+        both = np.flatnonzero((wrote >= 0) & (read >= 0))
+        return (int(wrote[both[0]]), int(read[both[0]])) if len(both) else None
 
     def unfenced(self, at: Any, by: Any, kind: str) -> Conflict | None:
         """Return a plain access that an asynchronous one (of agents `by`) comes after, with no proxy fence between."""

@@ -144,22 +144,26 @@ def check_shape(entry: Entry, blocks: int, threads: int) -> None:
         TypeError: blocks or threads is no integer.
         LaunchError: out of range, or not the multiple that the kernel's `@requires` states.
     """
-    limits = (
-        ("blocks", blocks, MAX_BLOCKS, entry.block_multiple),
-        ("threads", threads, entry.max_threads, entry.thread_multiple),
-    )
-    for what, number, most, multiple in limits:
+    require_shape(entry.title, (blocks, entry.block_multiple), (threads, entry.thread_multiple), entry.max_threads)
+
+
+def require_shape(title: str, blocks: tuple[Any, int | None], threads: tuple[Any, int | None], most: int) -> None:
+    """Check the numbers of blocks and threads of a kernel of this title, each beside what it must be a multiple of.
+
+    `most`: the threads of its largest block. Raises as `check_shape` does.
+    """
+    for what, (number, multiple), limit in (("blocks", blocks, MAX_BLOCKS), ("threads", threads, most)):
         if isinstance(number, bool) or not isinstance(number, (int, np.integer)):
             more = " (divide with `//`)" if isinstance(number, float) else " (there is one dimension)"
             raise TypeError(
-                f"`{entry.title}`: the number of {what} must be an integer, not {type(number).__qualname__}"
+                f"`{title}`: the number of {what} must be an integer, not {type(number).__qualname__}"
                 + (more if isinstance(number, float | tuple | list) else "")
             )
-        if not 1 <= number <= most:
-            raise LaunchError(f"`{entry.title}` takes 1 to {most} {what}{_each(what)}, not {number}")
+        if not 1 <= number <= limit:
+            raise LaunchError(f"`{title}` takes 1 to {limit} {what}{_each(what)}, not {number}")
         if multiple is not None and number % multiple != 0:
             wanted = f"a multiple of {multiple} {what}{_each(what)} (its @requires)"
-            raise LaunchError(f"`{entry.title}` needs {wanted}, not {number}")
+            raise LaunchError(f"`{title}` needs {wanted}, not {number}")
 
 
 class Launcher:

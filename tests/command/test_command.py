@@ -146,7 +146,7 @@ def test_modules_and_files_name_the_same_kernel(command, monkeypatch: pytest.Mon
         ("chekc FILE:scale", "invalid choice: 'chekc'"),
         ("check FILE:scale --no-such-option", "unrecognized arguments: --no-such-option"),
         ("check FILE:scale --schedules many", "argument --schedules: invalid int value: 'many'"),
-        ("check FILE:scale --schedules 1 --blocks 0", "at least one block of one thread, not 0 blocks of "),
+        ("check FILE:scale --schedules 1 --blocks 0", "takes 1 to 2147483647 blocks, not 0"),
         ("check FILE:scale --schedules 1 -a x=[99999999999999]:0", "not enough memory"),
         (f"check {ROOT}/pyproject.toml:scale", "pyproject.toml is no file of Python's"),
         (f"build --arch sm_90a -o {ROOT}/pyproject.toml", "can't write the artifacts"),

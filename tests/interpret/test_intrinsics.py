@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import prism
+from prism.interpret import SCHEDULES
 from prism.interpret.errors import MisalignedError, NoMeaningError, RaceError, SpaceError, UninitialisedError
 from prism.lang import (
     atomic_compare_exchange,
@@ -117,6 +118,32 @@ def test_release_and_acquire_order(fences):
     with pytest.raises(RaceError):
         unordered[2, 1](*message(fences), check=True)
     assert prism.compile(ordered).cubin
+
+
+@pytest.mark.parametrize("fences", [False, True], ids=["no fence", "a fence that does not release"])
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_the_help_names_the_fences_that_would_order(fences: bool, schedule: str) -> None:
+    """The word is shown that was handed over and orders nothing: where it is written, and where it is read."""
+    with pytest.raises(RaceError) as caught:
+        unordered[2, 1](*message(fences), check=True, schedule=schedule)
+    assert "`fence()`" in caught.value.barrier and "store_release" in caught.value.barrier
+    text = str(caught.value)
+    assert "thread 0 of block 0 writes a word here" in text and "thread 0 of block 1 reads the word here" in text
+
+
+@prism("global")
+@requires(grid[1], thread[1])
+def apart(x: ptr(int) @ grid[1], words: ptr(int) @ grid[1]):
+    me: int @ thread[1] = id()
+    with partition(x, thread[1], races="allow") as data, group(thread[1]):
+        store_relaxed(words[me], load_relaxed(words[2 + me]))
+        data[0] = me
+
+
+def test_no_fence_is_named_where_no_word_is_handed_over() -> None:
+    with pytest.raises(RaceError) as caught:
+        apart[2, 1](np.zeros(1, np.int32), np.zeros(4, np.int32), check=True)
+    assert "fence" not in caught.value.barrier and "word" not in str(caught.value)
 
 
 @prism("global")
