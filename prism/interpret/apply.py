@@ -212,7 +212,9 @@ def _blocking(scope: Scope, node: Apply, prepare: Any, deliver: Any) -> Eval:
     def wait(frame: Frame) -> Generator[None, None, None]:
         lanes, values, steps = prepare(frame)
         boxes = [value for value in values if isinstance(value, Reference)]
-        state = Wait(node.span, f"`{node.intrinsic.name}` waits", int(lanes[0]), needs=lambda: _asked(boxes))
+        state = Wait(
+            node.span, f"`{node.intrinsic.name}` waits", int(lanes[0]), needs=lambda: _asked(boxes), calls=frame.calls
+        )
         frame.block.waits.append(state)
         try:
             found = yield from steps

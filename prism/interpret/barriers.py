@@ -125,6 +125,7 @@ def _meeting(barrier: Barrier) -> Callable[[Frame], Generator[None, None, bool]]
                     f"waits at the barrier of {unit} before this statement",
                     frame.first(),
                     needs=lambda: _absent(meeting, cluster, lanes, size, barrier),
+                    calls=frame.calls,
                 ),
                 lambda: _gone_on(meeting, cluster, size, lanes, goal),
             )
@@ -188,8 +189,9 @@ def _grid_meeting(barrier: Barrier) -> Callable[[Frame], Generator[None, None, b
         if meeting.passed == before:
             text = f"waits at the barrier of {barrier.unit} before this statement"
             wait = Wait(
-                barrier.before.span, text, frame.first(), needs=lambda: _blocks_absent(meeting, machine, barrier)
-            )
+                barrier.before.span, text, frame.first(), needs=lambda: _blocks_absent(meeting, machine, barrier),
+                calls=frame.calls,
+            )  # fmt: skip
             yield from waiting_for(block, wait, lambda: meeting.passed != before)
         return False
 

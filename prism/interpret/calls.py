@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
+from prism.interpret.errors import MachineError
 from prism.interpret.frame import Frame
 from prism.interpret.scope import Eval, Scope
+from prism.lang.diagnostics import Label
 from prism.lang.perspective import Level, Perspective
 from prism.lang.tree import Call
 
@@ -20,6 +22,7 @@ def compile_call(scope: Scope, node: Call) -> Eval:
     base = frame_of(scope, node)
     scope.high = max(scope.high, base + code.bytes)
     unit = node.function.bound.code
+    label = Label(node.span, f"`{node.function.name}` is called here")
     places = list(zip(code.parameters, arguments, strict=True))
 
     def enter(frame: Frame) -> Frame:
@@ -28,6 +31,7 @@ def compile_call(scope: Scope, node: Call) -> Eval:
             values[slot] = argument(frame)
         inner = Frame(values, frame.block, frame.mask, frame.lanes, frame.bid, frame.shared + base)
         narrow(inner, unit)
+        inner.calls = (label, *frame.calls)
         return inner
 
     if code.body.run is not None:
@@ -35,7 +39,11 @@ def compile_call(scope: Scope, node: Call) -> Eval:
 
         def call(frame: Frame) -> Any:
             inner = enter(frame)
-            run(inner)
+            try:
+                run(inner)
+            except MachineError as error:
+                error.called(label)
+                raise
             return inner.result
 
         return call
@@ -44,7 +52,11 @@ def compile_call(scope: Scope, node: Call) -> Eval:
 
     def wait(frame: Frame) -> Generator[None, None, None]:
         inner = enter(frame)
-        yield from steps(inner)
+        try:
+            yield from steps(inner)
+        except MachineError as error:
+            error.called(label)
+            raise
         frame.values[slot] = inner.result
 
     scope.waits.append(wait)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from prism.lang.diagnostics import Error, Label, Span, render
+from prism.lang.diagnostics import Error, Label, ProgramError, Span, render
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,8 +27,11 @@ class _Fault(Error):
         return self.facts
 
 
-class MachineError(Exception):
-    """A fault of a running program: where, by which thread of which block, and against which other access."""
+class MachineError(ProgramError):
+    """A fault of a running program: where, by which thread of which block, and against which other access.
+
+    `trace`: the calls that led to the function in which it lies, innermost first.
+    """
 
     code = "machine"
 
@@ -51,6 +54,11 @@ class MachineError(Exception):
         self.what, self.access, self.here, self.other, self.there = what, access, here, other, there
         self.perspective, self.thread, self.block, self.barrier = perspective, thread, block, barrier
         self.notes, self.others = notes, others
+        self.trace: tuple[Label, ...] = ()
+
+    def called(self, *calls: Label) -> None:
+        """Add calls that led here, innermost first."""
+        self.trace = (*self.trace, *calls)
 
     def render(self, *, colour: bool = False) -> str:
         """Return the whole message, with the lines of source."""
@@ -60,6 +68,7 @@ class MachineError(Exception):
         fault = type(f"_{self.code}", (_Fault,), {"code": self.code})(
             span=self.access,
             labels=labels,
+            trace=self.trace,
             kind=self.code,
             what=self.what,
             here=self.here,

@@ -13,7 +13,7 @@ from prism.interpret.clocks import Clocks
 from prism.interpret.lanes import Lanes, Mask
 from prism.interpret.shadow import Shadow
 from prism.interpret.values import dtype_of
-from prism.lang.diagnostics import Span
+from prism.lang.diagnostics import Label, Span
 from prism.lang.types import Array, Fragment, Vector
 
 
@@ -26,6 +26,7 @@ class Wait:
     thread: int
     spins: bool = False
     needs: Callable[[], str] | None = None
+    calls: tuple[Label, ...] = ()
 
 
 @dataclass(slots=True)
@@ -145,7 +146,8 @@ class Frame:
     """One activation of a function by the threads `mask` of a block. Arms of a split have frames that share `values`."""
 
     __slots__ = (
-        "bid", "block", "breaking", "continuing", "counted", "holes", "indices", "lanes", "mask", "result", "shared", "values",
+        "bid", "block", "breaking", "calls", "continuing", "counted", "holes", "indices", "lanes",
+        "mask", "result", "shared", "values",
     )  # fmt: skip
 
     def __init__(self, values: list[Any], block: Block, mask: Mask, lanes: Lanes, bid: int, shared: int) -> None:
@@ -155,18 +157,19 @@ class Frame:
         self.result: Any = None
         self.counted: Mask = False  # the mask whose threads `indices` has
         self.indices: Any = None
+        self.calls: tuple[Label, ...] = ()  # those that led to this text, innermost first
         self.holes: dict[int, Mask] = {}  # slots of variables that some threads have not written, and those that have
 
     def arm(self, mask: Mask, lanes: Lanes, bid: int) -> Frame:
         """Return a frame over the same variables for some of the threads."""
         frame = Frame(self.values, self.block, mask, lanes, bid, self.shared)
-        frame.holes = self.holes
+        frame.holes, frame.calls = self.holes, self.calls
         return frame
 
     def fork(self, mask: Mask) -> Frame:
         """Return a frame with variables of its own for some of the threads, which go on by themselves."""
         frame = Frame([_own(value) for value in self.values], self.block, mask, self.lanes, self.bid, self.shared)
-        frame.holes = dict(self.holes)
+        frame.holes, frame.calls = dict(self.holes), self.calls
         return frame
 
     def active(self) -> Any:

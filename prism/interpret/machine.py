@@ -12,7 +12,7 @@ from prism.interpret.arguments import bind, granule_of
 from prism.interpret.calls import narrow
 from prism.interpret.clocks import Clocks
 from prism.interpret.compiler import compile_function
-from prism.interpret.errors import FlightError
+from prism.interpret.errors import FlightError, MachineError
 from prism.interpret.expressions import compile_expression
 from prism.interpret.frame import Block, Cluster, Frame, Machine
 from prism.interpret.lanes import Lanes
@@ -50,6 +50,23 @@ def run(
     which order blocks, warps and arms of splits run, and when asynchronous operations take effect (see `schedules`), `seed` which
     of several. `resident` is how many blocks run at once (all, or as the schedule says).
     """
+    try:
+        _run(program, blocks, threads, arguments, check, schedule, seed, resident)
+    except MachineError as error:
+        error.__traceback__ = None  # it says where the program is wrong: frames end with the caller's
+        raise
+
+
+def _run(
+    program: Program,
+    blocks: int,
+    threads: int,
+    arguments: Sequence[Any],
+    check: bool,
+    schedule: str,
+    seed: int,
+    resident: int | None,
+) -> None:
     if schedule not in SCHEDULES:
         raise ValueError(f"schedule is one of {', '.join(SCHEDULES)}, not {schedule!r}")
     seed = operator.index(seed)

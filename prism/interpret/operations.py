@@ -161,7 +161,13 @@ def _wait(op: plan.Wait) -> Steps:
             _land(phases)
         if not phases.passes(phase, fault):
             text, after = f"waits for `{phases.name}` in round {v}, before this statement", op.first.span.line
-            wait = Wait(op.at.span, text, frame.first(), needs=lambda: f"{phases.missing(phase)}, after line {after}")
+            wait = Wait(
+                op.at.span,
+                text,
+                frame.first(),
+                needs=lambda: f"{phases.missing(phase)}, after line {after}",
+                calls=frame.calls,
+            )
             yield from waiting_for(block, wait, lambda: _passed(phases, phase, fault))
         block.machine.progress += 1
         clocks = block.machine.clocks

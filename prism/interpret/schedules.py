@@ -142,7 +142,7 @@ def _look_for_deadlock(machine: Machine, live: list[Strand], idle: int) -> None:
     )
     one = len(blocks) == 1
     all_wait, them = ("the resident block waits", "it") if one else (f"all {len(blocks)} resident blocks wait", "them")
-    raise DeadlockError(
+    error = DeadlockError(
         f"deadlock: {all_wait}, and nothing can wake {them}",
         first.span,
         here=first.text,
@@ -152,6 +152,8 @@ def _look_for_deadlock(machine: Machine, live: list[Strand], idle: int) -> None:
         others=others,
         notes=(*_told(waits), *_late(machine, blocks)),
     )
+    error.called(*first.calls)
+    raise error
 
 
 def _told(waits: list[tuple[Block, Any]]) -> Iterator[str]:

@@ -21,6 +21,7 @@ from prism.interpret.raw import compile_unsafe
 from prism.interpret.regions import mixed
 from prism.interpret.scope import Eval, Piece, Run, Scope, Steps, uses
 from prism.interpret.speak import compile_assert, compile_breakpoint, compile_print
+from prism.interpret.traces import called, traced
 from prism.interpret.undefined import require_step
 from prism.interpret.values import merge
 from prism.lang.perspective import Level, Perspective
@@ -438,6 +439,12 @@ def _opener(frame: Frame) -> Frame:
 
 def compile_view(scope: Scope, statement: Partition | Claim | Async) -> Piece:
     """A view's name costs nothing but its offset, which is evaluated once."""
+    if isinstance(statement, Partition) and statement.inlined is not None:
+        return traced(called(statement.inlined.name, statement.inlined.call), _view(scope, statement))
+    return _view(scope, statement)
+
+
+def _view(scope: Scope, statement: Partition | Claim | Async) -> Piece:
     view = statement.view.view
     if view is None or (view.offset is None and not any(map(_names_units, view.index))):
         return compile_body(scope, statement.body)

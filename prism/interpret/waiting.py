@@ -147,7 +147,7 @@ def loop(condition: Eval, body: Steps, advance: Callable[[Frame], None] | None, 
 
 
 def _poll(frame: Frame, span: Span) -> Generator[None, None, None]:
-    state = Wait(span, "this loop polls", frame.first(), spins=True)
+    state = Wait(span, "this loop polls", frame.first(), spins=True, calls=frame.calls)
     frame.block.waits.append(state)
     yield
     frame.block.waits.remove(state)

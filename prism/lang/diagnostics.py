@@ -73,7 +73,11 @@ class Error:
         return self._fill(self.help_template)
 
 
-class CompileError(Exception):
+class ProgramError(Exception):
+    """An error of the user's program. It says where that is wrong: no frame of Prism's own belongs in its traceback."""
+
+
+class CompileError(ProgramError):
     """A program that Prism refuses: one error or several, in the order of the source. `str` is the whole message."""
 
     def __init__(self, first: Error, *others: Error) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 
-from prism.lang.diagnostics import CompileError
+from prism.lang.diagnostics import ProgramError
 from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.perspective import WARP, WARPGROUP, Level, Perspective
 from prism.lang.structs import COMPLEX64, COMPLEX128, struct
@@ -178,7 +178,7 @@ class Kernel:
                 raise RuntimeError("launching needs the `prism` package, not `prism.lang` alone")
             try:
                 return HOOKS.launch(self, shape, *arguments, **options)
-            except CompileError as error:
+            except ProgramError as error:
                 error.__traceback__ = None  # it says where the kernel is wrong: frames end with the caller's
                 raise
 
@@ -194,7 +194,7 @@ class Kernel:
         """
         try:
             self[blocks, threads](*arguments, stream=stream, **options)
-        except CompileError as error:
+        except ProgramError as error:
             error.__traceback__ = None
             raise
 
