@@ -42,6 +42,9 @@ class Checker:
         if shadow is None:
             return
         machine = frame.block.machine
+        if by is None and region.width == 1 and kind == "read" and not atomic and np.ndim(index) == 0:
+            self._access_one(frame, region, int(index) + region.first, lanes)
+            return
         at = np.asarray(index, np.int64) * region.width + region.first
         if at.shape != lanes.shape:
             at = np.broadcast_to(at, lanes.shape)
@@ -60,6 +63,18 @@ class Checker:
             if conflict is not None:
                 element = region.element((int(at[conflict.index]) - region.first) // region.width)
                 report(shadow.clocks, conflict, int(by[conflict.index]), f"{region.name}[{element}]", kind)
+
+    def _access_one(self, frame: Frame, region: Region, at: int, lanes: Any) -> None:
+        """Check reads of one location by threads."""
+        shadow = region.shadow
+        assert shadow is not None
+        if shadow.initialised is not None and shadow.initialised[at] != region.stamp:
+            self._uninitialised(frame, region, int(lanes[0]), shadow.initialised[at] != 0)
+        by = lanes + frame.block.number * frame.block.machine.threads
+        found = shadow.read_one(at, by, self._site(shadow, "read", False))
+        if found is not None:
+            name = f"{region.name}[{region.element(at - region.first)}]"
+            self._race(shadow.clocks, found, int(by[found.index]), name, "read")
 
     def _site(self, shadow: Shadow, kind: str, atomic: bool) -> int:
         site = self._sites.get((kind, atomic))

@@ -79,6 +79,7 @@ class Clocks:
         self._seen: dict[int, Any] = {}  # what its relaxed reads since have seen released
         self._fenced: Any = None  # what threads had done when they met a fence of the one order
         self.stale: Any = None  # `Versions`, where loads may see old values
+        self.behind: list[Any] = []  # shadows that have yet to note some reads, before any thread learns or steps
         self.shadows: WeakSet[Any] = WeakSet()  # of all memory that is accessed by these threads
 
     def _use(self) -> None:
@@ -116,6 +117,12 @@ class Clocks:
             self.sites.append(site)
         return number
 
+    def catch_up(self) -> None:
+        """Let all reads be noted that were made since what threads know last changed."""
+        behind, self.behind = self.behind, []
+        for shadow in behind:
+            shadow.catch_up()
+
     # -- barriers, and what is passed on ----------------------------------------------------------------------------------
 
     def join(self, block: int, members: Any) -> None:
@@ -124,6 +131,7 @@ class Clocks:
 
     def meet(self, numbers: Any) -> None:
         """Order what each row of threads did before what it does next."""
+        self.catch_up()
         if not numbers.size:
             return
         spans = self._spans[numbers.min() // self.threads : numbers.max() // self.threads + 1]
@@ -144,6 +152,7 @@ class Clocks:
 
     def leave(self, numbers: Any) -> Any:
         """Return what these threads of a block have done and know, to be handed to who waits for it; they go on after it."""
+        self.catch_up()
         row, one = np.zeros(self._rows.shape[1:], np.int32), _range(numbers)
         for columns in self._columns(int(numbers[0])):
             part = self._rows[:, :, columns]
@@ -153,6 +162,7 @@ class Clocks:
 
     def take(self, numbers: Any, row: Any) -> None:
         """Order what was handed over before what these threads of a block do next."""
+        self.catch_up()
         one = _range(numbers)
         for columns in self._told(int(numbers[0]), row):
             part, handed = self._rows[:, :, columns], row[:, columns]
@@ -163,6 +173,7 @@ class Clocks:
 
     def fence_proxy(self, numbers: Any) -> None:
         """Make what these threads did visible to asynchronous accesses ordered after this, and their own copies' data."""
+        self.catch_up()
         if self.halves == 1:
             return
         self.fenced[numbers, numbers] = self.known[numbers, numbers]
@@ -182,6 +193,7 @@ class Clocks:
 
     def renew(self, units: Any, agents: Any) -> None:
         """Let agents that are under way do something more, after what their threads did until now."""
+        self.catch_up()
         for columns in self._columns(int(units[0, 0])):
             part = self._rows[:, :, columns]
             part[agents] = part[units[:, 0]] if units.shape[1] == 1 else part[units].max(axis=1)
@@ -226,6 +238,7 @@ class Clocks:
 
     def end(self, numbers: Any, agents: Any) -> None:
         """Order what each agent did before what its thread does next; the threads are of one block."""
+        self.catch_up()
         bounds = [0, *(np.flatnonzero(agents[1:] != agents[:-1]) + 1), len(agents)]
         if len(bounds) <= _FEW:
             for first, stop in pairwise(bounds):
@@ -258,6 +271,7 @@ class Clocks:
 
     def release(self, shadow: int, location: int, thread: int) -> None:
         """Let what `thread` did so far be seen by who acquires the location."""
+        self.catch_up()
         self._released[shadow, location] = _wider(self._released.get((shadow, location)), self._rows[thread])
         self._step(np.array([thread]))
 
@@ -267,6 +281,7 @@ class Clocks:
 
     def learn(self, thread: int, row: Any) -> None:
         """Order what was handed over before what `thread` does next, in any block."""
+        self.catch_up()
         if row is not None:
             for columns in self._told(thread, row):
                 known = self._rows[thread, :, columns]
@@ -274,6 +289,7 @@ class Clocks:
 
     def fence(self, thread: int, order: str) -> None:
         """Order by the relaxed accesses before an acquire fence, and after a release fence; `sc` fences have one order."""
+        self.catch_up()
         seen = self._seen.get(thread)
         if order == "sc":
             seen = union_of([row for row in (seen, self._fenced) if row is not None])

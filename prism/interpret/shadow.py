@@ -23,6 +23,7 @@ class Conflict:
     site: int
 
 
+_LATER = 1 << 18  # reads that are noted together, at most
 _MANY = 256  # accesses at a time that are worth a look at whether they are of a slice, or by one
 
 
@@ -77,8 +78,8 @@ class _Accesses:
                 return Conflict(int(part[index]), int(who[other]), int(self.sites[rows[part[index]], other]))
         return None
 
-    def record(self, at: Any, by: Any, clocks: Clocks, site: int) -> None:
-        """Note accesses that are ordered after those that they conflict with."""
+    def record(self, at: Any, by: Any, clocks: Clocks, site: Any) -> None:
+        """Note accesses that are ordered after those that they conflict with; `site`: one for all, or an array."""
         self.start()
         known, one = clocks.known, not isinstance(by, np.ndarray)
         clock = known[by, by]
@@ -91,7 +92,7 @@ class _Accesses:
         chosen = where[alone]
         # With several threads at one location the last stays alone, and the others make it a row.
         self.thread[chosen], self.clock[chosen] = (by, clock) if one else (by[alone], clock[alone])
-        self.site[chosen] = site
+        self.site[chosen] = site[alone] if isinstance(site, np.ndarray) else site
         if one and len(chosen) == len(where):
             return
         crowded = (rows < 0) & (self.thread[at] != by)
@@ -104,7 +105,7 @@ class _Accesses:
             self._widen(several)
         self._note(self.row[at], by, clock, site)
 
-    def _note(self, rows: Any, by: Any, clock: Any, site: int) -> None:
+    def _note(self, rows: Any, by: Any, clock: Any, site: Any) -> None:
         """Note accesses of the locations that have a row."""
         wide = rows >= 0
         count = np.count_nonzero(wide)
@@ -114,6 +115,7 @@ class _Accesses:
         if count < len(rows):
             rows = rows[wide]
             by, clock = (by, clock) if one else (by[wide], clock[wide])
+            site = site[wide] if isinstance(site, np.ndarray) else site
         columns = int(self._columns(np.array([by]))[0]) if one else self._columns(by)
         self.clocks[rows, columns] = clock
         self.sites[rows, columns] = site
@@ -217,6 +219,8 @@ class Shadow:
         self.initialised = None if initialised else np.zeros(locations, np.int64)
         self._writes, self._polls, self._updates = (_Accesses(locations) for _ in range(3))
         self._reads, self._fetches = _Accesses(locations), _Accesses(locations)  # by threads, and by agents
+        self._later: list[tuple[Any, Any, int]] = []  # threads' reads that are yet to be noted, and how many
+        self._waiting = 0
 
     def read(self, at: Any, by: Any, site: int, atomic: bool, _: int = 1) -> Conflict | None:
         """Note reads of the locations `at` by the threads `by`, or return the first that races."""
@@ -225,10 +229,51 @@ class Shadow:
         found = self._writes.conflict(at, by, known)
         if found is None and not atomic:
             found = self._updates.conflict(at, by, known)
-        if found is None:
-            reads = self._fetches if self._agents(by) else self._reads
-            (self._polls if atomic else reads).record(at, by, self.clocks, site)
-        return found
+        if found is not None:
+            return found
+        if atomic:
+            self._polls.record(at, by, self.clocks, site)
+        elif self._agents(by):
+            self._fetches.record(at, by, self.clocks, site)
+        elif isinstance(at, slice) or isinstance(by, int):
+            self._reads.record(at, by, self.clocks, site)
+        else:
+            self._note_later(at, by, site)
+        return None
+
+    def read_one(self, at: int, by: Any, site: int) -> Conflict | None:
+        """Note plain reads of one location by the threads `by`, or return the first that races: as `read`, and quicker."""
+        if self._updates.used:
+            return self.read(np.full(len(by), at), by, site, False)
+        writes = self._writes
+        if writes.used:
+            thread = writes.thread[at]
+            if thread >= 0:
+                unknown = self.clocks.known[by, thread] < writes.clock[at]
+                if np.count_nonzero(unknown) and (unknown & (by != thread)).any():
+                    return self.read(np.full(len(by), at), by, site, False)
+        self._note_later(at, by, site)
+        return None
+
+    def _note_later(self, at: Any, by: Any, site: int) -> None:
+        """Keep reads until what threads know changes, or something is written: many are then noted at once."""
+        if not self._later:
+            self.clocks.behind.append(self)
+        self._later.append((at, by, site))
+        self._waiting += len(by)
+        if self._waiting > _LATER:
+            self.clocks.catch_up()
+
+    def catch_up(self) -> None:
+        """Note the reads that were kept."""
+        kept, self._later, self._waiting = self._later, [], 0
+        counts = [len(by) for _, by, _ in kept]
+        at = [
+            place if isinstance(place, np.ndarray) else np.full(n, place)
+            for (place, _, _), n in zip(kept, counts, strict=True)
+        ]
+        site = np.repeat(np.array([number for _, _, number in kept]), counts)
+        self._reads.record(np.concatenate(at), np.concatenate([by for _, by, _ in kept]), self.clocks, site)
 
     def _agents(self, by: Any) -> bool:
         """Whether agents make these accesses, not threads: never some of each."""
@@ -236,6 +281,8 @@ class Shadow:
 
     def write(self, at: Any, by: Any, site: int, atomic: bool, stamp: int = 1) -> Conflict | None:
         """Note writes of the locations `at` by the threads `by`, or return the first that races."""
+        if self._later:
+            self.clocks.catch_up()
         known = self.clocks.known
         at, by = _brief(at, by)
         found = self._writes.conflict(at, by, known) or self._reads.conflict(at, by, known)
@@ -259,6 +306,7 @@ class Shadow:
     def unfenced(self, at: Any, by: Any, kind: str) -> Conflict | None:
         """Return a plain access that an asynchronous one (of agents `by`) comes after, with no proxy fence between."""
         clocks = self.clocks
+        clocks.catch_up()
         at, by = _brief(at, by)
         found = None
         earlier = [self._writes, self._updates]
