@@ -10,6 +10,7 @@ tells what is ordered, and `shadow` what was accessed.
 from prism.interpret.errors import (
     ArrivalError,
     AssertError,
+    AssumeError,
     BarrierError,
     BoundsError,
     BytesError,
@@ -31,6 +32,7 @@ __all__ = [
     "SCHEDULES",
     "ArrivalError",
     "AssertError",
+    "AssumeError",
     "BarrierError",
     "BoundsError",
     "BytesError",

@@ -135,6 +135,12 @@ class AssertError(MachineError):
     code = "machine-assert"
 
 
+class AssumeError(MachineError):
+    """An `assume` that does not hold."""
+
+    code = "machine-assume"
+
+
 class NoMeaningError(MachineError):
     """An intrinsic that says nothing of what it means on the CPU."""
 

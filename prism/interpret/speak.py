@@ -1,4 +1,4 @@
-"""`assert_`, `print_` and `breakpoint` on the reference machine: the first two for each unit, in the order of their numbers."""
+"""`assert_`, `assume`, `print_` and `breakpoint` on the reference machine: what is said, for each unit, in the units' order."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from prism.interpret.errors import AssertError
+from prism.interpret.errors import AssertError, AssumeError
 from prism.interpret.frame import Frame, Local
 from prism.interpret.regions import Address, Region
 from prism.interpret.scope import Run, Scope
 from prism.lang.perspective import Level, Perspective
-from prism.lang.tree import Assert, Breakpoint, Print, Scalar
+from prism.lang.tree import Assert, Assume, Breakpoint, Print, Scalar
 
 
 def speakers(frame: Frame, code: Perspective) -> Any:
@@ -88,6 +88,24 @@ def compile_assert(scope: Scope, statement: Assert) -> Run:
         if len(bad):
             raise AssertError(
                 statement.text or "an assertion does not hold", statement.span, here=f"does not hold at {statement.code}",
+                perspective=statement.code, thread=int(bad[0]), block=frame.block.number,
+            )  # fmt: skip
+        return False
+
+    return run
+
+
+def compile_assume(scope: Scope, statement: Assume) -> Run:
+    """The first thread for which it does not hold ends the run, whatever else is checked: what follows rests on it."""
+    condition = scope.evaluate(statement.condition)
+
+    def run(frame: Frame) -> bool:
+        found = np.broadcast_to(condition(frame), (frame.block.machine.threads,))
+        lanes = frame.active()
+        bad = lanes[~found[lanes]]
+        if len(bad):
+            raise AssumeError(
+                "what is assumed does not hold", statement.span, here="does not hold for this thread",
                 perspective=statement.code, thread=int(bad[0]), block=frame.block.number,
             )  # fmt: skip
         return False

@@ -14,6 +14,7 @@ from prism.lang.surface import (
     CUtensorMap,
     Kernel,
     assert_,
+    assume,
     async_,
     attr,
     bf16,
@@ -105,7 +106,7 @@ prism = sys.modules[__name__.partition(".")[0]]
 """The package itself: `@prism("global")` works after `from prism.lang import prism` as after `import prism`."""
 
 __all__ = [
-    "CUtensorMap", "CompileError", "InternalError", "Kernel", "assert_", "async_", "attr", "bf16", "bfloat16", "block",
+    "CUtensorMap", "CompileError", "InternalError", "Kernel", "assert_", "assume", "async_", "attr", "bf16", "bfloat16", "block",
     "bool_", "claim", "column", "complex128", "complex64", "const", "constexpr", "count", "device", "double", "double2",
     "double2_cast", "dtype", "extern",
     "float16", "float2", "float2_cast", "float32", "float4", "float4_cast", "float64", "float8_e4m3fn", "float8_e5m2",

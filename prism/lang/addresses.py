@@ -14,6 +14,7 @@ from prism.lang.races import Facts, Span
 from prism.lang.touches import Address, Use
 from prism.lang.tree import (
     Apply,
+    Assume,
     Binary,
     Body,
     Element,
@@ -137,6 +138,8 @@ def sites(known: Facts) -> Mapping[Element, Site]:
 
 def _sites(body: Body, guards: tuple[Guard, ...]) -> Iterator[tuple[Element, Site]]:
     for statement in body:
+        if isinstance(statement, Assume):  # from here on in this list, as inside an `if`
+            guards = (*guards, (statement.condition, True))
         for expression in expressions(statement):
             applied = {a: e for e in subexpressions(expression) if isinstance(e, Apply) for a in e.arguments}
             for part in subexpressions(expression):

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from math import gcd, inf
 
 from prism.lang import bitwise
@@ -108,9 +108,10 @@ class _Side:
         """Whether a polynomial is sure not to be negative."""
         if self.range.form(form)[0] >= 0:
             return True
-        if any(self.range.form(add(form, guard, -1))[0] >= 0 for guard in (*self.guards, *more)):
+        beside = tuple(more)
+        if any(self.range.form(add(form, guard, -1))[0] >= 0 for guard in (*self.guards, *beside)):
             return True
-        pairs = combinations(self.guards, 2)
+        pairs = (*combinations(self.guards, 2), *product(beside, self.guards))
         return any(self.range.form(add(add(form, a, -1), b, -1))[0] >= 0 for a, b in pairs)
 
 
@@ -369,7 +370,12 @@ class _Proof:
         for base in {d.base for d in digits_of(form) if d.base[0] == "remainder"}:
             divisor: Form = dict(base[2])
             of: Form = {(pivot,): 1}
-            if side.range.form(self.refined(dict(base[1])))[0] < 0 or len(divisor) != 1:
+            if side.range.form(self.refined(dict(base[1])))[0] < 0:
+                continue
+            least = add(self.refined(divisor), constant(-1))
+            if side.positive(least):
+                yield add(least, {(Digit(base),): 1}, -1)
+            if len(divisor) != 1:
                 continue
             (monomial, factor), times = next(iter(divisor.items())), 0
             if divisor == of:

@@ -9,6 +9,7 @@ from prism.lang.tree import (
     Apply,
     Assert,
     Assign,
+    Assume,
     Async,
     Batch,
     Binary,
@@ -141,7 +142,7 @@ def _copy(s: Stmt, names: Renamed, copies: list[tuple[Stmt, Stmt]]) -> Stmt:  # 
             return replace(s, arms=tuple(replace(arm, body=inner(arm.body)) for arm in s.arms))
         case Partition() | Claim() | Async():
             return replace(s, view=names.symbol(s.view), body=inner(s.body))
-        case Assert():
+        case Assert() | Assume():
             return replace(s, condition=e(s.condition))
         case Print():
             return replace(s, values=tuple(map(e, s.values)))

@@ -6,6 +6,7 @@ Every verdict that the compiler comes to is here, whatever part of it came to it
 - `trip`: whether one partition's elements, in two trips of a loop, are apart where nothing orders the trips;
 - `asynchronous`: whether two copies that are under way at the same time touch different elements;
 - `alias`: that the memory of two parameters lies apart;
+- `assumption`: what `assume` says;
 - `text`: what `unsafe` and `extern` do; `intrinsic`: what one of the user's own does.
 """
 
@@ -18,23 +19,24 @@ from typing import Any
 
 from prism.lang import overlap, races
 from prism.lang.budget import most_threads
-from prism.lang.diagnostics import Span
+from prism.lang.diagnostics import Span, source_text
 from prism.lang.inlined import owner
 from prism.lang.place import statements, subexpressions
 from prism.lang.plan import Elided, Plan, Program, Wait
 from prism.lang.skew import shown
-from prism.lang.tree import Apply, Function, Pointer, TensorMap, Unsafe, expressions
+from prism.lang.tree import Apply, Assume, Function, Pointer, TensorMap, Unsafe, expressions
 
-PROVED, NOT_PROVED, BELIEVED = "proved", "not proved", "believed"
-STATUSES = (PROVED, NOT_PROVED, BELIEVED)
+PROVED, NOT_PROVED, ASSUMED, BELIEVED = "proved", "not proved", "assumed", "believed"
+STATUSES = (PROVED, NOT_PROVED, ASSUMED, BELIEVED)
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """One thing that must hold for a program to be right.
 
-    `kind` is one of those above. `status`: `proved`; `not proved`, neither that it holds nor that it does not; `believed`,
-    because the program says so. `what` it is about, in words, at `line` of `function`; `reason`: why it has that status.
+    `kind` is one of those above. `status`: `proved`; `not proved`, neither that it holds nor that it does not; `assumed`, as the
+    program says, and tested by every checked run; `believed`, because the program says so. `what` it is about, in words, at
+    `line` of `function`; `reason`: why it has that status.
     """
 
     kind: str
@@ -72,7 +74,7 @@ def safety(program: Program) -> Mapping[str, Any]:
     """Return a program's safety report, as JSON takes it; the same for the same program.
 
     `functions`: how many were checked, each against every rule. `barriers` and `waits`: how many were inferred, by kind, for
-    every schedule. `verdicts`: how many are proved, and each that is not proved or believed.
+    every schedule. `verdicts`: how many are proved, and each that is not proved, assumed or believed.
     """
     seen = shown(program)
     plans = [seen.plans[function] for function in seen.functions]
@@ -110,6 +112,8 @@ def partitions(function: Function, threads: int) -> Iterator[tuple[Span, Verdict
         status, reason = PROVED if verdict.status == "disjoint" else NOT_PROVED, verdict.reason
         if status == NOT_PROVED and meaning is not None and meaning.races == "allow":
             status, reason = BELIEVED, 'it says races="allow": an overlap of its parts is meant'
+        elif status == NOT_PROVED and meaning is not None and meaning.races == "none":
+            status, reason = ASSUMED, 'it says races="none", which every checked run tests'
         name = owner(function, view.span) or function.name
         yield view.span, Verdict("partition", status, name, view.span.line, f"partition `{view.name}`", reason)
 
@@ -137,6 +141,9 @@ def _pair(one: Elided) -> str:
 def _believed(function: Function) -> Iterator[Verdict]:
     yield from _apart(function)
     for st in statements(function.body):
+        if isinstance(st, Assume):
+            name, what = owner(function, st.span) or function.name, f"`{source_text(st.span, 'assume(...)')}`"
+            yield Verdict("assumption", ASSUMED, name, st.span.line, what, "every checked run tests it")
         if isinstance(st, Unsafe):
             effects = "it does what is declared" if st.listed else "it does what its text mentions"
             kind, text = _text(function, st)

@@ -92,6 +92,9 @@ count = Construct(
 row = Construct("row", "row(acc, i): the row of element i of this thread's part of a fragment")
 column = Construct("column", "column(acc, i): the column of element i of this thread's part of a fragment")
 assert_ = Construct("assert_", 'assert_(condition, "text"): ends the kernel with the text where it does not hold')
+assume = Construct(
+    "assume", "assume(condition): it holds here, says the program; the compiler may build on it, checked runs test it"
+)
 print_ = Construct("print_", 'print_("x = {}", x): prints a line for each unit that the code speaks for')
 BREAKPOINT = Construct(
     "breakpoint", "breakpoint(): on the reference machine Python's debugger opens; on a GPU nothing happens"
@@ -378,6 +381,7 @@ __all__ = [
     "Vector",
     "VectorCast",
     "assert_",
+    "assume",
     "async_",
     "attr",
     "bf16",

@@ -37,7 +37,7 @@ def test_check(command) -> None:
     line = kernel_line("reversed_blocks")
     assert out == (
         "reversed_blocks: 1 functions checked, 1 barriers inferred, 256 bytes of shared memory\n"
-        "3 proved, 0 not proved, 1 believed\n"
+        "3 proved, 0 not proved, 0 assumed, 1 believed\n"
         "believed:\n"
         f"  `reversed_blocks`, line {line}: parameters `x`, `y`: taken to lie apart, which each launch from Python looks at\n"
     )
@@ -52,7 +52,7 @@ def test_a_strict_check(command) -> None:
     """What is not proved is printed anyway; with `--strict` it decides the exit status."""
     assert command("check FILE:reversed_blocks --strict")[0] == 0
     code, out, _ = command("check FILE:unbounded")
-    assert code == 0 and "2 proved, 1 not proved, 1 believed\nnot proved:\n" in out
+    assert code == 0 and "2 proved, 1 not proved, 0 assumed, 1 believed\nnot proved:\n" in out
     assert "partition `y_block`: a block may have more than 64 threads" in out
     for line in ("check FILE:unbounded --strict", "check FILE:unbounded --strict --json"):
         assert command(line)[0] == 4
@@ -81,6 +81,7 @@ def test_json_of_a_check(command) -> None:
         "verdicts": {
             "proved": 3,
             "not proved": [],
+            "assumed": [],
             "believed": [
                 {
                     "kind": "alias",

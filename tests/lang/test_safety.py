@@ -85,7 +85,7 @@ def test_every_kind_is_reported_with_its_status() -> None:
     assert [one["what"] for one in report["not proved"]] == ["partition `mine`", "partition `part`"]
     assert len(report["believed"]) == 4
     lines = list(told(found))
-    assert lines[:2] == ["2 proved, 2 not proved, 4 believed", "not proved:"] and len(lines) == 3 + 6
+    assert lines[:2] == ["2 proved, 2 not proved, 0 assumed, 4 believed", "not proved:"] and len(lines) == 3 + 6
 
 
 def test_what_may_alias_names_is_not_believed_to_lie_apart() -> None:

@@ -184,11 +184,15 @@ def view_pointer(source: tree.Symbol, offset: s.Expr | None) -> Pointer:
 
 
 def races_of(st: s.Partition) -> str:
-    """Return what the partition says of races: `check` or `allow`."""
+    """Return what the partition says of races: `check`, `none` (it is assumed that there are none) or `allow`."""
     if st.races is None:
         return "check"
-    if not (isinstance(st.races, s.Literal) and st.races.value in ("check", "allow")):
-        fail(errors.NotAValue(span=st.races.span, text="races", hint='write races="allow" or leave it out'))
+    if not (isinstance(st.races, s.Literal) and st.races.value in ("check", "none", "allow")):
+        fail(
+            errors.NotAValue(
+                span=st.races.span, text="races", hint='write races="none", races="allow", or leave it out'
+            )
+        )
     return str(st.races.value)
 
 

@@ -1,4 +1,4 @@
-"""`assert_(condition, "text")` and `print_("format", values...)`: once for each unit that the code speaks for."""
+"""`assert_(condition, "text")` and `print_("format", values...)`: once for each unit that the code speaks for. And `assume`."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from prism.lang import syntax as s
 from prism.lang.check.env import Env, fail
 from prism.lang.check.expressions import check_scalar, construct_called, must_agree, need_bool
 from prism.lang.errors import types as errors
+from prism.lang.place import subexpressions
 
 _FIELDS = re.compile(r"\{\{|\}\}|\{\}|[{}]")
 
 
 def speaks(e: s.Expr) -> bool:
-    """Whether an expression is `assert_(...)`, `print_(...)` or `breakpoint()`."""
-    return isinstance(e, s.Call) and construct_called(e) in (surface.assert_, surface.print_, surface.BREAKPOINT)
+    """Whether an expression is `assert_(...)`, `assume(...)`, `print_(...)` or `breakpoint()`."""
+    spoken = (surface.assert_, surface.assume, surface.print_, surface.BREAKPOINT)
+    return isinstance(e, s.Call) and construct_called(e) in spoken
 
 
 def check_speech(env: Env, e: s.Call) -> tree.Stmt:
@@ -24,6 +26,8 @@ def check_speech(env: Env, e: s.Call) -> tree.Stmt:
         if e.arguments or e.keywords:
             fail(errors.Speech(span=e.span, name="breakpoint", usage="breakpoint()", rest=""))
         return tree.Breakpoint(code=env.code, span=e.span)
+    if construct_called(e) is surface.assume:
+        return check_assume(env, e)
     return check_assert(env, e) if construct_called(e) is surface.assert_ else check_print(env, e)
 
 
@@ -40,6 +44,24 @@ def check_assert(env: Env, e: s.Call) -> tree.Stmt:
     condition = need_bool(check_scalar(env, e.arguments[0], env.code))
     must_agree(env, condition, env.code, "`assert_`")
     return tree.Assert(condition=condition, text=text, code=env.code, span=e.span)
+
+
+def check_assume(env: Env, e: s.Call) -> tree.Stmt:
+    """Each thread that comes here has a condition of its own; it is a function of values, for it is never computed on a GPU."""
+    if len(e.arguments) != 1 or e.keywords:
+        fail(errors.Speech(span=e.span, name="assume", usage="assume(condition)", rest=""))
+    condition = need_bool(check_scalar(env, e.arguments[0], env.code))
+    found = next((part for part in subexpressions(condition) if not _plain(part)), None)
+    if found is not None:
+        fail(errors.AssumedMemory(span=found.span))
+    return tree.Assume(condition=condition, code=env.code, span=e.span)
+
+
+def _plain(e: tree.Expr) -> bool:
+    """Whether an expression itself only computes, from values and indices of units."""
+    if isinstance(e, tree.Call):
+        return e.function.pure
+    return not isinstance(e, tree.Element) and not (isinstance(e, tree.Apply) and not e.intrinsic.elementwise)
 
 
 def check_print(env: Env, e: s.Call) -> tree.Stmt:

@@ -32,6 +32,7 @@ from prism.lang.specialise import specialise
 from prism.lang.tree import (
     Apply,
     Assert,
+    Assume,
     Body,
     Count,
     Declare,
@@ -203,6 +204,8 @@ def needs_position(function: Function) -> bool:
 def _asks(statement: Stmt) -> bool:
     if isinstance(statement, (Group, Split, SharedDeclare)):
         return True
+    if isinstance(statement, Assume):  # nothing of it is emitted
+        return False
     if isinstance(statement, (Assert, Print)) and statement.code != THREAD:
         return True
     if any(needs_position(call.function) for call in calls(statement)):

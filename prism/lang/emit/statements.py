@@ -24,6 +24,7 @@ from prism.lang.tree import (
     Arm,
     Assert,
     Assign,
+    Assume,
     Async,
     Batch,
     Body,
@@ -131,7 +132,7 @@ def statement(context: Context, s: Stmt) -> list[str]:  # noqa: C901
             return specialise(context, s)
         case Assert():
             return noted(context, s.span, assert_lines(context.scope, s, context.function))
-        case Breakpoint():
+        case Breakpoint() | Assume():
             return []
         case Print():
             return noted(context, s.span, print_lines(context.scope, s))

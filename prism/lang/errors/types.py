@@ -410,6 +410,16 @@ class Speech(Error):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AssumedMemory(Error):
+    """An assumption that reads memory, or has an effect."""
+
+    code = "type"
+    title = "an assumption is of values alone"
+    label = "this reads memory, or does more than compute"
+    help_template = "read it into a variable before, `v: int32 = x[i]`, and write `assume(v > 0)`"
+
+
+@dataclass(frozen=True, kw_only=True)
 class PrintFields(Error):
     """A format that does not fit its values."""
 

@@ -14,7 +14,7 @@
               | Async(view, body)                  -- the view is the destination of copies that end after the body, not before
               | Batch(body)                        -- wgmma_async(): the wgmmas of the body are one group
               | Specialise(roles)                  -- made by specialise.py only: each thread runs the body of its role
-              | Assert(condition, text) | Print(texts, values) | Breakpoint()
+              | Assert(condition, text) | Assume(condition) | Print(texts, values) | Breakpoint()
               | Unsafe(text, ...)                  -- text for the emitted code, with its effects as declared
     expression = Const | Var | Unary | Binary | Select | Cast | Item | Element | Component | Id | Count | Place | Call | Apply
 
@@ -48,6 +48,7 @@ from prism.lang.tree.statement import (
     Arm,
     Assert,
     Assign,
+    Assume,
     Async,
     Batch,
     Body,
@@ -79,9 +80,9 @@ from prism.lang.tree.statement import (
 from prism.lang.types import Array, Fragment, Pointer, Scalar, TensorMap, Vector
 
 __all__ = [
-    "Apply", "Arm", "Array", "Assert", "Assign", "Async", "Batch", "Binary", "Body", "Break", "Breakpoint", "Call", "Cast",
-    "Claim", "Component", "Const", "Continue", "Count", "Declare", "Element", "Evaluate", "Expr", "Expression", "For", "Fragment",
-    "Function", "Group", "Id", "If", "Inlined", "Item", "Partition", "Place", "Pointer", "Print", "Return", "Role", "Scalar",
-    "Select", "SharedDeclare", "Specialise", "Split", "Statement", "Stmt", "Symbol", "TensorMap", "Unary", "Unsafe", "Var",
-    "Vector", "View", "While", "children", "expressions", "operands",
+    "Apply", "Arm", "Array", "Assert", "Assign", "Assume", "Async", "Batch", "Binary", "Body", "Break", "Breakpoint", "Call",
+    "Cast", "Claim", "Component", "Const", "Continue", "Count", "Declare", "Element", "Evaluate", "Expr", "Expression", "For",
+    "Fragment", "Function", "Group", "Id", "If", "Inlined", "Item", "Partition", "Place", "Pointer", "Print", "Return", "Role",
+    "Scalar", "Select", "SharedDeclare", "Specialise", "Split", "Statement", "Stmt", "Symbol", "TensorMap", "Unary", "Unsafe",
+    "Var", "Vector", "View", "While", "children", "expressions", "operands",
 ]  # fmt: skip

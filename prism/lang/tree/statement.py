@@ -229,6 +229,14 @@ class Assert(Statement):
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Assume(Statement):
+    """`assume(condition)`: it holds for every thread that comes here; nothing is emitted. It reads no memory."""
+
+    condition: Expr
+    code: Perspective
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Print(Statement):
     """`print_`: once for each unit of `code`; `texts` has None where the next value stands."""
 
@@ -265,6 +273,7 @@ Stmt = (
     | Specialise
     | Unsafe
     | Assert
+    | Assume
     | Print
 )
 Body = tuple[Stmt, ...]
@@ -328,7 +337,7 @@ _EXPRESSIONS: Mapping[type, Callable[[Any], tuple[Expr, ...]]] = {
     Return: _value,
     Assign: attrgetter("value", "target"),
     Evaluate: lambda s: (s.value,),
-    **dict.fromkeys((If, While, Assert), lambda s: (s.condition,)),
+    **dict.fromkeys((If, While, Assert, Assume), lambda s: (s.condition,)),
     **dict.fromkeys((Print, Breakpoint), attrgetter("values")),
     For: attrgetter("start", "stop", "step"),
     Partition: _offset,
