@@ -2,6 +2,9 @@
 
 Where all threads of a block run in step a barrier is only checked: all its threads must be there. Where they run apart, in
 roles or warp by warp, and for barriers of a cluster or of the grid, threads wait for one another.
+
+A barrier of thread[n] counts to n. So one whose unit has threads that the block does not have, or threads that have ended,
+never opens. The barriers of a block and of a cluster do not wait for threads that have ended.
 """
 
 from __future__ import annotations
@@ -39,7 +42,9 @@ def _in_step(barrier: Barrier) -> Callable[[Frame], bool]:
     def run(frame: Frame) -> bool:
         machine = frame.block.machine
         size = machine.threads if unit.level == Level.BLOCK else unit.size
-        whole = machine.threads // size * size  # an arm's size need not divide the block's
+        whole = machine.threads // size * size
+        if (lanes := _beyond(frame, whole)) is not None:
+            raise _incomplete(frame, barrier, lanes)
         members = machine.everyone[:whole].reshape(-1, size)
         if frame.mask is not True:
             here = frame.mask[:whole].reshape(-1, size)
@@ -52,6 +57,31 @@ def _in_step(barrier: Barrier) -> Callable[[Frame], bool]:
         return False
 
     return run
+
+
+def _beyond(frame: Frame, whole: int) -> int | None:
+    """Return the first thread here whose unit the block ends in, the block's whole units having so many threads; or None."""
+    threads = frame.block.machine.threads
+    if whole == threads:
+        return None
+    here = frame.active()
+    late = here[here >= whole]
+    return int(late[0]) if len(late) else None
+
+
+def _incomplete(frame: Frame, barrier: Barrier, lane: int) -> BarrierError:
+    unit, threads = barrier.unit, frame.block.machine.threads
+    first = lane // unit.size * unit.size
+    return BarrierError(
+        f"the barrier of {unit} before this statement never opens: the block ends before thread {first + unit.size - 1}",
+        barrier.before.span,
+        here=f"thread {lane} waits here for threads {threads} to {first + unit.size - 1}, which the block does not have",
+        other=barrier.second.span,
+        there="the barrier is for this access",
+        perspective=unit,
+        thread=lane,
+        block=frame.block.number,
+    )
 
 
 def _missing(frame: Frame, barrier: Barrier, here: Any) -> BarrierError:
@@ -75,17 +105,22 @@ def _missing(frame: Frame, barrier: Barrier, here: Any) -> BarrierError:
 class _Meeting:
     """Who has come to a barrier, of all threads of a cluster, and how often each went on from it."""
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, counts: bool) -> None:
         self.here = np.zeros(threads, bool)
         self.passed = np.zeros(threads, np.int64)
+        self.counts = counts  # so many threads, whether they live or not
+
+    def gone(self, cluster: Cluster) -> Any:
+        """Return which threads it does not wait for: those that have ended, but where it counts."""
+        return np.zeros(len(self.here), bool) if self.counts else ~np.concatenate([b.live for b in cluster.blocks])
 
     def settle(self, cluster: Cluster, size: int) -> None:
-        """Let the units go on of which all threads that live are here."""
-        live = np.concatenate([block.live for block in cluster.blocks])
-        room = max(size, len(live) // cluster.size)
-        for start in range(0, len(live), room):  # units are counted in a block, or make up whole blocks
+        """Let the units go on of which all threads that it waits for are here."""
+        gone = self.gone(cluster)
+        room = max(size, len(gone) // cluster.size)
+        for start in range(0, len(gone), room):  # units are counted in a block, or make up whole blocks
             stop = start + room // size * size
-            there = (self.here | ~live)[start:stop].reshape(-1, size).all(axis=1)
+            there = (self.here | gone)[start:stop].reshape(-1, size).all(axis=1)
             ready = there & self.here[start:stop].reshape(-1, size).any(axis=1)
             for at in (start + int(unit) * size for unit in np.flatnonzero(ready)):
                 lanes = np.flatnonzero(self.here[at : at + size]) + at
@@ -110,9 +145,12 @@ def _meeting(barrier: Barrier) -> Callable[[Frame], Generator[None, None, bool]]
         threads = block.machine.threads
         meeting = cluster.meetings.get(key)
         if meeting is None:
-            meeting = cluster.meetings[key] = _Meeting(threads * cluster.size)
+            counts = unit.level == Level.THREAD
+            meeting = cluster.meetings[key] = _Meeting(threads * cluster.size, counts)
         lanes = frame.active() + block.rank * threads
         size = unit.size if unit.level == Level.THREAD else unit.size * threads
+        if unit.level == Level.THREAD and (lane := _beyond(frame, threads // size * size)) is not None:
+            raise _incomplete(frame, barrier, lane)
         goal = meeting.passed[lanes] + 1
         meeting.here[lanes] = True
         block.machine.progress += 1
@@ -140,11 +178,13 @@ def _gone_on(meeting: _Meeting, cluster: Cluster, size: int, lanes: Any, goal: A
 
 
 def _absent(meeting: _Meeting, cluster: Cluster, lanes: Any, size: int, barrier: Barrier) -> str:
-    live = np.concatenate([block.live for block in cluster.blocks])
-    room = max(size, len(live) // cluster.size)
+    gone = meeting.gone(cluster)
+    room = max(size, len(gone) // cluster.size)
     first = int(lanes[0]) // room * room + int(lanes[0]) % room // size * size
-    absent = np.flatnonzero(live[first : first + size] & ~meeting.here[first : first + size]) + first
-    return f"the barrier of {barrier.unit} at line {barrier.before.span.line}: missing {span_of(absent, cluster)}"
+    absent = np.flatnonzero(~gone[first : first + size] & ~meeting.here[first : first + size]) + first
+    live = np.concatenate([block.live for block in cluster.blocks])
+    ended = "" if live[absent].any() or not len(absent) else ", which have ended: the barrier still counts them"
+    return f"the barrier of {barrier.unit} at line {barrier.before.span.line}: missing {span_of(absent, cluster)}{ended}"
 
 
 def span_of(lanes: Any, cluster: Cluster) -> str:

@@ -29,6 +29,7 @@ from prism.lang.stations import ring_of
 from prism.lang.touches import Pending
 from prism.lang.tree import Claim, Const, For, Group, Partition, Scalar, Stmt
 from prism.lang.walk_context import Context
+from prism.lang.whole import whole
 
 MOST_BITS = 31
 """Of how far ahead an index may be: no index of 32 bits is a step of more away from another."""
@@ -232,7 +233,8 @@ def joined(context: Context, every: Sequence[Edge]) -> Perspective | None:
                         units.add(relation.unit)
     if not units:
         return None
-    small = all(unit.level == Level.THREAD and WARP % unit.size == 0 for unit in units)
+    function = context.function
+    small = all(unit.level == Level.THREAD and WARP % unit.size == 0 and whole(unit, BLOCK, function) for unit in units)
     return max(units, key=lambda unit: unit.size) if small else BLOCK
 
 

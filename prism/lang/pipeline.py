@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from prism.lang import again, surface
+from prism.lang import again, surface, whole
 from prism.lang.align import check_alignment
 from prism.lang.check import check
 from prism.lang.check.env import fail
@@ -19,7 +19,7 @@ from prism.lang.inlined import traced
 from prism.lang.intrinsics.declaration import number_of, supports
 from prism.lang.place import calls, place, shared_bytes, statements, subexpressions, with_mbarriers
 from prism.lang.plan import Layout, Program
-from prism.lang.skew import shown
+from prism.lang.skew import shown, skewed
 from prism.lang.sync import plan
 from prism.lang.tree import Apply, Expr, Function, Pointer, SharedDeclare, expressions
 
@@ -72,6 +72,8 @@ def planned(functions: tuple[Function, ...]) -> Program:
     layouts[entry] = with_mbarriers(layouts[entry], plans[entry])
     check_shared_limit(entry, layouts)
     program = Program(entry, functions, plans, layouts)
+    for one in dict.fromkeys((program, skewed(program))):
+        whole.check(one)
     check_shared_limit(entry, shown(program).layouts)
     try:
         allocate_named(program)

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from prism.lang import again
+from prism.lang import again, whole
 from prism.lang.budget import launched_registers, most_threads
 from prism.lang.diagnostics import InternalError
 from prism.lang.emit.context import Context
@@ -74,6 +74,7 @@ class Emitted:
 def emit(program: Program, *, comments: bool = True) -> Emitted:
     """Return a program as stand-alone CUDA C++: no includes, one `extern "C"` kernel, the same text every time."""
     program = specialise(skewed(program))
+    whole.check(program)
     entry = program.entry
     named = allocate_named(program)
     positioned = frozenset(f for f in program.functions if needs_position(f))

@@ -47,6 +47,29 @@ class NoPlace(Error):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ClusterBarrier(Error):
+    """A conflict between some blocks of a cluster, in a function whose units are smaller than the kernel's clusters."""
+
+    code = "race"
+    title = (
+        "`{name}` is raced for by the blocks of a {unit} in `{function}`, and the clusters of `{kernel}` have {blocks} blocks"
+    )
+    label = "this {second} conflicts with the {first}"
+    note_templates = ("the hardware has a barrier for all blocks of a cluster, and none for some of them",)
+    help_template = (
+        "let the clusters of `{kernel}` be of {unit}, or end `{function}` after the first access: its caller's code, if it "
+        "speaks for the whole cluster, can have the barrier"
+    )
+    name: str
+    function: str
+    kernel: str
+    unit: Perspective
+    blocks: int
+    first: str
+    second: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class InFlight(Error):
     """A conflict with an asynchronous access that nothing waits for here."""
 
