@@ -184,7 +184,9 @@ def _absent(meeting: _Meeting, cluster: Cluster, lanes: Any, size: int, barrier:
     absent = np.flatnonzero(~gone[first : first + size] & ~meeting.here[first : first + size]) + first
     live = np.concatenate([block.live for block in cluster.blocks])
     ended = "" if live[absent].any() or not len(absent) else ", which have ended: the barrier still counts them"
-    return f"the barrier of {barrier.unit} at line {barrier.before.span.line}: missing {span_of(absent, cluster)}{ended}"
+    return (
+        f"the barrier of {barrier.unit} at line {barrier.before.span.line}: missing {span_of(absent, cluster)}{ended}"
+    )
 
 
 def span_of(lanes: Any, cluster: Cluster) -> str:

@@ -3,9 +3,9 @@
 A forward analysis over the structured tree. Its state is every access that may have happened, with the broadest barrier that
 surely came after it: immediate predecessors are not enough. Before a statement that makes an access in conflict with a
 pending one stands a barrier of the unit whose threads the conflict concerns (`flow.related`), in the innermost statement
-list whose code is at least as broad, and run by whole units: all threads of each unit meet it together. There too a thread waits for what it has
-under way, and makes its proxy fence: before it meets the others. What the statement itself or its own threads alone need
-stands directly before it.
+list whose code is at least as broad, and run by whole units: all threads of each unit meet it together. There too a thread
+waits for what it has under way, and makes its proxy fence: before it meets the others. What the statement itself or its own
+threads alone need stands directly before it.
 """
 
 from __future__ import annotations
@@ -185,7 +185,8 @@ def realise(unit: Perspective, code: Perspective, function: Function) -> Perspec
     """Return the unit of the barrier that joins a unit's threads and may stand in a function's code at `code`, or None.
 
     Parts of a warp that divide it, and whole warps, have barriers of their own; other groups of threads take the block's. So do
-    all in a block's code where its threads may be no whole units: 256 of the 384 of a block, say. A cluster has its own; other groups of blocks take the grid's, which is there only where all blocks surely run at once.
+    all in a block's code where its threads may be no whole units: 256 of the 384 of a block, say. A cluster has its own; other
+    groups of blocks take the grid's, which is there only where all blocks surely run at once.
     """
     if unit.level == Level.THREAD and WARP % unit.size and unit.size % WARP:
         unit = BLOCK

@@ -24,7 +24,7 @@ import sys
 import time
 from collections import Counter, deque
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -202,7 +202,7 @@ def main() -> int:
         found.append(report(kind, a.first, a.count, a.jobs, device=a.device, say=True))
         print("\n".join(found[-1].lines()), flush=True)
         if a.json is not None:
-            a.json.write_text(json.dumps([asdict(one) for one in found], indent=1) + "\n")
+            a.json.write_text(json.dumps([vars(one) for one in found], indent=1) + "\n")
     return 1 if any(one.failures for one in found) else 0
 
 

@@ -1,4 +1,4 @@
-"""A barrier of n threads is executed by whole units of n, and one that is not is no barrier: the machine and the compiler say so."""
+"""A barrier of n threads is executed by whole units of n; one that is not is none, for the machine and for the compiler."""
 # ruff: noqa: F821 -- names that kernels declare
 
 from __future__ import annotations
@@ -11,10 +11,28 @@ import pytest
 import prism
 from prism.interpret import SCHEDULES, BarrierError, DeadlockError, MachineError, run
 from prism.lang import (
-    InternalError, atomic_add, attr, block, bulk_load, claim, const, float32, grid, group, id, int32, one, partition, ptr,
-    requires, roles, shared, thread, warp, warpgroup,
+    atomic_add,
+    attr,
+    block,
+    bulk_load,
+    claim,
+    const,
+    float32,
+    grid,
+    group,
+    id,
+    int32,
+    one,
+    partition,
+    ptr,
+    requires,
+    roles,
+    shared,
+    thread,
+    warp,
+    warpgroup,
 )  # fmt: skip
-from prism.lang.diagnostics import CompileError
+from prism.lang.diagnostics import CompileError, InternalError
 from prism.lang.perspective import BLOCK, GRID, Level, Perspective
 from prism.lang.place import statements
 from prism.lang.plan import Barrier, Plan, Program
@@ -96,7 +114,16 @@ def moved(program: Program, plan: Plan, to: Stmt) -> Program:
 
 def test_who_comes_in_whole_units() -> None:
     three = entry_plan(ringed)[1].function  # a multiple of 384 threads
-    for size, fits in ((1, True), (32, True), (96, True), (128, True), (384, True), (64, True), (256, False), (768, False)):
+    for size, fits in (
+        (1, True),
+        (32, True),
+        (96, True),
+        (128, True),
+        (384, True),
+        (64, True),
+        (256, False),
+        (768, False),
+    ):
         assert whole(Perspective(Level.THREAD, size), BLOCK, three) is fits
         assert whole(Perspective(Level.THREAD, size), GRID, three) is fits
     arm = Perspective(Level.THREAD, 256)
@@ -115,7 +142,9 @@ def test_the_machine_refuses_a_barrier_of_threads_that_are_not_there(schedule: s
     outer, inner = loops(plan)
     for to in (outer, inner):
         hangs = moved(program, plan, to)
-        for seed in (1, 2) if check_ or schedule in ("random", "starved") else ():  # 1: as it is written; 2: a body a role
+        for seed in (
+            (1, 2) if check_ or schedule in ("random", "starved") else ()
+        ):  # 1: as it is written; 2: a body a role
             with pytest.raises(BarrierError, match="the block ends before thread 511") as found:
                 run(hangs, 1, 384, inputs(), check=check_, schedule=schedule, seed=seed)
             assert found.value.thread >= 256 and "threads 384 to 511, which the block does not have" in str(found.value)
@@ -142,7 +171,13 @@ def test_a_barrier_of_some_of_the_units_is_one_of_each() -> None:
     one_ = next(b for b in plan.barriers if b.unit.size == 64)
     y = np.zeros(192, np.int32)
     with pytest.raises(BarrierError, match="never opens"):
-        run(program.with_plan(replace(plan, barriers=(replace(one_, before=loops(plan)[0]),))), 2, 96, (y, 2), check=True)
+        run(
+            program.with_plan(replace(plan, barriers=(replace(one_, before=loops(plan)[0]),))),
+            2,
+            96,
+            (y, 2),
+            check=True,
+        )
     whole_ = replace(one_, before=loops(plan)[0], unit=Perspective(Level.THREAD, 32))
     run(program.with_plan(replace(plan, barriers=(*plan.barriers, whole_))), 2, 96, (y, 2), check=True)
 

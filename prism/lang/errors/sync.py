@@ -51,9 +51,7 @@ class ClusterBarrier(Error):
     """A conflict between some blocks of a cluster, in a function whose units are smaller than the kernel's clusters."""
 
     code = "race"
-    title = (
-        "`{name}` is raced for by the blocks of a {unit} in `{function}`, and the clusters of `{kernel}` have {blocks} blocks"
-    )
+    title = "`{name}` is raced for by the blocks of a {unit} in `{function}`, and the clusters of `{kernel}` have {blocks} blocks"
     label = "this {second} conflicts with the {first}"
     note_templates = ("the hardware has a barrier for all blocks of a cluster, and none for some of them",)
     help_template = (
