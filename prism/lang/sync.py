@@ -15,7 +15,7 @@ from prism.lang import again, flow, overlap, races
 from prism.lang.ahead import with_skews
 from prism.lang.budget import most_threads
 from prism.lang.diagnostics import CompileError, Label
-from prism.lang.errors.sync import Arms, GridSync, InFlight, NoPlace, Overlap
+from prism.lang.errors.sync import Arms, GridSync, InFlight, NoBarrier, NoPlace, Overlap
 from prism.lang.flow import Summary
 from prism.lang.groups import commits, kept
 from prism.lang.joint import Joint, State, grounds, told
@@ -164,12 +164,35 @@ def refused(conflict: Conflict, function: Function) -> CompileError:
         return CompileError(
             GridSync(span=span, labels=labels, name=name, unit=conflict.unit, first=first.kind, second=second.kind)
         )
+    if (lacks := lacking(conflict.unit, function)) is not None:
+        has, change = lacks
+        facts = {"name": name, "unit": conflict.unit, "first": first.kind, "second": second.kind}
+        return CompileError(NoBarrier(span=span, labels=labels, has=has, change=change, **facts))  # type: ignore[arg-type]
     return CompileError(
         NoPlace(
             span=span, labels=labels, name=name, unit=conflict.unit, first=first.kind, second=second.kind,
             code_at=second.code,
         )
     )  # fmt: skip
+
+
+def lacking(unit: Perspective, function: Function) -> tuple[str, str] | None:
+    """Return why there is no barrier of a unit, and what to do instead; None where there is one."""
+    if unit.level == Level.THREAD and WARP % unit.size and unit.size % WARP:
+        below, above = unit.size // WARP * WARP or 1 << unit.size.bit_length() - 1, -(-unit.size // WARP) * WARP
+        return (
+            f"a barrier joins whole warps, {WARP} threads each, or a part of one that divides it: {unit.size} threads are "
+            "neither",
+            f"let these be {below} or {above} threads; or end the code of {unit} after the first access and open it again for "
+            "the second: between them the block's barrier can stand",
+        )
+    if unit.level == Level.BLOCK and unit.size > 1 and unit.size != function.bound.block and not function.cooperative:
+        return (
+            "the hardware has a barrier for all blocks of a cluster, and none for some of them",
+            f"let the clusters be of {unit}, or end the code of {unit} after the first access and open it again for the second: "
+            "between them the cluster's barrier can stand",
+        )
+    return None
 
 
 def plan_function(

@@ -1,7 +1,8 @@
 """Roles whose sizes divide no block: tiles that roles claim, in loops and outside, around and beside the stations of rings.
 
-A model in NumPy runs the same statements in the order of the text, all threads of a block at once. Every program is legal; only
-where nothing says how large a block may be, a role can be too small for the hardware's number of named barriers.
+A model in NumPy runs the same statements in the order of the text, all threads of a block at once. Every program is legal, with
+two exceptions: where nothing says how large a block may be, a role can be too small for the hardware's number of named barriers;
+and of threads that are neither whole warps nor a part that divides one there is no barrier.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from tests.generated.derive import indent
 from tests.generated.edges_verify import Edge
 
 WARPS = (1, 2, 3, 3, 4, 5, 6, 8, 9, 12)
-"""Of a block."""
 SIZES = (32, 32, 64, 64, 96, 128, 128, 160, 256)
-"""Threads of a role."""
+"""Warps of a block, and threads of a role."""
+ODD_BLOCKS = (16, 24, 40, 48, 64, 80, 96, 112, 160)
+ODD_SIZES = (8, 16, 16, 24, 32, 40, 48, 64, 80)
+"""Threads of a block, and of a role, where these are no whole warps."""
 PRIME = 1021
 """Values are kept below it, so that nothing overflows."""
 WIDTH, ROWS = 64, 16
@@ -111,8 +114,10 @@ class Writer:
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
-        self.threads = 32 * self.random.choice(WARPS)
-        bounds = [n for n in range(32, self.threads + 1, 32) if self.threads % n == 0]
+        self.warps = self.random.random() < 0.7
+        self.threads = 32 * self.random.choice(WARPS) if self.warps else self.random.choice(ODD_BLOCKS)
+        least = 32 if self.warps else 8
+        bounds = [n for n in range(least, self.threads + 1, least) if self.threads % n == 0]
         self.bound = self.random.choice([self.threads, self.threads, *bounds])
         self.blocks = self.random.choice((1, 1, 2))
         self.roles = list(self.some_roles())
@@ -125,7 +130,11 @@ class Writer:
         """Roles, one behind the other, each at a multiple of its size; some threads may be of none."""
         first = 0
         for name in "abc"[: self.random.choice((1, 2, 2, 3))]:
-            sizes = [size for size in SIZES if first % size == 0 and first + size <= self.bound]
+            sizes = [
+                size
+                for size in (SIZES if self.warps else ODD_SIZES)
+                if first % size == 0 and first + size <= self.bound
+            ]
             if not sizes:
                 return
             yield Role(name, first, size := self.random.choice(sizes))
@@ -293,11 +302,12 @@ class Writer:
         first: list[Node] = [self.write(tile, ()) for tile in self.tiles.items()]
         body = [*first, *body]
         names = ", ".join(role.name for role in self.roles)
-        sizes = ", ".join(str(role.size // 32) for role in self.roles)
+        level, scale = ("warp", 32) if self.warps else ("thread", 1)
+        sizes = ", ".join(str(role.size // scale) for role in self.roles)
         bounds = f'@attr("__launch_bounds__({self.threads})")\n' if self.random.random() < 0.8 else ""
         inner = [
             *self.declared, "t: int32 @ thread[1] = id()", f"total: int32 @ thread[1] = t % {PRIME}",
-            f"{names} = roles(warp, {sizes})", *written(body),
+            f"{names} = roles({level}, {sizes})", *written(body),
             "with partition(out, thread[1], t) as mine, group(thread[1]):", "    mine[0] = total",
         ]  # fmt: skip
         text = (
@@ -314,7 +324,9 @@ class Writer:
         state = State(np.arange(self.threads, dtype=np.int64) % PRIME, x.astype(np.int64), {}, {})
         execute(body, state)
         expected = [np.tile(state.total, self.blocks).astype(np.int32)]
-        return Edge(text, self.blocks, self.threads, inputs, (1,), expected, legal=True if bounds else None)
+        return Edge(
+            text, self.blocks, self.threads, inputs, (1,), expected, legal=True if bounds and self.warps else None
+        )
 
 
 def program(seed: int) -> Edge:

@@ -38,7 +38,7 @@ CHUNK = 256
 PATIENCE = 60
 """Seconds that one program may take."""
 SHOWN = 10
-"""Failures whose programs are printed."""
+"""Failures that are printed as they come, and seeds of a list."""
 
 
 @dataclass
@@ -167,7 +167,7 @@ def report(kind: str, first: int, count: int, jobs: int = 1, *, device: bool = F
     for seed, outcome in outcomes(kind, first, count, jobs, device=device):
         found.add(seed, outcome)
         found.seconds = time.monotonic() - begun
-        if say and outcome.kind == FAILED:
+        if say and outcome.kind == FAILED and len(found.failures) <= SHOWN:
             print(f"FAILURE {kind} seed {seed}: {outcome.found[:2000]}", flush=True)
         if say and time.monotonic() - said > 20:
             said = time.monotonic()

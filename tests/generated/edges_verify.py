@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import prism
+import prism.compiler  # before processes are forked, and not in each
 from prism.interpret import SCHEDULES, MachineError, machine, run
 from prism.lang.diagnostics import CompileError
 from prism.lang.plan import Program

@@ -303,3 +303,70 @@ def test_a_cluster_has_one_barrier_of_all_its_blocks() -> None:
     with pytest.raises(CompileError, match=r"the clusters of `fours` have 4 blocks") as found:
         prism.check(fours)
     assert found.value.code == "race"
+
+
+# -- units that have no barrier -------------------------------------------------------------------------------------------
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+def odd(y: ptr(int32) @ grid[1]):
+    with partition(y, block[1], 64 * id()) as out, group(block[1]):
+        s: shared(int32[64])
+        t: int32 @ thread[1] = id()
+        some, rest = roles(thread, 48, 16)
+        with claim(s, some) as m:
+            with partition(m, thread[1], t) as mine, group(thread[1]):
+                mine[0] = t
+            with group(thread[1]):
+                t = m[47 - t]
+        with partition(out, thread[1], id(thread[1])) as mine, group(thread[1]):
+            mine[0] = t
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+def reopened(y: ptr(int32) @ grid[1]):
+    """The same, as the message says."""
+    with partition(y, block[1], 64 * id()) as out, group(block[1]):
+        s: shared(int32[64])
+        t: int32 @ thread[1] = id()
+        some, rest = roles(thread, 48, 16)
+        with claim(s, some) as m, partition(m, thread[1], t) as mine, group(thread[1]):
+            mine[0] = t
+        with claim(s, some) as m, group(thread[1]):
+            t = m[47 - t]
+        with partition(out, thread[1], id(thread[1])) as mine, group(thread[1]):
+            mine[0] = t
+
+
+@prism("global")
+@attr("__launch_bounds__(32)")
+@requires(grid[1], block[4], thread[32])
+def halved(y: ptr(int32) @ grid[1], z: ptr(int32) @ grid[1]):
+    with partition(y, block[2], 64 * id()) as a, partition(z, block[2], 64 * id()) as b, group(block[2]):
+        t: int32 @ thread[1] = id()
+        with partition(a, thread[1], t) as mine, group(thread[1]):
+            mine[0] = t
+        with partition(b, thread[1], t) as mine, group(thread[1]):
+            mine[0] = a[63 - t]
+
+
+def test_48_of_64_threads_have_no_barrier() -> None:
+    with pytest.raises(CompileError) as found:
+        prism.check(odd)
+    text = str(found.value)
+    assert found.value.code == "race" and "there is no barrier of thread[48]" in text
+    assert "a barrier joins whole warps, 32 threads each" in text and "let these be 32 or 64 threads" in text
+    assert "needs code at" not in text
+    _, plan = entry_plan(reopened)
+    assert [b.unit for b in plan.barriers] == [BLOCK]
+    y = np.zeros(64, np.int32)
+    reopened[1, 64](y, check=True)
+    assert np.array_equal(y, [*range(47, -1, -1), *range(48, 64)])
+
+
+def test_2_of_4_blocks_have_no_barrier() -> None:
+    with pytest.raises(CompileError, match=r"there is no barrier of block\[2\]") as found:
+        prism.check(halved)
+    assert "a barrier for all blocks of a cluster, and none for some of them" in str(found.value)

@@ -47,6 +47,23 @@ class NoPlace(Error):
 
 
 @dataclass(frozen=True, kw_only=True)
+class NoBarrier(Error):
+    """A conflict among threads, or blocks, of which there is no barrier."""
+
+    code = "race"
+    title = "`{name}` is raced for by the threads of a {unit}, and there is no barrier of {unit}"
+    label = "this {second} conflicts with the {first}"
+    note_templates = ("{has}",)
+    help_template = "{change}"
+    name: str
+    unit: Perspective
+    first: str
+    second: str
+    has: str
+    change: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class ClusterBarrier(Error):
     """A conflict between some blocks of a cluster, in a function whose units are smaller than the kernel's clusters."""
 
