@@ -28,6 +28,7 @@ from prism.interpret.objects import declare
 from prism.interpret.pointers import address_of, apart
 from prism.interpret.regions import Region, mixed
 from prism.interpret.scope import Eval, Run, Scope
+from prism.interpret.shares import parts_of, shared
 from prism.interpret.values import dtype_of, merge
 from prism.lang.perspective import Level
 from prism.lang.structs import Struct, alignment_of
@@ -250,6 +251,7 @@ def _varies(found: Any, local: Local, where: tuple[Any, ...]) -> bool:
 def _store_element(scope: Scope, target: Element, value: Eval) -> Run:
     address = address_of(scope, target)
     checker = Checker(target.span, target.perspective) if scope.check else None
+    parts = parts_of(target.symbol)
 
     def run(frame: Frame) -> bool:
         found = value(frame)
@@ -263,7 +265,10 @@ def _store_element(scope: Scope, target: Element, value: Eval) -> Run:
             return False
         lanes = frame.active()
         at = index[lanes] if isinstance(index, np.ndarray) else np.full(len(lanes), index)
-        if checker is not None:
+        if checker is not None and shared(region.parts + parts):
+            picked = found[lanes] if _many(found, region) else found
+            checker.share(frame, region, at, lanes, picked, region.parts + parts)
+        elif checker is not None:
             checker.access(frame, region, at, lanes, "write")
         try:
             region.data[unwrapped(at)] = found[lanes] if _many(found, region) else found

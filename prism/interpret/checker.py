@@ -10,8 +10,9 @@ from prism.interpret.clocks import Clocks, Site
 from prism.interpret.errors import BoundsError, ProxyError, RaceError, UninitialisedError
 from prism.interpret.frame import Frame
 from prism.interpret.lanes import beyond
-from prism.interpret.regions import Region
+from prism.interpret.regions import Parts, Region
 from prism.interpret.shadow import Conflict, Shadow
+from prism.interpret.shares import excuse, same_value
 from prism.lang.diagnostics import Label, Span
 
 
@@ -75,6 +76,24 @@ class Checker:
         if found is not None:
             name = f"{region.name}[{region.element(at - region.first)}]"
             self._race(shadow.clocks, found, int(by[found.index]), name, "read")
+
+    def share(self, frame: Frame, region: Region, index: Any, lanes: Any, values: Any, parts: Parts) -> None:
+        """Check plain stores that other units may make too, unordered, of the same values: `parts` says which (shares.py)."""
+        self.bounds(frame, region, index, lanes)
+        shadow = region.shadow
+        if shadow is None:
+            return
+        index = np.broadcast_to(np.asarray(index, np.int64), lanes.shape)
+        equal, last = same_value(region, index, values)
+        width, threads = region.width, frame.block.machine.threads
+        at = ((index * width + region.first)[:, None] + np.arange(width)).ravel()
+        by = np.repeat(lanes + frame.block.number * threads, width)
+        equal, last = np.repeat(equal, width), (last[:, None] * width + np.arange(width)).ravel()
+        site = self._site(shadow, "write", False)
+        conflict = shadow.share(at, by, site, equal, last, excuse(parts, threads), region.stamp)
+        if conflict is not None:
+            element = region.element((int(at[conflict.index]) - region.first) // width)
+            self._race(shadow.clocks, conflict, int(by[conflict.index]), f"{region.name}[{element}]", "write")
 
     def _site(self, shadow: Shadow, kind: str, atomic: bool) -> int:
         site = self._sites.get((kind, atomic))

@@ -12,6 +12,7 @@ from prism.interpret.errors import MisalignedError, SpaceError
 from prism.interpret.frame import Frame
 from prism.interpret.lanes import unwrapped
 from prism.interpret.regions import Reference, Region
+from prism.interpret.shares import shared
 from prism.interpret.versions import Versions
 
 
@@ -46,7 +47,10 @@ class IntrinsicMemory:
 
     def store(self, reference: Reference, value: Any, offset: Any = 0, atomic: bool = False, where: Any = None) -> None:
         """Write one element a thread."""
-        index = self._at(reference, offset, "write", atomic, where)
+        if not atomic and self.checker is not None and shared(reference.parts):
+            index = self._share(reference, np.asarray(offset, np.int64), value, where)
+        else:
+            index = self._at(reference, offset, "write", atomic, where)
         data, stale = reference.region.data, self._stale(reference.region) if atomic else None
         if atomic:
             self._meet(reference.region, index, "show")
@@ -57,6 +61,15 @@ class IntrinsicMemory:
             for k, at in enumerate(index):
                 lane = self.lanes[k] if where is None else self.lanes[where][k]
                 stale.write(self._key(reference.region, at), self._thread(lane), before[k], data[at])
+
+    def _share(self, reference: Reference, offset: Any, value: Any, where: Any) -> Any:
+        """Check a store that other units may make too; return the indices."""
+        index, lanes = reference.index + offset, self.lanes
+        if where is not None:
+            index, lanes, value = index[where], lanes[where], value if np.ndim(value) == 0 else np.asarray(value)[where]
+        assert self.checker is not None
+        self.checker.share(self.frame, reference.region, index, lanes, value, reference.parts)
+        return index
 
     def load_row(self, reference: Reference, count: int, where: Any = None) -> Any:
         """Read elements that follow one another: a row a thread."""
@@ -71,7 +84,11 @@ class IntrinsicMemory:
     def store_row(self, reference: Reference, values: Any, where: Any = None) -> None:
         """Write elements that follow one another: a row a thread, or one for all."""
         count = np.shape(values)[-1]
-        index = self._row(reference, count, "write", where)
+        if self.checker is not None and shared(reference.parts):
+            columns = (self._share(reference, k, values[..., k], where) for k in range(count))
+            index = np.stack(list(columns), axis=1)
+        else:
+            index = self._row(reference, count, "write", where)
         for k in range(count):
             value = values[..., k]
             reference.region.data[index[:, k]] = value if where is None or np.ndim(value) == 0 else value[where]

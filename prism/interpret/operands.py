@@ -13,6 +13,7 @@ from prism.interpret.lanes import beyond
 from prism.interpret.pointers import address_of
 from prism.interpret.regions import Reference
 from prism.interpret.scope import Scope
+from prism.interpret.shares import parts_of
 from prism.interpret.tensors import tensor_operand, tile_operand
 from prism.interpret.values import dtype_of
 from prism.lang.intrinsics.declaration import Parameter
@@ -34,12 +35,12 @@ class _Rows(np.ndarray[Any, Any]):
 def operand_of(scope: Scope, parameter: Parameter, argument: Expr) -> Operand:  # noqa: C901
     """Return the closure of an operand, for the threads that are active."""
     if parameter.kind == "element" and isinstance(argument, Element):
-        locate = address_of(scope, argument)
+        locate, parts = address_of(scope, argument), parts_of(argument.symbol)
 
         def reference(frame: Frame, lanes: Any) -> Reference:
             region, index = locate(frame)
             picked = index[lanes] if isinstance(index, np.ndarray) else np.full(len(lanes), index)
-            return Reference(region, picked.astype(np.int64))
+            return Reference(region, picked.astype(np.int64), parts=region.parts + parts)
 
         return reference
     if parameter.kind == "array":

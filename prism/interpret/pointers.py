@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from prism.interpret.errors import BoundsError, UninitialisedError
 from prism.interpret.frame import Frame
 from prism.interpret.lanes import beyond, both
 from prism.interpret.objects import Ring, Spread
-from prism.interpret.regions import Address, Mixed, Region
+from prism.interpret.regions import Address, Mixed, Parts, Region
 from prism.interpret.scope import Eval, Scope
+from prism.interpret.shares import parts_of
 from prism.interpret.values import merge
 from prism.lang.contiguous import shifts
 from prism.lang.plan import Cycle
@@ -183,10 +185,10 @@ def pointer_value(scope: Scope, symbol: Symbol) -> Eval:
     root, lead = scope.slot(symbol.root()), _lead(scope, symbol)
     if _shape(symbol) is not None:
         return _whole(root, lead)
-    slots = [scope.fresh() for _ in symbol.view.params]
+    slots, parts = [scope.fresh() for _ in symbol.view.params], parts_of(symbol) if scope.check else ()
     locate = _locate(scope, symbol, [_read(slot) for slot in slots], None)
     if shifts(symbol):
-        return _start(root, lead, slots[0], locate)
+        return _start(root, lead, slots[0], locate, parts)
 
     def value(frame: Frame) -> Address:
         def map_indices(user: Frame, indices: Any) -> Any:
@@ -198,12 +200,17 @@ def pointer_value(scope: Scope, symbol: Symbol) -> Eval:
             return at
 
         held = frame.values[root]
-        return Address(held.region(frame, lead) if type(held) is Ring else held.region, map_indices)
+        return Address(_parted(held.region(frame, lead) if type(held) is Ring else held.region, parts), map_indices)
 
     return value
 
 
-def _start(root: int, lead: Cycle | None, slot: int, locate: Locate) -> Eval:
+def _parted(region: Region, parts: Parts) -> Region:
+    """Return a region as a function gets it that is passed such a view."""
+    return replace(region, parts=region.parts + parts) if parts else region
+
+
+def _start(root: int, lead: Cycle | None, slot: int, locate: Locate, parts: Parts) -> Eval:
     """Return the closure of a pointer to what begins at a view's first element."""
 
     def value(frame: Frame) -> Address:
@@ -211,7 +218,8 @@ def _start(root: int, lead: Cycle | None, slot: int, locate: Locate) -> Eval:
         region, first = locate(frame)
         held = frame.values[root]
         return Address(
-            held.region(frame, lead) if type(held) is Ring else region, lambda _, indices: first + indices[0]
+            _parted(held.region(frame, lead) if type(held) is Ring else region, parts),
+            lambda _, indices: first + indices[0],
         )
 
     return value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
@@ -11,9 +11,13 @@ import numpy as np
 
 from prism.interpret.lanes import both
 from prism.interpret.shadow import Shadow
+from prism.lang.perspective import Perspective
 from prism.lang.shorts import bits_of, values_of
 from prism.lang.structs import Struct
 from prism.lang.types import Mailbox, Pointer, Scalar, Vector
+
+Parts = tuple[tuple[Perspective, bool], ...]
+"""The partitions that a name is of, outermost first: the unit, and whether it says `races="allow"`. See shares.py."""
 
 
 @dataclass(slots=True)
@@ -29,6 +33,7 @@ class Region:
     width: int = 1  # locations an element
     stamp: int = 1  # what the shadow has where an element was written: a ring's copy, its round; see `Shadow`
     shape: tuple[int, ...] | None = None
+    parts: Parts = ()  # those of the argument that a function was given
 
     @property
     def extent(self) -> int:
@@ -79,6 +84,7 @@ class Reference:
 
     region: Region
     index: Any
+    parts: Parts = field(default=(), kw_only=True)
 
 
 def typed(data: Any, element: Scalar | Vector | Mailbox) -> Any:

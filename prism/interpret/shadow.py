@@ -50,13 +50,18 @@ class _Accesses:
         self.who = np.zeros(0, np.int64)
         self.column = np.full(0, -1, np.int64)
 
-    def conflict(self, at: Any, by: Any, known: Any, plain: Any = None) -> Conflict | None:
-        """Return the first access that is not known; with `plain`, only of those that it holds for."""
+    def conflict(self, at: Any, by: Any, known: Any, plain: Any = None, excused: Any = None) -> Conflict | None:
+        """Return the first access that is not known; with `plain`, only of those that it holds for.
+
+        And with `excused`, a function of the threads of both accesses, none of those that it holds for.
+        """
         if not self.used:
             return None
         thread = self.thread[at]
         bad = (thread >= 0) & (_steps(known, by, thread) < self.clock[at])
         bad &= (thread != by) if plain is None else plain(thread)
+        if excused is not None:
+            bad &= ~excused(by, thread)
         if np.count_nonzero(bad):
             index = int(np.where(bad, thread ^ by, -1).argmax())  # the two that need the broadest barrier
             return Conflict(index, int(thread[index]), int(self.site[at][index]))
@@ -64,15 +69,17 @@ class _Accesses:
             return None
         rows = self.row[at]
         crowded = np.flatnonzero(rows >= 0)
-        return self._crowded(rows, crowded, by, known, plain) if len(crowded) else None
+        return self._crowded(rows, crowded, by, known, plain, excused) if len(crowded) else None
 
-    def _crowded(self, rows: Any, crowded: Any, by: Any, known: Any, plain: Any) -> Conflict | None:
+    def _crowded(self, rows: Any, crowded: Any, by: Any, known: Any, plain: Any, excused: Any) -> Conflict | None:
         who = self.who if plain is None else np.where(plain(self.who), self.who, -1)
         work = len(crowded) * len(who)
         for part in np.array_split(crowded, 1 + work // 4_000_000) if work > 4_000_000 else (crowded,):
             mine = by[part][:, None] if isinstance(by, np.ndarray) else by
             later = self.clocks[rows[part], : len(who)] > _steps(known, mine, who)
             later &= (mine != who) if plain is None else who >= 0
+            if excused is not None:
+                later &= ~excused(mine, who)
             if np.count_nonzero(later):
                 index, other = (int(k[0]) for k in np.nonzero(later))
                 return Conflict(int(part[index]), int(who[other]), int(self.sites[rows[part[index]], other]))
@@ -221,12 +228,13 @@ class Shadow:
         self._reads, self._fetches = _Accesses(locations), _Accesses(locations)  # by threads, and by agents
         self._later: list[tuple[Any, Any, int]] = []  # threads' reads that are yet to be noted, and how many
         self._waiting = 0
+        self._shares = _Accesses(locations)  # stores that several units may make: all are kept, of one value
 
     def read(self, at: Any, by: Any, site: int, atomic: bool, _: int = 1) -> Conflict | None:
         """Note reads of the locations `at` by the threads `by`, or return the first that races."""
         known = self.clocks.known
         at, by = _brief(at, by)
-        found = self._writes.conflict(at, by, known)
+        found = self._writes.conflict(at, by, known) or self._shares.conflict(at, by, known)
         if found is None and not atomic:
             found = self._updates.conflict(at, by, known)
         if found is not None:
@@ -243,7 +251,7 @@ class Shadow:
 
     def read_one(self, at: int, by: Any, site: int) -> Conflict | None:
         """Note plain reads of one location by the threads `by`, or return the first that races: as `read`, and quicker."""
-        if self._updates.used:
+        if self._updates.used or self._shares.used:
             return self.read(np.full(len(by), at), by, site, False)
         writes = self._writes
         if writes.used:
@@ -286,7 +294,7 @@ class Shadow:
         known = self.clocks.known
         at, by = _brief(at, by)
         found = self._writes.conflict(at, by, known) or self._reads.conflict(at, by, known)
-        found = found or self._fetches.conflict(at, by, known)
+        found = found or self._shares.conflict(at, by, known) or self._fetches.conflict(at, by, known)
         if self.initialised is not None:
             self.initialised[at] = stamp
         if atomic:
@@ -303,13 +311,53 @@ class Shadow:
         both = np.flatnonzero((wrote >= 0) & (read >= 0))
         return (int(wrote[both[0]]), int(read[both[0]])) if len(both) else None
 
+    def share(
+        self, at: Any, by: Any, site: int, equal: Any, last: Any, excused: Any, stamp: int = 1
+    ) -> Conflict | None:
+        """Note stores that units may make beside one another, or return the first that races.
+
+        `excused`: of two threads, whether they may. `equal`: whether a location has the value already; `last`: an entry that
+        stores another value to the same location now, or the entry itself.
+        """
+        if self._later:
+            self.clocks.catch_up()
+        known = self.clocks.known
+        earlier = (self._writes, self._reads, self._fetches, self._polls, self._updates)
+        found = None
+        for accesses in earlier:
+            found = found or accesses.conflict(at, by, known)
+        found = found or self._shares.conflict(at, by, known, excused=excused)
+        other = np.flatnonzero(~equal)
+        if found is None and len(other):
+            found = self._shares.conflict(at[other], by[other], known)
+            found = found and Conflict(int(other[found.index]), found.thread, found.site)
+        found = found or self._twice(at, by, site, last, excused)
+        if self.initialised is not None:
+            self.initialised[at] = stamp
+        if found is None:
+            self._shares.record(at, by, self.clocks, site)
+        return found
+
+    def _twice(self, at: Any, by: Any, site: int, last: Any, excused: Any) -> Conflict | None:
+        """Return two of these stores that are to one location: of different values, or by threads that are not excused."""
+        bad = last != np.arange(len(at))
+        if not np.count_nonzero(bad):
+            order = np.argsort(at, kind="stable")
+            twins = (at[order][1:] == at[order][:-1]) & ~excused(by[order][1:], by[order][:-1])
+            if not np.count_nonzero(twins):
+                return None
+            index = int(twins.argmax())
+            return Conflict(int(order[index]), int(by[order[index + 1]]), site)
+        index = int(bad.argmax())
+        return Conflict(index, int(by[last[index]]), site)
+
     def unfenced(self, at: Any, by: Any, kind: str) -> Conflict | None:
         """Return a plain access that an asynchronous one (of agents `by`) comes after, with no proxy fence between."""
         clocks = self.clocks
         clocks.catch_up()
         at, by = _brief(at, by)
         found = None
-        earlier = [self._writes, self._updates]
+        earlier = [self._writes, self._shares, self._updates]
         if kind != "read":
             earlier += [self._reads, self._fetches, self._polls]
         for accesses in earlier:
@@ -325,7 +373,7 @@ class Shadow:
             index = int(lost.argmax())
             return Conflict(index, int(writes.thread[at][index]), site)
         writes.clock[at], writes.site[at] = self.clocks.known[by, by], site
-        for accesses in (self._reads, self._fetches, self._polls, self._updates):
+        for accesses in (self._reads, self._fetches, self._polls, self._updates, self._shares):
             accesses.forget(at)
         if self.clocks.stale is not None:
             spots = np.arange(at.start, at.stop) if isinstance(at, slice) else at

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from prism.lang import diagnostics, races
 from prism.lang.disjoint import Question, proved
+from prism.lang.meetings import meet
 from prism.lang.perspective import BLOCK, THREAD, Level, Perspective
 from prism.lang.place import held
 from prism.lang.plan import Layout, Path
@@ -59,6 +60,9 @@ from prism.lang.types import UINT8
 
 Env = tuple[tuple[Any, Any], ...]
 """Pointer variables that were assigned, and the object or view that each one names now; conditions, and whether they hold."""
+
+ALLOWED = '`{}` says races="allow"'
+TRIPS = "the part of `{}` that a unit has may be another unit's in another trip; the reference machine checks it"
 
 
 # -- objects --------------------------------------------------------------------------------------------------------------
@@ -144,6 +148,8 @@ class Relation:
 
     `unproved`: empty, or the kind of a conflict that nothing orders, though it is not proved that the two never meet: `trip` (of
     one partition, in two trips of a loop) or `asynchronous` (of two copies). The safety report counts each of them.
+    `overlap`: what partitions that say `races="allow"` do to one another. `believed` says in words what nothing orders, where the
+    two need something besides.
     """
 
     unit: Perspective | None
@@ -154,6 +160,7 @@ class Relation:
     behind: bool = False
     registers: bool = False
     unproved: str = ""
+    believed: str = ""
 
 
 def conflicting(left: str, right: str) -> bool:
@@ -171,11 +178,9 @@ def related(objects: Objects, first: Pending, second: Touch) -> Relation | None:
     found = _concerned(objects, first, earlier, second)
     if found is None or found.unit is None:
         return found
-    if found.unit.level == Level.GRID and (view := _allowed(earlier, second)) is not None:
-        return Relation(None, f'`{view.name}` says races="allow"')
     if (why := _together(first, earlier, second)) is not None:
         return Relation(None, why, unproved="asynchronous")
-    return _ordered(first, earlier, second, found.unit)
+    return replace(_ordered(first, earlier, second, found.unit), unproved=found.unproved, believed=found.believed)
 
 
 def _concerned(objects: Objects, first: Pending, earlier: Touch, second: Touch) -> Relation | None:
@@ -192,7 +197,12 @@ def _concerned(objects: Objects, first: Pending, earlier: Touch, second: Touch) 
     if why == "alias" and not conflicting(earlier.kind, second.kind):
         return None
     left, right = earlier.root.perspective, second.root.perspective
-    return Relation(left if right <= left else right)
+    unit = left if right <= left else right
+    if why == "alias" and unit.level == Level.GRID and not objects.known.function.cooperative:
+        for touch in (earlier, second):
+            if allowed(touch) is not None:
+                return Relation(None, _says(touch), unproved="overlap")
+    return Relation(unit)
 
 
 def _together(first: Pending, earlier: Touch, second: Touch) -> str | None:
@@ -239,33 +249,77 @@ def _registers(first: Pending, earlier: Touch, second: Touch) -> Relation | None
     return Relation(THREAD, land=True) if first.since is not None else None
 
 
-def _allowed(earlier: Touch, second: Touch) -> Symbol | None:
-    """The view of global memory whose `races="allow"` accepts conflicts with what its other units, or other views, touch."""
-    for touch in (earlier, second):
-        if touch.steps and touch.steps[0].meaning.races == "allow":
-            return touch.steps[0].view
-    return None
-
-
 def _common(known: Facts, first: Pending, earlier: Touch, second: Touch) -> Relation:
-    """Descend the two chains while they name the same unit's part of the same source."""
-    source, again = earlier.root.perspective, False
-    for place, (left, right) in enumerate(zip(earlier.steps, second.steps, strict=False)):
-        same = place < first.open and left.view is right.view
-        if not same:
-            if left.view is right.view and left.meaning.races == "allow" and _is_global(earlier.root):
-                if left.view.perspective == THREAD:
-                    return Relation(None, f'`{left.view.name}` says races="allow"')
-                # Other units' accesses may meet, also in another trip; one unit's own are ordered.
-            elif not _same_part(known, first, second, (left, right), source):
-                again = source.level == Level.GRID and left.view is right.view and first.loop
+    """Descend the two chains while they name the same unit's part of the same source.
+
+    A view that a loop opens anew is another one in each trip: other units may have what was this one's. Where nothing is proved,
+    a barrier of the grid comes between the trips. A kernel that can have none is refused if units are seen to meet, as it were
+    without the loop; else it is believed that they do not, and said so. One unit's own accesses are ordered all the same.
+    """
+    source, believed = earlier.root.perspective, None
+    for place in range(min(len(earlier.steps), len(second.steps)) + 1):
+        left, right = _step(earlier, place), _step(second, place)
+        steps = (left, right) if left is not None and right is not None else None
+        opened = steps is not None and place < first.open and steps[0].view is steps[1].view
+        if not opened and not (steps is not None and _same_part(known, first, second, steps, source)):
+            why = _believed(known, first, second, place, source)
+            believed = believed or why
+            if why is None:
                 break
-        source = left.view.perspective
+            if steps is None or steps[0].view is not steps[1].view:
+                parts = allowed(earlier, place), allowed(second, place)
+                source = _wider(*(part for part in parts if part is not None))
+                break
+        source = second.steps[place].view.perspective
     if _trips_apart(known, first, second, source):
         return Relation(None, "the elements of different trips are proved disjoint")
-    if again:
-        return Relation(None, "the same partition in another trip; the reference machine checks it", unproved="trip")
-    return Relation(source)
+    kind, words = believed or ("", "")
+    return Relation(source, unproved=kind, believed=words)
+
+
+def _step(touch: Touch, place: int) -> Step | None:
+    return touch.steps[place] if place < len(touch.steps) else None
+
+
+def _wider(one: Perspective, two: Perspective) -> Perspective:
+    """Return the broader of two units, or the block where neither is."""
+    return max(one, two) if one <= two or two <= one else BLOCK
+
+
+def _believed(known: Facts, first: Pending, second: Touch, place: int, source: Perspective) -> tuple[str, str] | None:
+    """Return why nothing orders units of a source that both accesses part, though they may meet: kind and words, or None.
+
+    Those of global memory, of partitions that say so; and those of one that a loop opens anew, where none is seen to meet
+    another. Not where a barrier of the grid can be had.
+    """
+    earlier = first.touch
+    assert earlier is not None
+    if source.level == Level.GRID and known.function.cooperative:
+        return None
+    if all(allowed(touch, place) is not None for touch in (earlier, second)) and _is_global(second.root):
+        return "overlap", _says(second, place)
+    left, right = _step(earlier, place), _step(second, place)
+    if source.level < Level.GRID or left is None or right is None or left.view is not right.view or not first.loop:
+        return None
+    if _trips_apart(known, first, second, source):
+        return None  # nobody meets anybody: there is nothing to order, and nothing to believe
+    return None if meet(known, left.view, earlier.where, second.where) else ("trip", TRIPS.format(left.view.name))
+
+
+def allowed(touch: Touch, place: int = 0) -> Perspective | None:
+    """Return the unit of the partition that parts an access's source, if it says that an overlap is meant.
+
+    Behind the caller's own partitions there is a callee's.
+    """
+    step = _step(touch, place)
+    if step is None:
+        return touch.allowed
+    return step.view.perspective if step.meaning.races == "allow" else None
+
+
+def _says(touch: Touch, place: int = 0) -> str:
+    step = _step(touch, place)
+    return ALLOWED.format(touch.access.text if step is None else step.view.name)
 
 
 def _is_global(root: Symbol) -> bool:

@@ -224,6 +224,11 @@ class Elided:
     where: Span | None = None
     unproved: str = ""
 
+    @property
+    def vague(self) -> bool:
+        """Whether nobody knows that the two never meet: not even the program says so."""
+        return self.unproved not in ("", "overlap")
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Skew:

@@ -4,6 +4,7 @@ Every verdict that the compiler comes to is here, whatever part of it came to it
 
 - `partition`: whether the parts of a partition are disjoint;
 - `trip`: whether one partition's elements, in two trips of a loop, are apart where nothing orders the trips;
+- `overlap`: that two units meet only as they may, through partitions that say `races="allow"`;
 - `asynchronous`: whether two copies that are under way at the same time touch different elements;
 - `alias`: that the memory of two parameters lies apart;
 - `assumption`: what `assume` says;
@@ -124,7 +125,8 @@ def unordered(function: Function, plan: Plan) -> Iterator[tuple[Span, Verdict]]:
         if one.unproved:
             span = one.second.span
             name = owner(function, span) or function.name
-            yield span, Verdict(one.unproved, NOT_PROVED, name, span.line, _pair(one), one.reason)
+            status = NOT_PROVED if one.vague else BELIEVED
+            yield span, Verdict(one.unproved, status, name, span.line, _pair(one), one.reason)
 
 
 def _pair(one: Elided) -> str:

@@ -81,7 +81,8 @@ class Touch:
     """An access to `root` through `steps`; `serial` orders them as the text does, `code` is where it stands.
 
     `how`: what makes it: a thread (the empty string), or what `Intrinsic.asynchronous` says. `by`: the copy or wgmma.
-    `where`: its elements, where they are known. `names`: those whose values decide which elements it touches.
+    `where`: its elements, where they are known. `allowed`: it is a callee's, through a partition for this unit that
+    says `races="allow"`. `names`: those whose values decide which elements it touches.
     """
 
     root: Symbol
@@ -94,6 +95,7 @@ class Touch:
     path: Path = ()
     by: Apply | None = None
     where: Address | None = None
+    allowed: Perspective | None = None
     names: frozenset[Symbol] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -194,7 +196,8 @@ class Exposed:
     """An access of a callee as its callers see it: `root` is a parameter, or None for the callee's shared memory.
 
     At entry, `guard` is the unit of the barriers surely met before it (by the copy engine or the tensor cores: of those after a
-    proxy fence); at exit, of those surely met after it.
+    proxy fence); at exit, of those surely met after it. `allowed`: the unit that the callee parts it for, where that
+    says `races="allow"`.
     """
 
     root: Symbol | None
@@ -202,6 +205,7 @@ class Exposed:
     access: Access
     guard: Perspective | None
     how: str = ""
+    allowed: Perspective | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -77,10 +77,9 @@ def check(walk: Walk, touch: Touch, pending: frozenset[Pending], guard: Perspect
         relation = _related(walk.context, earlier, touch)
         if relation is None:
             continue
-        if relation.unit is None:
-            if walk.notes:
-                _note(walk, earlier.touch, touch, relation)
-        elif relation.land or guard is None or not relation.unit <= guard:
+        if walk.notes and (relation.believed or relation.unit is None):
+            _note(walk, earlier.touch, touch, relation)
+        if relation.unit is not None and (relation.land or guard is None or not relation.unit <= guard):
             left.append((earlier, relation))
     if left:
         first, relation = min(left, key=lambda pair: order(pair[0]))
@@ -98,7 +97,8 @@ def _related(context: Context, earlier: Pending, touch: Touch) -> flow.Relation 
 def _note(walk: Walk, earlier: Touch, touch: Touch, relation: flow.Relation) -> None:
     """Note why a conflict needs no barrier; what is not proved of two accesses hides behind no other reason."""
     key = (earlier.serial, touch.serial)
-    found = Elided(earlier.access, touch.access, relation.reason, relation.where, relation.unproved)
+    reason, where = (relation.believed, None) if relation.believed else (relation.reason, relation.where)
+    found = Elided(earlier.access, touch.access, reason, where, relation.unproved)
     before = walk.elided.get(key)
     if before is None or (not found.unproved, found.reason) < (not before.unproved, before.reason):
         walk.elided[key] = found
@@ -109,8 +109,8 @@ def _expose(walk: Walk, touch: Touch, token: Pending, guard: Perspective | None 
     met = token.asynced if touch.engine else token.synced
     seen = met[0] if met is not None else guard
     root = touch.root if touch.root.parameter else None
-    key = (root, touch.kind, touch.how, seen)
-    walk.entry.setdefault(key, Exposed(root, touch.kind, touch.access, seen, touch.how))
+    key = (root, touch.kind, touch.how, seen, flow.allowed(touch))
+    walk.entry.setdefault(key, Exposed(root, touch.kind, touch.access, seen, touch.how, flow.allowed(touch)))
 
 
 # -- touches --------------------------------------------------------------------------------------------------------------
@@ -225,6 +225,7 @@ def call_touch(
             exposed.how,
             narrow_path(place.path),
             where=where,
+            allowed=exposed.allowed,
         )
     return context.touches[key]
 
@@ -293,7 +294,7 @@ def _outlives(function: Function, pending: Pending) -> bool:
 
 def summarise(context: Context, walk: Walk) -> Summary:
     """Return what callers need to know of a function, from its last walk."""
-    exits: dict[tuple[Symbol | None, str, str, Perspective | None], Exposed] = {}
+    exits: dict[tuple[Symbol | None, str, str, Perspective | None, Perspective | None], Exposed] = {}
     clears: list[Perspective | None] = []
     final = sorted({p for state in walk.returns for pending in state.values() for p in pending}, key=order)
     for pending in final:
@@ -306,7 +307,8 @@ def summarise(context: Context, walk: Walk) -> Summary:
         if root is None and ((unit is not None and unit >= BLOCK) or not in_memory(touch.root)):
             continue
         how = touch.how if touch.how in ENGINES else ""
-        exits.setdefault((root, touch.kind, how, unit), Exposed(root, touch.kind, touch.access, unit, how))
+        key = (root, touch.kind, how, unit, flow.allowed(touch))
+        exits.setdefault(key, Exposed(root, touch.kind, touch.access, unit, how, flow.allowed(touch)))
     kinds: dict[Symbol, frozenset[str]] = {}
     for exposed in walk.entry.values():
         if exposed.root is not None:

@@ -122,7 +122,9 @@ class Walk:
     grow: bool
     notes: bool = False
     elided: dict[tuple[int, int], Elided] = field(default_factory=dict)
-    entry: dict[tuple[Symbol | None, str, str, Perspective | None], Exposed] = field(default_factory=dict)
+    entry: dict[tuple[Symbol | None, str, str, Perspective | None, Perspective | None], Exposed] = field(
+        default_factory=dict
+    )
     returns: list[State] = field(default_factory=list)
     trail: Trail | None = None
 

@@ -14,6 +14,7 @@ from prism.runtime.device import device
 from prism.runtime.launch import LaunchError, prepare
 from prism.runtime.scratch import SCRATCH
 from tests.examples import cooperative as c
+from tests.examples import trips
 from tests.examples.programs import Launch
 
 try:
@@ -58,6 +59,19 @@ OTHERS = {
 @pytest.mark.parametrize("name", OTHERS)
 def test_against_numpy(name: str) -> None:
     OTHERS[name]().compare(cupy.asarray)
+
+
+@pytest.mark.parametrize("blocks", [1, 3, 33, 132])
+def test_odd_even_transposition_sort(blocks: int) -> None:
+    """In each step a thread has another pair: a barrier of the grid between the steps, round the loop."""
+    trips.sorted_pairs(blocks, rest=3).compare(cupy.asarray)
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 40, 132])
+@pytest.mark.parametrize("kernel", trips.KERNELS, ids=lambda kernel: kernel.__name__)
+def test_parts_that_move_from_trip_to_trip(kernel: Any, blocks: int) -> None:
+    for _ in range(20):
+        trips.moved(kernel, blocks, 25).compare(cupy.asarray)
 
 
 def test_10000_launches_of_changing_size() -> None:

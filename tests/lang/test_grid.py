@@ -99,10 +99,28 @@ def nothing_between_blocks(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[
         mine[0] = x[i]
     with partition(y, thread[1], i) as mine, group(thread[1]):
         mine[0] += x[i + 1]
-    with partition(z, thread[1], i, races="allow") as mine, group(thread[1]):
-        mine[0] = 1
+    with partition(y, thread[1], i) as mine, partition(z, thread[1], races="allow") as there, group(thread[1]):
+        there[i / 2] = 1
+        mine[0] += there[i + 96]
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[32], cooperative=True)
+def allowed_to_overlap(z: ptr(int32) @ grid[1], y: ptr(int32) @ grid[1]):
+    i: int32 @ thread[1] = id()
+    for k in range(3):
+        with partition(z, thread[1], (i + k) / 2, races="allow") as mine, group(thread[1]):
+            mine[0] = k
     with partition(y, thread[1], i) as mine, group(thread[1]):
-        mine[0] += z[i + 1]
+        mine[0] += z[i]
+
+
+def test_an_overlap_is_allowed_while_the_partition_is_open() -> None:
+    """Not from trip to trip, nor for who reads by another name: there is the barrier that there is for others."""
+    assert barriers(prism.check(allowed_to_overlap)) == ["grid round the loop", "grid"]
+    z, y = np.zeros(97, np.int32), np.zeros(96, np.int32)
+    allowed_to_overlap[3, 32](z, y, check=True)
+    assert y[:49].tolist() == [1, *[2] * 48] and not y[49:].any()
 
 
 def test_none_where_none_is_needed() -> None:

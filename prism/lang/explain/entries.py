@@ -169,7 +169,7 @@ def exempts(part: Part, plan: Plan) -> tuple[Exempt, ...]:
     """Return the conflicts that needed nothing of their own, those that begin in a part, but for those of some entry."""
     forced = {(b.first, b.second) for b in plan.barriers}
     found = (
-        Exempt(spot(part, e.first), spot(part, e.second), e.reason + _whose(part, e.where), bool(e.unproved))
+        Exempt(spot(part, e.first), spot(part, e.second), e.reason + _whose(part, e.where), e.vague)
         for e in plan.elided
         if (e.first, e.second) not in forced and part.has(e.first.span)
     )
