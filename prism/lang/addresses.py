@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from prism.lang.bind import binding_of
 from prism.lang.digits import Reader, reader
+from prism.lang.exact import computed
 from prism.lang.intrinsics import load_vector, store_vector
 from prism.lang.place import subexpressions
 from prism.lang.polynomials import Form, add, constant
@@ -31,6 +32,7 @@ from prism.lang.tree import (
     children,
     expressions,
 )
+from prism.lang.types import INT32, Type
 
 ROW = 16
 """Bytes of a matrix's row, as `ldmatrix` and `stmatrix` move it."""
@@ -66,7 +68,7 @@ def _address(known: Facts, use: Use, element: Element) -> Address | None:
     if width is None:
         return None
     reads = reader(known)
-    indices = _through(known, element.symbol, tuple(reads.read(index, {}) for index in element.indices))
+    indices = _through(known, element.symbol, tuple((reads.read(i, {}), i.type) for i in element.indices))
     guards = tuple(form for guard in site.guards for form in _guard(reads, guard))
     return None if indices is None else Address(root, indices, guards, *width)
 
@@ -78,7 +80,8 @@ def passed(known: Facts, argument: Var | Element, span: Span) -> Address | None:
     if len(indices) > 1 or view is None or len(view.params) != 1:
         return None
     at = reads.read(indices[0], {}) if indices else constant(0)
-    where = _through(known, argument.symbol, (add(at, constant(span[0])),))
+    where = _through(known, argument.symbol, ((at, indices[0].type if indices else INT32),))
+    where = None if where is None else (*where[:-1], add(where[-1], constant(span[0])))
     site = sites(known).get(argument) if isinstance(argument, Element) else None
     guards = () if site is None else tuple(form for guard in site.guards for form in _guard(reads, guard))
     root, width = argument.symbol.root(), span[1] - span[0] + 1
@@ -96,21 +99,29 @@ def _in_a_row(reads: Reader, root: Symbol, first: Form, width: int) -> bool:
 
 def within(known: Facts, element: Element, source: Symbol) -> Address | None:
     """Return where an element is in the object or view `source`, of which its own is a view, wherever that itself is."""
-    indices = _through(known, element.symbol, tuple(reader(known).read(i, {}) for i in element.indices), source)
+    indices = _through(
+        known, element.symbol, tuple((reader(known).read(i, {}), i.type) for i in element.indices), source
+    )
     return None if indices is None else Address(source, indices, (), 1, False)
 
 
 def _through(
-    known: Facts, symbol: Symbol, indices: tuple[Form, ...], stop: Symbol | None = None
+    known: Facts, symbol: Symbol, indices: tuple[tuple[Form, Type], ...], stop: Symbol | None = None
 ) -> tuple[Form, ...] | None:
-    """Return the indices in the object behind a name, or in the view `stop` on the way, or None where that is not known."""
+    """Return the indices in the object behind a name, or in the view `stop` on the way, or None where that is not known.
+
+    An index has a type, in which C++ computes what a view makes of it.
+    """
     while symbol.view is not None and symbol is not stop:
-        if len(symbol.view.params) != len(indices):
+        params = symbol.view.params
+        if len(params) != len(indices):
             return None
-        given = dict(zip(symbol.view.params, indices, strict=True))
-        indices = tuple(reader(known).read(index, given) for index in symbol.view.index)
+        given = dict(zip(params, (form for form, _ in indices), strict=True))
+        types = {p: type_ for p, (_, type_) in zip(params, indices, strict=True) if isinstance(type_, Scalar)}
+        made = symbol.view.index
+        indices = tuple((reader(known).read(index, given, types), computed(index, types)) for index in made)
         symbol = symbol.view.source
-    return indices
+    return tuple(form for form, _ in indices)
 
 
 def _width(use: Use, site: Site, root: Symbol) -> tuple[int, bool] | None:

@@ -64,12 +64,12 @@ def is_based(known: Facts, root: Symbol) -> bool:
 
 
 def position(known: Facts, element: Element) -> Form | None:
-    """Return an element's place in its object as a polynomial, or None."""
-    symbol, forms = element.symbol, [races.affine(known, index) for index in element.indices]
+    """Return an element's place in its object as a polynomial, or None; but for multiples of a power of two above any width."""
+    symbol, forms = element.symbol, [races.affine(known, index, modulo=True) for index in element.indices]
     if symbol.view is not None:
         form = forms[0] if len(forms) == 1 else None
         while symbol.view is not None and form is not None:
-            offset = races.offset_form(known, symbol)
+            offset = races.offset_form(known, symbol, modulo=True)
             form = None if offset is None else races.add(form, offset)
             symbol = symbol.view.source
         return form

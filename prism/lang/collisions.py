@@ -166,7 +166,7 @@ def _digit(
             return digit
         case ("name" | "trip", symbol):
             return digit if symbol not in free and source <= symbol.perspective else None
-        case ("quotient" | "remainder" | "apply" | "xor", *_):
+        case ("quotient" | "remainder" | "apply" | "xor" | "wrap", *_):
             parts = [_digit(d, values, unit, source, level, free) for form in inner(base) for m in form for d in m]
             return digit if all(isinstance(part, Digit) for part in parts) else None
         case _:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prism.lang import tree
 from prism.lang.perspective import Level
-from prism.lang.types import Pointer
+from prism.lang.types import Pointer, Scalar
 
 
 def shifts(symbol: tree.Symbol) -> bool:
@@ -35,7 +35,7 @@ def shift(e: tree.Expr, param: tree.Symbol) -> bool:
     match e:
         case tree.Var():
             return e.symbol is param
-        case tree.Cast():
+        case tree.Cast(type=Scalar() as type_) if type_.bits >= 32:  # fewer bits count round and round
             return shift(e.operand, param)
         case tree.Binary() if e.op == "+":
             return (shift(e.left, param) and not mentions(e.right, param)) or (

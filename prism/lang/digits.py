@@ -1,20 +1,24 @@
 """Reads integer expressions as polynomials over digits (polynomials.py): what `/`, `%` and bit operators leave of an index.
 
-Index arithmetic is taken not to wrap where its bounds aren't known; where they are, and don't fit, nothing is known.
+A polynomial's value is the machine's: what may wrap in its type is an atom (exact.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import gcd, inf
+from math import gcd
 
 from prism.lang import bitwise, races
+from prism.lang.exact import ASSUMED, both, computed, fits, interval, promised, span, wrapped
 from prism.lang.perspective import BLOCK, WARPGROUP, Level, Perspective
 from prism.lang.polynomials import (
     BLOCKS,
+    MOST_BITS,
+    NOTHING,
     THREADS,
     Base,
+    Bounds,
     Digit,
     Form,
     Range,
@@ -27,7 +31,9 @@ from prism.lang.polynomials import (
     unknown,
 )
 from prism.lang.races import Facts
-from prism.lang.tree import Apply, Binary, Cast, Const, Count, Expr, Id, Place, Scalar, Select, Symbol, Unary, Var
+from prism.lang.tree import Apply, Binary, Cast, Const, Count, Expr, For, Id, Place, Scalar, Select, Symbol, Unary, Var
+
+NO_TYPES: Mapping[Symbol, Scalar] = {}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -38,24 +44,62 @@ class Reader:
     range: Range
     names: dict[Symbol, Form]
 
-    def read(self, e: Expr, given: Mapping[Symbol, Form]) -> Form:
-        """Return an integer expression as a polynomial; `given` has what a lambda's parameters stand for."""
-        form = self._read(e, given)
-        return form if self._fits(form, e) else unknown()
+    def read(self, e: Expr, given: Mapping[Symbol, Form], types: Mapping[Symbol, Scalar] = NO_TYPES) -> Form:
+        """Return an integer expression as a polynomial; `given` and `types`: what a lambda's parameters stand for."""
+        return self.bounded(e, given, types)[0]
 
-    def _fits(self, form: Form, e: Expr) -> bool:
-        """Whether a value is sure not to wrap in its type, or may be taken not to."""
+    def bounded(
+        self, e: Expr, given: Mapping[Symbol, Form], types: Mapping[Symbol, Scalar] = NO_TYPES
+    ) -> tuple[Form, Bounds]:
+        """Return an integer expression as a polynomial, and its bounds: those of its type too."""
         if not (isinstance(e.type, Scalar) and e.type.integral):
-            return False
-        low, high = self.range.form(form)
-        signed = e.type.kind == "int"
-        least = -(2 ** (e.type.bits - 1)) if signed else 0
-        most = 2 ** (e.type.bits - signed) - 1
-        if e.type.bits >= 32:
-            return not (low > -inf and low < least) and not (high < inf and high > most)
-        return isinstance(e, Var) or (least <= low and high <= most)
+            return unknown(), NOTHING
+        match e:
+            case Cast(operand=operand):
+                form, bounds = self.bounded(operand, given, types)
+                return self._within(form, bounds, e.type)
+            case Unary(op="-", operand=operand):
+                form, bounds = self.bounded(operand, given, types)
+                return self._result("-", add({}, form, -1), (-bounds[1], -bounds[0]), computed(e, types))
+            case Binary(left=left, right=right):
+                one, two = self.bounded(left, given, types), self.bounded(right, given, types)
+                return self._operator(e, one, two, computed(e, types))
+            case _:
+                form = self._plain(e, given, types)
+                return form, both(self.range.form(form), span(computed(e, types)))
 
-    def _read(self, e: Expr, given: Mapping[Symbol, Form]) -> Form:  # noqa: C901
+    def _within(self, form: Form, bounds: Bounds, type_: Scalar) -> tuple[Form, Bounds]:
+        """Return a number as a type has it: itself, where it fits."""
+        if fits(bounds, type_):
+            return form, bounds
+        form = wrapped(self.range, type_, form)
+        return form, both(self.range.form(form), span(type_))
+
+    def _result(self, op: str, form: Form, bounds: Bounds, type_: Scalar) -> tuple[Form, Bounds]:
+        """Return the result of an operator that may not fit in its type."""
+        found = self.range.form(form)
+        if promised(op, type_, found):
+            return form, both(both(bounds, found), span(type_))
+        return self._within(form, both(bounds, found), type_)
+
+    def _operator(
+        self, e: Binary, one: tuple[Form, Bounds], two: tuple[Form, Bounds], type_: Scalar
+    ) -> tuple[Form, Bounds]:
+        by = number(two[0])
+        if e.op in ASSUMED:
+            form = multiply(one[0], two[0]) if e.op == "*" else add(one[0], two[0], 1 if e.op == "+" else -1)
+            return self._result(e.op, form, interval(e.op, one[1], two[1]), type_)
+        if e.op == "<<" and by is not None and 0 <= by < MOST_BITS - 1:
+            times = 1 << by
+            return self._result("<<", multiply(one[0], constant(times)), interval("*", one[1], (times, times)), type_)
+        if type_ != e.type and min(one[1][0], two[1][0]) < 0:  # C++ takes one of them as unsigned
+            return unknown(), span(type_)
+        found = self._binary(e.op, one, two[0])
+        if found is None:
+            found = atom(("apply", e.op, e.type, (frozenset(one[0].items()), frozenset(two[0].items()))))
+        return found, both(self.range.form(found), span(type_))
+
+    def _plain(self, e: Expr, given: Mapping[Symbol, Form], types: Mapping[Symbol, Scalar]) -> Form:
         match e:
             case Const(value=value):
                 return constant(int(value)) if not isinstance(value, float) else unknown()
@@ -64,26 +108,15 @@ class Reader:
             case Count(unit=unit, code=code):
                 units = races.units_of(unit, code)
                 return atom(("count", unit, code)) if units is None else constant(units)
-            case Cast(operand=operand) if isinstance(operand.type, Scalar) and operand.type.integral:
-                return self.read(operand, given)
-            case Unary(op="-", operand=operand):
-                return add({}, self.read(operand, given), -1)
-            case Binary(left=left, right=right) if isinstance(left.type, Scalar) and left.type.integral:
-                one, two = self.read(left, given), self.read(right, given)
-                found = self._binary(e.op, one, two)
-                of = frozenset(one.items()), frozenset(two.items())
-                return atom(("apply", e.op, e.type, of)) if found is None else found
-            case Var(symbol=symbol) if symbol in given:
-                return given[symbol]
             case Var(symbol=symbol):
-                return self.name(symbol)
+                return given[symbol] if symbol in given else self.name(symbol)
             case Place():
                 return self._place(e, given)
             case Select(condition=Const(value=value), then=then, otherwise=otherwise):
-                return self.read(then if value else otherwise, given)
+                return self.read(then if value else otherwise, given, types)
             case Apply(intrinsic=intrinsic, arguments=arguments) if intrinsic.elementwise and not e.statics:
                 if all(isinstance(a.type, Scalar) and a.type.integral for a in arguments):
-                    keys = tuple(frozenset(self.read(a, given).items()) for a in arguments)
+                    keys = tuple(frozenset(self.read(a, given, types).items()) for a in arguments)
                     return atom(("apply", intrinsic.name, e.type, keys))
                 return unknown()
             case _:
@@ -112,26 +145,35 @@ class Reader:
     def _defined(self, symbol: Symbol) -> Form | None:
         loop = self.known.loops.get(symbol)
         if loop is not None:
-            return add(
-                self.read(loop.start, {}), multiply(self.read(loop.step, {}), self._part(("trip", symbol), 1, None))
+            trip = self._part(("trip", symbol), 1, None)
+            return (
+                add(self.read(loop.start, {}), multiply(self.read(loop.step, {}), trip)) if self._counts(loop) else None
             )
         definition = self.known.definitions.get(symbol)
         return None if definition is None else self.read(definition, {})
 
-    def _binary(self, op: str, left: Form, right: Form) -> Form | None:
-        by = number(right)
+    def _counts(self, loop: For) -> bool:
+        """Whether a loop's index is start + trip * step: the last one plus the step still fits in its type, or must."""
+        type_, (_, (least, most)) = loop.symbol.type, self.bounded(loop.step, {})
+        if (
+            not isinstance(type_, Scalar)
+            or (type_.kind == "int" and type_.bits >= 32)
+            or (least == most and abs(least) == 1)
+        ):
+            return True
+        stop = self.bounded(loop.stop, {})[1]
+        if least > 0:
+            return fits((0, stop[1] + most - 1), type_)
+        return most < 0 and fits((stop[0] + least + 1, 0), type_)
+
+    def _binary(self, op: str, one: tuple[Form, Bounds], right: Form) -> Form | None:
+        by, (left, (low, _)) = number(right), one
         match op:
-            case "+" | "-":
-                return add(left, right, 1 if op == "+" else -1)
-            case "*":
-                return multiply(left, right)
-            case "<<" if by is not None and 0 <= by < 63:
-                return multiply(left, constant(1 << by))
             case "/" | "%":
                 return self.divide(left, right)[op == "%"]
-            case ">>" if by is not None and 0 <= by < 63 and self.range.form(left)[0] >= 0:
+            case ">>" if by is not None and 0 <= by < MOST_BITS - 1 and low >= 0:
                 return self.divide(left, constant(1 << by))[0]
-            case "&" if by is not None and by >= 0 and not by & (by + 1) and self.range.form(left)[0] >= 0:
+            case "&" if by is not None and by >= 0 and not by & (by + 1) and low >= 0:
                 return self.divide(left, constant(by + 1))[1]
             case "&":
                 mask = number(left) if by is None else by

@@ -9,6 +9,7 @@ equation is taken apart, which only ever finds consequences of it:
 - *digits*: a single digit, or quotient and remainder of a number, that are equal leave the number equal;
 - *xor*: for a number c that both units agree on, `a ^ c = b ^ c` only where a = b, for c can be undone: `(a ^ c) ^ c` is a. So
   xors that are equal, where all but one of their numbers are, leave that one equal;
+- *wrap*: numbers that are equal modulo 2^bits, and less than that apart, are equal;
 - *apart*: bounds that don't meet, or a difference that no multiple can make, leave no solution at all.
 
 If the digits that are found equal make up the unit's index, or the trip's, then no two of them meet.
@@ -17,12 +18,13 @@ If the digits that are found equal make up the unit's index, or the trip's, then
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 from math import gcd, inf
 
 from prism.lang import bitwise
 from prism.lang.digits import reader
+from prism.lang.exact import sure, without, wraps
 from prism.lang.perspective import Level, Perspective
 from prism.lang.polynomials import (
     BLOCKS,
@@ -83,8 +85,11 @@ class _Side:
         self.tighter: dict[Digit, Bounds] = {lane: (0, width - 1)}
         self.guards, self.range = guards, Range(known, self.tighter)
         self.indices = indices if width == 1 else [*indices[:-1], add(indices[-1], {(lane,): 1})]
+        self.never = False
+        """Whether what holds there contradicts itself: nothing is accessed."""
         for guard in (*guards, *guards):
-            self._tighten(guard)
+            if not self.never:
+                self._tighten(guard)
 
     def divided(self, digit: Digit, form: Form, by: int) -> None:
         """What a number is at most, its quotient by a constant is too."""
@@ -103,6 +108,8 @@ class _Side:
                     low, high = self.tighter.get(monomial[0], (-inf, inf))
                     low, high = (low, min(high, most // -factor)) if factor < 0 else (max(low, -(most // factor)), high)
                     self.tighter[monomial[0]] = low, high
+                    low, high = self.range.digit(monomial[0])
+                    self.never = self.never or low > high
 
     def positive(self, form: Form, more: Iterable[Form] = ()) -> bool:
         """Whether a polynomial is sure not to be negative."""
@@ -123,6 +130,7 @@ class _Proof:
         self.equal: set[Digit] = set()
         self.fixed: tuple[dict[Digit, int], dict[Digit, int]] = {}, {}
         """Digits of one side alone that have one value, where the two accesses meet."""
+        one, two = _unwrapped(known, one), _unwrapped(known, two)
         whole = one.aligned and two.aligned and one.width == two.width
         forms = [*one.indices, *one.guards, *two.indices, *two.guards]
         self.cuts = _cuts(forms, question)
@@ -182,7 +190,7 @@ class _Proof:
                 return True
             case ("name" | "trip", symbol):
                 return symbol not in self.question.free and source <= symbol.perspective
-            case ("quotient" | "remainder" | "apply" | "xor", *_):
+            case ("quotient" | "remainder" | "apply" | "xor" | "wrap", *_):
                 return all(self.same(d) for form in inner(base) for d in digits_of(self.refined(form)))
             case _:
                 return False
@@ -224,6 +232,8 @@ class _Proof:
 
     def holds(self) -> bool:
         """Take equations apart until they answer the question, contradict one another, or nothing more is found."""
+        if any(side.never for side in self.sides):
+            return True
         progress, steps = True, 0
         while progress and steps < MOST:
             progress = False
@@ -263,6 +273,9 @@ class _Proof:
 
     def _apart(self, one: Form, two: Form) -> list[tuple[Form, Form]] | None:
         """Return what follows from an equation, or None where nothing was found out."""
+        congruent = self._congruent(one, two)
+        if congruent is not None:
+            return [congruent]
         vary = [{m: f for m, f in form.items() if not all(map(self.same, m))} for form in (one, two)]
         both = [{m: f for m, f in form.items() if m not in vary[k]} for k, form in enumerate((one, two))]
         by = number(add(both[1], both[0], -1))
@@ -279,6 +292,20 @@ class _Proof:
             more = add(both[1], both[0], -1)
             found = self._numbers(vary[0], add(vary[1], {m: f for m, f in more.items() if m}), more.get((), 0))
         return self._exclusive(one, two) if found is None else found
+
+    def _congruent(self, one: Form, two: Form) -> tuple[Form, Form] | None:
+        """Return what follows from an equation with wraps: what is inside is equal, where it is less than 2^bits apart."""
+        vary = {digit for form in (one, two) for digit in wraps(form) if not self.same(digit)}
+        if not vary:
+            return None
+        modulus = 2 ** min(digit.base[1].bits for digit in vary)
+        inside = [self.refined(without(form, vary.__contains__)) for form in (one, two)]
+        common = {m for form in inside for m in form if all(map(self.same, m))}
+        if any(inside[0].get(m, 0) != inside[1].get(m, 0) for m in common if m):
+            return None
+        rest = [{m: f for m, f in form.items() if not m or m not in common} for form in inside]
+        (low, high), (least, most) = (side.range.form(form) for side, form in zip(self.sides, rest, strict=True))
+        return (inside[0], inside[1]) if high - least < modulus and most - low < modulus else None
 
     def _exclusive(self, one: Form, two: Form) -> list[tuple[Form, Form]] | None:
         """Return what follows from an equation with an xor: what both sides have in common is left out."""
@@ -385,6 +412,23 @@ class _Proof:
                 times = (number(dict(below)) or 0) if dict(above) == of else 0
             if times > 0:
                 yield add(add(of, {(Digit(base),): 1}, -times), constant(-times))
+
+
+def _unwrapped(known: Facts, a: Address) -> Address:
+    """Return an access with the values of the wraps in it that are sure to fit, where it stands."""
+    forms = [*a.indices, *a.guards]
+    if not any(True for form in forms for _ in wraps(form)):
+        return a
+    side = _Side(known, list(a.indices), list(a.guards), Digit(("lane", None)), 1)
+
+    def plain(digit: Digit) -> bool:
+        return digit.low == 1 and digit.high is None and sure(dict(digit.base[2]), digit.base[1], side.positive)
+
+    found = [without(form, plain) for form in forms]
+    if found == forms:
+        return a
+    count = len(a.indices)
+    return _unwrapped(known, replace(a, indices=tuple(found[:count]), guards=tuple(found[count:])))
 
 
 def _dropped(form: Form, digit: Digit) -> Form:

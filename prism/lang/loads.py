@@ -146,7 +146,7 @@ def _agreed(digit: Digit, cluster: Perspective, counted: frozenset[Symbol]) -> b
     match digit.base:
         case ("name" | "trip", symbol):
             return symbol in counted or cluster <= symbol.perspective
-        case ("count" | "quotient" | "remainder" | "apply" | "xor", *_):
+        case ("count" | "quotient" | "remainder" | "apply" | "xor" | "wrap", *_):
             return True  # of what is mentioned too
         case _:
             return digit.base == THREADS or (digit.base == BLOCKS and digit.low % cluster.size == 0)

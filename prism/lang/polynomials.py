@@ -22,7 +22,7 @@ from prism.lang.tree import Scalar
 
 Base = tuple[Any, ...]
 """A number: `("id", unit, code)`, `("count", unit, code)`, `("trip", index)`, `("name", symbol)`, `("apply", name, type, keys)`,
-`("quotient", key, key)`, `("remainder", key, key)`, `("xor", keys)`, or `("unknown", number)`."""
+`("quotient", key, key)`, `("remainder", key, key)`, `("xor", keys)`, `("wrap", type, key)`, or `("unknown", number)`."""
 Key = frozenset[tuple[Any, int]]
 """A polynomial, to be compared: its items."""
 Bounds = tuple[float, float]
@@ -159,8 +159,9 @@ class Range:
             return 0, inf if trips is None else max(0, trips - 1)
         if kind == "name":
             span, type_ = self.known.ranges.get(base[1]), base[1].type
-            unsigned = isinstance(type_, Scalar) and type_.kind == "uint"
-            return span or ((0, inf) if unsigned else NOTHING)
+            return span or (_unsigned(type_) if isinstance(type_, Scalar) else NOTHING)
+        if kind == "wrap":
+            return _unsigned(base[1])
         if kind in ("quotient", "remainder"):
             return self._divided(kind, *inner(base))
         if kind == "xor":
@@ -170,18 +171,23 @@ class Range:
         return NOTHING
 
     def _applied(self, name: str, type_: Scalar, keys: tuple[Key, ...]) -> Bounds:
-        """What is masked is at most the mask; shifts are of what is not negative."""
-        least: Bounds = (0, inf) if type_.kind == "uint" else NOTHING
+        """What is masked is at most the mask; shifts are of what is not negative, and to the left they may drop bits."""
+        least = _unsigned(type_)
         if name not in ("&", "<<", ">>"):
             return least
         (low, high), (few, many) = (self.form(dict(key)) for key in keys)
         if name == "&":
             masks = [mask for mask in (number(dict(key)) for key in keys) if mask is not None and mask >= 0]
             return (0, min(masks)) if masks else least
-        if low < 0 or few < 0 or many >= MOST_BITS:
+        if not 0 <= low <= high or not 0 <= few <= many < MOST_BITS:
             return least
         if name == "<<":
-            return int(low) << int(few), int(high) << int(many) if high < inf else inf
+            most = 2 ** (type_.bits - (type_.kind == "int"))
+            return (
+                (int(low) << int(few), int(high) << int(many))
+                if high < inf and int(high) << int(many) < most
+                else least
+            )
         return int(low) >> int(many), int(high) >> int(few) if high < inf else inf
 
     def _xor(self, parts: tuple[Form, ...]) -> Bounds:
@@ -204,6 +210,11 @@ class Range:
         return (0, high) if self.form(right)[0] >= 0 else (-high, high)
 
 
+def _unsigned(type_: Scalar) -> Bounds:
+    """Return what an unsigned type's values are; of a signed one's nothing is said, as its results are taken to fit."""
+    return (0, 2**type_.bits - 1) if type_.kind == "uint" else NOTHING
+
+
 def mentioned(form: Form) -> Iterator[Digit]:
     """Yield all digits that a polynomial depends on, also those inside quotients and the like."""
     for digit in digits_of(form):
@@ -222,6 +233,8 @@ def inner(base: Base) -> tuple[Form, ...]:
             return tuple(dict(key) for key in keys)
         case ("xor", keys):
             return tuple(dict(key) for key in keys)
+        case ("wrap", _, key):
+            return (dict(key),)
         case _:
             return ()
 

@@ -2,7 +2,8 @@
 
 A partition maps its index `i` to `offset + i` of its source. The sums here are of `coefficient * atom` (atoms: `id`s, `count`s,
 names that never change): enough for alignment, and for the span of what is touched. Whether two accesses can meet is asked in
-disjoint.py, which knows quotients and remainders too. Index arithmetic is taken not to wrap.
+disjoint.py, which knows quotients and remainders too. Signed arithmetic of 32 bits or more must not overflow; of any other,
+only what is bounded, and fits, is known.
 """
 
 from __future__ import annotations
@@ -144,6 +145,8 @@ def _loop_facts(loop: For, ranges: dict[Symbol, Span], steps: dict[Symbol, int],
         step = steps[loop.symbol] = int(loop.step.value)
         if isinstance(loop.start, Const) and isinstance(loop.stop, Const):
             trips = range(int(loop.start.value), int(loop.stop.value), step)
+            if trips and isinstance(loop.symbol.type, Scalar) and not _holds(loop.symbol.type, *[trips[-1] + step] * 2):
+                return  # the index wraps, or overflows, instead of ending the loop
             number[loop.symbol] = len(trips)
             if trips:
                 ranges[loop.symbol] = (min(trips[0], trips[-1]), max(trips[0], trips[-1]))
@@ -160,8 +163,18 @@ def surely_entered(loop: For) -> bool:
 # -- forms ----------------------------------------------------------------------------------------------------------------
 
 
-def affine(known: Facts, expression: Expr) -> Form | None:
-    """Return an integer expression as a polynomial over atoms that hold one value each, or None."""
+def affine(known: Facts, expression: Expr, modulo: bool = False) -> Form | None:
+    """Return an integer expression as a polynomial over atoms that hold one value each, or None.
+
+    `modulo`: one whose value is the expression's but for multiples of 2^32, or of 2^bits of a narrower type in it.
+    """
+    if not (isinstance(expression.type, Scalar) and expression.type.integral):
+        return None
+    form = _affine(known, expression, modulo)
+    return form if form is None or modulo or _fits(known, expression, form) else None
+
+
+def _affine(known: Facts, expression: Expr, modulo: bool) -> Form | None:
     match expression:
         case Const(value=value):
             return {(): int(value)} if not isinstance(value, float) else None
@@ -169,31 +182,57 @@ def affine(known: Facts, expression: Expr) -> Form | None:
             return {(("id", unit, code),): 1}
         case Count(unit=unit, code=code):
             return {(("count", unit, code),): 1}
-        case Cast(operand=operand, type=Scalar() as type_) if type_.integral and type_.bits >= 32:
-            inner = operand.type
-            return affine(known, operand) if isinstance(inner, Scalar) and inner.integral else None
+        case Cast(operand=operand):
+            return affine(known, operand, modulo)
         case Unary(op="-", operand=operand):
-            form = affine(known, operand)
+            form = affine(known, operand, modulo)
             return None if form is None else _product(form, {(): -1})
         case Binary(op="+" | "-" | "*" | "<<"):
-            return _binary(known, expression)
-        case Var(symbol=symbol, type=Scalar() as type_) if type_.integral:
-            return _name(known, symbol)
+            return _binary(known, expression, modulo)
+        case Var(symbol=symbol):
+            return _name(known, symbol, modulo)
         case _:
             return None
 
 
-def _name(known: Facts, symbol: Symbol) -> Form | None:
+def _fits(known: Facts, expression: Expr, form: Form) -> bool:
+    """Whether an expression's value is sure to be the polynomial's: what is signed, of 32 bits or more, must not overflow."""
+    type_ = expression.type
+    assert isinstance(type_, Scalar)
+    match expression:
+        case Cast(operand=operand) if isinstance(operand.type, Scalar) and _holds(type_, *_values(operand.type)):
+            return True
+        case Unary() | Binary(op="+" | "-" | "*") if type_.kind == "int" and type_.bits >= 32:
+            return True
+        case Const() | Id() | Count() | Var():
+            return True
+        case _:
+            pass
+    span = span_of(known, form)
+    return span is not None and _holds(type_, *span)
+
+
+def _values(type_: Scalar) -> Span:
+    """Return the least and the greatest value of an integer type."""
+    return (0, 2**type_.bits - 1) if type_.kind == "uint" else (-(2 ** (type_.bits - 1)), 2 ** (type_.bits - 1) - 1)
+
+
+def _holds(type_: Scalar, least: int, most: int) -> bool:
+    low, high = _values(type_)
+    return low <= least and most <= high
+
+
+def _name(known: Facts, symbol: Symbol, modulo: bool) -> Form | None:
     """A name that never changes is its definition, or an atom; one that does is nothing."""
     if symbol in known.changed:
         return None
     definition = known.definitions.get(symbol)
-    form = None if definition is None else affine(known, definition)
+    form = None if definition is None else affine(known, definition, modulo)
     return form if form is not None else {(("name", symbol, None),): 1}
 
 
-def _binary(known: Facts, expression: Binary) -> Form | None:
-    left, right = affine(known, expression.left), affine(known, expression.right)
+def _binary(known: Facts, expression: Binary, modulo: bool) -> Form | None:
+    left, right = affine(known, expression.left, modulo), affine(known, expression.right, modulo)
     if left is None or right is None:
         return None
     match expression.op:
@@ -273,7 +312,9 @@ def reach(known: Facts, expression: Expr) -> Span | None:
             return (0 if inner is not None and inner[0] >= 0 else 1 - int(value), int(value) - 1)
         case Binary(op="+", left=left, right=right):
             one, two = reach(known, left), reach(known, right)
-            return None if one is None or two is None else (one[0] + two[0], one[1] + two[1])
+            total = None if one is None or two is None else (one[0] + two[0], one[1] + two[1])
+            fits = total is not None and isinstance(expression.type, Scalar) and _holds(expression.type, *total)
+            return total if fits else None
         case _:
             return None
 
@@ -355,15 +396,15 @@ def flat(forms: list[Form | None], shape: tuple[int, ...] | None) -> Form | None
     return total
 
 
-def offset_form(known: Facts, view: Symbol) -> Form | None:
-    """Return what a view adds to its index, or None where it does more than add."""
+def offset_form(known: Facts, view: Symbol, modulo: bool = False) -> Form | None:
+    """Return what a view adds to its index, or None where it does more than add; `modulo` as `affine` says."""
     meaning = view.view
     if meaning is None or len(meaning.params) != 1:
         return None
     shape = (
         meaning.source.type.shape if isinstance(meaning.source.type, Pointer) and meaning.source.view is None else None
     )
-    form = flat([affine(known, index) for index in meaning.index], shape)
+    form = flat([affine(known, index, modulo) for index in meaning.index], shape)
     index: Atom = ("name", meaning.params[0], None)
     if form is None or form.get((index,)) != 1 or any(index in m and m != (index,) for m in form):
         return None
