@@ -56,14 +56,14 @@ def reduce_axis(
     LOOSE: constexpr(bool) = ALONG and WIDTH > 1 and UNITS == 1 and not ORDERED  # elements may stand before and behind vectors
     groups: int32 @ grid[1] = 32 >> lanes  # units a warp
     several: int32 @ grid[1] = 1 << lanes
-    lane: int32 @ thread[1] = id() % 32
-    along: int32 @ thread[1] = lane >> apart & several - 1
-    beside: int32 @ thread[1] = lane >> lanes if apart == 0 else lane & groups - 1
     team: U @ thread[32] = id()
     teams: U @ grid[1] = count(warp[1])
     band: U @ block[1] = id()
     with partition(y, block[1], offset=lambda i: i, races="allow") as target:  # each result is one thread's
         with group(block[1]):
+            lane: int32 @ thread[1] = id() % 32
+            along: int32 @ thread[1] = lane >> apart & several - 1
+            beside: int32 @ thread[1] = lane >> lanes if apart == 0 else lane & groups - 1
             w: int32 @ thread[32] = id()
             base: int64[UNITS] @ thread[1]
             sums: T[UNITS * EACH] @ thread[1]

@@ -80,15 +80,15 @@ def find(
     LOOSE: constexpr(bool) = ALONG and WIDTH > 1 and UNITS == 1
     groups: int32 @ grid[1] = 32 >> lanes
     several: int32 @ grid[1] = 1 << lanes
-    lane: int32 @ thread[1] = id() % 32
-    along: int32 @ thread[1] = lane >> apart & several - 1
-    beside: int32 @ thread[1] = lane >> lanes if apart == 0 else lane & groups - 1
     team: U @ thread[32] = id()
     teams: U @ grid[1] = count(warp[1])
     band: U @ block[1] = id()
     with partition(y, block[1], offset=lambda i: i, races="allow") as y_block:  # each result is one thread's
         with partition(bests, block[1], offset=lambda i: i, races="allow") as bests_block:
             with group(block[1]):
+                lane: int32 @ thread[1] = id() % 32
+                along: int32 @ thread[1] = lane >> apart & several - 1
+                beside: int32 @ thread[1] = lane >> lanes if apart == 0 else lane & groups - 1
                 w: int32 @ thread[32] = id()
                 warps: int32 @ block[1] = count(warp[1])
                 base: int64[UNITS] @ thread[1]

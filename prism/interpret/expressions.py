@@ -18,7 +18,7 @@ from prism.interpret.pointers import address_of, apart, pointer_value
 from prism.interpret.regions import mixed
 from prism.interpret.scope import Eval, Scope
 from prism.interpret.undefined import defined_binary, defined_negation, may_be_undefined
-from prism.interpret.values import Operation, binary, cast, merge, unary, wrap
+from prism.interpret.values import Operation, binary, cast, dtype_of, merge, unary, wrap
 from prism.lang.perspective import Level
 from prism.lang.shorts import bits_of, values_of
 from prism.lang.structs import Struct
@@ -243,14 +243,15 @@ def compile_id(scope: Scope, node: Id) -> Eval:
 
 
 def _id(node: Id) -> Eval:
-    size, code = node.unit.size, node.code
+    size, code, dtype = node.unit.size, node.code, dtype_of(node.type).type
     if node.unit.level == Level.BLOCK:
         return lambda frame: frame.bid // size
     if code.level == Level.THREAD or (code.level == Level.BLOCK and code.size == 1):
         return lambda frame: frame.lanes.ids(size)
 
     def through_blocks(frame: Frame) -> Any:
-        return (frame.lanes.index + np.int32(frame.bid * frame.block.machine.threads)) // np.int32(size)
+        first = dtype(frame.bid * frame.block.machine.threads)
+        return (frame.lanes.index.astype(dtype, copy=False) + first) // dtype(size)
 
     return through_blocks
 

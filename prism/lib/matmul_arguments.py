@@ -8,6 +8,9 @@ from prism.lang.types import SCALARS
 from prism.lib import own
 from prism.runtime.arrays import ArrayInfo
 
+MOST = 2**31 - 2**10
+"""The largest extent: kernels' sizes are 32-bit, and tiles stick out."""
+
 
 def require_operands(
     function: str, a: ArrayInfo, b: ArrayInfo, kinds: Sequence[str], *, batched: bool = False
@@ -29,6 +32,16 @@ def require_operands(
     if a.shape[-1] != b.shape[-2]:
         ends = f"k is {a.shape[-1]} or {b.shape[-2]}"
         raise ValueError(f"shapes don't fit: `a` is {a.shape} and `b` is {b.shape}, so {ends}")
+
+
+def require_extents(a: ArrayInfo, b: ArrayInfo) -> None:
+    """Check that kernels can count what they multiply.
+
+    Raises:
+        ValueError: m, n or k is too large.
+    """
+    if max(*a.shape[-2:], b.shape[-1]) > MOST:
+        raise ValueError(f"an extent is too large: {a.shape} times {b.shape}; up to {MOST} fit")
 
 
 def eight_bits(scalar: str) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from prism.lib import matmul_warm as warm
+from prism.lib.matmul_arguments import MOST
 from prism.lib.matmul_layouts import ROWS, Call, Job, empty, inside, overlap, rows_dense
 from prism.runtime.arrays import ArrayInfo, describe
 
@@ -69,6 +70,8 @@ def _one_product(job: Job, batch: tuple[int, ...]) -> Job | None:
     """Return a batch as the one product that it is, all rows of `a` below each other; None where it is not."""
     if prod(job.b.shape[:-2]) != 1 or prod(job.a.shape[:-2]) != prod(batch) or job.per == ROWS:
         return None
+    if prod(job.a.shape[:-1]) > MOST:
+        return None
     rows = [None if info is None else _below(info) for info in (job.a, job.c, job.out)]
     if any(found is None and info is not None for found, info in zip(rows, (job.a, job.c, job.out), strict=True)):
         return None
@@ -87,7 +90,7 @@ def stacked(job: Job, batch: tuple[int, ...]) -> Call | None:
         return None
     if job.c is not None and (before is None or not inside(before, 1)):
         return None
-    if k == 0 or count * max(m, n, k) >= 1 << 31 or (job.bias is not None and not job.bias.contiguous):
+    if k == 0 or count * max(m, n, k) > MOST or (job.bias is not None and not job.bias.contiguous):
         return None
     (a, a_outside, apart), (b, b_outside, b_apart) = left, right
     bias = a if job.bias is None else job.bias

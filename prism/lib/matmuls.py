@@ -14,7 +14,13 @@ from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS
 from prism.lib import matmul_warm as warm
 from prism.lib import own
-from prism.lib.matmul_arguments import eight_bits, require_k_inside, require_like_result, require_operands
+from prism.lib.matmul_arguments import (
+    eight_bits,
+    require_extents,
+    require_k_inside,
+    require_like_result,
+    require_operands,
+)
 from prism.lib.matmul_batches import Made, made
 from prism.lib.matmul_layouts import (
     COLUMNS,
@@ -104,8 +110,8 @@ def hgemm(
         An argument is no array, or of a dtype that is not supported; arrays of two dtypes, of two libraries, or on the host and
         on a GPU; `epilogue` is no device function.
     ValueError
-        Shapes don't fit; 8-bit floats don't lie along k; `out` is read-only; `beta` without `c`; arrays on two GPUs; `stream` for
-        arrays on the host.
+        Shapes don't fit; an extent is larger than 2^31 - 2^10; 8-bit floats don't lie along k; `out` is read-only; `beta`
+        without `c`; arrays on two GPUs; `stream` for arrays on the host.
     prism.lang.CompileError
         `epilogue` is not a function of one float32 at thread[1].
     DeviceError
@@ -195,6 +201,7 @@ def _job(
     """Return the arguments' facts, checked."""
     if not isinstance(epilogue, Kernel) or epilogue.kind != "device":
         raise TypeError('`epilogue` must be a device function, marked @prism("device")')
+    require_extents(left, right)
     m, n = left.shape[-2], right.shape[-1]
     shape = (*batch_of(left, right), m, n)
     given = None if out is None else describe(out, "out")

@@ -129,7 +129,7 @@ def along_axis(
     split = how.splits > 1
     part = work.first() if split else work
     units = stage.outer * how.across * how.splits
-    chosen = _reducer(part, how.kernel, how.width, how.along, units)
+    chosen = _reducer(part, how.kernel, how.width, how.along, _counted(how, units))
     steps_out = (how.splits * stage.inner, stage.inner, 1) if split else (stage.outer_step, 0, stage.inner_step)
     numbers = (*_numbers(stage, how, units, size, misaligned, steps_out), part.identity, part.initial)
     partial = scratch.take(part.result, stage.results * how.splits) if split else target
@@ -211,7 +211,7 @@ def search_along(search: Search, stage: Collapsed, misaligned: int, machine: Mac
 def _finder(search: Search, how: Cut, stage: Collapsed) -> tuple[Instance, int]:
     """Return the kernel that finds positions, and for how many units."""
     units = stage.outer * how.across * how.splits
-    return _seeker(search, how.kernel, how.width, how.along, units), units
+    return _seeker(search, how.kernel, how.width, how.along, _counted(how, units)), units
 
 
 def _seeker(search: Search, kernel: Cutting, width: int, along: bool, units: int = 1) -> Instance:
@@ -277,6 +277,11 @@ def _aligned(stage: Collapsed, width: int, size: int, misaligned: int, along: bo
 def _power(n: int) -> int:
     """Return the least power of two that is not less."""
     return 1 << max(n - 1, 0).bit_length()
+
+
+def _counted(how: Cut, units: int) -> int:
+    """Return how many units there are, or at least as many as make those of a launch of 2^32 threads too many for int32."""
+    return max(units, how.blocks * how.threads // 4)
 
 
 def _counter(units: int) -> str:

@@ -15,7 +15,7 @@ from prism.kernels.sgemm import HOST, LESSON, VARIANTS, Configuration, Layout, c
 from prism.lang.plan import Program
 from prism.lib import matmul_warm as warm
 from prism.lib import own, sgemm_bf16x6, sgemm_ring
-from prism.lib.matmul_arguments import require_like_result, require_operands
+from prism.lib.matmul_arguments import MOST, require_extents, require_like_result, require_operands
 from prism.lib.matmul_layouts import empty, overlap, rows_dense, transposed
 from prism.lib.sgemm_matrices import SIZE, Matrix
 from prism.runtime.arrays import ArrayInfo, describe, one_place, require_writable
@@ -26,7 +26,6 @@ from prism.runtime.streams import choose_stream, order
 _KIND = "float32"
 RING, ASYNC = "ring", "async"
 ONE_BY_ONE = 1.15  # how much longer the fifth variant takes where elements are not loaded by fours
-_MOST = 2**31 - 2**10  # a kernel's sizes are 32-bit, and tiles stick out
 
 
 def sgemm(
@@ -163,8 +162,7 @@ def multiplied(job: Job, stream: Any = None, key: Any = None) -> Any:
     one_place(found)
     if job.out is not None:
         require_writable(job.out, "out")
-    if max(*job.shape[-2:], job.a.shape[-1]) > _MOST:
-        raise ValueError(f"an extent is too large: {job.a.shape} times {job.b.shape}; up to {_MOST} fit")
+    require_extents(job.a, job.b)
     if job.a.device is None:
         if stream is not None:
             raise ValueError("`stream` is for arrays on a GPU, and `a` is on the host")
@@ -345,7 +343,7 @@ def launches(job: Job, target: ArrayInfo) -> Iterator[Launch]:
     (rs_a, cs_a), (rs_b, cs_b), (rs_c, cs_c) = (
         tuple(stride // SIZE for stride in info.strides[-2:]) for info in (a, b, target)
     )
-    if steps[1] == 0 and steps[0] == m * rs_a and steps[2] == m * rs_c and batches * m <= _MOST:
+    if steps[1] == 0 and steps[0] == m * rs_a and steps[2] == m * rs_c and batches * m <= MOST:
         m, batches = m * batches, 1  # one `b` for all: products below each other are one product
     for index in itertools.product(*(range(extent) for extent, *_ in axes)):
         starts = [sum(i * axis[1 + x] for i, axis in zip(index, axes, strict=True)) for x in range(3)]

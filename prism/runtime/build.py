@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from prism.lang.counted import most_threads
 from prism.lang.emit import emit
 from prism.lang.intrinsics.declaration import supports
 from prism.lang.plan import Program
@@ -33,6 +34,7 @@ def entry_of(program: Program, arch: str) -> Entry:
         max_threads=max_threads(function),
         cooperative=function.cooperative,
         programmatic=emitted.follows and supports(arch, "sm_90"),
+        grid_threads=most_threads(program),
     )
 
 

@@ -66,7 +66,8 @@ class Entry:
     """A compiled kernel's text and contract.
 
     `shared_bytes` is dynamic shared memory. `thread_multiple` and `block_multiple` say what the numbers of threads a
-    block and of blocks must be multiples of (None: any); `max_threads` is the largest block. `cooperative`: all blocks must run
+    block and of blocks must be multiples of (None: any); `max_threads` is the largest block, `grid_threads` how many threads all
+    blocks may have together. `cooperative`: all blocks must run
     at once, and behind its other parameters the kernel takes the address of a word at which they meet, zero at first.
     `programmatic`: it waits by itself for the kernel before it on the stream, and may be launched before that one is complete.
 
@@ -84,6 +85,7 @@ class Entry:
     max_threads: int = MAX_THREADS
     cooperative: bool = False
     programmatic: bool = False
+    grid_threads: int | None = None
 
     @property
     def title(self) -> str:
@@ -99,7 +101,12 @@ class Entry:
             raise ValueError(f"shared_bytes must be >= 0, not {self.shared_bytes}")
         if not 1 <= self.max_threads <= MAX_THREADS:
             raise ValueError(f"max_threads must be in 1..{MAX_THREADS}, not {self.max_threads}")
-        for label, multiple in (("thread_multiple", self.thread_multiple), ("block_multiple", self.block_multiple)):
+        numbers = (
+            ("thread_multiple", self.thread_multiple),
+            ("block_multiple", self.block_multiple),
+            ("grid_threads", self.grid_threads),
+        )
+        for label, multiple in numbers:
             if multiple is not None and multiple < 1:
                 raise ValueError(f"{label} must be >= 1 or None, not {multiple}")
 
@@ -118,6 +125,7 @@ class Entry:
             "max_threads": self.max_threads,
             "cooperative": self.cooperative,
             "programmatic": self.programmatic,
+            "grid_threads": self.grid_threads,
         }
         return {**found, "source": self.source} if source else found
 
@@ -141,6 +149,7 @@ class Entry:
                 max_threads=_typed(found["max_threads"], int),
                 cooperative=_typed(found.get("cooperative", False), bool),
                 programmatic=_typed(found.get("programmatic", False), bool),
+                grid_threads=_typed(found.get("grid_threads"), int, None),
             )
         except (KeyError, TypeError) as error:
             raise ValueError(f"not an entry as Prism writes it: {error}") from error

@@ -44,6 +44,7 @@ def description(entry: Entry, binary: Binary, cubin: str, safety: Mapping[str, A
         "thread_multiple": entry.thread_multiple,
         "block_multiple": entry.block_multiple,
         "max_threads": entry.max_threads,
+        "grid_threads": entry.grid_threads,
         "cooperative": entry.cooperative,
         "parameters": [
             {"name": p.name, "kind": p.kind, "dtype": p.dtype, "const": p.const, "offset": offset, "size": size}
@@ -78,6 +79,8 @@ def header(entry: Entry) -> str:
     for what, multiple in (("threads", entry.thread_multiple), ("blocks", entry.block_multiple)):
         if multiple is not None and multiple > 1:
             limits.append(f"{what} % {multiple} != 0")
+    if entry.grid_threads is not None:
+        limits.append(f"1ull * blocks * threads > {entry.grid_threads}ull")
     return f"""// Launches `{entry.title}`. Made by `prism emit --header`; the kernel itself is what `prism emit` writes: compile
 // that as a file of its own, with nvcc -arch={entry.arch} -c, and link. This header needs no nvcc.
 #pragma once

@@ -142,9 +142,15 @@ def check_shape(entry: Entry, blocks: int, threads: int) -> None:
 
     Raises:
         TypeError: blocks or threads is no integer.
-        LaunchError: out of range, or not the multiple that the kernel's `@requires` states.
+        LaunchError: out of range, not the multiple that the kernel's `@requires` states, or more threads than it counts.
     """
     require_shape(entry.title, (blocks, entry.block_multiple), (threads, entry.thread_multiple), entry.max_threads)
+    most = entry.grid_threads
+    if most is not None and int(blocks) * int(threads) > most:
+        raise LaunchError(
+            f"`{entry.title}` counts the grid's threads in 32 bits: it takes at most {most} of them, not {blocks} blocks of "
+            f"{threads}; declare what `id()` and `count()` are assigned to as int64"
+        )
 
 
 def require_shape(title: str, blocks: tuple[Any, int | None], threads: tuple[Any, int | None], most: int) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from prism.lang import surface, tree
+from prism.lang import counted, surface, tree
 from prism.lang import syntax as s
 from prism.lang.check import annotation
 from prism.lang.check.arguments import check_argument
+from prism.lang.check.conversion import convert
 from prism.lang.check.env import Env, fail, narrowed, why_here
 from prism.lang.check.expressions import (
     check_expression,
@@ -84,6 +85,8 @@ def check_conversion(env: Env, e: s.Call, to: Scalar, target: Perspective) -> tr
             fail(name_errors.NotFinite(span=value.span))
         literal = s.Literal(value=number, span=e.span)
         return check_expression(env, literal, target, to)
+    if counted.of_grid(value):
+        return replace(convert(value, to), span=e.span)
     return tree.Cast(operand=value, type=to, perspective=value.perspective, span=e.span)
 
 

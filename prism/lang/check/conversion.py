@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from prism.lang import counted, tree
 from prism.lang import syntax as s
-from prism.lang import tree
 from prism.lang.check.env import fail
 from prism.lang.diagnostics import Span, source_text
 from prism.lang.errors import types as errors
@@ -70,6 +70,8 @@ def convert(value: tree.Expr, to: Scalar) -> tree.Expr:
     if isinstance(value, tree.Const) and to.kind in ("int", "uint", "float") and not isinstance(value.value, bool):
         number = float(value.value) if to.kind == "float" else fit(int(value.value), to, value.span)
         return replace(value, value=number, type=to)
+    if counted.of_grid(value) and to.integral and to.bits == 64:
+        return replace(value, type=to)  # counted in 64 bits: a grid may have more threads than 32 hold
     return tree.Cast(operand=value, type=to, perspective=value.perspective, span=value.span)
 
 

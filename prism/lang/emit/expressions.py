@@ -325,11 +325,14 @@ def place(scope: Scope, e: Place) -> str:
 # -- positions --------------------------------------------------------------------------------------------------------
 
 
-def thread_in(code: Perspective, position: Position) -> str:
-    """Return the thread's index inside the current unit of `code`."""
+def thread_in(code: Perspective, position: Position, wide: bool = False) -> str:
+    """Return the thread's index inside the current unit of `code`; `wide`: in 64 bits."""
     if in_one_block(code):
         return position.thread
-    return f"{tight(position.block)} * blockDim.x + {tight(position.thread)}"
+    return f"{WIDE if wide else ''}{tight(position.block)} * blockDim.x + {tight(position.thread)}"
+
+
+WIDE = "(unsigned long long)"
 
 
 def in_one_block(code: Perspective) -> bool:
@@ -349,7 +352,7 @@ def identity(scope: Scope, e: Id) -> str:
     position = scope.position_of(e.code)
     if position.warp and e.unit.level == Level.THREAD and e.unit.size % WARP == 0 and in_one_block(e.code):
         return f"({type_cuda(e.type)}){tight(divided(position.warp, e.unit.size // WARP))}"
-    index = position.block if e.unit.level == Level.BLOCK else thread_in(e.code, position)
+    index = position.block if e.unit.level == Level.BLOCK else thread_in(e.code, position, e.type.bits == 64)
     return f"({type_cuda(e.type)}){tight(divided(index, e.unit.size))}"
 
 
@@ -363,7 +366,7 @@ def count(scope: Scope, e: Count) -> str:
     elif e.unit.level == Level.BLOCK:
         number = divided("gridDim.x", e.unit.size)
     else:
-        number = divided("gridDim.x * blockDim.x", e.unit.size)
+        number = divided(f"{WIDE if e.type.bits == 64 else ''}gridDim.x * blockDim.x", e.unit.size)
     return literal(int(number), e.type) if number.isdigit() else f"({type_cuda(e.type)}){tight(number)}"
 
 

@@ -1,0 +1,95 @@
+"""No sum, product or conversion of 32 bits in a shipped kernel passes 2^31, whatever the sizes of the arrays.
+
+`ranges` finds what numbers may be from `KNOWN`: what the host functions give the kernels, and a few variables that hold what
+memory says. What it can't show then stands in `REVIEWED`, with the reason. A new one is listed only after somebody has thought.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from prism.lang.counted import most_threads
+from prism.lib import shipped
+from prism.runtime.instance import Instance
+from tests.kernels.ranges import BLOCKS, THREADS, Range, doubtful
+
+MOST = 2**38
+"""More elements than a GPU's memory holds: 256 GiB of one byte each."""
+EXTENT = (1, 2**31 - 2**10)  # of matrices: `prism.lib.sgemm` and `hgemm` refuse longer ones
+UNITS = (1, 2**30)  # `reduce_axis_plans._counter` counts more in int64
+TILES = MOST // 2**10  # a tile has at least so many elements
+WAVE = 2**14  # blocks that run at once, of any GPU
+
+AXIS = {
+    "units": UNITS, "across": UNITS, "splits": UNITS, "skew": (-1, 15), "lanes": (0, 5), "apart": (0, 5), "n": (1, MOST),
+    "chunk": (1, MOST), THREADS: (1, 2**32 - 1),
+}  # fmt: skip
+FLAT = {
+    "n": (0, MOST), "inner": (0, MOST), "outer": (0, MOST), "segments": (0, MOST), "before": (0, 15), "skew": (-1, 15),
+    "head": (0, 15), "capacity": (1, 4 * TILES), BLOCKS: (1, WAVE),
+    # What blocks draw: each number once, the last ones when no tiles are left.
+    **{f"{kernel}.following": (0, TILES + WAVE) for kernel in ("scan", "scan_packed", "scan_segments", "reduce_runs")},
+    "scan_columns_shared.following": (0, TILES + WAVE), "scan.here": (0, TILES + WAVE), "scan_packed.here": (0, TILES + WAVE),
+    "scan_segments.here": (0, TILES + WAVE),
+    # A block looks back at the tiles since its last one: no other goes on while a tile that it has drawn is not published.
+    "look_back_heads.share": (0, 4 * WAVE), "look_back_strip.share": (0, 4 * WAVE),
+}  # fmt: skip
+MATRIX = {
+    **dict.fromkeys(("m", "n", "k", "M", "N", "K", "rows", "columns"), EXTENT), BLOCKS: (1, 2**26), "tall": (1, 2**26),
+    "early": (0, 2**26), "tile": (0, 2**26), "end": (0, 2**26), "share": (1, 2**26), "steps": (1, 2**26),
+}  # fmt: skip
+KNOWN: dict[str, dict[str, Range]] = {
+    **dict.fromkeys(("reduce_axis", "find"), AXIS),
+    **dict.fromkeys(("hgemm", "hgemm_in_parts", "warps", "split", "ring", "pack", "settle", "combine"), MATRIX),
+}
+REVIEWED: dict[str, dict[str, list[str]]] = json.loads((Path(__file__).parent / "ranges_reviewed.json").read_text())
+"""By reason and function: the texts."""
+
+
+def kinds() -> dict[str, Instance]:
+    """Return an instance of each shipped kernel, and for each setting of its flags: of floats, for data are no sizes."""
+    found: dict[str, Instance] = {}
+    for one in shipped.instances("sm_90a"):
+        template = dict(one.template)
+        if not any("int" in str(template.get(name)) or template.get(name) == "bool" for name in ("T", "TI", "TO")):
+            flags = "".join(str(int(value)) for _, value in sorted(template.items()) if isinstance(value, bool))
+            found.setdefault(f"{one.kernel.__name__} {flags}".strip(), one)
+    return found
+
+
+KINDS = kinds()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_numbers_of_32_bits(kind: str) -> None:
+    one = KINDS[kind]
+    allowed = {(function, text) for each in REVIEWED.values() for function, texts in each.items() for text in texts}
+    found = doubtful(one.program, KNOWN.get(one.kernel.__name__, FLAT))
+    new = {where: text for (function, text), where in found.items() if (function, text) not in allowed}
+    assert not new, f"may pass 2^31: {new}"
+
+
+def test_nothing_stands_here_that_is_shown_by_now() -> None:
+    found = {key for one in KINDS.values() for key in doubtful(one.program, KNOWN.get(one.kernel.__name__, FLAT))}
+    listed = {(function, text) for each in REVIEWED.values() for function, texts in each.items() for text in texts}
+    assert not listed - found
+
+
+def test_all_kernels_are_looked_at() -> None:
+    """But `mark`, whose offsets are data, and are looked at by themselves."""
+    names = {one.kernel.__name__ for one in shipped.instances("sm_90a")}
+    assert names - {one.kernel.__name__ for one in KINDS.values()} == {"mark"}
+    mark = next(one for one in shipped.instances("sm_90a") if one.kernel.__name__ == "mark")
+    assert not doubtful(mark.program, FLAT)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_grid_s_threads_are_counted_in_64_bits(kind: str) -> None:
+    """But for where a plan says how many there are: of `reduce_axis` and `find`, and of the sums of tiles in parts."""
+    one = KINDS[kind]
+    assert most_threads(one.program) == {"reduce_axis": 2**32 - 1, "find": 2**32 - 1, "combine": 2**31}.get(
+        one.kernel.__name__
+    )
