@@ -60,6 +60,10 @@ def with_skews(
         if not mixed(context, lap):
             continue
         names, span = ", ".join(f"`{ring.name}`" for ring in lap.cycle.rings), lap.cycle.rings[0].span
+        if lap.sections:
+            if lap is lap.sections[0]:
+                notes.append(Note(span, f"{names}: nothing overlaps, because it is visited in several places"))
+            continue
         if stored := stores(lap):
             notes.append(Note(span, f"{names}: {stored}"))
             continue

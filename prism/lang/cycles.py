@@ -13,7 +13,8 @@ from prism.lang import flow, races
 from prism.lang.diagnostics import CompileError, Error, Label
 from prism.lang.errors.rings import Jump, Kept, Skipped, Unfilled
 from prism.lang.plan import Cycle
-from prism.lang.stations import Crowd, Spot, Station, Trail, crowd, is_ring
+from prism.lang.sections import apart, check_alike
+from prism.lang.stations import Crowd, Spot, Station, Trail, crowd, is_ring, ring_of
 from prism.lang.touches import Touch
 from prism.lang.tree import (
     Async,
@@ -58,6 +59,10 @@ class Round:
         """The loops around, innermost first."""
         around = [body[index] for body, index in reversed(self.trail[:-1])]
         return [statement for statement in around if isinstance(statement, For | While)]
+
+
+Sections = tuple[Round, ...]
+"""One ring's rounds, of each place that visits it: mostly one."""
 
 
 @dataclass(eq=False, slots=True)
@@ -105,11 +110,20 @@ class Visit:
 
 @dataclass(eq=False, slots=True)
 class Lap:
-    """A cycle with its rings' rounds and its visits, in program order."""
+    """A cycle with its rings' rounds and its visits, in program order.
+
+    `sections`: all laps of the cycle, where its rings are visited in several places (sections.py); else empty.
+    """
 
     cycle: Cycle
     rounds: tuple[Round, ...]
     visits: list[Visit] = field(default_factory=list)
+    sections: tuple[Lap, ...] = ()
+
+    def twins(self, visit: Visit) -> list[Visit]:
+        """Return what a visit is in each section, itself among them."""
+        place = self.visits.index(visit)
+        return [lap.visits[place] for lap in self.sections or (self,)]
 
     @property
     def home(self) -> Body:
@@ -150,22 +164,41 @@ def late(visit: Visit) -> int:
 
 
 def laps(function: Function, stations: Sequence[Station]) -> list[Lap]:
-    """Return the cycles of a function. Raises CompileError where a round would not be whole."""
+    """Return the cycles of a function, those with sections once for each. Raises CompileError where rounds would not be whole."""
     by_ring: dict[Symbol, list[Station]] = {}
     for station in stations:
         by_ring.setdefault(station.ring, []).append(station)
     errors: list[Error] = [*_kept(function)]
-    rounds: list[Round] = []
+    rounds: list[Sections] = []
     for ring, own in by_ring.items():
-        found = _round(ring, own)
-        if isinstance(found, Round):
-            errors.extend(_faults(found))
+        found = _sections(ring, own)
+        if isinstance(found, tuple):
+            errors.extend(fault for one in found for fault in _faults(one))
             rounds.append(found)
         else:
             errors.append(found)
     if errors:
         raise CompileError(*errors)
-    return [_lap(function, group) for group in _in_step(rounds)]
+    return [lap for group in _in_step(rounds) for lap in _laps(function, group)]
+
+
+def _sections(ring: Symbol, stations: Sequence[Station]) -> Sections | Error:
+    """Return a ring's rounds, of each place that has whole ones; or the error that there is no such place."""
+    found = _round(ring, stations)
+    if isinstance(found, Round):
+        return (found,)
+    parts = apart(stations)
+    rounds = [_round(ring, part) for part in parts]
+    filled = all(used and used[0].writes for used in ([s for s in part if s.used] for part in parts))
+    whole = tuple(one for one in rounds if isinstance(one, Round))
+    return whole if filled and len(whole) == len(rounds) > 1 and not any(map(_around_others, whole)) else found
+
+
+def _around_others(found: Round) -> bool:
+    """Whether a round has a visit of the ring's other places between its own."""
+    own = {station.opening for station in found.stations}
+    inner = races.statements(found.home[found.first : found.last + 1])
+    return any(ring_of(s) is found.ring and s not in own for s in inner)
 
 
 def _round(ring: Symbol, stations: Sequence[Station]) -> Round | Error:
@@ -240,14 +273,13 @@ def _kept(function: Function) -> Iterator[Error]:
 # -- cycles -----------------------------------------------------------------------------------------------------------------
 
 
-def _in_step(rounds: Sequence[Round]) -> list[list[Round]]:
+def _in_step(rings: Sequence[Sections]) -> list[list[Sections]]:
     """Return rings grouped into cycles."""
-    groups: list[list[Round]] = []
-    for one in rounds:
+    groups: list[list[Sections]] = []
+    for one in rings:
         for group in groups:
-            together = [*group, one]
-            same = group[0].home is one.home and group[0].copies == one.copies
-            if same and not jumps(one.home, min(r.first for r in together), max(r.last for r in together)):
+            places = list(zip(*group, one, strict=False))
+            if len(group[0]) == len(one) and all(map(_beside, places)):
                 group.append(one)
                 break
         else:
@@ -255,10 +287,27 @@ def _in_step(rounds: Sequence[Round]) -> list[list[Round]]:
     return groups
 
 
-def _lap(function: Function, rounds: Sequence[Round]) -> Lap:
-    """Return a cycle with its visits."""
-    name = "_".join(one.ring.name for one in rounds)
-    cycle = Cycle(name, rounds[0].copies, tuple(one.ring for one in rounds))
+def _beside(rounds: Sequence[Round]) -> bool:
+    """Whether rings' rounds stand in one list, of as many copies, with no jump between."""
+    home, copies = rounds[0].home, rounds[0].copies
+    same = all(one.home is home and one.copies == copies for one in rounds)
+    return same and not jumps(home, min(r.first for r in rounds), max(r.last for r in rounds))
+
+
+def _laps(function: Function, rings: Sequence[Sections]) -> list[Lap]:
+    """Return a cycle with its visits, once for each section."""
+    name = "_".join(one[0].ring.name for one in rings)
+    cycle = Cycle(name, rings[0][0].copies, tuple(one[0].ring for one in rings))
+    found = [_lap(function, cycle, rounds) for rounds in zip(*rings, strict=True)]
+    if len(found) > 1:
+        check_alike(found)
+        for lap in found:
+            lap.sections = tuple(found)
+    return found
+
+
+def _lap(function: Function, cycle: Cycle, rounds: Sequence[Round]) -> Lap:
+    """Return a cycle with its visits in one place."""
     places: dict[int, list[Station]] = {}
     for station in sorted((s for one in rounds for s in one.stations if s.spot is not None), key=_textual):
         assert station.spot is not None

@@ -125,7 +125,9 @@ def _exchanged(rings: Rings, old: Op, new: tuple[Op, ...]) -> Rings:
 
 
 def grounds(context: Context, found: Rings) -> list[Ground]:
-    """Return the trips of a function's cycles; none where not enough is known of all."""
+    """Return the trips of a function's cycles; none where not enough is known of all, as of what is visited in several places."""
+    if any(lap.sections for lap in found.laps):
+        return []
     groups = [asked(context, group) for group in together(found.laps)]
     known = [trips for trips in groups if trips is not None]
     return known if len(known) == len(groups) else []

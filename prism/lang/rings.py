@@ -126,25 +126,33 @@ def _gathered(
 ) -> Rings:  # fmt: skip
     """Return what all cycles need together."""
     made = {commit.at: commit.kind for commit in own}
-    parts = [_lap(context, lap, every, needed, unseen, made, ahead.get(lap)) for lap in cycles]
+    barriers: dict[Visit, Mbarrier] = {}
+    for lap in cycles:
+        if lap.sections[:1] in ((), (lap,)):
+            own_ones = mbarriers(context.function, lap, needed, unseen)
+            barriers |= {twin: barrier for visit, barrier in own_ones.items() for twin in lap.twins(visit)}
+    parts = [_lap(context, lap, barriers, every, needed, unseen, made, ahead.get(lap)) for lap in cycles]
+    loaded: dict[Mbarrier | Stmt, frozenset[Apply]] = {}
+    for part in parts:
+        loaded |= {key: ended | loaded.get(key, frozenset()) for key, ended in part.loaded.items()}
     return Rings(
-        tuple(cycle for part in parts for cycle in part.cycles),
-        tuple(barrier for part in parts for barrier in part.mbarriers),
+        tuple(dict.fromkeys(cycle for part in parts for cycle in part.cycles)),
+        tuple(dict.fromkeys(barrier for part in parts for barrier in part.mbarriers)),
         tuple(op for part in parts for op in part.operations),
         {apply: barrier for part in parts for apply, barrier in part.completes.items()},
         tuple(elided),
-        {key: ended for part in parts for key, ended in part.loaded.items()},
+        loaded,
         tuple(cycles),
         tuple(needed),
     )
 
 
 def _lap(
-    context: Context, lap: Lap, every: Sequence[Edge], needed: Sequence[Edge], unseen: Fences,
-    made: Mapping[Stmt, str], ahead: Ahead | None,
+    context: Context, lap: Lap, all_barriers: Mapping[Visit, Mbarrier], every: Sequence[Edge], needed: Sequence[Edge],
+    unseen: Fences, made: Mapping[Stmt, str], ahead: Ahead | None,
 ) -> Rings:  # fmt: skip
-    """Return what one cycle needs."""
-    barriers = mbarriers(context.function, lap, needed, unseen)
+    """Return what one cycle needs, in one place."""
+    barriers = {visit: all_barriers[visit] for visit in lap.visits if visit in all_barriers}
     counted = {b: replace(b, cycle=ahead.lead, of=b) for b in barriers.values()} if ahead is not None else {}
     operations: list[Op] = []
     completes: dict[Apply, Mbarrier] = {}
@@ -219,12 +227,13 @@ def reduced(context: Context, cycles: Sequence[Lap], every: Sequence[Edge]) -> t
     """Return the edges for which somebody has to wait; and those for which nobody has, with the reason."""
     elided: list[Elided] = []
     needed: list[Edge] = []
+    parted = {visit for lap in cycles if lap.sections for visit in lap.visits}
     for edge in every:
-        if by_itself(context.objects, edge):
+        if edge.later not in parted and by_itself(context.objects, edge):
             elided.append(Elided(edge.first.access, edge.second.access, OWN))
         else:
             needed.append(edge)
-    for group in together(cycles):
+    for group in together([lap for lap in cycles if not lap.sections]):
         line, gone = parade(context.function, group), list[Edge]()
         for edge in [edge for edge in needed if edge.later in line.visits and not multicast_of(edge.later)]:
             rest = [other for other in needed if other is not edge and other.later in line.visits]
@@ -324,8 +333,9 @@ def fences(objects: Objects, cycles: Sequence[Lap]) -> Fences:
         for pair in unseen(objects, lap):
             others = between.setdefault((pair.engine, pair.ring), [])
             if not any(_among(pair.earlier, other) for other in others):
-                found.setdefault(pair.earlier, (pair.first, pair.second))
                 others.append(pair.earlier)
+                for twin in lap.twins(pair.earlier):
+                    found.setdefault(twin, (pair.first, pair.second))
     return found
 
 
@@ -342,7 +352,7 @@ def unseen(objects: Objects, lap: Lap) -> Iterator[Unseen]:
                 pair = _unseen(earlier, engine, one.ring)
                 if pair is not None:
                     yield Unseen(earlier, engine, int(back > place), one.ring, *pair)
-                if covers(objects, earlier, one.ring):
+                if not lap.sections and covers(objects, earlier, one.ring):
                     break
 
 
@@ -387,12 +397,16 @@ def endings(
 ) -> Iterator[Op]:  # fmt: skip
     """Yield what ends a visit: the wait for what its threads have under way, the fence for engines after it, the arrival."""
     at, delay, loops = visit.last_use, late(visit), lap.rounds[0].loops
-    first, last = lap.range
+    ranges = [(one.home, *one.range) for one in lap.sections or (lap,)]
     behind: list[Op] = []
     for kind in GROUPED_READS:
         flying = [touch for touch in visit.touches() if touch.how == kind]
         if flying:
-            again = min(least(lap.home[first : last + 1], kind, made, touch.path) for touch in flying)
+            again = min(
+                least(home[first : last + 1], kind, made, touch.path)
+                for touch in flying
+                for home, first, last in ranges
+            )
             one, two = _witness(flying, visit, everything)
             read = kind == "bulk"
             yield WaitGroup(at=at, side="after", kind=kind, pending=delay * again, first=one, second=two, read=read)

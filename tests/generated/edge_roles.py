@@ -40,6 +40,16 @@ class Role:
     size: int
 
 
+@dataclass(frozen=True)
+class Ring:
+    """Who fills it, and how, and who uses it: alike in all places that visit it."""
+
+    source: Role
+    bulk: bool
+    size: int
+    users: tuple[Role, ...]
+
+
 @dataclass
 class State:
     """What the model has of a block: `total` of each thread, the input, the contents of tiles and rings, and loops' indices."""
@@ -123,7 +133,7 @@ class Writer:
         self.roles = list(self.some_roles())
         self.declared: list[str] = []
         self.tiles: dict[str, Role] = {}
-        self.rings = 0
+        self.rings: dict[str, Ring] = {}
         self.loops: list[str] = []
 
     def some_roles(self) -> Iterator[Role]:
@@ -145,12 +155,13 @@ class Writer:
 
     # -- statements -------------------------------------------------------------------------------------------------------
 
-    def statements(self, depth: int, index: tuple[str, ...], ringed: bool) -> list[Node]:
-        """Some statements of the block's code, inside the loops of these indices; `ringed`: stations may be among them."""
+    def statements(self, depth: int, index: tuple[str, ...]) -> list[Node]:
+        """Some statements of the block's code, inside the loops of these indices."""
         found: list[Node] = []
+        visited: set[str] = set()
         for _ in range(self.random.choice((1, 2, 2, 3))):
             ways = ["write", "write", "read", "read", "own", "block", *(["loop", "loop", "if"] if depth < 2 else [])]
-            ways += ["ring", "ring", "ring"] if ringed and index and self.rings < 2 and len(self.roles) > 1 else []
+            ways += ["ring", "ring", "ring"] if len(self.roles) > 1 and visited < {"r0", "r1"} else []
             match self.random.choice(ways):
                 case "write":
                     found.append(self.write(self.tile(), index))
@@ -161,7 +172,7 @@ class Writer:
                 case "block":
                     found += self.block_tile(index)
                 case "ring":
-                    found += self.stations(index)
+                    found += self.stations(index, visited)
                 case "loop":
                     found.append(self.loop(depth, index))
                 case "if":
@@ -173,15 +184,15 @@ class Writer:
         name, trips = f"k{len(self.loops)}", self.random.randint(1, TRIPS)
         self.loops.append(name)
         stop = f"n - {TRIPS - trips}" if self.random.random() < 0.6 else str(trips)
-        return Loop(name, stop, trips, self.statements(depth + 1, (*index, name), True))
+        return Loop(name, stop, trips, self.statements(depth + 1, (*index, name)))
 
     def branch(self, depth: int, index: tuple[str, ...]) -> Branch:
-        """A condition that the block agrees on: of the launch, or of a loop's index. A ring's visits are never in one."""
+        """A condition that the block agrees on: of the launch, or of a loop's index."""
         if not index or self.random.random() < 0.3:
             least = self.random.randint(1, TRIPS + 1)
-            return Branch(f"n >= {least}", lambda _: least <= TRIPS, self.statements(depth + 1, index, False))
+            return Branch(f"n >= {least}", lambda _: least <= TRIPS, self.statements(depth + 1, index))
         name, rest = self.random.choice(index), self.random.randint(0, 1)
-        body = self.statements(depth + 1, index, False)
+        body = self.statements(depth + 1, index)
         return Branch(f"{name} % 2 == {rest}", lambda indices: indices[name] % 2 == rest, body)
 
     def value(self, index: tuple[str, ...]) -> tuple[str, Callable[[State], Any]]:
@@ -248,35 +259,40 @@ class Writer:
 
     # -- rings ------------------------------------------------------------------------------------------------------------
 
-    def stations(self, index: tuple[str, ...]) -> list[Node]:
-        """A ring's visit in a trip: one role fills it, by a bulk copy or its threads' stores; one or two use it."""
-        name, copies = f"r{self.rings}", self.random.choice((1, 2, 2, 3, 4))
-        self.rings += 1
-        source, *others = self.random.sample(self.roles, len(self.roles))
-        size = WIDTH if self.random.random() < 0.6 else source.size
-        fill = self.bulk_fill(name, source, index) if size == WIDTH else self.store_fill(name, source, index)
-        self.declared.append(f"{name}: shared(int32[{size}], ring={copies})")
+    def stations(self, index: tuple[str, ...], visited: set[str]) -> list[Node]:
+        """A ring's visits in a trip; of one that other lists visit too, or of a new one. `visited`: those of this list."""
+        known = [name for name in self.rings if name not in visited]
+        name = f"r{len(self.rings)}" if not known or (len(self.rings) < 2 and self.random.random() < 0.4) else known[0]
+        if name not in self.rings:
+            self.rings[name] = self.ring(name)
+        ring = self.rings[name]
+        visited.add(name)
+        fill = self.bulk_fill(name, ring.source, index) if ring.bulk else self.write((name, ring.source), index)
         found: list[Node] = [fill]
-        for role in others[: self.random.choice((1, 1, 2))]:
+        for role in ring.users:
             if self.random.random() < 0.3:
                 found.append(self.write(self.tile(), index))
-            found.append(self.use(name, role, size))
+            found.append(self.use(name, role, ring.size))
+        return found
+
+    def ring(self, name: str) -> Ring:
+        """One role fills it, by a bulk copy or its threads' stores; one or two use it."""
+        source, *others = self.random.sample(self.roles, len(self.roles))
+        bulk = self.random.random() < 0.6
+        found = Ring(source, bulk, WIDTH if bulk else source.size, tuple(others[: self.random.choice((1, 1, 2))]))
+        self.declared.append(f"{name}: shared(int32[{found.size}], ring={self.random.choice((1, 2, 2, 3, 4))})")
         return found
 
     def bulk_fill(self, name: str, source: Role, index: tuple[str, ...]) -> Do:
         """One thread has a row brought in."""
-        row = " + ".join(f"{2 + k} * {i}" for k, i in enumerate(index))
+        row = " + ".join(f"{2 + k} * {i}" for k, i in enumerate(index)) or "1"
         lines = [f"with claim({name}, {source.name}) as own, one(thread):", f"    bulk_load(own, x[{WIDTH} * ({row})])"]
 
         def run(state: State) -> None:
-            at = sum((2 + k) * state.indices[i] for k, i in enumerate(index))
+            at = sum((2 + k) * state.indices[i] for k, i in enumerate(index)) if index else 1
             state.memory[name] = state.x[WIDTH * at : WIDTH * (at + 1)]
 
         return Do(lines, run)
-
-    def store_fill(self, name: str, source: Role, index: tuple[str, ...]) -> Do:
-        """Each thread writes its element."""
-        return self.write((name, source), index)
 
     def use(self, name: str, role: Role, size: int) -> Do:
         """Each thread of a role reads an element; perhaps one of a tile of the role's own in the same station."""
@@ -298,7 +314,7 @@ class Writer:
 
     def program(self) -> Edge:
         """The whole of it; every tile is written before all else."""
-        body = self.statements(0, (), False)
+        body = self.statements(0, ())
         first: list[Node] = [self.write(tile, ()) for tile in self.tiles.items()]
         body = [*first, *body]
         names = ", ".join(role.name for role in self.roles)

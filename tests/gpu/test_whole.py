@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.lang import test_sections as s
 from tests.lang import test_whole as w
 
 cupy = pytest.importorskip("cupy")
@@ -46,3 +47,12 @@ def test_a_sample_of_programs_at_the_edges(kind: str, tmp_path: Path) -> None:
     assert found.returncode == 0, found.stdout + found.stderr
     (report,) = json.loads(told.read_text())
     assert report["count"] == 24 and report["outcomes"]["right"] > 0 and not report["failures"]
+
+
+@pytest.mark.parametrize("trips", [(5, 3), (4, 4), (3, 0), (6, 1)])
+@pytest.mark.parametrize("name", s.KERNELS)
+def test_a_ring_that_several_places_visit(name: str, trips: tuple[int, int]) -> None:
+    kernel, wanted = s.KERNELS[name]
+    y = cupy.zeros(512 if name in s.STORES else 64, np.float32)
+    kernel[1, s.threads_of(name)](cupy.asarray(s.X.ravel()), y, *trips)
+    assert np.array_equal(cupy.asnumpy(y), wanted(*trips))

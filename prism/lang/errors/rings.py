@@ -24,6 +24,21 @@ class Skipped(Error):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Uneven(Error):
+    """A ring that is visited in several places, not alike in all of them."""
+
+    code = "ring"
+    title = "`{name}` is visited here otherwise than before: {fault}"
+    label = "the first visit of this place"
+    note_templates = (
+        "a ring's rounds are counted through all places that visit it: each visit is ended by as many arrivals in all of them",
+    )
+    help_template = "let the same threads make the same visits of `{name}` in both places, or use a ring for each"
+    name: str
+    fault: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Jump(Error):
     """A jump between the stations of a ring."""
 
