@@ -176,7 +176,7 @@ def hgemm(
                                             mine[top + upper + y, left + x] = sc[y, x]
                     else:
                         with claim(slab, storer) as sc, one(thread):
-                            tma_store(map_out[top + upper, left], sc)
+                            tma_store(map_out[top + upper, left], sc, disjoint=True)
 
 
 @prism("device")

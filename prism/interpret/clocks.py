@@ -232,6 +232,10 @@ class Clocks:
                 rows[some, :, columns][..., : known.shape[-1]] = known
         self._room = rows
 
+    def last(self, agents: Any) -> Any:
+        """Return the number of the last operation of each of some agents."""
+        return np.array([self.agents[int(agent) - self.total].last for agent in agents], np.int64)
+
     def gather(self, agents: Any) -> Any:
         """Return what agents have done and know, to be handed to who waits for them."""
         return self._rows[agents].max(axis=0)

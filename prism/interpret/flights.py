@@ -78,6 +78,9 @@ class Flights:
         self.ended = {kind: np.zeros(threads, np.int64) for kind in KINDS}
         self.fences = np.ones(threads, np.int64)  # wgmma's: how many each thread has met
         self._open: dict[tuple[str, int], Any] = {}  # agents of groups that are yet to be committed
+        self._held: dict[
+            int, tuple[int, Flight]
+        ] = {}  # by the agent that uses the block's memory: its last use, by number
 
     def agents(self, kind: str, units: Any, what: str, part: int = 0, *, generic: bool | None = None) -> Any:
         """Return the agents of the groups that rows of lanes have open, which go on now; None where nothing is checked.
@@ -104,6 +107,11 @@ class Flights:
         """Let an operation start."""
         self.block.machine.progress += 1
         flight.owner = self
+        clocks: Clocks | None = self.block.machine.clocks
+        if clocks is not None and flight.agents:
+            agents = np.unique(flight.agents[0])
+            last = clocks.last(agents)
+            self._held.update((int(agent), (int(n), flight)) for agent, n in zip(agents, last, strict=True))
         if flight.kind == "load":
             for phases in flight.targets:
                 phases.flying.append(flight)
@@ -202,7 +210,19 @@ class Flights:
             if flight.kind in ("bulk", "wgmma") and not flight.waited[0].all():
                 left.append(flight)
         self.loads.clear()
-        return left
+        return left or self._unknown()
+
+    def _unknown(self) -> list[Flight]:
+        """Return what has used the block's memory, and no thread of the cluster knows that it has ended, on any schedule."""
+        clocks: Clocks | None = self.block.machine.clocks
+        if clocks is None or not self._held:
+            return []
+        threads = self.block.machine.threads
+        first = min(block.number for block in self.block.cluster.blocks) * threads
+        last = (max(block.number for block in self.block.cluster.blocks) + 1) * threads
+        agents = np.fromiter(self._held, np.int64)
+        ended = clocks.known[first:last, agents].max(axis=0) >= [number for number, _ in self._held.values()]
+        return [self._held[int(agent)][1] for agent in agents[~ended]]
 
 
 def flights_of(block: Block) -> Flights:

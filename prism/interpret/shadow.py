@@ -302,7 +302,18 @@ class Shadow:
                 self._updates.record(at, by, self.clocks, site)
             return found
         found = found or self._polls.conflict(at, by, known) or self._updates.conflict(at, by, known)
-        return found or self._overwrite(at, by, site)
+        return found or self._again(at, by) or self._overwrite(at, by, site)
+
+    def _again(self, at: Any, by: Any) -> Conflict | None:
+        """Return a location that an agent has written since it was issued: the copies of one group are in no order."""
+        writes = self._writes
+        if not writes.used or not self._agents(by):
+            return None
+        again = (writes.thread[at] == by) & (writes.clock[at] == self.clocks.known[by, by])
+        if not np.count_nonzero(again):
+            return None
+        index = int(again.argmax())
+        return Conflict(index, int(writes.thread[at][index]), int(writes.site[at][index]))
 
     def passed(self, one: int, two: int) -> tuple[int, int] | None:
         """Return the sites where a thread wrote a word atomically, and another read it so; None where there is no such word."""

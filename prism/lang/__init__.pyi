@@ -107,8 +107,8 @@ def broadcast(value: Any, lane: Any, out: Sequence[Any] = ...) -> Any:
 def bulk_load(destination: Any, source: Any, n: Any = ..., cache: Any = ..., out: Sequence[Any] = ...) -> Any:
     """bulk_load(s, p[j], n=elements, cache=""): copy p[j : j + n] into the ring's tile s, or s[i :], by default all of it; n elements and both addresses are multiples of 16 bytes. `cache`: "evict_first", "evict_last" (what the L2 does with it). Called by thread[1]; sm_90 and later."""
 
-def bulk_store(destination: Any, source: Any, n: Any = ..., cache: Any = ..., out: Sequence[Any] = ...) -> Any:
-    """bulk_store(p[j], s, n=elements, cache=""): copy the shared tile s, or s[i :], to p[j : j + n], by default all of it; n elements and both addresses are multiples of 16 bytes. `cache`: "evict_first", "evict_last" (what the L2 does with it). Called by thread[1]; sm_90 and later."""
+def bulk_store(destination: Any, source: Any, n: Any = ..., cache: Any = ..., disjoint: Any = ..., out: Sequence[Any] = ...) -> Any:
+    """bulk_store(p[j], s, n=elements, cache="", disjoint=False): copy the shared tile s, or s[i :], to p[j : j + n], by default all of it; n elements and both addresses are multiples of 16 bytes. `cache`: "evict_first", "evict_last" (what the L2 does with it). A store waits for earlier ones of its block that may go to the same place; `disjoint=True`: what this statement stores, in every trip and by every block, goes to different places. The reference machine checks that. Called by thread[1]; sm_90 and later."""
 
 def byte_permute(a: Any, b: Any, selector: Any, out: Sequence[Any] = ...) -> Any:
     """byte_permute(a, b, selector): four of the eight bytes b:a; byte k is the one that nibble k of selector names (modulo 8). Called by thread[1]; sm_75 and later."""
@@ -697,8 +697,8 @@ def tma_load(tile: Any, tensor: Any, multicast: Any = ..., cache: Any = ..., out
 def tma_prefetch(tensor: Any, out: Sequence[Any] = ...) -> Any:
     """tma_prefetch(map[i, j]): ask for the tile of the tensor that begins at [i, j] to be brought into the L2, and go on at once. A hint: it gives no value, and orders no other access. It may come before the kernel's wait for the one before, where its indices are not read from memory. Copies of the same block that are asked for after it wait behind it. Called by thread[1]; sm_90 and later."""
 
-def tma_store(tensor: Any, tile: Any, cache: Any = ..., out: Sequence[Any] = ...) -> Any:
-    """tma_store(map[i, j], s, cache=""): copy the shared tile s to the tile of the tensor that begins at [i, j]; what is outside the tensor is not written. `cache`: "evict_first", "evict_last" (what the L2 does with it). Called by thread[1]; sm_90 and later."""
+def tma_store(tensor: Any, tile: Any, cache: Any = ..., disjoint: Any = ..., out: Sequence[Any] = ...) -> Any:
+    """tma_store(map[i, j], s, cache="", disjoint=False): copy the shared tile s to the tile of the tensor that begins at [i, j]; what is outside the tensor is not written. `cache`: "evict_first", "evict_last" (what the L2 does with it). A store waits for earlier ones of its block that may go to the same place; `disjoint=True`: what this statement stores, in every trip and by every block, goes to different places. The reference machine checks that. Called by thread[1]; sm_90 and later."""
 
 def trunc(x: Any, out: Sequence[Any] = ...) -> Any:
     """trunc(x): x without its fraction. Called by thread[1]; sm_75 and later."""

@@ -68,7 +68,7 @@ def _address(known: Facts, use: Use, element: Element) -> Address | None:
     if width is None:
         return None
     reads = reader(known)
-    indices = _through(known, element.symbol, tuple((reads.read(i, {}), i.type) for i in element.indices))
+    indices = through(known, element.symbol, tuple((reads.read(i, {}), i.type) for i in element.indices))
     guards = tuple(form for guard in site.guards for form in _guard(reads, guard))
     return None if indices is None else Address(root, indices, guards, *width)
 
@@ -80,10 +80,9 @@ def passed(known: Facts, argument: Var | Element, span: Span) -> Address | None:
     if len(indices) > 1 or view is None or len(view.params) != 1:
         return None
     at = reads.read(indices[0], {}) if indices else constant(0)
-    where = _through(known, argument.symbol, ((at, indices[0].type if indices else INT32),))
+    where = through(known, argument.symbol, ((at, indices[0].type if indices else INT32),))
     where = None if where is None else (*where[:-1], add(where[-1], constant(span[0])))
-    site = sites(known).get(argument) if isinstance(argument, Element) else None
-    guards = () if site is None else tuple(form for guard in site.guards for form in _guard(reads, guard))
+    guards = sited(known, argument)
     root, width = argument.symbol.root(), span[1] - span[0] + 1
     if where is None or (len(where) > 1 and not _in_a_row(reads, root, where[-1], width)):
         return None
@@ -97,15 +96,22 @@ def _in_a_row(reads: Reader, root: Symbol, first: Form, width: int) -> bool:
     return shape is not None and low >= 0 and high + width <= shape[-1]
 
 
+def sited(known: Facts, element: Expr) -> tuple[Form, ...]:
+    """Return what is not negative where an element stands; nothing is known of other expressions."""
+    site = sites(known).get(element) if isinstance(element, Element) else None
+    reads = reader(known)
+    return () if site is None else tuple(form for guard in site.guards for form in _guard(reads, guard))
+
+
 def within(known: Facts, element: Element, source: Symbol) -> Address | None:
     """Return where an element is in the object or view `source`, of which its own is a view, wherever that itself is."""
-    indices = _through(
+    indices = through(
         known, element.symbol, tuple((reader(known).read(i, {}), i.type) for i in element.indices), source
     )
     return None if indices is None else Address(source, indices, (), 1, False)
 
 
-def _through(
+def through(
     known: Facts, symbol: Symbol, indices: tuple[tuple[Form, Type], ...], stop: Symbol | None = None
 ) -> tuple[Form, ...] | None:
     """Return the indices in the object behind a name, or in the view `stop` on the way, or None where that is not known.
@@ -208,4 +214,4 @@ def _less(left: Form, right: Form, strictly: bool = True) -> Form:
     return add(add(right, left, -1), constant(-1 if strictly else 0))
 
 
-__all__ = ["Site", "address", "passed", "sites", "within"]
+__all__ = ["Site", "address", "passed", "sited", "sites", "through", "within"]

@@ -13,13 +13,30 @@ from math import prod
 
 from prism.lang import races
 from prism.lang.addresses import address, within
+from prism.lang.bind import operands_of
 from prism.lang.diagnostics import Label, Span
 from prism.lang.perspective import BLOCK, Level, Perspective
 from prism.lang.place import subexpressions
 from prism.lang.polynomials import BLOCKS, THREADS, Base, Digit, inner
 from prism.lang.races import Facts
 from prism.lang.touches import Address, Use
-from prism.lang.tree import Assign, Body, Break, Continue, Element, For, Group, Partition, Return, Symbol, Var
+from prism.lang.tree import (
+    Apply,
+    Assign,
+    Async,
+    Body,
+    Break,
+    Const,
+    Continue,
+    Element,
+    Evaluate,
+    For,
+    Group,
+    Partition,
+    Return,
+    Symbol,
+    Var,
+)
 
 MOST = 65536
 """Elements that are looked at, of one access."""
@@ -90,12 +107,24 @@ def _surely(body: Body, view: Symbol, loops: tuple[For, ...]) -> Iterator[tuple[
         match statement:
             case Assign(target=Element() as element) if view in _chain(element.symbol):
                 yield element, loops
-            case Group() | Partition():
+            case Evaluate(value=Apply() as apply) if (copied := brought(apply)) and view in _chain(copied.symbol):
+                yield copied, loops
+            case Group() | Partition() | Async():
                 yield from _surely(statement.body, view, loops)
             case For() if races.surely_entered(statement) and not any(map(_jumps, races.statements(statement.body))):
                 yield from _surely(statement.body, view, (*loops, statement))
             case _:
                 pass
+
+
+def brought(apply: Apply) -> Element | None:
+    """Return the first element that an asynchronous copy is sure to write; None where it may write none, or another block's."""
+    given = {parameter.name: argument for parameter, argument in operands_of(apply)}
+    many, shift = given.get("n"), given.get("shift")
+    if not apply.intrinsic.asynchronous or not (many is None or (isinstance(many, Const) and many.value > 0)):
+        return None
+    found = [a for p, a in operands_of(apply) if p.effect == "write" and isinstance(a, Element)]
+    return found[0] if found and (shift is None or isinstance(shift, Const)) else None
 
 
 def _stands_still(source: Symbol, body: Body) -> bool:
@@ -203,4 +232,4 @@ def _spelled(where: Address, found: tuple[Left, ...]) -> str:
     return f"`{where.root.name}[{', '.join(texts)}]`"
 
 
-__all__ = ["Collision", "collision"]
+__all__ = ["Collision", "brought", "collision"]

@@ -54,7 +54,7 @@ MOST = 128
 class Question:
     """Whether two accesses inside one unit of `source` that meet are in one `unit`, or in one trip of the loop of `index`.
 
-    `free`: names that may have another value at the other access.
+    With neither, whether they never meet. `free`: names that may have another value at the other access.
     """
 
     source: Perspective
@@ -81,10 +81,17 @@ class _Contradiction(Exception):
 class _Side:
     """One of the two accesses: its polynomials, what is not negative there, and the bounds that follow."""
 
-    def __init__(self, known: Facts, indices: list[Form], guards: list[Form], lane: Digit, width: int) -> None:
-        self.tighter: dict[Digit, Bounds] = {lane: (0, width - 1)}
+    def __init__(
+        self, known: Facts, indices: list[Form], guards: list[Form], side: int, extents: tuple[int, ...]
+    ) -> None:
+        lanes = [Digit(("lane", side, place)) for place in range(len(indices))]
+        wide = [(lane, extent) for lane, extent in zip(lanes, extents, strict=True) if extent > 1]
+        self.tighter: dict[Digit, Bounds] = {lane: (0, extent - 1) for lane, extent in wide}
         self.guards, self.range = guards, Range(known, self.tighter)
-        self.indices = indices if width == 1 else [*indices[:-1], add(indices[-1], {(lane,): 1})]
+        self.indices = [
+            add(index, {(lane,): 1}) if extent > 1 else index
+            for index, lane, extent in zip(indices, lanes, extents, strict=True)
+        ]
         self.never = False
         """Whether what holds there contradicts itself: nothing is accessed."""
         for guard in (*guards, *guards):
@@ -140,9 +147,9 @@ class _Proof:
             d.base for form in forms for d in mentioned(form) if d.base[0] in ("quotient", "remainder", "xor")
         }
 
-    def _side(self, known: Facts, a: Address, lane: int, width: int) -> _Side:
+    def _side(self, known: Facts, a: Address, which: int, width: int) -> _Side:
         indices, guards = ([self.refined(form) for form in forms] for forms in (a.indices, a.guards))
-        side = _Side(known, indices, guards, Digit(("lane", lane)), width)
+        side = _Side(known, indices, guards, which, (*(a.rows or (1,) * (len(indices) - 1)), width))
         for digit in {d for form in indices for d in digits_of(form) if d.base[0] == "quotient"}:
             _, above, below = digit.base
             side.divided(digit, self.refined(dict(above)), number(dict(below)) or 0)
@@ -200,7 +207,8 @@ class _Proof:
         question = self.question
         if question.index is not None:
             return self._covered(("trip", question.index), 1, None)
-        assert question.unit is not None
+        if question.unit is None:
+            return False
         unit, source = question.unit, question.source
         for base in {d.base for d in self.equal}:
             if base[0] != "id" or base in (THREADS, BLOCKS) or not (base[1] <= unit and source <= base[2]):
@@ -419,7 +427,7 @@ def _unwrapped(known: Facts, a: Address) -> Address:
     forms = [*a.indices, *a.guards]
     if not any(True for form in forms for _ in wraps(form)):
         return a
-    side = _Side(known, list(a.indices), list(a.guards), Digit(("lane", None)), 1)
+    side = _Side(known, list(a.indices), list(a.guards), 0, (1,) * len(a.indices))
 
     def plain(digit: Digit) -> bool:
         return digit.low == 1 and digit.high is None and sure(dict(digit.base[2]), digit.base[1], side.positive)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from prism.lang import diagnostics, races
+from prism.lang import destinations, diagnostics, races
 from prism.lang.disjoint import Question, proved
 from prism.lang.meetings import meet
 from prism.lang.perspective import BLOCK, THREAD, Level, Perspective
@@ -21,6 +21,7 @@ from prism.lang.place import held
 from prism.lang.plan import Layout, Path
 from prism.lang.races import Facts, Span
 from prism.lang.touches import (
+    LOADS,
     Exposed,
     Pending,
     Step,
@@ -147,9 +148,9 @@ class Relation:
     missing. `registers`: a wgmma has to be told that registers were touched. `where` is the line that the reason speaks of.
 
     `unproved`: empty, or the kind of a conflict that nothing orders, though it is not proved that the two never meet: `trip` (of
-    one partition, in two trips of a loop) or `asynchronous` (of two copies). The safety report counts each of them.
-    `overlap`: what partitions that say `races="allow"` do to one another. `believed` says in words what nothing orders, where the
-    two need something besides.
+    one partition, in two trips of a loop), `asynchronous` (of two copies) or `store` (of stores that are said to be `disjoint`).
+    The safety report counts each of them. `overlap`: what partitions that say `races="allow"` do to one another. `believed`
+    says in words what nothing orders, where the two need something besides.
     """
 
     unit: Perspective | None
@@ -178,9 +179,11 @@ def related(objects: Objects, first: Pending, second: Touch) -> Relation | None:
     found = _concerned(objects, first, earlier, second)
     if found is None or found.unit is None:
         return found
-    if (why := _together(first, earlier, second)) is not None:
-        return Relation(None, why, unproved="asynchronous")
-    return replace(_ordered(first, earlier, second, found.unit), unproved=found.unproved, believed=found.believed)
+    if earlier.how and earlier.how == second.how and earlier.root is second.root:
+        stands = _together(objects.known, first, second, found.unit)
+    else:
+        stands = _ordered(first, earlier, second, found.unit)
+    return stands if stands.unproved else replace(stands, unproved=found.unproved, believed=found.believed)
 
 
 def _concerned(objects: Objects, first: Pending, earlier: Touch, second: Touch) -> Relation | None:
@@ -205,19 +208,29 @@ def _concerned(objects: Objects, first: Pending, earlier: Touch, second: Touch) 
     return Relation(unit)
 
 
-def _together(first: Pending, earlier: Touch, second: Touch) -> str | None:
-    """Why two asynchronous accesses of one kind need not wait for one another."""
-    if earlier.how != second.how or earlier.root is not second.root:
-        return None
-    match earlier.how:
-        case "cp_async" if first.since == -1:
-            return "copies of one `async_`; the reference machine checks it"
-        case "load" | "remote" if first.since is not None:
-            return "loads of one visit; the reference machine checks it"
-        case "bulk" if earlier.kind == second.kind == "write":
-            return "stores of different tiles; the reference machine checks it"
-        case _:
-            return None
+APART = "they are proved never to write one place"
+LOADED = "loads of one visit; the reference machine checks it"
+
+
+def _together(known: Facts, first: Pending, second: Touch, unit: Perspective) -> Relation:
+    """Return how two asynchronous writes of one kind stand: in no order, until the first has been waited for.
+
+    Where that can't be, as of loads of one visit, those that surely meet are a conflict that nothing settles, and of others it is
+    said that nothing is proved.
+    """
+    earlier = first.touch
+    assert earlier is not None
+    if isinstance(second.root.type, TensorMap):
+        unit = BLOCK  # what other blocks store is looked at by itself: no block waits for another's
+    unit = destinations.concerned(known, first, second, unit)
+    if destinations.apart(known, first, second, unit):
+        return Relation(None, APART)
+    if earlier.how in LOADS and first.since is not None:
+        surely = unit == THREAD and destinations.meet(known, first, second)
+        return Relation(unit, land=True) if surely else Relation(None, LOADED, unproved="asynchronous")
+    if destinations.said(earlier, second):
+        return Relation(None, destinations.BELIEVED, unproved="store")
+    return _ordered(first, earlier, second, unit)
 
 
 def _ordered(first: Pending, earlier: Touch, second: Touch, unit: Perspective) -> Relation:

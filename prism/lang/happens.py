@@ -249,7 +249,13 @@ class _Trips:
                 yield trip, point
 
     def ends(self) -> bool:
-        """Whether what was under way has ended at the end of its trip, or is waited for behind the loop."""
+        """Whether what was under way has ended at the end of its trip, or is waited for behind the loop.
+
+        Of what comes in, somebody of the block has to know it: the block may end then.
+        """
+        anyone = self.together(self.known, range(len(self.known)))
+        if any(part.bits & ~anyone for part in self.ground.parts if part.how in ("cp_async", "load")):
+            return False
         loops = self.ground.laps[0].rounds[0].loops
         drains = [op for op in self.plan.operations if isinstance(op, WaitGroup) and loops and op.at is loops[0]]
         for part in self.ground.parts:

@@ -227,7 +227,7 @@ class Elided:
     @property
     def vague(self) -> bool:
         """Whether nobody knows that the two never meet: not even the program says so."""
-        return self.unproved not in ("", "overlap")
+        return self.unproved not in ("", "overlap", "store")
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -9,11 +9,12 @@ Named rules, each with what makes it legal:
 - *implied*: what the other waits see to already, whatever the schedule (implied.py), nobody waits for.
 - *overwritten*: of what was accessed before a visit that writes the whole copy, engines see only what that visit made of it.
 - *late*: an asynchronous reader arrives d rounds later, where only the next lap waits for it, and d is less than the copies.
+- *unread*: copies for which no later visit of the round waits, who issued them waits for: the block may end before the next lap.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -43,7 +44,7 @@ from prism.lang.plan import (
     WaitGroup,
 )
 from prism.lang.stations import stations
-from prism.lang.touches import Pending, Touch
+from prism.lang.touches import LOADS, Pending, Touch
 from prism.lang.tree import Apply, Function, Stmt, Symbol
 from prism.lang.walk_context import Context
 
@@ -127,9 +128,10 @@ def _gathered(
     """Return what all cycles need together."""
     made = {commit.at: commit.kind for commit in own}
     barriers: dict[Visit, Mbarrier] = {}
+    landed = {visit for lap in cycles for visit in lap.visits if visit in unseen or not followed(visit, every)}
     for lap in cycles:
         if lap.sections[:1] in ((), (lap,)):
-            own_ones = mbarriers(context.function, lap, needed, unseen)
+            own_ones = mbarriers(context.function, lap, needed, landed)
             barriers |= {twin: barrier for visit, barrier in own_ones.items() for twin in lap.twins(visit)}
     parts = [_lap(context, lap, barriers, every, needed, unseen, made, ahead.get(lap)) for lap in cycles]
     loaded: dict[Mbarrier | Stmt, frozenset[Apply]] = {}
@@ -166,6 +168,7 @@ def _lap(
             completes[apply] = counted[barrier] if early else barrier
             found.append(Expect(at=statement, barrier=barrier, copy=apply, bytes=bytes_of_load(apply)))
         found += endings(visit, lap, barrier, every, unseen, made)
+        found += unread(context, visit, barrier, every)
         operations += (_counted(op, counted) for op in found) if early else found
     if ahead is not None:
         operations.append(Advance(at=ahead.last, side="after", cycle=ahead.lead))
@@ -275,8 +278,8 @@ def by_one(objects: Objects, edge: Edge, one: Touch, two: Touch) -> bool:
 # -- mbarriers --------------------------------------------------------------------------------------------------------------
 
 
-def mbarriers(function: Function, lap: Lap, needed: Sequence[Edge], unseen: Fences) -> dict[Visit, Mbarrier]:
-    """Return the mbarriers of the visits for whose end somebody waits, or that are loaded."""
+def mbarriers(function: Function, lap: Lap, needed: Sequence[Edge], landed: Set[Visit]) -> dict[Visit, Mbarrier]:
+    """Return the mbarriers of the visits for whose end somebody waits, or that are loaded; `landed`: see `arrivals`."""
     found: dict[Visit, Mbarrier] = {}
     names: set[str] = set()
     for visit in lap.visits:
@@ -292,19 +295,22 @@ def mbarriers(function: Function, lap: Lap, needed: Sequence[Edge], unseen: Fenc
         for later in waiting:
             blocks |= multicast_of(later, function.bound.block or 1)
         stores = any(touch.how == "remote" for other in (visit, *waiting) for touch in other.touches())
-        number = sum(arrivals(visit, visit in unseen).values()) * max(1, blocks.bit_count())
+        number = sum(arrivals(visit, visit in landed).values()) * max(1, blocks.bit_count())
         count, per = (number.numerator, number.denominator) if visit.crowd.share else (int(number), 0)
         found[visit] = Mbarrier(name, lap.cycle, count, per, blocks, stores=stores)
     return found
 
 
-def arrivals(visit: Visit, fence: bool) -> dict[str, Fraction]:
-    """Return how many arrivals end a visit: `plain` ones of threads or warps, and of `copies`, when a thread's have come in."""
+def arrivals(visit: Visit, landed: bool) -> dict[str, Fraction]:
+    """Return how many arrivals end a visit: `plain` ones of threads or warps, and of `copies`, when a thread's have come in.
+
+    `landed`: each thread has waited for its own copies before.
+    """
     found: dict[str, Fraction] = {}
     touches = visit.touches()
-    if not fence and any(touch.how == "cp_async" for touch in touches):
+    if not landed and any(touch.how == "cp_async" for touch in touches):
         found["copies"] = visit.crowd.number
-    if fence or any(touch.how != "cp_async" for touch in touches):
+    if landed or any(touch.how != "cp_async" for touch in touches):
         found["plain"] = visit.crowd.number / (WARP if visit.crowd.whole else 1)
     return found
 
@@ -415,16 +421,17 @@ def endings(
             )
             behind += [replace(drain, at=loops[0])] if delay else []
     fence = unseen.get(visit)
+    copied = [touch for touch in visit.touches() if touch.how == "cp_async"]
+    landed = fence is not None or not followed(visit, everything)
+    if copied and landed:
+        one, two = _witness(copied, visit, everything)
+        yield Commit(at=at, side="after", kind="cp_async")
+        yield WaitGroup(at=at, side="after", kind="cp_async", pending=0, first=one, second=two)
     if fence is not None:
-        copied = [touch for touch in visit.touches() if touch.how == "cp_async"]
-        if copied:
-            one, two = _witness(copied, visit, everything)
-            yield Commit(at=at, side="after", kind="cp_async")
-            yield WaitGroup(at=at, side="after", kind="cp_async", pending=0, first=one, second=two)
         yield ProxyFence(at=at, side="after", first=fence[0].access, second=fence[1].access)
     if barrier is not None:
         every = WARP if visit.crowd.whole else 1
-        kinds = arrivals(visit, fence is not None)
+        kinds = arrivals(visit, landed)
         if "copies" in kinds:
             yield Arrive(at=at, side="after", barrier=barrier, copies=True)
         if "plain" in kinds:
@@ -435,6 +442,20 @@ def endings(
                 Arrive(at=loops[0], side="after", path=path, barrier=barrier, every=every, delay=delay, drain=True)
             )
     yield from behind
+
+
+def followed(visit: Visit, everything: Sequence[Edge]) -> bool:
+    """Whether a later visit of the same round waits for one."""
+    return any(edge.earlier is visit and edge.lap == 0 for edge in everything)
+
+
+def unread(context: Context, visit: Visit, barrier: Mbarrier | None, everything: Sequence[Edge]) -> Iterator[Op]:
+    """Yield the wait of those who issue loads for which no later visit of the round waits, though the block may end then."""
+    brought = [touch for touch in visit.touches() if touch.how in LOADS]
+    if brought and barrier is not None and not followed(visit, everything):
+        first = brought[0].access
+        end = replace(first, span=context.end.span, text=f"the end of `{context.function.name}`")
+        yield Wait(at=visit.last_use, side="after", barrier=barrier, lap=0, first=first, second=end)
 
 
 def _witness(flying: Sequence[Touch], visit: Visit, everything: Sequence[Edge]) -> tuple[Access, Access]:

@@ -5,7 +5,8 @@ Every verdict that the compiler comes to is here, whatever part of it came to it
 - `partition`: whether the parts of a partition are disjoint;
 - `trip`: whether one partition's elements, in two trips of a loop, are apart where nothing orders the trips;
 - `overlap`: that two units meet only as they may, through partitions that say `races="allow"`;
-- `asynchronous`: whether two copies that are under way at the same time touch different elements;
+- `asynchronous`: whether two copies that are under way at the same time touch different elements; `store`: the same of stores
+  that are said to be `disjoint`;
 - `alias`: that the memory of two parameters lies apart;
 - `assumption`: what `assume` says;
 - `text`: what `unsafe` and `extern` do; `intrinsic`: what one of the user's own does.

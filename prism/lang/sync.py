@@ -14,8 +14,9 @@ from functools import partial
 from prism.lang import again, flow, overlap, races
 from prism.lang.ahead import with_skews
 from prism.lang.budget import most_threads
+from prism.lang.destinations import between_blocks, stored_by_all
 from prism.lang.diagnostics import CompileError, Label
-from prism.lang.errors.sync import Arms, GridSync, InFlight, NoBarrier, NoPlace, Overlap
+from prism.lang.errors.sync import Arms, GridSync, InFlight, NoBarrier, NoPlace, Overlap, SameLoad, SameTile
 from prism.lang.flow import Summary
 from prism.lang.groups import commits, kept
 from prism.lang.joint import Joint, State, grounds, told
@@ -158,6 +159,8 @@ def refused(conflict: Conflict, function: Function) -> CompileError:
     round_ = ", in another trip of the loop" if conflict.first.loop else ""
     labels = (Label(first.access.span, f"the {first.kind}{round_}"),)
     name, span = second.root.name, second.access.span
+    if conflict.first.since is not None and first.how == second.how == "load":
+        return CompileError(SameLoad(span=span, labels=(Label(first.access.span, "the other load"),), name=name))
     if conflict.first.since is not None:
         return CompileError(InFlight(span=span, labels=labels, name=name, first=first.kind, second=second.kind))
     if conflict.unit.level == Level.GRID and not function.cooperative:
@@ -204,6 +207,7 @@ def plan_function(
     """Return one function's plan and its summary; its callees' summaries are given, and the most threads that a block has."""
     known = races.facts(function, threads)
     check_partitions(function, known)
+    check_tiles(function, known)
     context = context_of(function, flow.objects(known, layouts), summaries)
     own = commits(function)
     found = rings(context, own)
@@ -219,7 +223,7 @@ def plan_function(
         labels = (Label(one.access.span, f"the other arm's {one.kind}"),)
         error = Arms(span=two.access.span, labels=labels, name=two.root.name, first=one.kind, second=two.kind)
         raise CompileError(error) from None
-    elided = noted(last)
+    elided = left_alone(last)
     planned = made(context, found, own, needed, elided)
     other = partial(made, context, own=own, needed=needed, elided=elided)
     planned = with_skews(context, own, found, planned, other)
@@ -258,13 +262,21 @@ def jointly(
         joined = aware(found, own)
         if joined.news:
             needed = minimal(joined, grouped(needed))
-            elided = noted(walked(joined, grouped(needed), notes=True))
+            elided = left_alone(walked(joined, grouped(needed), notes=True))
     return plan_of(Joint(context, trips, plan_of, walks).reduced(found, own))
 
 
 def noted(walk: Walk) -> tuple[Elided, ...]:
     """Return the conflicts that needed no barrier: all of them, for what is not proved is among them."""
     return tuple(walk.elided[key] for key in sorted(walk.elided))
+
+
+def left_alone(walk: Walk) -> tuple[Elided, ...]:
+    """Return the conflicts of one block that needed no barrier, and those of several, between which none can stand."""
+    own = noted(walk)
+    told = {(one.first, one.second) for one in own if one.unproved == "store"}
+    others = between_blocks(walk.context.objects.known, walk.context.touches.values())
+    return (*own, *(one for one in others if (one.first, one.second) not in told))
 
 
 def made(
@@ -284,7 +296,9 @@ def made(
         match mark:
             case Perspective():
                 barriers.append(Barrier(kind_of(mark), mark, statement, *pair, witness.first.loop))
-            case Landing(kind=kind, pending=most, read=read):
+            case Landing(kind=kind, pending=most, read=read, commit=commit):
+                if commit:
+                    operations.append(Commit(at=at, side=side, kind=kind))
                 operations.append(
                     WaitGroup(at=at, side=side, kind=kind, pending=most, first=pair[0], second=pair[1], read=read)
                 )
@@ -317,6 +331,14 @@ def check_partitions(function: Function, known: races.Facts) -> None:
                     element=found.element,
                 )
             )  # fmt: skip
+    if errors:
+        raise CompileError(*errors)
+
+
+def check_tiles(function: Function, known: races.Facts) -> None:
+    """Refuse tiles of a matrix that all blocks of a cluster surely store."""
+    cluster = Perspective(Level.BLOCK, function.bound.block or 1)
+    errors = [SameTile(span=e.span, name=e.symbol.name, unit=cluster) for e in stored_by_all(known, cluster)]
     if errors:
         raise CompileError(*errors)
 

@@ -55,7 +55,8 @@ MOST = 7
 class Address:
     """The elements of `root` that an access touches: `width` of them from `indices` on; `aligned`: at a multiple of `width`.
 
-    `guards`: polynomials that are not negative where the access is made.
+    `guards`: polynomials that are not negative where the access is made. `rows`: of a box, its extents but the last, which is
+    `width`; empty where only the last index has more than one element.
     """
 
     root: Symbol
@@ -63,6 +64,7 @@ class Address:
     guards: tuple[polynomials.Form, ...]
     width: int
     aligned: bool
+    rows: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -81,8 +83,9 @@ class Touch:
     """An access to `root` through `steps`; `serial` orders them as the text does, `code` is where it stands.
 
     `how`: what makes it: a thread (the empty string), or what `Intrinsic.asynchronous` says. `by`: the copy or wgmma.
-    `where`: its elements, where they are known. `allowed`: it is a callee's, through a partition for this unit that
-    says `races="allow"`. `names`: those whose values decide which elements it touches.
+    `where`: its elements, where they are known. `allowed`: it is a callee's, through a partition for this unit that says
+    `races="allow"`. `lands`: of an asynchronous write, the elements that come in, of tiles and boxes too. `names`: those whose
+    values decide which elements it touches.
     """
 
     root: Symbol
@@ -96,10 +99,11 @@ class Touch:
     by: Apply | None = None
     where: Address | None = None
     allowed: Perspective | None = None
+    lands: Address | None = None
     names: frozenset[Symbol] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "names", _names(self.steps, self.where))
+        object.__setattr__(self, "names", _names(self.steps, self.where) | _names((), self.lands))
 
     @property
     def level(self) -> Perspective:

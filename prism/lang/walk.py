@@ -169,10 +169,11 @@ def remedy(walk: Walk, place: Place, conflict: Conflict, state: State) -> tuple[
         marks.append(Fence(space_of(first.touch.root)))
     groups = [p.since for pending in state.values() for p in pending if p.touch is first.touch and p.since is not None]
     if groups:
-        if first.touch.how not in GROUPED or min(groups) < 0 or (first.touch.how == "wgmma" and not warps(place)):
+        how, few = first.touch.how, min(groups)
+        commit = how == "cp_async" and few < 0  # into a ring, or in one `async_`: a group of its own, ended here
+        if how not in GROUPED or (few < 0 and not commit) or (how == "wgmma" and not warps(place)):
             return ()
-        read = first.touch.how == "bulk" and first.touch.kind == "read"
-        marks.append(Landing(first.touch.how, min(groups), read))
+        marks.append(Landing(how, max(few, 0), how == "bulk" and first.touch.kind == "read", commit))
     return tuple(marks)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from prism.lang import flow
 from prism.lang.addresses import address
 from prism.lang.conditions import far
+from prism.lang.destinations import destination
 from prism.lang.diagnostics import CompileError
 from prism.lang.errors.sync import SameArgument
 from prism.lang.flow import Env
@@ -128,9 +129,11 @@ def make_touch(context: Context, place: Place, env: Env, use: Use) -> Touch:
         known = context.objects.known
         chain = flow.steps(known, views, flow.index_span(known, use), place.path, place.opened)
         access = Access(root, use.kind, expression.span, spelled(expression), place.code)
+        where = located(known, root, address(known, use))
+        lands = located(known, root, destination(known, use, root, where))
         context.touches[key] = Touch(
             root, use.kind, chain, access, len(context.touches), place.code, use.how, narrow_path(place.path), use.by,
-            located(known, root, address(known, use)),
+            where, lands=lands,
         )  # fmt: skip
     return context.touches[key]
 
@@ -266,8 +269,8 @@ def check_arguments(context: Context, env: Env, call: Call, summary: Summary) ->
 def check_end(walk: Walk, place: Place, statement: Stmt, state: State) -> None:
     """Raise the first conflict of what follows a function with what is still under way there.
 
-    A block's shared memory is not its own any more when the kernel has ended; of a device function's accesses its caller knows
-    nothing more.
+    A block's shared memory and its threads' registers are not their own any more when the kernel has ended; of a device
+    function's accesses its caller knows nothing more. What a store writes elsewhere may come in later.
     """
     left = [p for pending in state.values() for p in pending if _outlives(walk.context.function, p)]
     if left:
@@ -288,7 +291,7 @@ def _outlives(function: Function, pending: Pending) -> bool:
         return False
     if function.kind == "global":
         shared = isinstance(touch.root.type, Pointer) and touch.root.type.space == "shared"
-        return touch.how == "bulk" and touch.kind == "read" and shared
+        return touch.how == "wgmma" or (shared and touch.kind == ("read" if touch.how == "bulk" else "write"))
     return in_memory(touch.root) or touch.root.parameter
 
 

@@ -19,11 +19,15 @@ NOTED = 64
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """A wait until at most `pending` of the newest groups of a kind are under way; `read`: until they have read their source."""
+    """A wait until at most `pending` of the newest groups of a kind are under way; `read`: until they have read their source.
+
+    `commit`: what was issued since the last group is made one before.
+    """
 
     kind: str
     pending: int
     read: bool = False
+    commit: bool = False
 
     def lands(self, pending: Pending) -> bool:
         """Whether an access that is under way has ended after it."""
@@ -84,6 +88,7 @@ def marked(marks: tuple[Mark, ...], more: Iterable[Mark]) -> tuple[Mark, ...]:
                     kind,
                     min(m.pending for m in (mark, *like)),
                     all(m.read for m in (mark, *like)),
+                    any(m.commit for m in (mark, *like)),
                 )
                 marks = (*(m for m in marks if m not in like), one)
             case Fence(space=space):
@@ -171,6 +176,8 @@ def applied(state: State, mark: Mark, at: Stmt, keep: Keeping) -> State:
             words = "the barrier before"
             return {env: synced(pending, mark, words, at.span, at, keep) for env, pending in state.items()}
         case Landing():
+            if mark.commit:
+                state = changed(state, lambda p: p.committed() if p.touch and p.touch.how == mark.kind else p)
             return changed(state, lambda p: p.landed() if mark.lands(p) else p)
         case Fence():
             return changed(state, lambda p: p.proxied() if mark.covers(p) else p)

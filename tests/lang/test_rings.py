@@ -321,7 +321,7 @@ def scanned(x: ptr(const(float)) @ grid[1], y: ptr(float) @ grid[1], counter: pt
                     for i in range(4):
                         mine[i] = mine[i] + total
             with claim(out, thread[1]) as o, claim(tile, producer) as t, one(thread):
-                bulk_store(o[drawn * 1024], t)
+                bulk_store(o[drawn * 1024], t, disjoint=True)
 
 
 def test_the_scans_four_stations():

@@ -142,3 +142,27 @@ class Overlap(Error):
     view: str
     unit: Perspective
     element: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SameLoad(Error):
+    """Two loads of one visit of a ring that bring the same elements."""
+
+    code = "race"
+    title = "`{name}` is loaded twice at one place in one visit, and nothing orders the two loads"
+    label = "this load may come in before the other, or after it"
+    note_templates = ("loads of one visit are waited for together, by the ring's next station",)
+    help_template = "load each element once, or make the second load in another round of the ring"
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SameTile(Error):
+    """A tile of a matrix that all blocks of a cluster store."""
+
+    code = "race"
+    title = "all blocks of a {unit} store the same tile of `{name}`"
+    label = "where it begins does not depend on the block"
+    help_template = "let the indices depend on `id(block[1])`, or let one block store it"
+    name: str
+    unit: Perspective

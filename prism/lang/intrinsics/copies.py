@@ -19,6 +19,11 @@ from prism.lang.types import INT32, Pointer, Scalar, TensorMap, Vector
 CACHES = ("", "evict_first", "evict_last")
 CACHE = Parameter("cache", "static", default="", optional=True, choices=CACHES)
 CACHE_TEXT = '`cache`: "evict_first", "evict_last" (what the L2 does with it).'
+DISJOINT = Parameter("disjoint", "static", default=False, optional=True, choices=(False, True))
+DISJOINT_TEXT = (
+    "A store waits for earlier ones of its block that may go to the same place; `disjoint=True`: what this statement stores, in "
+    "every trip and by every block, goes to different places. The reference machine checks that."
+)
 BULK_BYTES = 16
 _HEAD = "static __device__ __forceinline__"
 
@@ -245,14 +250,15 @@ bulk_load = Intrinsic(
 bulk_store = Intrinsic(
     name="bulk_store",
     doc=(
-        'bulk_store(p[j], s, n=elements, cache=""): copy the shared tile s, or s[i :], to p[j : j + n], by default all of it; '
-        f"n elements and both addresses are multiples of 16 bytes. {CACHE_TEXT}"
+        'bulk_store(p[j], s, n=elements, cache="", disjoint=False): copy the shared tile s, or s[i :], to p[j : j + n], by '
+        f"default all of it; n elements and both addresses are multiples of 16 bytes. {CACHE_TEXT} {DISJOINT_TEXT}"
     ),
     parameters=(
         Parameter("destination", "element", effect="write", exact=False),
         Parameter("source", "tile", exact=False),
         Parameter("n", "value", INT32, optional=True),
         CACHE,
+        DISJOINT,
     ),
     result=None,
     cuda=_bulk_store_cuda,
@@ -406,10 +412,10 @@ tma_load = Intrinsic(
 tma_store = Intrinsic(
     name="tma_store",
     doc=(
-        'tma_store(map[i, j], s, cache=""): copy the shared tile s to the tile of the tensor that begins at [i, j]; what is '
-        f"outside the tensor is not written. {CACHE_TEXT}"
+        'tma_store(map[i, j], s, cache="", disjoint=False): copy the shared tile s to the tile of the tensor that begins at '
+        f"[i, j]; what is outside the tensor is not written. {CACHE_TEXT} {DISJOINT_TEXT}"
     ),
-    parameters=(Parameter("tensor", "tensor", effect="write"), Parameter("tile", "tile", exact=False), CACHE),
+    parameters=(Parameter("tensor", "tensor", effect="write"), Parameter("tile", "tile", exact=False), CACHE, DISJOINT),
     result=None,
     cuda=_tma_store_cuda,
     preamble=_tma_store_preamble,
