@@ -671,7 +671,7 @@ def struct(cls: type) -> Any:
     Raises
     ------
     TypeError
-        It has no fields, bases, or a default; a field is no scalar, or its name is none that C++ takes.
+        It has no fields, bases, or a default; a field is no scalar, or its name begins with `__`.
     
     See docs/reference/struct.md.
     """

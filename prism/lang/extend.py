@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import inspect
 import re
 from collections.abc import Callable, Mapping
@@ -11,12 +13,13 @@ from typing import Any
 from prism.lang import surface
 from prism.lang import syntax as s
 from prism.lang.check import annotation
-from prism.lang.emit.names import RESERVED, element_cuda
+from prism.lang.emit.names import element_cuda, field_names, function_name, variable_name
 from prism.lang.instantiate import instantiate
 from prism.lang.intrinsics import NAMES
 from prism.lang.intrinsics.declaration import Intrinsic, Parameter
 from prism.lang.parse import parse
 from prism.lang.perspective import THREAD, Level, Perspective
+from prism.lang.raw_text import field_words, renamed
 from prism.lang.types import Array, Mailbox, Pointer, Scalar, Vector
 
 EFFECTS = ("read", "write", "update")
@@ -49,14 +52,15 @@ def declare(
     )
     result, unit = result_of(name, parsed, parameters, requires)
     arrays = any(p.kind in ("element", "array") for p in parameters)
+    called = helper_name(name, text, preamble, parameters, result)
     elementwise = unit is None and not arrays and requires == THREAD
     return Intrinsic(
         name=name,
         doc=" ".join((inspect.getdoc(python) or f"{name}: declared by the user.").split()),
         parameters=parameters,
         result=result,
-        cuda=lambda binding, *texts: f"px_user_{name}({', '.join(texts)})",
-        preamble=lambda binding: f"{preamble.strip()}\n\n{helper(name, text, parameters, result)}",
+        cuda=lambda binding, *texts: f"{called}({', '.join(texts)})",
+        preamble=lambda binding: f"{preamble.strip()}\n\n{helper(called, text, parameters, result)}",
         meaning=None if meaning is None else (lambda binding, *operands: meaning(*operands)),
         requires=requires,
         result_unit=None if elementwise else unit or THREAD,
@@ -70,11 +74,9 @@ def _size(place: Perspective) -> int:
 
 
 def check_name(name: str) -> None:
-    """Refuse a name that C++ or the table has."""
+    """Refuse a name that the table has."""
     if name in NAMES:
         raise ValueError(f"there is an intrinsic `{name}` already: choose another name")
-    if name in RESERVED or not name.isascii() or name.startswith(("_", "px_")):
-        raise ValueError(f"`{name}` can be no intrinsic's name: it is C++'s, or the compiler's own")
 
 
 def check_text(name: str, text: str) -> None:
@@ -103,8 +105,6 @@ def place_of(place: s.Expr | None) -> Perspective:
 
 def parameter_of(name: str, p: s.Parameter, effects: Mapping[str, str]) -> Parameter:
     """Return the operand that an annotated parameter declares."""
-    if p.name in RESERVED or p.name.startswith(("_", "px_")):
-        raise ValueError(f"`{name}`: `{p.name}` can be no operand's name: it is C++'s, or the compiler's own")
     type_, unit = annotation.read(p.annotation).type, place_of(p.place)
     if unit.level != Level.THREAD:
         raise ValueError(f"`{name}`: `{p.name}` is at {unit}; an intrinsic's operands are at thread[n]")
@@ -146,22 +146,31 @@ def result_of(
     return type_, None if place == THREAD and requires == THREAD else place
 
 
-def helper(name: str, text: str, parameters: tuple[Parameter, ...], result: Scalar | None) -> str:
-    """Return the C++ function that an application calls."""
+def helper_name(name: str, text: str, preamble: str, parameters: tuple[Parameter, ...], result: Scalar | None) -> str:
+    """Return the helper's name. C++ would choose among intrinsics of one name by their operands: a digest tells them apart."""
+    whole = repr((text, preamble, [(p.name, p.kind, str(p.type), p.effect, p.length) for p in parameters], str(result)))
+    return f"{function_name(name, (), 'px_user_')}_{hashlib.sha256(whole.encode('utf-8', 'backslashreplace')).hexdigest()[:8]}"
+
+
+def helper(called: str, text: str, parameters: tuple[Parameter, ...], result: Scalar | None) -> str:
+    """Return the C++ function that an application calls; the text's operands have names of our own."""
+    taken: set[str] = set()
+    words = {p.name: variable_name(p.name, taken) for p in parameters}
     formals = []
     for p in parameters:
         assert isinstance(p.type, Scalar)
         cuda = element_cuda(p.type)
         match p.kind:
             case "element":
-                formals.append(f"{'const ' if p.effect == 'read' else ''}{cuda}* {p.name}")
+                formals.append(f"{'const ' if p.effect == 'read' else ''}{cuda}* {words[p.name]}")
             case "array":
-                formals.append(f"{'const ' if p.effect == 'read' else ''}{cuda} (&{p.name})[{p.length[0]}]")
+                formals.append(f"{'const ' if p.effect == 'read' else ''}{cuda} (&{words[p.name]})[{p.length[0]}]")
             case _:
-                formals.append(f"{cuda} {p.name}")
-    body = text.strip()
+                formals.append(f"{cuda} {words[p.name]}")
+    names = {name: functools.partial(str, word) for name, word in words.items()}
+    body = renamed(text, names, field_words((p.type for p in parameters), field_names)).strip()
     if ";" not in body:
         body = f"{'return ' if result is not None else ''}{body};"
     returns = "void" if result is None else result.cuda
     lines = "\n".join(f"    {line.strip()}" for line in body.splitlines() if line.strip())
-    return f"static __device__ __forceinline__ {returns} px_user_{name}({', '.join(formals)}) {{\n{lines}\n}}\n"
+    return f"static __device__ __forceinline__ {returns} {called}({', '.join(formals)}) {{\n{lines}\n}}\n"

@@ -9,11 +9,11 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
-import keyword
 import re
 import sys
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote, unquote
 
 import numpy as np
 
@@ -21,93 +21,6 @@ from prism.lang.shorts import short_bits
 from prism.lang.types import SCALARS, Scalar
 
 _KEY = re.compile(r"struct\{([^{}]*)\}")
-_FIELD = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-_WORDS = frozenset(
-    [
-        "alignas",
-        "alignof",
-        "and_eq",
-        "asm",
-        "auto",
-        "bitand",
-        "bitor",
-        "bool",
-        "case",
-        "catch",
-        "char",
-        "class",
-        "compl",
-        "concept",
-        "const",
-        "constexpr",
-        "consteval",
-        "constinit",
-        "decltype",
-        "default",
-        "delete",
-        "do",
-        "double",
-        "dynamic_cast",
-        "else",
-        "enum",
-        "explicit",
-        "export",
-        "extern",
-        "false",
-        "float",
-        "for",
-        "friend",
-        "goto",
-        "if",
-        "inline",
-        "int",
-        "long",
-        "mutable",
-        "namespace",
-        "new",
-        "noexcept",
-        "not_eq",
-        "nullptr",
-        "operator",
-        "or_eq",
-        "private",
-        "protected",
-        "public",
-        "register",
-        "requires",
-        "short",
-        "signed",
-        "sizeof",
-        "static",
-        "struct",
-        "switch",
-        "template",
-        "this",
-        "thread_local",
-        "throw",
-        "true",
-        "try",
-        "typedef",
-        "typeid",
-        "typename",
-        "union",
-        "unsigned",
-        "using",
-        "virtual",
-        "void",
-        "volatile",
-        "wchar_t",
-        "while",
-        "xor",
-        "xor_eq",
-        "NULL",
-        "INFINITY",
-        "NAN",
-        "linux",
-        "unix",
-        "main",
-    ]
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -133,8 +46,8 @@ class Struct(Scalar):
 
     @property
     def key(self) -> str:
-        """What it is called where only text is: `complex64`, `struct{a:int32,b:float32}`."""
-        return self.tag or "struct{" + ",".join(f"{name}:{scalar.name}" for name, scalar in self.fields) + "}"
+        """What it is called where only text is: `complex64`, `struct{a:int32,b:float32}`; other characters as in `%20`."""
+        return self.tag or "struct{" + ",".join(f"{_escaped(name)}:{scalar.name}" for name, scalar in self.fields) + "}"
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -216,9 +129,14 @@ def make(name: str, fields: tuple[tuple[str, Scalar], ...], tag: str = "") -> St
     numpy: np.dtype[Any] = np.dtype(layout, align=True)
     size = numpy.itemsize
     align = size if size in (1, 2, 4, 8, 16) else numpy.alignment
-    text = ",".join(f"{field}:{scalar.name}" for field, scalar in fields) + tag
-    cuda = f"px_struct_{hashlib.sha256(text.encode()).hexdigest()[:10]}"
+    text = ",".join(f"{_escaped(field)}:{scalar.name}" for field, scalar in fields) + tag
+    cuda = f"px_struct_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
     return Struct(name, "struct", 8 * size, cuda, numpy, fields, align, tag)
+
+
+def _escaped(name: str) -> str:
+    """Return a field's name in ASCII letters, digits and `_.-~%`: it can neither end a field in a key nor begin another."""
+    return quote(name, safe="", errors="surrogatepass")
 
 
 def struct(cls: type) -> Any:
@@ -235,7 +153,7 @@ def struct(cls: type) -> Any:
     Raises
     ------
     TypeError
-        It has no fields, bases, or a default; a field is no scalar, or its name is none that C++ takes.
+        It has no fields, bases, or a default; a field is no scalar, or its name begins with `__`.
     """
     if not isinstance(cls, type):
         raise TypeError(f"@struct marks a class whose fields are scalars, not {cls!r}")
@@ -257,8 +175,8 @@ def _check_field(cls: type, name: str, type_: object) -> None:
         raise TypeError(f"{where} must be a scalar of Prism, as float32, not {type_!r}")
     if name in cls.__dict__:
         raise TypeError(f"{where} has a default: every value of a struct is given all its fields")
-    if not _FIELD.fullmatch(name) or name in _WORDS or keyword.iskeyword(name) or "__" in name:
-        raise TypeError(f"{where}: a field's name begins with a letter, has no `__`, and is no word of C++")
+    if name.startswith("__"):
+        raise TypeError(f"{where}: Python has its own use for names that begin with `__`")
 
 
 COMPLEX64 = make("complex64", (("real", SCALARS["float32"]), ("imag", SCALARS["float32"])), "complex64")
@@ -278,7 +196,7 @@ def scalar_called(name: str) -> Scalar | None:
     fields = [tuple(text.split(":")) for text in written[1].split(",")]
     if any(len(field) != 2 or field[1] not in SCALARS for field in fields):
         return None
-    return make("struct", tuple((field[0], SCALARS[field[1]]) for field in fields))
+    return make("struct", tuple((unquote(field[0], errors="surrogatepass"), SCALARS[field[1]]) for field in fields))
 
 
 @functools.lru_cache(maxsize=1024)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping
 from typing import Any
 
-from prism.lang.emit.names import identifier
+from prism.lang.emit.names import comment, function_name, variable_name
 from prism.lang.structs import Struct
 from prism.runtime.compile import Binary
 from prism.runtime.entry import Entry, EntryParameter
@@ -60,8 +59,8 @@ def header(entry: Entry) -> str:
 
     It has one function, `prism::launch_NAME(blocks, threads, stream, ...)`, which checks the launch against the kernel's bound.
     """
-    taken = {"blocks", "threads", "stream", "arguments", "function", "shared", "status"}
-    parameters = [(p, identifier(p.name, taken)) for p in entry.parameters]
+    taken: set[str] = set()
+    parameters = [(p, variable_name(p.name, taken)) for p in entry.parameters]
     if entry.cooperative:
         parameters.append((GRID_WORD[0], "grid_word"))
     listed = "".join(f",\n        {_declared(p, name)}" for p, name in parameters)
@@ -81,8 +80,8 @@ def header(entry: Entry) -> str:
             limits.append(f"{what} % {multiple} != 0")
     if entry.grid_threads is not None:
         limits.append(f"1ull * blocks * threads > {entry.grid_threads}ull")
-    return f"""// Launches `{entry.title}`. Made by `prism emit --header`; the kernel itself is what `prism emit` writes: compile
-// that as a file of its own, with nvcc -arch={entry.arch} -c, and link. This header needs no nvcc.
+    return f"""// Launches `{comment(entry.title)}`. Made by `prism emit --header`; the kernel is what `prism emit` writes:
+// compile that as a file of its own, with nvcc -arch={entry.arch} -c, and link. This header needs no nvcc.
 #pragma once
 #include <cstdint>
 {maps}#include <cuda_runtime_api.h>
@@ -92,7 +91,7 @@ extern "C" void {entry.name}();  // stands for the kernel; not to be called
 namespace prism {{
 
 {_comment(entry)}
-inline cudaError_t launch_{_plain(entry.title)}(
+inline cudaError_t {function_name(entry.title, (), "launch_")}(
         unsigned blocks, unsigned threads, cudaStream_t stream{listed}) {{
     if ({" || ".join(limits)}) return cudaErrorInvalidConfiguration;
     const void* function = reinterpret_cast<const void*>(&{entry.name});
@@ -102,10 +101,6 @@ inline cudaError_t launch_{_plain(entry.title)}(
 
 }}  // namespace prism
 """
-
-
-def _plain(title: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_]", "_", title)
 
 
 def _comment(entry: Entry) -> str:
@@ -124,7 +119,7 @@ def _comment(entry: Entry) -> str:
     lines.append(
         "Returns cudaErrorInvalidConfiguration, and launches nothing, where the kernel does not admit the launch."
     )
-    return "\n".join(f"/// {line}" for line in lines)
+    return "\n".join(f"/// {comment(line)}" for line in lines)
 
 
 _BITS = {

@@ -331,7 +331,21 @@ def test_text_that_does_not_close_is_refused(text):
         declared(text)
 
 
-@pytest.mark.parametrize("name", ["shuffle", "int", "_hidden", "px_mine", "exp"])
+@pytest.mark.parametrize("name", ["printf", "linux", "_hidden", "px_mine", "é"])
+def test_names_that_cuda_has_are_free(name):
+    mine = declared("a + 1u", name)
+
+    @prism.lang.prism("global")
+    @requires(grid[1], thread[1])
+    def called(y: ptr(uint32) @ grid[1]):
+        i: uint32 @ thread[1] = id()
+        with partition(y, thread[1], i) as part, group(thread[1]):
+            part[0] = mine(i)
+
+    assert prism.compile(called, arch="sm_90a").cubin
+
+
+@pytest.mark.parametrize("name", ["shuffle", "exp"])
 def test_names_that_are_taken_are_refused(name):
     with pytest.raises(ValueError, match=name):
         declared("a", name)

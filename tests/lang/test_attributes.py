@@ -84,3 +84,25 @@ def test_what_is_no_number(text: str, fault: str) -> None:
     with pytest.raises(CompileError, match=fault) as caught:
         prism.check(marked(text), {"N": 3})
     assert caught.value.code == "name"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__noinline__ void evil() {}",
+        "__maxnreg__(3); int evil;",
+        "__maxnreg__(3",
+        "__maxnreg__[3)",
+        "__launch_bounds__(32)) void f(",
+        "// __noinline__",
+        "/* __noinline__",
+        'asm("")',
+        "__noinline__ \\",
+        "__noinline__\n#define float int\n",
+        "é",
+    ],
+)
+def test_what_is_no_attribute(text: str) -> None:
+    with pytest.raises(CompileError, match="`@attr` takes an attribute") as caught:
+        prism.check(marked(text), {"N": 3})
+    assert caught.value.code == "name"

@@ -13,7 +13,7 @@ import pytest
 from prism.kernels.scan import single_pass
 from prism.lang.diagnostics import Span
 from prism.lang.emit import allocate_named, emit
-from prism.lang.emit.names import comment, identifier, literal
+from prism.lang.emit.names import comment, literal, variable_name
 from prism.lang.intrinsics import TABLE
 from prism.lang.perspective import BLOCK, GRID, THREAD, WARP1, Bound, Level, Perspective
 from prism.lang.pipeline import build
@@ -174,23 +174,25 @@ def squeezed(source):
 @pytest.mark.parametrize(
     "name, expected",
     [
-        ("x", "x"),
+        ("x", "x_"),
         ("int", "int_"),
-        ("template", "template_"),
         ("threadIdx", "threadIdx_"),
-        ("float4", "float4_"),
-        ("px_t", "my_px_t"),
+        ("px_t", "px_t_"),
         ("_x", "x_"),
         ("_", "x_"),
+        ("", "x_"),
         ("__a__b", "a_b_"),
-        ("größe", "gruf6udfe"),
+        ("a[4]", "a_4_"),
+        ("größe", "gruf6udfe_"),
         ("_1", "x1_"),
+        ("\ud800", "x_"),
+        ("x" * 1000, "x" * 80 + "_"),
     ],
 )
-def test_identifiers(name, expected):
+def test_names_of_variables(name, expected):
     taken = set()
-    assert identifier(name, taken) == expected
-    assert identifier(name, taken) != expected and len(taken) == 2
+    assert variable_name(name, taken) == expected
+    assert variable_name(name, taken) == f"{expected}2_" and len(taken) == 2
 
 
 @pytest.mark.parametrize("scalar", [s for s in SCALARS.values() if s.kind == "float" and not s.short], ids=str)
@@ -260,9 +262,9 @@ def copy_kernel():
 def test_views_compose_and_offsets_are_evaluated_once(text):
     source = text(program(copy_kernel()))
     assert 'extern "C" __global__ void __launch_bounds__(256) copy(' in source
-    assert "const int* __restrict__ x, int* __restrict__ y, long long n" in source
-    assert source.count("const long long o = ") == 1
-    assert "y[o + (0 + (int)threadIdx.x)] = x[at];" in source
+    assert "const int* __restrict__ x_, int* __restrict__ y_, long long n_" in source
+    assert source.count("const long long o_ = ") == 1
+    assert "y_[o_ + (0 + (int)threadIdx.x)] = x_[at_];" in source
 
 
 def test_may_alias_takes_restrict_away(text):
@@ -284,9 +286,9 @@ def test_groups_and_splits_erase_to_arithmetic_and_ifs(text):
     body = [group(PAIR, BLOCK, Split(level=Level.THREAD, code=PAIR, arms=arms, span=S))]
     source = squeezed(text(program(function("w2", [out], body, bound=Bound(None, 1, 64)))))
     assert "const unsigned int px_t1 = threadIdx.x % 64u;" in source
-    assert "if (px_t1 < 32u) { out[0] = 1; } else {" in source
-    assert "const unsigned int px_t3 = px_t1 - 32u; int o = (int)(px_t3 / 8u);" in source
-    assert "const unsigned int px_t4 = px_t3 % 8u; int l = (int)px_t4;" in source
+    assert "if (px_t1 < 32u) { out_[0] = 1; } else {" in source
+    assert "const unsigned int px_t3 = px_t1 - 32u; int o_ = (int)(px_t3 / 8u);" in source
+    assert "const unsigned int px_t4 = px_t3 % 8u; int l_ = (int)px_t4;" in source
 
 
 def test_past_a_gap_each_arm_says_where_it_begins(text):
@@ -294,9 +296,9 @@ def test_past_a_gap_each_arm_says_where_it_begins(text):
     out = symbol("out", Pointer(INT32), GRID)
     arms = tuple(Arm(first, 1, (assign(element(out, const(first)), const(1)),), S) for first in (2, 3, 63))
     source = squeezed(text(program(function("gap", [out], [Split(level=Level.THREAD, code=PAIR, arms=arms, span=S)]))))
-    assert "if (threadIdx.x >= 2u && threadIdx.x < 3u) { out[2] = 1; } else" in source
-    assert "else if (threadIdx.x >= 3u && threadIdx.x < 4u) { out[3] = 1; } else" in source
-    assert "else if (threadIdx.x >= 63u) { out[63] = 1; }" in source
+    assert "if (threadIdx.x >= 2u && threadIdx.x < 3u) { out_[2] = 1; } else" in source
+    assert "else if (threadIdx.x >= 3u && threadIdx.x < 4u) { out_[3] = 1; } else" in source
+    assert "else if (threadIdx.x >= 63u) { out_[63] = 1; }" in source
 
 
 def test_device_functions_take_a_position_and_a_frame(text):
@@ -329,11 +331,11 @@ def test_device_functions_take_a_position_and_a_frame(text):
     p_ = program(callee, pure, function("k", [x], body, bound=Bound(None, 1, 64)))
     source = squeezed(text(p_))
     assert emit(p_).shared_bytes == 16 + 128
-    assert "void warp_thing(int* p, int (&values)[3], const unsigned int px_t, const unsigned int px_b" in source
-    assert "warp_thing(x, mine, threadIdx.x % 32u, blockIdx.x, 16u);" in source
-    assert "int* const scratch = reinterpret_cast<int*>(px_shared + px_s);" in source
-    assert "scratch[1 * 8 + 2] = values[1];" in source
-    assert "int plus(int a) {" in source and "mine[0] = plus(1);" in source
+    assert "void warp_thing(int* p_, int (&values_)[3], const unsigned int px_t, const unsigned int px_b" in source
+    assert "warp_thing(x_, mine_, threadIdx.x % 32u, blockIdx.x, 16u);" in source
+    assert "int* const scratch_ = reinterpret_cast<int*>(px_shared + px_s);" in source
+    assert "scratch_[1 * 8 + 2] = values_[1];" in source
+    assert "int plus(int a_) {" in source and "mine_[0] = plus(1);" in source
 
 
 def test_loops(text):
@@ -351,10 +353,10 @@ def test_loops(text):
         While(condition=const(True, BOOL), body=(Return(value=None, span=S),), span=S),
     ]
     source = squeezed(text(program(function("loops", [out, n], body))))
-    assert "#pragma unroll for (int i = 0; i < 8; ++i) { a[i] = 0.0f; }" in source
-    assert "for (int i_2 = n; i_2 > 0; i_2 += (-1))" in source
-    assert "const int px_stop1 = n; const int px_step2 = n; #pragma unroll 4 for (int k = 0; " in source
-    assert "px_step2 > 0 ? k < px_stop1 : k > px_stop1" in source
+    assert "#pragma unroll for (int i_ = 0; i_ < 8; ++i_) { a_[i_] = 0.0f; }" in source
+    assert "for (int i_2_ = n_; i_2_ > 0; i_2_ += (-1))" in source
+    assert "const int px_stop1 = n_; const int px_step2 = n_; #pragma unroll 4 for (int k_ = 0; " in source
+    assert "px_step2 > 0 ? k_ < px_stop1 : k_ > px_stop1" in source
 
 
 @pytest.mark.parametrize("again", [False, True])
@@ -372,8 +374,8 @@ def test_a_step_that_counts_units_is_above_zero(text, again):
         For(symbol=k, start=const(0), stop=var(n), step=var(step), body=(store,), unroll=None, span=S),
     ]
     source = squeezed(text(program(function("strides", [out, n], body))))
-    assert ("k < px_stop1; k += px_step2" in source) != again
-    assert ("px_step2 > 0 ? k < px_stop1 : k > px_stop1" in source) == again
+    assert ("k_ < px_stop1; k_ += px_step2" in source) != again
+    assert ("px_step2 > 0 ? k_ < px_stop1 : k_ > px_stop1" in source) == again
 
 
 def test_barriers(text):
@@ -390,13 +392,13 @@ def test_barriers(text):
     p = program(f, barriers=barriers)
     source = text(p)
     order = [
-        "tile[0]",
+        "tile_[0]",
         "__syncthreads();",
-        "tile[1]",
+        "tile_[1]",
         "__syncwarp();",
-        "tile[2]",
+        "tile_[2]",
         "bar.sync",
-        "tile[3]",
+        "tile_[3]",
         "__syncwarp(0x",
     ]
     assert [source.index(x) for x in order] == sorted(source.index(x) for x in order)
@@ -435,8 +437,8 @@ def test_intrinsics_in_place(text):
         Evaluate(value=apply("atomic_add", element(x, i), component, type_=FLOAT64, order="acq_rel"), span=S),
     ]
     source = text(program(function("mail", [boxes, x], body)))
-    assert "ulonglong2* boxes" in source  # both written and read: other threads write there too
-    assert "px_receive_float64(&boxes[(int)threadIdx.x], values, 1, 4, 0.0, 3u);" in source
+    assert "ulonglong2* boxes_" in source  # both written and read: other threads write there too
+    assert "px_receive_float64(&boxes_[(int)threadIdx.x], values_, 1, 4, 0.0, 3u);" in source
     assert source.count("struct __align__") == 1 and source.count("void px_word_store(") == 1
 
 
@@ -448,7 +450,7 @@ def test_narrow_integers_are_cast_back(text):
         then=n, otherwise=var(a), type=INT8, perspective=THREAD, span=S,
     )  # fmt: skip
     source = text(program(function("narrow", [a, out], [assign(element(out, const(0)), chosen)])))
-    assert "((signed char)(a * (signed char)(-a)) < (signed char)0) ? (signed char)(-a) : a" in source
+    assert "((signed char)(a_ * (signed char)(-a_)) < (signed char)0) ? (signed char)(-a_) : a_" in source
 
 
 def test_a_product_of_unsigned_shorts_does_not_overflow_an_int(text):
@@ -456,7 +458,7 @@ def test_a_product_of_unsigned_shorts_does_not_overflow_an_int(text):
     source = text(
         program(function("square", [a, out], [assign(element(out, const(0)), binary("*", var(a), var(a), UINT16))]))
     )
-    assert "= (unsigned short)((unsigned int)a * a);" in source
+    assert "= (unsigned short)((unsigned int)a_ * a_);" in source
 
 
 @pytest.mark.parametrize(
@@ -472,7 +474,9 @@ def test_a_product_of_unsigned_shorts_does_not_overflow_an_int(text):
 def test_counts(text, unit, code, expected):
     out = symbol("out", Pointer(INT32), GRID)
     number = Count(unit=unit, code=code, type=INT32, perspective=code, span=S)
-    assert f"out[0] = {expected};" in text(program(function("counts", [out], [assign(element(out, const(0)), number)])))
+    assert f"out_[0] = {expected};" in text(
+        program(function("counts", [out], [assign(element(out, const(0)), number)]))
+    )
 
 
 def test_a_grid_wide_id():

@@ -127,7 +127,7 @@ def test_a_block_barrier_is_met_in_each_roles_text(text):
     assert source.count('asm volatile("bar.sync 0;" ::: "memory");') == 3 and source.count("__syncthreads") == 1
     assert "} else if (threadIdx.x < 64u) {" in source and source.count("px_a_slot = 0u, px_a_phase = 0u;") == 2
     idle = source[source.rindex("} else {") :]
-    assert "for (" not in idle and "px_a" not in idle and "out[t] = 1;" in idle
+    assert "for (" not in idle and "px_a" not in idle and "out_[t_] = 1;" in idle
 
 
 def test_threads_without_work_have_no_text():
@@ -166,8 +166,8 @@ def test_a_ring_of_all_threads(text, copies):
     assert f"px_mbarrier_arrive_copies(px_bar_a_full{slot});" in source
     assert f"px_mbarrier_wait(px_bar_a_full{slot}, px_a_phase);" in source
     assert f"px_arrive_warp(px_bar_a_empty{slot});" in source
-    assert f"float* const mine = a{' + px_a_slot * 64u' if copies > 1 else ''};" in source
-    assert "px_cp_async<4>(&mine[0 + (int)threadIdx.x], &x[k_2]);" in source
+    assert f"float* const mine_ = a_{' + px_a_slot * 64u' if copies > 1 else ''};" in source
+    assert "px_cp_async<4>(&mine_[0 + (int)threadIdx.x], &x_[k_]);" in source
     assert ", blockDim.x);" in source and ", blockDim.x / 32u);" in source
     if copies == 1:
         assert "slot" not in source and "px_a_phase ^= 1u;" in source
@@ -203,13 +203,13 @@ def test_announced_bytes(text):
         loaded = {s.value: full for s in loads if isinstance(s, Evaluate)}
         return squeezed(body_of(text(program(f, layout, *operations, mbarriers=(full,), completes=loaded))))
 
-    first, second = "px_bulk_load(va, x, 256u, px_bar_full);", "px_bulk_load(vb, &x[64], {}, px_bar_full);"
+    first, second = "px_bulk_load(va_, x_, 256u, px_bar_full);", "px_bulk_load(vb_, &x_[64], {}, px_bar_full);"
     source = kernel(load, other, sizes=(256, 256))
     assert f"px_arrive_expect(px_bar_full, 512u); {first} {second.format('256u')} }}" in source
     source = kernel(load, part, sizes=(256, None))
     assert f"px_mbarrier_expect(px_bar_full, 256u); {first}" in source
-    assert "px_mbarrier_expect(px_bar_full, (unsigned int)n * 4u);" in source
-    assert f"{second.format('(unsigned int)(n) * 4u')} px_mbarrier_arrive(px_bar_full);" in source
+    assert "px_mbarrier_expect(px_bar_full, (unsigned int)n_ * 4u);" in source
+    assert f"{second.format('(unsigned int)(n_) * 4u')} px_mbarrier_arrive(px_bar_full);" in source
 
 
 def test_arrivals_in_other_blocks(text):
@@ -287,9 +287,9 @@ def test_elements_of_swizzled_tiles(text):
     ]  # fmt: skip
     f = function("k", [], body, bound=Bound(None, 1, 32))
     source = squeezed(text(program(f, Layout({a: 0, b: 4096}, 4352))))
-    assert "*px_byte(a, 2048 + px_swizzle<128>((int)(i) * 128, 12)) = *px_byte(a, " in source
-    assert "*px_byte(b, px_swizzle<32>((int)(i) * 32, 16)) = 1.0f; *b = 1.0f;" in source
-    assert "(px_byte(a, px_swizzle<128>((int)(i) * 128, 16)))" in source
+    assert "*px_byte(a_, 2048 + px_swizzle<128>((int)(i_) * 128, 12)) = *px_byte(a_, " in source
+    assert "*px_byte(b_, px_swizzle<32>((int)(i_) * 32, 16)) = 1.0f; *b_ = 1.0f;" in source
+    assert "(px_byte(a_, px_swizzle<128>((int)(i_) * 128, 16)))" in source
 
 
 def test_objects_of_a_cluster(text):
@@ -306,9 +306,9 @@ def test_objects_of_a_cluster(text):
         return squeezed(body_of(text(program(f, Layout({s: 0}, 512), barriers=[Barrier("cluster", two, use, w, w)]))))
 
     found = source(2)
-    assert "px_map(s, r)[i] = 2.0f; px_cluster_barrier(); px_follow(); out[i] = px_map(s, 1 - r)[i];" in found
+    assert "px_map(s_, r_)[i_] = 2.0f; px_cluster_barrier(); px_follow(); out_[i_] = px_map(s_, 1 - r_)[i_];" in found
     assert found.count("px_cluster_barrier();") == 3, "when the blocks have begun, before the read, and before they end"
-    assert "px_map(s, px_cluster_rank() / 2 * 2 + r)[i]" in source(4)
+    assert "px_map(s_, px_cluster_rank() / 2 * 2 + r_)[i_]" in source(4)
 
 
 def test_fragments_are_registers(text):
@@ -338,12 +338,12 @@ def test_fragments_are_registers(text):
     plans = {g: Plan(g, ()) for g in (callee, f)}
     p = Program(f, (callee, f), plans, {g: Layout({}, 0) for g in (callee, f)})
     source = squeezed(text(p))
-    assert "int acc[128]; #pragma unroll for (int px_k0 = 0; px_k0 < 128; ++px_k0) { acc[px_k0] = 0; }" in source
-    assert "float small[4]; #pragma unroll for (int px_k0 = 0; px_k0 < 4; ++px_k0) { small[px_k0] = 0.0f; }" in source
-    assert "void g(int (&acc)[128])" in source and "g(acc);" in source
+    assert "int acc_[128]; #pragma unroll for (int px_k0 = 0; px_k0 < 128; ++px_k0) { acc_[px_k0] = 0; }" in source
+    assert "float small_[4]; #pragma unroll for (int px_k0 = 0; px_k0 < 4; ++px_k0) { small_[px_k0] = 0.0f; }" in source
+    assert "void g(int (&acc_)[128])" in source and "g(acc_);" in source
     assert (
-        "#pragma unroll for (int i = 0; i < 128; ++i) { out[px_row(threadIdx.x % 128u, i) + px_column(threadIdx.x % 32u, i)]"
-        in source
+        "#pragma unroll for (int i_ = 0; i_ < 128; ++i_) { "
+        "out_[px_row(threadIdx.x % 128u, i_) + px_column(threadIdx.x % 32u, i_)]" in source
     )
 
 

@@ -265,7 +265,7 @@ def test_passed_between_blocks(nvrtc):
 def test_moved_compiles(nvrtc):
     text = package.compile(moved, {"T": float8_e4m3fn}, arch="sm_90a").cuda
     assert "error" not in nvrtc(text, "sm_90a").log
-    assert "px_e4m3 a; px_e5m2 b;" in text
+    assert "px_e4m3 a_; px_e5m2 b_;" in text
 
 
 @prism("global")

@@ -239,17 +239,17 @@ def lines(kernel: Any) -> list[str]:
 @pytest.mark.parametrize(
     "kernel, after",
     [
-        (reads, "if (t < n) {"),
-        (returns, "if (n < 0) {"),
+        (reads, "if (t_ < n_) {"),
+        (returns, "if (n_ < 0) {"),
         (touches_nothing, "}"),
-        (makes_a_pointer, "int* p = x;"),
-        (prefetches_what_memory_names, "px_prefetch(&x[x[t]], 4);"),
-        (prefetches_as_much_as_memory_says, "px_prefetch(&x[t], x[0]);"),
+        (makes_a_pointer, "int* p_ = x_;"),
+        (prefetches_what_memory_names, "px_prefetch(&x_[x_[t_]], 4);"),
+        (prefetches_as_much_as_memory_says, "px_prefetch(&x_[t_], x_[0]);"),
         (prefetches_where_memory_begins, "{"),
         (begins_where_memory_says, "{"),
-        (prefetches_and_reads_in_turn, "const int px_stop2 = n;"),
+        (prefetches_and_reads_in_turn, "const int px_stop2 = n_;"),
         (calls_what_prefetches, "}"),
-        (calls_what_prefetches_and_reads, "int y = prism_ask_and_read(x);"),
+        (calls_what_prefetches_and_reads, "int y_ = prism_ask_and_read(x_);"),
     ],
 )
 def test_the_wait_stands_before_the_first_access(kernel: Any, after: str) -> None:
@@ -262,7 +262,7 @@ def test_each_role_waits_for_itself() -> None:
     found = lines(copies)
     at = [k for k, line in enumerate(found) if line == WAIT]
     assert [found[k - 1] for k in at] == ["if (threadIdx.x == 0u) {", "if (threadIdx.x == 32u) {"]
-    assert {found[k + 1] for k in at} == {"for (int step = 0; step < 4; ++step) {"}
+    assert {found[k + 1] for k in at} == {"for (int step_ = 0; step_ < 4; ++step_) {"}
 
 
 def test_a_loop_over_tiles_waits_inside_and_behind() -> None:
@@ -272,7 +272,7 @@ def test_a_loop_over_tiles_waits_inside_and_behind() -> None:
     assert adders < loader < at[0] < at[1] < storer < at[2] < at[3] and len(at) == 4  # those that add have no access
     for inside, behind in (at[:2], at[2:]):
         tile = found[inside - (2 if inside < storer else 1)]
-        assert "int tile" in tile and found[inside + 2].startswith("for (int step")
+        assert "int tile_" in tile and found[inside + 2].startswith("for (int step_")
         assert found[behind - 1] == "}" and not found[behind + 1].startswith("for")
 
 
@@ -280,7 +280,7 @@ def test_a_prefetch_comes_before_the_wait() -> None:
     found = lines(prefetches)
     at = found.index(WAIT)
     asked = [k for k, line in enumerate(found) if line.startswith("px_prefetch(")]
-    read = [k for k, line in enumerate(found) if "= x[" in line]
+    read = [k for k, line in enumerate(found) if "= x_[" in line]
     assert found.count(WAIT) == 1 and len(asked) == 1 and asked[0] < at < read[0]
 
 
@@ -288,7 +288,7 @@ def test_a_tensor_prefetch_comes_before_the_wait() -> None:
     found = lines(asks_for_tiles)
     at, asked, loaded = (
         [k for k, line in enumerate(found) if line.startswith(what)]
-        for what in (WAIT, "px_tma_prefetch_2d<1, 32>(&source, 2 * b, 0);", "px_tma_load_2d")
+        for what in (WAIT, "px_tma_prefetch_2d<1, 32>(&source_, 2 * b_, 0);", "px_tma_load_2d")
     )
     assert len(at) == 2 and len(asked) == len(loaded) == 1 and asked[0] < min(at) and at[1] < loaded[0]
 

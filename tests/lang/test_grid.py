@@ -264,8 +264,8 @@ def test_machine_code(name: str, arch: str, nvrtc: Any) -> None:
 def test_the_word_is_the_last_parameter() -> None:
     emitted = emit(program_of(LAUNCHES["in a function"]()), comments=False)
     assert [name for name, _ in emitted.parameters] == ["x", "n", "steps"]
-    assert "prism_shifted(int* x, int n, int steps, unsigned int* px_grid) {" in emitted.source
-    assert re.search(r"doubled_and_shifted\(x, n, [^;]*, px_grid\);", emitted.source)
+    assert "prism_shifted(int* x_, int n_, int steps_, unsigned int* px_grid) {" in emitted.source
+    assert re.search(r"doubled_and_shifted\(x_, n_, [^;]*, px_grid\);", emitted.source)
     assert emitted.source.count("px_grid_barrier(px_grid);") == 2
 
 
@@ -279,8 +279,8 @@ def test_explained() -> None:
 
 
 def test_a_pointer_that_is_read_and_written_is_not_restricted() -> None:
-    assert "prism_smooth(int* x, int* y," in emit(prism.check(c.smooth)).source
-    assert "(const int* __restrict__ x, int* sums, int* __restrict__ y," in emit(
+    assert "prism_smooth(int* x_, int* y_," in emit(prism.check(c.smooth)).source
+    assert "(const int* __restrict__ x_, int* sums_, int* __restrict__ y_," in emit(
         prism.check(c.total, {"THREADS": 64})
     ).source  # fmt: skip
     program = program_of(LAUNCHES["in a function"]())

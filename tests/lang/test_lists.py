@@ -86,9 +86,9 @@ def test_elements_in_order() -> None:
 
 def test_the_text_sets_the_elements_one_by_one() -> None:
     source = package.compile(listed, arch="sm_90a").cuda
-    assert "int m[2][2];  // line" in source and "m[0][1] = 2;" in source and "m[1][1] = i;" in source
-    assert "v[0] = u[2];" in source  # nothing of `v` is read: no values first
-    assert "int new_v_0 = v[1];" in source and "v[0] = new_v_0;" in source
+    assert "int m_[2][2];  // line" in source and "m_[0][1] = 2;" in source and "m_[1][1] = i_;" in source
+    assert "v_[0] = u_[2];" in source  # nothing of `v` is read: no values first
+    assert "int new_v_0_ = v_[1];" in source and "v_[0] = new_v_0_;" in source
 
 
 def refused(kernel) -> str:

@@ -162,9 +162,9 @@ def test_w1_a_device_function_takes_a_position_and_a_frame() -> None:
     """Only one that asks for an index or for shared memory, itself or in what it calls."""
     text = emit(build(calls), comments=False).source
     position = "const unsigned int px_t, const unsigned int px_b, const unsigned int px_s"
-    assert f"void prism_numbered(int* x, {position}) {{" in text
+    assert f"void prism_numbered(int* x_, {position}) {{" in text
     assert re.search(r"prism_numbered\([^;]*, threadIdx\.x, 0u, 0u\);", text)  # each block is alone in its unit
-    assert "void prism_cleared(int* x, int t) {" in text
+    assert "void prism_cleared(int* x_, int t_) {" in text
 
 
 PART = 8  # by a name: where the source has the numbers, an index of the code's own unit is an error

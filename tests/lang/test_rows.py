@@ -77,7 +77,7 @@ def test_a_row_for_a_warp_and_rows_to_read() -> None:
         run(program, 1, 128, [y], check=True, schedule=schedule)
         assert np.array_equal(y, 2 * (3200 * ((np.arange(128) + 1) % 4) + 496))
     source = package.compile(sums, {"N": 2, "FIRST": 0}, arch="sm_90a").cuda
-    assert "prism_filled(&rows[w * 64 + (0 + 0)], w, " in source
+    assert "prism_filled(&rows_[w_ * 64 + (0 + 0)], w_, " in source
 
 
 @pytest.mark.parametrize("n, first", [(3, 0), (2, 1)])
@@ -132,7 +132,7 @@ def test_a_pointer_keeps_the_row_that_it_was_given() -> None:
     y = np.zeros(32, np.int32)
     kept[1, 32](y, check=True)
     assert np.array_equal(y, np.arange(32) + 1000 * (100 + np.arange(32)))
-    assert "int* first = &rows[k * 32 + 0];" in package.compile(kept, arch="sm_90a").cuda
+    assert "int* first_ = &rows_[k_ * 32 + 0];" in package.compile(kept, arch="sm_90a").cuda
 
 
 def test_an_element_is_told_to_become_a_part(tmp_path) -> None:

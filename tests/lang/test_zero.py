@@ -121,7 +121,7 @@ def test_one_value_of_a_vector_is_computed_once(capsys: Any) -> None:
     assert y.tolist() == [0, 0, 0, 0, 1, 1, 1, 1, 5, 5, 5, 5, 1, 5, 2, 3] and n[0] == 6
     assert capsys.readouterr().out.count("called") == 1
     compiled = prism.compile(same)
-    assert compiled.cubin and compiled.cuda.count("_int32(n, 1)") == 1
+    assert compiled.cubin and compiled.cuda.count("_int32(n_, 1)") == 1
 
 
 @prism.lang.prism("global")

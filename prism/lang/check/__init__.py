@@ -7,7 +7,6 @@ function itself.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -27,6 +26,7 @@ from prism.lang.check.registers import check_registers
 from prism.lang.check.signature import check_parameter, check_requires, check_result, shared_limit, show
 from prism.lang.check.statements import check_body
 from prism.lang.diagnostics import CompileError, Error, Label, Span
+from prism.lang.emit.names import function_name
 from prism.lang.errors import calls as call_errors
 from prism.lang.errors import inlined
 from prism.lang.errors import names as name_errors
@@ -147,9 +147,7 @@ class Session:
 
 def identifier(kernel: surface.Kernel, done: Mapping[Key, Checked]) -> str:
     """Return a function's name in C++, which is unique in a program that has these others."""
-    name = re.sub(r"\W", "_", kernel.__name__, flags=re.ASCII)
-    taken = sum(1 for checked in done.values() if checked.function.name == kernel.__name__)
-    return f"prism_{name}" + (f"_{taken + 1}" if taken else "")
+    return function_name(kernel.__name__, {checked.function.identifier for checked in done.values()})
 
 
 def key_of(kernel: surface.Kernel, template: Mapping[str, object]) -> Key:

@@ -13,12 +13,27 @@ from prism.lang.errors import names as errors
 from prism.lang.instantiate import arithmetic
 from prism.lang.parse.expressions import OPERATORS
 
+_TOKENS = re.compile(r"(?:[A-Za-z0-9_]+|[ ,:+*%<>=&|!~.-]|/(?![/*])|[()\[\]])*")
 _BOUNDS = re.compile(r"__launch_bounds__\s*(?=\()")
 
 
 def attributes_of(kernel: surface.Kernel, template: Mapping[str, object], span: Span) -> tuple[str, ...]:
-    """Return the attributes' texts. Fails with code `name` where launch bounds are not numbers of 1 or more."""
-    return tuple(_attribute(kernel, template, text, span) for text in kernel.attributes)
+    """Return the attributes' texts. Fails with code `name` where one is none, or launch bounds are not numbers of 1 or more."""
+    texts = tuple(_attribute(kernel, template, text, span) for text in kernel.attributes)
+    if not all(map(_closed, texts)):
+        fail(errors.AttributeText(span=span))
+    return texts
+
+
+def _closed(text: str) -> bool:
+    """Whether an attribute is one: without a quote, a comment, a brace or `;`, and with all that it opens closed."""
+    opened: list[str] = []
+    for c in text:
+        if c in "([":
+            opened.append(c)
+        elif c in ")]" and (not opened or opened.pop() + c not in ("()", "[]")):
+            return False
+    return not opened and _TOKENS.fullmatch(text) is not None
 
 
 def _attribute(kernel: surface.Kernel, template: Mapping[str, object], text: str, span: Span) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from prism.lang import surface, tree
@@ -13,15 +12,8 @@ from prism.lang.diagnostics import Span
 from prism.lang.errors import ownership
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import raw as errors
+from prism.lang.raw_text import mentioned
 from prism.lang.types import Mailbox, Pointer, TensorMap
-
-_STRINGS = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.S)
-_WORDS = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
-
-
-def mentioned(text: str) -> tuple[str, ...]:
-    """Return the words of a piece of C++ that may be names of the kernel's, each once, in order."""
-    return tuple(dict.fromkeys(_WORDS.findall(_STRINGS.sub(" ", text))))
 
 
 def check_unsafe(env: Env, st: s.Unsafe) -> tree.Stmt:

@@ -61,5 +61,5 @@ class Context:
         return f"  // line {span.line}: {text}" if text else f"  // line {span.line}" if self.comments else ""
 
     def remark(self, text: str) -> str:
-        """Return a comment of the compiler's own."""
-        return f"  // {text}" if self.comments else ""
+        """Return a comment of the compiler's own; names of the user's may be in it."""
+        return f"  // {comment(text)}" if self.comments else ""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from prism.lang.bind import binding_of, operands_of
-from prism.lang.emit.names import GRID_WORD, is_copy, literal, type_cuda
+from prism.lang.emit.names import GRID_WORD, field_names, is_copy, literal, type_cuda
 from prism.lang.intrinsics.asynchronous import map_text, rank_text
 from prism.lang.perspective import WARP, Level, Perspective
 from prism.lang.plan import Layout
@@ -152,7 +152,7 @@ def expression(scope: Scope, e: Expr) -> str:  # noqa: C901
             return element(scope, e)
         case Component() if isinstance(e.vector.type, Struct):
             assert isinstance(e.index, Const)
-            return f"{tight(expression(scope, e.vector))}.{e.vector.type.names[int(e.index.value)]}"
+            return f"{tight(expression(scope, e.vector))}.{field_names(e.vector.type)[int(e.index.value)]}"
         case Component():
             return f"{tight(expression(scope, e.vector))}.item[{expression(scope, e.index)}]"
         case Id():

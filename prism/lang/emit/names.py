@@ -1,6 +1,10 @@
-"""Names, types, literals and comments in C++.
+"""Names, types, literals and comments in C++: no other file writes a text of the user's.
 
-The compiler's own names begin with `px_`; those of the program's functions do not, nor do those of its variables.
+A name of the user's is never C++'s as it stands. Each gets one of our own, which keeps what it can of it: a variable, a field and
+an operand end in `_`, as `rows_`; a function begins with `prism_`. All are of ASCII letters, digits and `_`, begin with a letter,
+and have no `__`. No keyword, no macro and no function of CUDA's has such a name, and none that the compiler makes up, which begin
+with `px_`, ends in `_`: so whatever a user's name is, it means nothing but its own variable. Names are told apart by the set of
+those `taken`, not by how they are spelled. Other texts of the user's stand in comments and in literals, which they cannot end.
 """
 
 from __future__ import annotations
@@ -9,50 +13,60 @@ import functools
 import math
 import re
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
+from prism.lang.diagnostics import Span
 from prism.lang.intrinsics.mailboxes import mailbox_cuda
 from prism.lang.intrinsics.memory import vector_cuda
 from prism.lang.place import statements
 from prism.lang.shorts import short_bits
+from prism.lang.structs import Struct
 from prism.lang.tree import Async, Claim, Declare, For, Function, Partition, SharedDeclare, Stmt, Symbol
 from prism.lang.types import Array, Fragment, Mailbox, Pointer, Scalar, TensorMap, Type, Vector
 
-# C++ keywords and alternative tokens, what CUDA predeclares, macros of NVRTC: no variable may be called so.
-_WORDS = """
-    alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t class compl
-    concept const const_cast constexpr consteval constinit continue co_await co_return co_yield decltype default
-    delete do double dynamic_cast else enum explicit export extern false float for friend goto if inline int
-    long mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public register
-    reinterpret_cast requires return short signed sizeof static static_assert static_cast struct switch template
-    this thread_local throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t
-    while xor xor_eq threadIdx blockIdx blockDim gridDim warpSize memcpy fmod fmodf main NULL INFINITY NAN linux
-    unix
-"""
-RESERVED = frozenset(_WORDS.split())
 GRID_WORD = "px_grid"
 """The parameter that cooperative kernels and functions have behind all others: the word at which all blocks meet."""
-_VECTORS = re.compile(r"(u?(char|short|int|long|longlong)|float|double)[1-4]|dim3")
+_LONGEST = 80
 
 
-def identifier(name: str, taken: set[str]) -> str:
-    """Return a C++ identifier for a user's name that is not yet `taken`, and take it."""
-    plain = _plain(name)
-    found, count = plain, 1
-    while found in taken or found in RESERVED:
+def variable_name(name: str, taken: set[str]) -> str:
+    """Return the C++ name of a variable, a field or an operand, `x_` of `x`: none of those `taken`. Takes it."""
+    found = f"{plain(name)}_"
+    count = 1
+    while found in taken:
         count += 1
-        found = f"{plain.rstrip('_')}_{count}"
+        found = f"{plain(name)}_{count}_"
     taken.add(found)
     return found
 
 
+def function_name(name: str, taken: Collection[str], before: str = "prism_") -> str:
+    """Return the C++ name of a function, `prism_f` of `f`: none of those `taken`.
+
+    A kernel's is seen from outside, as the name of its machine code: letters of ASCII, digits and `_` stand in it as they are.
+    """
+    spelled = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    spelled = f"{before}{spelled}" if len(spelled) <= _LONGEST else f"{before}{spelled[:_LONGEST]}"
+    found, count = spelled, 1
+    while found in taken:
+        count += 1
+        found = f"{spelled}_{count}"
+    return found
+
+
 @functools.lru_cache(maxsize=4096)
-def _plain(name: str) -> str:
-    plain = re.sub(r"[^A-Za-z0-9_]", lambda m: f"u{ord(m[0]):x}", name.replace(" ", "_"))
-    plain = re.sub(r"__+", "_", plain)
-    if plain in RESERVED or _VECTORS.fullmatch(plain) or re.match(r"_|px_", plain):
-        plain = f"{plain.lstrip('_')}_" if not plain.lstrip("_").startswith("px_") else f"my_{plain.lstrip('_')}"
-    return f"x{plain}" if re.match(r"[0-9_]|$", plain) else plain
+def plain(name: str) -> str:
+    """Return what there is in a name of ASCII letters and digits, and of single `_` between them."""
+    shown = re.sub(r"[^A-Za-z0-9_]", lambda m: f"u{ord(m[0]):x}" if m[0].isalnum() else "_", name[:_LONGEST])
+    shown = re.sub(r"__+", "_", shown).strip("_")
+    return shown if shown[:1].isalpha() else f"x{shown}"
+
+
+@functools.lru_cache(maxsize=1024)
+def field_names(struct: Struct) -> tuple[str, ...]:
+    """Return what a struct's fields are called in C++, in their order."""
+    taken: set[str] = set()
+    return tuple(variable_name(name, taken) for name in struct.names)
 
 
 def symbol_names(function: Function, taken: frozenset[str]) -> Mapping[Symbol, str]:
@@ -61,7 +75,7 @@ def symbol_names(function: Function, taken: frozenset[str]) -> Mapping[Symbol, s
     names: dict[Symbol, str] = {}
     for symbol in (*function.parameters, *(s for statement in statements(function.body) for s in _declared(statement))):
         if symbol not in names:
-            names[symbol] = identifier(symbol.name, used)
+            names[symbol] = variable_name(symbol.name, used)
     return names
 
 
@@ -168,12 +182,23 @@ def _float_literal(value: float, type_: Scalar) -> str:
     return f"(-{text}{suffix})" if math.copysign(1, exact) < 0 else f"{text}{suffix}"
 
 
-# -- comments ---------------------------------------------------------------------------------------------------------
+# -- text of the user's -----------------------------------------------------------------------------------------------
 
 
 @functools.lru_cache(maxsize=4096)
 def comment(text: str) -> str:
-    """Return text that can stand in a comment: on one line, and unable to end it or to continue it."""
+    """Return text that can stand in a comment: on one line, and unable to end it, to continue it, or to turn its direction."""
     text = text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
     text = " ".join(text.split())
     return text.replace("\\", "/").replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")
+
+
+def quoted(text: str) -> str:
+    """Return a C++ string literal of a text in UTF-8. A NUL, which would end it, and half of a pair are spelled as in Python."""
+    shown = text.replace("\0", "\\0").encode("utf-8", "backslashreplace")
+    return '"' + "".join(chr(b) if 32 <= b < 127 and chr(b) not in '"\\?' else f"\\{b:03o}" for b in shown) + '"'
+
+
+def file_of(span: Span) -> str:
+    """Return a file's name without its folders: the text must not depend on where it lies."""
+    return span.file.replace("\\", "/").rpartition("/")[2]

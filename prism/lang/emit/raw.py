@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import re
+import functools
 
 from prism.lang.emit.expressions import Scope, address, tight
+from prism.lang.emit.names import field_names
+from prism.lang.raw_text import field_words, renamed
 from prism.lang.tree import Symbol, Unsafe
-
-_PIECE = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/|(?<![\w.])[A-Za-z_]\w*', re.S)
 
 
 def spliced(scope: Scope, s: Unsafe) -> str:
     """Return the text; a name of the kernel's is that of its variable, a view's the address of its first element."""
-    return _PIECE.sub(lambda found: _name(scope, s.names[found[0]]) if found[0] in s.names else found[0], s.text)
+    names = {name: functools.partial(_name, scope, symbol) for name, symbol in s.names.items()}
+    return renamed(s.text, names, field_words((symbol.type for symbol in s.names.values()), field_names))
 
 
 def _name(scope: Scope, symbol: Symbol) -> str:

@@ -7,11 +7,10 @@ not yet arrived for, and the copy of the first of these.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from prism.lang.emit.names import identifier, is_copy
+from prism.lang.emit.names import is_copy, variable_name
 from prism.lang.intrinsics.asynchronous import mbarrier_init, mbarrier_init_fence
 from prism.lang.place import statements
 from prism.lang.plan import Arrive, Cycle, Expect, Layout, Mbarrier, Plan, Wait
@@ -79,7 +78,7 @@ def _count(barrier: Mbarrier) -> str:
 
 
 def _name(name: str, used: set[str]) -> str:
-    return identifier(re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_"), used)
+    return variable_name(name, used).removesuffix("_")
 
 
 def counters(rings: Rings, body: Body) -> list[str]:

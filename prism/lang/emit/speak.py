@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from prism.lang.diagnostics import Span
 from prism.lang.emit.expressions import Scope, expression, factor, tight
+from prism.lang.emit.names import file_of, quoted
 from prism.lang.perspective import Level, Perspective
 from prism.lang.tree import Assert, Expr, Print, Scalar
 
@@ -45,19 +45,6 @@ def assert_lines(scope: Scope, s: Assert, function: str) -> list[str]:
     text = f"{s.text or 'assert_'} (at {s.code})"
     where = f"{quoted(text)}, {quoted(file_of(s.span))}, {s.span.line}u, {quoted(function)}, 1"
     return [f"if ({failed}{f' && {test}' if test else ''}) __assertfail({where});"]
-
-
-def file_of(span: Span) -> str:
-    """Return a file's name without its folders: the text must not depend on where it lies."""
-    return span.file.replace("\\", "/").rpartition("/")[2]
-
-
-def quoted(text: str) -> str:
-    """Return a C++ string literal."""
-    plain = "".join(
-        c if " " <= c <= "~" and c not in '"\\?' else "".join(f"\\{b:03o}" for b in c.encode()) for c in text
-    )
-    return f'"{plain}"'
 
 
 def _unit(code: Perspective) -> tuple[str, list[str]]:

@@ -6,8 +6,10 @@ import functools
 from collections.abc import Iterator
 
 from prism.lang import again
+from prism.lang.emit.names import field_names
 from prism.lang.place import statements, subexpressions
 from prism.lang.plan import Program
+from prism.lang.raw_text import element_of
 from prism.lang.structs import Struct
 from prism.lang.tree import Declare, Function, SharedDeclare, expressions
 
@@ -15,7 +17,9 @@ from prism.lang.tree import Declare, Function, SharedDeclare, expressions
 def definitions(program: Program) -> Iterator[str]:
     """Yield the definitions of a program's structs, in the order in which it first has one."""
     for struct in dict.fromkeys(struct for function in program.functions for struct in _structs(function)):
-        fields = " ".join(f"{scalar.cuda} {name};" for name, scalar in struct.fields)
+        fields = " ".join(
+            f"{scalar.cuda} {name};" for name, (_, scalar) in zip(field_names(struct), struct.fields, strict=True)
+        )
         yield f"struct __align__({struct.align}) {struct.cuda} {{ {fields} }};"
 
 
@@ -27,12 +31,5 @@ def _structs(function: Function) -> tuple[Struct, ...]:
         if isinstance(statement, Declare | SharedDeclare):
             types.append(statement.symbol.type)
         types += [part.type for e in expressions(statement) for part in subexpressions(e)]
-    found = (_element(type_) for type_ in dict.fromkeys(types))
+    found = (element_of(type_) for type_ in dict.fromkeys(types))
     return tuple(type_ for type_ in found if isinstance(type_, Struct))
-
-
-def _element(type_: object) -> object:
-    """Return what a type is made of, in the end."""
-    while not isinstance(type_, Struct) and hasattr(type_, "element"):
-        type_ = type_.element
-    return type_

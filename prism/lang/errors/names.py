@@ -179,6 +179,16 @@ class AttributeNumber(Error):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AttributeText(Error):
+    """A text that would not end where the attribute does."""
+
+    code = "name"
+    title = "`@attr` takes an attribute, as `__noinline__` or `__maxnreg__(64)`: names, numbers, arithmetic, closed brackets"
+    label = "on this function"
+    help_template = "code of your own goes into `unsafe`, or into a function with `@extern`"
+
+
+@dataclass(frozen=True, kw_only=True)
 class HostFunction(Error):
     """A function or a type of NumPy's, or of `math`."""
 

@@ -88,7 +88,7 @@ def other_precision(source: Struct, to: Struct) -> Intrinsic:
         cuda=lambda binding, value: f"{name}({value})",
         preamble=lambda binding: (
             f"static __device__ __forceinline__ {to.cuda} {name}({source.cuda} z) {{ "
-            f"return {to.cuda}{{({part})z.real, ({part})z.imag}}; }}\n"
+            f"return {to.cuda}{{({part})z.real_, ({part})z.imag_}}; }}\n"
         ),
         meaning=meaning,
         result_unit=None,
