@@ -18,6 +18,7 @@ from prism.lang.tree import (
     Assume,
     Binary,
     Body,
+    Call,
     Element,
     Expr,
     For,
@@ -89,6 +90,25 @@ def passed(known: Facts, argument: Var | Element, span: Span) -> Address | None:
     return Address(root, where, guards, width, False)
 
 
+def placed(known: Facts, argument: Var | Element, call: Call, where: Address) -> Address | None:
+    """Return where a callee's access is, which is at `where` in the memory that it is passed as this argument."""
+    reads, root, indices = reader(known), argument.symbol.root(), where.indices
+    if argument.symbol.view is not None or isinstance(argument, Element):
+        given = argument.indices if isinstance(argument, Element) else ()
+        if len(given) > 1 or len(indices) != 1:
+            return None
+        at = (reads.read(given[0], {}), given[0].type) if given else (constant(0), INT32)
+        begin = through(known, argument.symbol, (at,))
+        if begin is None:
+            return None
+        indices = (*begin[:-1], add(begin[-1], indices[0]))  # a pointer's elements lie side by side, and no sum of them wraps
+        if len(indices) > 1 and not _in_a_row(reads, root, indices[-1], where.width):
+            return None
+    site = sites(known).get(call)
+    guards = () if site is None else tuple(form for guard in site.guards for form in _guard(reads, guard))
+    return Address(root, indices, (*guards, *where.guards), where.width, where.aligned)
+
+
 def _in_a_row(reads: Reader, root: Symbol, first: Form, width: int) -> bool:
     """Whether elements are sure to be of one row: behind its end lies the next one, though the row's index is another."""
     low, high = reads.range.form(first)
@@ -145,22 +165,22 @@ def _width(use: Use, site: Site, root: Symbol) -> tuple[int, bool] | None:
 # -- what holds where -------------------------------------------------------------------------------------------------------
 
 
-def sites(known: Facts) -> Mapping[Element, Site]:
-    """Return where each element of a function stands."""
+def sites(known: Facts) -> Mapping[Element | Call, Site]:
+    """Return where each element and each call of a function stands."""
     if "sites" not in known.found:
         known.found["sites"] = dict(_sites(known.function.body, ()))
-    found: Mapping[Element, Site] = known.found["sites"]
+    found: Mapping[Element | Call, Site] = known.found["sites"]
     return found
 
 
-def _sites(body: Body, guards: tuple[Guard, ...]) -> Iterator[tuple[Element, Site]]:
+def _sites(body: Body, guards: tuple[Guard, ...]) -> Iterator[tuple[Element | Call, Site]]:
     for statement in body:
         if isinstance(statement, Assume):  # from here on in this list, as inside an `if`
             guards = (*guards, (statement.condition, True))
         for expression in expressions(statement):
             applied = {a: e for e in subexpressions(expression) if isinstance(e, Apply) for a in e.arguments}
             for part in subexpressions(expression):
-                if isinstance(part, Element):
+                if isinstance(part, Element | Call):
                     yield part, Site(guards, applied.get(part))
         for number, inner in enumerate(children(statement)):
             yield from _sites(inner, (*guards, *_holds(statement, number)))
@@ -214,4 +234,4 @@ def _less(left: Form, right: Form, strictly: bool = True) -> Form:
     return add(add(right, left, -1), constant(-1 if strictly else 0))
 
 
-__all__ = ["Site", "address", "passed", "sited", "sites", "through", "within"]
+__all__ = ["Site", "address", "passed", "placed", "sited", "sites", "through", "within"]

@@ -6,7 +6,7 @@ A polynomial's value is the machine's: what may wrap in its type is an atom (exa
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd
 
 from prism.lang import bitwise, races
@@ -31,7 +31,9 @@ from prism.lang.polynomials import (
     unknown,
 )
 from prism.lang.races import Facts
-from prism.lang.tree import Apply, Binary, Cast, Const, Count, Expr, For, Id, Place, Scalar, Select, Symbol, Unary, Var
+from prism.lang.tree import (
+    Apply, Binary, Call, Cast, Const, Count, Declare, Expr, For, Function, Id, Place, Return, Scalar, Select, Symbol, Unary, Var,
+)  # fmt: skip
 
 NO_TYPES: Mapping[Symbol, Scalar] = {}
 
@@ -119,8 +121,20 @@ class Reader:
                     keys = tuple(frozenset(self.read(a, given, types).items()) for a in arguments)
                     return atom(("apply", intrinsic.name, e.type, keys))
                 return unknown()
+            case Call():
+                return self._called(e, given)
             case _:
                 return unknown()
+
+    def _called(self, e: Call, given: Mapping[Symbol, Form]) -> Form:
+        """Return the result of a function that only computes it: its text, with the arguments in place."""
+        value = _returned(e.function)
+        if value is None:
+            return unknown()
+        own = races.facts(e.function, self.known.threads)
+        form = reader(entered(self.known, e, given)).read(value, {})
+        names = {d.base[1] for d in mentioned(form) if d.base[0] in ("name", "trip")}
+        return unknown() if names & {*own.definitions, *own.changed, *e.function.parameters} else form
 
     def id(self, unit: Perspective, code: Perspective) -> Form:
         """Return a unit's index inside another, which starts at a multiple of its own size."""
@@ -257,10 +271,32 @@ class Reader:
         return {(Digit(base, low, None if high is not None and most < high else high),): 1}
 
 
+def _returned(function: Function) -> Expr | None:
+    """Return what a function's result is, where its body is nothing but declarations before it."""
+    *before, last = function.body or (None,)
+    if isinstance(last, Return) and all(isinstance(s, Declare) for s in before):
+        return last.value
+    return None
+
+
+def entered(known: Facts, call: Call, given: Mapping[Symbol, Form] | None = None) -> Facts:
+    """Return the facts of a callee, with the values of its arguments in the terms of the caller."""
+    own, reads = races.facts(call.function, known.threads), reader(known)
+    found = {name: own.found[name] for name in ("sites", "uses") if name in own.found}
+    inside = replace(own, ranges={**known.ranges, **own.ranges}, trips={**known.trips, **own.trips}, found=found)
+    names = {
+        parameter: reads.read(argument, given or {})
+        for parameter, argument in zip(call.function.parameters, call.arguments, strict=False)
+        if isinstance(parameter.type, Scalar) and parameter.type.integral
+    }
+    found["reader"] = Reader(inside, Range(inside, {}), names)
+    return inside
+
+
 def reader(known: Facts) -> Reader:
     """Return what reads a function's expressions; one for each function."""
     found: Reader = known.found.setdefault("reader", Reader(known, Range(known, {}), {}))
     return found
 
 
-__all__ = ["Reader", "reader"]
+__all__ = ["Reader", "entered", "reader"]

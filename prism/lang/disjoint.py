@@ -36,6 +36,7 @@ from prism.lang.polynomials import (
     Key,
     Range,
     add,
+    atom,
     constant,
     digits_of,
     inner,
@@ -143,12 +144,30 @@ class _Proof:
         self.cuts = _cuts(forms, question)
         self.sides = [self._side(known, a, k, 1 if whole else a.width) for k, a in enumerate((one, two))]
         self.left: list[tuple[Form, Form]] = list(zip(self.sides[0].indices, self.sides[1].indices, strict=True))
+        self._fixed_alike()
         self.products = {
             d.base for form in forms for d in mentioned(form) if d.base[0] in ("quotient", "remainder", "xor")
         }
 
+    def _fixed_alike(self) -> None:
+        """Learn what conditions and bounds say alone: digits with one value, and numbers that are 0, on both sides."""
+        one, two = self.sides
+        for digit in one.tighter:
+            low, high = one.range.digit(digit)
+            if low == high and two.range.digit(digit) == (low, high):
+                self.equal.add(digit)
+        zeros = [[a for a, b in combinations(side.guards, 2) if not add(a, b)] for side in self.sides]
+        self.left += [(form, form) for form in zeros[0] if form in zeros[1] or add({}, form, -1) in zeros[1]]
+
+    def _counted(self, known: Facts, forms: Iterable[Form]) -> Iterator[Form]:
+        """Yield what is not negative since a unit's index is less than the number of units."""
+        for base in {d.base for form in forms for d in digits_of(form) if d.base[0] == "count"}:
+            index = reader(known).id(*base[1:])
+            yield self.refined(add(add(atom(base), index, -1), constant(-1)))
+
     def _side(self, known: Facts, a: Address, which: int, width: int) -> _Side:
         indices, guards = ([self.refined(form) for form in forms] for forms in (a.indices, a.guards))
+        guards += self._counted(known, guards)
         side = _Side(known, indices, guards, which, (*(a.rows or (1,) * (len(indices) - 1)), width))
         for digit in {d for form in indices for d in digits_of(form) if d.base[0] == "quotient"}:
             _, above, below = digit.base

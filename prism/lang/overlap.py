@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 from prism.lang import flow, races
 from prism.lang.addresses import address
+from prism.lang.behind import behind, foreign, joined
 from prism.lang.collisions import Collision, collision
 from prism.lang.disjoint import Question, proved
-from prism.lang.footprints import copied, reached
+from prism.lang.footprints import copied
 from prism.lang.place import subexpressions
 from prism.lang.polynomials import mentioned
 from prism.lang.races import Facts
@@ -86,8 +87,8 @@ def _left(known: Facts, partition: Partition, made: Sequence[_Reach]) -> tuple[_
     """Return the first two accesses of which nothing is proved, or None."""
     meaning = partition.view.view
     assert meaning is not None
-    free = frozenset(races.renewed(partition.body))
-    question = Question(meaning.source.perspective, meaning.unit, None, free)
+    free = frozenset(races.renewed(partition.body)) | foreign(known.function)
+    question, known = Question(meaning.source.perspective, meaning.unit, None, free), joined(known)
     for place, one in enumerate(made):
         for two in made[place:]:
             if flow.conflicting(one.kind, two.kind) and not proved(known, one.where, two.where, question):
@@ -137,8 +138,7 @@ def _changed(known: Facts, expression: Expr, seen: set[Symbol]) -> Iterator[str]
 def _called(known: Facts, call: Call, partition: Partition) -> Iterator[_Reach]:
     for parameter, argument in zip(call.function.parameters, call.arguments, strict=False):
         if isinstance(argument, Var | Element) and partition.view in flow.resolve(argument.symbol, ())[1]:
-            kinds, where = reached(known, call.function, parameter, argument)
-            for kind in sorted(kinds):
+            for kind, where in behind(known, call, parameter, argument):
                 yield _Reach(kind, where, call.span.line, f"the call of `{call.function.name}`")
 
 

@@ -500,7 +500,7 @@ HGEMM = {
 }  # fmt: skip
 LEFT = {
     "examples.paper.scan": {
-        "mine": "the call of `add_prefix`"
+        "mine": "no condition or bound in sight"
     },  # its bound is the array's end, the tile's number is drawn
 }
 
