@@ -47,7 +47,7 @@ def hgemm_in_parts(
     i: int32 @ block[PARTS] = tile % tiles_m * BM
     j: int32 @ block[PARTS] = tile / tiles_m * BN
     with (
-        partition(out, block[1], lambda y, x: x * stride + y if TURNED else y * stride + x, races="allow") as whole,
+        partition(out, thread[1], lambda y, x: x * stride + y if TURNED else y * stride + x, races="none") as target,
         group(block[PARTS]),
     ):
         parts: shared(float32[PARTS, BM, BN + 8])  # rows begin in other banks: a warp's eight rows meet no conflict
@@ -81,7 +81,7 @@ def hgemm_in_parts(
                 for r in range(0, ROWS, 64, unroll=True):
                     for e in range(0, BN / 2, unroll=True):
                         mine[r + e / 2 % 2 * 8, e / 4 * 8 + e % 2] = sums[r / 64 * BN / 2 + e]
-        with group(block[1]), partition(whole, thread[1], lambda y, x: (y, x), races="allow") as target:
+        with group(block[1]):
             t: int32 @ thread[1] = id()
             with group(thread[1]):
                 if t < WORKERS:

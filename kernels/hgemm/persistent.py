@@ -63,7 +63,7 @@ def hgemm(
     down: int32 @ grid[1] = tiles_m if BATCH > 0 else tall  # tiles, before those at the right
     clusters: int32 @ grid[1] = count(block[CLUSTER])
     first: int32 @ block[CLUSTER] = id()
-    with partition(out, block[1], lambda y, x: y * stride + x, races="allow") as whole, group(block[CLUSTER]):
+    with partition(out, block[1], lambda y, x: y * stride + x, races="none") as whole, group(block[CLUSTER]):
         rank: int32 @ block[1] = id()
         with group(block[1]):
             a: shared(T[A_ROWS, BM if TRANSPOSE_A else BK], ring=STAGES, swizzle=128)
@@ -167,7 +167,7 @@ def hgemm(
                                     stmatrix(own[r + row, 4 * PIECES * p + column], words, trans=TURNED)
                     if PLAIN:
                         with claim(slab, storer) as sc, claim(whole, storer) as target:
-                            with partition(target, thread[1], lambda y, x: (y, x), races="allow") as mine:
+                            with partition(target, thread[1], lambda y, x: (y, x), races="none") as mine:
                                 with group(thread[1]):
                                     for e in range(lane, BM * SLAB, 32):
                                         y: int32 = e / (BM if TURNED else SLAB)

@@ -59,7 +59,7 @@ def reduce_axis(
     team: U @ thread[32] = id()
     teams: U @ grid[1] = count(warp[1])
     band: U @ block[1] = id()
-    with partition(y, block[1], offset=lambda i: i, races="allow") as target:  # each result is one thread's
+    with partition(y, thread[1], offset=lambda i: i, races="none") as out:  # each result is one thread's
         with group(block[1]):
             lane: int32 @ thread[1] = id() % 32
             along: int32 @ thread[1] = lane >> apart & several - 1
@@ -127,33 +127,31 @@ def reduce_axis(
                             sums[q] = OP(sums[q], above)  # right in the first lane of each unit
             if UNITS == 1 and wide:
                 desk: shared(T[THREADS * EACH]) @ block[1]
-                with partition(desk, thread[1], offset=(w * groups + beside) * EACH, races="allow") as slot, group(thread[1]):
+                with partition(desk, thread[1], offset=(w * groups + beside) * EACH, races="none") as slot, group(thread[1]):
                     if along == 0:
                         for q in range(EACH):
                             slot[q] = sums[q]
                 t: int32 @ thread[1] = id()
-                with partition(target, thread[1], offset=lambda i: i, races="allow") as out:
-                    with group(thread[1]):
-                        for j in range(t, groups * EACH, 32 * warps, unroll=False):
-                            total: T = desk[j]
-                            for v in range(1, THREADS // 32):  # unrolled: one after the other, reads take most of a short launch
-                                if v < warps:
-                                    total = OP(total, desk[v * (groups * EACH) + j])
-                            one: U = band * groups + j / EACH
-                            if one < units:
-                                where: int64 = place(one, j % EACH, across, splits, outer_step, split_step, inner_step, EACH=EACH)
-                                out[where] = TO(OP(initial, total))
+                with group(thread[1]):
+                    for j in range(t, groups * EACH, 32 * warps, unroll=False):
+                        total: T = desk[j]
+                        for v in range(1, THREADS // 32):  # unrolled: one after the other, reads take most of a short launch
+                            if v < warps:
+                                total = OP(total, desk[v * (groups * EACH) + j])
+                        one: U = band * groups + j / EACH
+                        if one < units:
+                            where: int64 = place(one, j % EACH, across, splits, outer_step, split_step, inner_step, EACH=EACH)
+                            out[where] = TO(OP(initial, total))
             else:
-                with partition(target, thread[1], offset=lambda i: i, races="allow") as out:
-                    with group(thread[1]):
-                        for q in range(UNITS):
-                            one: U = (q * teams + team) * groups + beside
-                            if along == 0 and one < units:
-                                where: int64 = place(
-                                    one, 0, across, 1 if UNITS > 1 else splits, outer_step, split_step, inner_step, EACH=EACH,
-                                )
-                                for e in range(EACH):
-                                    out[where + e * inner_step] = TO(OP(initial, sums[q * EACH + e]))
+                with group(thread[1]):
+                    for q in range(UNITS):
+                        one: U = (q * teams + team) * groups + beside
+                        if along == 0 and one < units:
+                            where: int64 = place(
+                                one, 0, across, 1 if UNITS > 1 else splits, outer_step, split_step, inner_step, EACH=EACH,
+                            )
+                            for e in range(EACH):
+                                out[where + e * inner_step] = TO(OP(initial, sums[q * EACH + e]))
 
 
 @prism("device")

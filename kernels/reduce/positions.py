@@ -83,8 +83,8 @@ def find(
     team: U @ thread[32] = id()
     teams: U @ grid[1] = count(warp[1])
     band: U @ block[1] = id()
-    with partition(y, block[1], offset=lambda i: i, races="allow") as y_block:  # each result is one thread's
-        with partition(bests, block[1], offset=lambda i: i, races="allow") as bests_block:
+    with partition(y, thread[1], offset=lambda i: i, races="none") as out:  # each result is one thread's
+        with partition(bests, thread[1], offset=lambda i: i, races="none") as values_out:
             with group(block[1]):
                 lane: int32 @ thread[1] = id() % 32
                 along: int32 @ thread[1] = lane >> apart & several - 1
@@ -155,49 +155,47 @@ def find(
                     desk: shared(T[THREADS * EACH]) @ block[1]
                     places: shared(int64[THREADS * EACH]) @ block[1]
                     slots: int32 @ thread[1] = (w * groups + beside) * EACH
-                    with partition(desk, thread[1], offset=slots, races="allow") as slot:
-                        with partition(places, thread[1], offset=slots, races="allow") as slot_at, group(thread[1]):
+                    with partition(desk, thread[1], offset=slots, races="none") as slot:
+                        with partition(places, thread[1], offset=slots, races="none") as slot_at, group(thread[1]):
                             if along == 0:
                                 for e in range(EACH):
                                     slot[e] = best[e]
                                     slot_at[e] = at[e]
                     t: int32 @ thread[1] = id()
-                    with partition(y_block, thread[1], offset=lambda i: i, races="allow") as out:
-                        with partition(bests_block, thread[1], offset=lambda i: i, races="allow") as values_out, group(thread[1]):
-                            for j in range(t, groups * EACH, 32 * warps, unroll=False):
-                                value: T = desk[j]
-                                where: int64 = places[j]
-                                for v in range(1, warps, unroll=False):
-                                    other: T = desk[v * (groups * EACH) + j]
-                                    there: int64 = places[v * (groups * EACH) + j]
-                                    won: bool = takes(value, where, other, there, BEATS=BEATS)
-                                    value = other if won else value
-                                    where = there if won else where
-                                one: U = band * groups + j / EACH
-                                e: int32 = j % EACH
-                                if one < units:
-                                    target: int64 = spot(one, e, across, splits, outer_step, split_step, inner_step, EACH=EACH)
-                                    if partial:
-                                        values_out[target] = value
-                                    if indexed:
-                                        start: int64 = spot(one, e, across, splits, outer_stride, 0, inner_stride, EACH=EACH)
-                                        where = given[start + where * n_stride]
-                                    out[target] = where
+                    with group(thread[1]):
+                        for j in range(t, groups * EACH, 32 * warps, unroll=False):
+                            value: T = desk[j]
+                            where: int64 = places[j]
+                            for v in range(1, warps, unroll=False):
+                                other: T = desk[v * (groups * EACH) + j]
+                                there: int64 = places[v * (groups * EACH) + j]
+                                won: bool = takes(value, where, other, there, BEATS=BEATS)
+                                value = other if won else value
+                                where = there if won else where
+                            one: U = band * groups + j / EACH
+                            e: int32 = j % EACH
+                            if one < units:
+                                target: int64 = spot(one, e, across, splits, outer_step, split_step, inner_step, EACH=EACH)
+                                if partial:
+                                    values_out[target] = value
+                                if indexed:
+                                    start: int64 = spot(one, e, across, splits, outer_stride, 0, inner_stride, EACH=EACH)
+                                    where = given[start + where * n_stride]
+                                out[target] = where
                 else:
-                    with partition(y_block, thread[1], offset=lambda i: i, races="allow") as out:
-                        with partition(bests_block, thread[1], offset=lambda i: i, races="allow") as values_out, group(thread[1]):
-                            for q in range(UNITS):
-                                one: U = (q * teams + team) * groups + beside
-                                if along == 0 and one < units:
-                                    target: int64 = spot(one, 0, across, splits, outer_step, split_step, inner_step, EACH=EACH)
-                                    start: int64 = spot(one, 0, across, splits, outer_stride, 0, inner_stride, EACH=EACH)
-                                    for e in range(EACH):
-                                        if partial:
-                                            values_out[target + e * inner_step] = best[q * EACH + e]
-                                        where: int64 = at[q * EACH + e]
-                                        if indexed:
-                                            where = given[start + e * inner_stride + where * n_stride]
-                                        out[target + e * inner_step] = where
+                    with group(thread[1]):
+                        for q in range(UNITS):
+                            one: U = (q * teams + team) * groups + beside
+                            if along == 0 and one < units:
+                                target: int64 = spot(one, 0, across, splits, outer_step, split_step, inner_step, EACH=EACH)
+                                start: int64 = spot(one, 0, across, splits, outer_stride, 0, inner_stride, EACH=EACH)
+                                for e in range(EACH):
+                                    if partial:
+                                        values_out[target + e * inner_step] = best[q * EACH + e]
+                                    where: int64 = at[q * EACH + e]
+                                    if indexed:
+                                        where = given[start + e * inner_stride + where * n_stride]
+                                    out[target + e * inner_step] = where
 
 
 @prism("device")

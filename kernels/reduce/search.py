@@ -103,7 +103,7 @@ def find_whole(
     lane: int64 @ thread[1] = id()
     lanes: int64 @ grid[1] = count(thread[1])
     me: int32 @ block[1] = id()
-    with partition(y, block[1], offset=0, races="allow") as result:  # one block alone writes
+    with partition(y, block[1], offset=0, races="none") as result:  # one block alone writes
         with group(block[1]):
             threads: int32 @ block[1] = count(thread[1])
             match split(thread):  # before this kernel waits for the one before it, as in `reduce`

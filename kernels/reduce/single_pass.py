@@ -53,7 +53,7 @@ def reduce(
     lanes: int64 @ grid[1] = count(thread[1])
     wave: int64 @ thread[32] = id()
     me: int32 @ block[1] = id()
-    with partition(y, block[1], offset=0, races="allow") as result:  # one block alone writes
+    with partition(y, block[1], offset=0, races="none") as result:  # one block alone writes
         with group(block[1]):
             threads: int32 @ block[1] = count(thread[1])
             BESIDE: constexpr(int) = ROWS if ONCE else 1

@@ -268,7 +268,7 @@ def look_back_strip(
                 above: T @ thread[1] = shuffle_down(sum, (COLUMNS << step) % 32)
                 sum = OP(sum, above)  # of the first lanes all are there
     parts: shared(T[THREADS // 32 * COLUMNS]) @ block[1]
-    with partition(parts, thread[1], offset=t / 32 * COLUMNS + t % 32, races="allow") as own:  # one thread writes each
+    with partition(parts, thread[1], offset=t / 32 * COLUMNS + t % 32, races="none") as own:  # one thread writes each
         with group(thread[1]):
             if t % 32 < COLUMNS:
                 own[0] = sum

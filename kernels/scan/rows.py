@@ -313,7 +313,7 @@ def store_scan(
     LOWEST: constexpr(int) = ROWS - 1 if REVERSE else 0  # the row in which the array may begin
     at: int32 @ thread[1] = place(ITEMS=EACH * WIDTH, WIDTH=WIDTH)
     first: int32 @ thread[1] = tile - WIDTH - at if REVERSE else at
-    with partition(y, thread[1], offset=first, races="allow") as mine:  # rows of one thread lie among those of the others
+    with partition(y, thread[1], offset=first, races="none") as mine:  # rows of one thread lie among those of the others
         if whole:
             with group(thread[1]):
                 for j in range(ROWS):

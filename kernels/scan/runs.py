@@ -43,8 +43,8 @@ def reduce_runs(
     tiles: int32 @ grid[1] = int32((n + TILE) / TILE)  # of n + 1 places
     blocks: int32 @ grid[1] = count(block[1])
     skew: int32 @ grid[1] = 0 if aligned else -1
-    with partition(unique, block[1], races="allow") as unique_out, partition(y, block[1], races="allow") as y_out:
-        with partition(runs, block[1], races="allow") as runs_out, group(block[1]):
+    with partition(unique, block[1], races="none") as unique_out, partition(y, block[1], races="none") as y_out:
+        with partition(runs, block[1], races="none") as runs_out, group(block[1]):
             desk: shared(uint64[1]) @ block[1]  # what one thread draws, for all
             with claim(desk, thread[1]) as own:
                 match split(thread):
@@ -149,8 +149,8 @@ def write_runs(
     t: int32 @ thread[1] = id()
     lower: uint32 @ thread[1] = (uint32(1) << uint32(t % 32)) - 1
     next: int64 @ thread[1] = before
-    with partition(unique, thread[1], races="allow") as keys_out, partition(y, thread[1], races="allow") as values_out:
-        with partition(runs, thread[1], races="allow") as count_out, group(thread[32]):
+    with partition(unique, thread[1], races="none") as keys_out, partition(y, thread[1], races="none") as values_out:
+        with partition(runs, thread[1], races="none") as count_out, group(thread[32]):
             for j in range(ITEMS // WIDTH):
                 row: uint32 @ thread[1] = heads >> (j * WIDTH)
                 below: int32 @ thread[1] = 0  # heads of the row in lower lanes

@@ -64,7 +64,7 @@ def store_strip(
     row: int32 @ thread[1] = first_row(ITEMS=ITEMS, WIDTH=WIDTH, TX=TX)
     t: int32 @ thread[1] = id()
     column: int32 @ thread[1] = t % TX * WIDTH
-    with partition(y, thread[1], offset=row * stride + column, races="allow") as mine:  # rows lie among those of other threads
+    with partition(y, thread[1], offset=row * stride + column, races="none") as mine:  # rows lie among those of other threads
         with group(thread[1]):
             for j in range(ITEMS // WIDTH):
                 if row + j * (32 // TX) < rows and column < columns:
@@ -117,7 +117,7 @@ def scan_strip(items: T[ITEMS] @ thread[1], totals: T[WIDTH] @ thread[1], identi
                 if TX < 32:
                     sum = shuffle(sum, 32 - TX + lane % TX)
                 before[k] = OP(before[k], sum)
-    with partition(sums, thread[1], offset=(t / 32 * TX + lane % TX) * WIDTH, races="allow") as own:  # one thread writes each
+    with partition(sums, thread[1], offset=(t / 32 * TX + lane % TX) * WIDTH, races="none") as own:  # one thread writes each
         with group(thread[1]):
             if lane < TX:
                 for k in range(WIDTH):

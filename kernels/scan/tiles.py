@@ -141,7 +141,7 @@ def store_tile(
     STEP: constexpr(int) = -32 * WIDTH if REVERSE else 32 * WIDTH
     at: int32 @ thread[1] = place(ITEMS=ITEMS, WIDTH=WIDTH)
     first: int32 @ thread[1] = count(thread[1]) * ITEMS - WIDTH - at if REVERSE else at
-    with partition(y, thread[1], offset=first, races="allow") as mine:  # rows of one thread lie among those of the others
+    with partition(y, thread[1], offset=first, races="none") as mine:  # rows of one thread lie among those of the others
         if VECTORS and aligned and before == 0 and valid >= count(thread[1]) * ITEMS:
             with group(thread[1]):
                 for j in range(ITEMS // WIDTH):

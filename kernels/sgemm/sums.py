@@ -147,7 +147,7 @@ def combine(
     e: int32 @ thread[1] = within + 4 * (id() % ADDERS)  # of the tile's elements
     row: int32 @ thread[1] = corner[0] * BM + e / BN
     col: int32 @ thread[1] = corner[1] * BN + e % BN
-    with partition(out, thread[1], lambda q, v: (row + DOWN * q) * stride + col + v, races="allow") as mine, group(thread[1]):
+    with partition(out, thread[1], lambda q, v: (row + DOWN * q) * stride + col + v, races="none") as mine, group(thread[1]):
         if row < m and col < n:
             sums: float32[4 * VECTORS]
             for v in range(4 * VECTORS):
