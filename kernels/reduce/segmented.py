@@ -116,7 +116,7 @@ def reduce_segments_by_block(
     """What `reduce_segments_by_warp` computes, by a block a segment."""
     blocks: int64 @ grid[1] = count(block[1])
     me: int64 @ block[1] = id()
-    with partition(y, block[1], offset=0, races="none") as target:
+    with partition(y, block[1], offset=0, races="allow") as target:
         with group(block[1]):
             for s in range(me, segments, blocks):
                 start: int64 @ block[1] = max(int64(starts[s]), 0)
@@ -147,7 +147,7 @@ def take_long(
     """
     step: int64 @ grid[1] = int64(count(block[1])) * TAKEN
     me: int64 @ block[1] = id()
-    with partition(y, block[1], offset=0, races="none") as target:
+    with partition(y, block[1], offset=0, races="allow") as target:
         with group(block[1]):
             if block.any(left):
                 for first in range(me * TAKEN, segments, step):

@@ -101,7 +101,10 @@ def placed(known: Facts, argument: Var | Element, call: Call, where: Address) ->
         begin = through(known, argument.symbol, (at,))
         if begin is None:
             return None
-        indices = (*begin[:-1], add(begin[-1], indices[0]))  # a pointer's elements lie side by side, and no sum of them wraps
+        indices = (
+            *begin[:-1],
+            add(begin[-1], indices[0]),
+        )  # a pointer's elements lie side by side, and no sum of them wraps
         if len(indices) > 1 and not _in_a_row(reads, root, indices[-1], where.width):
             return None
     site = sites(known).get(call)

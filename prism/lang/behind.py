@@ -1,7 +1,7 @@
 """What a callee does with the memory that it is passed, access by access, in the terms of its caller.
 
-The callee's text is read with the caller's arguments in place of its parameters. Its own names stay what they are: of two calls they
-may be different, so they are never taken for the same (`foreign`). Where an access can't be read so, footprints.py bounds it.
+The callee's text is read with the caller's arguments in place of its parameters. Its own names stay as they are: of two calls
+they may be different, so they are never taken for the same (`foreign`). What can't be read so, footprints.py bounds.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def joined(known: Facts) -> Facts:
         trips, ranges = dict(known.trips), dict(known.ranges)
         for callee in _callees(known.function, set()):
             own = races.facts(callee, known.threads)
-            trips, ranges = trips | own.trips, ranges | own.ranges
+            trips, ranges = {**trips, **own.trips}, {**ranges, **own.ranges}
         known.found["joined"] = replace(known, trips=trips, ranges=ranges)
     found: Facts = known.found["joined"]
     return found

@@ -32,7 +32,24 @@ from prism.lang.polynomials import (
 )
 from prism.lang.races import Facts
 from prism.lang.tree import (
-    Apply, Binary, Call, Cast, Const, Count, Declare, Expr, For, Function, Id, Place, Return, Scalar, Select, Symbol, Unary, Var,
+    Apply,
+    Binary,
+    Call,
+    Cast,
+    Const,
+    Count,
+    Declare,
+    Expr,
+    For,
+    Function,
+    Id,
+    Place,
+    Return,
+    Scalar,
+    Select,
+    Symbol,
+    Unary,
+    Var,
 )  # fmt: skip
 
 NO_TYPES: Mapping[Symbol, Scalar] = {}

@@ -19,7 +19,7 @@ from prism.lang.safety import verdicts
 HEAD = """from prism.lang import *
 from prism.lang import prism
 """
-TEXT = '''
+TEXT = """
 @prism("device")
 @requires(block[1], thread[8])
 def at_{number}(a: int32 @ thread[1], n: int32 @ thread[1]) -> int32 @ thread[1]:
@@ -55,7 +55,7 @@ def kernel_{number}(y: ptr(int32) @ grid[1], n: int32 @ grid[1], m: int32 @ grid
     with partition(y, block[1], {outer}) as part, group(block[1]):
         if {around}:
             pass_{number}(part, b, n, c)
-'''
+"""
 
 
 def program(seed: int) -> str:
@@ -72,7 +72,9 @@ def program(seed: int) -> str:
     around = rng.choice(["b < n", "b == 0", "b == c - 1", "b >= c - 1", "n > 2", "b < 1", "b < c"])
     return TEXT.format(
         number=seed,
-        at=rng.choice([f"{each} * t", f"t / 8 * {8 * each} + t % 8 * {each}", f"a + {each} * t", total("t", "a"), "n - t"]),
+        at=rng.choice(
+            [f"{each} * t", f"t / 8 * {8 * each} + t % 8 * {each}", f"a + {each} * t", total("t", "a"), "n - t"]
+        ),
         given=rng.choice(["a", "0", "t", "n"]),
         inner=rng.choice(["q", f"{each} * t", f"q % 8 + 8 * (q / 8) * {each}", total("q", "t")]),
         trips=rng.choice([1, each, 2, 4]),
