@@ -107,9 +107,7 @@ def placed(known: Facts, argument: Var | Element, call: Call, where: Address) ->
         )  # a pointer's elements lie side by side, and no sum of them wraps
         if len(indices) > 1 and not _in_a_row(reads, root, indices[-1], where.width):
             return None
-    site = sites(known).get(call)
-    guards = () if site is None else tuple(form for guard in site.guards for form in _guard(reads, guard))
-    return Address(root, indices, (*guards, *where.guards), where.width, where.aligned)
+    return Address(root, indices, (*sited(known, call), *where.guards), where.width, where.aligned)
 
 
 def _in_a_row(reads: Reader, root: Symbol, first: Form, width: int) -> bool:
@@ -120,8 +118,8 @@ def _in_a_row(reads: Reader, root: Symbol, first: Form, width: int) -> bool:
 
 
 def sited(known: Facts, element: Expr) -> tuple[Form, ...]:
-    """Return what is not negative where an element stands; nothing is known of other expressions."""
-    site = sites(known).get(element) if isinstance(element, Element) else None
+    """Return what is not negative where an element, or a call, stands; nothing is known of other expressions."""
+    site = sites(known).get(element) if isinstance(element, Element | Call) else None
     reads = reader(known)
     return () if site is None else tuple(form for guard in site.guards for form in _guard(reads, guard))
 
