@@ -326,12 +326,15 @@ class Writer:
             f"{names} = roles({level}, {sizes})", *written(body),
             "with partition(out, thread[1], t) as mine, group(thread[1]):", "    mine[0] = total",
         ]  # fmt: skip
+        again, cooperative = self.random.choice((0, 0, 0, 1, 2)), self.random.choice(("", ", cooperative=True"))
+        whole = [f"with partition(y, block[1], {self.threads} * id()) as out, group(block[1]):", *indent(inner)]
+        if again:  # a loop of the grid, in whose trips all is done anew
+            whole = [f"for step in range(n - {TRIPS - 1 - again}):", *indent(whole)]
         text = (
-            f'@prism("global")\n{bounds}@requires(grid[1], block[1], thread[{self.bound}])\n'
+            f'@prism("global")\n{bounds}@requires(grid[1], block[1], thread[{self.bound}]{cooperative if again else ""})\n'
             "def kernel(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], n: int32 @ grid[1]):\n"
-            f"    with partition(y, block[1], {self.threads} * id()) as out, group(block[1]):\n"
         )
-        text += "\n".join(indent(indent(inner))) + "\n"
+        text += "\n".join(indent(whole)) + "\n"
         x = np.random.default_rng(1).integers(0, PRIME, WIDTH * (ROWS + 10), np.int32)
 
         def inputs() -> list[Any]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.lang import test_ring_grid as g
 from tests.lang import test_sections as s
 from tests.lang import test_whole as w
 
@@ -56,3 +57,14 @@ def test_a_ring_that_several_places_visit(name: str, trips: tuple[int, int]) -> 
     y = cupy.zeros(512 if name in s.STORES else 64, np.float32)
     kernel[1, s.threads_of(name)](cupy.asarray(s.X.ravel()), y, *trips)
     assert np.array_equal(cupy.asnumpy(y), wanted(*trips))
+
+
+@pytest.mark.parametrize("shape", [(2, 4, 3), (3, 1, 4), (1, 3, 1)])
+def test_a_ring_in_a_loop_of_the_grid(shape: tuple[int, int, int]) -> None:
+    blocks, n, steps = shape
+    x, y = cupy.asarray(g.ROWS), cupy.zeros(64 * blocks, np.float32)
+    g.rounds[blocks, 96](x, y, n, steps)
+    assert all(map(np.array_equal, (cupy.asnumpy(x), cupy.asnumpy(y)), g.of_rounds(*shape)))
+    y = cupy.zeros(64 * blocks * steps, np.float32)
+    g.ahead[blocks, 64](cupy.asarray(g.ROWS), y, n, steps)
+    assert np.array_equal(cupy.asnumpy(y), g.of_ahead(*shape))

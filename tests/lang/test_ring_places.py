@@ -9,7 +9,6 @@ import pytest
 
 import prism
 from prism.interpret import schedules
-from prism.lang import CompileError
 from prism.lang.emit import emit
 from prism.lang.tree import SharedDeclare
 from prism.runtime.compile import compile_cubin
@@ -105,21 +104,6 @@ def test_copies_go_round_over_the_outer_loops_trips(place: str, copies: int, til
         arguments = (x, y, tiles, rows)
         kernel(place)[1, 96](*arguments, template={"COPIES": copies}, check=True, schedule=schedule, seed=seed)
         assert np.array_equal(y, expected)
-
-
-def test_a_ring_in_a_loop_of_a_loop_over_blocks_is_refused() -> None:
-    text = """
-@prism("global")
-@requires(grid[1], block[1], thread[32])
-def f(n: int @ grid[1]):
-    for k in range(n):
-        with group(block[1]):
-            for j in range(n):
-                s: shared(float[128], ring=2) @ block[1]
-"""
-    with pytest.raises(CompileError, match="in a `group` inside a loop") as caught:
-        prism.check(rules.load(text)["f"])
-    assert caught.value.code == "ring"
 
 
 def test_the_declaration_stands_before_the_outermost_loop() -> None:

@@ -84,21 +84,19 @@ def in_flight(source: tree.Symbol, st: s.Claim) -> int:
 
 
 def in_loops(env: Env) -> bool:
-    """Whether the code is in loops of one block's code alone: what they declare can stand before them."""
+    """Whether the code is in loops inside the last group or arm: what they declare can stand before them."""
     kinds = [step.kind for step in env.path]
     last = max((k for k, kind in enumerate(kinds) if kind in ("group", "arm")), default=-1)
-    return "loop" in kinds[last + 1 :] and "loop" not in kinds[: last + 1]
+    return "loop" in kinds[last + 1 :]
 
 
 def check_ring(env: Env, name: str, span: Span) -> None:
-    """A ring stands in a kernel, in a block's code that is not in a loop: its visits are counted from the kernel's start."""
+    """A ring stands in a kernel, in a block's code: its visits are counted from the kernel's start, through all loops around."""
     kind = env.context.kernel.kind
     where = ""
     if env.code != BLOCK:
         where = f"in code that speaks for {env.code}"
     elif kind != "global":
         where = "in a device function"
-    elif any(step.kind == "loop" for step in env.path) and not in_loops(env):
-        where = "in a `group` inside a loop"
     if where:
         fail(errors.RingPlace(span=span, name=name, where=where, labels=why_here(env) if env.code != BLOCK else ()))

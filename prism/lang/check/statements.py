@@ -22,6 +22,7 @@ from prism.lang.check.intrinsics import check_results, results_of
 from prism.lang.check.pointers import return_pointer
 from prism.lang.check.purity import effect_conflict
 from prism.lang.check.raw import check_unsafe
+from prism.lang.check.rings import in_loops
 from prism.lang.check.roles import check_enter, check_one, check_roles
 from prism.lang.check.speak import check_speech, speaks
 from prism.lang.check.together import check_together
@@ -167,8 +168,8 @@ def check_if(env: Env, st: s.If) -> tree.Stmt:
 
 
 def with_rings(env: Env, loop: tree.Stmt) -> tuple[tree.Stmt, ...]:
-    """Return a loop behind the rings that are declared in it, where it is the outermost."""
-    if any(step.kind == "loop" for step in env.path):
+    """Return a loop behind the rings that are declared in it, where it is the outermost of its group or arm."""
+    if in_loops(env):
         return (loop,)
     rings, env.context.rings = tuple(env.context.rings), []
     return (*rings, loop)

@@ -228,7 +228,8 @@ class RingPlace(Error):
     label = "not a place for a ring"
     note_templates = ("each thread counts a ring's visits from the kernel's start, and its barriers are set up there",)
     help_template = (
-        "declare it in the kernel, in code that speaks for block[1] and around the loop; pass its copies to functions"
+        "declare it in the kernel, in code that speaks for block[1], in a loop or around it; pass its copies to "
+        "functions"
     )
     name: str
     where: str
