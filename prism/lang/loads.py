@@ -26,6 +26,7 @@ from prism.lang.tree import (
     Function,
     If,
     Return,
+    Split,
     Stmt,
     Symbol,
     While,
@@ -113,6 +114,9 @@ def check_multicast(function: Function, lap: Lap, visit: Visit) -> None:
             )
         elif any(isinstance(s, If | For | While) and not (remote and _counted(s)) for s in used.inside[:-1]):
             fault, change = "this one stands under a condition or in a loop", "let every block make it, once a visit"
+        elif any(isinstance(s, Split) and s.level == Level.BLOCK for s in (body[k] for body, k in lap.rounds[0].trail)):
+            fault = "it stands in an arm of a split that other blocks do not run"
+            change = f"visit `{station.ring.name}` in code that all blocks of the cluster run"
         elif uneven:
             place = uneven[0].perspective
             fault = f"the blocks of a cluster may make different numbers of rounds here: a condition varies at {place}"

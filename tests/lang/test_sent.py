@@ -160,3 +160,27 @@ def test_refused(name: str) -> None:
     with pytest.raises(CompileError) as caught:
         prism.check(kernel(**changes))
     assert caught.value.code == code and words in str(caught.value), str(caught.value)
+
+
+ARM = """
+@prism("global")
+@requires(grid[1], block[2], warp[2])
+def f(n: int32 @ grid[1]):
+    with group(block[2]):
+        match split(block):
+            case 1:
+                row: shared(int32[32], ring=2)
+                reader, writer = roles(warp, 1, 1)
+                total: int32 @ thread[1] = 0
+                for r in range(n):
+                    with claim(row, writer) as coming, one(thread):
+                        st_async(coming[0], r)
+                    with claim(row, reader) as here, group(thread[1]):
+                        total += here[0]
+"""
+
+
+def test_a_store_in_an_arm_that_the_other_block_does_not_run_is_refused() -> None:
+    with pytest.raises(CompileError, match="an arm of a split that other blocks do not run") as found:
+        prism.check(rules.load(ARM)["f"])
+    assert found.value.code == "ring"
