@@ -144,17 +144,19 @@ def _text(expression: Expr, names: set[Symbol], given: Mapping[Symbol, Expr]) ->
 
 
 def parted(state: State, condition: Condition, straight: bool) -> tuple[State, State]:
-    """Return the state where a branch is taken, and where it is not."""
+    """Return the state where a branch is taken, and where it is not.
+
+    On some ways here the condition is known, and on others it is not: those come into both cases, beside the former.
+    """
     taken: State = {}
     other: State = {}
     for env, pending in state.items():
         known = dict(env).get(condition)
         for truth, into in ((straight, taken), (not straight, other)):
-            if known is None:
-                into[tuple(sorted((*env, (condition, truth)), key=in_order))] = pending
-            elif known == truth:
-                into[env] = pending
-    return taken, other
+            if known is None or known == truth:
+                key = env if known is not None else tuple(sorted((*env, (condition, truth)), key=in_order))
+                into[key] = into[key] | pending if key in into else pending
+    return {env: thinned(pending) for env, pending in taken.items()}, {e: thinned(p) for e, p in other.items()}
 
 
 def in_order(item: tuple[Symbol | Condition, object]) -> tuple[int, str, int, int]:

@@ -736,3 +736,59 @@ def test_explain_shows_what_forces_each_barrier():
 
 def test_plans_are_the_same_every_time():
     assert explain(build(passes)) == explain(build(passes))
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+def asked_inside(y: ptr(int32) @ grid[1], n: int32 @ grid[1]):
+    """The second `n >= 1` is known on some of the ways there, and on others it is not."""
+    with partition(y, thread[1], id()) as mine, group(block[1]):
+        t: int32 @ thread[1] = id()
+        s: shared(int32[64])
+        total: int32 @ thread[1] = 0
+        with partition(s, thread[1], t) as own, group(thread[1]):
+            own[0] = t
+        if n >= 3:
+            if n >= 1:
+                with group(thread[1]):
+                    total = s[63 - t]
+        if n >= 1:
+            with partition(s, thread[1], t) as own, group(thread[1]):
+                own[0] = total + t
+        with group(thread[1]):
+            mine[0] = total
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+def asked_outside(y: ptr(int32) @ grid[1], n: int32 @ grid[1]):
+    """The same the other way: what was done where nothing is known meets what is done where the condition holds."""
+    with partition(y, thread[1], id()) as mine, group(block[1]):
+        t: int32 @ thread[1] = id()
+        s: shared(int32[64])
+        total: int32 @ thread[1] = 0
+        if n >= 3:
+            if n >= 1:
+                with group(thread[1]):
+                    total = t
+        else:
+            with partition(s, thread[1], t) as own, group(thread[1]):
+                own[0] = t
+        if n >= 1:
+            if n < 3:
+                with group(thread[1]):
+                    total = s[63 - t]
+        with group(thread[1]):
+            mine[0] = total
+
+
+@pytest.mark.parametrize("kernel", [asked_inside, asked_outside])
+def test_a_condition_that_is_known_on_some_ways(kernel):
+    assert "block" in kinds(kernel)
+    program = build(kernel)
+    for n in (0, 1, 3):
+        for schedule, seed in SCHEDULES:
+            y = np.zeros(64, np.int32)
+            run(program, 1, 64, [y, n], check=True, schedule=schedule, seed=seed)
+            wanted = {asked_inside: n >= 3, asked_outside: 1 <= n < 3}[kernel]
+            assert y.tolist() == (list(range(63, -1, -1)) if wanted else list(range(64)) if n >= 3 else [0] * 64)
