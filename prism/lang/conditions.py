@@ -119,7 +119,7 @@ def _text(expression: Expr, names: set[Symbol], given: Mapping[Symbol, Expr]) ->
     """Return what tells an expression over plain variables from another, or None where it reads anything else."""
     match expression:
         case Const(value=value):
-            return ("const", value)
+            return ("const", expression.type, repr(value))  # 0.0 is not -0.0, and 1 not True
         case Count(unit=unit, code=code):
             return ("count", unit, code)
         case Var(symbol=symbol) if symbol in given:

@@ -10,6 +10,7 @@ from typing import assert_never
 
 from prism.lang.bind import binding_of, operands_of
 from prism.lang.emit.names import GRID_WORD, field_names, is_copy, literal, type_cuda
+from prism.lang.emit.precise import operator, rounded
 from prism.lang.intrinsics.asynchronous import map_text, rank_text
 from prism.lang.perspective import WARP, Level, Perspective
 from prism.lang.plan import Layout
@@ -67,7 +68,8 @@ class Scope:
 
     `shared` is the C++ expression of the frame's start, or empty for 0. `positioned` are the functions that take a
     position and a frame. `pieces` collects helper texts, each once. `completes`: the address of the mbarrier of each bulk or
-    tensor load. `cluster`: the number of blocks in a cluster. `registers`: how many a thread has at the launch.
+    tensor load. `cluster`: the number of blocks in a cluster. `registers`: how many a thread has at the launch. `precise`: the
+    operations that are each rounded by themselves.
     """
 
     names: Mapping[Symbol, str]
@@ -80,6 +82,7 @@ class Scope:
     completes: Mapping[Apply, str] = field(default_factory=dict)
     cluster: int = 1
     registers: int | None = None
+    precise: frozenset[Expr] = frozenset()
 
     @property
     def here(self) -> Position:
@@ -198,6 +201,8 @@ def binary(scope: Scope, e: Binary) -> str:
     left, right = expression(scope, e.left), expression(scope, e.right)
     if e.op == "%" and isinstance(e.type, Scalar) and e.type.kind == "float":
         return f"{'fmodf' if e.type.bits == 32 else 'fmod'}({left}, {right})"
+    if e in scope.precise:
+        return rounded(e, e.op, left, right)
     if e.op == "*" and e.type == UINT16:
         left = f"(unsigned int){tight(left)}"  # C++ would multiply in `int`, where the product of two may overflow
     text = f"{factor(left)} {LOGICAL.get(e.op, e.op)} {factor(right)}"
@@ -400,6 +405,8 @@ def apply(scope: Scope, e: Apply) -> str:
     texts: list[str] = []
     for parameter, argument in operands_of(e):
         texts += operand(scope, parameter.kind, argument)
+    if e in scope.precise:
+        return rounded(e, operator(e) or "", *texts)
     if e.intrinsic.preamble is not None:
         collect(scope.pieces, e.intrinsic.preamble(binding))
     more: dict[str, object] = {}

@@ -17,6 +17,7 @@ from prism.lang.emit.halves import short_pieces
 from prism.lang.emit.merge import merged
 from prism.lang.emit.names import GRID_WORD, comment, declarator, registers, symbol_names, type_cuda
 from prism.lang.emit.pieces import TENSOR_MAP, helpers
+from prism.lang.emit.precise import precise
 from prism.lang.emit.restrict import restricted
 from prism.lang.emit.rings import arrays, counters, initialise, rings_of
 from prism.lang.emit.statements import accumulates, body, indented, positive, used
@@ -86,16 +87,18 @@ def emit(program: Program, *, comments: bool = True) -> Emitted:
     if any(isinstance(p.type, TensorMap) for f in program.functions for p in f.parameters):
         collect(pieces, TENSOR_MAP)
     functions: list[str] = []
+    apart = precise(program.functions)
     # What a device function's text depends on besides itself, its plan and its layout.
     around = (taken, tuple(named.items()), entry.bound.block, launched_registers(entry), most_threads(entry), comments)
     for f in program.functions:
         memo = again.notes(f) if f.kind == "device" else {}
-        key = ("text", program.plans[f], program.layouts[f], around)
+        key = ("text", program.plans[f], program.layouts[f], around, apart[f])
         if key not in memo:
             own: dict[str, None] = {}
             scope = Scope(
-                symbol_names(f, taken), (_position(f, by_warp),), program.layouts[f], _frame(f), positioned, own
-            )
+                symbol_names(f, taken), (_position(f, by_warp),), program.layouts[f], _frame(f), positioned, own,
+                precise=apart[f],
+            )  # fmt: skip
             memo[key] = _text(program, f, scope, named, comments), own
         text, own = memo[key]
         functions.append(text)
