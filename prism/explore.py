@@ -19,6 +19,7 @@ from prism.lang import flow, races
 from prism.lang.plan import Program
 from prism.lang.shorts import bits_of
 from prism.lang.structs import Struct
+from prism.lang.touches import ATOMIC, NEAR
 from prism.lang.tree import Call, Element, Symbol, Var
 from prism.lang.types import SCALARS, Mailbox, Pointer, Scalar, Type, Vector
 from prism.runtime.build import max_threads
@@ -305,7 +306,7 @@ def _atomic(program: Program, parameter: Symbol) -> bool:
                 inner = (one for one, passed in pairs if isinstance(passed, Var | Element) and _is(passed, parameter))
                 if any(_atomic(program, one) for one in inner):
                     return True
-            elif isinstance(expression, Element) and use.kind == "atomic" and _is(expression, parameter):
+            elif isinstance(expression, Element) and use.kind in (ATOMIC, NEAR) and _is(expression, parameter):
                 return True
     return False
 

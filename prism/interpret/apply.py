@@ -169,13 +169,14 @@ def _memory(scope: Scope, node: Apply, binding: Binding, pairs: list[tuple[Param
     meaning = node.intrinsic.meaning
     assert meaning is not None
     arrays = [k for k, (parameter, _) in enumerate(pairs) if parameter.kind == "array" and parameter.effect != "read"]
+    near = binding.statics.get("scope") == "block"
 
     def prepare(frame: Frame) -> tuple[Any, list[Any], Any]:
         whole_units(frame, node)
         lanes = frame.active()
         values = [operand(frame, lanes) for operand in operands]
         try:
-            return lanes, values, meaning(binding, IntrinsicMemory(frame, lanes, checker, dtype), *values)
+            return lanes, values, meaning(binding, IntrinsicMemory(frame, lanes, checker, dtype, near), *values)
         except IndexError as error:
             raise _outside(frame, node, error) from None
 

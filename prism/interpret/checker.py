@@ -33,10 +33,12 @@ class Checker:
         atomic: bool = False,
         by: Any = None,
         proxy: bool = False,
+        near: bool = False,
     ) -> None:
         """Check an access of `lanes`: bounds, initialisation, races.
 
         `by`: the agents that make it for them; `proxy`: they are asynchronous accesses, which need fences after plain ones.
+        `near`: they are atomic to the threads of one block only.
         """
         self.bounds(frame, region, index, lanes)
         shadow = region.shadow
@@ -59,11 +61,13 @@ class Checker:
             self._written(frame, region, shadow.initialised[at], lanes)
         gap = shadow.unfenced(at, by, kind) if proxy else None
         note = shadow.read if kind == "read" else shadow.write
-        found = note(at, by, site, atomic, region.stamp)
+        found = note(at, by, site, atomic, region.stamp, near)
         for conflict, report in ((found, self._race), (gap, self._proxy)):
             if conflict is not None:
                 element = region.element((int(at[conflict.index]) - region.first) // region.width)
-                report(shadow.clocks, conflict, int(by[conflict.index]), f"{region.name}[{element}]", kind)
+                both = atomic and shadow.clocks.sites[conflict.site].kind.startswith(_ATOMIC)
+                told = f"{_ATOMIC} {kind}" if both else kind
+                report(shadow.clocks, conflict, int(by[conflict.index]), f"{region.name}[{element}]", told)
 
     def _access_one(self, frame: Frame, region: Region, at: int, lanes: Any) -> None:
         """Check reads of one location by threads."""
@@ -98,7 +102,7 @@ class Checker:
     def _site(self, shadow: Shadow, kind: str, atomic: bool) -> int:
         site = self._sites.get((kind, atomic))
         if site is None:
-            name = f"atomic {kind}" if atomic else kind
+            name = f"{_ATOMIC} {kind}" if atomic else kind
             site = self._sites[kind, atomic] = Site(self.span, name, self.perspective)
         return shadow.clocks.site(site)
 
@@ -149,6 +153,8 @@ class Checker:
             two, remedy = "two threads", _remedy(block == other_block, lane, other, before.span == self.span)
         if words is not None:
             remedy = _FENCES
+        if kind.startswith(_ATOMIC):
+            remedy = _SCOPES
         raise RaceError(
             f"`{what}` is accessed by {two}, and nothing orders them",
             self.span,
@@ -185,6 +191,8 @@ def named(block: int, lane: int, what: str = "") -> str:
     return f"the {what} of {thread}" if what else thread
 
 
+_ATOMIC = "atomic"
+_SCOPES = 'both are atomic, but `scope="block"` is for the threads of one block: leave it out'
 _FENCES = (
     "an atomic access alone orders no other: let a `fence()` stand between the first access and the word's write, and one "
     "between the word's read and the second access; or use `store_release` and `load_acquire`, or `order=` of an atomic update"

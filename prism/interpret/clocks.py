@@ -56,7 +56,7 @@ class Agent:
 class Clocks:
     """The vector clocks of all threads of a launch; threads are numbered through the grid, agents after them."""
 
-    def __init__(self, blocks: int, threads: int, *, proxies: bool = False) -> None:
+    def __init__(self, blocks: int, threads: int, *, proxies: bool = False, near: bool = False) -> None:
         if blocks * threads > LIMIT:
             raise ValueError(
                 f"check=True is for launches of at most {LIMIT} threads, not {blocks} x {threads}; use fewer blocks"
@@ -74,9 +74,15 @@ class Clocks:
         self.sites: list[Site] = []
         self._numbers: dict[int, int] = {}  # by a site's identity: `sites` keeps each
         self._spans = np.arange(blocks)[:, None] * threads + np.array([0, threads])  # a block's: first, behind the last
-        self._released: dict[tuple[int, int], Any] = {}
-        self._shown: dict[int, Any] = {}  # what a thread had done when it last met a release fence
-        self._seen: dict[int, Any] = {}  # what its relaxed reads since have seen released
+        self.near = near
+        self._released: dict[
+            tuple[int, int, int], Any
+        ] = {}  # by memory, location, and the block that it is for, or -1: all
+        self._shown: tuple[dict[int, Any], ...] = ({}, {})  # what a thread had done when it last met a release fence
+        self._seen: tuple[dict[int, Any], ...] = (
+            {},
+            {},
+        )  # what its relaxed reads since have seen released; of its own block
         self._fenced: Any = None  # what threads had done when they met a fence of the one order
         self.stale: Any = None  # `Versions`, where loads may see old values
         self.behind: list[Any] = []  # shadows that have yet to note some reads, before any thread learns or steps
@@ -276,12 +282,26 @@ class Clocks:
     def release(self, shadow: int, location: int, thread: int) -> None:
         """Let what `thread` did so far be seen by who acquires the location."""
         self.catch_up()
-        self._released[shadow, location] = _wider(self._released.get((shadow, location)), self._rows[thread])
+        self._hand(shadow, location, thread, self._rows[thread])
         self._step(np.array([thread]))
 
     def acquire(self, shadow: int, location: int, thread: int) -> None:
         """Order what was released at the location before what `thread` does next."""
-        self.learn(thread, self._released.get((shadow, location)))
+        self.learn(thread, self.released(shadow, location, thread))
+
+    def _hand(self, shadow: int, location: int, thread: int, row: Any, near: bool = False) -> None:
+        """Leave at a location what a thread has done; `near`: for its own block."""
+        own, all_ = (shadow, location, thread // self.threads), (shadow, location, -1)
+        for key in (*((own,) if self.near else ()), *(() if near else (all_,))):
+            self._released[key] = _wider(self._released.get(key), row)
+
+    def released(self, shadow: int, location: int, thread: int, near: bool = False) -> Any:
+        """Return what acquiring the location teaches a thread now, or None; `near`: only what its own block left there."""
+        if not self.near:
+            return self._released.get((shadow, location, -1))
+        places = (thread // self.threads,) if near else (thread // self.threads, -1)
+        rows = [self._released.get((shadow, location, place)) for place in places]
+        return union_of([row for row in rows if row is not None])
 
     def learn(self, thread: int, row: Any) -> None:
         """Order what was handed over before what `thread` does next, in any block."""
@@ -291,42 +311,44 @@ class Clocks:
                 known = self._rows[thread, :, columns]
                 np.maximum(known, row[:, columns], out=known)
 
-    def fence(self, thread: int, order: str) -> None:
-        """Order by the relaxed accesses before an acquire fence, and after a release fence; `sc` fences have one order."""
+    def fence(self, thread: int, order: str, near: bool = False) -> None:
+        """Order by the relaxed accesses before an acquire fence, and after a release fence; `sc` fences have one order.
+
+        `near`: by those of the thread's own block. Such fences have no order of their own.
+        """
         self.catch_up()
-        seen = self._seen.get(thread)
-        if order == "sc":
+        seen, one = self._seen[near].get(thread), order == "sc" and not near
+        if one:
             seen = union_of([row for row in (seen, self._fenced) if row is not None])
         if order != "release":
             self.learn(thread, seen)
         if order != "acquire":
-            self._shown[thread] = self._rows[thread].copy()
-            if order == "sc":
+            self._shown[near][thread] = self._rows[thread].copy()
+            if one:
                 self._fenced = _wider(self._fenced, self._rows[thread])
             self._step(np.array([thread]))
 
-    def released(self, shadow: int, location: int) -> Any:
-        """Return what acquiring the location teaches now, or None."""
-        return self._released.get((shadow, location))
-
     def fences(self, how: str) -> bool:
         """Whether there is anything that `saw` or `show` would note."""
-        return bool(self._released if how == "saw" else self._shown)
+        return bool(self._released if how == "saw" else any(self._shown))
 
     def saw(self, shadow: int, location: int, thread: int) -> None:
         """Note a relaxed read: what was released at the location is ordered before the next acquire fence."""
-        self.learnt(thread, self._released.get((shadow, location)))
+        own = self.released(shadow, location, thread, near=True) if self.near else None
+        self.learnt(thread, self.released(shadow, location, thread), own)
 
-    def learnt(self, thread: int, row: Any) -> None:
-        """Note what the next acquire fence of a thread orders before what comes after it."""
-        if row is not None:
-            self._seen[thread] = _wider(self._seen.get(thread), row)
+    def learnt(self, thread: int, row: Any, near: Any = None) -> None:
+        """Note what the next acquire fence of a thread orders before what comes after it; `near`: what one for its block does."""
+        for seen, found in zip(self._seen, (row, near), strict=True):
+            if found is not None:
+                seen[thread] = _wider(seen.get(thread), found)
 
     def show(self, shadow: int, location: int, thread: int) -> None:
         """Note a relaxed write: it releases what the thread had done at its last release fence."""
-        row = self._shown.get(thread)
-        if row is not None:
-            self._released[shadow, location] = _wider(self._released.get((shadow, location)), row)
+        for near, shown in enumerate(self._shown):
+            row = shown.get(thread)
+            if row is not None:
+                self._hand(shadow, location, thread, row, bool(near))
 
     def _step(self, numbers: Any) -> None:
         self.known[numbers, numbers] += 1

@@ -19,7 +19,7 @@ from prism.interpret.lanes import Lanes
 from prism.interpret.schedules import HOW, SCHEDULES, Conductor, Strand
 from prism.interpret.scope import Code, Mode, Shop
 from prism.interpret.shadow import Shadow
-from prism.interpret.units import has_rings, has_roles, smallest, uses_proxies
+from prism.interpret.units import has_near_fences, has_rings, has_roles, smallest, uses_proxies
 from prism.interpret.versions import Versions
 from prism.interpret.waiting import steps_of
 from prism.lang.counted import most_threads
@@ -83,7 +83,7 @@ def _run(
     machine = Machine(
         blocks=blocks,
         threads=threads,
-        clocks=Clocks(blocks, threads, proxies=uses_proxies(program)) if check else None,
+        clocks=_clocks(program, blocks, threads) if check else None,
         schedule=schedule,
         random=np.random.default_rng(seed),
         base=Lanes(np.arange(threads, dtype=np.int32)),
@@ -100,6 +100,10 @@ def _run(
         resident = (1 + seed) * cluster
     with np.errstate(all="ignore"):
         launch.run(resident or blocks, seed, direct=resident is None)
+
+
+def _clocks(program: Program, blocks: int, threads: int) -> Clocks:
+    return Clocks(blocks, threads, proxies=uses_proxies(program), near=has_near_fences(program))
 
 
 def _shop(program: Program, mode: Mode) -> Shop:

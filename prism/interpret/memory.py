@@ -19,8 +19,8 @@ from prism.interpret.versions import Versions
 class IntrinsicMemory:
     """What a memory intrinsic's meaning works on: `prism.lang.intrinsics.memory.Memory` for the threads that run it now."""
 
-    def __init__(self, frame: Frame, lanes: Any, checker: Checker | None, dtype: np.dtype[Any]) -> None:
-        self.frame, self.lanes, self.checker, self.dtype = frame, lanes, checker, dtype
+    def __init__(self, frame: Frame, lanes: Any, checker: Checker | None, dtype: np.dtype[Any], near: bool) -> None:
+        self.frame, self.lanes, self.checker, self.dtype, self.near = frame, lanes, checker, dtype, near
         self.learnt: dict[int, Any] = {}  # what the writes whose values were loaded had been handed
 
     def _at(self, reference: Reference, offset: Any, kind: str, atomic: bool, where: Any = None) -> Any:
@@ -28,7 +28,7 @@ class IntrinsicMemory:
         if where is not None:
             index, lanes = index[where], lanes[where]
         if self.checker is not None:
-            self.checker.access(self.frame, reference.region, index, lanes, kind, atomic)
+            self.checker.access(self.frame, reference.region, index, lanes, kind, atomic, near=self.near)
         return unwrapped(index)
 
     def load(self, reference: Reference, offset: Any = 0, atomic: bool = False, where: Any = None) -> Any:
@@ -135,11 +135,11 @@ class IntrinsicMemory:
         for k, at in enumerate(index):
             key, thread = self._key(region, at), self._thread(self.lanes[k])
             old = stale.read(key, thread)
-            row = stale.clocks.released(*key) if old is None else old[1]
+            row = stale.clocks.released(*key, thread) if old is None else old[1]
             if old is not None:
                 found[k] = old[0]
             self.learnt[thread] = row
-            stale.clocks.learnt(thread, row)
+            stale.clocks.learnt(thread, row, row)
         return found
 
     def order(self, reference: Reference, order: str) -> None:
@@ -157,7 +157,7 @@ class IntrinsicMemory:
         if clocks is None:
             return
         for lane in self.lanes:
-            clocks.fence(self._thread(lane), order)
+            clocks.fence(self._thread(lane), order, self.near)
 
     def _thread(self, lane: Any) -> int:
         return self.frame.block.number * self.frame.block.machine.threads + int(lane)

@@ -228,19 +228,30 @@ class Shadow:
         self._reads, self._fetches = _Accesses(locations), _Accesses(locations)  # by threads, and by agents
         self._later: list[tuple[Any, Any, int]] = []  # threads' reads that are yet to be noted, and how many
         self._waiting = 0
+        self._near_polls, self._near_updates = (
+            _Accesses(locations),
+            _Accesses(locations),
+        )  # those that are atomic in one block
         self._shares = _Accesses(locations)  # stores that several units may make: all are kept, of one value
 
-    def read(self, at: Any, by: Any, site: int, atomic: bool, _: int = 1) -> Conflict | None:
-        """Note reads of the locations `at` by the threads `by`, or return the first that races."""
+    def read(self, at: Any, by: Any, site: int, atomic: bool, _: int = 1, near: bool = False) -> Conflict | None:
+        """Note reads of the locations `at` by the threads `by`, or return the first that races.
+
+        `near`: they are atomic to the threads of their own block only.
+        """
         known = self.clocks.known
         at, by = _brief(at, by)
         found = self._writes.conflict(at, by, known) or self._shares.conflict(at, by, known)
         if found is None and not atomic:
             found = self._updates.conflict(at, by, known)
+        elif found is None:
+            updates = self._updates if near else self._near_updates
+            found = updates.conflict(at, by, known, excused=self._neighbours)
         if found is not None:
             return found
         if atomic:
-            self._polls.record(at, by, self.clocks, site)
+            for polls in (self._polls, self._near_polls)[: 1 + near]:
+                polls.record(at, by, self.clocks, site)
         elif self._agents(by):
             self._fetches.record(at, by, self.clocks, site)
         elif isinstance(at, slice) or isinstance(by, int):
@@ -283,12 +294,16 @@ class Shadow:
         site = np.repeat(np.array([number for _, _, number in kept]), counts)
         self._reads.record(np.concatenate(at), np.concatenate([by for _, by, _ in kept]), self.clocks, site)
 
+    def _neighbours(self, one: Any, two: Any) -> Any:
+        """Whether threads are of one block."""
+        return one // self.clocks.threads == two // self.clocks.threads
+
     def _agents(self, by: Any) -> bool:
         """Whether agents make these accesses, not threads: never some of each."""
         return bool((by if isinstance(by, int) else by[0] if len(by) else 0) >= self.clocks.total)
 
-    def write(self, at: Any, by: Any, site: int, atomic: bool, stamp: int = 1) -> Conflict | None:
-        """Note writes of the locations `at` by the threads `by`, or return the first that races."""
+    def write(self, at: Any, by: Any, site: int, atomic: bool, stamp: int = 1, near: bool = False) -> Conflict | None:
+        """Note writes of the locations `at` by the threads `by`, or return the first that races; `near` as of `read`."""
         if self._later:
             self.clocks.catch_up()
         known = self.clocks.known
@@ -298,8 +313,11 @@ class Shadow:
         if self.initialised is not None:
             self.initialised[at] = stamp
         if atomic:
-            if found is None:
-                self._updates.record(at, by, self.clocks, site)
+            others = (self._updates, self._polls) if near else (self._near_updates, self._near_polls)
+            for accesses in others:
+                found = found or accesses.conflict(at, by, known, excused=self._neighbours)
+            for updates in () if found else (self._updates, self._near_updates)[: 1 + near]:
+                updates.record(at, by, self.clocks, site)
             return found
         found = found or self._polls.conflict(at, by, known) or self._updates.conflict(at, by, known)
         return found or self._again(at, by) or self._overwrite(at, by, site)
@@ -384,7 +402,9 @@ class Shadow:
             index = int(lost.argmax())
             return Conflict(index, int(writes.thread[at][index]), site)
         writes.clock[at], writes.site[at] = self.clocks.known[by, by], site
-        for accesses in (self._reads, self._fetches, self._polls, self._updates, self._shares):
+        for accesses in (self._reads, self._fetches, self._polls, self._updates):
+            accesses.forget(at)
+        for accesses in (self._near_polls, self._near_updates, self._shares):
             accesses.forget(at)
         if self.clocks.stale is not None:
             spots = np.arange(at.start, at.stop) if isinstance(at, slice) else at

@@ -68,6 +68,15 @@ def uses_proxies(program: Program) -> bool:
 
 
 @once
+def has_near_fences(program: Program) -> bool:
+    """Whether any fence is for the threads of one block."""
+    return any(
+        isinstance(n, Apply) and n.intrinsic.name == "fence" and n.statics.get("scope") == "block"
+        for n in nodes(program)
+    )
+
+
+@once
 def has_roles(program: Program) -> bool:
     """Whether the program is one that specialise.py made: its roles run apart."""
     return any(isinstance(node, Specialise) for node in nodes(program))

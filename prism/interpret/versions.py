@@ -45,7 +45,7 @@ class Versions:
             word = self.words[key] = _Word([before], [(thread, 0)], [None])
         word.values.append(value)
         word.writers.append((thread, int(self.clocks.known[thread, thread])))
-        word.rows.append(self.clocks.released(*key))
+        word.rows.append(self.clocks.released(*key, thread))
         self._see(word, thread, word.dropped + len(word.values) - 1)
         if len(word.values) > KEPT:
             word.dropped += 1

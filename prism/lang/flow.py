@@ -21,7 +21,9 @@ from prism.lang.place import held
 from prism.lang.plan import Layout, Path
 from prism.lang.races import Facts, Span
 from prism.lang.touches import (
+    ATOMIC,
     LOADS,
+    NEAR,
     Exposed,
     Pending,
     Step,
@@ -33,7 +35,7 @@ from prism.lang.touches import (
     indices_of,
     spelled,
     uses,
-)
+)  # fmt: skip
 from prism.lang.tree import (
     Assign,
     Body,
@@ -166,7 +168,13 @@ class Relation:
 
 def conflicting(left: str, right: str) -> bool:
     """Whether two kinds of access to one object conflict: either writes, and they are not both atomic."""
-    return left != right or left == "write"
+    one, two = (ATOMIC if kind == NEAR else kind for kind in (left, right))
+    return one != two or one == "write"
+
+
+def near(left: str, right: str) -> bool:
+    """Whether two atomic accesses are so to one another in one block only, by the scope of either."""
+    return NEAR in (left, right) and {left, right} <= {ATOMIC, NEAR}
 
 
 def related(objects: Objects, first: Pending, second: Touch) -> Relation | None:
@@ -189,6 +197,8 @@ def related(objects: Objects, first: Pending, second: Touch) -> Relation | None:
 def _concerned(objects: Objects, first: Pending, earlier: Touch, second: Touch) -> Relation | None:
     """Return the unit that two accesses to memory concern, whatever was met between them."""
     if earlier.root is second.root:
+        if near(earlier.kind, second.kind):
+            return _near(_common(objects.known, first, earlier, second))
         if not conflicting(earlier.kind, second.kind):
             return None
         if isinstance(earlier.root.type, TensorMap):
@@ -197,7 +207,7 @@ def _concerned(objects: Objects, first: Pending, earlier: Touch, second: Touch) 
     why = objects.overlap(earlier.root, second.root)
     if why is None or (earlier.kind == second.kind == "read"):
         return None
-    if why == "alias" and not conflicting(earlier.kind, second.kind):
+    if why == "alias" and not (conflicting(earlier.kind, second.kind) or near(earlier.kind, second.kind)):
         return None
     left, right = earlier.root.perspective, second.root.perspective
     unit = left if right <= left else right
@@ -231,6 +241,13 @@ def _together(known: Facts, first: Pending, second: Touch, unit: Perspective) ->
     if destinations.said(earlier, second):
         return Relation(None, destinations.BELIEVED, unproved="store")
     return _ordered(first, earlier, second, unit)
+
+
+def _near(found: Relation) -> Relation | None:
+    """Return how two atomic accesses stand that are so in one block only: there they need nothing."""
+    if found.unit is None or not found.unit <= BLOCK:
+        return found
+    return Relation(None, found.believed, unproved=found.unproved) if found.unproved else None
 
 
 def _ordered(first: Pending, earlier: Touch, second: Touch, unit: Perspective) -> Relation:

@@ -15,11 +15,12 @@ from prism.lang.behind import behind, foreign, joined
 from prism.lang.collisions import Collision, collision
 from prism.lang.disjoint import Question, proved
 from prism.lang.footprints import copied
+from prism.lang.perspective import BLOCK
 from prism.lang.place import subexpressions
 from prism.lang.polynomials import mentioned
 from prism.lang.races import Facts
 from prism.lang.touches import Address, used
-from prism.lang.tree import Call, Element, Expr, Function, Partition, Symbol, Var
+from prism.lang.tree import Call, Element, Expr, Function, Partition, Symbol, Var, View
 
 MORE = "a block may have more than {} threads, unless `__launch_bounds__` says not, and then units' elements meet"
 VAGUE = "there is more than sums, products, quotients, remainders and bits of what never changes in the index"
@@ -91,9 +92,14 @@ def _left(known: Facts, partition: Partition, made: Sequence[_Reach]) -> tuple[_
     question, known = Question(meaning.source.perspective, meaning.unit, None, free), joined(known)
     for place, one in enumerate(made):
         for two in made[place:]:
-            if flow.conflicting(one.kind, two.kind) and not proved(known, one.where, two.where, question):
+            if _meet(meaning, one.kind, two.kind) and not proved(known, one.where, two.where, question):
                 return one, two
     return None
+
+
+def _meet(meaning: View, one: str, two: str) -> bool:
+    """Whether two kinds of access by two units are not to be to one element; atomics of a block are, in one block."""
+    return flow.conflicting(one, two) or (flow.near(one, two) and not meaning.source.perspective <= BLOCK)
 
 
 def _why(known: Facts, one: _Reach, two: _Reach) -> str:

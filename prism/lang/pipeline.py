@@ -19,9 +19,10 @@ from prism.lang.inlined import traced
 from prism.lang.intrinsics.declaration import number_of, supports
 from prism.lang.place import calls, place, shared_bytes, statements, subexpressions, with_mbarriers
 from prism.lang.plan import Layout, Program
+from prism.lang.scopes import check_scopes
 from prism.lang.skew import shown, skewed
 from prism.lang.sync import plan
-from prism.lang.tree import Apply, Expr, Function, Pointer, SharedDeclare, expressions
+from prism.lang.tree import Apply, Expr, Function, Pointer, SharedDeclare, Symbol, expressions
 
 if TYPE_CHECKING:
     from prism.lang.explain.model import Piece
@@ -61,12 +62,14 @@ def _uncollected() -> Iterator[None]:
 def planned(functions: tuple[Function, ...]) -> Program:
     """Return the program of checked functions, callees first."""
     layouts: dict[Function, Layout] = {}
+    scopes: dict[Function, frozenset[Symbol]] = {}
     for function in functions:
         memo = again.notes(function) if function.kind == "device" else {}
         if "layout" not in memo:
             check_alignment(function)
+            memo["scopes"] = check_scopes(function, scopes)
             memo["layout"] = place(function, layouts)
-        layouts[function] = memo["layout"]
+        layouts[function], scopes[function] = memo["layout"], memo["scopes"]
         check_shared_limit(function, layouts)
     plans, entry = plan(functions, layouts), functions[-1]
     layouts[entry] = with_mbarriers(layouts[entry], plans[entry])

@@ -47,6 +47,8 @@ GROUPED = frozenset({"cp_async", "bulk", "wgmma"})
 """What is waited for by groups that the thread commits."""
 COPIED = 16
 """Bytes of a `cp_async` that does not say."""
+ATOMIC, NEAR = "atomic", "atomic of a block"
+"""Kinds of access: atomic ones, and those that are so to the threads of one block alone. The others: `read`, `write`."""
 MOST = 7
 """Groups that may be pending at most: more are taken for so many."""
 
@@ -224,7 +226,7 @@ class Summary:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Use:
-    """A use of memory or of a fragment in an expression: `kind` read, write or atomic; or a call.
+    """A use of memory or of a fragment in an expression: `kind` read, write, ATOMIC or NEAR; or a call.
 
     `exact`: it touches `width` elements from where it points, and no others. `how` and `by` are as in `Touch`.
     """
@@ -326,7 +328,8 @@ def _apply(apply: Apply, conditional: bool) -> Iterator[Use]:
             for index in indices_of(argument):
                 yield from _uses(index, conditional)
             quiet = parameter.atomic or parameter.mailbox
-            kind = "atomic" if quiet else "read" if parameter.effect == "read" else "write"
+            quietly = NEAR if apply.statics.get("scope") == "block" else ATOMIC
+            kind = quietly if quiet else "read" if parameter.effect == "read" else "write"
             width = _width(apply, argument) if parameter.kind == "element" else None
             exact = (parameter.exact or width is not None) and parameter.kind == "element"
             memory.append(Use(argument, kind, exact, conditional, how, by, width or 1))
@@ -376,6 +379,6 @@ def in_memory(symbol: Symbol) -> bool:
 
 
 __all__ = [
-    "ENGINES", "GROUPED", "MOST", "Address", "Exposed", "Met", "Pending", "Step", "Summary", "Touch", "Use", "declared",
-    "in_memory", "indices_of", "spelled", "used", "uses",
+    "ATOMIC", "ENGINES", "GROUPED", "MOST", "NEAR", "Address", "Exposed", "Met", "Pending", "Step", "Summary", "Touch", "Use",
+    "declared", "in_memory", "indices_of", "spelled", "used", "uses",
 ]  # fmt: skip

@@ -14,8 +14,10 @@ from prism.lang.perspective import BLOCK, THREAD, Perspective
 from prism.lang.plan import Access, Elided
 from prism.lang.races import Facts
 from prism.lang.touches import (
+    ATOMIC,
     ENGINES,
     GROUPED,
+    NEAR,
     Address,
     Exposed,
     Met,
@@ -213,7 +215,7 @@ def call_touch(
     key = (call, which, root, views)
     if key not in context.touches:
         chain = flow.steps(context.objects.known, views, None, place.path, place.opened)
-        kind = "write" if exposed.root is None and exposed.kind == "atomic" else exposed.kind
+        kind = "write" if exposed.root is None and exposed.kind in (ATOMIC, NEAR) else exposed.kind
         text = (
             f"{call.function.name}(...)" if exposed.root is None else f"{call.function.name}({exposed.root.name}=...)"
         )

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from prism.lang.flow import pointer_change
 from prism.lang.place import statements
-from prism.lang.touches import uses
+from prism.lang.touches import ATOMIC, NEAR, uses
 from prism.lang.tree import Call, Element, Function, Symbol, Var
 from prism.lang.types import Pointer
 
@@ -47,7 +47,7 @@ def kinds(function: Function) -> Mapping[Symbol, frozenset[str]]:
                     if isinstance(argument, Var | Element):
                         note(argument.symbol, inner.get(formal, frozenset()))
             else:
-                note(use.expression.symbol, BOTH if use.kind == "atomic" else frozenset({use.kind}))
+                note(use.expression.symbol, BOTH if use.kind in (ATOMIC, NEAR) else frozenset({use.kind}))
     return found
 
 

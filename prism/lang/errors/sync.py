@@ -129,6 +129,24 @@ class SameArgument(Error):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ScopeNarrow(Error):
+    """An atomic access whose scope is narrower than those who share the memory."""
+
+    code = "scope"
+    title = '`{name}` is shared by the blocks of a {owner}, and `scope="block"` is for the threads of one block'
+    label = "other blocks may access this too"
+    note_templates = (
+        "an atomic access orders only those that both accesses' scopes include; to others it is a plain one",
+    )
+    help_template = (
+        "leave `scope` out, or access a part of `{name}` that one block has alone: `partition(..., block[1], ...)`, without "
+        '`races="allow"`'
+    )
+    name: str
+    owner: Perspective
+
+
+@dataclass(frozen=True, kw_only=True)
 class Overlap(Error):
     """A partition whose units' parts overlap for sure."""
 

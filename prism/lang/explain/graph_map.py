@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from prism.lang.explain.ink import shade
 from prism.lang.explain.markup import Markup, tag
 from prism.lang.explain.model import Edge, Entry, Graph, Node
+from prism.lang.touches import ATOMIC, NEAR
 
 _BOX, _TALL, _ROW, _WALL, _TOP = 152, 34, 50, 34, 44
 """Width and height of a box, height of a row of boxes and of a barrier's row, where the first one begins."""
@@ -140,7 +141,7 @@ def _loops(found: Graph, tops: list[float], depth: list[int]) -> Iterator[Markup
 
 
 def _node(node: Node, x: float, y: float, prefix: str) -> Markup:
-    writes = "writes" if {"write", "atomic"} & set(node.kinds) else None
+    writes = "writes" if {"write", ATOMIC, NEAR} & set(node.kinds) else None
     kinds = " and ".join(node.kinds)
     title = tag("title", f"{kinds} of {node.object} as {node.text}, by code at {node.by}")
     box = tag("rect", x=x, y=y, width=_BOX, height=_TALL, rx=5, cls=writes)

@@ -2,7 +2,8 @@
 
 Atomic accesses do not conflict with one another, and the compiler puts no barrier between them. `order` says what else they
 order: `acquire` what comes after, `release` what came before, `acq_rel` both, `relaxed` neither. `scope` is who must see it:
-the threads of the `block`, of the `gpu`, or of the whole `system`.
+the threads of the `block`, of the `gpu`, or of the whole `system`. Two accesses are atomic to one another only where both scopes
+include both threads: `block` is refused for memory that blocks share.
 """
 
 from __future__ import annotations
