@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from prism.lang import (
-    block, const, constexpr, float32, grid, group, id, int32, int64, partition, prism, ptr, requires, shared, template, thread,
+    assume, block, const, constexpr, count, float32, grid, group, id, int32, int64, partition, prism, ptr, requires, shared,
+    template, thread,
 )
 
 SIDE = 64  # of a block's tile
@@ -30,7 +31,8 @@ def pack(
     across: int32 @ grid[1] = (n - 1) / SIDE + 1
     top: int32 @ block[1] = id() / across * SIDE
     left: int32 @ block[1] = id() % across * SIDE
-    with partition(out, block[1], lambda i, j: (top + i) * stride + left + j) as target, group(block[1]):
+    with partition(out, block[1], lambda i, j: (top + i) * stride + left + j, races="none") as target, group(block[1]):
+        assume(count(thread[1]) <= THREADS)
         tile: shared(float32[SIDE * PITCH])
         t: int32 @ thread[1] = id()
         with partition(tile, thread[1], lambda i, j: i * PITCH + j) as mine, group(thread[1]):
@@ -43,7 +45,7 @@ def pack(
             for v in range(EACH):
                 e: int32 = t + v * THREADS
                 mine[e % SIDE if TRANSPOSE else e / SIDE, e / SIDE if TRANSPOSE else e % SIDE] = loaded[v]
-        with partition(target, thread[1], lambda i, j: (i, j)) as mine, group(thread[1]):
+        with partition(target, thread[1], lambda i, j: (i, j), races="none") as mine, group(thread[1]):
             for v in range(EACH):
                 i: int32 = (t + v * THREADS) / SIDE
                 j: int32 = (t + v * THREADS) % SIDE

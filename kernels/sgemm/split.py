@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from prism.lang import (
-    block, const, constexpr, float32, grid, group, id, int32, int64, pack_bf16x2, partition, prism, ptr, requires, shared,
-    template, thread, uint32, uint64, unpack_bf16x2,
+    assume, block, const, constexpr, count, float32, grid, group, id, int32, int64, pack_bf16x2, partition, prism, ptr, requires,
+    shared, template, thread, uint32, uint64, unpack_bf16x2,
 )
 
 SIDE = 64  # of a block's tile
@@ -44,7 +44,11 @@ def split(
     across: int32 @ grid[1] = (columns - 1) / SIDE + 1
     top: int32 @ block[1] = id() / across * SIDE
     left: int32 @ block[1] = id() % across * SIDE
-    with partition(out, block[1], lambda p, i, w: p * apart + (top + i) * stride + left / WORD + w) as target, group(block[1]):
+    with (
+        partition(out, block[1], lambda p, i, w: p * apart + (top + i) * stride + left / WORD + w, races="none") as target,
+        group(block[1]),
+    ):
+        assume(count(thread[1]) <= THREADS)
         tile: shared(float32[SIDE * PITCH])
         t: int32 @ thread[1] = id()
         with partition(tile, thread[1], lambda i, j: i * PITCH + j) as mine, group(thread[1]):
@@ -60,7 +64,7 @@ def split(
                 place += step
             for v in range(EACH):
                 mine[i + (0 if TRANSPOSE else v * ACROSS), j + (v * ACROSS if TRANSPOSE else 0)] = loaded[v]
-        with partition(target, thread[1], lambda p, i, w: (p, i, w)) as mine, group(thread[1]):
+        with partition(target, thread[1], lambda p, i, w: (p, i, w), races="none") as mine, group(thread[1]):
             w: int32 = t % WORDS
             for v in range(EACH / WORD, unroll=True):
                 i: int32 = t / WORDS + v * DOWN
@@ -136,9 +140,9 @@ def settle(
     across: int32 @ grid[1] = (n - 1) / SIDE + 1
     top: int32 @ block[1] = id() / across * SIDE
     left: int32 @ block[1] = id() % across * SIDE
-    with partition(out, block[1], lambda i, j: (top + i) * stride + left + j) as target, group(block[1]):
+    with partition(out, block[1], lambda i, j: (top + i) * stride + left + j, races="none") as target, group(block[1]):
         t: int32 @ thread[1] = id()
-        with partition(target, thread[1], lambda i, j: (i, j)) as mine, group(thread[1]):
+        with partition(target, thread[1], lambda i, j: (i, j), races="none") as mine, group(thread[1]):
             for v in range(EACH):
                 i: int32 = (t + v * THREADS) / SIDE
                 j: int32 = (t + v * THREADS) % SIDE

@@ -43,7 +43,7 @@ def warps(
     p: int64 @ block[1] = id() / tiles
     top: int32 @ block[1] = id() % tiles / across * BM
     left: int32 @ block[1] = id() % tiles % across * BN
-    with partition(C, block[1], lambda i, j: p * bs_c + (top + i) * rs_c + left + j) as target, group(block[1]):
+    with partition(C, block[1], lambda i, j: p * bs_c + (top + i) * rs_c + left + j, races="none") as target, group(block[1]):
         a: shared(float32[BK, BM + PAD], align=16)
         b: shared(float32[BK, BN + PAD], align=16)
         w: int32 @ warp[1] = id()
@@ -81,7 +81,7 @@ def warps(
                     for i in range(ROWS):
                         for j in range(COLS):
                             sums[i, j] += m[i / 4][i % 4] * n[j / 4][j % 4]
-        with partition(target, thread[1], lambda i, j: (row + i, col + j)) as mine, group(thread[1]):
+        with partition(target, thread[1], lambda i, j: (row + i, col + j), races="none") as mine, group(thread[1]):
             for i in range(ROWS):
                 for j in range(0, COLS, 4):
                     y: int32 = i / 4 * STEP_M + i % 4

@@ -9,6 +9,7 @@ from prism.lang.bind import binding_of
 from prism.lang.digits import Reader, reader
 from prism.lang.exact import computed
 from prism.lang.intrinsics import load_vector, store_vector
+from prism.lang.perspective import Level, Perspective
 from prism.lang.place import subexpressions
 from prism.lang.polynomials import Form, add, constant
 from prism.lang.races import Facts, Span
@@ -25,6 +26,7 @@ from prism.lang.tree import (
     If,
     Pointer,
     Scalar,
+    Split,
     Stmt,
     Symbol,
     Unary,
@@ -37,8 +39,20 @@ from prism.lang.types import INT32, Type
 
 ROW = 16
 """Bytes of a matrix's row, as `ldmatrix` and `stmatrix` move it."""
-Guard = tuple[Expr, bool] | For
-"""A condition and whether it holds, or a loop whose bounds its index is between."""
+
+
+@dataclass(frozen=True, slots=True)
+class Among:
+    """Units `first .. first + size - 1` of a level, counted inside `code`, come here: the arm of a split, a role."""
+
+    level: Level
+    code: Perspective
+    first: int
+    size: int
+
+
+Guard = tuple[Expr, bool] | For | Among
+"""A condition and whether it holds, a loop whose bounds its index is between, or which units come here."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -195,13 +209,19 @@ def _holds(statement: Stmt, number: int) -> tuple[Guard, ...]:
             return ((condition, True),)
         case For():
             return (statement,)
+        case Split(level=level, code=code, arms=arms):
+            return (Among(level, code, arms[number].first, arms[number].size),)
         case _:
             return ()
 
 
 def _guard(reads: Reader, guard: Guard) -> Iterator[Form]:
     """Yield polynomials that are not negative where a condition holds, or in a loop."""
-    if not isinstance(guard, For):
+    if isinstance(guard, Among):
+        index = reads.id(Perspective(guard.level, 1), guard.code)
+        yield add(index, constant(-guard.first))
+        yield add(constant(guard.first + guard.size - 1), index, -1)
+    elif not isinstance(guard, For):
         yield from _condition(reads, *guard)
     else:
         index, stop = reads.name(guard.symbol), reads.read(guard.stop, {})

@@ -123,10 +123,14 @@ def partitions(function: Function, threads: int) -> Iterator[tuple[Span, Verdict
 def unordered(function: Function, plan: Plan) -> Iterator[tuple[Span, Verdict]]:
     """Yield a verdict for two accesses each that nothing orders, though it is not proved that they never meet; and where."""
     for one in plan.elided:
-        if one.unproved:
-            span = one.second.span
+        span, roots = one.second.span, (one.first.root, one.second.root)
+        if one.unproved == "overlap" and roots[0] is not roots[1]:
+            what = "parameters " + ", ".join(sorted(f"`{root.name}`" for root in roots))
+            reason = f"they may overlap, and {one.reason}: then units touch only what is their own"
+            yield span, Verdict("alias", BELIEVED, function.name, function.span.line, what, reason)
+        elif one.unproved:
             name = owner(function, span) or function.name
-            status = NOT_PROVED if one.vague else BELIEVED
+            status = NOT_PROVED if one.vague else ASSUMED if one.unproved == "store" else BELIEVED
             yield span, Verdict(one.unproved, status, name, span.line, _pair(one), one.reason)
 
 

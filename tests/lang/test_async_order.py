@@ -107,12 +107,12 @@ def test_stores_of_other_trips_that_are_apart_need_no_wait():
     assert not loose(stored, APART=32, SAID=False)
 
 
-def test_what_a_store_says_is_believed_and_reported_and_the_machine_checks_it():
+def test_what_a_store_says_is_assumed_and_reported_and_the_machine_checks_it():
     assert all(step.endswith("read") for step in waits(stored, APART=0, SAID=True))
-    assert loose(stored, APART=0, SAID=True) == [("store", "believed", 8)]
+    assert loose(stored, APART=0, SAID=True) == [("store", "assumed", 8)]
     with pytest.raises(MachineError, match="two asynchronous operations"):
         runs(stored, 32, lambda: [np.zeros(64, np.int32), np.int32(5), np.int32(0)], APART=0, SAID=True)
-    assert not loose(stored, APART=32, SAID=True)  # what is proved is not only believed
+    assert not loose(stored, APART=32, SAID=True)  # what is proved is not only assumed
 
 
 @prism("global")

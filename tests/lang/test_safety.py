@@ -14,15 +14,18 @@ from prism.lang import (
     grid,
     group,
     id,
+    int32,
     intrinsic,
     may_alias,
     partition,
     prism,
     ptr,
     requires,
+    roles,
     template,
     thread,
     unsafe,
+    warp,
 )
 from prism.lang.diagnostics import Span
 from prism.lang.flow import Relation
@@ -131,3 +134,34 @@ def test_what_is_not_proved_hides_behind_no_other_reason() -> None:
             _note(walk, touch, touch, relation)
         (left,) = walk.elided.values()
         assert (left.unproved, left.reason) == ("asynchronous", "z: nobody knows")
+
+
+@prism("global")
+@may_alias("x", "y")
+@requires(grid[1], block[1], thread[32])
+def in_place(x: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1], n: int32 @ grid[1]):
+    i: int32 @ thread[1] = id()
+    with partition(y, thread[1], i, races="allow") as mine, group(thread[1]):
+        mine[0] = x[n - i]
+
+
+def test_memory_that_may_overlap_is_one_verdict() -> None:
+    found = [one for one in verdicts(build(in_place)) if one.status == "believed"]
+    assert [(one.kind, one.what) for one in found] == [("alias", "parameters `x`, `y`")]
+    assert "they may overlap" in found[0].reason
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[96])
+@attr("__launch_bounds__(96)")
+def by_role(y: ptr(float32) @ grid[1], n: int32 @ grid[1]):
+    with partition(y, block[1], 64 * id()) as part, group(block[1]):
+        t: int32 @ thread[1] = id()
+        few, rest = roles(warp, 2, 1)
+        with partition(part, thread[1], t) as mine, few, group(thread[1]):
+            mine[0] = 1
+
+
+def test_a_role_bounds_its_threads() -> None:
+    """Blocks' parts are 64 apart, and of 96 threads the first 64 write."""
+    assert ("partition", "proved", "partition `part`") in by_kind(verdicts(build(by_role)))
