@@ -36,6 +36,22 @@ def smaller(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
 @prism("device")
 @requires(thread[1])
 @template(T=dtype)
+def truer(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
+    """Whether `a` is true and `b` is not: bytes of bools, of which all but 0 are true."""
+    return a != 0 and b == 0
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype)
+def less_true(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
+    """Whether `b` is true and `a` is not."""
+    return a == 0 and b != 0
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype)
 def larger_or_nan(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
     """Whether `a` is larger than `b`, where NaN is the largest."""
     return not (a <= b or is_nan(b))  # two comparisons, no branch
@@ -215,7 +231,7 @@ def takes(
 @template(T=dtype, BEATS=function)
 def better(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
     """The one of `a` and `b` that beats the other, or either; NaN if one is NaN."""
-    return max(a, b) if BEATS == larger or BEATS == larger_or_nan else min(a, b)
+    return max(a, b) if BEATS == larger or BEATS == larger_or_nan or BEATS == truer else min(a, b)
 
 
 @prism("device")

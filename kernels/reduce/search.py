@@ -10,7 +10,7 @@ from prism.lang import (
     int64, is_nan, load_relaxed, mailbox, partition, prefetch, prism, ptr, requires, shared, split, struct, template, thread,
     uint32, uint64,
 )
-from prism.kernels.reduce.positions import larger, larger_or_nan, look
+from prism.kernels.reduce.positions import larger, larger_or_nan, less_true, look, truer
 from prism.kernels.reduce.single_pass import gather, meet
 from prism.lib.thread import operators
 
@@ -38,7 +38,9 @@ def rank_of(value: T @ thread[1]) -> U @ thread[1]:
     TOP: constexpr(int) = 1 << 31 if U == uint32 else 1 << 63
     MOST: constexpr(int) = 2 * TOP - 1
     rank: U = U(0)
-    if T == float32 or T == float64:
+    if BEATS == truer or BEATS == less_true:
+        rank = U(1) if value != 0 else U(0)
+    elif T == float32 or T == float64:
         bits: U = bitcast(value + T(0), U)  # 0 for -0, which is as large
         rank = bits ^ (U(MOST) if bits >= TOP else U(TOP))
     elif T == int64:
@@ -47,7 +49,7 @@ def rank_of(value: T @ thread[1]) -> U @ thread[1]:
         rank = bitcast(int32(value), U) ^ U(TOP)
     else:
         rank = U(value)
-    rank = rank if BEATS == larger or BEATS == larger_or_nan else U(MOST) - rank
+    rank = rank if BEATS == larger or BEATS == larger_or_nan or BEATS == truer else U(MOST) - rank
     if T == float32 or T == float64:
         rank = U(MOST) if is_nan(value) else rank
     return rank

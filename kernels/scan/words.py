@@ -11,7 +11,9 @@ from prism.lang import (
 @template(TI=dtype, WIDTH=constexpr(int))
 def bits_of(element: TI @ thread[1]) -> uint32 @ thread[1]:
     """An element's bits, in the lowest of a word."""
-    if WIDTH == 16:
+    if TI == bool:  # noqa: E721 -- of kernels
+        return uint32(1) if element else uint32(0)
+    elif WIDTH == 16:
         return uint32(bitcast(element, uint8))
     else:
         return uint32(bitcast(element, uint16))
@@ -22,7 +24,9 @@ def bits_of(element: TI @ thread[1]) -> uint32 @ thread[1]:
 @template(TI=dtype, T=dtype, WIDTH=constexpr(int))
 def element(word: uint32 @ thread[1], k: int32 @ thread[1]) -> T @ thread[1]:
     """Element `k` of a word, as a number."""
-    if WIDTH == 16:
+    if TI == bool:  # noqa: E721 -- of kernels
+        return T(uint8(word >> (8 * k)) != 0)
+    elif WIDTH == 16:
         return T(bitcast(uint8(word >> (8 * k)), TI))
     else:
         return T(bitcast(uint16(word >> (16 * k)), TI))
@@ -50,7 +54,9 @@ def row_of(words: uint32[4] @ thread[1]) -> vector(TI, WIDTH) @ thread[1]:
     row: vector(TI, WIDTH)
     for k in range(WIDTH):
         m: int32 = WIDTH - 1 - k if REVERSE else k
-        if WIDTH == 16:
+        if TI == bool:  # noqa: E721 -- of kernels
+            row[m] = uint8(words[k // PER] >> (8 * (k % PER))) != 0
+        elif WIDTH == 16:
             row[m] = bitcast(uint8(words[k // PER] >> (8 * (k % PER))), TI)
         else:
             row[m] = bitcast(uint16(words[k // PER] >> (16 * (k % PER))), TI)

@@ -288,6 +288,8 @@ def compile_field(scope: Scope, node: Component) -> Eval:
     def field(frame: Frame) -> Any:
         found = whole(frame)
         one = found[name] if isinstance(found, np.ndarray) else found[at]
+        if scalar.kind == "bool" and isinstance(one, np.ndarray):
+            return np.ascontiguousarray(one).view(np.uint8) != 0
         if not scalar.coded:
             return one
         return values_of(one, scalar) if isinstance(one, np.ndarray) else values_of(one, scalar).item()

@@ -102,7 +102,9 @@ def typed(data: Any, element: Scalar | Vector | Mailbox) -> Any:
 
 
 def stored(data: Any, scalar: Scalar) -> Any:
-    """Return stored elements as what they mean: floats that NumPy hasn't are kept as bits."""
+    """Return stored elements as what they mean: floats that NumPy hasn't are kept as bits, and bools as bytes."""
+    if scalar.kind == "bool":
+        return Truths(data.view(np.uint8), scalar)
     return CodedArray(data, scalar) if scalar.coded else data
 
 
@@ -129,6 +131,20 @@ class CodedArray:
     def nbytes(self) -> int:
         """Bytes in memory."""
         return int(self.bits.nbytes)
+
+
+class Truths(CodedArray):
+    """Memory that holds bools: each byte that is not zero is read as true, and true is written as 1."""
+
+    __slots__ = ()
+    dtype = np.dtype(np.bool_)
+
+    def __getitem__(self, index: Any) -> Any:
+        found = self.bits[index] != 0
+        return found if found.ndim else found[()]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.bits[index] = np.not_equal(value, 0)
 
 
 def region_of(name: str, array: Any, pointer: Pointer) -> Region:

@@ -68,7 +68,8 @@ def _bytes(region: Region, values: Any, count: int, at: Any = None) -> Any:
     """Return the bytes of values as they are stored, or of the elements `at`: a row an entry."""
     data = region.data
     if isinstance(data, CodedArray):
-        found = data.bits[at] if at is not None else bits_of(values, data.scalar)
+        coded = data.scalar.coded  # else of bools
+        found = data.bits[at] if at is not None else bits_of(values, data.scalar) if coded else values
         dtype, row = data.bits.dtype, data.bits.shape[1:]
     else:
         found, dtype, row = (data[at] if at is not None else values), data.dtype, data.shape[1:]

@@ -167,8 +167,7 @@ def _pair(keys: Any, values: Any) -> tuple[ArrayInfo, ArrayInfo]:
 
 def _kind(keys: ArrayInfo) -> str:
     """Return the type that keys are compared as: signs don't matter."""
-    scalar = "uint8" if keys.scalar == "bool" else keys.scalar
-    return f"u{scalar}" if scalar.startswith("int") else scalar
+    return f"u{keys.scalar}" if keys.scalar.startswith("int") else keys.scalar
 
 
 __all__ = ["reduce_by_key", "scan_by_key"]

@@ -201,7 +201,8 @@ def _task(op: str, given: ArrayInfo, dtype: Any, result: ArrayInfo | None, calle
             raise TypeError(
                 f"`{called.array}` has dtype {given.dtype}, and {called.function} is not for complex numbers"
             )
-    return scans.task_of(op, given, None if asked == given.scalar else asked, called=called)
+    same = asked == given.scalar and asked != "bool"  # which is refused, whoever asks for it
+    return scans.task_of(op, given, None if same else asked, called=called)
 
 
 def _result_dtype(op: str, given: ArrayInfo, asked: Any, result: ArrayInfo | None) -> Any:

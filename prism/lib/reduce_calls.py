@@ -164,7 +164,7 @@ def _prepared(
         _check_out(given, result, shape, name)
     truth = given.dtype.kind == "b" and dtype is None and compute.itemsize == 1
     start = None if initial is None else _initial(initial, compute, truth)
-    if what.operator is None and any(given.shape[k] == 0 for k in axes):
+    if what.message and start is None and any(given.shape[k] == 0 for k in axes):
         raise ValueError(what.message)  # as NumPy, even where there are no results
     if 0 in shape:
         return _Call(shape, stored)
@@ -185,8 +185,6 @@ def _of_nothing(what: Reduction, compute: np.dtype[Any], start: Any) -> Any:
     """Return the result of no elements."""
     if start is not None:
         return number_of(start)
-    if what.message:
-        raise ValueError(what.message)
     assert what.operator is not None
     identity = what.operator.identity_of(compute, shown=True)
     return bool(identity) if what.truth and not what.counted else number_of(identity)
@@ -219,7 +217,7 @@ def _plan(
         found = stages(given.shape, strides, axes, what.operator.commutative)
         if found is None:
             return None
-        work = _work(what, scalar, compute, _scalar(stored), start)
+        work = _work(what, given.dtype, compute, _scalar(stored), start)
         plan = plan_reduction(work, found, given.pointer & 15, machine)
         read, written = work.given, work.result
     ready = None if given.device is None else Ready(plan, given.device)
@@ -246,13 +244,22 @@ def _types(
         wanted = _promoted(given)
     else:
         wanted = given.newbyteorder("=")
-    hint = f"; pass dtype= to convert, as dtype=numpy.{'int64' if wanted.kind == 'b' else 'float32'}"
-    if wanted.kind == "b" and (not what.takes_bool or what.promoted):
-        raise TypeError(f"{what.name} does not compute in bool{hint}")
+    _require_computable(what, wanted, given, asked is not None, name)
     if what.operator.integral and wanted.kind not in "biu":
         raise TypeError(f"`op`: `{what.operator.name}` is for integers, and the dtype is {wanted}")
     stored = wanted if result is None else _storable(wanted, result, what)
     return np.dtype("uint8") if wanted.kind == "b" else _wider(wanted), stored
+
+
+def _require_computable(what: Reduction, wanted: np.dtype[Any], given: np.dtype[Any], asked: bool, name: str) -> None:
+    """Check what is to be computed in: what the caller `asked` for, or `out` decides, or the array."""
+    if wanted.kind == "b" and (not what.takes_bool or what.promoted):
+        whose = "`dtype` is" if asked else "`out` is of" if what.promoted else f"`{name}` is of"
+        raise TypeError(
+            f"{whose} bool, in which {what.name} does not compute; pass dtype= to convert, as dtype=numpy.int64"
+        )
+    if wanted.kind == "c":
+        raise TypeError(f"`out` is of {wanted}, to which {what.name} does not convert {given}")
 
 
 def _is_record(given: ArrayInfo, what: Reduction) -> bool:
@@ -274,6 +281,8 @@ def _asked(asked: Any, given: np.dtype[Any], what: Reduction, name: str) -> np.d
         wanted = np.dtype(str(asked).removeprefix("torch.") if type(asked).__module__ == "torch" else asked)
     except TypeError as error:
         raise TypeError(f"`dtype`: {error}") from None
+    if wanted.kind == "c" and (what.name == "reduce" or what.promoted):
+        raise TypeError(f"`dtype` is dtype {wanted}, to which {what.name} does not convert {given}")
     if wanted.kind not in "biuf" or wanted.itemsize > 8:
         raise TypeError(f"`dtype` is dtype {wanted}, which {what.name} does not support")
     return wanted.newbyteorder("=")
@@ -326,12 +335,14 @@ def _initial(initial: Any, compute: np.dtype[Any], truth: bool) -> Any:
         raise TypeError(f"`initial`, {initial!r}, is no {kind}") from error
 
 
-def _work(what: Reduction, given: str, compute: np.dtype[Any], stored: str, initial: Any) -> Work:
-    """Return what kernels compute; signed and unsigned integers share one where the operator allows it.
+def _work(what: Reduction, of: np.dtype[Any], compute: np.dtype[Any], stored: str, initial: Any) -> Work:
+    """Return what kernels compute of a dtype; signed and unsigned integers share one where the operator allows it.
+
+    Bools count as 1 where their byte is not 0.
 
     Floats that are converted to integers don't: a negative one has no unsigned integer.
     """
-    operator = what.operator
+    operator, given = what.operator, _scalar(of)
     assert operator is not None
     identity = operator.identity_of(compute)
     start = identity if initial is None else initial
@@ -342,7 +353,8 @@ def _work(what: Reduction, given: str, compute: np.dtype[Any], stored: str, init
             given = given if given.startswith(("u", "f", "b")) else f"u{given}"
         if stored.removeprefix("u") == compute.name.removeprefix("u"):
             stored = compute.name
-    return Work(operator, given, _scalar(compute), stored, number_of(identity), number_of(start), what.truth)
+    nonzero = what.truth or of.kind == "b"
+    return Work(operator, given, _scalar(compute), stored, number_of(identity), number_of(start), nonzero)
 
 
 def work_of(what: Reduction, given: np.dtype[Any]) -> Work | None:
@@ -351,13 +363,13 @@ def work_of(what: Reduction, given: np.dtype[Any]) -> Work | None:
         compute, stored = _types(what, given, None, None, "a")
     except TypeError:
         return None
-    return _work(what, _scalar(given), compute, _scalar(stored), None)
+    return _work(what, given, compute, _scalar(stored), None)
 
 
 def search_of(largest: bool, given: np.dtype[Any]) -> Search:
     """Return what kernels look for among elements of a dtype."""
     compute = np.dtype("uint8") if given.kind == "b" else _wider(given)
-    return Search(largest, _scalar(given), _scalar(compute), _weakest(compute, largest))
+    return Search(largest, _scalar(given), _scalar(compute), _weakest(compute, largest), given.kind == "b")
 
 
 def _weakest(compute: np.dtype[Any], largest: bool) -> Any:

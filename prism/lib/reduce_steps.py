@@ -27,7 +27,8 @@ def size_of(scalar: str) -> int:
 class Work:
     """What is computed: elements of type `given` are mapped to `dtype`, combined in it, and stored as `result`.
 
-    Types are those of kernels. `nonzero`: elements count as 1 where they aren't zero. `initial` is combined with the result.
+    Types are those of kernels. `nonzero`: elements count as 1 where they aren't zero, as those of
+    bools do. `initial` is combined with the result.
     """
 
     operator: Operator
@@ -79,12 +80,16 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What is looked for: the first of the largest elements, or of the smallest. Types are those of kernels."""
+    """What is looked for: the first of the largest elements, or of the smallest. Types are those of kernels.
+
+    `truth`: elements are true where they are not 0, and no truer where they are more.
+    """
 
     largest: bool
     given: str
     dtype: str
     weakest: Any
+    truth: bool = False
 
     @property
     def word(self) -> str:
@@ -94,7 +99,9 @@ class Search:
     def template(self) -> dict[str, Any]:
         """Return the kernel's template arguments that this decides."""
         real = self.dtype.startswith("float")
-        if self.largest:
+        if self.truth:
+            beats = positions.truer if self.largest else positions.less_true
+        elif self.largest:
             beats = positions.larger_or_nan if real else positions.larger
         else:
             beats = positions.smaller_or_nan if real else positions.smaller

@@ -60,7 +60,7 @@ class Task:
 
         They do where floats become integers: -3.0 is no unsigned number.
         """
-        given = "uint8" if self.given == "bool" else self.given
+        given = self.given  # bool, too: whatever is not 0 is true
         result = "uint8" if self.result == "bool" else self.result
         computed = _COMPUTED.get(self.result, self.result)
         if self.operator.modular and self.dtype.kind == "i" and SCALARS[given].kind != "float":

@@ -387,11 +387,11 @@ def test_floats_are_added_up_as_integers_where_asked(source: str, kind: str) -> 
 
 
 def test_conversions_that_are_refused() -> None:
-    with pytest.raises(TypeError, match="reduce does not compute in bool; pass dtype="):
+    with pytest.raises(TypeError, match="in which reduce does not compute; pass dtype="):
         lib.reduce(np.zeros(3), "minimum", dtype=bool)
-    with pytest.raises(TypeError, match="sum does not compute in bool; pass dtype="):
+    with pytest.raises(TypeError, match="in which sum does not compute; pass dtype="):
         lib.sum(np.zeros(3, np.int32), dtype=bool)
-    with pytest.raises(TypeError, match="reduce does not compute in bool; pass dtype="):
+    with pytest.raises(TypeError, match="in which reduce does not compute; pass dtype="):
         lib.reduce(np.zeros(3, bool))
     with pytest.raises(TypeError, match="`dtype`"):
         lib.sum(np.zeros(3), dtype="nonsense")

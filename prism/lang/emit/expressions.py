@@ -152,12 +152,9 @@ def expression(scope: Scope, e: Expr) -> str:  # noqa: C901
         case Item():
             return item(scope, e)
         case Element():
-            return element(scope, e)
-        case Component() if isinstance(e.vector.type, Struct):
-            assert isinstance(e.index, Const)
-            return f"{tight(expression(scope, e.vector))}.{field_names(e.vector.type)[int(e.index.value)]}"
+            return truth(scope, e, element(scope, e))
         case Component():
-            return f"{tight(expression(scope, e.vector))}.item[{expression(scope, e.index)}]"
+            return truth(scope, e, component(scope, e))
         case Id():
             return identity(scope, e)
         case Count():
@@ -227,6 +224,42 @@ def item(scope: Scope, e: Item) -> str:
     """An element of a local array, or of a thread's part of a fragment."""
     symbol, indices = resolved(scope, e.symbol, tuple(expression(scope, i) for i in e.indices))
     return scope.bound.get(symbol, scope.names[symbol]) + "".join(f"[{i}]" for i in indices)
+
+
+def place_text(scope: Scope, e: Expr) -> str:
+    """Return what is assigned to."""
+    match e:
+        case Element():
+            return element(scope, e)
+        case Component():
+            return component(scope, e)
+        case _:
+            return expression(scope, e)
+
+
+TRUTH = """\
+static __device__ __forceinline__ bool px_truth(const bool& x) {
+    return reinterpret_cast<const unsigned char&>(x) != 0;
+}"""
+
+
+def truth(scope: Scope, e: Element | Component, text: str) -> str:
+    """Return the text of what is read from memory, or out of a word that may have been: of a bool, whether its byte is not 0.
+
+    A bool of C++ is 0 or 1, which its compilers rely on. An array's bytes are what the caller put there.
+    """
+    if not (isinstance(e.type, Scalar) and e.type.kind == "bool"):
+        return text
+    collect(scope.pieces, TRUTH)
+    return f"px_truth({text})"
+
+
+def component(scope: Scope, e: Component) -> str:
+    """A vector's component, or a struct's field."""
+    if isinstance(e.vector.type, Struct):
+        assert isinstance(e.index, Const)
+        return f"{tight(expression(scope, e.vector))}.{field_names(e.vector.type)[int(e.index.value)]}"
+    return f"{tight(expression(scope, e.vector))}.item[{expression(scope, e.index)}]"
 
 
 def element(scope: Scope, e: Element) -> str:
@@ -345,6 +378,11 @@ def in_one_block(code: Perspective) -> bool:
     return code.level == Level.THREAD or (code.level == Level.BLOCK and code.size == 1)
 
 
+def _wide(e: Id | Count) -> bool:
+    """Whether it is counted in 64 bits."""
+    return isinstance(e.type, Scalar) and e.type.bits == 64
+
+
 def divided(text: str, by: int) -> str:
     """Return `text / by`, unsigned."""
     return text if by == 1 else f"{tight(text)} / {by}u"
@@ -357,7 +395,7 @@ def identity(scope: Scope, e: Id) -> str:
     position = scope.position_of(e.code)
     if position.warp and e.unit.level == Level.THREAD and e.unit.size % WARP == 0 and in_one_block(e.code):
         return f"({type_cuda(e.type)}){tight(divided(position.warp, e.unit.size // WARP))}"
-    index = position.block if e.unit.level == Level.BLOCK else thread_in(e.code, position, e.type.bits == 64)
+    index = position.block if e.unit.level == Level.BLOCK else thread_in(e.code, position, _wide(e))
     return f"({type_cuda(e.type)}){tight(divided(index, e.unit.size))}"
 
 
@@ -371,7 +409,7 @@ def count(scope: Scope, e: Count) -> str:
     elif e.unit.level == Level.BLOCK:
         number = divided("gridDim.x", e.unit.size)
     else:
-        number = divided(f"{WIDE if e.type.bits == 64 else ''}gridDim.x * blockDim.x", e.unit.size)
+        number = divided(f"{WIDE if _wide(e) else ''}gridDim.x * blockDim.x", e.unit.size)
     return literal(int(number), e.type) if number.isdigit() else f"({type_cuda(e.type)}){tight(number)}"
 
 

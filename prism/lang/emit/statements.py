@@ -10,7 +10,7 @@ from typing import assert_never
 from prism.lang.diagnostics import Span
 from prism.lang.emit.alone import is_first, shared_part
 from prism.lang.emit.context import INDENT, Context
-from prism.lang.emit.expressions import Position, expression, in_one_block, remainder, thread_in, tight
+from prism.lang.emit.expressions import Position, expression, in_one_block, place_text, remainder, thread_in, tight
 from prism.lang.emit.follow import WAIT
 from prism.lang.emit.names import declarator, element_cuda, is_copy, registers, type_cuda
 from prism.lang.emit.operations import step
@@ -199,7 +199,7 @@ def declare(context: Context, s: Declare) -> list[str]:
 
 def assign(context: Context, s: Assign) -> list[str]:
     """`x = e;`; a fragment is filled, or copied, by a loop."""
-    target, value = expression(context.scope, s.target), expression(context.scope, s.value)
+    target, value = place_text(context.scope, s.target), expression(context.scope, s.value)
     if isinstance(s.target.type, Fragment):
         first, *more = _filled(target, registers(s.target.type), value, s.value.type)
         return [first, more[0] + context.note(s.span), *more[1:]]
