@@ -112,7 +112,7 @@ class CodedArray:
     """Memory that holds the bits of floats that NumPy hasn't: elements are read and written as float32."""
 
     __slots__ = ("bits", "itemsize", "ndim", "scalar", "shape")
-    dtype = np.dtype(np.float32)
+    dtype: np.dtype[Any] = np.dtype(np.float32)
 
     def __init__(self, bits: Any, scalar: Scalar) -> None:
         self.bits, self.scalar, self.itemsize, self.ndim, self.shape = bits, scalar, scalar.bytes, bits.ndim, bits.shape
@@ -137,7 +137,7 @@ class Truths(CodedArray):
     """Memory that holds bools: each byte that is not zero is read as true, and true is written as 1."""
 
     __slots__ = ()
-    dtype = np.dtype(np.bool_)
+    dtype: np.dtype[Any] = np.dtype(np.bool_)
 
     def __getitem__(self, index: Any) -> Any:
         found = self.bits[index] != 0

@@ -367,7 +367,9 @@ def test_dtypes_that_are_not_supported(kind: str) -> None:
             continue  # tests/lib/test_structs.py
         with pytest.raises(TypeError, match=rf"`a` has dtype .*, which {name} does not support"):
             getattr(lib, name)(np.zeros(3, kind))
-    with pytest.raises(TypeError, match="`dtype` is dtype .*, (which sum does not support|to which sum does not convert int32)"):
+    with pytest.raises(
+        TypeError, match="`dtype` is dtype .*, (which sum does not support|to which sum does not convert int32)"
+    ):
         lib.sum(np.zeros(3, np.int32), dtype=kind)
 
 
