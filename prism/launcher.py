@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from prism.lang.bindings import recorded
 from prism.lang.check import annotation, parsed_of
 from prism.lang.pipeline import build, check_architecture
 from prism.lang.plan import Program
+from prism.lang.same import exact_items
 from prism.lang.structs import scalar_called, struct_of
 from prism.lang.surface import Kernel
 from prism.lang.types import Pointer, Type
@@ -20,8 +21,32 @@ from prism.runtime.bind import bind, require_count
 from prism.runtime.build import entry_of
 from prism.runtime.launch import LaunchError, check_numbers, check_shape
 
-_READY: set[tuple[Program, int]] = set()
-"""Programs that were launched on a device: what a capture may hold."""
+MOST_VARIANTS, MOST_INSTANCES = 4, 256
+"""Programs that are kept of a kernel with the same template arguments, by what its names stood for; and template arguments."""
+
+
+class Known:
+    """A program that was launched, with what its names stood for, and its entries.
+
+    `host` is to check arguments and shapes against; the architecture does not matter. `ready`: the devices on which it was
+    launched, where a capture may hold it.
+    """
+
+    __slots__ = ("bindings", "entries", "host", "program", "ready")
+
+    def __init__(self, kernel: Kernel, template: Mapping[str, object]) -> None:
+        with recorded() as self.bindings:
+            self.program = build(kernel, template)
+        self.host = host_entry(self.program)
+        self.entries: dict[tuple[str, int], Any] = {}
+        self.ready: set[int] = set()
+
+    def entry(self, arch: str, shared_limit: int) -> Any:
+        """Return its entry for a device."""
+        found = self.entries.get((arch, shared_limit))
+        if found is None:
+            found = self.entries[arch, shared_limit] = device_entry(self.program, arch, shared_limit)
+        return found
 
 
 def launch(
@@ -58,17 +83,18 @@ def launch(
             raise TypeError(
                 f"`{name}`: a template argument is a number, a dtype or a device function, not {type(value).__qualname__}"
             )
-    program = instance(kernel, tuple(sorted(bound_template.items())))
+    known = known_of(kernel, bound_template)
+    program, host = known.program, known.host
     blocks, threads = launch_shape(program, shape)
-    bound = bind(kernel.__name__, host_entry(program).parameters, arguments)
-    check_shape(host_entry(program), blocks, threads)
-    require_apart(host_entry(program).parameters, bound.arrays, program.entry.may_alias)
+    bound = bind(kernel.__name__, host.parameters, arguments)
+    check_shape(host, blocks, threads)
+    require_apart(host.parameters, bound.arrays, program.entry.may_alias)
     if bound.device is None:
         if stream is not None:
             raise ValueError("`stream` is for arrays on a GPU, and these are on the host")
         from prism.interpret import run
 
-        check_numbers(host_entry(program).parameters, arguments)
+        check_numbers(host.parameters, arguments)
         run(program, blocks, threads, arguments, check=check, schedule=schedule, seed=seed)
         return
     if check:
@@ -80,11 +106,11 @@ def launch(
 
     handle = choose_stream(stream, bound.arrays.values())
     order(bound.arrays.values(), handle)
-    if (program, bound.device) not in _READY:
+    if bound.device not in known.ready:
         require_outside(handle, f"`{kernel.__name__}`")
     gpu = device(bound.device)
-    prepare(device_entry(program, gpu.arch, gpu.shared_limit), bound.device)(blocks, threads, handle, bound.values)
-    _READY.add((program, bound.device))
+    prepare(known.entry(gpu.arch, gpu.shared_limit), bound.device)(blocks, threads, handle, bound.values)
+    known.ready.add(bound.device)
 
 
 def unknown_option(kernel: Kernel, name: str) -> str:
@@ -98,28 +124,35 @@ def unknown_option(kernel: Kernel, name: str) -> str:
     return f"a launch has no option `{name}`: {call} takes template, stream, check, schedule and seed"
 
 
-@functools.lru_cache(maxsize=1024)
 def instance(kernel: Kernel, template: tuple[tuple[str, object], ...]) -> Program:
     """Return the program of one instance of a kernel; built once."""
-    return build(kernel, dict(template))
+    return known_of(kernel, dict(template)).program
 
 
-@functools.lru_cache(maxsize=1024)
-def entry_for(program: Program, arch: str) -> Any:
-    """Return the entry of a program for one architecture."""
-    return entry_of(program, arch)
+def known_of(kernel: Kernel, template: Mapping[str, object]) -> Known:
+    """Return the program of a kernel with template arguments, as its names stand now. It is kept with the kernel."""
+    launched: dict[Any, tuple[Known, ...]] = kernel.__dict__.setdefault("_launched", {})
+    key = exact_items(template.items())
+    variants = launched.get(key, ())
+    for known in variants:
+        if known.bindings.hold():
+            return known
+    known = Known(kernel, template)
+    if len(launched) >= MOST_INSTANCES and key not in launched:
+        launched.pop(next(iter(launched), None), None)
+    launched[key] = (known, *variants[: MOST_VARIANTS - 1])
+    return known
 
 
-@functools.lru_cache(maxsize=1024)
 def device_entry(program: Program, arch: str, shared_limit: int) -> Any:
     """Return the entry of a program for a device, which must have all that it uses."""
     check_architecture(program, arch, shared_limit)
-    return entry_for(program, arch)
+    return entry_of(program, arch)
 
 
 def host_entry(program: Program) -> Any:
     """Return an entry to check arguments and shapes against; the architecture does not matter."""
-    return entry_for(program, "sm_90a")
+    return entry_of(program, "sm_90a")
 
 
 def launch_shape(program: Program, shape: Any) -> tuple[int, int]:

@@ -8,10 +8,11 @@ it may, so those are looked at anew for each program.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from prism.lang.same import exact_items
 from prism.lang.surface import Kernel
 from prism.lang.tree import Function
 
@@ -36,11 +37,11 @@ def known(kernel: Kernel, template: Mapping[str, object]) -> list[Checked]:
     """
     if kernel.kind != "device" or not all(map(_ours, (kernel, *template.values()))):
         return []
-    return _known(kernel, tuple((name, type(value), value) for name, value in template.items()))
+    return _known(kernel, exact_items(template.items()))
 
 
 @functools.lru_cache(maxsize=MOST)
-def _known(kernel: Kernel, template: tuple[tuple[str, type, object], ...]) -> list[Checked]:
+def _known(kernel: Kernel, template: tuple[Hashable, ...]) -> list[Checked]:
     return []
 
 

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from prism.lang import surface
+from prism.lang import bindings, surface
 from prism.lang import syntax as s
 from prism.lang.diagnostics import CompileError, Error, Span, source_text
 from prism.lang.errors import names as errors
@@ -119,6 +119,7 @@ def lookup(scope: Scope, name: s.Name) -> s.Expr:
     if name.name in scope.locals:
         return name
     python = scope.kernel.python
+    bindings.note(python, name.name)
     if name.name in python.__code__.co_freevars:
         cells = dict(zip(python.__code__.co_freevars, python.__closure__ or (), strict=False))
         try:
@@ -139,6 +140,7 @@ def python_function(scope: Scope, e: s.Expr) -> s.Expr:
     python = scope.kernel.python
     cells = dict(zip(python.__code__.co_freevars, python.__closure__ or (), strict=False))
     name = e.name if isinstance(e, s.Name) else ""
+    bindings.note(python, name)
     try:
         found = cells[name].cell_contents if name in cells else python.__globals__.get(name)
     except ValueError:
@@ -224,6 +226,7 @@ def fold(scope: Scope, e: s.Expr) -> s.Expr:  # noqa: C901
 def fold_callee(scope: Scope, e: s.Expr) -> s.Expr:
     """Fold what is called. A variable is not: in `row(acc, i)` the construct is meant, whatever else is called `row`."""
     if isinstance(e, s.Name) and e.name in scope.locals and e.name not in {**scope.constants, **scope.template}:
+        bindings.note(scope.kernel.python, e.name)
         outer = scope.kernel.python.__globals__.get(e.name, getattr(surface, e.name, None))
         if isinstance(outer, surface.Construct):
             return s.Resolved(value=outer, text=e.name, span=e.span)
@@ -338,6 +341,7 @@ def fold_attribute(e: s.Attribute) -> s.Expr:
     """Resolve `module.name`, `block.scan`, `T.bytes`."""
     if not isinstance(e.base, s.Resolved):
         return e
+    bindings.note_attribute(e.base.value, e.name)
     try:
         value = getattr(e.base.value, e.name)
     except AttributeError:

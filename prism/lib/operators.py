@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from prism.lang.same import exact
 from prism.lang.structs import struct_of
 from prism.lang.surface import Kernel
 from prism.lib.thread import operators as functions
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Operator:
     """An associative operator with an identity.
 
@@ -73,6 +74,18 @@ class Operator:
             object.__setattr__(self, "identity", struct.value(self.identity))  # which can be a key
         if not self.name:
             object.__setattr__(self, "name", self.function.__name__)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Operator) and self._key == other._key)
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[Hashable, ...]:
+        """What it is, with the very bits of its identity: -0.0 leaves both zeros alone, 0.0 does not."""
+        flags = (self.integral, self.modular, self.commutative)
+        return (self.function, exact(self.identity), self.name, *flags)
 
     def identity_of(self, dtype: np.dtype[Any], *, shown: bool = False) -> Any:
         """Return the identity as a NumPy scalar; `shown`: the one that a result begins with, where two are equal.

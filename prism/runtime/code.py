@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from prism.runtime import artifacts
-from prism.runtime.compile import compile_cubin, nvrtc_version, option_list
+from prism.runtime.compile import compile_cubin, nvrtc_build, option_list
 from prism.runtime.forks import Lock
 from prism.runtime.keys import source_key
 from prism.runtime.store import Store, cache_key
@@ -57,7 +57,7 @@ def machine_code(source: str, arch: str, *, alike: bool = False) -> bytes:
 
 
 def _cached(source: str, arch: str) -> bytes:
-    key = cache_key(source, option_list(arch), arch, nvrtc_version(), prism_version())
+    key = cache_key(source, option_list(arch), arch, nvrtc_build(), prism_version())
     with _compiling:  # two threads that want the same kernel compile it once
         found = store().get(key)
         if found is not None:

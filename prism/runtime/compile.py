@@ -20,6 +20,7 @@ _REGISTERS = re.compile(r"Used (\d+) registers")
 _SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 _WARNING = re.compile(r"^(?!Remark:).*\b(?:warning|C75\d\d|C7602)\b(?! #177-D).*$", re.MULTILINE | re.IGNORECASE)
 _TEXTURES = re.compile(r"\b(?:tex|surf|cuda)")
+_BUILD = re.compile(r"^//.*\b(CL-\d+|V\d+\.\d+\.\d+)", re.MULTILINE)
 _SLOW = re.compile(r"\((C75\d\d)\)")
 
 
@@ -87,6 +88,17 @@ def nvrtc_version() -> tuple[int, int]:
     status, major, minor = _nvrtc().nvrtcVersion()
     _succeed(status)
     return int(major), int(minor)
+
+
+@functools.cache
+def nvrtc_build() -> str:
+    """Return which build of NVRTC this is, as `13.5, CL-39125733, V13.5.37`: only what it writes above its PTX says so.
+
+    Raises:
+        MissingCompiler: it isn't there.
+    """
+    said = _BUILD.findall(compile_ptx("", f"sm_{supported()[-1]}"))
+    return ", ".join(("{}.{}".format(*nvrtc_version()), *said))
 
 
 @functools.cache

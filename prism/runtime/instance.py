@@ -12,6 +12,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from prism.lang.same import exact_items
 from prism.lang.surface import Kernel
 from prism.lang.types import Scalar
 from prism.runtime import artifacts
@@ -58,10 +59,29 @@ class Instance:
         return _launcher(self, ordinal)
 
 
-@functools.lru_cache(maxsize=4096)
+class _Asked:
+    """A kernel and its template arguments as a key: equal only where all arguments are of the same types, and bits."""
+
+    __slots__ = ("kernel", "key", "template")
+
+    def __init__(self, kernel: Kernel, template: Template) -> None:
+        self.kernel, self.template, self.key = kernel, template, (kernel, exact_items(template))
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Asked) and self.key == other.key
+
+
 def instance(kernel: Kernel, template: Template) -> Instance:
-    """Return a kernel with its template arguments."""
-    return Instance(kernel, template)
+    """Return a kernel with its template arguments. The names of functions of a user's stand for what they do at the first use."""
+    return _instance(_Asked(kernel, template))
+
+
+@functools.lru_cache(maxsize=4096)
+def _instance(asked: _Asked) -> Instance:
+    return Instance(asked.kernel, asked.template)
 
 
 @functools.lru_cache(maxsize=4096)

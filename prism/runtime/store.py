@@ -44,9 +44,9 @@ class Stored:
     metadata: Mapping[str, Any]
 
 
-def cache_key(source: str, options: tuple[str, ...], arch: str, nvrtc: tuple[int, int], prism: str) -> str:
-    """Return the key of one compilation: all that decides its result, and nothing else."""
-    return digest("prism cache", FORMAT, source, len(options), *options, arch, *nvrtc, prism)
+def cache_key(source: str, options: tuple[str, ...], arch: str, compiler: str, prism: str) -> str:
+    """Return the key of one compilation: all that decides its result, and nothing else. `compiler` is NVRTC's build."""
+    return digest("prism cache", FORMAT, source, len(options), *options, arch, compiler, prism)
 
 
 def default_root() -> Path | None:

@@ -276,10 +276,10 @@ def test_artifacts_are_asked_before_the_cache(clean: Path, monkeypatch: pytest.M
     find = artifacts.find
     monkeypatch.setattr(artifacts, "find", lambda source, arch: find(source, arch, folder=clean / "shipped"))
 
-    def missing() -> tuple[int, int]:
+    def missing() -> str:
         raise MissingCompiler("none")
 
-    monkeypatch.setattr(code, "nvrtc_version", missing)
+    monkeypatch.setattr(code, "nvrtc_build", missing)
     assert code.machine_code(SOURCE, "sm_90a") == BINARY.cubin, "artifacts need no compiler"
     with pytest.raises(MissingCompiler):
         code.machine_code(SOURCE, "sm_80")

@@ -203,15 +203,15 @@ def test_where_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_the_key_tells_everything_apart() -> None:
-    base = ("text", ("-a", "-b"), "sm_90a", (13, 5), "0.1")
+    base = ("text", ("-a", "-b"), "sm_90a", "13.5, V13.5.37", "0.1")
     others = [
-        ("text ", ("-a", "-b"), "sm_90a", (13, 5), "0.1"),
-        ("text", ("-b", "-a"), "sm_90a", (13, 5), "0.1"),
-        ("text", ("-a-b",), "sm_90a", (13, 5), "0.1"),
-        ("text", ("-a",), "-bsm_90a", (13, 5), "0.1"),
-        ("text", ("-a", "-b"), "sm_90", (13, 5), "0.1"),
-        ("text", ("-a", "-b"), "sm_90a", (1, 35), "0.1"),
-        ("text", ("-a", "-b"), "sm_90a", (13, 5), "0.2"),
+        ("text ", ("-a", "-b"), "sm_90a", "13.5, V13.5.37", "0.1"),
+        ("text", ("-b", "-a"), "sm_90a", "13.5, V13.5.37", "0.1"),
+        ("text", ("-a-b",), "sm_90a", "13.5, V13.5.37", "0.1"),
+        ("text", ("-a",), "-bsm_90a", "13.5, V13.5.37", "0.1"),
+        ("text", ("-a", "-b"), "sm_90", "13.5, V13.5.37", "0.1"),
+        ("text", ("-a", "-b"), "sm_90a", "13.5, V13.5.38", "0.1"),
+        ("text", ("-a", "-b"), "sm_90a", "13.5, V13.5.37", "0.2"),
     ]
     assert cache_key(*base) == cache_key(*base)
     assert len({cache_key(*each) for each in [base, *others]}) == 8
@@ -319,7 +319,7 @@ def test_a_folder_of_another_user_is_not_used(store: Store, monkeypatch: pytest.
 def test_the_key_is_the_same_in_every_process(tmp_path: Path) -> None:
     code = (
         "from prism.runtime.compile import option_list\nfrom prism.runtime.store import cache_key\n"
-        "print(cache_key('text', option_list('sm_90a'), 'sm_90a', (13, 5), '0.1'))"
+        "print(cache_key('text', option_list('sm_90a'), 'sm_90a', '13.5', '0.1'))"
     )
     keys = set()
     for seed in ("0", "1", "random"):

@@ -7,7 +7,8 @@ function itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import weakref
+from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -36,10 +37,11 @@ from prism.lang.errors import syntax as syntax_errors
 from prism.lang.instantiate import PYTHON_TYPES, instantiate
 from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.parse import parse
+from prism.lang.same import exact_items
 from prism.lang.structs import scalar_called, struct_of
 from prism.lang.types import ALIASES, VOID, Scalar
 
-PARSED: dict[surface.Kernel, s.Function] = {}
+PARSED: MutableMapping[surface.Kernel, s.Function] = weakref.WeakKeyDictionary()
 
 
 def check(kernel: surface.Kernel, template: Mapping[str, object] | None = None) -> tuple[tree.Function, ...]:
@@ -152,7 +154,7 @@ def identifier(kernel: surface.Kernel, done: Mapping[Key, Checked]) -> str:
 
 def key_of(kernel: surface.Kernel, template: Mapping[str, object]) -> Key:
     """Return what names an instance."""
-    return (kernel, *sorted(template.items(), key=lambda item: item[0]))
+    return (kernel, *exact_items(template.items()))
 
 
 def _kernel_of(key: Key) -> surface.Kernel:

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Mapping
 
-from prism.lang import surface
+from prism.lang import bindings, surface
 from prism.lang.check.env import fail
 from prism.lang.diagnostics import Span
 from prism.lang.errors import names as errors
@@ -112,4 +112,5 @@ def _object(kernel: surface.Kernel, template: Mapping[str, object], name: str) -
     cells = dict(zip(code.co_freevars, kernel.python.__closure__ or (), strict=False))
     if name in template:
         return template[name]
+    bindings.note(kernel.python, name)
     return cells[name].cell_contents if name in cells else kernel.python.__globals__[name]
