@@ -9,12 +9,12 @@ from prism.lang.diagnostics import Span
 from prism.lang.flow import Env
 from prism.lang.perspective import BLOCK, Level, Perspective
 from prism.lang.plan import Path
-from prism.lang.touches import MOST, Pending, Touch
+from prism.lang.touches import MOST, Met, Pending, Touch
 from prism.lang.tree import Fragment, Pointer, Stmt, Symbol
 
 State = dict[Env, frozenset[Pending]]
 NOTED = 64
-"""Settled accesses that are kept to note why they need no barrier of their own."""
+"""Accesses among which settled ones, which barriers order for good, are kept to note why they need none of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,11 +162,9 @@ def synced(
     if unit is None:
         return pending
     before = at if keep.engines else None
-    if keep.notes and len(pending) < NOTED:
-        named = unit, f"{words} line {where.line}", before, where
-        return frozenset(p.after(named) for p in pending)
-    met = unit, "", before, None
-    return frozenset(p.after(met) for p in pending if not p.settled(unit, keep.engines))
+    met: Met = (unit, f"{words} line {where.line}", before, where) if keep.notes else (unit, "", before, None)
+    every = keep.notes and len(pending) < NOTED
+    return frozenset(p.after(met) for p in pending if every or not p.settled(unit, keep.engines))
 
 
 def applied(state: State, mark: Mark, at: Stmt, keep: Keeping) -> State:

@@ -32,7 +32,8 @@ def at_{number}(a: int32 @ thread[1], n: int32 @ thread[1]) -> int32 @ thread[1]
 def put_{number}(y: ptr(int32) @ block[1], a: int32 @ block[1], n: int32 @ block[1], c: int32 @ block[1]):
     t: int32 @ thread[1] = id()
     q: int32 @ thread[1] = at_{number}({given}, n)
-    with partition(y, thread[1], lambda i: {inner} + i) as mine, group(thread[1]):
+    few, others = roles(thread, {few}, {others})
+    with partition(y, thread[1], lambda i: {inner} + i) as mine, {role}group(thread[1]):
         for k in range({trips}):
             if {guard}:
                 mine[{step} * k] = t
@@ -70,8 +71,12 @@ def program(seed: int) -> str:
     alone = rng.random() < 0.3  # one thread, or one block, writes
     guard = rng.choice(["t < n", "t < 8", "t == 0", "t < 1", "q < n", "k < n", "a == 0", "t >= 15", "t % 8 < n"])
     around = rng.choice(["b < n", "b == 0", "b == c - 1", "b >= c - 1", "n > 2", "b < 1", "b < c"])
+    few, others = rng.choice([(4, 4), (2, 2), (1, 1), (4, 2)])
     return TEXT.format(
         number=seed,
+        few=few,
+        others=others,
+        role=rng.choice(["", "", "few, ", "others, "]),
         at=rng.choice(
             [f"{each} * t", f"t / 8 * {8 * each} + t % 8 * {each}", f"a + {each} * t", total("t", "a"), "n - t"]
         ),

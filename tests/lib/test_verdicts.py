@@ -23,10 +23,10 @@ def test_what_is_counted() -> None:
 
 
 def test_reductions_of_whole_arrays_and_scans_of_one_tile_are_proved() -> None:
-    """Behind calls, under conditions that leave one block: nothing is left but that an array may be scanned in place."""
-    for only, kinds in (("single_pass:reduce", set()), ("small:scan_once", {"overlap"})):
+    """Behind calls, under conditions that leave one block."""
+    for only in ("single_pass:reduce", "small:scan_once"):
         found = figures(every=60, jobs=1, only=only)
-        assert found.statuses["proved"] > 5 and {kind for _, _, _, kind, _, _ in found.unproved} == kinds
+        assert found.statuses["proved"] > 5 and not found.unproved, found
 
 
 @pytest.mark.fuzz
