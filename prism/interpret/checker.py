@@ -151,6 +151,8 @@ class Checker:
             remedy = f"wait for the {theirs or mine} to end before the other access, or let it start after that"
         else:
             two, remedy = "two threads", _remedy(block == other_block, lane, other, before.span == self.span)
+        if found.shared:
+            remedy = _SHARED
         if words is not None:
             remedy = _FENCES
         if kind.startswith(_ATOMIC):
@@ -193,6 +195,10 @@ def named(block: int, lane: int, what: str = "") -> str:
 
 _ATOMIC = "atomic"
 _SCOPES = 'both are atomic, but `scope="block"` is for the threads of one block: leave it out'
+_SHARED = (
+    'two units of a partition that says `races="allow"` may store one value to one element: here the values differ, or both '
+    "stores are of one unit's threads"
+)
 _FENCES = (
     "an atomic access alone orders no other: let a `fence()` stand between the first access and the word's write, and one "
     "between the word's read and the second access; or use `store_release` and `load_acquire`, or `order=` of an atomic update"

@@ -6,7 +6,7 @@ it conflicts with; an access by an asynchronous operation also whether a proxy f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,15 @@ from prism.interpret.clocks import Clocks
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """An access (entry `index` of a batch) and the earlier one that it is not ordered after."""
+    """An access (entry `index` of a batch) and the earlier one that it is not ordered after.
+
+    `shared`: both are stores that several units may make, if they store one value.
+    """
 
     index: int
     thread: int
     site: int
+    shared: bool = False
 
 
 _LATER = 1 << 18  # reads that are noted together, at most
@@ -355,17 +359,24 @@ class Shadow:
         found = None
         for accesses in earlier:
             found = found or accesses.conflict(at, by, known)
-        found = found or self._shares.conflict(at, by, known, excused=excused)
-        other = np.flatnonzero(~equal)
-        if found is None and len(other):
-            found = self._shares.conflict(at[other], by[other], known)
-            found = found and Conflict(int(other[found.index]), found.thread, found.site)
-        found = found or self._twice(at, by, site, last, excused)
+        found = found or self._differ(at, by, site, equal, last, excused)
         if self.initialised is not None:
             self.initialised[at] = stamp
         if found is None:
             self._shares.record(at, by, self.clocks, site)
+            if self.clocks.stale is not None:
+                self.clocks.stale.forget(self.number, at)
         return found
+
+    def _differ(self, at: Any, by: Any, site: int, equal: Any, last: Any, excused: Any) -> Conflict | None:
+        """Return two stores of different values, or of one unit's threads: one made before, or both now."""
+        found = self._shares.conflict(at, by, self.clocks.known, excused=excused)
+        other = np.flatnonzero(~equal)
+        if found is None and len(other):
+            found = self._shares.conflict(at[other], by[other], self.clocks.known)
+            found = found and replace(found, index=int(other[found.index]))
+        found = found or self._twice(at, by, site, last, excused)
+        return found and replace(found, shared=True)
 
     def _twice(self, at: Any, by: Any, site: int, last: Any, excused: Any) -> Conflict | None:
         """Return two of these stores that are to one location: of different values, or by threads that are not excused."""

@@ -135,7 +135,7 @@ def test_one_value_is_no_race(kernel: Any, schedule: str) -> None:
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("kernel", RACES, ids=lambda kernel: kernel.__name__)
 def test_two_values_or_one_units_own_threads_race(kernel: Any, schedule: str) -> None:
-    with pytest.raises(RaceError):
+    with pytest.raises(RaceError, match="here the values differ, or both stores are of one unit's threads"):
         launched(kernel, RACES[kernel], schedule)
 
 
