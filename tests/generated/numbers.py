@@ -30,7 +30,7 @@ RULES = """
     R20-allow R21 R22 R23 R24 R24-valid R25 R25-dimensions R26-int R26-bool R26-dtype R26-function R26-list R27-local R27-memory
     R27-text R27-mentioned R27-pragma R28-const R28-owner R28-chosen R28-swap R28-returned R29-value R29-memory
     R29-collective R30 split-thread split-warp split-warpgroup split-block collective atomic while for-unrolled unroll
-    float vector component dimensions bool small assert print cast ring ring-bulk role one fragment wgmma
+    float vector component dimensions bool small assert assume print cast ring ring-bulk role one fragment wgmma
     cluster-shared cooperative tile tile-parameter tile-extents
     zero power bitcast bitcast-vector bits swap swap-memory swap-pointers for-count load-relaxed atomic-order atomic-other
     struct field struct-memory

@@ -1,4 +1,4 @@
-"""Derivations of what is said and what is taken on trust: `assert_`, `print_`, `unsafe` (R27), `extern` functions (R29)."""
+"""Derivations of what is said and what is taken on trust: `assert_`, `assume`, `print_`, `unsafe` (R27), `extern` (R29)."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Speech(Statements):
     """What is said to the reader, and what the compiler takes at its word."""
 
     def speak(self, scope: Scope, _: int) -> Found:
-        """`assert_` of what holds, R9; `print_` where few speak."""
+        """`assert_` and `assume` of what holds, R9; `print_` where few speak."""
         if self.chance(60):
             natural = [v.name for v in scope.values if v.natural and scope.code <= v.place]
             holds = [f"{name} >= 0" for name in natural]
@@ -70,10 +70,10 @@ class Speech(Statements):
                 holds.append(f"count({self.spell(pick(self.choices, several))}) > 0")
             if not holds:
                 return None
-            self.rule("assert")
             first, also = pick(self.choices, holds), self.condition(scope, scope.code, 0)
-            form = pick(self.choices, ("{}", "{} or {}", '{}, "what holds"'))
-            return [f"assert_({form.format(first, also)})"], scope
+            form = pick(self.choices, ("assert_({})", "assert_({} or {})", 'assert_({}, "what holds")', "assume({})"))
+            self.rule("assume" if form.startswith("assume") else "assert")
+            return [form.format(first, also)], scope
         if scope.trips > 2 or scope.code < BLOCK and self.chance(80):
             return None
         self.rule("print")

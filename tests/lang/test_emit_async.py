@@ -298,15 +298,16 @@ def test_objects_of_a_cluster(text):
     r, i = symbol("r", INT32, BLOCK), symbol("i", INT32)
     fill = assign(element(s, var(r), var(i)), const(2.0, FLOAT32))
     use = assign(element(out, var(i)), element(s, binary("-", const(1), var(r)), var(i)))
-    body = [shared(s), group(BLOCK, two, declare(r, ident(BLOCK, two)), declare(i, ident(THREAD, BLOCK)), fill, use)]
+    names = [declare(r, ident(BLOCK, two)), declare(i, ident(THREAD, BLOCK))]
+    read = group(BLOCK, two, use)  # the barrier stands where the code speaks for both blocks
+    body = [shared(s), *names, group(BLOCK, two, fill), read]
 
-    def source(size):
+    def source(size, *barriers):
         f = function("k", [out], body, bound=Bound(None, size, 128))
-        w = access(s)
-        return squeezed(body_of(text(program(f, Layout({s: 0}, 512), barriers=[Barrier("cluster", two, use, w, w)]))))
+        return squeezed(body_of(text(program(f, Layout({s: 0}, 512), barriers=barriers))))
 
-    found = source(2)
-    assert "px_map(s_, r_)[i_] = 2.0f; px_cluster_barrier(); px_follow(); out_[i_] = px_map(s_, 1 - r_)[i_];" in found
+    found = source(2, Barrier("cluster", two, read, access(s), access(s)))
+    assert "px_map(s_, r_)[i_] = 2.0f; } px_cluster_barrier();" in found
     assert found.count("px_cluster_barrier();") == 3, "when the blocks have begun, before the read, and before they end"
     assert "px_map(s_, px_cluster_rank() / 2 * 2 + r_)[i_]" in source(4)
 
