@@ -124,7 +124,7 @@ def judged(seeds: range, folder: Path) -> Counter[str]:
 
 
 def test_what_is_proved_has_no_race(tmp_path: Path) -> None:
-    found = judged(range(60), tmp_path)
+    found = judged(range(40), tmp_path)
     assert found["proved"] > 10 and found["raced"] > 10, found
 
 

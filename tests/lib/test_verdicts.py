@@ -25,13 +25,13 @@ def test_what_is_counted() -> None:
 def test_reductions_of_whole_arrays_and_scans_of_one_tile_are_proved() -> None:
     """Behind calls, under conditions that leave one block."""
     for only in ("single_pass:reduce", "small:scan_once"):
-        found = figures(every=60, jobs=1, only=only)
-        assert found.statuses["proved"] > 5 and not found.unproved, found
+        found = figures(every=120, jobs=1, only=only)
+        assert found.statuses["proved"] > 2 and not found.unproved, found
 
 
 @pytest.mark.fuzz
 def test_all_that_ships() -> None:
-    """Of the rest most is what only the arguments decide: strides of a result, a tile's number that is drawn."""
+    """Nothing is plainly not proved; what is assumed or believed only the arguments decide, or a tile's number that is drawn."""
     found = figures()
-    assert found.share("not proved") <= 0.05, found
-    assert found.share("not proved", "assumed", "believed") <= 0.45, found
+    assert found.share("not proved") <= 0.02, found
+    assert found.share("not proved", "assumed", "believed") <= 0.285, found  # it should be 0.05
