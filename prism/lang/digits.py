@@ -14,6 +14,7 @@ from prism.lang.exact import ASSUMED, both, computed, fits, interval, promised, 
 from prism.lang.perspective import BLOCK, WARPGROUP, Level, Perspective
 from prism.lang.polynomials import (
     BLOCKS,
+    HUGE,
     MOST_BITS,
     NOTHING,
     THREADS,
@@ -96,6 +97,8 @@ class Reader:
 
     def _result(self, op: str, form: Form, bounds: Bounds, type_: Scalar) -> tuple[Form, Bounds]:
         """Return the result of an operator that may not fit in its type."""
+        if any(abs(factor) >= HUGE for factor in form.values()):
+            return unknown(), span(type_)
         found = self.range.form(form)
         if promised(op, type_, found):
             return form, both(both(bounds, found), span(type_))

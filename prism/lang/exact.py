@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from math import inf
 
-from prism.lang.polynomials import Bounds, Digit, Form, Range, add, atom, constant, multiply
+from prism.lang.polynomials import HUGE, Bounds, Digit, Form, Range, add, atom, constant, multiply
 from prism.lang.tree import Binary, Expr, Scalar, Symbol, Unary, Var
 from prism.lang.types import INT32
 
@@ -104,7 +104,7 @@ def without(form: Form, gone: Callable[[Digit], bool]) -> Form:
             inside = digit.base[0] == "wrap" and gone(digit)
             term = multiply(term, dict(digit.base[2]) if inside else {(digit,): 1})
         total = add(total, term)
-    return total
+    return total if all(abs(factor) < HUGE for factor in total.values()) else form
 
 
 def sure(form: Form, type_: Scalar, positive: Callable[[Form], bool]) -> bool:

@@ -36,6 +36,7 @@ BUILTINS: Mapping[str, object] = {
     "breakpoint": surface.BREAKPOINT,
 }
 LARGEST_POWER = 4096
+LARGEST_BITS = 4096
 """An exponent beyond it makes no number that a kernel could hold."""
 _OBJECTS = (
     Scalar, Vector, surface.VectorCast, surface.LevelName, surface.Construct, surface.Kernel, Intrinsic, Namespace, ModuleType,
@@ -151,7 +152,7 @@ def python_function(scope: Scope, e: s.Expr) -> s.Expr:
 def constant(value: Any, text: str, span: Span) -> s.Expr:
     """Return the tree for a Python object that a kernel may mention, or fail with code `name`."""
     if isinstance(value, bool | int | float | str):
-        return s.Literal(value=value, span=span)
+        return finite(s.Literal(value=value, span=span))
     if isinstance(value, type):
         value = PYTHON_TYPES.get(value, value)
     if isinstance(value, Perspective):
@@ -198,7 +199,9 @@ def fold(scope: Scope, e: s.Expr) -> s.Expr:  # noqa: C901
     match e:
         case s.Name():
             return lookup(scope, e)
-        case s.Literal() | s.Resolved():
+        case s.Literal():
+            return finite(e)
+        case s.Resolved():
             return e
         case s.Unary():
             return fold_unary(replace(e, operand=fold(scope, e.operand)))
@@ -238,6 +241,13 @@ def fold_all(scope: Scope, expressions: tuple[s.Expr, ...]) -> tuple[s.Expr, ...
     return tuple(fold(scope, e) for e in expressions)
 
 
+def finite(e: s.Literal) -> s.Literal:
+    """Return a literal, if it is of a size that one may compute with: no message and no text could hold a larger one."""
+    if isinstance(e.value, int) and e.value.bit_length() > LARGEST_BITS:
+        fail(errors.NotFinite(span=e.span))
+    return e
+
+
 def fold_unary(e: s.Unary) -> s.Expr:
     """Fold `-3`, `~3`, `not True`."""
     if not isinstance(e.operand, s.Literal) or isinstance(e.operand.value, str):
@@ -269,7 +279,7 @@ def fold_binary(e: s.Binary) -> s.Expr:
     try:
         if e.op in ("<<", ">>") and not 0 <= int(b) < 64:
             fail(errors.ShiftCount(span=e.right.span, count=int(b)))
-        return s.Literal(value=arithmetic(e.op, a, b), span=e.span)
+        return finite(s.Literal(value=arithmetic(e.op, a, b), span=e.span))
     except (OverflowError, ValueError):
         fail(errors.NotFinite(span=e.span))
 

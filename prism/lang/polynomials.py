@@ -28,6 +28,8 @@ Key = frozenset[tuple[Any, int]]
 Bounds = tuple[float, float]
 """The least and the greatest value, both included; infinite where not known."""
 NOTHING: Bounds = (-inf, inf)
+HUGE = 2**256
+"""More than any number is, and still one that Python can compute with beside infinity."""
 MOST_BITS = 64
 """Bits that are looked at: of a number that is taken apart, or shifted."""
 THREADS: Base = ("id", THREAD, BLOCK)
@@ -126,10 +128,12 @@ class Range:
         """Return the bounds of a polynomial."""
         low: float = form.get((), 0)
         high: float = low
+        if not -HUGE < low < HUGE:
+            return NOTHING
         for monomial, factor in form.items():
             if monomial:
                 one, two = self.digit(monomial[0]) if len(monomial) == 1 else self._product(monomial)
-                if one == -inf and two == inf:
+                if (one == -inf and two == inf) or not -HUGE < factor < HUGE:
                     return NOTHING
                 if factor < 0:
                     one, two = two, one
@@ -144,6 +148,8 @@ class Range:
             if one < 0:
                 return NOTHING
             low, high = low * one, (high * two if high and two else 0)
+            if high >= HUGE:
+                low, high = min(low, HUGE), inf
         return low, high
 
     def base(self, base: Base) -> Bounds:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from prism.lang import surface
 from prism.lang import syntax as s
@@ -13,6 +14,11 @@ from prism.lang.errors import types as errors
 from prism.lang.perspective import Perspective
 from prism.lang.structs import Struct
 from prism.lang.types import Array, Fragment, Mailbox, Pointer, Scalar, TensorMap, Type, Vector
+
+LARGEST_SHARED = 227 << 10
+"""Bytes of shared memory that a block has at most, on any GPU."""
+WAITED_FOR = 16
+"""Bytes that each copy of a ring takes beside its own: two mbarriers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +131,10 @@ def shared_object(e: s.Call) -> Annotation:
     align = tiles.positive(given.get("align"), errors.SharedExtent)
     ring = tiles.positive(given.get("ring"), asynchronous.RingCopies)
     kind = array(inner, errors.SharedExtent) if isinstance(inner, s.Subscript) else Array(scalar_or_vector(inner), (1,))
+    size = prod(kind.shape) * kind.element.bytes
+    if ring * (size + WAITED_FOR) > LARGEST_SHARED:
+        facts = {"copies": ring, "size": size, "limit": LARGEST_SHARED, "more": WAITED_FOR}
+        fail(asynchronous.RingTooLong(span=given["ring"].span, **facts))
     swizzle = tiles.swizzle(given["swizzle"], kind) if "swizzle" in given else 0
     pointer = Pointer(kind.element, space="shared", shape=kind.shape, ring=ring, swizzle=swizzle)
     return Annotation(pointer, shared=True, align=align)

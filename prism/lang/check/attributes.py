@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 
 from prism.lang import bindings, surface
+from prism.lang.budget import MOST_THREADS
 from prism.lang.check.env import fail
 from prism.lang.diagnostics import Span
 from prism.lang.errors import names as errors
@@ -73,7 +74,18 @@ def _numbers(kernel: surface.Kernel, template: Mapping[str, object], text: str, 
     except SyntaxError:
         fail(errors.AttributeNumber(span=span, text=text[1:].strip(), why="is no arithmetic"))
     assert isinstance(call, ast.Call)
-    return [_number(kernel, template, node, span) for node in call.args]
+    numbers = [_number(kernel, template, node, span) for node in call.args]
+    if numbers and numbers[0] > MOST_THREADS:
+        why = f"is {numbers[0]}, and a block has at most {MOST_THREADS} threads"
+        fail(errors.AttributeNumber(span=span, text=_spelled(call.args[0]), why=why))
+    return numbers
+
+
+def _spelled(node: ast.expr) -> str:
+    try:
+        return ast.unparse(node)
+    except ValueError:  # Python writes no number of more than 4,300 digits
+        return "a number"
 
 
 def _number(kernel: surface.Kernel, template: Mapping[str, object], node: ast.expr, span: Span) -> int:
@@ -81,9 +93,11 @@ def _number(kernel: surface.Kernel, template: Mapping[str, object], node: ast.ex
         value = _value(kernel, template, node)
     except (LookupError, TypeError, ValueError, ZeroDivisionError, OverflowError):
         value = None
-    if type(value) is not int or value < 1:
-        found = "no number known at compile time" if value is None else f"{value}, and must be a whole number from 1 on"
-        fail(errors.AttributeNumber(span=span, text=ast.unparse(node), why=f"is {found}"))
+    if type(value) is not int or not 1 <= value < 2**31:
+        found = "no number known at compile time"
+        if value is not None:
+            found = "too large" if abs(value) >= 2**31 else f"{value}, and must be a whole number from 1 on"
+        fail(errors.AttributeNumber(span=span, text=_spelled(node), why=f"is {found}"))
     return value
 
 

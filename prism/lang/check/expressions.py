@@ -13,7 +13,7 @@ from prism.lang.check.purity import touches_memory
 from prism.lang.check.rings import check_opened
 from prism.lang.diagnostics import Label, Span, source_text
 from prism.lang.errors import calls as call_errors
-from prism.lang.errors import ownership, tiles
+from prism.lang.errors import names, ownership, tiles
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import types as errors
 from prism.lang.perspective import GRID, THREAD, Perspective, meet
@@ -142,13 +142,21 @@ def check_literal(e: s.Literal, want: Type | None) -> tree.Expr:
         kind = scalar if isinstance(scalar, Scalar) and scalar.kind == "float" else FLOAT32
         return tree.Const(value=value, type=kind, span=e.span)
     if isinstance(scalar, Scalar) and scalar.kind == "float":
-        return tree.Const(value=float(value), type=scalar, span=e.span)
+        return tree.Const(value=as_float(value, e.span), type=scalar, span=e.span)
     if isinstance(scalar, Scalar) and scalar.integral:
         return tree.Const(value=fit(value, scalar, e.span), type=scalar, span=e.span)
     for kind in (INT32, INT64, UINT64):
         if holds(value, kind):
             return tree.Const(value=value, type=kind, span=e.span)
     fail(errors.LiteralRange(span=e.span, value=str(value), type="any integer type"))
+
+
+def as_float(value: int, span: Span) -> float:
+    """Return an integer as a float, or fail where it is larger than any."""
+    try:
+        return float(value)
+    except OverflowError:
+        fail(names.NotFinite(span=span))
 
 
 def check_name(env: Env, e: s.Name) -> tree.Expr:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from prism.lang import surface, tree
 from prism.lang import syntax as s
+from prism.lang.budget import MOST_THREADS
 from prism.lang.check import annotation
 from prism.lang.check.env import Context, fail
 from prism.lang.check.fragments import placed
@@ -19,6 +20,14 @@ from prism.lang.errors import perspective as rules
 from prism.lang.errors import types as type_errors
 from prism.lang.perspective import Bound, Level, Perspective
 from prism.lang.types import VOID, Array, Fragment, Mailbox, Pointer, Scalar, TensorMap, Vector
+
+MOST_UNITS = {Level.THREAD: MOST_THREADS, Level.BLOCK: 16, Level.GRID: 1}
+"""Threads of a block, and blocks of a cluster, on any GPU."""
+
+
+def written(value: object) -> str:
+    """Return a number as a message shows it: of a long one, about how long it is."""
+    return f"some 10**{int(value.bit_length() * 0.30103)}" if isinstance(value, int) and value >= 10**30 else str(value)
 
 
 def show(value: object) -> str:
@@ -54,7 +63,11 @@ def check_requires(kernel: surface.Kernel, parsed: s.Function, template: Mapping
             fail(rules.BoundValue(span=span, text=entry.name if isinstance(entry, surface.LevelName) else str(entry)))
         size = value_of(entry.size, template, span)
         if not isinstance(size, int) or size < 1 or (entry.level == Level.GRID and size != 1):
-            fail(rules.BoundValue(span=span, text=f"{entry.level}[{size}]"))
+            fail(rules.BoundValue(span=span, text=f"{entry.level}[{written(size)}]"))
+        if size > (most := MOST_UNITS[entry.level]):
+            whole = "block" if entry.level == Level.THREAD else "cluster"
+            facts = {"whole": whole, "unit": str(entry.level), "most": most, "found": written(size)}
+            fail(rules.BoundTooLarge(span=span, **facts))  # type: ignore[arg-type]
         if entry.level in entries:
             fail(rules.BoundTwice(span=span, level=str(entry.level), first=entries[entry.level], second=size))
         entries[entry.level] = size

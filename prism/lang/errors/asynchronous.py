@@ -246,6 +246,20 @@ class RingCopies(Error):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RingTooLong(Error):
+    """More copies of a ring than the shared memory of any GPU holds."""
+
+    code = "ring"
+    title = "{copies} copies of {size} bytes are more than a block has shared memory for"
+    label = "of {limit} bytes; each copy takes {more} more for those who wait for it"
+    help_template = "take fewer copies: two or three are enough to load one while another is read"
+    copies: int
+    size: int
+    limit: int
+    more: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class InFlight(Error):
     """`in_flight=` that does not fit."""
 

@@ -52,6 +52,21 @@ class BoundValue(Error):
 
 
 @dataclass(frozen=True, kw_only=True)
+class BoundTooLarge(Error):
+    """R1: more threads than a block can have, or more blocks than a cluster."""
+
+    code = "bound-wf"
+    rule = "R1"
+    title = "a {whole} has at most {most} {unit}s, and `requires` asks for {found}"
+    label = "no launch can have so many"
+    help_template = "state fewer {unit}s, {most} at most, and let each do more"
+    whole: str
+    unit: str
+    most: int
+    found: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class BoundKernel(Error):
     """R1: a kernel without an entry for the grid."""
 
