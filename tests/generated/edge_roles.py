@@ -80,14 +80,26 @@ class Loop:
 
 @dataclass(frozen=True)
 class Branch:
-    """`if condition`, which is `holds` of the indices."""
+    """`if condition`, which is `holds` of the indices, and perhaps `else`."""
 
     condition: str
     holds: Callable[[dict[str, int]], bool]
     body: list[Node]
+    otherwise: list[Node]
 
 
-Node = Do | Loop | Branch
+@dataclass(frozen=True)
+class Leave:
+    """`break` or `continue`."""
+
+    word: str
+
+
+class Left(Exception):
+    """A trip is left, by this word."""
+
+
+Node = Do | Loop | Branch | Leave
 
 
 def written(body: list[Node]) -> Iterator[str]:
@@ -99,9 +111,14 @@ def written(body: list[Node]) -> Iterator[str]:
             case Loop(index=index, stop=stop, body=inner):
                 yield f"for {index} in range(0, {stop}):"
                 yield from indent(list(written(inner)))
-            case Branch(condition=condition, body=inner):
+            case Branch(condition=condition, body=inner, otherwise=other):
                 yield f"if {condition}:"
                 yield from indent(list(written(inner)))
+                if other:
+                    yield "else:"
+                    yield from indent(list(written(other)))
+            case Leave(word=word):
+                yield word
 
 
 def execute(body: list[Node], state: State) -> None:
@@ -113,10 +130,20 @@ def execute(body: list[Node], state: State) -> None:
             case Loop(index=index, trips=trips, body=inner):
                 for trip in range(trips):
                     state.indices[index] = trip
-                    execute(inner, state)
-            case Branch(holds=holds, body=inner):
-                if holds(state.indices):
-                    execute(inner, state)
+                    try:
+                        execute(inner, state)
+                    except Left as left:
+                        if left.args == ("break",):
+                            break
+            case Branch(holds=holds, body=inner, otherwise=other):
+                execute(inner if holds(state.indices) else other, state)
+            case Leave(word=word):
+                raise Left(word)
+
+
+def count(state: State) -> None:
+    """Count what all threads of the block agree on."""
+    state.indices["w"] = (state.indices["w"] + 1) % 3
 
 
 class Writer:
@@ -160,7 +187,8 @@ class Writer:
         found: list[Node] = []
         visited: set[str] = set()
         for _ in range(self.random.choice((1, 2, 2, 3))):
-            ways = ["write", "write", "read", "read", "own", "block", *(["loop", "loop", "if"] if depth < 2 else [])]
+            ways = ["write", "write", "read", "read", "own", "block", "count"]
+            ways += ["loop", "loop", "if", "if"] if depth < 2 else []
             ways += ["ring", "ring", "ring"] if len(self.roles) > 1 and visited < {"r0", "r1"} else []
             match self.random.choice(ways):
                 case "write":
@@ -173,6 +201,8 @@ class Writer:
                     found += self.block_tile(index)
                 case "ring":
                     found += self.stations(index, visited)
+                case "count":
+                    found.append(Do(["w = (w + 1) % 3"], count))
                 case "loop":
                     found.append(self.loop(depth, index))
                 case "if":
@@ -184,16 +214,27 @@ class Writer:
         name, trips = f"k{len(self.loops)}", self.random.randint(1, TRIPS)
         self.loops.append(name)
         stop = f"n - {TRIPS - trips}" if self.random.random() < 0.6 else str(trips)
-        return Loop(name, stop, trips, self.statements(depth + 1, (*index, name)))
+        body = self.statements(depth + 1, (*index, name))
+        if self.random.random() < 0.2:  # between two trips' visits of rings
+            leave = Branch(*self.condition((*index, name)), [Leave(self.random.choice(("break", "continue")))], [])
+            body.insert(self.random.choice((0, len(body))), leave)
+        return Loop(name, stop, trips, body)
 
     def branch(self, depth: int, index: tuple[str, ...]) -> Branch:
-        """A condition that the block agrees on: of the launch, or of a loop's index."""
-        if not index or self.random.random() < 0.3:
-            least = self.random.randint(1, TRIPS + 1)
-            return Branch(f"n >= {least}", lambda _: least <= TRIPS, self.statements(depth + 1, index))
-        name, rest = self.random.choice(index), self.random.randint(0, 1)
-        body = self.statements(depth + 1, index)
-        return Branch(f"{name} % 2 == {rest}", lambda indices: indices[name] % 2 == rest, body)
+        """A branch that the block's threads take together."""
+        condition, holds = self.condition(index)
+        body, other = self.statements(depth + 1, index), self.random.random() < 0.3
+        return Branch(condition, holds, body, self.statements(depth + 1, index) if other else [])
+
+    def condition(self, index: tuple[str, ...]) -> tuple[str, Callable[[dict[str, int]], bool]]:
+        """A condition that the block agrees on: of the launch, of what is counted, or of a loop's index; one of a few."""
+        name, number = self.random.choice(("n", "w", "w", *index)), self.random.randint(1, 2)
+        if name == "n":
+            text, holds = f"n >= {2 * number}", 2 * number <= TRIPS
+            return (f"not {text}", lambda _: not holds) if self.random.random() < 0.3 else (text, lambda _: holds)
+        if name == "w":
+            return f"w == {number}", lambda indices: indices["w"] == number
+        return f"{name} % 2 == {number - 1}", lambda indices: indices[name] % 2 == number - 1
 
     def value(self, index: tuple[str, ...]) -> tuple[str, Callable[[State], Any]]:
         """A value of each thread."""
@@ -323,7 +364,7 @@ class Writer:
         bounds = f'@attr("__launch_bounds__({self.threads})")\n' if self.random.random() < 0.8 else ""
         inner = [
             *self.declared, "t: int32 @ thread[1] = id()", f"total: int32 @ thread[1] = t % {PRIME}",
-            f"{names} = roles({level}, {sizes})", *written(body),
+            "w: int32 @ block[1] = 1", f"{names} = roles({level}, {sizes})", *written(body),
             "with partition(out, thread[1], t) as mine, group(thread[1]):", "    mine[0] = total",
         ]  # fmt: skip
         again, cooperative = self.random.choice((0, 0, 0, 1, 2)), self.random.choice(("", ", cooperative=True"))
@@ -340,7 +381,7 @@ class Writer:
         def inputs() -> list[Any]:
             return [x.copy(), np.zeros(self.blocks * self.threads, np.int32), np.int32(TRIPS)]
 
-        state = State(np.arange(self.threads, dtype=np.int64) % PRIME, x.astype(np.int64), {}, {})
+        state = State(np.arange(self.threads, dtype=np.int64) % PRIME, x.astype(np.int64), {}, {"w": 1})
         execute(body, state)
         expected = [np.tile(state.total, self.blocks).astype(np.int32)]
         return Edge(

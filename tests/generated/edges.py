@@ -88,7 +88,7 @@ def work(pipe: Connection, kind: str, seeds: range, device: bool) -> None:
         outcome = verify(kind, seed, device=device)
         pipe.send((seed, outcome))
         if outcome.lost:
-            break
+            os._exit(0)  # the driver would wait for what hangs
     pipe.close()
 
 
@@ -129,8 +129,8 @@ def outcomes(kind: str, first: int, count: int, jobs: int, *, device: bool = Fal
                 yield from found
                 if worker.pipe.closed:
                     running.remove(worker)
-                    done = found[-1][0] + 1 if found else (worker.at if worker.at is not None else worker.seeds.stop)
-                    rest = range(max(done, worker.seeds.start), worker.seeds.stop)
+                    done = found[-1][0] + 1 if found else worker.at
+                    rest = range(worker.seeds.start if done is None else done, worker.seeds.stop)
                     if rest:
                         todo.append(rest)
     finally:
@@ -148,10 +148,14 @@ def heard(worker: Worker) -> Iterator[tuple[int, Outcome]]:
                 worker.at = seed + 1
                 yield seed, outcome
     except EOFError:
-        worker.process.join()
+        worker.process.join(5)
+        status = worker.process.exitcode  # None: it cannot end, for it waits for the GPU
+        worker.process.kill()
         worker.pipe.close()
-        if worker.process.exitcode and worker.at is not None:
-            yield worker.at, Outcome(FAILED, f"it ends the process, with status {worker.process.exitcode}")
+        if worker.at is None:
+            raise RuntimeError(f"a process ended before its first program, with status {status}") from None
+        if status and worker.at < worker.seeds.stop:
+            yield worker.at, Outcome(FAILED, f"it ends the process, with status {status}")
         return
     if time.monotonic() - worker.since > PATIENCE and worker.at is not None:
         worker.process.kill()

@@ -121,6 +121,15 @@ def test_a_process_that_ends_or_hangs_is_its_program_s_failure(
     assert said == {2: "it ends the process, with status 7", 5: "it is not done after 2 seconds"}
 
 
+def test_what_stops_the_gpu_ends_its_process_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("own")
+    module.verify = lambda seed: Outcome(FAILED if seed == 2 else "right", "it hangs", lost=seed == 2)  # type: ignore[attr-defined]
+    monkeypatch.setattr(edges_verify, "module_of", lambda kind: module)
+    found = report("own", 0, 6)
+    assert found.count == 6 and found.outcomes == {"right": 5, FAILED: 1}
+    assert found.failures == [{"seed": 2, "found": "it hangs"}]
+
+
 def test_a_kind_may_verify_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("own")
     module.verify = lambda seed: Outcome("right" if seed else "refused", code="" if seed else "race")  # type: ignore[attr-defined]

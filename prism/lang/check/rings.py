@@ -84,10 +84,8 @@ def in_flight(source: tree.Symbol, st: s.Claim) -> int:
 
 
 def in_loops(env: Env) -> bool:
-    """Whether the code is in loops inside the last group or arm: what they declare can stand before them."""
-    kinds = [step.kind for step in env.path]
-    last = max((k for k, kind in enumerate(kinds) if kind in ("group", "arm")), default=-1)
-    return "loop" in kinds[last + 1 :]
+    """Whether the code is in loops, the block's or such as the whole grid goes round: a ring stands before the outermost."""
+    return any(step.kind == "loop" for step in env.path)
 
 
 def check_ring(env: Env, name: str, span: Span) -> None:

@@ -168,7 +168,7 @@ def check_if(env: Env, st: s.If) -> tree.Stmt:
 
 
 def with_rings(env: Env, loop: tree.Stmt) -> tuple[tree.Stmt, ...]:
-    """Return a loop behind the rings that are declared in it, where it is the outermost of its group or arm."""
+    """Return a loop behind the rings that are declared in it, where it is the outermost."""
     if in_loops(env):
         return (loop,)
     rings, env.context.rings = tuple(env.context.rings), []
