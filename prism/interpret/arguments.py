@@ -36,6 +36,8 @@ def bind(program: Program, arguments: Sequence[Any], clocks: Clocks | None) -> l
                 values.append(Address(region))
             case TensorMap():
                 tensor = tensor_of(parameter.name, argument, parameter.type)
+                if not (parameter.const or argument.flags.writeable):
+                    raise ValueError(f"`{parameter.name}` is written, but its array is read-only")
                 regions.append((parameter, tensor.region))
                 values.append(tensor)
             case Scalar():

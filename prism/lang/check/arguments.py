@@ -146,10 +146,13 @@ def swizzled(symbol: tree.Symbol, span: Span, error: type[tile_errors.SwizzlePoi
 
 
 def check_map(env: Env, name: str, formal: tree.Symbol, actual: s.Expr) -> tree.Expr:
-    """A tensor map goes by reference, to a parameter of the same type."""
+    """A tensor map goes by reference, to a parameter of the same type; a const one to a const one."""
     symbol = visible(env, actual.name, actual.span) if isinstance(actual, s.Name) else None
     if symbol is None or symbol.type != formal.type:
         mismatch(name, formal, actual, "an expression" if symbol is None else str(symbol.type))
+    if constant(env, symbol) is not None and not formal.const:
+        labels = origins(formal, symbol)
+        fail(errors.CallConst(span=actual.span, parameter=formal.name, name=name, actual=symbol.name, labels=labels))
     return tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=actual.span)
 
 

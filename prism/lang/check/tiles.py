@@ -153,6 +153,8 @@ def tensor_operand(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr) -> t
                 span=e.span, name=symbol.name, wanted=wanted, given=len(indices), labels=(declared(symbol),)
             )
         )
+    if p.effect != "read" and (const := constant(env, symbol)) is not None:
+        fail(ownership.ConstWrite(span=e.span, name=const.name, type=f"const({const.type})", labels=(declared(const),)))
     typed = tuple(check_index(env, index, THREAD) for index in indices)
     perspective = symbol.perspective
     for index in typed:

@@ -277,7 +277,7 @@ bulk_store = Intrinsic(
 def box_problem(tile: Pointer, start: tuple[int | None, ...], tensor: TensorMap) -> str:
     """Return why a box of the tensor map is not what begins at `start` of the tile, or the empty string.
 
-    The box is all of the tile, or whole rows of it that follow one another.
+    The box is all of the tile; or, of a tile that is named by an element, whole rows that follow one another from there.
     """
     if found := tiles.map_problem(tensor):
         return found
@@ -312,6 +312,11 @@ def _tensor_problem(binding: Binding) -> str:
     tile, tensor = binding.tiles["tile"], binding.maps["tensor"]
     if found := box_problem(tile, binding.starts.get("tile", ()), tensor):
         return found
+    if "tile" in binding.whole and tile.shape != tensor.box:
+        shape = tile.shape or ()
+        first = ", ".join("0" * len(shape))
+        moves = f"the tile has {_by(shape)} elements, and the tensor map moves {_by(tensor.box)}"
+        return f"{moves}; a part of a tile is named by its first element, as in `tile[{first}]`"
     multicast = int(binding.statics.get("multicast") or 0)
     return "" if 0 <= multicast < 1 << 16 else "`multicast` has a bit for each of at most 16 blocks of the cluster"
 
