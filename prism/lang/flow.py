@@ -301,9 +301,9 @@ def _common(known: Facts, first: Pending, earlier: Touch, second: Touch) -> Rela
                 source = _wider(*(part for part in parts if part is not None))
                 break
         source = second.steps[place].view.perspective
-    if _trips_apart(known, first, second, source):
-        return Relation(None, "the elements of different trips are proved disjoint")
     kind, words = believed or ("", "")
+    if _trips_apart(known, first, second, source):
+        return Relation(None, "the elements of different trips are proved disjoint", unproved=kind, believed=words)
     return Relation(source, unproved=kind, believed=words)
 
 

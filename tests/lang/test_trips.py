@@ -179,6 +179,16 @@ def by_a_stride(y: ptr(int32) @ grid[1], n: int32 @ grid[1], stride: int32 @ gri
 
 @prism("global")
 @requires(grid[1], block[1], thread[32])
+def by_a_width(y: ptr(int32) @ grid[1], n: int32 @ grid[1], width: int32 @ grid[1]):
+    """A thread's own trips are apart; of two threads' nothing is known."""
+    i: int32 @ thread[1] = id()
+    for k in range(n):
+        with partition(y, thread[1], width * i + k) as m, group(thread[1]):
+            m[0] += 1
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[32])
 def from_memory(y: ptr(int32) @ grid[1], places: ptr(const(int32)) @ grid[1], n: int32 @ grid[1]):
     i: int32 @ thread[1] = id()
     for k in range(n):
@@ -205,7 +215,7 @@ def drawn(y: ptr(int32) @ grid[1], tickets: ptr(int32) @ grid[1], n: int32 @ gri
                 m[0] += 1
 
 
-@pytest.mark.parametrize("kernel", [by_a_stride, from_memory, drawn])
+@pytest.mark.parametrize("kernel", [by_a_stride, by_a_width, from_memory, drawn])
 def test_said_where_nothing_is_known(kernel: Kernel) -> None:
     found = unproved(kernel)
     assert found and all("in another trip" in reason for reason in found)
@@ -225,6 +235,9 @@ def test_the_machine_finds_what_was_not_proved() -> None:
     with pytest.raises(MachineError) as caught:
         by_a_stride[2, 32](np.zeros(256, np.int32), 3, 32, check=True)
     assert caught.value.code == "machine-race"
+    by_a_width[2, 32](np.zeros(256, np.int32), 3, 3, check=True)
+    with pytest.raises(MachineError):
+        by_a_width[2, 32](np.zeros(256, np.int32), 3, 2, check=True)
 
 
 # -- not cooperative: proved ----------------------------------------------------------------------------------------------------
@@ -349,6 +362,21 @@ def allowed_and_read_after_a_call(z: ptr(int32) @ grid[1], y: ptr(int32) @ grid[
     marks(z, i)
     with partition(y, thread[1], i) as mine, group(thread[1]):
         mine[0] += z[i + 1]
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[32])
+def allowed_in_trips(z: ptr(int32) @ grid[1], n: int32 @ grid[1]):
+    i: int32 @ thread[1] = id()
+    for k in range(n):
+        with partition(z, thread[1], (i + 2 * k) / 2, races="allow") as mine, group(thread[1]):
+            mine[0] = k
+
+
+def test_what_is_believed_of_trips_is_said() -> None:
+    """Though a thread's own trips are proved apart."""
+    plan = prism.check(allowed_in_trips).plans
+    assert {e.unproved for p in plan.values() for e in p.elided} == {"overlap"}
 
 
 def test_partitions_that_allow_it_may_overlap_each_other() -> None:
