@@ -10,14 +10,12 @@ knows that the column's last one has ended: whoever knows of the later then righ
 With `proxies`, a row has a second half: the steps that a proxy fence made visible to asynchronous accesses, as far as they are
 ordered before the thread's next one.
 
-Most blocks learn of few others, or of none: a block has a span of threads that its own may know of, and only those columns, and
-the agents', are looked at. Of a large table only what is looked at takes memory.
+Threads are numbered through the grid, agents after them, in the order in which they are first used. The tables are kept by block,
+or cluster (`homes`), while it runs: a launch may have any number of threads.
 """
 
 from __future__ import annotations
 
-import mmap
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -25,11 +23,11 @@ from weakref import WeakSet
 
 import numpy as np
 
+from prism.interpret.homes import Home, Row, make_home, union_of
 from prism.lang.diagnostics import Span
 
-LIMIT = 16384
-_LARGE = 4 << 20
-"""Bytes from which on NumPy asks for memory by huge pages: of a table that is mostly empty, those are nearly all touched."""
+LIMIT = 1 << 30
+"""Threads of a checked launch: the numbers of threads, and of what they have under way, are of 32 bits."""
 
 _FEW = 9  # bounds of the parts of an array that are worth a loop
 
@@ -49,72 +47,124 @@ class Agent:
 
     owner: int
     what: str
-    generic: bool
     last: int = 0
 
 
 class Clocks:
-    """The vector clocks of all threads of a launch; threads are numbered through the grid, agents after them."""
+    """The vector clocks of all threads of a launch of blocks that run `cluster` at a time."""
 
-    def __init__(self, blocks: int, threads: int, *, proxies: bool = False, near: bool = False) -> None:
+    def __init__(
+        self, blocks: int, threads: int, *, proxies: bool = False, near: bool = False, cluster: int = 1
+    ) -> None:
         if blocks * threads > LIMIT:
             raise ValueError(
                 f"check=True is for launches of at most {LIMIT} threads, not {blocks} x {threads}; use fewer blocks"
             )
-        self.threads, self.total = threads, blocks * threads
+        self.threads, self.total, self.room = threads, blocks * threads, cluster * threads
         self.halves = 2 if proxies else 1
         self.agents: list[Agent] = []
-        room = self.total + (self.total // 4 if proxies else 0)
-        self._room = _zeros((room, self.halves, room))
-        self._use()
-        everyone = np.arange(self.total)
-        self.known[everyone, everyone] = 1
-        self._generic = np.ones(self.total + 1, bool)  # the last is for -1, nobody
-        self._of: dict[tuple[int, bool], list[int]] = {}
+        self._homes: dict[int, Home] = {}
+        self._where = np.zeros((3, 16), np.int32)  # of each agent: its home, its place there, and whether it is generic
         self.sites: list[Site] = []
         self._numbers: dict[int, int] = {}  # by a site's identity: `sites` keeps each
-        self._spans = np.arange(blocks)[:, None] * threads + np.array([0, threads])  # a block's: first, behind the last
-        self.near = near
+        self.near = near  # whether fences, or accesses, are of one block
         self._released: dict[
-            tuple[int, int, int], Any
-        ] = {}  # by memory, location, and the block that it is for, or -1: all
-        self._shown: tuple[dict[int, Any], ...] = ({}, {})  # what a thread had done when it last met a release fence
-        self._seen: tuple[dict[int, Any], ...] = (
-            {},
-            {},
-        )  # what its relaxed reads since have seen released; of its own block
-        self._fenced: Any = None  # what threads had done when they met a fence of the one order
+            tuple[int, int, int], Row
+        ] = {}  # by memory, location, and the block that it is for; -1: all
+        # Of each thread, for all blocks and for its own: what it had done when it last met a release fence, and what its
+        # relaxed reads since have seen released.
+        self._shown: tuple[dict[int, Row], dict[int, Row]] = ({}, {})
+        self._seen: tuple[dict[int, Row], dict[int, Row]] = ({}, {})
+        self._fenced: Row | None = None  # what threads had done when they met a fence of the one order
         self.stale: Any = None  # `Versions`, where loads may see old values
         self.behind: list[Any] = []  # shadows that have yet to note some reads, before any thread learns or steps
         self.shadows: WeakSet[Any] = WeakSet()  # of all memory that is accessed by these threads
 
-    def _use(self) -> None:
-        """Take the rows and columns that there are, of those that there is room for."""
-        used = self.total + len(self.agents)
-        self._rows = self._room[:used, :, :used]
-        self.known = self._rows[:, 0]
+    # -- who knows what ---------------------------------------------------------------------------------------------------
 
-    def _columns(self, number: int) -> tuple[slice, ...]:
-        """Return the columns of all that this thread, those of its block, and what they issued may know."""
-        own = slice(*self._spans[number // self.threads])
-        return (own, slice(self.total, None)) if self.agents else (own,)
+    def home(self, block: int) -> Home:
+        """Return the home of a block's threads."""
+        return self._home(block * self.threads)
 
-    def _told(self, number: int, row: Any) -> list[slice]:
-        """Return the columns of what a row knows, from now on known in the thread's block."""
-        known = row[0].nonzero()[0]
-        if not len(known):
-            return []
-        count = int(known.searchsorted(self.total))
-        if count:
-            span = self._spans[number // self.threads]
-            span[:] = min(span[0], known[0]), max(span[1], known[count - 1] + 1)
-        parts = (known[:count], known[count:])
-        return [slice(part[0], part[-1] + 1) for part in parts if len(part)]
+    def place(self, home: Home, number: int) -> int:
+        """Return the place of a thread in a home; -1: it is of another."""
+        return number - home.first if home.first <= number < home.first + home.count else -1
 
-    @property
-    def fenced(self) -> Any:
-        """The steps that asynchronous accesses may rely on, as `known`."""
-        return self._rows[:, self.halves - 1]
+    def _home(self, number: int) -> Home:
+        """Return the home of a thread, or an agent."""
+        index = number // self.room if number < self.total else int(self._where[0, number - self.total])
+        home = self._homes.get(index)
+        if home is None:
+            first = index * self.room
+            home = self._homes[index] = make_home(index, first, min(self.room, self.total - first), self.halves)
+        return home
+
+    def home_of(self, by: Any) -> int:
+        """Return which home these threads are of."""
+        return int(by.item(0)) // self.room if len(by) else 0
+
+    def places(self, home: Home, by: Any) -> Any:
+        """Return the places of threads, or of agents (not some of each), in their home."""
+        first = by if isinstance(by, int) else int(by.item(0))
+        return by - home.first if first < self.total else self._where[1][by - self.total]
+
+    def leave_home(self, block: int) -> None:
+        """Drop the tables of a block, or a cluster, that has ended. What was handed to others stays."""
+        self.catch_up()
+        self._homes.pop(block * self.threads // self.room, None)
+
+    def steps(self, by: Any, of: Any, half: int = 0) -> Any:
+        """Return the latest step that each of `by`, or the one, knows of each of `of`; -1 is nobody.
+
+        `by` are all threads, or all agents, of one home. `half`: 1 for the steps that asynchronous accesses may rely on.
+        """
+        if not isinstance(by, int) and not by.size:
+            return np.zeros(np.broadcast_shapes(by.shape, np.shape(of)), np.int32)
+        home = self._home(by if isinstance(by, int) else by.item(0))
+        mine, there = self.places(home, by), of - home.first
+        if isinstance(there, int):
+            if not 0 <= there < home.count:
+                return self.steps(by, np.array([of]), half)
+            return home.table[mine, half, there]
+        other = (there < 0) | (there >= home.count)
+        if not np.count_nonzero(other):
+            return home.table[mine, half, there]
+        elsewhere = np.flatnonzero(other)
+        there[elsewhere] = self._agents_at(home, of[elsewhere])
+        found = home.table[mine, half, there]
+        if len(home.pool) > 1:
+            self._far(home, mine, of, (there < 0) & (of >= 0), half, found)
+        return found
+
+    def _agents_at(self, home: Home, of: Any) -> Any:
+        """Return the places of those that are agents of a home, and of others its last column, where nobody is."""
+        if home.used == home.count:
+            return -1
+        number = of - self.total
+        index, place, _ = self._where[:, np.maximum(number, 0)]
+        return np.where((number >= 0) & (index == home.index), place, -1)
+
+    @staticmethod
+    def _far(home: Home, mine: Any, of: Any, other: Any, half: int, found: Any) -> None:
+        """Put in what is known of threads and agents of other homes."""
+        rows, of, other = np.broadcast_arrays(home.far[mine], of, other)
+        for k in np.unique(rows[other]):
+            if k:
+                far = home.pool[k][half]
+                chosen = other & (rows == k) & (of < len(far))
+                found[chosen] = far[of[chosen]]
+
+    def own(self, by: Any) -> Any:
+        """Return the step that each of `by`, or the one, is at."""
+        if not isinstance(by, int) and not by.size:
+            return np.zeros(by.shape, np.int32)
+        home = self._home(by if isinstance(by, int) else by.item(0))
+        mine = self.places(home, by)
+        return home.table[mine, 0, mine]
+
+    def row(self, number: int) -> Any:
+        """Return what one knows of all threads and agents of the launch."""
+        return self.steps(number, np.arange(self.total + len(self.agents)))
 
     def site(self, site: Site) -> int:
         """Return a number for a place in the program."""
@@ -140,54 +190,83 @@ class Clocks:
         self.catch_up()
         if not numbers.size:
             return
-        spans = self._spans[numbers.min() // self.threads : numbers.max() // self.threads + 1]
-        if len(spans) > 1:
-            spans[:] = spans[:, 0].min(), spans[:, 1].max()
-        one = _range(numbers[0]) if len(numbers) == 1 else None
-        for columns in self._columns(int(numbers[0, 0])):
-            part = self._rows[:, :, columns]
-            if one is not None:
-                part[one] = part[one].max(axis=0)
-            else:
-                part[numbers] = part[numbers].max(axis=1, keepdims=True)
+        home = self._home(int(numbers[0, 0]))
+        if home.first <= numbers.min() and numbers.max() < home.first + home.count:
+            home.meet(numbers - home.first)
+        else:
+            for row in numbers:
+                single = [row[k : k + 1] for k in range(len(row))]
+                every = union_of(map(self._told, single))
+                assert every is not None
+                for one in single:
+                    self._learn(one, every)
         self._step(numbers.ravel())
 
     def meet_all(self) -> None:
         """Order what all threads of all blocks did before what they do next."""
-        self.meet(np.arange(self.total)[None, :])
+        self.catch_up()
+        homes = [self._home(first) for first in range(0, self.total, self.room)]
+        every = np.zeros((self.halves, self.total + len(self.agents)), np.int32)
+        for home in homes:
+            threads = np.arange(home.count)
+            columns = home.numbers[: home.used]
+            every[:, columns] = np.maximum(every[:, columns], home.known[: home.count].max(axis=0))
+            far = home.far_of(threads)
+            if far is not None:
+                np.maximum(every[:, : far.shape[-1]], far, out=every[:, : far.shape[-1]])
+        for home in homes:
+            home.table[: home.count, :, : home.used] = every[:, home.numbers[: home.used]]
+            home.learn_far(np.arange(home.count), every, everything=True)
+            self._step(home.first + np.arange(home.count))
 
-    def leave(self, numbers: Any) -> Any:
+    def leave(self, numbers: Any) -> Row:
         """Return what these threads of a block have done and know, to be handed to who waits for it; they go on after it."""
         self.catch_up()
-        row, one = np.zeros(self._rows.shape[1:], np.int32), _range(numbers)
-        for columns in self._columns(int(numbers[0])):
-            part = self._rows[:, :, columns]
-            row[:, columns] = (part[numbers] if one is None else part[one]).max(axis=0)
+        row = self._told(numbers)
         self._step(numbers)
         return row
 
-    def take(self, numbers: Any, row: Any) -> None:
+    def take(self, numbers: Any, row: Row) -> None:
         """Order what was handed over before what these threads of a block do next."""
         self.catch_up()
-        one = _range(numbers)
-        for columns in self._told(int(numbers[0]), row):
-            part, handed = self._rows[:, :, columns], row[:, columns]
-            if one is not None:
-                np.maximum(part[one], handed, out=part[one])
-            else:
-                part[numbers] = np.maximum(part[numbers], handed)
+        self._learn(numbers, row)
+
+    def _told(self, numbers: Any) -> Row:
+        home = self._home(int(numbers[0]))
+        return home.row(self.places(home, numbers))
+
+    def _learn(self, numbers: Any, row: Row) -> None:
+        home = self._home(int(numbers[0]))
+        home.learn(self.places(home, numbers), row)
 
     def fence_proxy(self, numbers: Any) -> None:
         """Make what these threads did visible to asynchronous accesses ordered after this, and their own copies' data."""
         self.catch_up()
         if self.halves == 1:
             return
-        self.fenced[numbers, numbers] = self.known[numbers, numbers]
-        plain = np.flatnonzero(self._generic[self.total : -1]) + self.total
+        home = self._home(int(numbers[0]))
+        places = self.places(home, numbers)
+        home.table[places, 1, places] = home.table[places, 0, places]
+        generic = self._where[2][: len(self.agents)] != 0
+        mine = home.numbers[home.count : home.used] - self.total
+        plain = home.count + np.flatnonzero(generic[mine])
         if len(plain):
-            at = np.ix_(numbers, plain)
-            self.fenced[at] = np.maximum(self.fenced[at], self.known[at])
+            known, visible = home.table[:, 0], home.table[:, 1]
+            at = np.ix_(places, plain)
+            visible[at] = np.maximum(visible[at], known[at])
+        if len(home.pool) > 1 and generic.any():
+            rows = home.far[places]
+            seen = [(places[rows == k], self._shown_far(home.pool[k], generic)) for k in np.unique(rows) if k]
+            for chosen, far in seen:
+                home.learn_far(chosen, far, everything=True)
         self._step(numbers)
+
+    def _shown_far(self, far: Any, generic: Any) -> Any:
+        """Return a far row in which the generic agents' steps are visible to asynchronous accesses."""
+        far, columns = far.copy(), self.total + np.flatnonzero(generic)
+        columns = columns[columns < far.shape[-1]]
+        far[1, columns] = np.maximum(far[1, columns], far[0, columns])
+        return far
 
     # -- agents -----------------------------------------------------------------------------------------------------------
 
@@ -200,63 +279,53 @@ class Clocks:
     def renew(self, units: Any, agents: Any) -> None:
         """Let agents that are under way do something more, after what their threads did until now."""
         self.catch_up()
-        for columns in self._columns(int(units[0, 0])):
-            part = self._rows[:, :, columns]
-            part[agents] = part[units[:, 0]] if units.shape[1] == 1 else part[units].max(axis=1)
-        self.known[agents, agents] = [self.agents[int(a) - self.total].last for a in agents]
+        home = self._home(int(units[0, 0]))
+        threads, places = units - home.first, self.places(home, agents)
+        part = home.known
+        part[places] = part[threads[:, 0]] if units.shape[1] == 1 else part[threads].max(axis=1)
+        if len(home.pool) > 1:
+            for at, row in zip(places, threads, strict=True):
+                home.learn_far(np.array([at]), home.far_of(row), everything=True)
+        home.table[places, 0, places] = self.last(agents)
         self._step(units.ravel())
 
     def _agent(self, number: int, what: str, generic: bool) -> int:
-        mine = self._of.setdefault((number, generic), [])
+        home = self._home(number)
+        mine = home.agents.setdefault((number, generic), [])
         for at in mine:
             agent = self.agents[at - self.total]
-            if self.known[number, at] >= agent.last:
+            if home.table[number - home.first, 0, self._where[1, at - self.total]] >= agent.last:
                 break
         else:
-            at = self.total + len(self.agents)
-            agent = Agent(number, what, generic)
-            if at == len(self._room):
-                self._grow()
+            at, agent = self.total + len(self.agents), Agent(number, what)
+            if len(self.agents) == self._where.shape[1]:
+                self._where = np.concatenate([self._where, np.zeros_like(self._where)], axis=1)
+            self._where[:, len(self.agents)] = home.index, home.add(at, generic), generic
             self.agents.append(agent)
-            self._use()
-            self._generic = np.insert(self._generic, at, generic)
             mine.append(at)
         agent.last += 1
         agent.what = what
         return at
 
-    def _grow(self) -> None:
-        size = len(self._room)
-        room = max(size + 64, size + size // 4)
-        rows = _zeros((room, self.halves, room))
-        threads = [slice(first, first + self.threads) for first in range(0, self.total, self.threads)]
-        agents = [slice(at, at + 1) for at in range(self.total, size)]
-        owners = [one.start for one in threads] + [agent.owner for agent in self.agents]
-        for some, owner in zip([*threads, *agents], owners, strict=True):
-            for columns in self._columns(owner):
-                known = self._rows[some, :, columns]
-                rows[some, :, columns][..., : known.shape[-1]] = known
-        self._room = rows
-
     def last(self, agents: Any) -> Any:
         """Return the number of the last operation of each of some agents."""
         return np.array([self.agents[int(agent) - self.total].last for agent in agents], np.int64)
 
-    def gather(self, agents: Any) -> Any:
-        """Return what agents have done and know, to be handed to who waits for them."""
-        return self._rows[agents].max(axis=0)
+    def gather(self, agents: Any) -> Row:
+        """Return what agents of a home have done and know, to be handed to who waits for them."""
+        return self._told(agents)
 
     def end(self, numbers: Any, agents: Any) -> None:
         """Order what each agent did before what its thread does next; the threads are of one block."""
         self.catch_up()
         bounds = [0, *(np.flatnonzero(agents[1:] != agents[:-1]) + 1), len(agents)]
-        if len(bounds) <= _FEW:
+        home = self._home(int(numbers[0]))
+        if len(bounds) <= _FEW or len(home.pool) > 1:
             for first, stop in pairwise(bounds):
-                self.take(numbers[first:stop], self._rows[agents[first]])
+                self._learn(numbers[first:stop], self._told(agents[first : first + 1]))
             return
-        for columns in self._columns(int(numbers[0])):
-            part = self._rows[:, :, columns]
-            part[numbers] = np.maximum(part[numbers], part[agents])
+        part, threads, places = home.known, numbers - home.first, self.places(home, agents)
+        part[threads] = np.maximum(part[threads], part[places])
 
     def who(self, number: int) -> tuple[int, int, str]:
         """Return block and thread of a number, and what the thread issued where it is an agent's."""
@@ -273,43 +342,43 @@ class Clocks:
 
     def plain(self, numbers: Any) -> Any:
         """Whether accesses of these are the generic proxy's: of threads, and of copies that are made as threads would."""
-        if not self.agents:
-            return np.ones(np.shape(numbers), bool)
-        return self._generic[numbers]
+        found = np.ones(np.shape(numbers), bool)
+        if self.agents and np.count_nonzero(agents := numbers >= self.total):
+            found[agents] = self._where[2][numbers[agents] - self.total] != 0
+        return found
 
     # -- words ------------------------------------------------------------------------------------------------------------
 
     def release(self, shadow: int, location: int, thread: int) -> None:
         """Let what `thread` did so far be seen by who acquires the location."""
         self.catch_up()
-        self._hand(shadow, location, thread, self._rows[thread])
-        self._step(np.array([thread]))
+        number = np.array([thread])
+        self._hand(shadow, location, thread, self._told(number))
+        self._step(number)
 
     def acquire(self, shadow: int, location: int, thread: int) -> None:
         """Order what was released at the location before what `thread` does next."""
         self.learn(thread, self.released(shadow, location, thread))
 
-    def _hand(self, shadow: int, location: int, thread: int, row: Any, near: bool = False) -> None:
+    def _hand(self, shadow: int, location: int, thread: int, row: Row, near: bool = False) -> None:
         """Leave at a location what a thread has done; `near`: for its own block."""
         own, all_ = (shadow, location, thread // self.threads), (shadow, location, -1)
         for key in (*((own,) if self.near else ()), *(() if near else (all_,))):
-            self._released[key] = _wider(self._released.get(key), row)
+            before = self._released.get(key)
+            self._released[key] = row if before is None else before.joined(row)
 
-    def released(self, shadow: int, location: int, thread: int, near: bool = False) -> Any:
+    def released(self, shadow: int, location: int, thread: int, near: bool = False) -> Row | None:
         """Return what acquiring the location teaches a thread now, or None; `near`: only what its own block left there."""
         if not self.near:
             return self._released.get((shadow, location, -1))
         places = (thread // self.threads,) if near else (thread // self.threads, -1)
-        rows = [self._released.get((shadow, location, place)) for place in places]
-        return union_of([row for row in rows if row is not None])
+        return union_of(self._released.get((shadow, location, place)) for place in places)
 
-    def learn(self, thread: int, row: Any) -> None:
+    def learn(self, thread: int, row: Row | None) -> None:
         """Order what was handed over before what `thread` does next, in any block."""
         self.catch_up()
         if row is not None:
-            for columns in self._told(thread, row):
-                known = self._rows[thread, :, columns]
-                np.maximum(known, row[:, columns], out=known)
+            self._learn(np.array([thread]), row)
 
     def fence(self, thread: int, order: str, near: bool = False) -> None:
         """Order by the relaxed accesses before an acquire fence, and after a release fence; `sc` fences have one order.
@@ -319,13 +388,13 @@ class Clocks:
         self.catch_up()
         seen, one = self._seen[near].get(thread), order == "sc" and not near
         if one:
-            seen = union_of([row for row in (seen, self._fenced) if row is not None])
+            seen = union_of([seen, self._fenced])
         if order != "release":
             self.learn(thread, seen)
         if order != "acquire":
-            self._shown[near][thread] = self._rows[thread].copy()
+            shown = self._shown[near][thread] = self._told(np.array([thread]))
             if one:
-                self._fenced = _wider(self._fenced, self._rows[thread])
+                self._fenced = union_of([self._fenced, shown])
             self._step(np.array([thread]))
 
     def fences(self, how: str) -> bool:
@@ -337,11 +406,12 @@ class Clocks:
         own = self.released(shadow, location, thread, near=True) if self.near else None
         self.learnt(thread, self.released(shadow, location, thread), own)
 
-    def learnt(self, thread: int, row: Any, near: Any = None) -> None:
+    def learnt(self, thread: int, row: Row | None, near: Row | None = None) -> None:
         """Note what the next acquire fence of a thread orders before what comes after it; `near`: what one for its block does."""
         for seen, found in zip(self._seen, (row, near), strict=True):
             if found is not None:
-                seen[thread] = _wider(seen.get(thread), found)
+                before = seen.get(thread)
+                seen[thread] = found if before is None else before.joined(found)
 
     def show(self, shadow: int, location: int, thread: int) -> None:
         """Note a relaxed write: it releases what the thread had done at its last release fence."""
@@ -351,37 +421,11 @@ class Clocks:
                 self._hand(shadow, location, thread, row, bool(near))
 
     def _step(self, numbers: Any) -> None:
-        self.known[numbers, numbers] += 1
-
-
-def _zeros(shape: tuple[int, ...]) -> Any:
-    """Return a table of zeros, of which memory is taken as it is used."""
-    size = 4 * int(np.prod(shape, dtype=np.int64))
-    if size < _LARGE or not hasattr(mmap, "MAP_PRIVATE"):
-        return np.zeros(shape, np.int32)
-    return np.ndarray(shape, np.int32, mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
-
-
-def _range(numbers: Any) -> slice | None:
-    """Return numbers as a slice, where each is one more than the one before."""
-    first, last = int(numbers[0]), int(numbers[-1])
-    rising = last - first == len(numbers) - 1 and bool((numbers[1:] > numbers[:-1]).all())
-    return slice(first, last + 1) if rising else None
-
-
-def _wider(one: Any, two: Any) -> Any:
-    """Return the union of what two rows know; a row that is older may have fewer columns."""
-    if one is None:
-        return two.copy()
-    long, short = (one, two) if one.shape[-1] >= two.shape[-1] else (two, one)
-    long = long.copy()
-    long[:, : short.shape[-1]] = np.maximum(long[:, : short.shape[-1]], short)
-    return long
-
-
-def union_of(rows: Sequence[Any]) -> Any:
-    """Return the union of what rows know, or None of none."""
-    found = None
-    for row in rows:
-        found = _wider(found, row)
-    return found
+        """Let threads go on to their next step; they may be of several homes."""
+        home = self._home(int(numbers[0]))
+        places = numbers - home.first
+        inside = (places >= 0) & (places < home.count)
+        if not inside.all():
+            self._step(numbers[~inside])
+            places = places[inside]
+        home.table[places, 0, places] += 1

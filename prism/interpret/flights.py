@@ -221,7 +221,8 @@ class Flights:
         first = min(block.number for block in self.block.cluster.blocks) * threads
         last = (max(block.number for block in self.block.cluster.blocks) + 1) * threads
         agents = np.fromiter(self._held, np.int64)
-        ended = clocks.known[first:last, agents].max(axis=0) >= [number for number, _ in self._held.values()]
+        known = clocks.steps(np.arange(first, last)[:, None], agents).max(axis=0)
+        ended = known >= [number for number, _ in self._held.values()]
         return [self._held[int(agent)][1] for agent in agents[~ended]]
 
 

@@ -74,6 +74,7 @@ class Cluster:
     blocks: list[Block] = field(default_factory=list)
     meetings: dict[Any, Any] = field(default_factory=dict)
     instances: dict[Any, int] = field(default_factory=dict)
+    ended: int = 0
 
 
 @dataclass(slots=True, eq=False)

@@ -28,6 +28,8 @@ from prism.lang.plan import Program
 
 MAX_THREADS = 1024
 """The threads of a block, at most: on every GPU."""
+RESIDENT = 16384
+"""Threads that run at once at most, unless the launch is cooperative: more blocks begin as others end."""
 _MOST = 64
 _KEPT: dict[tuple[int, Mode], tuple[Program, Shop]] = {}
 _ROLES: dict[int, tuple[Program, Program]] = {}
@@ -99,11 +101,19 @@ def _run(
     if resident is None and how.few and not program.entry.cooperative:
         resident = (1 + seed) * cluster
     with np.errstate(all="ignore"):
-        launch.run(resident or blocks, seed, direct=resident is None)
+        launch.run(resident or _together(program, blocks, threads), seed, direct=resident is None)
+
+
+def _together(program: Program, blocks: int, threads: int) -> int:
+    """Return how many blocks run at once: all, but of large launches as many as a GPU would have; all of a cooperative one."""
+    if program.entry.cooperative:
+        return blocks
+    return min(blocks, max(program.entry.bound.block or 1, RESIDENT // threads))
 
 
 def _clocks(program: Program, blocks: int, threads: int) -> Clocks:
-    return Clocks(blocks, threads, proxies=uses_proxies(program), near=has_near_fences(program))
+    proxies, near = uses_proxies(program), has_near_fences(program)
+    return Clocks(blocks, threads, proxies=proxies, near=near, cluster=program.entry.bound.block or 1)
 
 
 def _shop(program: Program, mode: Mode) -> Shop:
@@ -195,7 +205,8 @@ class _Launch:
         machine, count = self.machine, self.cluster
         shadow = None
         if machine.clocks is not None:
-            shadow = Shadow(machine.clocks, size * count // self.granule, self.granule, initialised=False)
+            clocks, locations = machine.clocks, size * count // self.granule
+            shadow = Shadow(clocks, locations, self.granule, initialised=False, home=clocks.home(number * count))
         cluster = Cluster(count, np.zeros(size * count, np.uint8), shadow)
         for rank in range(count):
             shared, live = cluster.shared[rank * size : (rank + 1) * size], np.ones(machine.threads, bool)
@@ -215,6 +226,14 @@ class _Launch:
 
     def _end(self, block: Block) -> None:
         self.running -= 1
+        self._look_for_flights(block)
+        block.cluster.ended += 1
+        if self.machine.clocks is not None and block.cluster.ended == block.cluster.size:
+            if block.shadow is not None:
+                block.shadow.end()
+            self.machine.clocks.leave_home(block.number)
+
+    def _look_for_flights(self, block: Block) -> None:
         left = [] if block.flights is None else block.flights.finish()
         if left and self.machine.clocks is not None:
             flight = left[0]

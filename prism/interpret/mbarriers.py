@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from prism.interpret.clocks import union_of
 from prism.interpret.frame import Block
+from prism.interpret.homes import union_of
 from prism.lang.plan import Mbarrier
 
 Fault = Callable[[str, str, str], Exception]

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from prism.interpret.barriers import compile_barrier, waiting_for
-from prism.interpret.clocks import union_of
 from prism.interpret.errors import ArrivalError, BytesError, MachineError, PhaseError
 from prism.interpret.flights import Flight, flights_of
 from prism.interpret.frame import Block, Frame, Wait
+from prism.interpret.homes import union_of
 from prism.interpret.lanes import both
 from prism.interpret.mbarriers import Phases, phases_of
 from prism.interpret.objects import rounds_of

@@ -7,11 +7,12 @@ it conflicts with; an access by an asynchronous operation also whether a proxy f
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from prism.interpret.clocks import Clocks
+from prism.interpret.homes import Home
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,16 @@ class Conflict:
 
 _LATER = 1 << 18  # reads that are noted together, at most
 _MANY = 256  # accesses at a time that are worth a look at whether they are of a slice, or by one
+
+
+class _Clocks(Protocol):
+    """Who knows what of whom: `Clocks`, by the numbers of threads and agents, or a `Home`, by their places in it."""
+
+    @property
+    def halves(self) -> int: ...
+    def steps(self, by: Any, of: Any, half: int = 0) -> Any: ...
+    def own(self, by: Any) -> Any: ...
+    def plain(self, numbers: Any) -> Any: ...
 
 
 class _Accesses:
@@ -52,53 +63,59 @@ class _Accesses:
         self.clocks, self.sites = np.zeros((2, 0, 0), np.int32)
         self.free, self.left = np.zeros(0, np.int64), 0  # the rows that are free, a stack, and how many those are
         self.who = np.zeros(0, np.int64)
-        self.column = np.full(0, -1, np.int64)
+        self.column, self.base = np.full(0, -1, np.int64), 0  # of each number from `base` on
 
-    def conflict(self, at: Any, by: Any, known: Any, plain: Any = None, excused: Any = None) -> Conflict | None:
-        """Return the first access that is not known; with `plain`, only of those that it holds for.
+    def conflict(
+        self, at: Any, by: Any, clocks: _Clocks, unfenced: bool = False, excused: Any = None
+    ) -> Conflict | None:
+        """Return the first access that is not known; `unfenced`: the first plain one that no fence has made visible.
 
-        And with `excused`, a function of the threads of both accesses, none of those that it holds for.
+        With `excused`, a function of the threads of both accesses, none of those that it holds for.
         """
         if not self.used:
             return None
         thread = self.thread[at]
-        bad = (thread >= 0) & (_steps(known, by, thread) < self.clock[at])
-        bad &= (thread != by) if plain is None else plain(thread)
-        if excused is not None:
-            bad &= ~excused(by, thread)
-        if np.count_nonzero(bad):
-            index = int(np.where(bad, thread ^ by, -1).argmax())  # the two that need the broadest barrier
-            return Conflict(index, int(thread[index]), int(self.site[at][index]))
+        some = thread >= 0
+        if np.count_nonzero(some):
+            bad = some & (clocks.steps(by, thread, clocks.halves - 1 if unfenced else 0) < self.clock[at])
+            bad &= clocks.plain(thread) if unfenced else thread != by
+            if excused is not None:
+                bad &= ~excused(by, thread)
+            if np.count_nonzero(bad):
+                index = int(np.where(bad, thread ^ by, -1).argmax())  # the two that need the broadest barrier
+                return Conflict(index, int(thread[index]), int(self.site[at][index]))
         if not len(self.who):
             return None
         rows = self.row[at]
         crowded = np.flatnonzero(rows >= 0)
-        return self._crowded(rows, crowded, by, known, plain, excused) if len(crowded) else None
+        return self._crowded(rows, crowded, by, clocks, unfenced, excused) if len(crowded) else None
 
-    def _crowded(self, rows: Any, crowded: Any, by: Any, known: Any, plain: Any, excused: Any) -> Conflict | None:
-        who = self.who if plain is None else np.where(plain(self.who), self.who, -1)
+    def _crowded(
+        self, rows: Any, crowded: Any, by: Any, clocks: _Clocks, unfenced: bool, excused: Any
+    ) -> Conflict | None:
+        who = np.where(clocks.plain(self.who), self.who, -1) if unfenced else self.who
+        half = clocks.halves - 1 if unfenced else 0
         work = len(crowded) * len(who)
         for part in np.array_split(crowded, 1 + work // 4_000_000) if work > 4_000_000 else (crowded,):
             mine = by[part][:, None] if isinstance(by, np.ndarray) else by
-            later = self.clocks[rows[part], : len(who)] > _steps(known, mine, who)
-            later &= (mine != who) if plain is None else who >= 0
+            later = self.clocks[rows[part], : len(who)] > clocks.steps(mine, who, half)
+            later &= who >= 0 if unfenced else mine != who
             if excused is not None:
                 later &= ~excused(mine, who)
             if np.count_nonzero(later):
-                index, other = (int(k[0]) for k in np.nonzero(later))
+                index, other = divmod(int(np.where(later, mine ^ who, -1).argmax()), len(who))
                 return Conflict(int(part[index]), int(who[other]), int(self.sites[rows[part[index]], other]))
         return None
 
-    def record(self, at: Any, by: Any, clocks: Clocks, site: Any) -> None:
+    def record(self, at: Any, by: Any, clocks: _Clocks, site: Any) -> None:
         """Note accesses that are ordered after those that they conflict with; `site`: one for all, or an array."""
         self.start()
-        known, one = clocks.known, not isinstance(by, np.ndarray)
-        clock = known[by, by]
-        thread, rows, since = self.thread[at], self.row[at], self.clock[at]
-        after = _steps(known, by, thread) >= since
-        if clocks.halves > 1:  # a plain access that no fence has shown to engines yet is not forgotten for a later one
-            after &= (_steps(clocks.fenced, by, thread) >= since) | ~clocks.plain(thread)
-        alone = (rows < 0) & ((thread < 0) | (thread == by) | after)
+        one, clock = not isinstance(by, np.ndarray), clocks.own(by)
+        thread, rows = self.thread[at], self.row[at]
+        alone = (thread < 0) | (thread == by)
+        if np.count_nonzero(alone) < len(alone):
+            alone |= self._after(by, thread, self.clock[at], clocks)
+        alone &= rows < 0
         where = np.arange(at.start, at.stop) if isinstance(at, slice) else at
         chosen = where[alone]
         # With several threads at one location the last stays alone, and the others make it a row.
@@ -116,6 +133,14 @@ class _Accesses:
             self._widen(several)
         self._note(self.row[at], by, clock, site)
 
+    @staticmethod
+    def _after(by: Any, thread: Any, since: Any, clocks: _Clocks) -> Any:
+        """Where accesses are ordered after those of `thread`, which need not be kept then."""
+        after = clocks.steps(by, thread) >= since
+        if clocks.halves > 1:  # a plain access that no fence has shown to engines yet is not forgotten for a later one
+            after &= (clocks.steps(by, thread, 1) >= since) | ~clocks.plain(thread)
+        return after
+
     def _note(self, rows: Any, by: Any, clock: Any, site: Any) -> None:
         """Note accesses of the locations that have a row."""
         wide = rows >= 0
@@ -132,18 +157,24 @@ class _Accesses:
         self.sites[rows, columns] = site
 
     def _columns(self, by: Any) -> Any:
-        most = int(by.max()) + 1
-        if most > len(self.column):
-            self.column = np.concatenate([self.column, np.full(most + 32 - len(self.column), -1, np.int64)])
-        columns = self.column[by]
+        least, most = int(by.min()), int(by.max()) + 1
+        if not len(self.column):
+            self.base = least
+        if least < self.base:
+            self.column = np.concatenate([np.full(self.base - least, -1, np.int64), self.column])
+            self.base = least
+        if most - self.base > len(self.column):
+            more = most + 32 - self.base - len(self.column)
+            self.column = np.concatenate([self.column, np.full(more, -1, np.int64)])
+        columns = self.column[by - self.base]
         new = columns < 0
         if not np.count_nonzero(new):
             return columns
         missing, have = np.unique(by[new]), len(self.who)
-        self.column[missing] = np.arange(have, have + len(missing))
+        self.column[missing - self.base] = np.arange(have, have + len(missing))
         self.who = np.concatenate([self.who, missing])
         self._room(len(self.clocks), len(self.who))
-        return self.column[by]
+        return self.column[by - self.base]
 
     def _room(self, rows: int, columns: int) -> None:
         have_rows, have_columns = self.clocks.shape
@@ -177,7 +208,8 @@ class _Accesses:
             return found
         alone = self.thread == thread
         found[alone] = self.site[alone]
-        column = int(self.column[thread]) if thread < len(self.column) else -1
+        place = thread - self.base
+        column = int(self.column[place]) if 0 <= place < len(self.column) else -1
         if column >= 0:
             wide = np.flatnonzero(self.row >= 0)
             mine = wide[self.clocks[self.row[wide], column] > 0]
@@ -209,33 +241,31 @@ def _brief(at: Any, by: Any) -> tuple[Any, Any]:
     return at, int(by[0]) if by[0] == by[-1] and bool((by == by[0]).all()) else by
 
 
-def _steps(known: Any, by: Any, thread: Any) -> Any:
-    """Return what each, or the one, of `by` knows of threads."""
-    return known[by, thread] if isinstance(by, np.ndarray) else known[by].take(thread, mode="wrap")
-
-
 class Shadow:
     """What the machine knows of each location of one piece of memory.
 
-    `initialised`: for each location a stamp, 0 where nothing was written; a ring's copy has one of its own a round.
+    `initialised`: for each location a stamp, 0 where nothing was written; a ring's copy has one of its own a round. Shared memory
+    is of one `home`: who accesses it is kept by its place there, which is quicker to look up than its number.
     """
 
     count = 0
 
-    def __init__(self, clocks: Clocks, locations: int, granule: int, initialised: bool) -> None:
+    def __init__(
+        self, clocks: Clocks, locations: int, granule: int, initialised: bool, home: Home | None = None
+    ) -> None:
         Shadow.count += 1
         self.number = Shadow.count
-        self.clocks, self.granule = clocks, granule
+        self.clocks, self.granule, self.home = clocks, granule, home
+        self.known: _Clocks = clocks if home is None else home
+        self._threads = clocks.total if home is None else home.count  # whose numbers, or places, are before the agents'
         clocks.shadows.add(self)
         self.initialised = None if initialised else np.zeros(locations, np.int64)
         self._writes, self._polls, self._updates = (_Accesses(locations) for _ in range(3))
         self._reads, self._fetches = _Accesses(locations), _Accesses(locations)  # by threads, and by agents
         self._later: list[tuple[Any, Any, int]] = []  # threads' reads that are yet to be noted, and how many
         self._waiting = 0
-        self._near_polls, self._near_updates = (
-            _Accesses(locations),
-            _Accesses(locations),
-        )  # those that are atomic in one block
+        # those that are atomic in one block
+        self._near_polls, self._near_updates = _Accesses(locations), _Accesses(locations)
         self._shares = _Accesses(locations)  # stores that several units may make: all are kept, of one value
 
     def read(self, at: Any, by: Any, site: int, atomic: bool, _: int = 1, near: bool = False) -> Conflict | None:
@@ -243,23 +273,22 @@ class Shadow:
 
         `near`: they are atomic to the threads of their own block only.
         """
-        known = self.clocks.known
-        at, by = _brief(at, by)
-        found = self._writes.conflict(at, by, known) or self._shares.conflict(at, by, known)
+        at, by = _brief(at, self._by(by))
+        found = self._writes.conflict(at, by, self.known) or self._shares.conflict(at, by, self.known)
         if found is None and not atomic:
-            found = self._updates.conflict(at, by, known)
+            found = self._updates.conflict(at, by, self.known)
         elif found is None:
             updates = self._updates if near else self._near_updates
-            found = updates.conflict(at, by, known, excused=self._neighbours)
+            found = updates.conflict(at, by, self.known, excused=self._neighbours)
         if found is not None:
-            return found
+            return self._told(found)
         if atomic:
             for polls in (self._polls, self._near_polls)[: 1 + near]:
-                polls.record(at, by, self.clocks, site)
+                polls.record(at, by, self.known, site)
         elif self._agents(by):
-            self._fetches.record(at, by, self.clocks, site)
+            self._fetches.record(at, by, self.known, site)
         elif isinstance(at, slice) or isinstance(by, int):
-            self._reads.record(at, by, self.clocks, site)
+            self._reads.record(at, by, self.known, site)
         else:
             self._note_later(at, by, site)
         return None
@@ -268,15 +297,23 @@ class Shadow:
         """Note plain reads of one location by the threads `by`, or return the first that races: as `read`, and quicker."""
         if self._updates.used or self._shares.used:
             return self.read(np.full(len(by), at), by, site, False)
-        writes = self._writes
+        writes, mine = self._writes, self._by(by)
         if writes.used:
-            thread = writes.thread[at]
+            thread = int(writes.thread[at])
             if thread >= 0:
-                unknown = self.clocks.known[by, thread] < writes.clock[at]
-                if np.count_nonzero(unknown) and (unknown & (by != thread)).any():
+                unknown = self.known.steps(mine, thread) < writes.clock[at]
+                if np.count_nonzero(unknown) and (unknown & (mine != thread)).any():
                     return self.read(np.full(len(by), at), by, site, False)
-        self._note_later(at, by, site)
+        self._note_later(at, mine, site)
         return None
+
+    def _by(self, numbers: Any) -> Any:
+        """Return what threads, or agents, are kept by."""
+        return numbers if self.home is None or not len(numbers) else self.clocks.places(self.home, numbers)
+
+    def _told(self, found: Conflict) -> Conflict:
+        """Return a conflict with the number of the other thread."""
+        return found if self.home is None else replace(found, thread=int(self.home.numbers[found.thread]))
 
     def _note_later(self, at: Any, by: Any, site: int) -> None:
         """Keep reads until what threads know changes, or something is written: many are then noted at once."""
@@ -287,16 +324,25 @@ class Shadow:
         if self._waiting > _LATER:
             self.clocks.catch_up()
 
+    def end(self) -> None:
+        """Drop the reads that are yet to be noted: the memory is gone."""
+        if self._later:
+            self.clocks.behind.remove(self)
+            self._later, self._waiting = [], 0
+
     def catch_up(self) -> None:
-        """Note the reads that were kept."""
-        kept, self._later, self._waiting = self._later, [], 0
-        counts = [len(by) for _, by, _ in kept]
-        at = [
-            place if isinstance(place, np.ndarray) else np.full(n, place)
-            for (place, _, _), n in zip(kept, counts, strict=True)
-        ]
-        site = np.repeat(np.array([number for _, _, number in kept]), counts)
-        self._reads.record(np.concatenate(at), np.concatenate([by for _, by, _ in kept]), self.clocks, site)
+        """Note the reads that were kept, those of each home together."""
+        homes: dict[int, list[tuple[Any, Any, int]]] = {}
+        for read in self._later:
+            homes.setdefault(0 if self.home is not None else self.clocks.home_of(read[1]), []).append(read)
+        self._later, self._waiting = [], 0
+        for kept in homes.values():
+            self._note_all(kept)
+
+    def _note_all(self, kept: list[tuple[Any, Any, int]]) -> None:
+        at = np.concatenate([at if isinstance(at, np.ndarray) else np.full(len(by), at) for at, by, _ in kept])
+        site = np.repeat([site for _, _, site in kept], [len(by) for _, by, _ in kept])
+        self._reads.record(at, np.concatenate([by for _, by, _ in kept]), self.known, site)
 
     def _neighbours(self, one: Any, two: Any) -> Any:
         """Whether threads are of one block."""
@@ -304,34 +350,35 @@ class Shadow:
 
     def _agents(self, by: Any) -> bool:
         """Whether agents make these accesses, not threads: never some of each."""
-        return bool((by if isinstance(by, int) else by[0] if len(by) else 0) >= self.clocks.total)
+        return bool((by if isinstance(by, int) else by[0] if len(by) else 0) >= self._threads)
 
     def write(self, at: Any, by: Any, site: int, atomic: bool, stamp: int = 1, near: bool = False) -> Conflict | None:
         """Note writes of the locations `at` by the threads `by`, or return the first that races; `near` as of `read`."""
         if self._later:
             self.clocks.catch_up()
-        known = self.clocks.known
-        at, by = _brief(at, by)
-        found = self._writes.conflict(at, by, known) or self._reads.conflict(at, by, known)
-        found = found or self._shares.conflict(at, by, known) or self._fetches.conflict(at, by, known)
+        clocks = self.known
+        at, by = _brief(at, self._by(by))
+        found = self._writes.conflict(at, by, clocks) or self._reads.conflict(at, by, clocks)
+        found = found or self._shares.conflict(at, by, clocks) or self._fetches.conflict(at, by, clocks)
         if self.initialised is not None:
             self.initialised[at] = stamp
         if atomic:
             others = (self._updates, self._polls) if near else (self._near_updates, self._near_polls)
             for accesses in others:
-                found = found or accesses.conflict(at, by, known, excused=self._neighbours)
+                found = found or accesses.conflict(at, by, clocks, excused=self._neighbours)
             for updates in () if found else (self._updates, self._near_updates)[: 1 + near]:
-                updates.record(at, by, self.clocks, site)
-            return found
-        found = found or self._polls.conflict(at, by, known) or self._updates.conflict(at, by, known)
-        return found or self._again(at, by) or self._overwrite(at, by, site)
+                updates.record(at, by, clocks, site)
+            return None if found is None else self._told(found)
+        found = found or self._polls.conflict(at, by, clocks) or self._updates.conflict(at, by, clocks)
+        found = found or self._again(at, by) or self._overwrite(at, by, site)
+        return None if found is None else self._told(found)
 
     def _again(self, at: Any, by: Any) -> Conflict | None:
         """Return a location that an agent has written since it was issued: the copies of one group are in no order."""
         writes = self._writes
         if not writes.used or not self._agents(by):
             return None
-        again = (writes.thread[at] == by) & (writes.clock[at] == self.clocks.known[by, by])
+        again = (writes.thread[at] == by) & (writes.clock[at] == self.known.own(by))
         if not np.count_nonzero(again):
             return None
         index = int(again.argmax())
@@ -339,6 +386,10 @@ class Shadow:
 
     def passed(self, one: int, two: int) -> tuple[int, int] | None:
         """Return the sites where a thread wrote a word atomically, and another read it so; None where there is no such word."""
+        if self.home is not None:
+            one, two = self.clocks.place(self.home, one), self.clocks.place(self.home, two)
+            if one < 0 or two < 0:
+                return None
         wrote = self._updates.of(one)
         read = np.maximum(self._polls.of(two), self._updates.of(two))
         both = np.flatnonzero((wrote >= 0) & (read >= 0))
@@ -354,7 +405,9 @@ class Shadow:
         """
         if self._later:
             self.clocks.catch_up()
-        known = self.clocks.known
+        by, known = self._by(by), self.known
+        if self.home is not None:
+            excused = self._by_number(excused)
         earlier = (self._writes, self._reads, self._fetches, self._polls, self._updates)
         found = None
         for accesses in earlier:
@@ -363,17 +416,23 @@ class Shadow:
         if self.initialised is not None:
             self.initialised[at] = stamp
         if found is None:
-            self._shares.record(at, by, self.clocks, site)
+            self._shares.record(at, by, known, site)
             if self.clocks.stale is not None:
                 self.clocks.stale.forget(self.number, at)
-        return found
+        return None if found is None else self._told(found)
+
+    def _by_number(self, excused: Any) -> Any:
+        """Return a function of two threads' places that is one of their numbers."""
+        assert self.home is not None
+        numbers = self.home.numbers
+        return lambda one, two: excused(numbers[one], numbers[two])
 
     def _differ(self, at: Any, by: Any, site: int, equal: Any, last: Any, excused: Any) -> Conflict | None:
         """Return two stores of different values, or of one unit's threads: one made before, or both now."""
-        found = self._shares.conflict(at, by, self.clocks.known, excused=excused)
+        found = self._shares.conflict(at, by, self.known, excused=excused)
         other = np.flatnonzero(~equal)
         if found is None and len(other):
-            found = self._shares.conflict(at[other], by[other], self.clocks.known)
+            found = self._shares.conflict(at[other], by[other], self.known)
             found = found and replace(found, index=int(other[found.index]))
         found = found or self._twice(at, by, site, last, excused)
         return found and replace(found, shared=True)
@@ -393,16 +452,15 @@ class Shadow:
 
     def unfenced(self, at: Any, by: Any, kind: str) -> Conflict | None:
         """Return a plain access that an asynchronous one (of agents `by`) comes after, with no proxy fence between."""
-        clocks = self.clocks
-        clocks.catch_up()
-        at, by = _brief(at, by)
+        self.clocks.catch_up()
+        at, by = _brief(at, self._by(by))
         found = None
         earlier = [self._writes, self._shares, self._updates]
         if kind != "read":
             earlier += [self._reads, self._fetches, self._polls]
         for accesses in earlier:
-            found = found or accesses.conflict(at, by, clocks.fenced, clocks.plain)
-        return found
+            found = found or accesses.conflict(at, by, self.known, unfenced=True)
+        return None if found is None else self._told(found)
 
     def _overwrite(self, at: Any, by: Any, site: int) -> Conflict | None:
         writes = self._writes
@@ -412,7 +470,7 @@ class Shadow:
         if np.count_nonzero(lost):
             index = int(lost.argmax())
             return Conflict(index, int(writes.thread[at][index]), site)
-        writes.clock[at], writes.site[at] = self.clocks.known[by, by], site
+        writes.clock[at], writes.site[at] = self.known.own(by), site
         for accesses in (self._reads, self._fetches, self._polls, self._updates):
             accesses.forget(at)
         for accesses in (self._near_polls, self._near_updates, self._shares):

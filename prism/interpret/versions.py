@@ -44,7 +44,7 @@ class Versions:
         if word is None:
             word = self.words[key] = _Word([before], [(thread, 0)], [None])
         word.values.append(value)
-        word.writers.append((thread, int(self.clocks.known[thread, thread])))
+        word.writers.append((thread, int(self.clocks.own(thread))))
         word.rows.append(self.clocks.released(*key, thread))
         self._see(word, thread, word.dropped + len(word.values) - 1)
         if len(word.values) > KEPT:
@@ -77,19 +77,19 @@ class Versions:
                 self.words.pop((shadow, int(location)), None)
 
     def _see(self, word: _Word, thread: int, number: int) -> None:
-        word.seen[thread] = (number, int(self.clocks.known[thread, thread]))
+        word.seen[thread] = (number, int(self.clocks.own(thread)))
 
     def _newest_known(self, word: _Word, thread: int) -> int:
-        known = self.clocks.known[thread]
+        steps = self.clocks.steps
         found = word.seen[thread][0] if thread in word.seen else 0
         for reader, (number, clock) in word.seen.items():
-            if number > found and known[reader] >= clock:
+            if number > found and steps(thread, reader) >= clock:
                 found = number
         for at in range(len(word.writers) - 1, -1, -1):
             writer, clock = word.writers[at]
             if word.dropped + at <= found:
                 break
-            if known[writer] >= clock:
+            if steps(thread, writer) >= clock:
                 found = word.dropped + at
                 break
         return found
