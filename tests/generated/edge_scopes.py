@@ -10,7 +10,7 @@ the reference machine finds the race.
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -158,8 +158,8 @@ class Writer:
         self.names += 1
         return f"{name}{self.names}"
 
-    def program(self) -> tuple[Edge, bool]:
-        """Return a program, and whether two blocks meet at a word in the scope of one, within a phase."""
+    def program(self) -> Edge:
+        """Return a program; `reported`: two blocks meet at a word in the scope of one, within a phase."""
         phases = [self.phase() for _ in range(self.random.randint(1, 3))]
         together = ", cooperative=True" if self.together else ""
         body = [line for phase in phases for line in phase.lines]
@@ -188,9 +188,9 @@ class Writer:
         # Where nothing meets in this launch, two phases may in a larger one: the oracle does not know.
         edge = Edge(
             text, self.blocks, THREADS, lambda: [np.zeros(SIZE, np.int32), np.int32(self.apart)], (0,),
-            [self.y.astype(np.int32)], legal=legal, why=why,
+            [self.y.astype(np.int32)], legal=legal, why=why, reported=inside and not broad,
         )  # fmt: skip
-        return edge, inside and not broad
+        return edge
 
     def met(self, one: Phase, two: Phase) -> bool:
         """Whether two blocks update one word."""
@@ -200,15 +200,13 @@ class Writer:
 
 def program(seed: int) -> Edge:
     """Return the program of a seed."""
-    return Writer(seed).program()[0]
+    return Writer(seed).program()
 
 
 def verify(seed: int) -> Outcome:
     """Return what becomes of the program of a seed: where an argument decides, the machine finds what the report foresees."""
-    edge, unknown = Writer(seed).program()
-    if not unknown:
-        return judged(edge, seed)
-    found = judged(replace(edge, reported=True), seed)
+    edge = program(seed)
+    found = judged(edge, seed)
     if found.kind == "reported" and not foreseen(edge):
         return Outcome(FAILED, f"accepted, not reported, and {found.code}\n{found.found}")
     return found
