@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from prism.lang.bindings import recorded
+from prism.lang.blocks import threads_of
 from prism.lang.check import annotation, parsed_of
 from prism.lang.pipeline import build, check_architecture
 from prism.lang.plan import Program
@@ -161,7 +162,7 @@ def launch_shape(program: Program, shape: Any) -> tuple[int, int]:
     if len(given) not in (1, 2):
         raise LaunchError(f"launch as kernel[blocks, threads] or kernel[blocks], not with {len(given)} numbers")
     bound, threads = program.entry.bound, given[1] if len(given) == 2 else None
-    fewest = (bound.block or 1, bound.thread or 1)
+    fewest = (bound.block or 1, threads_of(program) or bound.thread or 1)
     return fewest[0] if given[0] is None else given[0], fewest[1] if threads is None else threads
 
 

@@ -22,6 +22,7 @@ from prism.interpret.shadow import Shadow
 from prism.interpret.units import has_near_fences, has_rings, has_roles, smallest, uses_proxies
 from prism.interpret.versions import Versions
 from prism.interpret.waiting import steps_of
+from prism.lang.blocks import threads_of
 from prism.lang.counted import most_threads
 from prism.lang.perspective import Level
 from prism.lang.plan import Program
@@ -150,6 +151,8 @@ def _check_shape(program: Program, blocks: int, threads: int) -> None:
         raise ValueError(f"`{program.entry.name}` needs a multiple of {bound.thread} threads a block, not {threads}")
     if bound.block is not None and blocks % bound.block:
         raise ValueError(f"`{program.entry.name}` needs a multiple of {bound.block} blocks, not {blocks}")
+    if threads_of(program) not in (None, threads):
+        raise ValueError(f"`{program.entry.name}` needs blocks of {threads_of(program)} threads, not of {threads}")
     most = most_threads(program)
     if most is not None and blocks * threads > most:
         raise ValueError(f"`{program.entry.name}` counts at most {most} threads, in 32 bits, not {blocks} x {threads}")

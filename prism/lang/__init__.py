@@ -79,6 +79,7 @@ from prism.lang.surface import (
     row,
     shared,
     split,
+    static_assert,
     struct,
     template,
     thread,
@@ -113,8 +114,8 @@ __all__ = [
     "fragment", "function", "grid", "group",
     "half", "half2", "half2_cast", "half8", "half8_cast", "id", "int16", "int2", "int2_cast", "int32", "int4",
     "int4_cast", "int64", "int8", "intrinsic", "kernel", "mailbox", "may_alias", "one", "partition", "print_", "prism",
-    "ptr", "requires", "roles", "row", "shared", "split", "struct", "template", "thread", "uint", "uint16", "uint2",
-    "uint2_cast", "uint32",
+    "ptr", "requires", "roles", "row", "shared", "split", "static_assert", "struct", "template", "thread", "uint", "uint16",
+    "uint2", "uint2_cast", "uint32",
     "uint4", "uint4_cast", "uint64", "uint8", "unsafe", "vector", "warp", "warpgroup", "wgmma_async", "c_float", "c_int",
     "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t", *NAMES,
 ]  # fmt: skip

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from prism.lang import again, surface, whole
 from prism.lang.align import check_alignment
+from prism.lang.blocks import check_blocks
 from prism.lang.check import check
 from prism.lang.check.env import fail
 from prism.lang.diagnostics import CompileError, Label, Span
@@ -61,6 +62,7 @@ def _uncollected() -> Iterator[None]:
 
 def planned(functions: tuple[Function, ...]) -> Program:
     """Return the program of checked functions, callees first."""
+    check_blocks(functions)
     layouts: dict[Function, Layout] = {}
     scopes: dict[Function, frozenset[Symbol]] = {}
     for function in functions:

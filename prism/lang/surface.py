@@ -95,6 +95,10 @@ assert_ = Construct("assert_", 'assert_(condition, "text"): ends the kernel with
 assume = Construct(
     "assume", "assume(condition): it holds here, says the program; the compiler may build on it, checked runs test it"
 )
+static_assert = Construct(
+    "static_assert",
+    'static_assert(condition, "text"): demands it of constants: the program is refused where it does not hold',
+)
 print_ = Construct("print_", 'print_("x = {}", x): prints a line for each unit that the code speaks for')
 BREAKPOINT = Construct(
     "breakpoint", "breakpoint(): on the reference machine Python's debugger opens; on a GPU nothing happens"
@@ -441,6 +445,7 @@ __all__ = [
     "row",
     "shared",
     "split",
+    "static_assert",
     "struct",
     "template",
     "thread",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from prism.lang.blocks import threads_of
 from prism.lang.counted import most_threads
 from prism.lang.emit import emit
 from prism.lang.intrinsics.declaration import supports
@@ -35,6 +36,7 @@ def entry_of(program: Program, arch: str) -> Entry:
         cooperative=function.cooperative,
         programmatic=emitted.follows and supports(arch, "sm_90"),
         grid_threads=most_threads(program),
+        block_threads=threads_of(program),
     )
 
 

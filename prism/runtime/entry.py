@@ -66,9 +66,9 @@ class Entry:
     """A compiled kernel's text and contract.
 
     `shared_bytes` is dynamic shared memory. `thread_multiple` and `block_multiple` say what the numbers of threads a
-    block and of blocks must be multiples of (None: any); `max_threads` is the largest block, `grid_threads` how many threads all
-    blocks may have together. `cooperative`: all blocks must run
-    at once, and behind its other parameters the kernel takes the address of a word at which they meet, zero at first.
+    block and of blocks must be multiples of (None: any); `max_threads` is the largest block, `block_threads` the only size
+    of one (None: any), `grid_threads` how many threads all blocks may have together. `cooperative`: all blocks must run at
+    once, and behind its other parameters the kernel takes the address of a word at which they meet, zero at first.
     `programmatic`: it waits by itself for the kernel before it on the stream, and may be launched before that one is complete.
 
     Raises:
@@ -86,6 +86,7 @@ class Entry:
     cooperative: bool = False
     programmatic: bool = False
     grid_threads: int | None = None
+    block_threads: int | None = None
 
     @property
     def title(self) -> str:
@@ -105,6 +106,7 @@ class Entry:
             ("thread_multiple", self.thread_multiple),
             ("block_multiple", self.block_multiple),
             ("grid_threads", self.grid_threads),
+            ("block_threads", self.block_threads),
         )
         for label, multiple in numbers:
             if multiple is not None and multiple < 1:
@@ -126,6 +128,7 @@ class Entry:
             "cooperative": self.cooperative,
             "programmatic": self.programmatic,
             "grid_threads": self.grid_threads,
+            "block_threads": self.block_threads,
         }
         return {**found, "source": self.source} if source else found
 
@@ -150,6 +153,7 @@ class Entry:
                 cooperative=_typed(found.get("cooperative", False), bool),
                 programmatic=_typed(found.get("programmatic", False), bool),
                 grid_threads=_typed(found.get("grid_threads"), int, None),
+                block_threads=_typed(found.get("block_threads"), int, None),
             )
         except (KeyError, TypeError) as error:
             raise ValueError(f"not an entry as Prism writes it: {error}") from error

@@ -44,6 +44,7 @@ def description(entry: Entry, binary: Binary, cubin: str, safety: Mapping[str, A
         "block_multiple": entry.block_multiple,
         "max_threads": entry.max_threads,
         "grid_threads": entry.grid_threads,
+        "block_threads": entry.block_threads,
         "cooperative": entry.cooperative,
         "parameters": [
             {"name": p.name, "kind": p.kind, "dtype": p.dtype, "const": p.const, "offset": offset, "size": size}
@@ -78,6 +79,8 @@ def header(entry: Entry) -> str:
     for what, multiple in (("threads", entry.thread_multiple), ("blocks", entry.block_multiple)):
         if multiple is not None and multiple > 1:
             limits.append(f"{what} % {multiple} != 0")
+    if entry.block_threads is not None:
+        limits.append(f"threads != {entry.block_threads}")
     if entry.grid_threads is not None:
         limits.append(f"1ull * blocks * threads > {entry.grid_threads}ull")
     return f"""// Launches `{comment(entry.title)}`. Made by `prism emit --header`; the kernel is what `prism emit` writes:

@@ -145,6 +145,10 @@ def check_shape(entry: Entry, blocks: int, threads: int) -> None:
         LaunchError: out of range, not the multiple that the kernel's `@requires` states, or more threads than it counts.
     """
     require_shape(entry.title, (blocks, entry.block_multiple), (threads, entry.thread_multiple), entry.max_threads)
+    if entry.block_threads not in (None, threads):
+        raise LaunchError(
+            f"`{entry.title}` needs blocks of {entry.block_threads} threads, as what it calls demands, not of {threads}"
+        )
     most = entry.grid_threads
     if most is not None and int(blocks) * int(threads) > most:
         raise LaunchError(

@@ -78,7 +78,7 @@ ELSEWHERE = {
 CODES = """
     bound-wf group split-sum split-align split-body decl read-up write-down cond loop jump id call-bound call-scalar call-ptr
     call-smem const ptr-write ptr-read partition hide claim claim-one async shared-alloc template unsafe ptr-rebind extern
-    recursion syntax type name ring registers scope
+    recursion syntax type name ring registers scope static-assert
 """.split()
 
 

@@ -34,6 +34,7 @@ from prism.lang.errors import names as name_errors
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import raw as raw_errors
 from prism.lang.errors import syntax as syntax_errors
+from prism.lang.errors.demands import Demand
 from prism.lang.instantiate import PYTHON_TYPES, instantiate
 from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.parse import parse
@@ -124,6 +125,9 @@ class Session:
             self.failed.add(key)
             if call is None or isinstance(failure, Poisoned):
                 raise
+            own = [error for error in failure.errors if isinstance(error, Demand) and not error.called]
+            if own:  # nothing else that is wrong with such constants is the function's fault
+                raise CompileError(*(error.at(call) for error in own)) from None
             raise CompileError(*(traced(error, kernel, template, call) for error in failure.errors)) from None
         finally:
             self.open.pop()
@@ -261,7 +265,7 @@ def check_function(
     if kernel.cooperative and bound.grid is None:
         fail(rules.BoundCooperative(span=spans.get("requires", parsed.span), name=parsed.name, bound=str(bound)))
     function = session.instance(kernel, template)
-    context = Context(kernel, session, bound_span=spans.get("requires"), entry=bound.code)
+    context = Context(kernel, session, bound_span=spans.get("requires"), entry=bound.code, template=template)
     env = Env(context, bound, {}, {})
     parameters: list[tree.Symbol] = []
     for parameter in function.parameters:
@@ -296,6 +300,7 @@ def check_function(
         attributes=attributes, may_alias=kernel.may_alias,
         pure=is_pure(tuple(parameters), context.result or VOID, body), template=template, file=parsed.span.file, span=parsed.span,
         trusts=trusted(tuple(parameters), body), cooperative=kernel.cooperative,
+        demands=tuple(context.demands),
     )  # fmt: skip
 
 

@@ -85,6 +85,10 @@ class Context:
     """The function that has the text: another one, where this function is compiled into it."""
     fixed: Mapping[tree.Symbol, tree.Symbol] = field(default_factory=dict)
     """Arrays that are const here, though not where they were declared: by which parameter."""
+    template: Mapping[str, object] = field(default_factory=dict)
+    """The function's compile-time arguments."""
+    demands: list[tuple[int, Span]] = field(default_factory=list)
+    """Of how many threads its block must be, and where that is said."""
 
     @property
     def host(self) -> surface.Kernel:

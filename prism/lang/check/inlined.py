@@ -59,7 +59,7 @@ def compile_in(
     pairs = [(formal, given_to(env, kernel, formal, actual)) for formal, actual in zip(formals, given, strict=True)]
     check_distinct(kernel, pairs, given)
     with session.opened(kernel, template, e.span):  # type: ignore[attr-defined]
-        inner, symbols = entered(env, kernel, function, bound, pairs)
+        inner, symbols = entered(env, kernel, function, bound, pairs, template)
         body = check_body(inner, function.body)
         env.context.scopes = inner.context.scopes
         if inner.context.errors:
@@ -159,11 +159,16 @@ def through(symbol: tree.Symbol | None, alias: tree.Symbol) -> bool:
 
 
 def entered(
-    env: Env, kernel: surface.Kernel, function: s.Function, bound: Bound, pairs: list[Given]
+    env: Env,
+    kernel: surface.Kernel,
+    function: s.Function,
+    bound: Bound,
+    pairs: list[Given],
+    template: Mapping[str, object],
 ) -> tuple[Env, dict[str, tree.Symbol]]:
     """Return the environment of the body: the function's bound, its parameters' names alone, and what they stand for."""
     context = replace(
-        env.context, kernel=kernel, into=env.context.host, errors=[], silent=False, rings=[], entry=bound.code,
+        env.context, kernel=kernel, template=template, into=env.context.host, errors=[], silent=False, rings=[], entry=bound.code,
         result=VOID, result_perspective=None, result_declared=True, bound_span=dict(function.decorators).get("requires"),
         fixed={**env.context.fixed, **{array: p for p, value in pairs if p.const and (array := referenced(value))}},
     )  # fmt: skip

@@ -8,20 +8,63 @@ from prism.lang import surface, tree
 from prism.lang import syntax as s
 from prism.lang.check.env import Env, fail
 from prism.lang.check.expressions import check_scalar, construct_called, must_agree, need_bool
+from prism.lang.check.signature import show
+from prism.lang.diagnostics import source_text
+from prism.lang.errors import demands
 from prism.lang.errors import types as errors
+from prism.lang.perspective import THREAD, Level, Perspective
 from prism.lang.place import subexpressions
 
 _FIELDS = re.compile(r"\{\{|\}\}|\{\}|[{}]")
 
 
 def speaks(e: s.Expr) -> bool:
-    """Whether an expression is `assert_(...)`, `assume(...)`, `print_(...)` or `breakpoint()`."""
-    spoken = (surface.assert_, surface.assume, surface.print_, surface.BREAKPOINT)
+    """Whether an expression is `static_assert(...)`, `assert_(...)`, `assume(...)`, `print_(...)` or `breakpoint()`."""
+    spoken = (surface.static_assert, surface.assert_, surface.assume, surface.print_, surface.BREAKPOINT)
     return isinstance(e, s.Call) and construct_called(e) in spoken
 
 
-def check_speech(env: Env, e: s.Call) -> tree.Stmt:
-    """Type one of these statements."""
+def check_speech(env: Env, e: s.Call) -> tuple[tree.Stmt, ...]:
+    """Type one of these statements; a demand of constants leaves nothing."""
+    if construct_called(e) is surface.static_assert:
+        check_demand(env, e)
+        return ()
+    return (_spoken(env, e),)
+
+
+def check_demand(env: Env, e: s.Call) -> None:
+    """`static_assert`: the condition is made of constants, and holds."""
+    text = literal(e.arguments[1]) if len(e.arguments) == 2 else None
+    if text is None or e.keywords:
+        fail(errors.Speech(span=e.span, name="static_assert", usage='static_assert(condition, "what must hold")'))
+    held = check_scalar(env, e.arguments[0], env.code)
+    if (threads := _of_block(held)) is not None:
+        env.context.demands.append((threads, e.span))
+        return
+    if not isinstance(held, tree.Const):
+        fail(demands.NoConstant(span=held.span))
+    if not need_bool(held).value:  # type: ignore[union-attr]
+        condition = source_text(e.arguments[0].span)
+        given = {
+            name: show(value) for name, value in env.context.template.items() if re.search(rf"\b{name}\b", condition)
+        }
+        listed = ", ".join(f"{name}={value}" for name, value in given.items())
+        fail(
+            demands.Demand(span=e.span, text=text, condition=condition, given=listed, name=env.context.kernel.__name__)
+        )
+
+
+def _of_block(e: tree.Expr) -> int | None:
+    """Return the number of `count(thread[1]) == number`, in a block's code: what its launch decides."""
+    match e:
+        case tree.Binary(op="==", left=tree.Count(unit=unit, code=code), right=tree.Const(value=value)):
+            whole = code == Perspective(Level.BLOCK, 1) and unit == THREAD
+            return int(value) if whole else None
+        case _:
+            return None
+
+
+def _spoken(env: Env, e: s.Call) -> tree.Stmt:
     if construct_called(e) is surface.BREAKPOINT:
         if e.arguments or e.keywords:
             fail(errors.Speech(span=e.span, name="breakpoint", usage="breakpoint()", rest=""))

@@ -99,7 +99,7 @@ def check_statement(env: Env, st: s.Stmt) -> tuple[tuple[tree.Stmt, ...], Env]: 
             value = s.Binary(op=st.op, left=st.target, right=st.value, span=st.span)
             return (check_assign(env, st.target, value, st.span),), env
         case s.Evaluate(value=s.Call() as call) if speaks(call):
-            return (check_speech(env, call),), env
+            return check_speech(env, call), env
         case s.Evaluate():
             return check_evaluate(env, st), env
         case s.If():

@@ -302,6 +302,8 @@ class Function:
     """Const pointer parameters that are loaded once for several threads: nobody may write that memory meanwhile."""
     cooperative: bool = False
     """Whether all blocks of the grid run at once, and can meet at a barrier."""
+    demands: tuple[tuple[int, Span], ...] = ()
+    """Of how many threads the block that runs it must be, and where that is said."""
 
 
 def children(statement: Stmt) -> tuple[Body, ...]:

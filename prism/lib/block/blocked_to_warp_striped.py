@@ -1,6 +1,8 @@
 """A block hands its elements round, each warp its own: from adjacent ones in each thread to adjacent ones across its lanes."""
 
-from prism.lang import block, constexpr, dtype, group, id, int32, partition, prism, requires, shared, template, thread
+from prism.lang import (
+    block, constexpr, count, dtype, group, id, int32, partition, prism, requires, shared, static_assert, template, thread,
+)
 
 
 @prism("device")
@@ -13,6 +15,7 @@ def blocked_to_warp_striped(items: T[ITEMS] @ thread[1]):
     Cost:        a barrier of each warp; `THREADS * ITEMS` elements of shared memory, and a 32nd more for an even `ITEMS`.
     Test:        tests/lib/block/test_exchange.py
     """
+    static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
     PAD: constexpr(int) = 1 - ITEMS % 2  # a place after 32 elements: the threads of a warp meet in no bank
     RUN: constexpr(int) = (32 + PAD) * ITEMS
     tile: shared(T[THREADS // 32 * RUN]) @ block[1]

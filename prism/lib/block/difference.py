@@ -1,6 +1,6 @@
 """A block combines each element with the one before it."""
 
-from prism.lang import block, constexpr, dtype, function, group, prism, requires, template, thread
+from prism.lang import block, constexpr, dtype, function, group, prism, requires, static_assert, template, thread
 
 
 @prism("device")
@@ -15,6 +15,7 @@ def difference(items: T[ITEMS] @ thread[1], before: T @ block[1]) -> T @ block[1
     Cost:        as `block.shift_up`, with one barrier.
     Test:        tests/lib/block/test_difference.py
     """
+    static_assert(WIDTH >= 1 and ITEMS % WIDTH == 0, "`ITEMS` is a multiple of `WIDTH`")
     others: T[ITEMS] @ thread[1]
     with group(thread[1]):
         for k in range(ITEMS):

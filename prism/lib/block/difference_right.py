@@ -1,6 +1,6 @@
 """A block combines each element with the one after it."""
 
-from prism.lang import block, constexpr, dtype, function, group, prism, requires, template, thread
+from prism.lang import block, constexpr, dtype, function, group, prism, requires, static_assert, template, thread
 
 
 @prism("device")
@@ -15,6 +15,7 @@ def difference_right(items: T[ITEMS] @ thread[1], after: T @ block[1]) -> T @ bl
     Cost:        as `block.shift_down`, with one barrier.
     Test:        tests/lib/block/test_difference.py
     """
+    static_assert(WIDTH >= 1 and ITEMS % WIDTH == 0, "`ITEMS` is a multiple of `WIDTH`")
     others: T[ITEMS] @ thread[1]
     with group(thread[1]):
         for k in range(ITEMS):

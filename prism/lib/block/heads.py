@@ -1,6 +1,8 @@
 """A block finds where runs of equal elements begin."""
 
-from prism.lang import block, bool_, constexpr, dtype, function, group, id, int32, prism, requires, template, thread
+from prism.lang import (
+    block, bool_, constexpr, dtype, function, group, id, int32, prism, requires, static_assert, template, thread,
+)
 
 
 @prism("device")
@@ -18,6 +20,7 @@ def heads(
     Cost:        as `block.shift_up`, with one barrier.
     Test:        tests/lib/block/test_difference.py
     """
+    static_assert(WIDTH >= 1 and ITEMS % WIDTH == 0, "`ITEMS` is a multiple of `WIDTH`")
     t: int32 @ thread[1] = id()
     others: T[ITEMS] @ thread[1]
     with group(thread[1]):

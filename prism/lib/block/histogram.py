@@ -1,6 +1,6 @@
 """A block counts how often each number occurs."""
 
-from prism.lang import atomic_add, block, constexpr, dtype, group, int32, prism, ptr, requires, template, thread
+from prism.lang import atomic_add, block, constexpr, dtype, group, int32, prism, ptr, requires, static_assert, template, thread
 
 
 @prism("device")
@@ -14,6 +14,7 @@ def histogram(items: int32[ITEMS] @ thread[1], bins: ptr(C) @ block[1], size: in
     Cost:        `ITEMS` atomic additions a thread; no barrier.
     Test:        tests/lib/block/test_histogram.py
     """
+    static_assert(C.bytes == 4 or C.bytes == 8, "bins are of 32 or 64 bits")
     with group(thread[1]):
         for k in range(ITEMS):
             if items[k] >= 0 and items[k] < size:

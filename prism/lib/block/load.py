@@ -1,6 +1,8 @@
 """A block loads a tile: each warp a run of it."""
 
-from prism.lang import const, constexpr, block, dtype, id, int32, partition, prism, ptr, requires, template, thread, warp
+from prism.lang import (
+    block, const, constexpr, dtype, id, int32, partition, prism, ptr, requires, static_assert, template, thread, warp,
+)
 
 
 @prism("device")
@@ -18,6 +20,9 @@ def load(
     Errors:      with `VECTORIZED`, `x` must be aligned to `WIDTH` elements, at most 16 bytes in all.
     Test:        tests/lib/block/test_load_store.py
     """
+    static_assert(WIDTH >= 1 and ITEMS % WIDTH == 0, "`ITEMS` is a multiple of `WIDTH`")
+    static_assert(not VECTORIZED or WIDTH * T.bytes <= 16, "a vector has at most 16 bytes")
+    static_assert(not VECTORIZED or WIDTH & -WIDTH == WIDTH, "a vector has 2^k elements")
     first: int32 @ thread[32] = id() * (32 * ITEMS)
     with partition(x, thread[32], offset=first) as run:
         warp.load(run, items, valid - first, otherwise, WIDTH=WIDTH, VECTORIZED=VECTORIZED)

@@ -1,6 +1,6 @@
 """A block loads a tile, adjacent elements into each thread, with adjacent threads reading adjacent elements."""
 
-from prism.lang import block, const, constexpr, dtype, int32, prism, ptr, requires, template, thread
+from prism.lang import block, const, constexpr, count, dtype, int32, prism, ptr, requires, static_assert, template, thread
 
 
 @prism("device")
@@ -16,5 +16,6 @@ def load_transposed(
     Cost:        `ITEMS` coalesced accesses a thread, and `block.warp_striped_to_blocked`: barriers of warps alone.
     Test:        tests/lib/block/test_exchange.py
     """
+    static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
     block.load(x, items, valid, otherwise, WIDTH=1, VECTORIZED=False)
     block.warp_striped_to_blocked(items, THREADS=THREADS)

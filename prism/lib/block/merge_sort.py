@@ -1,7 +1,8 @@
 """A block sorts a tile by comparisons."""
 
 from prism.lang import (
-    block, const, constexpr, dtype, function, group, id, int32, partition, prism, ptr, requires, shared, template, thread,
+    block, const, constexpr, count, dtype, function, group, id, int32, partition, prism, ptr, requires, shared, static_assert,
+    template, thread,
 )
 
 
@@ -41,6 +42,7 @@ def merge_sort(items: T[ITEMS] @ thread[1]):
     Source:      Odeh, Green et al., "Merge path - parallel merging made simple".
     Test:        tests/lib/block/test_sort.py
     """
+    static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
     t: int32 @ thread[1] = id()
     tile: shared(T[THREADS * ITEMS]) @ block[1]
     thread.sort(items, LESS=LESS)

@@ -1,7 +1,8 @@
 """A block sorts the keys of a tile by comparisons, and moves their values along."""
 
 from prism.lang import (
-    block, constexpr, dtype, function, group, id, int32, partition, prism, requires, shared, template, thread,
+    block, constexpr, count, dtype, function, group, id, int32, partition, prism, requires, shared, static_assert, template,
+    thread,
 )
 from prism.lib.block.merge_sort import merge_path_within
 
@@ -19,6 +20,7 @@ def merge_sort_pairs(keys: K[ITEMS] @ thread[1], items: T[ITEMS] @ thread[1]):
     Source:      Odeh, Green et al., "Merge path - parallel merging made simple".
     Test:        tests/lib/block/test_sort.py
     """
+    static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
     t: int32 @ thread[1] = id()
     tile: shared(K[THREADS * ITEMS]) @ block[1]
     values: shared(T[THREADS * ITEMS]) @ block[1]

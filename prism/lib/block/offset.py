@@ -1,6 +1,8 @@
 """Each thread of a block gets the value of another, some places on."""
 
-from prism.lang import block, constexpr, dtype, group, id, int32, partition, prism, requires, shared, template, thread
+from prism.lang import (
+    block, constexpr, count, dtype, group, id, int32, partition, prism, requires, shared, static_assert, template, thread,
+)
 
 
 @prism("device")
@@ -13,6 +15,7 @@ def offset(value: T @ thread[1], distance: int32 @ block[1], otherwise: T @ thre
     Cost:        one barrier; `THREADS` elements of shared memory.
     Test:        tests/lib/block/test_shuffle.py
     """
+    static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
     t: int32 @ thread[1] = id()
     values: shared(T[THREADS]) @ block[1]
     with partition(values, thread[1], offset=t) as own:

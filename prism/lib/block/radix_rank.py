@@ -1,6 +1,8 @@
 """A block ranks the elements of a tile by one digit."""
 
-from prism.lang import block, constexpr, group, id, int32, partition, prism, requires, shared, template, thread
+from prism.lang import (
+    block, constexpr, count, group, id, int32, partition, prism, requires, shared, static_assert, template, thread,
+)
 from prism.lib.thread import operators
 
 
@@ -16,6 +18,8 @@ def radix_rank(digits: int32[ITEMS] @ thread[1], ranks: int32[ITEMS] @ thread[1]
     Source:      Satish, Harris and Garland, "Designing efficient sorting algorithms for manycore GPUs".
     Test:        tests/lib/block/test_sort.py
     """
+    static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
+    static_assert(1 <= BITS <= 8, "a digit has 1 to 8 bits")
     DIGITS: constexpr(int) = 1 << BITS
     t: int32 @ thread[1] = id()
     counts: shared(int32[THREADS * DIGITS]) @ block[1]  # digit by digit, and in each thread by thread

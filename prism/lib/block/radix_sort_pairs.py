@@ -1,6 +1,6 @@
 """A block sorts the keys of a tile by their bits, and moves their values along."""
 
-from prism.lang import block, constexpr, dtype, function, group, int32, prism, requires, template, thread
+from prism.lang import block, constexpr, count, dtype, function, group, int32, prism, requires, static_assert, template, thread
 
 
 @prism("device")
@@ -18,6 +18,8 @@ def radix_sort_pairs(keys: K[ITEMS] @ thread[1], items: T[ITEMS] @ thread[1]):
     Source:      Satish, Harris and Garland, "Designing efficient sorting algorithms for manycore GPUs".
     Test:        tests/lib/block/test_sort.py
     """
+    static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
+    static_assert(0 <= FIRST <= LAST <= 64, "bits `FIRST ... LAST - 1` are of a key")
     digits: int32[ITEMS] @ thread[1]
     ranks: int32[ITEMS] @ thread[1]
     for first in range(FIRST, LAST, 4):

@@ -1,8 +1,8 @@
 """Parts of a block, of some warps each, combine one value of each thread, each part its own."""
 
 from prism.lang import (
-    block, claim, constexpr, dtype, function, group, id, int32, partition, prism, requires, shared, split, template, thread,
-    warp,
+    block, claim, constexpr, dtype, function, group, id, int32, partition, prism, requires, shared, split, static_assert,
+    template, thread, warp,
 )
 
 
@@ -18,6 +18,7 @@ def reduce_groups(value: T @ thread[1]) -> T @ thread[SIZE]:
     Numerics:    reassociates `OP`, in a way fixed by `SIZE`; `OP` need not be commutative.
     Test:        tests/lib/block/test_groups.py
     """
+    static_assert(SIZE >= 32 and SIZE % 32 == 0, "`SIZE` is a multiple of 32")
     sums: shared(T[32]) @ block[1]
     total: T @ thread[SIZE]
     g: int32 @ thread[SIZE] = id()

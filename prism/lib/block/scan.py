@@ -1,8 +1,8 @@
 """A block scans a tile that its registers hold."""
 
 from prism.lang import (
-    block, claim, constexpr, count, dtype, function, group, id, int32, partition, prism, requires, shared, split, template,
-    thread, warp,
+    block, claim, constexpr, count, dtype, function, group, id, int32, partition, prism, requires, shared, split,
+    static_assert, template, thread, warp,
 )
 
 
@@ -19,6 +19,7 @@ def scan(items: T[ITEMS] @ thread[1], identity: T @ block[1]) -> T @ block[1]:
     Numerics:    reassociates `OP`, in a way fixed by the block's size; `OP` need not be commutative.
     Test:        tests/lib/block/test_reduce_scan.py
     """
+    static_assert(WIDTH >= 1 and ITEMS % WIDTH == 0, "`ITEMS` is a multiple of `WIDTH`")
     sums: shared(T[32]) @ block[1]
     sum: T @ thread[32] = warp.scan(items, identity, WIDTH=WIDTH, OP=OP, EXCLUSIVE=EXCLUSIVE)
     w: int32 @ thread[32] = id()

@@ -1,6 +1,6 @@
 """A block scans a tile that its registers hold, with and without each element itself."""
 
-from prism.lang import block, constexpr, dtype, function, group, prism, requires, template, thread
+from prism.lang import block, constexpr, dtype, function, group, prism, requires, static_assert, template, thread
 
 
 @prism("device")
@@ -16,6 +16,7 @@ def scan_both(items: T[ITEMS] @ thread[1], exclusive: T[ITEMS] @ thread[1], init
     Numerics:    reassociates `OP`, in a way fixed by the block's size; `OP` need not be commutative.
     Test:        tests/lib/block/test_scan_more.py
     """
+    static_assert(WIDTH >= 1 and ITEMS % WIDTH == 0, "`ITEMS` is a multiple of `WIDTH`")
     with group(thread[1]):
         for k in range(ITEMS):
             exclusive[k] = items[k]

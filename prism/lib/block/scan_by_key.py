@@ -1,6 +1,6 @@
 """A block scans a tile that its registers hold, anew for each run of equal keys."""
 
-from prism.lang import block, constexpr, dtype, function, prism, requires, template, thread
+from prism.lang import block, constexpr, dtype, function, prism, requires, static_assert, template, thread
 from prism.lib.thread import operators
 
 
@@ -18,6 +18,7 @@ def scan_by_key(keys: K[ITEMS] @ thread[1], items: T[ITEMS] @ thread[1], identit
     Numerics:    reassociates `OP` inside a run, in a way fixed by the block's size; `OP` need not be commutative.
     Test:        tests/lib/block/test_segments.py
     """
+    static_assert(WIDTH >= 1 and ITEMS % WIDTH == 0, "`ITEMS` is a multiple of `WIDTH`")
     flags: bool[ITEMS] @ thread[1]
     unused: K @ block[1] = 0
     block.heads(keys, flags, unused, True, WIDTH=WIDTH, DIFFERENT=operators.not_equal)

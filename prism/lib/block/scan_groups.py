@@ -1,8 +1,8 @@
 """Parts of a block, of some warps each, scan what their registers hold, each part its own."""
 
 from prism.lang import (
-    block, claim, constexpr, dtype, function, group, id, int32, partition, prism, requires, shared, split, template, thread,
-    warp,
+    block, claim, constexpr, dtype, function, group, id, int32, partition, prism, requires, shared, split, static_assert,
+    template, thread, warp,
 )
 
 
@@ -20,6 +20,8 @@ def scan_groups(items: T[ITEMS] @ thread[1], identity: T @ block[1]) -> T @ thre
     Numerics:    reassociates `OP`, in a way fixed by `SIZE`; `OP` need not be commutative.
     Test:        tests/lib/block/test_groups.py
     """
+    static_assert(WIDTH >= 1 and ITEMS % WIDTH == 0, "`ITEMS` is a multiple of `WIDTH`")
+    static_assert(SIZE >= 32 and SIZE % 32 == 0, "`SIZE` is a multiple of 32")
     sums: shared(T[32]) @ block[1]
     total: T @ thread[SIZE] = identity
     g: int32 @ thread[SIZE] = id()

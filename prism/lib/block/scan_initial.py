@@ -2,7 +2,7 @@
 
 from prism.lang import (
     block, broadcast, claim, constexpr, count, dtype, function, group, id, int32, partition, prism, requires, shared,
-    shuffle_up, split, template, thread, warp,
+    shuffle_up, split, static_assert, template, thread, warp,
 )
 
 
@@ -21,6 +21,7 @@ def scan_initial(items: T[ITEMS] @ thread[1], initial: T @ block[1]) -> T @ bloc
     Source:      Hillis and Steele, "Data parallel algorithms"; PTX ISA, `shfl.sync`.
     Test:        tests/lib/block/test_scan_more.py
     """
+    static_assert(WIDTH >= 1 and ITEMS % WIDTH == 0, "`ITEMS` is a multiple of `WIDTH`")
     ROWS: constexpr(int) = ITEMS // WIDTH
     sums: shared(T[32]) @ block[1]
     w: int32 @ thread[32] = id()

@@ -1,8 +1,8 @@
 """A block scans a tile that its registers hold segment by segment."""
 
 from prism.lang import (
-    block, bool_, claim, constexpr, count, dtype, function, group, id, int32, partition, prism, requires, shared, split, template,
-    thread, warp, warp_min,
+    block, bool_, claim, constexpr, count, dtype, function, group, id, int32, partition, prism, requires, shared, split,
+    static_assert, template, thread, warp, warp_min,
 )
 
 
@@ -24,6 +24,7 @@ def scan_segments(
     Source:      Sengupta, Harris et al., "Scan primitives for GPU computing".
     Test:        tests/lib/block/test_segments.py
     """
+    static_assert(WIDTH >= 1 and ITEMS % WIDTH == 0, "`ITEMS` is a multiple of `WIDTH`")
     RUN: constexpr(int) = 32 * ITEMS
     sums: shared(T[32]) @ block[1]  # what each warp's last segment comes to inside the warp
     firsts: shared(int32[32]) @ block[1]  # where each warp's first head is, RUN if there is none

@@ -2,7 +2,7 @@
 
 from prism.lang import (
     block, broadcast, claim, constexpr, count, dtype, function, group, id, int32, partition, prism, requires, shared,
-    shuffle_up, split, template, thread, warp,
+    shuffle_up, split, static_assert, template, thread, warp,
 )
 
 
@@ -22,6 +22,7 @@ def scan_valid(items: T[ITEMS] @ thread[1], initial: T @ block[1], valid: int32 
     Source:      Hillis and Steele, "Data parallel algorithms"; PTX ISA, `shfl.sync`.
     Test:        tests/lib/block/test_scan_more.py
     """
+    static_assert(WIDTH >= 1 and ITEMS % WIDTH == 0, "`ITEMS` is a multiple of `WIDTH`")
     ROWS: constexpr(int) = ITEMS // WIDTH
     sums: shared(T[32]) @ block[1]
     w: int32 @ thread[32] = id()

@@ -1,6 +1,8 @@
 """A block puts each element at its rank: adjacent places in each thread."""
 
-from prism.lang import block, constexpr, dtype, group, id, int32, partition, prism, requires, shared, template, thread
+from prism.lang import (
+    block, constexpr, count, dtype, group, id, int32, partition, prism, requires, shared, static_assert, template, thread,
+)
 
 
 @prism("device")
@@ -16,6 +18,7 @@ def scatter_to_blocked(items: T[ITEMS] @ thread[1], ranks: int32[ITEMS] @ thread
     Errors:      two elements of one rank race; the reference machine says so.
     Test:        tests/lib/block/test_exchange.py
     """
+    static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
     t: int32 @ thread[1] = id()
     tile: shared(T[THREADS * ITEMS]) @ block[1]
     with partition(tile, thread[1], offset=lambda rank: rank) as spot:

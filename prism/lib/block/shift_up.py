@@ -1,8 +1,8 @@
 """A block moves its elements one place on."""
 
 from prism.lang import (
-    block, broadcast, claim, constexpr, count, dtype, group, id, int32, partition, prism, requires, shared, split, template,
-    thread, warp,
+    block, broadcast, claim, constexpr, count, dtype, group, id, int32, partition, prism, requires, shared, split,
+    static_assert, template, thread, warp,
 )
 
 
@@ -18,6 +18,7 @@ def shift_up(items: T[ITEMS] @ thread[1], before: T @ block[1]) -> T @ block[1]:
     Cost:        2 shuffles a row and one, one barrier; 32 elements of shared memory.
     Test:        tests/lib/block/test_shuffle.py
     """
+    static_assert(WIDTH >= 1 and ITEMS % WIDTH == 0, "`ITEMS` is a multiple of `WIDTH`")
     ends: shared(T[32]) @ block[1]  # what each warp has for its neighbour
     end: T @ thread[32] = broadcast(items[ITEMS - 1], 31)
     w: int32 @ thread[32] = id()

@@ -1,6 +1,8 @@
 """A block stores a tile: each warp a run of it."""
 
-from prism.lang import block, constexpr, dtype, id, int32, partition, prism, ptr, requires, template, thread, warp
+from prism.lang import (
+    block, constexpr, dtype, id, int32, partition, prism, ptr, requires, static_assert, template, thread, warp,
+)
 
 
 @prism("device")
@@ -15,6 +17,9 @@ def store(y: ptr(T) @ block[1], items: T[ITEMS] @ thread[1], valid: int32 @ bloc
     Errors:      with `VECTORIZED`, `y` must be aligned to `WIDTH` elements, at most 16 bytes in all.
     Test:        tests/lib/block/test_load_store.py
     """
+    static_assert(WIDTH >= 1 and ITEMS % WIDTH == 0, "`ITEMS` is a multiple of `WIDTH`")
+    static_assert(not VECTORIZED or WIDTH * T.bytes <= 16, "a vector has at most 16 bytes")
+    static_assert(not VECTORIZED or WIDTH & -WIDTH == WIDTH, "a vector has 2^k elements")
     first: int32 @ thread[32] = id() * (32 * ITEMS)
     with partition(y, thread[32], offset=first) as run:
         warp.store(run, items, valid - first, WIDTH=WIDTH, VECTORIZED=VECTORIZED)

@@ -1,6 +1,6 @@
 """A block stores a tile, adjacent elements from each thread, with adjacent threads writing adjacent elements."""
 
-from prism.lang import block, constexpr, dtype, int32, prism, ptr, requires, template, thread
+from prism.lang import block, constexpr, count, dtype, int32, prism, ptr, requires, static_assert, template, thread
 
 
 @prism("device")
@@ -14,5 +14,6 @@ def store_transposed(y: ptr(T) @ block[1], items: T[ITEMS] @ thread[1], valid: i
     Cost:        `block.blocked_to_warp_striped`, with barriers of warps alone, and `ITEMS` coalesced accesses a thread.
     Test:        tests/lib/block/test_exchange.py
     """
+    static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
     block.blocked_to_warp_striped(items, THREADS=THREADS)
     block.store(y, items, valid, WIDTH=1, VECTORIZED=False)

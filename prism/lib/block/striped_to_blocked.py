@@ -1,6 +1,8 @@
 """A block hands its elements round: from adjacent ones across the threads to adjacent ones in each thread."""
 
-from prism.lang import block, constexpr, dtype, group, id, int32, partition, prism, requires, shared, template, thread
+from prism.lang import (
+    block, constexpr, count, dtype, group, id, int32, partition, prism, requires, shared, static_assert, template, thread,
+)
 
 
 @prism("device")
@@ -13,6 +15,7 @@ def striped_to_blocked(items: T[ITEMS] @ thread[1]):
     Cost:        one barrier; `THREADS * ITEMS` elements of shared memory, and a 32nd more for an even `ITEMS`.
     Test:        tests/lib/block/test_exchange.py
     """
+    static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
     PAD: constexpr(int) = 1 - ITEMS % 2  # a place after 32 elements: the threads of a warp meet in no bank
     t: int32 @ thread[1] = id()
     tile: shared(T[THREADS * ITEMS + (THREADS * ITEMS + 31) // 32 * PAD]) @ block[1]

@@ -1,6 +1,8 @@
 """One thread loads adjacent elements into its registers."""
 
-from prism.lang import const, constexpr, dtype, int32, load_vector, prism, ptr, requires, template, thread, vector
+from prism.lang import (
+    const, constexpr, dtype, int32, load_vector, prism, ptr, requires, static_assert, template, thread, vector,
+)
 
 
 @prism("device")
@@ -17,6 +19,8 @@ def load(
     Errors:      with `VECTORIZED`, `x` must be aligned to `ITEMS` elements, at most 16 bytes in all.
     Test:        tests/lib/thread/test_load_store.py
     """
+    static_assert(not VECTORIZED or ITEMS * T.bytes <= 16, "a vector has at most 16 bytes")
+    static_assert(not VECTORIZED or ITEMS & -ITEMS == ITEMS, "a vector has 2^k elements")
     if VECTORIZED:
         if valid >= ITEMS:
             word: vector(T, ITEMS) = load_vector(x[0], ITEMS)

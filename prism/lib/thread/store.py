@@ -1,6 +1,6 @@
 """One thread stores adjacent elements from its registers."""
 
-from prism.lang import constexpr, dtype, int32, prism, ptr, requires, store_vector, template, thread, vector
+from prism.lang import constexpr, dtype, int32, prism, ptr, requires, static_assert, store_vector, template, thread, vector
 
 
 @prism("device")
@@ -15,6 +15,8 @@ def store(y: ptr(T) @ thread[1], items: T[ITEMS] @ thread[1], valid: int32 @ thr
     Errors:      with `VECTORIZED`, `y` must be aligned to `ITEMS` elements, at most 16 bytes in all.
     Test:        tests/lib/thread/test_load_store.py
     """
+    static_assert(not VECTORIZED or ITEMS * T.bytes <= 16, "a vector has at most 16 bytes")
+    static_assert(not VECTORIZED or ITEMS & -ITEMS == ITEMS, "a vector has 2^k elements")
     if VECTORIZED:
         if valid >= ITEMS:
             word: vector(T, ITEMS)

@@ -1,8 +1,8 @@
 """Several warps that have code of their own combine one value of each thread."""
 
 from prism.lang import (
-    broadcast, claim, constexpr, dtype, function, group, id, int32, partition, prism, ptr, requires, split, template, thread,
-    warp,
+    broadcast, claim, constexpr, dtype, function, group, id, int32, partition, prism, ptr, requires, split, static_assert,
+    template, thread, warp,
 )
 
 
@@ -20,6 +20,7 @@ def reduce_across(value: T @ thread[1], scratch: ptr(T) @ thread[SIZE]) -> T @ t
     Numerics:    reassociates `OP`, in a way fixed by `SIZE`; `OP` need not be commutative.
     Test:        tests/lib/block/test_groups.py
     """
+    static_assert(SIZE >= 32 and SIZE % 32 == 0, "`SIZE` is a multiple of 32")
     sum: T @ thread[32] = warp.reduce(value, OP=OP)
     w: int32 @ thread[32] = id()
     with partition(scratch, thread[32], offset=w) as own:

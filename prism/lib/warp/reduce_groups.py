@@ -1,6 +1,8 @@
 """Parts of a warp combine one value of each lane, each part its own."""
 
-from prism.lang import constexpr, dtype, function, id, int32, prism, requires, shuffle, shuffle_down, template, thread
+from prism.lang import (
+    constexpr, dtype, function, id, int32, prism, requires, shuffle, shuffle_down, static_assert, template, thread,
+)
 
 
 @prism("device")
@@ -15,6 +17,7 @@ def reduce_groups(value: T @ thread[1]) -> T @ thread[1]:
     Source:      PTX ISA, `shfl.sync`.
     Test:        tests/lib/warp/test_groups.py
     """
+    static_assert(1 <= SIZE <= 32 and SIZE & -SIZE == SIZE, "`SIZE` is a power of two of at most 32")
     lane: int32 @ thread[1] = id()
     sum: T @ thread[1] = value
     for step in range(5):

@@ -1,6 +1,8 @@
 """A warp scans a run of elements that its registers hold in rows of vectors."""
 
-from prism.lang import broadcast, constexpr, dtype, function, id, int32, prism, requires, shuffle_up, template, thread
+from prism.lang import (
+    broadcast, constexpr, dtype, function, id, int32, prism, requires, shuffle_up, static_assert, template, thread,
+)
 
 
 @prism("device")
@@ -18,6 +20,7 @@ def scan(items: T[ITEMS] @ thread[1], identity: T @ thread[32]) -> T @ thread[32
     Source:      Hillis and Steele, "Data parallel algorithms"; PTX ISA, `shfl.sync`.
     Test:        tests/lib/warp/test_reduce_scan.py
     """
+    static_assert(WIDTH >= 1 and ITEMS % WIDTH == 0, "`ITEMS` is a multiple of `WIDTH`")
     lane: int32 @ thread[1] = id()
     before: T @ thread[32] = identity
     for j in range(ITEMS // WIDTH):

@@ -1,6 +1,8 @@
 """A warp scans a run of elements that its registers hold, with and without each element itself."""
 
-from prism.lang import broadcast, constexpr, dtype, function, id, int32, prism, requires, shuffle_up, template, thread
+from prism.lang import (
+    broadcast, constexpr, dtype, function, id, int32, prism, requires, shuffle_up, static_assert, template, thread,
+)
 
 
 @prism("device")
@@ -17,6 +19,7 @@ def scan_both(items: T[ITEMS] @ thread[1], exclusive: T[ITEMS] @ thread[1], init
     Source:      Hillis and Steele, "Data parallel algorithms"; PTX ISA, `shfl.sync`.
     Test:        tests/lib/warp/test_valid.py
     """
+    static_assert(WIDTH >= 1 and ITEMS % WIDTH == 0, "`ITEMS` is a multiple of `WIDTH`")
     lane: int32 @ thread[1] = id()
     before: T @ thread[32] = initial
     for j in range(ITEMS // WIDTH):

@@ -1,6 +1,6 @@
 """Parts of a warp scan one value of each lane, each part its own."""
 
-from prism.lang import constexpr, dtype, function, id, int32, prism, requires, shuffle_up, template, thread
+from prism.lang import constexpr, dtype, function, id, int32, prism, requires, shuffle_up, static_assert, template, thread
 
 
 @prism("device")
@@ -16,6 +16,7 @@ def scan_groups(value: T @ thread[1], before: T @ thread[1]) -> T @ thread[1]:
     Source:      Hillis and Steele, "Data parallel algorithms"; PTX ISA, `shfl.sync`.
     Test:        tests/lib/warp/test_groups.py
     """
+    static_assert(1 <= SIZE <= 32 and SIZE & -SIZE == SIZE, "`SIZE` is a power of two of at most 32")
     lane: int32 @ thread[1] = id()
     place: int32 @ thread[1] = lane % SIZE
     sum: T @ thread[1] = value

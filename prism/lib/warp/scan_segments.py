@@ -1,7 +1,8 @@
 """A warp scans a run of elements segment by segment."""
 
 from prism.lang import (
-    ballot, bool_, broadcast, clz, constexpr, dtype, function, id, int32, prism, requires, shuffle_up, template, thread, uint32,
+    ballot, bool_, broadcast, clz, constexpr, dtype, function, id, int32, prism, requires, shuffle_up, static_assert,
+    template, thread, uint32,
 )
 
 
@@ -22,6 +23,7 @@ def scan_segments(
     Source:      Sengupta, Harris et al., "Scan primitives for GPU computing"; PTX ISA, `shfl.sync`.
     Test:        tests/lib/warp/test_segments.py
     """
+    static_assert(WIDTH >= 1 and ITEMS % WIDTH == 0, "`ITEMS` is a multiple of `WIDTH`")
     lane: int32 @ thread[1] = id()
     open: T @ thread[32] = before  # what the segment that goes on into the row has come to
     for j in range(ITEMS // WIDTH):

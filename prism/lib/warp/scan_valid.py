@@ -1,6 +1,8 @@
 """A warp scans the first elements of a run that its registers hold."""
 
-from prism.lang import broadcast, constexpr, dtype, function, id, int32, prism, requires, shuffle_up, template, thread
+from prism.lang import (
+    broadcast, constexpr, dtype, function, id, int32, prism, requires, shuffle_up, static_assert, template, thread,
+)
 
 
 @prism("device")
@@ -17,6 +19,7 @@ def scan_valid(items: T[ITEMS] @ thread[1], initial: T @ thread[32], valid: int3
     Source:      Hillis and Steele, "Data parallel algorithms"; PTX ISA, `shfl.sync`.
     Test:        tests/lib/warp/test_valid.py
     """
+    static_assert(WIDTH >= 1 and ITEMS % WIDTH == 0, "`ITEMS` is a multiple of `WIDTH`")
     lane: int32 @ thread[1] = id()
     before: T @ thread[32] = initial
     there: int32 @ thread[32] = min(valid, 32 * ITEMS)

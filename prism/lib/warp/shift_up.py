@@ -1,6 +1,6 @@
 """A warp moves its elements one place on."""
 
-from prism.lang import broadcast, constexpr, dtype, id, int32, prism, requires, shuffle_up, template, thread
+from prism.lang import broadcast, constexpr, dtype, id, int32, prism, requires, shuffle_up, static_assert, template, thread
 
 
 @prism("device")
@@ -16,6 +16,7 @@ def shift_up(items: T[ITEMS] @ thread[1], before: T @ thread[32]) -> T @ thread[
     Source:      PTX ISA, `shfl.sync`.
     Test:        tests/lib/warp/test_shuffle.py
     """
+    static_assert(WIDTH >= 1 and ITEMS % WIDTH == 0, "`ITEMS` is a multiple of `WIDTH`")
     lane: int32 @ thread[1] = id()
     carry: T @ thread[32] = before
     for j in range(ITEMS // WIDTH):

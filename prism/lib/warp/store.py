@@ -1,6 +1,6 @@
 """A warp stores a run of elements, in rows of vectors."""
 
-from prism.lang import constexpr, dtype, group, id, int32, partition, prism, ptr, requires, template, thread
+from prism.lang import constexpr, dtype, group, id, int32, partition, prism, ptr, requires, static_assert, template, thread
 
 
 @prism("device")
@@ -16,6 +16,9 @@ def store(y: ptr(T) @ thread[32], items: T[ITEMS] @ thread[1], valid: int32 @ th
     Errors:      with `VECTORIZED`, `y` must be aligned to `WIDTH` elements, at most 16 bytes in all.
     Test:        tests/lib/warp/test_load_store.py
     """
+    static_assert(WIDTH >= 1 and ITEMS % WIDTH == 0, "`ITEMS` is a multiple of `WIDTH`")
+    static_assert(not VECTORIZED or WIDTH * T.bytes <= 16, "a vector has at most 16 bytes")
+    static_assert(not VECTORIZED or WIDTH & -WIDTH == WIDTH, "a vector has 2^k elements")
     first: int32 @ thread[1] = id() * WIDTH
     with partition(y, thread[1], offset=first) as mine:
         with group(thread[1]):

@@ -1,0 +1,59 @@
+"""What a function demands of constants: `static_assert`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from prism.lang.diagnostics import Error, Label, Span
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demand(Error):
+    """A condition on constants that does not hold: at the call that gave them, or where a kernel states it.
+
+    `given`: those that the condition names, with their values.
+    """
+
+    code = "static-assert"
+    title = "`{name}` demands: {text}"
+    label = "{found}"
+    help_template = "give constants for which `{condition}` holds"
+    text: str
+    condition: str
+    given: str
+    name: str
+    called: bool = False
+
+    @property
+    def found(self) -> str:
+        """What stands at the place of the error."""
+        what = f"`{self.condition}` does not hold" if not self.called else "called here"
+        return f"{what}, with {self.given}" if self.given else what
+
+    def at(self, call: Span) -> Demand:
+        """Return the error as it is told to the caller: at the call, with the demand as its cause."""
+        cause = Label(self.span, f"demanded here: `{self.condition}`")
+        return replace(self, span=call, labels=(*self.labels, cause), called=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockSize(Error):
+    """A demand of the block's size that the kernel's launches can't keep."""
+
+    code = "static-assert"
+    title = "`{name}` demands blocks of {threads} threads"
+    label = "{why}"
+    help_template = "give it the number of threads of the blocks that run it"
+    name: str
+    threads: int
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoConstant(Error):
+    """A demand that only a run can decide."""
+
+    code = "static-assert"
+    title = "`static_assert` is of constants"
+    label = "only known when the program runs"
+    help_template = 'write `assert_(condition, "text")`, which ends the kernel where it does not hold'
