@@ -22,7 +22,7 @@ from prism.interpret.regions import mixed
 from prism.interpret.scope import Eval, Piece, Run, Scope, Steps, uses
 from prism.interpret.speak import compile_assert, compile_assume, compile_breakpoint, compile_print
 from prism.interpret.traces import called, traced
-from prism.interpret.undefined import require_step
+from prism.interpret.undefined import counts_past, require_end, require_step
 from prism.interpret.values import merge
 from prism.lang.perspective import Level, Perspective
 from prism.lang.tree import (
@@ -245,12 +245,17 @@ def compile_for(scope: Scope, statement: For) -> Piece:
     scope.waits = outer
     jumps = uses(statement.body, (Break, Continue, Return))
     stop_slot, step_slot = scope.fresh(), scope.fresh()
-    known = isinstance(statement.step, Const)
+    known, type_ = isinstance(statement.step, Const), statement.symbol.type
+    assert isinstance(type_, Scalar)
+    ends = scope.check and not uses(statement.body, (Break, Return)) and counts_past(type_, statement.step)
 
     def begin(frame: Frame) -> None:
         frame.values[slot], frame.values[stop_slot], frame.values[step_slot] = (bound(frame) for bound in bounds)
         if not known:
             require_step(frame, statement.step, frame.values[step_slot])
+        if ends:
+            values = frame.values
+            require_end(frame, statement.step, type_, (values[slot], values[stop_slot], values[step_slot]))
 
     def condition(frame: Frame) -> Any:
         at, stop, step = frame.values[slot], frame.values[stop_slot], frame.values[step_slot]

@@ -142,6 +142,29 @@ def require_step(frame: Frame, node: Expr, step: Any) -> None:
         _fail(frame, node, lane, "the step of a loop is 0", "the loop would not end", "a step above or below 0")
 
 
+def counts_past(type_: Scalar, step: Expr) -> bool:
+    """Whether a loop's index may go past its type on the way to the end: not by ones, of which the last is the end itself."""
+    return type_.bits <= 64 and not (isinstance(step, Const) and abs(step.value) == 1)
+
+
+def require_end(frame: Frame, node: Expr, type_: Scalar, bounds: tuple[Any, Any, Any]) -> None:
+    """Report a loop whose index, one step past the last trip's, does not fit in its type: on a GPU it need not end."""
+    if any(isinstance(bound, np.ndarray) for bound in bounds):
+        if type_.bits > 32:
+            return
+        start, stop, step = (np.asarray(bound).astype(np.int64) for bound in bounds)
+        step = np.where(step == 0, 1, step)
+        after = start + np.maximum(-((start - stop) // step), 0) * step
+    else:
+        start, stop, step = bounds
+        after = start + len(range(start, stop, step)) * step if step else start
+    least, most = (0, 2**type_.bits - 1) if type_.kind == "uint" else (_least(type_), -_least(type_) - 1)
+    bad = (after < least) | (after > most)
+    if (lane := _lane(frame, bad)) is not None:
+        what = f"the index of the loop would be {_of(after, lane)} at its end, which is no {type_}"
+        _fail(frame, node, lane, what, "the index goes past the end by so much", "an index of a wider type, as `int64`")
+
+
 def _fail(frame: Frame, node: Expr, lane: int, what: str, here: str, advice: str) -> None:
     raise UndefinedError(
         what, node.span, here=here, perspective=node.perspective, thread=lane, block=frame.block.number, barrier=advice,

@@ -114,7 +114,9 @@ class Reader:
         if e.op == "<<" and by is not None and 0 <= by < MOST_BITS - 1:
             times = 1 << by
             return self._result("<<", multiply(one[0], constant(times)), interval("*", one[1], (times, times)), type_)
-        if type_ != e.type and min(one[1][0], two[1][0]) < 0:  # C++ takes one of them as unsigned
+        if (
+            type_ != e.type and type_.kind == "uint" and min(one[1][0], two[1][0]) < 0
+        ):  # C++ takes one of them as unsigned
             return unknown(), span(type_)
         found = self._binary(e.op, one, two[0])
         if found is None:

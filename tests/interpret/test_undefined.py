@@ -108,6 +108,7 @@ def faults(y: ptr(int32) @ grid[1], a: int32 @ grid[1], b: int32 @ grid[1], whic
 
 
 LEAST = -(2**31)
+MOST = 2**31 - 1
 
 
 @pytest.mark.parametrize(
@@ -148,3 +149,42 @@ def test_wrapping(name: str) -> None:
     with np.errstate(over="ignore"):
         one, two = kind.type(a), kind.type(b)
         assert y[:3].tolist() == [one + two, one - two, one * two]
+
+
+@prism("global")
+@template(T=dtype)
+@requires(grid[1], thread[32])
+def counted(y: ptr(int32) @ grid[1], start: T @ grid[1], stop: T @ grid[1], step: T @ grid[1]):
+    i: int32 @ thread[1] = id()
+    with partition(y, thread[1], i) as mine, group(thread[1]):
+        n: int32 = 0
+        for k in range(start, stop, step):
+            n += 1 if k == k else 0
+        for k in range(start, stop - T(i * 0), step):
+            n += 1 if k == k else 0
+        mine[0] = n
+
+
+@pytest.mark.parametrize(
+    ("kind", "start", "stop", "step", "fits"),
+    [
+        ("int32", MOST - 9, MOST, 3, True),
+        ("int32", MOST - 10, MOST, 4, False),
+        ("int32", LEAST + 10, LEAST, -4, False),
+        ("int32", LEAST + 8, LEAST, -4, True),
+        ("uint32", 2**32 - 11, 2**32 - 1, 4, False),
+        ("uint8", 250, 255, 2, False),
+        ("uint8", 250, 255, 1, True),
+        ("int64", 2**63 - 10, 2**63 - 1, 4, False),
+        ("int32", MOST, LEAST, 4, True),
+    ],
+)
+def test_an_index_that_leaves_its_type(kind: str, start: int, stop: int, step: int, fits: bool) -> None:
+    program, y = prism.check(counted, {"T": kind}), np.zeros(32, np.int32)
+    if fits:
+        run(program, 1, 32, [y, start, stop, step], check=True)
+        assert (y == 2 * len(range(start, stop, step))).all()
+        return
+    with pytest.raises(UndefinedError) as caught:
+        run(program, 1, 32, [y, start, stop, step], check=True)
+    assert "the index of the loop would be" in str(caught.value) and f"is no {kind}" in str(caught.value)

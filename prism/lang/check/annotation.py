@@ -133,8 +133,8 @@ def shared_object(e: s.Call) -> Annotation:
     kind = array(inner, errors.SharedExtent) if isinstance(inner, s.Subscript) else Array(scalar_or_vector(inner), (1,))
     size = prod(kind.shape) * kind.element.bytes
     if ring * (size + WAITED_FOR) > LARGEST_SHARED:
-        facts = {"copies": ring, "size": size, "limit": LARGEST_SHARED, "more": WAITED_FOR}
-        fail(asynchronous.RingTooLong(span=given["ring"].span, **facts))
+        span = given["ring"].span
+        fail(asynchronous.RingTooLong(span=span, copies=ring, size=size, limit=LARGEST_SHARED, more=WAITED_FOR))
     swizzle = tiles.swizzle(given["swizzle"], kind) if "swizzle" in given else 0
     pointer = Pointer(kind.element, space="shared", shape=kind.shape, ring=ring, swizzle=swizzle)
     return Annotation(pointer, shared=True, align=align)
