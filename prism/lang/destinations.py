@@ -128,7 +128,7 @@ def meet(known: Facts, first: Pending, second: Touch) -> bool:
     """Whether two writes of one thread surely have an element in common, where both are made."""
     assert first.touch is not None
     one, two, free = first.touch.lands, second.lands, _free(known, first)
-    if one is None or two is None or len(one.indices) != len(two.indices):
+    if one is None or two is None or len(one.indices) != len(two.indices) or not _same_block(first.touch, second):
         return False
     digits = [digit for form in (*one.indices, *two.indices) for digit in mentioned(form)]
     if any(d.base[0] == "unknown" or (d.base[0] in ("name", "trip") and d.base[1] in free) for d in digits):
@@ -142,6 +142,13 @@ def meet(known: Facts, first: Pending, second: Touch) -> bool:
         if between is None or not -its < between < mine:
             return False
     return True
+
+
+def _same_block(first: Touch, second: Touch) -> bool:
+    """Whether two writes surely go to the same block of a cluster: stores to others say how far it is."""
+    far = [dict((p.name, a) for p, a in operands_of(t.by)).get("shift") for t in (first, second) if t.by is not None]
+    numbers = {shift.value if isinstance(shift, Const) else None for shift in far if shift is not None}
+    return far in ([], [None, None]) or (None not in far and None not in numbers and len(numbers) == 1)
 
 
 def _free(known: Facts, first: Pending) -> frozenset[Symbol]:
@@ -182,6 +189,7 @@ def said(first: Touch, second: Touch) -> bool:
 
 # -- what other blocks store ----------------------------------------------------------------------------------------------
 
+LOADED = "blocks of a cluster may bring the same elements for one another; the reference machine checks it"
 BLOCKED = "blocks may store to one place of it, and none waits for another; the reference machine checks it"
 BELIEVED = "`disjoint=True` says that they go to different places; the reference machine checks it"
 
@@ -200,6 +208,31 @@ def between_blocks(known: Facts, touches: Iterable[Touch]) -> Iterator[Elided]:
                     yield Elided(one.access, two.access, BELIEVED, unproved="store")
                 else:
                     yield Elided(one.access, two.access, BLOCKED, unproved="asynchronous")
+
+
+def brought_together(known: Facts, touches: Iterable[Touch]) -> Iterator[tuple[Touch, Elided | None]]:
+    """Yield loads that blocks of a cluster make for one another in one visit, where it is not proved that they are apart.
+
+    None where it is sure that they are not: what each brings begins at one place for all.
+    """
+    cluster = Perspective(Level.BLOCK, known.function.bound.block or 1)
+    own = [
+        t
+        for t in touches
+        if t.how == "load" and t.kind == "write" and t.by is not None and t.by.statics.get("multicast")
+    ]
+    for place, one in enumerate(own):
+        for two in own[place:]:
+            if one.root is not two.root or one.steps[:1] and one.steps[0].view is not two.steps[0].view:
+                continue
+            if proved(known, one.lands, two.lands, Question(cluster, BLOCK, None, frozenset())):
+                continue
+            forms = () if one.lands is None else one.lands.indices
+            surely = one is two and one.lands is not None
+            if surely and all(_agreed(d, cluster, frozenset()) for form in forms for d in mentioned(form)):
+                yield one, None
+            else:
+                yield one, Elided(one.access, two.access, LOADED, unproved="asynchronous")
 
 
 def stored_by_all(known: Facts, cluster: Perspective) -> Iterator[Element]:
@@ -245,4 +278,14 @@ def _agreed(digit: Digit, cluster: Perspective, counted: frozenset[Symbol]) -> b
             return digit.base == THREADS or (digit.base == BLOCKS and digit.low % cluster.size == 0)
 
 
-__all__ = ["BELIEVED", "apart", "between_blocks", "concerned", "destination", "meet", "said", "stored_by_all"]
+__all__ = [
+    "BELIEVED",
+    "apart",
+    "between_blocks",
+    "brought_together",
+    "concerned",
+    "destination",
+    "meet",
+    "said",
+    "stored_by_all",
+]

@@ -14,9 +14,19 @@ from functools import partial
 from prism.lang import again, flow, overlap, races
 from prism.lang.ahead import with_skews
 from prism.lang.budget import most_threads
-from prism.lang.destinations import between_blocks, stored_by_all
+from prism.lang.destinations import between_blocks, brought_together, stored_by_all
 from prism.lang.diagnostics import CompileError, Label
-from prism.lang.errors.sync import Arms, GridSync, InFlight, NoBarrier, NoPlace, Overlap, SameLoad, SameTile
+from prism.lang.errors.sync import (
+    Arms,
+    GridSync,
+    InFlight,
+    NoBarrier,
+    NoPlace,
+    Overlap,
+    SameLoad,
+    SameMulticast,
+    SameTile,
+)
 from prism.lang.flow import Summary
 from prism.lang.groups import commits, kept
 from prism.lang.joint import Joint, State, grounds, told
@@ -275,7 +285,12 @@ def left_alone(walk: Walk) -> tuple[Elided, ...]:
     """Return the conflicts of one block that needed no barrier, and those of several, between which none can stand."""
     own = noted(walk)
     told = {(one.first, one.second) for one in own if one.unproved == "store"}
-    others = between_blocks(walk.context.objects.known, walk.context.touches.values())
+    known, touches = walk.context.objects.known, walk.context.touches.values()
+    loads = list(brought_together(known, touches))
+    if same := [touch for touch, found in loads if found is None]:
+        cluster = Perspective(Level.BLOCK, known.function.bound.block or 1)
+        raise CompileError(*(SameMulticast(span=t.access.span, name=t.root.name, unit=cluster) for t in same))
+    others = (*between_blocks(known, touches), *(found for _, found in loads if found is not None))
     return (*own, *(one for one in others if (one.first, one.second) not in told))
 
 

@@ -37,6 +37,7 @@ from prism.lang import (
     shared,
     template,
     thread,
+    tma_load,
     tma_store,
     warpgroup,
     wgmma,
@@ -301,6 +302,34 @@ def test_loads_of_one_visit_of_which_nothing_is_proved_are_reported_and_the_mach
     runs(loaded, 64, lambda: arguments(4), SECOND=0, EACH=4)
     with pytest.raises(MachineError, match="two asynchronous operations"):
         runs(loaded, 64, lambda: arguments(2), SECOND=0, EACH=4)
+
+
+@prism("global")
+@attr("__launch_bounds__(64)")
+@requires(grid[1], block[2], thread[64])
+@template(BY=constexpr(int))
+def shared_loads(
+    x: const(CUtensorMap(int32, 8, 16)) @ grid[1], y: ptr(int32) @ grid[1], n: int32 @ grid[1], m: int32 @ grid[1]
+):
+    with partition(y, block[1], offset=0) as out:
+        with group(block[2]):
+            r: int32 @ block[1] = id()
+            with group(block[1]):
+                s: shared(int32[16, 16], ring=2)
+                consumer, producer = roles(thread, 32, 32)
+                total: int32 @ thread[1] = 0
+                for i in range(n):
+                    with claim(s, producer) as a, one(thread):
+                        tma_load(a[BY * r if BY >= 0 else m * r, 0], x[16 * i + 8 * r, 0], multicast=3)
+                    with claim(s, consumer) as a, group(thread[1]):
+                        total += a[0, 0]
+
+
+def test_what_blocks_bring_for_one_another_is_apart_or_reported_or_refused():
+    assert not loose(shared_loads, BY=8)
+    assert loose(shared_loads, BY=-1) == [("asynchronous", "not proved", 12)]
+    with pytest.raises(CompileError, match="each block of a block\\[2\\] brings the same elements of `s`"):
+        prism.check(shared_loads, {"BY": 0})
 
 
 # -- what is under way at the end -------------------------------------------------------------------------------------------

@@ -175,6 +175,20 @@ class SameLoad(Error):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SameMulticast(Error):
+    """Elements that all blocks of a cluster bring for one another."""
+
+    code = "race"
+    title = (
+        "each block of a {unit} brings the same elements of `{name}` for all of them, and nothing orders these loads"
+    )
+    label = "where it begins does not depend on the block"
+    help_template = "let each block bring a part of its own: let the indices depend on `id(block[1])`"
+    name: str
+    unit: Perspective
+
+
+@dataclass(frozen=True, kw_only=True)
 class SameTile(Error):
     """A tile of a matrix that all blocks of a cluster store."""
 
