@@ -333,7 +333,7 @@ def _believed(known: Facts, first: Pending, second: Touch, place: int, source: P
         return None
     if _trips_apart(known, first, second, source):
         return None  # nobody meets anybody: there is nothing to order, and nothing to believe
-    return None if meet(known, left.view, earlier.where, second.where) else ("trip", TRIPS.format(left.view.name))
+    return None if meet(known, left.view, earlier, second) else ("trip", TRIPS.format(left.view.name))
 
 
 def allowed(touch: Touch, place: int = 0) -> Perspective | None:

@@ -7,17 +7,19 @@ for all. Where an index depends on anything else (on memory, or a number that wa
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 
 from prism.lang import races
+from prism.lang.addresses import address
 from prism.lang.perspective import GRID, Level, Perspective
 from prism.lang.polynomials import Base, Digit, Form, inner, mentioned
 from prism.lang.races import Facts
-from prism.lang.touches import Address
-from prism.lang.tree import For, Partition, Symbol
+from prism.lang.touches import Address, Touch
+from prism.lang.tree import Assign, Binary, Const, For, Partition, Symbol, Var, While
 
 MOST = 4096
 """Places that are looked at, of one access."""
@@ -32,15 +34,54 @@ Known = Mapping[tuple[Digit, ...], int]
 Key = tuple[frozenset[tuple[tuple[Digit, ...], int]], ...]
 
 
-def meet(known: Facts, view: Symbol, one: Address | None, two: Address | None) -> bool:
+def meet(known: Facts, view: Symbol, one: Touch, two: Touch) -> bool:
     """Whether two units are seen to touch one element in different trips of the loops around their partition."""
-    if one is None or two is None or one.root is not two.root or len(one.indices) != len(two.indices):
-        return False
     memo: dict[object, bool] = known.found.setdefault("meetings", {})
     if (view, one, two) not in memo:
-        around = _around(known, view)
-        memo[view, one, two] = around is not None and _met(known, view, around, one, two)
+        counted = _counting(known)
+        around = _around(counted, view)
+        first, second = (_where(known, counted, touch) for touch in (one, two))
+        memo[view, one, two] = (
+            around is not None
+            and first is not None
+            and second is not None
+            and first.root is second.root
+            and len(first.indices) == len(second.indices)
+            and _met(counted, view, around, first, second)
+        )
     return memo[view, one, two]
+
+
+def _where(known: Facts, counted: Facts, touch: Touch) -> Address | None:
+    return touch.where if counted is known or touch.use is None or touch.where is None else address(counted, touch.use)
+
+
+def _counting(known: Facts) -> Facts:
+    """Return the facts with names that a `while` loop counts up read as indices of loops: each trip adds one number, once."""
+    if "counting" not in known.found:
+        assigned = Counter(races.assigned(known.function.body))
+        loops = dict(
+            (symbol, loop)
+            for outer in known.renewed
+            if isinstance(outer, While)
+            for symbol, loop in _counters(outer, known, assigned)
+        )
+        changed = known.changed - set(loops)
+        counted = replace(known, changed=changed, loops={**known.loops, **loops}, found={}) if loops else known
+        known.found["counting"] = counted
+    found: Facts = known.found["counting"]
+    return found
+
+
+def _counters(outer: While, known: Facts, assigned: Mapping[Symbol, int]) -> Iterator[tuple[Symbol, For]]:
+    for st in outer.body:
+        match st:
+            case Assign(target=Var(symbol=symbol), value=Binary(op="+", left=Var(symbol=same), right=Const() as step)):
+                start = known.definitions.get(symbol)
+                if symbol is same and assigned[symbol] == 1 and start is not None and symbol.perspective >= GRID:
+                    yield symbol, For(symbol=symbol, start=start, stop=step, step=step, body=outer.body, span=st.span)
+            case _:
+                pass
 
 
 def _around(known: Facts, view: Symbol) -> frozenset[Symbol] | None:

@@ -86,8 +86,8 @@ class Touch:
 
     `how`: what makes it: a thread (the empty string), or what `Intrinsic.asynchronous` says. `by`: the copy or wgmma.
     `where`: its elements, where they are known. `allowed`: it is a callee's, through a partition for this unit that says
-    `races="allow"`. `lands`: of an asynchronous write, the elements that come in, of tiles and boxes too. `names`: those whose
-    values decide which elements it touches.
+    `races="allow"`. `lands`: of an asynchronous write, the elements that come in, of tiles and boxes too. `use`: what makes it,
+    but for a call's. `names`: those whose values decide which elements it touches.
     """
 
     root: Symbol
@@ -102,6 +102,7 @@ class Touch:
     where: Address | None = None
     allowed: Perspective | None = None
     lands: Address | None = None
+    use: Use | None = None
     names: frozenset[Symbol] = field(init=False)
 
     def __post_init__(self) -> None:

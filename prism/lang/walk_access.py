@@ -135,7 +135,7 @@ def make_touch(context: Context, place: Place, env: Env, use: Use) -> Touch:
         lands = located(known, root, destination(known, use, root, where))
         context.touches[key] = Touch(
             root, use.kind, chain, access, len(context.touches), place.code, use.how, narrow_path(place.path), use.by,
-            where, lands=lands,
+            where, lands=lands, use=use,
         )  # fmt: skip
     return context.touches[key]
 

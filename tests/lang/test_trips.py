@@ -158,7 +158,18 @@ def written_and_read(y: ptr(int32) @ grid[1], z: ptr(int32) @ grid[1], n: int32 
             out[0] += m[0]
 
 
-@pytest.mark.parametrize("kernel", [by_one, pairs, blocks_in_turn, shifted_by_a_number, written_and_read])
+@prism("global")
+@requires(grid[1], block[1], thread[32])
+def counted_up(y: ptr(int32) @ grid[1], n: int32 @ grid[1]):
+    i: int32 @ thread[1] = id()
+    k: int32 @ grid[1] = 0
+    while k < n:
+        with partition(y, thread[1], i + k) as m, group(thread[1]):
+            m[0] += 1
+        k += 1
+
+
+@pytest.mark.parametrize("kernel", [counted_up, by_one, pairs, blocks_in_turn, shifted_by_a_number, written_and_read])
 def test_refused_where_units_are_seen_to_meet(kernel: Kernel) -> None:
     with pytest.raises(CompileError) as caught:
         prism.check(kernel)
@@ -189,6 +200,18 @@ def by_a_width(y: ptr(int32) @ grid[1], n: int32 @ grid[1], width: int32 @ grid[
 
 @prism("global")
 @requires(grid[1], block[1], thread[32])
+def by_steps(y: ptr(int32) @ grid[1], n: int32 @ grid[1]):
+    """How far a trip goes is not a number of the text."""
+    i: int32 @ thread[1] = id()
+    first: int32 @ grid[1] = 0
+    while first < n:
+        with partition(y, thread[1], first + i) as m, group(thread[1]):
+            m[0] += 1
+        first += count(thread[1])
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[32])
 def from_memory(y: ptr(int32) @ grid[1], places: ptr(const(int32)) @ grid[1], n: int32 @ grid[1]):
     i: int32 @ thread[1] = id()
     for k in range(n):
@@ -215,7 +238,7 @@ def drawn(y: ptr(int32) @ grid[1], tickets: ptr(int32) @ grid[1], n: int32 @ gri
                 m[0] += 1
 
 
-@pytest.mark.parametrize("kernel", [by_a_stride, by_a_width, from_memory, drawn])
+@pytest.mark.parametrize("kernel", [by_a_stride, by_a_width, by_steps, from_memory, drawn])
 def test_said_where_nothing_is_known(kernel: Kernel) -> None:
     found = unproved(kernel)
     assert found and all("in another trip" in reason for reason in found)
