@@ -79,7 +79,7 @@ class _Accesses:
         if np.count_nonzero(some):
             bad = some & (clocks.steps(by, thread, clocks.halves - 1 if unfenced else 0) < self.clock[at])
             bad &= clocks.plain(thread) if unfenced else thread != by
-            if excused is not None:
+            if excused is not None and np.count_nonzero(bad):
                 bad &= ~excused(by, thread)
             if np.count_nonzero(bad):
                 index = int(np.where(bad, thread ^ by, -1).argmax())  # the two that need the broadest barrier
@@ -100,7 +100,7 @@ class _Accesses:
             mine = by[part][:, None] if isinstance(by, np.ndarray) else by
             later = self.clocks[rows[part], : len(who)] > clocks.steps(mine, who, half)
             later &= who >= 0 if unfenced else mine != who
-            if excused is not None:
+            if excused is not None and np.count_nonzero(later):
                 later &= ~excused(mine, who)
             if np.count_nonzero(later):
                 index, other = divmod(int(np.where(later, mine ^ who, -1).argmax()), len(who))
@@ -442,7 +442,9 @@ class Shadow:
         bad = last != np.arange(len(at))
         if not np.count_nonzero(bad):
             order = np.argsort(at, kind="stable")
-            twins = (at[order][1:] == at[order][:-1]) & ~excused(by[order][1:], by[order][:-1])
+            twins = at[order][1:] == at[order][:-1]
+            if np.count_nonzero(twins):
+                twins &= ~excused(by[order][1:], by[order][:-1])
             if not np.count_nonzero(twins):
                 return None
             index = int(twins.argmax())
