@@ -221,13 +221,15 @@ def verify(seed: int) -> Outcome:
 
 
 def overlaps(function: Function, writer: Writer) -> bool:
-    """Whether, for any inputs, two threads write one element."""
+    """Whether, for any inputs, two threads write one element; taken for so where the program is defined for none."""
+    defined = False
     for inputs in writer.inputs():
         with suppress(Undefined):
             events = [e for e in executed(function, NOTHING, writer.threads, inputs) if e.write]
             if len({event.element for event in events}) < len({(event.element, event.thread) for event in events}):
                 return True
-    return False
+            defined = True
+    return not defined
 
 
 def judged(built: Program, threads: int, every: list[dict[str, int]], *, reported: bool = True) -> str:
