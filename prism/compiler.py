@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import html
 import sys
 from collections.abc import Mapping
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from prism.lang.diagnostics import CompileError
+from prism.lang.once import once
 from prism.lang.pipeline import build, check_architecture
 from prism.lang.plan import Program
 from prism.lang.surface import Kernel
@@ -30,34 +30,34 @@ class Compiled:
     program: Program
     arch: str
 
-    @functools.cached_property
+    @once
     def entry(self) -> Any:
         """The runtime's view of the kernel."""
         from prism.runtime.build import entry_of
 
         return entry_of(self.program, self.arch)
 
-    @functools.cached_property
+    @once
     def cuda(self) -> str:
         """The CUDA C++ text, which stands alone."""
         text: str = self.entry.source
         return text
 
-    @functools.cached_property
+    @once
     def cubin(self) -> bytes:
         """The machine code: from the package's artifacts, the user's cache, or compiled now; needs no GPU."""
         from prism.runtime.code import machine_code
 
         return machine_code(self.cuda, self.arch)
 
-    @functools.cached_property
+    @once
     def ptx(self) -> str:
         """The PTX: what the compiler makes of the text before the assembler."""
         from prism.runtime.compile import compile_ptx
 
         return compile_ptx(self.cuda, self.arch)
 
-    @functools.cached_property
+    @once
     def binary(self) -> Any:
         """What the assembler made and said, compiled now: a `prism.runtime.compile.Binary`."""
         from prism.runtime.compile import compile_cubin

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-
+from prism.lang.once import kept
 from prism.lang.perspective import Level
 from prism.lang.place import statements, subexpressions
 from prism.lang.plan import Program
@@ -15,7 +14,7 @@ def of_grid(e: Expr) -> bool:
     return isinstance(e, Id | Count) and e.code.level == Level.GRID and e.unit.level == Level.THREAD
 
 
-@functools.lru_cache(maxsize=1024)
+@kept
 def most_threads(program: Program) -> int | None:
     """Return how many threads, of all blocks together, a launch may have; None: any number.
 

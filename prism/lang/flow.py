@@ -8,7 +8,6 @@ by the copy engine or the tensor cores with those before it that were plain, unt
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 from prism.lang import destinations, diagnostics, races
 from prism.lang.disjoint import Question, proved
 from prism.lang.meetings import meet
+from prism.lang.once import kept
 from prism.lang.perspective import BLOCK, THREAD, Level, Perspective
 from prism.lang.place import held
 from prism.lang.plan import Layout, Path
@@ -475,7 +475,7 @@ def _pointers(expression: Expr) -> Iterator[Symbol]:
             pass
 
 
-@functools.cache
+@kept
 def _returned(function: Function) -> frozenset[Symbol]:
     """Return the parameters that a function's result may be, whatever the order of its assignments."""
     sources: dict[Symbol, set[Symbol]] = {}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from math import inf
 
 from prism.lang import flow, races
 from prism.lang.addresses import address, passed
 from prism.lang.digits import reader
+from prism.lang.once import kept
 from prism.lang.races import Facts, Span
 from prism.lang.touches import Address, used
 from prism.lang.tree import Call, Element, Expr, Function, Stmt, Symbol, Var
@@ -19,7 +19,7 @@ NEVER: tuple[frozenset[str], Span | None] = (frozenset(), (0, 0))
 _EMPTY = (2**63, -(2**63))
 
 
-@functools.cache
+@kept
 def footprints(function: Function, threads: int) -> Footprints:
     """Return what a function does with the memory that it is passed, in blocks of at most so many threads."""
     known = races.facts(function, threads)

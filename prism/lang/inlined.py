@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from prism.lang.diagnostics import Error, Label, Span
+from prism.lang.once import kept
 from prism.lang.plan import Path
 from prism.lang.tree import Body, Function, Group, Inlined, Partition, Split, Stmt, children
 
@@ -40,7 +40,7 @@ class Part:
         return any(among(span, self.function.span, place.body) for place in self.places)
 
 
-@functools.lru_cache(maxsize=256)
+@kept
 def parts(host: Function) -> tuple[Part, ...]:
     """Return a function, and those that are compiled into it, in the order of their first calls."""
     found: dict[tuple[object, ...], tuple[Inlined, list[Place]]] = {}

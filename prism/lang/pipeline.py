@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -51,13 +53,42 @@ def build(kernel: surface.Kernel, template: Mapping[str, object] | None = None) 
 @contextmanager
 def _uncollected() -> Iterator[None]:
     """Nothing looks for cycles meanwhile: what a program is made of stays, and is a sixth faster made so."""
-    on = gc.isenabled()
-    gc.disable()
+    _pause.begin()
     try:
         yield
     finally:
-        if on:
+        _pause.end()
+
+
+class _Pause:
+    """Threads for which collecting is off; the last that ends puts it on again, if it was on when the first began."""
+
+    def __init__(self) -> None:
+        self.lock, self.threads, self.on = threading.Lock(), 0, False
+
+    def begin(self) -> None:
+        with self.lock:
+            if self.threads == 0:
+                self.on = gc.isenabled()
+                gc.disable()
+            self.threads += 1
+
+    def end(self) -> None:
+        with self.lock:
+            self.threads = max(0, self.threads - 1)
+            if self.threads == 0 and self.on:
+                gc.enable()
+
+    def in_child(self) -> None:
+        """A forked child has one thread, and what the others of its parent began does not end in it."""
+        if self.threads and self.on:
             gc.enable()
+        self.__init__()  # type: ignore[misc]
+
+
+_pause = _Pause()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pause.in_child)
 
 
 def planned(functions: tuple[Function, ...]) -> Program:

@@ -12,7 +12,8 @@ import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from prism.lang import again, tiles
+from prism.lang import tiles
+from prism.lang.once import kept
 from prism.lang.plan import Layout, Plan
 from prism.lang.structs import alignment_of
 from prism.lang.tree import (
@@ -114,7 +115,7 @@ def shared_bytes(symbol: Symbol) -> int:
     return pointer.element.bytes * count // symbol.perspective.size
 
 
-@functools.lru_cache(maxsize=again.MOST)
+@kept
 def alignment(function: Function) -> int:
     """Return the alignment that a function's frame needs: that of its objects, and of its callees' frames."""
     most = 1
@@ -180,7 +181,7 @@ def _gather_parts(expression: Expr, found: list[Expr]) -> None:
     found.append(expression)
 
 
-@functools.lru_cache(maxsize=256)
+@kept
 def used(function: Function) -> frozenset[Symbol]:
     """Return the objects that a function's expressions name, by any of their names."""
     return frozenset(
@@ -204,7 +205,7 @@ def _align(function: Function, statement: SharedDeclare) -> int:
     )
 
 
-@functools.lru_cache(maxsize=256)
+@kept
 def _asked(function: Function) -> Mapping[Symbol, int]:
     """Return the alignment that asynchronous copies and wgmma need of the objects and parameters that they touch."""
     found: dict[Symbol, int] = {}

@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from prism.lang.diagnostics import Span
 from prism.lang.perspective import Level, Perspective
@@ -337,6 +338,8 @@ class Program:
     functions: tuple[Function, ...]
     plans: Mapping[Function, Plan]
     layouts: Mapping[Function, Layout]
+    notes: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+    """What was found out about it (once.py), by what was asked."""
 
     def __repr__(self) -> str:
         """Return a line, and not the tree: an interactive Python prints what `prism.check` returns."""

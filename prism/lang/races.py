@@ -8,12 +8,12 @@ only what is bounded, and fits, is known.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from prism.lang.budget import MOST_THREADS, most_threads
+from prism.lang.once import kept
 from prism.lang.perspective import Level, Perspective
 from prism.lang.place import statements
 from prism.lang.tree import (
@@ -76,7 +76,7 @@ def facts(function: Function, threads: int | None = None) -> Facts:
     return _facts(function, most_threads(function) if threads is None else threads)
 
 
-@functools.lru_cache(maxsize=256)
+@kept
 def _facts(function: Function, threads: int) -> Facts:
     definitions: dict[Symbol, Expr] = {}
     changed = set(assigned(function.body))

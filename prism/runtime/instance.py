@@ -12,6 +12,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from prism.lang.once import once
 from prism.lang.same import exact_items
 from prism.lang.surface import Kernel
 from prism.lang.types import Scalar
@@ -38,7 +39,7 @@ class Instance:
         self.kernel = kernel
         self.template = template
 
-    @functools.cached_property
+    @once
     def program(self) -> Program:
         """The checked program.
 
@@ -49,7 +50,7 @@ class Instance:
 
         return build(self.kernel, dict(self.template))
 
-    @functools.cached_property
+    @once
     def request(self) -> str | None:
         """What the package's machine code for it is asked by; None for what is not wholly of the package."""
         return request_key(self.kernel, self.template)

@@ -30,7 +30,6 @@ def nothing_known() -> None:
 
 def forget() -> None:
     again._known.cache_clear()
-    again.notes.cache_clear()
 
 
 @mark("global")

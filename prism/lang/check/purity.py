@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 
 from prism.lang import tree
+from prism.lang.once import kept
 from prism.lang.perspective import THREAD
 from prism.lang.types import Pointer, Scalar, Type, Vector
 
@@ -39,7 +39,7 @@ def touches_memory(e: tree.Expr) -> bool:
     return isinstance(e, tree.Apply) and e.intrinsic.touches_memory
 
 
-@functools.cache
+@kept
 def function_touches(function: tree.Function) -> bool:
     """Whether a function's body reads or writes memory that threads share."""
 
@@ -126,7 +126,7 @@ def reads_only(e: tree.Expr) -> bool:
     return not e.intrinsic.orders and all(p.effect == "read" for p in e.intrinsic.parameters if p.kind in MEMORY)
 
 
-@functools.cache
+@kept
 def function_reads_only(function: tree.Function) -> bool:
     """Whether a function of one thread touches memory only to read it."""
 

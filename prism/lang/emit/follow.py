@@ -16,11 +16,11 @@ writes goes to the same lines. So it may come before the wait, where what it is 
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 
 from prism.lang.intrinsics.copies import prefetch_map, tma_prefetch
 from prism.lang.intrinsics.memory import prefetch
+from prism.lang.once import kept
 from prism.lang.place import subexpressions
 from prism.lang.tree import (
     Apply,
@@ -111,7 +111,7 @@ def _mentions(expression: Expr, outside: frozenset[Symbol]) -> bool:
     return any(isinstance(symbol, Symbol) and symbol.root() in outside for symbol in named)
 
 
-@functools.lru_cache(maxsize=256)
+@kept
 def _only_asks(function: Function) -> bool:
     """Whether a device function does no more to the memory that it is given than ask for it."""
     return waits(function) == Waits()

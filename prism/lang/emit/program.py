@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -25,6 +24,7 @@ from prism.lang.emit.structs import definitions
 from prism.lang.flow import pointer_change
 from prism.lang.intrinsics.asynchronous import cluster_barrier
 from prism.lang.intrinsics.memory import VECTOR
+from prism.lang.once import kept
 from prism.lang.perspective import THREAD, WARP
 from prism.lang.place import alignment, calls, statements, subexpressions
 from prism.lang.plan import Program
@@ -199,7 +199,7 @@ def _known_size(function: Function) -> list[str]:
     return [f"__builtin_assume(blockDim.x == {function.bound.thread}u);"]
 
 
-@functools.lru_cache(maxsize=again.MOST)
+@kept
 def needs_position(function: Function) -> bool:
     """Whether a device function takes a position and a frame: it or a callee asks for an index or shared memory."""
     return any(_asks(s) for s in statements(function.body))
@@ -217,7 +217,7 @@ def _asks(statement: Stmt) -> bool:
     return any(isinstance(part, (Id, Count)) for e in expressions(statement) for part in subexpressions(e))
 
 
-@functools.lru_cache(maxsize=again.MOST)
+@kept
 def has_vectors(function: Function) -> bool:
     """Whether a function has vectors among its names."""
     body: Body = function.body
@@ -230,7 +230,7 @@ def multiplies(program: Program) -> bool:
     return any(map(_multiplies, program.functions))
 
 
-@functools.lru_cache(maxsize=again.MOST)
+@kept
 def _multiplies(function: Function) -> bool:
     applied = (part for s in statements(function.body) for e in expressions(s) for part in subexpressions(e))
     return any(isinstance(part, Apply) and part.intrinsic.asynchronous == "wgmma" for part in applied)

@@ -6,10 +6,10 @@ is told of memory that a kernel only reads, or only writes: what threads hand on
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 
 from prism.lang.flow import pointer_change
+from prism.lang.once import kept
 from prism.lang.place import statements
 from prism.lang.touches import ATOMIC, NEAR, uses
 from prism.lang.tree import Call, Element, Function, Symbol, Var
@@ -27,7 +27,7 @@ def restricted(function: Function, pointer: Symbol) -> bool:
     return kinds(function).get(pointer, frozenset()) != BOTH
 
 
-@functools.lru_cache(maxsize=256)
+@kept
 def kinds(function: Function) -> Mapping[Symbol, frozenset[str]]:
     """Return what a function does to the memory of each object: it reads, it writes. To assign a pointer counts for both."""
     found: dict[Symbol, frozenset[str]] = {}

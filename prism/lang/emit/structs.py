@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 
-from prism.lang import again
 from prism.lang.emit.names import field_names
+from prism.lang.once import kept
 from prism.lang.place import statements, subexpressions
 from prism.lang.plan import Program
 from prism.lang.raw_text import element_of
@@ -23,7 +22,7 @@ def definitions(program: Program) -> Iterator[str]:
         yield f"struct __align__({struct.align}) {struct.cuda} {{ {fields} }};"
 
 
-@functools.lru_cache(maxsize=again.MOST)
+@kept
 def _structs(function: Function) -> tuple[Struct, ...]:
     types: list[object] = [symbol.type for symbol in function.parameters]
     types.append(function.result)

@@ -10,8 +10,8 @@ Everything here is text and numbers: no tree, no plan. What stands between lines
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
+from prism.lang.once import once
 from prism.lang.perspective import Perspective
 
 
@@ -297,12 +297,12 @@ class Chapter:
     graph: Graph
     duties: tuple[Duty, ...] = ()
 
-    @cached_property
+    @once
     def barriers(self) -> int:
         """How many entries are barriers, at which threads meet."""
         return sum(entry.barrier for entry in self.entries)
 
-    @cached_property
+    @once
     def waits(self) -> int:
         """How many entries make a thread wait for what others, or copies, have done."""
         return sum(bool(entry.counted) and not entry.barrier for entry in self.entries)

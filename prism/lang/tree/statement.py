@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
 
@@ -304,6 +304,8 @@ class Function:
     """Whether all blocks of the grid run at once, and can meet at a barrier."""
     demands: tuple[tuple[int, Span], ...] = ()
     """Of how many threads the block that runs it must be, and where that is said."""
+    notes: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+    """What was found out about it (once.py), by what was asked."""
 
 
 def children(statement: Stmt) -> tuple[Body, ...]:
