@@ -44,7 +44,10 @@ def compile_print(scope: Scope, statement: Print) -> Run:
         for lane in speakers(frame, statement.code):
             given = iter(found)
             line = "".join(_shown(next(given), int(lane)) if text is None else text for text in statement.texts)
-            print(unit_of(frame, statement.code, int(lane)) + line)
+            said = unit_of(frame, statement.code, int(lane)) + line
+            print(
+                said.encode("utf-8", "backslashreplace").decode()
+            )  # half of a pair, which no file takes, as its number
         return False
 
     return run

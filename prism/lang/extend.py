@@ -36,6 +36,8 @@ def declare(
     min_arch: str,
 ) -> Intrinsic:
     """Return the intrinsic that a decorated signature declares. Raises ValueError, or CompileError for its annotations."""
+    if not isinstance(python, FunctionType):
+        raise TypeError(f"@intrinsic stands above a function written with `def`, not above {python!r}")
     name = python.__name__
     check_name(name)
     for part in (text, preamble):

@@ -225,6 +225,11 @@ class Kernel:
 def _pending(python: Any) -> dict[str, Any]:
     if isinstance(python, Kernel):
         return {}
+    if not isinstance(python, FunctionType):
+        kind = "a class" if isinstance(python, type) else f"a {type(python).__name__}"
+        raise TypeError(
+            f"a decorator of Prism's stands above a function written with `def`, not above {kind}: {python!r}"
+        )
     pending: dict[str, Any] = python.__dict__.setdefault("__prism__", {})
     return pending
 
@@ -274,6 +279,10 @@ def requires(*bound: Any, smem: int | None = None, cooperative: bool = False) ->
 
 def template(*listed: Any, **named: Any) -> Callable[[Any], Any]:
     """Declare template parameters: `T=dtype, N=constexpr(int), OP=function`, or the paper's `[("N", c_int), ...]`."""
+    if len(listed) > 1 or not all(isinstance(each, list | tuple | Mapping) for each in listed):
+        raise TypeError(
+            "@template takes parameters by name, `N=constexpr(int)`, or one list of pairs of a name and a kind"
+        )
     parameters = dict(listed[0]) if listed else {}
     parameters.update(named)
     for name, kind in parameters.items():

@@ -90,7 +90,10 @@ class Manifest:
         begin = self._begin(key)
         if begin < 0:
             raise KeyError(key)
-        found: Mapping[str, Any] = json.loads(self.lines[begin : self.lines.index(b"\n", begin)])
+        try:
+            found: Mapping[str, Any] = json.loads(self.lines[begin : self.lines.index(b"\n", begin)])
+        except RecursionError as error:
+            raise ValueError(f"{key} is listed in brackets in brackets") from error
         return found
 
     def has(self, key: str) -> bool:
@@ -183,7 +186,7 @@ def manifest(arch: str, folder: Path = FOLDER) -> Manifest:
         listed = Manifest(lines, found["requests"], found["sources"], tuple(found["absent"]), sizes)
     except FileNotFoundError:
         return NOTHING
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         warnings.warn(f"the list of kernels shipped with Prism is damaged: {error}", RuntimeWarning, stacklevel=2)
         return NOTHING
     return listed if isinstance(listed.requests, dict) else NOTHING
@@ -210,7 +213,7 @@ def _reports(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     try:
         found = json.loads((folder / _REPORTS).read_bytes())
         reports, runs = (found["reports"], found["runs"]) if found["format"] == _FORMAT else ({}, {})
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}, {}
     return (reports, runs) if isinstance(reports, dict) and isinstance(runs, dict) else ({}, {})
 

@@ -238,7 +238,7 @@ def _parse(descriptor: int, size: int, key: str) -> Stored:
         raise _Damaged(f"{key} is damaged")
     try:
         metadata = json.loads(body[:length])
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _Damaged(f"{key} has damaged metadata") from error
     if not isinstance(metadata, dict) or metadata.get("key") != key:
         raise _Damaged(f"{key} holds another entry")

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from prism.runtime import store as module
+from prism.runtime import store as store_module
 from prism.runtime.store import Store, cache_key, default_root
 
 KEYS = [hashlib.sha256(b"%d" % i).hexdigest() for i in range(20)]
@@ -89,6 +90,18 @@ def test_an_entry_under_another_name_is_damage(store: Store) -> None:
     store.put(KEYS[0], b"code", {})
     os.rename(path_of(store, KEYS[0]), path_of(store, KEYS[1]))
     expect_damage(store, KEYS[1])
+
+
+def test_metadata_in_thousands_of_brackets_is_damage(store: Store) -> None:
+    """Python's parser of JSON ends in a RecursionError."""
+    store.put(KEYS[0], b"code", {})
+    metadata = b"[" * 20_000 + b"]" * 20_000
+    body = metadata + b"code"
+    head = store_module._HEADER.pack(
+        store_module._MAGIC, store_module.FORMAT, len(metadata), 4, hashlib.sha256(body).digest()
+    )
+    path_of(store, KEYS[0]).write_bytes(head + body)
+    expect_damage(store, KEYS[0])
 
 
 def test_a_symlink_is_not_followed(store: Store, tmp_path: Path) -> None:
