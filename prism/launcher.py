@@ -132,8 +132,10 @@ def instance(kernel: Kernel, template: tuple[tuple[str, object], ...]) -> Progra
 
 def known_of(kernel: Kernel, template: Mapping[str, object]) -> Known:
     """Return the program of a kernel with template arguments, as its names stand now. It is kept with the kernel."""
-    launched: dict[Any, tuple[Known, ...]] = kernel.__dict__.setdefault("_launched", {})
-    key = exact_items(template.items())
+    launched: dict[Any, tuple[Known, ...]] | None = kernel.__dict__.get("_launched")
+    if launched is None:
+        launched = kernel.__dict__.setdefault("_launched", {})
+    key = exact_items(template.items()) if template else ()
     variants = launched.get(key, ())
     for known in variants:
         if known.bindings.hold():

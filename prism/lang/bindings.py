@@ -14,6 +14,7 @@ from typing import Any
 
 _EMPTY = object()
 _active = threading.local()
+_Listed = tuple[Callable[[str, Any], Any], tuple[str, ...], tuple[Any, ...], tuple[Any, ...]]
 
 
 class Bindings:
@@ -23,7 +24,7 @@ class Bindings:
         self._globals: dict[int, tuple[Mapping[str, Any], dict[str, Any]]] = {}
         self._modules: dict[tuple[int, str], tuple[ModuleType, str, Any]] = {}
         self._cells: dict[int, tuple[CellType, Any]] = {}
-        self._listed: tuple[tuple[Callable[[str, Any], Any], tuple[str, ...], tuple[Any, ...]], ...] | None = None
+        self._listed: tuple[_Listed, ...] | None = None
 
     def note(self, python: FunctionType, name: str) -> None:
         """Keep what a free name of a function stands for; of no name, too: it may come to stand for something."""
@@ -43,13 +44,20 @@ class Bindings:
     def hold(self) -> bool:
         """Whether all names stand for the very same objects."""
         if self._listed is None:
-            self._listed = tuple((d.get, tuple(known), tuple(known.values())) for d, known in self._globals.values())
-        for get, names, values in self._listed:
-            if not all(map(is_, map(get, names, (_EMPTY,) * len(names)), values)):
+            self._listed = tuple(
+                (d.get, tuple(known), (_EMPTY,) * len(known), tuple(known.values()))
+                for d, known in self._globals.values()
+            )
+        for get, names, none, values in self._listed:
+            if not all(map(is_, map(get, names, none), values)):
                 return False
-        return all(_contents(cell) is value for cell, value in self._cells.values()) and all(
-            getattr(module, name, _EMPTY) is value for module, name, value in self._modules.values()
-        )
+        for cell, value in self._cells.values():
+            if _contents(cell) is not value:
+                return False
+        for module, name, value in self._modules.values():  # noqa: SIM110 - a launch takes this way
+            if getattr(module, name, _EMPTY) is not value:
+                return False
+        return True
 
 
 def _contents(cell: CellType) -> Any:
