@@ -179,6 +179,8 @@ def placed(lap: Lap, loop: For, filling: Sequence[Visit]) -> tuple[tuple[Stmt, .
     early = set().union(*(where[visit] for visit in filling))
     if any(early & where[visit] for visit in lap.visits if visit not in filling):
         raise Held("it is filled and used inside one scope")
+    if lap.range[1] in early:  # the round ends after the last station, which must not be issued ahead
+        raise Held("its last station fills a ring that nobody reads after it")
     return around, tuple(lap.home[index] for index in sorted(early))
 
 

@@ -343,6 +343,10 @@ REASONS = {
         "before": TABLE, "fill": COPY_OR.format("table[63 - t]"),
         "last": "with partition(other, thread[1], offset=t) as e, group(thread[1]): e[0] = k\n            total += other[63 - t]",
     },
+    "its last station fills a ring that nobody reads": {
+        "before": "b: shared(int32[64], ring=K)",
+        "last": f"with partition(b, thread[1], offset=t) as mine, group(thread[1]): {COPY}",
+    },
 }  # fmt: skip
 
 
@@ -359,6 +363,21 @@ def test_notes_say_why_nothing_overlaps(reason, tmp_path):
     (note,) = program.plans[program.entry].notes
     assert reason in note.text and ("nothing overlaps, because" in note.text) == (skewed(program) is program)
     assert note.text in prism.explain(module.kernel, {"K": given["K"], "D": given["D"]})
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_ring_that_nobody_reads_ends_the_round(schedule, tmp_path):
+    """The round ended where that ring was filled, one trip ahead of the reads of the other: it never opened."""
+    path = tmp_path / "unread.py"
+    unread = REASONS["its last station fills a ring that nobody reads"]
+    path.write_text(KERNEL.format(**{"loop": "for k in range(0, n)", "fill": COPY, "first": "", **unread}))
+    spec = generated.importlib.util.spec_from_file_location("unread", path)
+    module = generated.importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    x, y = np.arange(5 * 64, dtype=np.int32), np.zeros(64, np.int32)
+    program = prism.check(module.kernel, {"K": 2, "D": 0})
+    run(program, 1, 64, [x, y, 5, np.zeros(1, np.int64)], check=True, schedule=schedule)
+    assert np.array_equal(y, x.reshape(5, 64)[:, ::-1].sum(0))
 
 
 def test_threads_that_only_fill_run_ahead_by_themselves():
