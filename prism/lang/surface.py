@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -225,7 +226,7 @@ class Kernel:
 def _pending(python: Any) -> dict[str, Any]:
     if isinstance(python, Kernel):
         return {}
-    if not isinstance(python, FunctionType):
+    if not isinstance(inspect.unwrap(python), FunctionType):  # another decorator's is an error where the text is read
         kind = "a class" if isinstance(python, type) else f"a {type(python).__name__}"
         raise TypeError(
             f"a decorator of Prism's stands above a function written with `def`, not above {kind}: {python!r}"

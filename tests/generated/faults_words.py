@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from prism.lang import tree
-from prism.lang.perspective import BLOCK, GRID, THREAD, Level
+from prism.lang.perspective import GRID, THREAD, Level
 from prism.lang.types import INT32, Array, Pointer, Scalar, Vector
 from tests.generated.faults import Fault, Lines, insert, misfit, numbers, operator, pointers, swap
 from tests.generated.faults_memory import calls_in, decorator
@@ -293,14 +293,6 @@ def ring_by_its_name(site: Site, text: Lines) -> Iterator[Fault]:
             yield from insert(
                 site, "ring", 0, f"zz: bool @ thread[1] = {s.name}[{', '.join('0' * len(s.type.shape or 'i'))}] == 0"
             )
-
-
-@operator
-def ring_in_a_loop(site: Site, text: Lines) -> Iterator[Fault]:
-    """A ring of a group that is begun again each time a loop goes round: its visits could not be counted."""
-    if site.code == BLOCK and site.function.kind == "global":
-        lines = ("for zz_k in range(2):", "    with group(block[1]):", "        zz: shared(int32[4], ring=2)")
-        yield from insert(site, "ring", 2, *lines)
 
 
 # -- what only a later launch could order --------------------------------------------------------------------------------

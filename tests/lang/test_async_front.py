@@ -178,7 +178,7 @@ def test_each_thread_reads_its_elements_of_a_fragment(h: tree.Function) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [ARGUMENTS, {**ARGUMENTS, "STAGES": 2, "BN": 128}, {**ARGUMENTS, "BM": 256, "BK": 128}]
+    "arguments", [ARGUMENTS, {**ARGUMENTS, "STAGES": 2, "BN": 128}, {**ARGUMENTS, "BM": 256, "BK": 128, "STAGES": 2}]
 )
 def test_other_sizes(arguments: dict[str, int]) -> None:
     assert check(hgemm, arguments)

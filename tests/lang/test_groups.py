@@ -300,7 +300,7 @@ def test_two_buffers_leave_one_store_pending():
 @prism("global")
 @attr("__launch_bounds__(128)")
 @requires(grid[1], block[1], warpgroup[1])
-def product(map_c: const(CUtensorMap(float, 64, 32)) @ grid[1], x: ptr(const(bf16)) @ grid[1], n: int @ grid[1]):
+def product(map_c: CUtensorMap(float, 64, 32) @ grid[1], x: ptr(const(bf16)) @ grid[1], n: int @ grid[1]):
     with group(block[1]):
         a: shared(bf16[64, 64], swizzle=128)
         s: shared(float[64, 32])

@@ -156,7 +156,10 @@ class Writer:
         self.stores += 1
         more = f", in_flight={late}" if late else ""
         place = f"(rounds * 16 + {self.stores}) * {SIZE}"
-        return [f"with claim(far, thread[1]) as o, {self.one(name, more)}:", f"    bulk_store(o[{place}], t)"]
+        return [
+            f"with claim(far, thread[1]) as o, {self.one(name, more)}:",
+            f"    bulk_store(o[{place}], t, disjoint=True)",
+        ]
 
     # -- what stands between ----------------------------------------------------------------------------------------------
 
