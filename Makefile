@@ -71,13 +71,13 @@ release-check: ## all of it from a clean clone: tests, documentation, every kern
 	@.ci/release $(ARGS)
 
 proofs: ## check the mechanised proofs about Bundl (installs Coq with apt when it is missing and you are root)
-	@$(MAKE) --no-print-directory -j2 -C proofs
+	@$(MAKE) --no-print-directory -j2 -C theory/proofs
 
 format: env ## put the source in the house's form
 	@$(PY) -m ruff check --fix . ; $(PY) -m ruff format .
 
 clean: ## remove what the others made, except .venv
-	@$(MAKE) --no-print-directory -C proofs clean
+	@$(MAKE) --no-print-directory -C theory/proofs clean
 	@rm -rf build dist *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache asv_bench/.asv
 	@find . -path ./.venv -prune -o -type d -name __pycache__ -exec rm -rf {} +
 

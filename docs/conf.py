@@ -14,9 +14,9 @@ copyright = "the authors of Prism; Apache-2.0"
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "docs.site.extension"]
 root_doc = "docs/index"
-include_patterns = ["docs/**", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "proofs/README.md"]
+include_patterns = ["docs/**", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "theory/proofs/README.md"]
 # Folders that hold no page are not walked: .venv alone has tens of thousands of files.
-exclude_patterns = [p.name for p in ROOT.iterdir() if p.is_dir() and p.name not in ("docs", "proofs")]
+exclude_patterns = [p.name for p in ROOT.iterdir() if p.is_dir() and p.name not in ("docs", "theory")]
 
 myst_heading_anchors = 4
 highlight_language = "none"

@@ -10,17 +10,18 @@ ROOT = Path(__file__).parent.parent
 
 # A layer, and the layers that it may import besides itself. "collectives" are prism/lib/{thread,warp,block}; "prism" is
 # what lies directly in prism/: the public names and the command, which may import everything and which nobody imports.
+# "theory" is beside the package, not in it: nothing that is installed may import it.
 MAY_IMPORT = {
     "lang": set(),
     "interpret": {"lang"},
-    "bundl": {"lang"},
     "runtime": {"lang"},
     "collectives": {"lang"},
     "kernels": {"lang", "collectives"},
     "lib": {"lang", "interpret", "runtime", "kernels", "collectives"},
-    "prism": {"lang", "interpret", "bundl", "runtime", "lib", "kernels", "collectives"},
+    "prism": {"lang", "interpret", "runtime", "lib", "kernels", "collectives"},
+    "theory": {"lang"},
 }
-WITHOUT_DEVICES = {"lang", "interpret", "bundl", "collectives", "kernels"}
+WITHOUT_DEVICES = {"lang", "interpret", "theory", "collectives", "kernels"}
 DEVICE_LIBRARIES = {"cuda", "cupy", "torch"}
 
 
@@ -33,6 +34,8 @@ def layer_of(module: str) -> str | None:
             return layer
         case ["prism", *_]:
             return "prism"
+        case ["theory", *_]:
+            return "theory"
         case ["kernels", *_]:
             return "prism"  # as a bare name it would be a second copy of prism.kernels: nobody may import it
         case _:
@@ -85,7 +88,7 @@ def complaints(path: Path) -> Iterator[str]:
 
 
 def sources() -> list[Path]:
-    return sorted(path for top in ("prism", "kernels") for path in (ROOT / top).rglob("*.py"))
+    return sorted(path for top in ("prism", "kernels", "theory") for path in (ROOT / top).rglob("*.py"))
 
 
 def test_every_import_points_down() -> None:
@@ -114,6 +117,11 @@ def test_every_import_points_down() -> None:
         ("kernels/scan/scan.py", "from prism.lib import scan", True),
         ("kernels/scan/scan.py", "import kernels.reduce", True),
         ("prism/cli.py", "from prism import lang, lib", False),
+        ("prism/cli.py", "from theory import bundl", True),
+        ("prism/lang/check.py", "def f():\n    import theory.bundl.typing", True),
+        ("kernels/scan/scan.py", "from theory.bundl import typing", True),
+        ("theory/bundl/typing.py", "from prism.lang import types\nfrom theory.bundl import step", False),
+        ("theory/bundl/typing.py", "from prism.lib import scan", True),
     ],
 )
 def test_the_test_sees_what_points_up(

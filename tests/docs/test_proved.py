@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from prism.bundl.report import figures as calculus
 from tests.docs.regions import compare
+from theory.bundl.report import figures as calculus
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -95,11 +95,11 @@ ORACLES = {
     ],
     "T11": [f"{HERE}test_t11_the_products_roles"],
     "T12": [
-        "tests.bundl.test_counterexamples:TestClaim",
-        "tests.bundl.test_counterexamples:TestPartition",
-        "tests.bundl.test_counterexamples:TestPartitionId",
-        "tests.bundl.test_counterexamples:TestBarriers",
-        "tests.bundl.test_counterexamples:TestMemory",
+        "tests.theory.bundl.test_counterexamples:TestClaim",
+        "tests.theory.bundl.test_counterexamples:TestPartition",
+        "tests.theory.bundl.test_counterexamples:TestPartitionId",
+        "tests.theory.bundl.test_counterexamples:TestBarriers",
+        "tests.theory.bundl.test_counterexamples:TestMemory",
     ],
     "T13": [f"{HERE}test_t13_the_target_decides_what_may_be_read"],
     "T14": [
