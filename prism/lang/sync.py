@@ -67,23 +67,27 @@ def minimal(context: Context, placed: Placed) -> dict[tuple[Stmt, Mark], Conflic
     changed = True
     needed: dict[tuple[Stmt, Mark], Conflict] = {}
     while changed:
-        changed, needed = False, {}
+        changed, before, needed = False, needed, {}
         marks = [(s, mark) for s, found in current.items() for mark in found]
         for statement, mark in sorted(marks, key=lambda m: (order_of[m[0]], *size_of(m[1]))):
+            if not changed and (statement, mark) in before:  # looked at since the last change
+                needed[statement, mark] = before[statement, mark]
+                continue
             rest = {**current, statement: tuple(m for m in current[statement] if m != mark)}
             conflict = failing(context, rest, trail, (statement,))
             if conflict is None:
                 trail.keep()
-                current, changed = rest, True
+                current, changed, needed = rest, True, {}
                 continue
             for loop in () if isinstance(mark, Registers) else loops[statement]:
                 there = sorted((*(m for m in rest.get(loop, ()) if m != mark), mark), key=rank)
                 moved = {**rest, loop: tuple(there)}
                 if failing(context, moved, trail, (statement, loop)) is None:
                     trail.keep()
-                    current, changed = moved, True
+                    current, changed, needed = moved, True, {}
                     break
-            needed[statement, mark] = conflict
+            else:
+                needed[statement, mark] = conflict
     return needed
 
 

@@ -102,7 +102,7 @@ def walk_statement(walk: Walk, place: Place, statement: Stmt, state: State) -> S
         entered = state
         for mark in marks:
             if not isinstance(mark, Perspective) or whole(mark, place.code, walk.context.function):
-                entered = applied(entered, mark, statement, walk.keep)
+                entered = applied(walk.context.changes, entered, mark, statement, walk.keep)
         for op in walk.context.before.get(statement, ()):
             entered = operated(walk.context, entered, op)
         try:
@@ -117,12 +117,13 @@ def walk_statement(walk: Walk, place: Place, statement: Stmt, state: State) -> S
         for op in walk.context.after.get(statement, ()):
             found = operated(walk.context, found, op)
         for one in walk.context.news.get(statement, ()):
-            found = told(found, one)
+            found = told(walk.context.changes, found, one)
         return forgotten(found, walk.context.conditions.changed.get(statement, frozenset()))
 
 
 def operated(context: Context, state: State, op: Op) -> State:
     """Return the state after one of the plan's operations."""
+    loads = context.loaded.get(op.barrier, frozenset()) if isinstance(op, Wait) else frozenset()
 
     def change(pending: Pending) -> Pending:
         touch = pending.touch
@@ -133,15 +134,17 @@ def operated(context: Context, state: State, op: Op) -> State:
                 return pending.committed()
             case WaitGroup(kind=kind, pending=most, read=read) if Landing(kind, most, read).lands(pending):
                 return pending.landed()
-            case Wait(barrier=barrier) if touch.by in context.loaded.get(barrier, ()):
+            case Wait() if touch.by in loads:
                 return pending.landed()._replace(synced=(BLOCK, "the wait for the copy", None, None))
             case _:
                 return pending
 
     if isinstance(op, ProxyFence):
         fence = Fence(op.space)
-        return changed(state, lambda p: p.proxied() if fence.covers(p) else p)
-    return changed(state, change) if isinstance(op, Commit | WaitGroup | Wait) else state
+        return changed(state, context.changes.of(fence, lambda p: p.proxied() if fence.covers(p) else p))
+    if not isinstance(op, Commit | WaitGroup | Wait):
+        return state
+    return changed(state, context.changes.of((op, loads), change))
 
 
 # -- what a conflict asks for -----------------------------------------------------------------------------------------------
@@ -244,22 +247,23 @@ def walk_view(walk: Walk, place: Place, statement: Partition | Claim, state: Sta
     """
     view = statement.view
     inner = place.open(view, isinstance(statement, Claim))
-    after = closed(walk_body(walk, inner, statement.body, state), view)
+    changes = walk.context.changes
+    after = closed(changes, walk_body(walk, inner, statement.body, state), view)
     source = view.view.source if view.view is not None else view
     if not (isinstance(source.type, Pointer) and source.type.ring):
         return after
     ended = walk.context.loaded.get(statement, frozenset())
-    after = left_station(after, source)
-    return (
-        changed(after, lambda p: p.landed() if p.touch is not None and p.touch.by in ended else p) if ended else after
-    )
+    after = left_station(changes, after, source)
+    if not ended:
+        return after
+    return changed(after, changes.of(ended, lambda p: p.landed() if p.touch is not None and p.touch.by in ended else p))
 
 
 def walk_loop(walk: Walk, place: Place, loop: While | For, state: State) -> State:
     """Walk a loop until its head's state is stable; a loop that may make no trip is also left as it was entered."""
     gone = walk.context.conditions.changed.get(loop, frozenset())
     head = state = forgotten(state, gone)
-    again = partial(aged, walk.context.objects.known.renewed[loop])
+    again = partial(aged, walk.context.changes, walk.context.objects.known.renewed[loop])
     while True:
         exits = Exits()
         out = union(walk_body(walk, replace(place, exits=exits), loop.body, head), *exits.continues)
@@ -276,7 +280,7 @@ def walk_loop(walk: Walk, place: Place, loop: While | For, state: State) -> Stat
             after = union(out, *exits.breaks)
         case _:
             after = union(head, *exits.breaks)
-    return left(forgotten(after, gone), state)
+    return left(walk.context.changes, forgotten(after, gone), state)
 
 
 def walk_split(walk: Walk, place: Place, split: Split, state: State) -> State:

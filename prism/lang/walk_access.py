@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from prism.lang import flow
 from prism.lang.addresses import address
 from prism.lang.conditions import far
@@ -31,7 +33,7 @@ from prism.lang.touches import (
     used,
 )
 from prism.lang.tree import Call, Declare, Element, Expr, Fragment, Function, Item, Pointer, Stmt, Symbol, Var
-from prism.lang.walk_context import Conflict, Context, Place, Walk
+from prism.lang.walk_context import Conflict, Context, Place, Relations, Walk
 from prism.lang.walk_state import State, narrow_path, order, synced
 
 
@@ -50,7 +52,7 @@ def touch_all(walk: Walk, place: Place, statement: Stmt, state: State) -> State:
                 before, fresh = _call(walk, place, env, use, before, fresh, others)
             elif walk.context.engines or not isinstance(use.expression, Item):
                 touch = make_touch(walk.context, place, env, use)
-                check(walk, touch, before | fresh | others, None)
+                check(walk, touch, (before, fresh, others), None)
                 if not harmless(walk.context.function, touch):
                     fresh |= {_pending(touch)}
         if fragment is not None and walk.context.engines:
@@ -70,18 +72,22 @@ def harmless(function: Function, touch: Touch) -> bool:
     return const and function.kind == "global" and not function.may_alias
 
 
-def check(walk: Walk, touch: Touch, pending: frozenset[Pending], guard: Perspective | None) -> None:
+def check(walk: Walk, touch: Touch, pending: Iterable[frozenset[Pending]], guard: Perspective | None) -> None:
     """Raise the first conflict of an access with the pending ones; note those that need no barrier, and why."""
+    known = walk.context.relations.get(touch)
+    if known is None:
+        known = walk.context.relations[touch] = Relations()
+    passed = _told(walk, known, touch) if walk.notes else known.free
     left: list[tuple[Pending, flow.Relation]] = []
-    for earlier in pending:
-        if earlier.touch is None:
-            _expose(walk, touch, earlier)
-            continue
-        relation = _related(walk.context, earlier, touch)
+    for earlier in frozenset[Pending]().union(*(some - passed for some in pending)):
+        relation = _related(walk, known, earlier, touch)
         if relation is None:
+            passed.add(earlier)
             continue
-        if walk.notes and (relation.believed or relation.unit is None):
+        if walk.notes and earlier.touch is not None and (relation.believed or relation.unit is None):
             _note(walk, earlier.touch, touch, relation)
+            if relation.unit is None:
+                passed.add(earlier)
         if relation.unit is not None and (relation.land or guard is None or not relation.unit <= guard):
             left.append((earlier, relation))
     if left:
@@ -89,12 +95,35 @@ def check(walk: Walk, touch: Touch, pending: frozenset[Pending], guard: Perspect
         raise Conflict(first, touch, relation)
 
 
-def _related(context: Context, earlier: Pending, touch: Touch) -> flow.Relation | None:
-    """Return how two accesses stand, which is found out once."""
-    memo, key = context.relations, (earlier, touch)
-    if key not in memo:
-        memo[key] = flow.related(context.objects, earlier, touch)
-    return memo[key]
+def _told(walk: Walk, known: Relations, touch: Touch) -> set[Pending]:
+    """Return the accesses that there is nothing more to say of, in a walk that takes notes."""
+    if touch not in walk.told:
+        walk.told[touch] = set(known.apart)
+    return walk.told[touch]
+
+
+def _related(walk: Walk, known: Relations, earlier: Pending, touch: Touch) -> flow.Relation | None:
+    """Return how two accesses stand, which is found out once; the function's own entry is noted for its callers."""
+    if earlier.touch is None:
+        known.free.add(earlier)
+        _expose(walk, touch, earlier)
+        return None
+    if earlier in known.found:
+        return known.found[earlier]
+    relation = flow.related(walk.context.objects, earlier, touch)
+    if relation is None:
+        known.apart.add(earlier)
+        known.free.add(earlier)
+        return None
+    if relation.unit is None:
+        known.free.add(earlier)
+    known.found[earlier] = relation
+    return relation
+
+
+def _named(pending: frozenset[Pending]) -> frozenset[Pending]:
+    """Return those accesses that are known: not what the caller did."""
+    return frozenset(p for p in pending if p.touch is not None)
 
 
 def _note(walk: Walk, earlier: Touch, touch: Touch, relation: flow.Relation) -> None:
@@ -179,12 +208,13 @@ def _call(
             for earlier in sorted(before | fresh, key=order):
                 if earlier.touch is None:
                     _expose(walk, touch, earlier, exposed.guard)
-            known = frozenset(p for p in before | fresh | others if p.touch is not None)
-            check(walk, touch, known, exposed.guard)
+            check(walk, touch, [_named(pending) for pending in (before, fresh, others)], exposed.guard)
     clears = (None, *summary.clears) if use.conditional else summary.clears or (None,)
     words = f"the barriers inside `{call.function.name}`, called on"
     before, fresh = (
-        frozenset().union(*(synced(group, unit, words, call.span, None, walk.keep) for unit in clears))
+        frozenset().union(
+            *(synced(walk.context.changes, group, unit, words, call.span, None, walk.keep) for unit in clears)
+        )
         for group in (before, fresh)
     )
     for place_in_summary, exposed in enumerate(summary.exit):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from prism.lang import flow, races
 from prism.lang.conditions import Conditions, conditions
@@ -13,6 +13,7 @@ from prism.lang.plan import Elided, Mbarrier, Op, Path
 from prism.lang.touches import ENGINES, Exposed, Pending, Summary, Touch
 from prism.lang.trail import Trail
 from prism.lang.tree import Apply, Evaluate, Function, Return, Stmt, Symbol
+from prism.lang.walk_changes import Changes
 from prism.lang.walk_state import Keeping, Known, Mark, Passed, State
 
 
@@ -63,11 +64,24 @@ class Place:
 
     def enter(self, code: Perspective, entry: Perspective | tuple[Level, int, int]) -> Place:
         """Return the place inside a group or an arm."""
-        return replace(self, code=code, path=(*self.path, entry))
+        return Place(code, (*self.path, entry), self.opened, self.exits, self.batch)
 
     def open(self, view: Symbol, claim: bool) -> Place:
         """Return the place inside a view's body."""
-        return replace(self, opened={**self.opened, view: (len(self.path), claim)})
+        opened = {**self.opened, view: (len(self.path), claim)}
+        return Place(self.code, self.path, opened, self.exits, self.batch)
+
+
+@dataclass(eq=False, slots=True)
+class Relations:
+    """How pending accesses stand to one about to be made.
+
+    `apart`: those that cannot conflict with it. `free`: those too that need no barrier, or are the caller's. `found`: the rest.
+    """
+
+    apart: set[Pending] = field(default_factory=set)
+    free: set[Pending] = field(default_factory=set)
+    found: dict[Pending, Relation] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -90,7 +104,8 @@ class Context:
     loaded: Mapping[Mbarrier | Stmt, frozenset[Apply]] = field(default_factory=dict)
     news: Mapping[Stmt, tuple[Passed | Known, ...]] = field(default_factory=dict)
     touches: dict[tuple[object, ...], Touch] = field(default_factory=dict)
-    relations: dict[tuple[Pending, Touch], Relation | None] = field(default_factory=dict)
+    relations: dict[Touch, Relations] = field(default_factory=dict)
+    changes: Changes = field(default_factory=Changes)
     conditions: Conditions = field(default_factory=Conditions)
 
 
@@ -115,7 +130,10 @@ def issues(function: Function) -> Iterator[tuple[Stmt, Apply]]:
 
 @dataclass(eq=False, slots=True)
 class Walk:
-    """One walk: the marks in place (`grow`: more may be placed), and what is found on the way (`notes`: elided too)."""
+    """One walk: the marks in place (`grow`: more may be placed), and what is found on the way (`notes`: elided too).
+
+    `told`: of each access, those before it of which there is nothing more to say.
+    """
 
     context: Context
     placed: dict[Stmt, tuple[Mark, ...]]
@@ -127,6 +145,7 @@ class Walk:
     )
     returns: list[State] = field(default_factory=list)
     trail: Trail | None = None
+    told: dict[Touch, set[Pending]] = field(default_factory=dict)
 
     @property
     def keep(self) -> Keeping:

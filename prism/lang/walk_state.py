@@ -11,6 +11,7 @@ from prism.lang.perspective import BLOCK, Level, Perspective
 from prism.lang.plan import Path
 from prism.lang.touches import MOST, Met, Pending, Touch
 from prism.lang.tree import Fragment, Pointer, Stmt, Symbol
+from prism.lang.walk_changes import Changes, One
 
 State = dict[Env, frozenset[Pending]]
 NOTED = 64
@@ -118,7 +119,10 @@ def union(*states: State) -> State:
 
 def thinned(pending: frozenset[Pending]) -> frozenset[Pending]:
     """Return pending accesses where of those that differ only in how many groups came since, the latest stands for all."""
-    if not any(p.since for p in pending):
+    for p in pending:
+        if p.since:
+            break
+    else:
         return pending
     latest: dict[Pending, Pending] = {}
     for p in pending:
@@ -129,9 +133,10 @@ def thinned(pending: frozenset[Pending]) -> frozenset[Pending]:
     return frozenset(latest.values())
 
 
-def changed(state: State, change: Callable[[Pending], Pending]) -> State:
-    """Return the state with each pending access changed."""
-    return {env: frozenset(map(change, pending)) for env, pending in state.items()}
+def changed(state: State, change: Callable[[frozenset[Pending]], frozenset[Pending]]) -> State:
+    """Return the state with pending accesses changed; the same object where none are."""
+    found = {env: change(pending) for env, pending in state.items()}
+    return state if all(found[env] is pending for env, pending in state.items()) else found
 
 
 def without(state: State, touches: Set[Touch]) -> State:
@@ -153,8 +158,9 @@ class Keeping:
 
 
 def synced(
-    pending: frozenset[Pending], unit: Perspective | None, words: str, where: Span, at: Stmt | None, keep: Keeping
-) -> frozenset[Pending]:
+    changes: Changes, pending: frozenset[Pending], unit: Perspective | None, words: str, where: Span, at: Stmt | None,
+    keep: Keeping,
+) -> frozenset[Pending]:  # fmt: skip
     """Return pending accesses after a barrier; what it settles for good is kept only where notes are taken.
 
     `words` and the line of `where` are what it is called there.
@@ -164,32 +170,38 @@ def synced(
     before = at if keep.engines else None
     met: Met = (unit, f"{words} line {where.line}", before, where) if keep.notes else (unit, "", before, None)
     every = keep.notes and len(pending) < NOTED
-    return frozenset(p.after(met) for p in pending if every or not p.settled(unit, keep.engines))
+
+    def meet(p: Pending) -> Pending | None:
+        return p.after(met) if every or not p.settled(unit, keep.engines) else None
+
+    return changes.of(("meet", met, every, keep.engines), meet)(pending)
 
 
-def applied(state: State, mark: Mark, at: Stmt, keep: Keeping) -> State:
+def applied(changes: Changes, state: State, mark: Mark, at: Stmt, keep: Keeping) -> State:
     """Return the state after one mark, before a statement."""
     match mark:
         case Perspective():
             words = "the barrier before"
-            return {env: synced(pending, mark, words, at.span, at, keep) for env, pending in state.items()}
-        case Landing():
+            return changed(state, lambda pending: synced(changes, pending, mark, words, at.span, at, keep))
+        case Landing(kind=kind):
             if mark.commit:
-                state = changed(state, lambda p: p.committed() if p.touch and p.touch.how == mark.kind else p)
-            return changed(state, lambda p: p.landed() if mark.lands(p) else p)
+                commit: One = lambda p: p.committed() if p.touch and p.touch.how == kind else p  # noqa: E731
+                state = changed(state, changes.of(("commit", kind), commit))
+            return changed(state, changes.of(mark, lambda p: p.landed() if mark.lands(p) else p))
         case Fence():
-            return changed(state, lambda p: p.proxied() if mark.covers(p) else p)
+            return changed(state, changes.of(mark, lambda p: p.proxied() if mark.covers(p) else p))
         case Registers():
-            return {env: frozenset(p for p in pending if not plain_registers(p)) for env, pending in state.items()}
+            return changed(state, changes.of(mark, lambda p: None if plain_registers(p) else p))
 
 
-def told(state: State, one: Passed | Known) -> State:
+def told(changes: Changes, state: State, one: Passed | Known) -> State:
     """Return the state after a place that the waits of rings join with another."""
     match one:
         case Passed(number=number):
-            return changed(state, lambda p: p.passing(number))
+            return changed(state, changes.of(one, lambda p: p.passing(number)))
         case Known(number=number):
-            return changed(state, lambda p: p.heard(number, (BLOCK, "the waits for a ring's visits", None, None)))
+            news: Met = (BLOCK, "the waits for a ring's visits", None, None)
+            return changed(state, changes.of(one, lambda p: p.heard(number, news)))
 
 
 def plain_registers(pending: Pending) -> bool:
@@ -206,7 +218,7 @@ def on(path: Path, touch: Touch) -> bool:
 # -- scopes and loops -------------------------------------------------------------------------------------------------------
 
 
-def closed(state: State, view: Symbol) -> State:
+def closed(changes: Changes, state: State, view: Symbol) -> State:
     """Return the state after a view's end: its accesses are accesses of its source."""
 
     def close(pending: Pending) -> Pending:
@@ -217,19 +229,19 @@ def closed(state: State, view: Symbol) -> State:
                 return pending._replace(open=place)
         return pending
 
-    return changed(state, close)
+    return changed(state, changes.of(("close", view), close))
 
 
-def left_station(state: State, ring: Symbol) -> State:
+def left_station(changes: Changes, state: State, ring: Symbol) -> State:
     """Return the state after the end of a ring's scope: the ring's mbarriers order what comes later."""
 
-    def elsewhere(pending: Pending) -> bool:
-        return pending.touch is None or pending.touch.root is not ring
+    def elsewhere(pending: Pending) -> Pending | None:
+        return pending if pending.touch is None or pending.touch.root is not ring else None
 
-    return {env: frozenset(filter(elsewhere, pending)) for env, pending in state.items()}
+    return changed(state, changes.of(("leave", ring), elsewhere))
 
 
-def aged(renewed: frozenset[Symbol], state: State, loop: Stmt) -> State:
+def aged(changes: Changes, renewed: frozenset[Symbol], state: State, loop: Stmt) -> State:
     """Return the state after a loop's back-edge: names that the loop renews may have other values now."""
 
     def age(pending: Pending) -> Pending:
@@ -242,17 +254,17 @@ def aged(renewed: frozenset[Symbol], state: State, loop: Stmt) -> State:
             return pending
         return pending._replace(aged=pending.aged | {loop} if moved else pending.aged, loop=True)
 
-    return changed(state, age)
+    return changed(state, changes.of(("age", loop), age))
 
 
-def left(state: State, entered: State) -> State:
+def left(changes: Changes, state: State, entered: State) -> State:
     """Return the state after a loop's end: what went round it did so inside, and is not in another trip of what follows."""
+    before = frozenset(p.touch for pending in entered.values() for p in pending if p.loop)
 
-    def leave(pending: Pending, before: frozenset[Touch | None]) -> Pending:
+    def leave(pending: Pending) -> Pending:
         return pending._replace(loop=False) if pending.loop and pending.touch not in before else pending
 
-    before = frozenset(p.touch for pending in entered.values() for p in pending if p.loop)
-    return changed(state, lambda p: leave(p, before))
+    return changed(state, changes.of(("left", before), leave))
 
 
 def order(pending: Pending) -> tuple[int, int, bool, int, str, int]:

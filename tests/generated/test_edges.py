@@ -110,6 +110,15 @@ def test_counts_and_seeds(made: dict[int, object]) -> None:
     assert any(line.startswith("  FAILURE seed 6: accepted, and machine-race") for line in found.lines())
 
 
+def test_it_stops_in_time(made: dict[int, object]) -> None:
+    made[2] = lambda: time.sleep(60)
+    found = report("made", 0, 100, 1, seconds=2)
+    assert (
+        2 <= found.count < 100 and found.next == 2 and found.seconds < 20 and found.outcomes == {"right": found.count}
+    )
+    assert any(line.startswith(f"  stopped in time: {100 - found.count} programs are left") for line in found.lines())
+
+
 def test_a_process_that_ends_or_hangs_is_its_program_s_failure(
     made: dict[int, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
