@@ -102,9 +102,11 @@ def find_whole(
     blocks: int32 @ grid[1] = count(block[1])
     vectors: int64 @ grid[1] = (n - head) / WIDTH
     tail: int32 @ grid[1] = int32(n - head - vectors * WIDTH)
-    lane: int64 @ thread[1] = id()
-    lanes: int64 @ grid[1] = count(thread[1])
     me: int32 @ block[1] = id()
+    here: int32 @ thread[1] = id()  # 32 bits count all threads: there are as many blocks as run at once
+    all: int32 @ grid[1] = count(thread[1])
+    lane: int64 @ thread[1] = here
+    lanes: int64 @ grid[1] = all
     with partition(y, block[1], offset=0, races="none") as result:  # one block alone writes
         with group(block[1]):
             threads: int32 @ block[1] = count(thread[1])

@@ -49,10 +49,13 @@ def reduce(
     blocks: int32 @ grid[1] = count(block[1])
     vectors: int64 @ grid[1] = (n - head) / WIDTH
     tail: int32 @ grid[1] = int32(n - head - vectors * WIDTH)
-    lane: int64 @ thread[1] = id()
-    lanes: int64 @ grid[1] = count(thread[1])
-    wave: int64 @ thread[32] = id()
     me: int32 @ block[1] = id()
+    here: int32 @ thread[1] = id()  # 32 bits count all threads: there are as many blocks as run at once
+    all: int32 @ grid[1] = count(thread[1])
+    team: int32 @ thread[32] = id()
+    lane: int64 @ thread[1] = here
+    lanes: int64 @ grid[1] = all
+    wave: int64 @ thread[32] = team
     with partition(y, block[1], offset=0, races="none") as result:  # one block alone writes
         with group(block[1]):
             threads: int32 @ block[1] = count(thread[1])
@@ -79,7 +82,7 @@ def reduce(
                 t: int32 @ thread[1] = id()
                 with group(thread[1]):
                     mine = once(
-                        x, int32(lane), me * (threads * ROWS) + t, threads, int32(vectors), head, tail, identity, P=P, OP=OP,
+                        x, here, me * (threads * ROWS) + t, threads, int32(vectors), head, tail, identity, P=P, OP=OP,
                         MAP=MAP, ROWS=ROWS, WIDTH=WIDTH, VECTORIZED=VECTORIZED,
                     )
             else:
