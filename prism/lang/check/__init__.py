@@ -1,8 +1,8 @@
 """Check: from a kernel and its template arguments to a typed tree, with every function that it reaches.
 
-One function per rule, named as the rule is: expressions.py (R7, R19), ids.py (R12), assign.py (R6, R8, R17, R18, R25, R28),
-statements.py (R9-R11), data.py (R2-R5, R20-R23), calls.py and intrinsics.py (R13-R15, R26), here R1, R26, R29, R30 and the
-function itself.
+One function per rule, named as the rule is: expressions.py (R7), parts.py (R19), ids.py (R12), assign.py (R6, R8, R17, R18, R25,
+R28), statements.py (R9-R11), data.py (R2-R5, R20-R23), arguments.py, calls.py and intrinsics.py (R13-R15, R26), here R1, R26,
+R29, R30 and the function itself. table.py has the rule of each kind of node.
 """
 
 from __future__ import annotations
@@ -18,14 +18,26 @@ import numpy as np
 from prism.lang import again, surface, tree
 from prism.lang import syntax as s
 from prism.lang.again import Checked, Key
+from prism.lang.check import (
+    assign,
+    asynchronous,
+    calls,
+    data,
+    expressions,
+    parts,
+    raw,
+    roles,
+    statements,
+    together,
+)
 from prism.lang.check.attributes import attributes_of
+from prism.lang.check.body import check_body
 from prism.lang.check.env import Context, Env, Poison, Poisoned, fail
 from prism.lang.check.inlined import takes_tiles
 from prism.lang.check.purity import is_pure, trusted
 from prism.lang.check.raw import extern_body
 from prism.lang.check.registers import check_registers
 from prism.lang.check.signature import check_parameter, check_requires, check_result, shared_limit, show
-from prism.lang.check.statements import check_body
 from prism.lang.diagnostics import CompileError, Error, Label, Span
 from prism.lang.emit.names import function_name
 from prism.lang.errors import calls as call_errors
@@ -41,6 +53,9 @@ from prism.lang.parse import parse
 from prism.lang.same import exact_items
 from prism.lang.structs import scalar_called, struct_of
 from prism.lang.types import ALIASES, VOID, Scalar
+
+RULES = (expressions, parts, calls, statements, assign, together, data, roles, asynchronous, raw)
+"""Every module whose rules stand in the table, which imports none of them."""
 
 PARSED: MutableMapping[surface.Kernel, s.Function] = weakref.WeakKeyDictionary()
 

@@ -7,12 +7,13 @@ from math import prod
 
 from prism.lang import surface
 from prism.lang import syntax as s
+from prism.lang.check.elements import construct_of, element, only
 from prism.lang.check.env import fail
+from prism.lang.check.tile_types import NO_ELEMENT, fragment, positive, swizzle_of, tensor_map
 from prism.lang.errors import asynchronous
 from prism.lang.errors import tiles as tile_errors
 from prism.lang.errors import types as errors
 from prism.lang.perspective import Perspective
-from prism.lang.structs import Struct
 from prism.lang.types import Array, Fragment, Mailbox, Pointer, Scalar, TensorMap, Type, Vector
 
 LARGEST_SHARED = 227 << 10
@@ -31,20 +32,11 @@ class Annotation:
     align: int = 0
 
 
-def construct_of(e: s.Expr) -> surface.Construct | None:
-    """Return the construct that an expression applies, as `ptr` in `ptr(T)`."""
-    if isinstance(e, s.Call) and isinstance(e.function, s.Resolved) and isinstance(e.function.value, surface.Construct):
-        return e.function.value
-    return None
-
-
 def read(e: s.Expr) -> Annotation:
     """Return the annotation's meaning; fails with code `type`."""
-    from prism.lang.check import tiles
-
     construct = construct_of(e)
     if construct is None and isinstance(e, s.Resolved) and e.value is surface.CUtensorMap:
-        fail(tile_errors.MapArguments(span=e.span, fault=tiles.NO_ELEMENT))
+        fail(tile_errors.MapArguments(span=e.span, fault=NO_ELEMENT))
     if construct is None:
         return Annotation(element(e) if not isinstance(e, s.Subscript) else array(e))
     assert isinstance(e, s.Call)
@@ -58,39 +50,9 @@ def read(e: s.Expr) -> Annotation:
     if construct in (surface.vector, surface.mailbox):
         return Annotation(element(e))
     if construct is surface.fragment:
-        return Annotation(tiles.fragment(e))
+        return Annotation(fragment(e))
     if construct is surface.CUtensorMap:
-        return Annotation(tiles.tensor_map(e))
-    fail(errors.NotAType(span=e.span))
-
-
-def only(e: s.Call) -> s.Expr:
-    """Return the one argument of a construct."""
-    if len(e.arguments) != 1:
-        fail(errors.NotAType(span=e.span))
-    return e.arguments[0]
-
-
-def element(e: s.Expr) -> Scalar | Vector | Mailbox:
-    """Return a scalar, vector or mailbox type."""
-    if isinstance(e, s.Resolved) and isinstance(e.value, Scalar):
-        return e.value
-    if isinstance(e, s.Resolved) and isinstance(e.value, Vector):
-        return e.value
-    construct = construct_of(e)
-    if construct is surface.mailbox and isinstance(e, s.Call):
-        inner = element(only(e))
-        if isinstance(inner, Struct) and inner.bytes > 16:
-            what, hint = "a mailbox holds 16 bytes at most", "publish it in parts, each in a mailbox of its own"
-            fail(errors.StructUse(span=e.span, what=what, struct=str(inner), found=f"of {inner.bytes}", hint=hint))
-        if isinstance(inner, Scalar):
-            return Mailbox(inner)
-    if construct is surface.vector and isinstance(e, s.Call) and len(e.arguments) == 2:
-        inner, length = element(e.arguments[0]), e.arguments[1]
-        if isinstance(inner, Scalar) and isinstance(length, s.Literal) and type(length.value) is int:
-            if length.value not in (1, 2, 4, 8, 16) or inner.bytes * length.value not in (1, 2, 4, 8, 16):
-                fail(errors.VectorSize(span=e.span, element=str(inner), length=length.value))
-            return Vector(inner, length.value)
+        return Annotation(tensor_map(e))
     fail(errors.NotAType(span=e.span))
 
 
@@ -121,21 +83,19 @@ def pointer(e: s.Expr) -> Pointer:
 
 def shared_object(e: s.Call) -> Annotation:
     """Return the meaning of `shared(T[n], align=k, ring=k, swizzle=k)`."""
-    from prism.lang.check import tiles
-
     inner = only(e)
     given = dict(e.keywords)
     for name, value in e.keywords:
         if name not in ("align", "ring", "swizzle"):
             fail(tile_errors.SharedKeyword(span=value.span, name=name))
-    align = tiles.positive(given.get("align"), errors.SharedExtent)
-    ring = tiles.positive(given.get("ring"), asynchronous.RingCopies)
+    align = positive(given.get("align"), errors.SharedExtent)
+    ring = positive(given.get("ring"), asynchronous.RingCopies)
     kind = array(inner, errors.SharedExtent) if isinstance(inner, s.Subscript) else Array(scalar_or_vector(inner), (1,))
     size = prod(kind.shape) * kind.element.bytes
     if ring * (size + WAITED_FOR) > LARGEST_SHARED:
         span = given["ring"].span
         fail(asynchronous.RingTooLong(span=span, copies=ring, size=size, limit=LARGEST_SHARED, more=WAITED_FOR))
-    swizzle = tiles.swizzle(given["swizzle"], kind) if "swizzle" in given else 0
+    swizzle = swizzle_of(given["swizzle"], kind) if "swizzle" in given else 0
     pointer = Pointer(kind.element, space="shared", shape=kind.shape, ring=ring, swizzle=swizzle)
     return Annotation(pointer, shared=True, align=align)
 

@@ -1,4 +1,4 @@
-"""Arguments of calls: numbers (R14), memory, arrays and maps (R15); whole shared tiles are in inlined.py."""
+"""Arguments of calls: the bound (R13), numbers (R14), memory, arrays and maps (R15); inlined.py has whole shared tiles."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import NoReturn
 from prism.lang import syntax as s
 from prism.lang import tree
 from prism.lang.check.conversion import coerce
-from prism.lang.check.env import Env, blame, constant, evidence, fail
+from prism.lang.check.env import Env, blame, constant, evidence, fail, narrowed, why_here
 from prism.lang.check.expressions import check_value, flatten, rank, visible
 from prism.lang.contiguous import shifts
 from prism.lang.diagnostics import Label, Span, source_text
 from prism.lang.errors import calls as errors
 from prism.lang.errors import ownership
 from prism.lang.errors import tiles as tile_errors
+from prism.lang.perspective import Bound, Level, Perspective
 from prism.lang.types import Array, Fragment, Pointer, TensorMap, Vector
 
 
@@ -170,3 +171,31 @@ def check_array(env: Env, name: str, formal: tree.Symbol, actual: s.Expr) -> tre
         facts |= {"needed": formal.perspective, "has": symbol.perspective, "labels": origins(formal, symbol)}
         fail(errors.CallArray(**facts))  # type: ignore[arg-type]
     return tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=actual.span)
+
+
+# -- the bound ------------------------------------------------------------------------------------------------------------
+
+
+def check_bound(
+    env: Env, function: tree.Function | s.Function, bound: Bound, *, cooperative: bool, call: s.Call
+) -> None:
+    """R13 CALL-BOUND: every entry of the callee's bound can be had here; the broadest is entered as by a group."""
+    for level in (Level.GRID, Level.BLOCK, Level.THREAD):
+        size = bound.entry(level)
+        if size is not None and not env.bound.allows(Perspective(level, size)):
+            labels = (*why_here(env), Label(function.span, f"`{function.name}` requires {bound}"))
+            fail(
+                errors.CallBound(
+                    span=call.span,
+                    name=function.name,
+                    needs=str(Perspective(level, size)),
+                    bound=str(env.bound),
+                    code_perspective=env.code,
+                    narrowed=narrowed(env),
+                    labels=labels,
+                )
+            )
+    caller = env.context.kernel
+    if cooperative and not caller.cooperative:
+        labels = (Label(function.span, f"`{function.name}` requires it"),)
+        fail(errors.CallCooperative(span=call.span, name=function.name, caller=caller.__name__, labels=labels))

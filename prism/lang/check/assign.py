@@ -7,19 +7,13 @@ from prism.lang import tree
 from prism.lang.check import annotation
 from prism.lang.check.conversion import coerce
 from prism.lang.check.env import Env, blame, changing, constant, declared, evidence, fail, opaque, why_here
-from prism.lang.check.expressions import (
-    check_expression,
-    check_field,
-    check_scalar,
-    check_value,
-    element,
-    flatten,
-    visible,
-)
+from prism.lang.check.expressions import check_scalar, check_value, element, flatten, visible
 from prism.lang.check.fragments import fill, fragment_item, placed
 from prism.lang.check.lists import Given, assigned_list, declared_list, listed
+from prism.lang.check.parts import check_field
 from prism.lang.check.pointers import assign_pointer, declare_pointer
 from prism.lang.check.shared import check_shared
+from prism.lang.check.table import check_expression, declaration_rule, statement_rule
 from prism.lang.check.vectors import is_vector_cast, vector_store
 from prism.lang.diagnostics import Span
 from prism.lang.errors import names as name_errors
@@ -33,6 +27,7 @@ from prism.lang.types import Array, Fragment, Mailbox, Pointer, Scalar, TensorMa
 # -- declarations ---------------------------------------------------------------------------------------------------------
 
 
+@declaration_rule(s.Declare)
 def check_declare(env: Env, st: s.Declare) -> tuple[tuple[tree.Stmt, ...], Env]:
     """R6 DECL, R25 SHARED-ALLOC: no broader than the code; shared memory in a block's code."""
     meaning = annotation.read(st.annotation)
@@ -144,6 +139,21 @@ def varying_load(value: tree.Expr, needed: Perspective) -> tree.Element | None:
 # -- assignments ----------------------------------------------------------------------------------------------------------
 
 
+@statement_rule(s.Assign)
+def check_assignment(env: Env, st: s.Assign) -> tree.Stmt | tree.Body:
+    """What is assigned to a name may be a list."""
+    if isinstance(st.target, s.Name) and isinstance(st.value, s.Listed):
+        return check_list(env, st.target, st.value, st.span)
+    return check_assign(env, st.target, st.value, st.span)
+
+
+@statement_rule(s.Augment)
+def check_augment(env: Env, st: s.Augment) -> tree.Stmt:
+    """`a += b` is `a = a + b`."""
+    value = s.Binary(op=st.op, left=st.target, right=st.value, span=st.span)
+    return check_assign(env, st.target, value, st.span)
+
+
 def check_list(env: Env, target: s.Name, value: s.Listed, span: Span) -> tuple[tree.Stmt, ...]:
     """R8, R17 of an array all of whose elements are assigned; of anything else, as of one value."""
     if target.name not in env.names:
@@ -170,7 +180,7 @@ def check_assign(env: Env, target: s.Expr, value: s.Expr, span: Span) -> tree.St
         left: tree.Expr = tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=target.span)
         return assign_local(env, symbol, left, value, span)
     if isinstance(target, s.Attribute):
-        field = check_field(env, target, env.code)
+        field = check_field(env, target, env.code, None)
         if isinstance(field, tree.Component) and isinstance(field.vector.type, Struct):
             return assign_field(env, field, target, value, span)
         target = by_number(target, field)

@@ -7,9 +7,12 @@ from typing import NoReturn
 from prism.lang import syntax as s
 from prism.lang import tree
 from prism.lang.bind import operands_of
+from prism.lang.check.body import check_body
+from prism.lang.check.data import head, make_view, memory, opened, view_pointer
 from prism.lang.check.env import Env, Step, declared, fail, why_here
 from prism.lang.check.purity import touches_memory
 from prism.lang.check.registers import check_code
+from prism.lang.check.table import statement_rule
 from prism.lang.diagnostics import Span, source_text
 from prism.lang.errors import asynchronous as errors
 from prism.lang.errors import ownership
@@ -21,11 +24,9 @@ from prism.lang.types import Pointer, Scalar, Vector
 WARPGROUP1 = Perspective(Level.THREAD, WARPGROUP)
 
 
+@statement_rule(s.Async)
 def check_async(env: Env, st: s.Async) -> tree.Stmt:
     """R24 ASYNC: the name is the destination of copies that have ended when the source is used again."""
-    from prism.lang.check.data import head, make_view, memory, opened, view_pointer
-    from prism.lang.check.statements import check_body
-
     source = memory(env, st.source)
     type_, root = source.type, source.root()
     if not isinstance(type_, Pointer) or (root.parameter and env.context.host.kind == "global"):
@@ -93,11 +94,9 @@ def alone(env: Env, unit: Perspective) -> tuple[int, int] | None:
 # -- Batches of wgmmas ------------------------------------------------------------------------------------------------
 
 
+@statement_rule(s.Batch)
 def check_batch(env: Env, st: s.Batch) -> tree.Stmt:
     """R13 CALL-BOUND and R24 ASYNC for `with wgmma_async():` one warpgroup issues wgmmas, and touches nothing else."""
-    from prism.lang.check.data import head
-    from prism.lang.check.statements import check_body
-
     if env.code != WARPGROUP1:
         facts = {"name": "wgmma_async", "code_perspective": env.code}
         fail(errors.BatchCode(span=st.span, labels=why_here(env), **facts))  # type: ignore[arg-type]

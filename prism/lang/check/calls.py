@@ -1,4 +1,4 @@
-"""Calls: device functions (R13, R26, R29), intrinsics, conversions; arguments.py has R14 and R15."""
+"""Calls: device functions (R26, R29), intrinsics, conversions; arguments.py has R13 to R15."""
 
 from __future__ import annotations
 
@@ -8,32 +8,30 @@ from dataclasses import replace
 from prism.lang import counted, surface, tree
 from prism.lang import syntax as s
 from prism.lang.check import annotation
-from prism.lang.check.arguments import check_argument
+from prism.lang.check.arguments import check_argument, check_bound
 from prism.lang.check.conversion import convert
-from prism.lang.check.env import Env, fail, narrowed, why_here
-from prism.lang.check.expressions import (
-    check_expression,
-    check_scalar,
-    construct_called,
-    visible,
-)
+from prism.lang.check.elements import construct_of, element
+from prism.lang.check.env import Env, fail
+from prism.lang.check.expressions import check_scalar, construct_called, visible
 from prism.lang.check.fragments import check_place
 from prism.lang.check.ids import check_id
 from prism.lang.check.inlined import compile_in
 from prism.lang.check.intrinsics import check_intrinsic
 from prism.lang.check.structs import make_struct
+from prism.lang.check.table import check_expression, expression_rule
 from prism.lang.check.vectors import make_vector, vector_load
-from prism.lang.diagnostics import Label, source_text
+from prism.lang.diagnostics import source_text
 from prism.lang.errors import calls as errors
 from prism.lang.errors import inlined
 from prism.lang.errors import names as name_errors
 from prism.lang.errors import types as type_errors
 from prism.lang.intrinsics.declaration import Intrinsic
-from prism.lang.perspective import Bound, Level, Perspective, meet
+from prism.lang.perspective import Perspective, meet
 from prism.lang.structs import Struct
 from prism.lang.types import Scalar, Type, Vector
 
 
+@expression_rule(s.Call)
 def check_call(env: Env, e: s.Call, target: Perspective, want: Type | None) -> tree.Expr:
     """Type a call: of a type (a conversion), `id`/`count`, an intrinsic, a device function."""
     if (construct := construct_called(e)) in (surface.id, surface.count):
@@ -59,8 +57,8 @@ def check_call(env: Env, e: s.Call, target: Perspective, want: Type | None) -> t
 def called(e: s.Call) -> tuple[s.Call, object]:
     """Return a call with what it calls: an object, or a type that is written out, as `vector(T, 4)`."""
     function, span = e.function, e.function.span
-    if annotation.construct_of(function) is surface.vector:
-        function = s.Resolved(value=annotation.element(function), text=source_text(span), span=span)
+    if construct_of(function) is surface.vector:
+        function = s.Resolved(value=element(function), text=source_text(span), span=span)
     if not isinstance(function, s.Resolved):
         fail(type_errors.NotCallable(span=span, text=source_text(span, "this")))
     return replace(e, function=function), function.value
@@ -98,7 +96,7 @@ def check_device_call(env: Env, e: s.Call, kernel: surface.Kernel, target: Persp
     if kernel.kind == "global":
         fail(errors.CallKernel(span=e.span, name=kernel.__name__))
     given, template = bind_arguments(env, e, kernel)
-    if env.context.resolve.compiled_in(kernel, template, e.span) is not None:  # type: ignore[attr-defined]
+    if env.context.resolve.compiled_in(kernel, template, e.span) is not None:
         fail(inlined.InlinedValue(span=e.span, name=kernel.__name__))
     function = env.context.resolve(kernel, template, e.span)
     check_bound(env, function, function.bound, cooperative=function.cooperative, call=e)
@@ -128,13 +126,13 @@ def check_inlined(env: Env, e: s.Call) -> tuple[tree.Stmt, ...] | None:
     if not isinstance(kernel, surface.Kernel) or kernel.kind == "global":
         return None
     given, template = bind_arguments(env, e, kernel)
-    every = env.context.resolve.compiled_in(kernel, template, e.span)  # type: ignore[attr-defined]
+    every = env.context.resolve.compiled_in(kernel, template, e.span)
     return None if every is None else compile_in(env, e, kernel, given, every)
 
 
 def bind_arguments(env: Env, e: s.Call, kernel: surface.Kernel) -> tuple[tuple[s.Expr, ...], Mapping[str, object]]:
     """Return the arguments in the parameters' order, and the template arguments: given by keyword, or deduced."""
-    parsed = env.context.resolve.parsed(kernel)  # type: ignore[attr-defined]
+    parsed = env.context.resolve.parsed(kernel)
     names = [p.name for p in parsed.parameters]
     slots: dict[str, s.Expr] = dict(zip(names, e.arguments, strict=False))
     template: dict[str, object] = {}
@@ -184,28 +182,3 @@ def template_value(e: s.Expr) -> object:
     if isinstance(e, s.Literal | s.Resolved):
         return e.value
     return e
-
-
-def check_bound(
-    env: Env, function: tree.Function | s.Function, bound: Bound, *, cooperative: bool, call: s.Call
-) -> None:
-    """R13 CALL-BOUND: every entry of the callee's bound can be had here; the broadest is entered as by a group."""
-    for level in (Level.GRID, Level.BLOCK, Level.THREAD):
-        size = bound.entry(level)
-        if size is not None and not env.bound.allows(Perspective(level, size)):
-            labels = (*why_here(env), Label(function.span, f"`{function.name}` requires {bound}"))
-            fail(
-                errors.CallBound(
-                    span=call.span,
-                    name=function.name,
-                    needs=str(Perspective(level, size)),
-                    bound=str(env.bound),
-                    code_perspective=env.code,
-                    narrowed=narrowed(env),
-                    labels=labels,
-                )
-            )
-    caller = env.context.kernel
-    if cooperative and not caller.cooperative:
-        labels = (Label(function.span, f"`{function.name}` requires it"),)
-        fail(errors.CallCooperative(span=call.span, name=function.name, caller=caller.__name__, labels=labels))

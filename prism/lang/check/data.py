@@ -7,9 +7,11 @@ from dataclasses import replace
 from prism.lang import surface, tree
 from prism.lang import syntax as s
 from prism.lang.check import annotation
+from prism.lang.check.body import check_body
 from prism.lang.check.env import Env, Step, blame, declared, evidence, fail, narrowed, why_here
 from prism.lang.check.expressions import check_index, visible
 from prism.lang.check.rings import in_flight, one_use
+from prism.lang.check.table import statement_rule
 from prism.lang.diagnostics import Span
 from prism.lang.errors import ownership
 from prism.lang.errors import perspective as rules
@@ -18,10 +20,9 @@ from prism.lang.perspective import Level, Perspective
 from prism.lang.types import INT32, Pointer
 
 
+@statement_rule(s.Group)
 def check_group(env: Env, st: s.Group) -> tree.Stmt:
     """R2 GROUP: the bound's own entry of that level is a multiple of the unit; lower entries are kept."""
-    from prism.lang.check.statements import check_body
-
     unit = annotation.place(st.unit)
     have = env.bound.entry(unit.level)
     nested = unit.level == env.code.level and unit.size > env.code.size
@@ -42,10 +43,9 @@ def head(span: Span) -> Span:
     return span if span.line == span.end_line else Span(span.file, span.line, span.column, span.line, span.column + 5)
 
 
+@statement_rule(s.Split)
 def check_split(env: Env, st: s.Split) -> tree.Stmt:
     """R3 SPLIT-SUM, R4 SPLIT-ALIGN, R5 SPLIT-BODY."""
-    from prism.lang.check.statements import check_body
-
     level, have = divided(env, st.level, "split")
     arms: list[tree.Arm] = []
     first = 0
@@ -102,10 +102,9 @@ def align(env: Env, arm: str, span: Span, level: surface.LevelName, first: int, 
 # -- partition and claim --------------------------------------------------------------------------------------------------
 
 
+@statement_rule(s.Partition)
 def check_partition(env: Env, st: s.Partition) -> tree.Stmt:
     """R20 PARTITION and R21 HIDE."""
-    from prism.lang.check.statements import check_body
-
     source = owned(env, st.source, ownership.PartitionSource, ownership.PartitionOwners)
     unit = annotation.place(st.unit)
     if not (unit <= source.perspective and unit <= env.code and env.bound.allows(unit)):
@@ -246,10 +245,9 @@ def agree(value: tree.Expr, unit: Perspective, error: type[ownership.OffsetVarie
     fail(error(span=blame(value, unit), what=what, has=value.perspective, needed=unit, labels=labels))
 
 
+@statement_rule(s.Claim)
 def check_claim(env: Env, st: s.Claim) -> tree.Stmt:
     """R22 CLAIM; R23 is checked where the new name is used."""
-    from prism.lang.check.statements import check_body
-
     source = owned(env, st.source, ownership.ClaimSource, ownership.ClaimOwners)
     role = env.role(st.unit.name, st.unit.span) if isinstance(st.unit, s.Name) else None
     unit = annotation.place(st.unit) if role is None else role.unit

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import NoReturn
+from typing import NoReturn, Protocol
 
 from prism.lang import surface, tree
+from prism.lang import syntax as s
 from prism.lang.diagnostics import CompileError, Error, Label, Span
 from prism.lang.errors import names as name_errors
 from prism.lang.errors import roles
@@ -55,12 +57,35 @@ class Step:
     first: int = 0
 
 
+class Functions(Protocol):
+    """The functions of the program that is checked, as rules of calls ask for them."""
+
+    def __call__(self, kernel: surface.Kernel, template: Mapping[str, object], call: Span | None) -> tree.Function:
+        """Return the checked instance; errors inside it carry the call."""
+
+    def parsed(self, kernel: surface.Kernel) -> s.Function:
+        """Return a function's syntax tree."""
+
+    def instance(self, kernel: surface.Kernel, template: Mapping[str, object]) -> s.Function:
+        """Return a function's syntax tree with these template arguments in it, all of them."""
+
+    def compiled_in(
+        self, kernel: surface.Kernel, template: Mapping[str, object], call: Span
+    ) -> dict[str, object] | None:
+        """Return all template arguments of a function that is compiled into its callers; None for any other."""
+
+    def opened(
+        self, kernel: surface.Kernel, template: Mapping[str, object], call: Span | None
+    ) -> AbstractContextManager[None]:
+        """Check an instance inside; its errors carry the call, and are reported once."""
+
+
 @dataclass(eq=False, slots=True)
 class Context:
     """What belongs to one function while it is checked."""
 
     kernel: surface.Kernel
-    resolve: Callable[..., tree.Function]
+    resolve: Functions
     errors: list[Error] = field(default_factory=list)
     claims: dict[tree.Symbol, Step] = field(default_factory=dict)
     loop_variables: set[tree.Symbol] = field(default_factory=set)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import assert_never
 
 from prism.lang import surface, tree
 from prism.lang import syntax as s
@@ -11,6 +10,7 @@ from prism.lang.check.conversion import STORED, both_integers, common_type, conv
 from prism.lang.check.env import Env, blame, changing, declared, described, evidence, fail, why_here
 from prism.lang.check.purity import touches_memory
 from prism.lang.check.rings import check_opened
+from prism.lang.check.table import check_expression, expression_rule
 from prism.lang.diagnostics import Label, Span, source_text
 from prism.lang.errors import calls as call_errors
 from prism.lang.errors import names, ownership, tiles
@@ -37,44 +37,6 @@ from prism.lang.types import (
 COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 TEXT = "text stands only where an intrinsic asks for a keyword"
 INFINITE = "write `math.inf` or `math.nan`, with `import math` at the top of the file"
-
-
-def check_expression(env: Env, e: s.Expr, target: Perspective, want: Type | None = None) -> tree.Expr:  # noqa: C901
-    """Return the typed expression. `target` is what a bare `id()` counts; `want` the type that a literal takes."""
-    from prism.lang.check.calls import check_call
-
-    match e:
-        case s.Literal():
-            return check_literal(e, want)
-        case s.Name():
-            return check_name(env, e)
-        case s.Unary():
-            return check_unary(env, e, target, want)
-        case s.Binary():
-            return check_binary(env, e, target, want)
-        case s.Conditional():
-            return check_conditional(env, e, target, want)
-        case s.Subscript():
-            return check_subscript(env, e, target)
-        case s.Call():
-            return check_call(env, e, target, want)
-        case s.Attribute():
-            return check_field(env, e, target)
-        case s.Resolved():
-            fail(errors.NotAValue(span=e.span, text=e.text, hint="call it, or use it in an annotation"))
-        case s.Lambda():
-            fail(errors.NotAValue(span=e.span, text="lambda", hint="a lambda stands only as the offset of a partition"))
-        case s.Braces():
-            fail(
-                errors.NotAValue(
-                    span=e.span, text="{...}", hint="braces stand only in an array's declaration, as `= {{0}}`"
-                )
-            )
-        case s.Listed():
-            hint = "a list stands only as an array's value, `v: float32[2] = [a, b]` or `v = [a, b]`"
-            fail(errors.NotAValue(span=e.span, text="[...]", hint=hint))
-        case _:
-            assert_never(e)
 
 
 def check_value(env: Env, e: s.Expr, target: Perspective, want: Type | None = None) -> tree.Expr:
@@ -126,7 +88,42 @@ def no_effect(e: tree.Expr) -> None:
         no_effect(part)
 
 
+# -- no values ---------------------------------------------------------------------------------------------------------------
+
+
+@expression_rule(s.Resolved)
+def check_resolved(env: Env, e: s.Resolved, target: Perspective, want: Type | None) -> tree.Expr:
+    """An object of Python's is no value."""
+    fail(errors.NotAValue(span=e.span, text=e.text, hint="call it, or use it in an annotation"))
+
+
+@expression_rule(s.Lambda)
+def check_lambda(env: Env, e: s.Lambda, target: Perspective, want: Type | None) -> tree.Expr:
+    """A function is no value."""
+    fail(errors.NotAValue(span=e.span, text="lambda", hint="a lambda stands only as the offset of a partition"))
+
+
+@expression_rule(s.Braces)
+def check_braces(env: Env, e: s.Braces, target: Perspective, want: Type | None) -> tree.Expr:
+    """A set is no value."""
+    hint = "braces stand only in an array's declaration, as `= {{0}}`"
+    fail(errors.NotAValue(span=e.span, text="{...}", hint=hint))
+
+
+@expression_rule(s.Listed)
+def check_listed(env: Env, e: s.Listed, target: Perspective, want: Type | None) -> tree.Expr:
+    """A list is the value of an array alone."""
+    hint = "a list stands only as an array's value, `v: float32[2] = [a, b]` or `v = [a, b]`"
+    fail(errors.NotAValue(span=e.span, text="[...]", hint=hint))
+
+
 # -- leaves ---------------------------------------------------------------------------------------------------------------
+
+
+@expression_rule(s.Literal)
+def literal_rule(env: Env, e: s.Literal, target: Perspective, want: Type | None) -> tree.Expr:
+    """A literal stands for one value wherever it stands."""
+    return check_literal(e, want)
 
 
 def check_literal(e: s.Literal, want: Type | None) -> tree.Expr:
@@ -159,7 +156,8 @@ def as_float(value: int, span: Span) -> float:
         fail(names.NotFinite(span=span))
 
 
-def check_name(env: Env, e: s.Name) -> tree.Expr:
+@expression_rule(s.Name)
+def check_name(env: Env, e: s.Name, target: Perspective, want: Type | None) -> tree.Expr:
     """Type a local's use (R21: not one that a partition or claim hides; R23: a claim's name in one arm)."""
     symbol = visible(env, e.name, e.span)
     return tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=e.span)
@@ -211,25 +209,10 @@ def check_claimed(env: Env, symbol: tree.Symbol, span: Span) -> None:
         fail(ownership.ClaimTwice(span=span, name=symbol.name, unit=unit, labels=labels))
 
 
-def check_field(env: Env, e: s.Attribute, target: Perspective) -> tree.Expr:
-    """A field of a struct; `v.x`, `.y`, `.z`, `.w` of a vector."""
-    from prism.lang.check.structs import struct_field
-
-    base = check_expression(env, e.base, target)
-    if isinstance(base.type, Struct):
-        return struct_field(base, base.type, e)
-    if not isinstance(base.type, Vector) or e.name not in "xyzw"[: base.type.length]:
-        hint = "structs have fields, vectors components: .x .y .z .w, or v[k]"
-        if isinstance(base.type, Pointer | Array):
-            hint = "memory has no attributes; how many elements there are is an argument of its own: `n: int @ grid[1]`"
-        fail(errors.NotAValue(span=e.span, text=f".{e.name}", hint=hint))
-    index = tree.Const(value="xyzw".index(e.name), type=INT32, span=e.span)
-    return tree.Component(vector=base, index=index, type=base.type.element, perspective=base.perspective, span=e.span)
-
-
 # -- operators ------------------------------------------------------------------------------------------------------------
 
 
+@expression_rule(s.Unary)
 def check_unary(env: Env, e: s.Unary, target: Perspective, want: Type | None) -> tree.Expr:
     """`-x`, `~x`, `not x`."""
     operand = check_scalar(env, e.operand, target, computed(want))
@@ -257,6 +240,7 @@ def need_bool(value: tree.Expr) -> tree.Expr:
     return value
 
 
+@expression_rule(s.Binary)
 def check_binary(env: Env, e: s.Binary, target: Perspective, want: Type | None) -> tree.Expr:
     """Arithmetic, comparison, `and`/`or`: operands take their common type, as in C but with no promotion to int."""
     if e.op in ("and", "or"):
@@ -289,6 +273,7 @@ def check_binary(env: Env, e: s.Binary, target: Perspective, want: Type | None) 
     )
 
 
+@expression_rule(s.Conditional)
 def check_conditional(env: Env, e: s.Conditional, target: Perspective, want: Type | None) -> tree.Expr:
     """`a if c else b`: the three parts' meet; a collective in either side needs a condition that the code agrees on (R9)."""
     condition = need_bool(check_scalar(env, e.condition, target))
@@ -345,39 +330,6 @@ def collective(e: tree.Expr) -> tree.Expr | None:
 # -- elements -------------------------------------------------------------------------------------------------------------
 
 
-def check_subscript(env: Env, e: s.Subscript, target: Perspective) -> tree.Expr:
-    """`a[i]` of a local array, of memory through a pointer or view (R19), of a vector."""
-    from prism.lang.check.fragments import fragment_item
-    from prism.lang.check.vectors import is_vector_cast, vector_load
-
-    if is_vector_cast(e.base):
-        return vector_load(env, e.base, e.indices, e.span, target)
-    base, indices = flatten(e)
-    if isinstance(base, s.Name):
-        symbol = visible(env, base.name, base.span)
-        if isinstance(symbol.type, Array):
-            return item(env, symbol, indices, e, target)
-        if isinstance(symbol.type, Pointer):
-            return loaded(env, symbol, indices, e.span, target)
-        if isinstance(symbol.type, Fragment):
-            return fragment_item(env, symbol, indices, e.span)
-        if isinstance(symbol.type, TensorMap):
-            fail(tiles.MapUse(span=e.span, name=symbol.name, labels=(declared(symbol),)))
-    value = check_expression(env, base, target)
-    if isinstance(value.type, Vector) and len(indices) == 1:
-        return component(env, value, indices[0], e.span, target)
-    fail(errors.NotSubscriptable(span=e.span, found=str(value.type)))
-
-
-def loaded(env: Env, symbol: tree.Symbol, indices: tuple[s.Expr, ...], span: Span, target: Perspective) -> tree.Expr:
-    """An element of memory, or where elements are vectors a component of one: `p[i]`, `p[i][k]`."""
-    assert isinstance(symbol.type, Pointer)
-    if not isinstance(symbol.type.element, Vector) or len(indices) != rank(symbol) + 1:
-        return read_element(env, element(env, symbol, indices, span, target))
-    vector = read_element(env, element(env, symbol, indices[:-1], span, target))
-    return component(env, vector, indices[-1], span, target)
-
-
 def rank(symbol: tree.Symbol) -> int:
     """Return how many indices an element of memory takes."""
     shape = symbol.type.shape if isinstance(symbol.type, Pointer) else None
@@ -392,32 +344,6 @@ def flatten(e: s.Subscript) -> tuple[s.Expr, tuple[s.Expr, ...]]:
         indices = (*base.indices, *indices)
         base = base.base
     return base, indices
-
-
-def component(env: Env, vector: tree.Expr, index: s.Expr, span: Span, target: Perspective) -> tree.Expr:
-    """`v[k]`."""
-    assert isinstance(vector.type, Vector)
-    k = check_index(env, index, target)
-    in_range(k, vector.type.length, "the vector")
-    perspective = meet(vector.perspective, k.perspective)
-    return tree.Component(vector=vector, index=k, type=vector.type.element, perspective=perspective, span=span)
-
-
-def item(env: Env, symbol: tree.Symbol, indices: tuple[s.Expr, ...], e: s.Subscript, target: Perspective) -> tree.Expr:
-    """`a[i]`, `a[i][j]`, and a component of an element, `a[i][k]`, where elements are vectors."""
-    assert isinstance(symbol.type, Array)
-    rank = len(symbol.type.shape)
-    extra = 1 if isinstance(symbol.type.element, Vector) and len(indices) == rank + 1 else 0
-    if len(indices) != rank + extra:
-        fail(errors.Indices(span=e.span, name=symbol.name, wanted=rank, given=len(indices)))
-    typed = tuple(check_index(env, index, target) for index in indices[:rank])
-    for index, extent in zip(typed, symbol.type.shape, strict=True):
-        in_range(index, extent, symbol.name)
-    perspective = symbol.perspective
-    for index in typed:
-        perspective = meet(perspective, index.perspective)
-    found = tree.Item(symbol=symbol, indices=typed, type=symbol.type.element, perspective=perspective, span=e.span)
-    return component(env, found, indices[rank], e.span, target) if extra else found
 
 
 def in_range(index: tree.Expr, extent: int, name: str) -> None:

@@ -12,9 +12,10 @@ from dataclasses import replace
 
 from prism.lang import surface, tree
 from prism.lang import syntax as s
-from prism.lang.check import annotation
-from prism.lang.check.arguments import check_argument, check_owners, mismatch, not_trusted
+from prism.lang.check.arguments import check_argument, check_bound, check_owners, mismatch, not_trusted
+from prism.lang.check.body import check_body
 from prism.lang.check.data import make_view
+from prism.lang.check.elements import construct_of
 from prism.lang.check.env import Env, Poisoned, declared, fail
 from prism.lang.check.expressions import visible
 from prism.lang.check.purity import evaluated, loaded_for_several
@@ -37,7 +38,7 @@ def takes_tiles(function: s.Function) -> s.Parameter | None:
 
 def is_shared(e: s.Expr) -> bool:
     """Whether an annotation is `shared(...)` or `const(shared(...))`."""
-    construct = annotation.construct_of(e)
+    construct = construct_of(e)
     if construct is surface.const and isinstance(e, s.Call) and len(e.arguments) == 1:
         return is_shared(e.arguments[0])
     return construct is surface.shared
@@ -47,18 +48,15 @@ def compile_in(
     env: Env, e: s.Call, kernel: surface.Kernel, given: tuple[s.Expr, ...], template: Mapping[str, object]
 ) -> tuple[tree.Stmt, ...]:
     """Return what a call becomes: R13 to R15 as for any call; then the body, checked by the signature, where it stands."""
-    from prism.lang.check.calls import check_bound
-    from prism.lang.check.statements import check_body
-
     session = env.context.resolve
-    with session.opened(kernel, template, e.span):  # type: ignore[attr-defined]
-        function = session.instance(kernel, template)  # type: ignore[attr-defined]
+    with session.opened(kernel, template, e.span):
+        function = session.instance(kernel, template)
         bound = check_signature(kernel, function, template)
         formals = tuple(check_parameter(p, kernel.kind) for p in function.parameters)
     check_bound(env, function, bound, cooperative=kernel.cooperative, call=e)
     pairs = [(formal, given_to(env, kernel, formal, actual)) for formal, actual in zip(formals, given, strict=True)]
     check_distinct(kernel, pairs, given)
-    with session.opened(kernel, template, e.span):  # type: ignore[attr-defined]
+    with session.opened(kernel, template, e.span):
         inner, symbols = entered(env, kernel, function, bound, pairs, template)
         body = check_body(inner, function.body)
         env.context.scopes = inner.context.scopes

@@ -8,7 +8,7 @@ from dataclasses import replace
 from prism.lang import syntax as s
 from prism.lang import tree
 from prism.lang.bind import binding_of
-from prism.lang.check import annotation
+from prism.lang.check import elements
 from prism.lang.check.asynchronous import check_issue, copies_alone
 from prism.lang.check.conversion import coerce
 from prism.lang.check.env import Env, blame, constant, declared, evidence, fail, narrowed, why_here
@@ -117,7 +117,7 @@ def static(intrinsic: Intrinsic, parameter: Parameter, given: s.Expr | None) -> 
     if given is None:
         return parameter.default
     if parameter.type == "type":
-        found = annotation.element(given)
+        found = elements.element(given)
         return found if not isinstance(found, Mailbox) else fail(type_errors.NotAType(span=given.span))
     if not isinstance(given, s.Literal):
         fail(errors.StaticArgument(span=given.span, parameter=parameter.name, name=intrinsic.name))

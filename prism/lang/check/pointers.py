@@ -5,8 +5,10 @@ from __future__ import annotations
 from prism.lang import syntax as s
 from prism.lang import tree
 from prism.lang.check.annotation import Annotation
+from prism.lang.check.arguments import swizzled
 from prism.lang.check.env import Env, declared, fail, why_here
-from prism.lang.check.expressions import check_expression, check_scalar, must_agree, need_bool, visible
+from prism.lang.check.expressions import check_scalar, must_agree, need_bool, visible
+from prism.lang.check.table import check_expression
 from prism.lang.contiguous import shifts
 from prism.lang.diagnostics import Label, Span
 from prism.lang.errors import ownership
@@ -97,8 +99,6 @@ def pointer_value(env: Env, e: s.Expr, target: tree.Symbol, wanted: Pointer) -> 
 
 def named_pointer(env: Env, e: s.Name, target: tree.Symbol, wanted: Pointer) -> tuple[tree.Expr, Scope]:
     """A pointer, a shared object or a view, by its name."""
-    from prism.lang.check.arguments import swizzled
-
     symbol = visible(env, e.name, e.span)
     if not isinstance(symbol.type, Pointer):
         fail(errors.PointerRebind(span=e.span, name=target.name))

@@ -8,6 +8,7 @@ from prism.lang import surface, tree
 from prism.lang import syntax as s
 from prism.lang.check.env import Env, Role, constant, declared, fail
 from prism.lang.check.expressions import visible
+from prism.lang.check.table import statement_rule
 from prism.lang.diagnostics import Span
 from prism.lang.errors import ownership
 from prism.lang.errors import perspective as rules
@@ -16,6 +17,7 @@ from prism.lang.raw_text import mentioned
 from prism.lang.types import Mailbox, Pointer, TensorMap
 
 
+@statement_rule(s.Unsafe)
 def check_unsafe(env: Env, st: s.Unsafe) -> tree.Stmt:
     """`unsafe("text", reads=[...], writes=[...], meaning=f)`: without the lists, all that it mentions is read and written."""
     if not (isinstance(st.text, s.Literal) and isinstance(st.text.value, str)):

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from prism.lang import syntax as s
 from prism.lang import tree
+from prism.lang.check.body import check_body
 from prism.lang.check.data import align, divided, enough, head, units
 from prism.lang.check.env import Env, Role, Step, fail, why_here
+from prism.lang.check.table import declaration_rule, statement_rule
 from prism.lang.diagnostics import Label
 from prism.lang.errors import roles as errors
 from prism.lang.perspective import Perspective
 
 
-def check_roles(env: Env, st: s.Roles) -> Env:
+@declaration_rule(s.Roles)
+def check_roles(env: Env, st: s.Roles) -> tuple[tree.Body, Env]:
     """R3 SPLIT-SUM, R4 SPLIT-ALIGN for `a, b = roles(level, 2, 1)`: a split that is made where the names are used."""
     level, have = divided(env, st.level, "roles")
     if len(st.names) != len(st.sizes):
@@ -23,7 +26,7 @@ def check_roles(env: Env, st: s.Roles) -> Env:
         env = env.bind_role(Role(name.name, name.span, level.level, first, size, env.code, have))
         first += size
     enough(env, level, first, have, st.sizes[-1].span, "roles")
-    return env
+    return (), env
 
 
 def plural(number: int, word: str) -> str:
@@ -31,6 +34,7 @@ def plural(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
+@statement_rule(s.Enter)
 def check_enter(env: Env, st: s.Enter) -> tree.Stmt:
     """R5 SPLIT-BODY for `with role:`: the split that named the role, with that one arm."""
     role = env.role(st.role.name, st.role.span)
@@ -41,6 +45,7 @@ def check_enter(env: Env, st: s.Enter) -> tree.Stmt:
     return arm(env, st, Step("arm", head(st.span), role.unit, f"with {role.name}", role.first), role.name)
 
 
+@statement_rule(s.One)
 def check_one(env: Env, st: s.One) -> tree.Stmt:
     """`with one(level):` is `match split(level):` with `case 1:` alone."""
     level, have = divided(env, st.level, "one")
@@ -52,8 +57,6 @@ def check_one(env: Env, st: s.One) -> tree.Stmt:
 
 def arm(env: Env, st: s.Enter | s.One, step: Step, name: str = "") -> tree.Stmt:
     """Return a split with one arm."""
-    from prism.lang.check.statements import check_body
-
     body = check_body(env.enter(step, env.bound.narrow(step.unit)), st.body)
     only = tree.Arm(step.first, step.unit.size, body, st.span, name)
     return tree.Split(level=step.unit.level, code=env.code, arms=(only,), span=st.span)

@@ -1,32 +1,22 @@
-"""Statements: what a body is, and control flow (R9-R11); assign.py has declarations, data.py has partition, claim, split."""
+"""Statements: expressions as such, and control flow (R9-R11); assign.py has declarations, data.py has partition, claim, split."""
 
 from __future__ import annotations
 
 from prism.lang import syntax as s
 from prism.lang import tree
-from prism.lang.check import data
-from prism.lang.check.assign import check_assign, check_declare, check_list
-from prism.lang.check.asynchronous import batched, check_async, check_batch
+from prism.lang.check.assign import check_assign
+from prism.lang.check.asynchronous import batched
+from prism.lang.check.body import check_body
 from prism.lang.check.calls import check_inlined
 from prism.lang.check.conversion import coerce
-from prism.lang.check.env import Env, Poisoned, Step, blame, evidence, fail
-from prism.lang.check.expressions import (
-    check_expression,
-    check_index,
-    check_scalar,
-    check_value,
-    must_agree,
-    need_bool,
-)
+from prism.lang.check.env import Env, Step, blame, evidence, fail
+from prism.lang.check.expressions import check_index, check_scalar, check_value, must_agree, need_bool
 from prism.lang.check.intrinsics import check_results, results_of
 from prism.lang.check.pointers import return_pointer
-from prism.lang.check.purity import effect_conflict
-from prism.lang.check.raw import check_unsafe
 from prism.lang.check.rings import in_loops
-from prism.lang.check.roles import check_enter, check_one, check_roles
 from prism.lang.check.speak import check_speech, speaks
-from prism.lang.check.together import check_together
-from prism.lang.diagnostics import CompileError, Label
+from prism.lang.check.table import check_expression, statement_rule
+from prism.lang.diagnostics import Label, Span
 from prism.lang.errors import calls as call_errors
 from prism.lang.errors import inlined
 from prism.lang.errors import perspective as rules
@@ -34,110 +24,11 @@ from prism.lang.errors import types as errors
 from prism.lang.types import BOOL, INT32, VOID, Pointer, Scalar, Type
 
 
-def check_body(env: Env, body: s.Body) -> tree.Body:
-    """Check a statement list; a statement that fails is reported, its name poisoned, and the rest goes on."""
-    done: list[tree.Stmt] = []
-    env = env.nested()
-    for statement in body:
-        try:
-            checked, env = check_statement(env, statement)
-            for one in checked:
-                one_effect(one)
-            done.extend(checked)
-        except CompileError as failure:
-            env.context.errors.extend(failure.errors)
-        except Poisoned:
-            env.context.silent = True
-        else:
-            continue
-        if isinstance(statement, s.Declare):
-            env = env.poison(statement.name)
-        if isinstance(statement, s.Roles):
-            for name in statement.names:
-                env = env.poison(name.name)
-        check_rest(env, statement)
-    return tuple(done)
-
-
-def check_rest(env: Env, statement: s.Stmt) -> None:
-    """Report the errors inside a statement whose head failed, where the code's perspective is what it would have been."""
-    match statement:
-        case s.Partition() | s.Claim() | s.Async():
-            step = Step("partition", statement.span, env.code, "this `with`")
-            check_body(env.enter(step).poison(statement.name), statement.body)
-        case s.If():
-            check_body(env, statement.then)
-            check_body(env, statement.otherwise)
-        case s.While():
-            check_body(env.enter(Step("loop", statement.span, env.code, "while")), statement.body)
-        case s.For():
-            inner = env.enter(Step("loop", statement.span, env.code, "for"))
-            check_body(inner.poison(statement.name), statement.body)
-        case _:
-            pass
-
-
-def one_effect(statement: tree.Stmt) -> None:
-    """A call that touches memory is the only access of its statement, so that order and barriers are defined."""
-    found = effect_conflict(statement)
-    if found is not None:
-        fail(call_errors.Effects(span=found.span))
-
-
-def check_statement(env: Env, st: s.Stmt) -> tuple[tuple[tree.Stmt, ...], Env]:  # noqa: C901 - one arm a construct
-    """Check one statement; return what it becomes and the environment after it."""
-    match st:
-        case s.Declare():
-            return check_declare(env, st)
-        case s.Assign(target=s.Name() as name, value=s.Listed() as items):
-            return check_list(env, name, items, st.span), env
-        case s.Assign():
-            return (check_assign(env, st.target, st.value, st.span),), env
-        case s.Together():
-            return check_together(env, st), env
-        case s.Augment():
-            value = s.Binary(op=st.op, left=st.target, right=st.value, span=st.span)
-            return (check_assign(env, st.target, value, st.span),), env
-        case s.Evaluate(value=s.Call() as call) if speaks(call):
-            return check_speech(env, call), env
-        case s.Evaluate():
-            return check_evaluate(env, st), env
-        case s.If():
-            return (check_if(env, st),), env
-        case s.While():
-            return with_rings(env, check_while(env, st)), env
-        case s.For():
-            return with_rings(env, check_for(env, st)), env
-        case s.Break() | s.Continue():
-            return (check_jump(env, st),), env
-        case s.Return():
-            return (check_return(env, st),), env
-        case s.Pass():
-            return (), env
-        case s.Group():
-            return (data.check_group(env, st),), env
-        case s.Split():
-            return (data.check_split(env, st),), env
-        case s.Partition():
-            return (data.check_partition(env, st),), env
-        case s.Claim():
-            return (data.check_claim(env, st),), env
-        case s.Roles():
-            return (), check_roles(env, st)
-        case s.Enter():
-            return (check_enter(env, st),), env
-        case s.One():
-            return (check_one(env, st),), env
-        case s.Async():
-            return (check_async(env, st),), env
-        case s.Batch():
-            return (check_batch(env, st),), env
-        case s.Unsafe():
-            return (check_unsafe(env, st),), env
-
-
-def check_evaluate(env: Env, st: s.Evaluate) -> tuple[tree.Stmt, ...]:
+@statement_rule(s.Evaluate)
+def check_evaluate(env: Env, st: s.Evaluate) -> tree.Body:
     """A call as a statement; `out=[...]` of an intrinsic assigns its results."""
+    if isinstance(st.value, s.Call) and speaks(st.value):
+        return check_speech(env, st.value)
     if isinstance(st.value, s.Call) and (targets := results_of(st.value)) is not None:
         return check_results(env, st.value, targets, check_assign)
     if isinstance(st.value, s.Call) and (body := check_inlined(env, st.value)) is not None:
@@ -159,6 +50,7 @@ def condition_of(env: Env, e: s.Expr, construct: str) -> tree.Expr:
     return condition
 
 
+@statement_rule(s.If)
 def check_if(env: Env, st: s.If) -> tree.Stmt:
     """R9 COND."""
     condition = condition_of(env, st.condition, "`if`")
@@ -175,7 +67,8 @@ def with_rings(env: Env, loop: tree.Stmt) -> tuple[tree.Stmt, ...]:
     return (*rings, loop)
 
 
-def check_while(env: Env, st: s.While) -> tree.Stmt:
+@statement_rule(s.While)
+def check_while(env: Env, st: s.While) -> tree.Body:
     """R9 COND; a condition that reads memory moves into the body, so that barriers can stand before it."""
     condition = condition_of(env, st.condition, "`while`")
     inner = env.enter(Step("loop", st.span, env.code, "while"))
@@ -187,7 +80,7 @@ def check_while(env: Env, st: s.While) -> tree.Stmt:
         leave = tree.If(condition=stop, then=(tree.Break(span=condition.span),), otherwise=(), span=condition.span)
         body = (leave, *body)
         condition = tree.Const(value=True, type=BOOL, span=condition.span)
-    return tree.While(condition=condition, body=body, span=st.span)
+    return with_rings(env, tree.While(condition=condition, body=body, span=st.span))
 
 
 def reads_memory(e: tree.Expr) -> bool:
@@ -197,7 +90,8 @@ def reads_memory(e: tree.Expr) -> bool:
     return any(reads_memory(part) for part in tree.operands(e))
 
 
-def check_for(env: Env, st: s.For) -> tree.Stmt:
+@statement_rule(s.For)
+def check_for(env: Env, st: s.For) -> tree.Body:
     """R10 LOOP: bounds that the code's threads agree on; the variable is read-only, in its own scope."""
     bounds = []
     for part in (st.start, st.stop, st.step):
@@ -214,7 +108,8 @@ def check_for(env: Env, st: s.For) -> tree.Stmt:
     inner = env.enter(Step("loop", st.span, env.code, "for")).bind(symbol)
     unroll = unroll_of(st)
     body = check_body(inner, st.body)
-    return tree.For(symbol=symbol, start=start, stop=stop, step=step, body=body, unroll=unroll, span=st.span)
+    loop = tree.For(symbol=symbol, start=start, stop=stop, step=step, body=body, unroll=unroll, span=st.span)
+    return with_rings(env, loop)
 
 
 def unroll_of(st: s.For) -> bool | int | None:
@@ -227,16 +122,35 @@ def unroll_of(st: s.For) -> bool | int | None:
     return value
 
 
-def check_jump(env: Env, st: s.Break | s.Continue) -> tree.Stmt:
+@statement_rule(s.Break)
+def check_break(env: Env, st: s.Break) -> tree.Stmt:
+    """R11 JUMP."""
+    check_jump(env, "break", st.span)
+    return tree.Break(span=st.span)
+
+
+@statement_rule(s.Continue)
+def check_continue(env: Env, st: s.Continue) -> tree.Stmt:
+    """R11 JUMP."""
+    check_jump(env, "continue", st.span)
+    return tree.Continue(span=st.span)
+
+
+@statement_rule(s.Pass)
+def check_pass(env: Env, st: s.Pass) -> tree.Body:
+    """Nothing comes of it."""
+    return ()
+
+
+def check_jump(env: Env, word: str, span: Span) -> None:
     """R11 JUMP: no change of perspective between a jump and its loop."""
-    word = "break" if isinstance(st, s.Break) else "continue"
     for step in reversed(env.path):
         if step.kind == "loop":
-            return tree.Break(span=st.span) if isinstance(st, s.Break) else tree.Continue(span=st.span)
+            return
         if any(outer.kind == "loop" for outer in env.path):
             fail(
                 rules.Jump(
-                    span=st.span,
+                    span=span,
                     word=word,
                     construct=step.text,
                     target="its loop is",
@@ -246,6 +160,7 @@ def check_jump(env: Env, st: s.Break | s.Continue) -> tree.Stmt:
     raise AssertionError("Python itself refuses a jump outside a loop")
 
 
+@statement_rule(s.Return)
 def check_return(env: Env, st: s.Return) -> tree.Stmt:
     """R11 JUMP for return, and R8 for the value."""
     context = env.context

@@ -6,11 +6,12 @@ from prism.lang import surface, tree
 from prism.lang import syntax as s
 from prism.lang.check.assign import check_assign, check_declare
 from prism.lang.check.env import Env
-from prism.lang.check.expressions import check_expression
+from prism.lang.check.table import check_expression, statement_rule
 from prism.lang.diagnostics import Span, source_text
 from prism.lang.types import Mailbox, Pointer, Scalar, Type, Vector
 
 
+@statement_rule(s.Together)
 def check_together(env: Env, st: s.Together) -> tuple[tree.Stmt, ...]:
     """The values as declarations of the targets' types, then R8, R17, R18 and R28 for each target, from left to right."""
     made: list[tree.Stmt] = []

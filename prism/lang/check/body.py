@@ -1,0 +1,61 @@
+"""Bodies: statement after statement; one that fails is reported, and the rest goes on."""
+
+from __future__ import annotations
+
+from prism.lang import syntax as s
+from prism.lang import tree
+from prism.lang.check.env import Env, Poisoned, Step, fail
+from prism.lang.check.purity import effect_conflict
+from prism.lang.check.table import check_statement
+from prism.lang.diagnostics import CompileError
+from prism.lang.errors import calls as call_errors
+
+
+def check_body(env: Env, body: s.Body) -> tree.Body:
+    """Check a statement list; a statement that fails is reported, its name poisoned, and the rest goes on."""
+    done: list[tree.Stmt] = []
+    env = env.nested()
+    for statement in body:
+        try:
+            checked, env = check_statement(env, statement)
+            for one in checked:
+                one_effect(one)
+            done.extend(checked)
+        except CompileError as failure:
+            env.context.errors.extend(failure.errors)
+        except Poisoned:
+            env.context.silent = True
+        else:
+            continue
+        if isinstance(statement, s.Declare):
+            env = env.poison(statement.name)
+        if isinstance(statement, s.Roles):
+            for name in statement.names:
+                env = env.poison(name.name)
+        check_rest(env, statement)
+    return tuple(done)
+
+
+def check_rest(env: Env, statement: s.Stmt) -> None:
+    """Report the errors inside a statement whose head failed, where the code's perspective is what it would have been."""
+    match statement:
+        case s.Partition() | s.Claim() | s.Async():
+            step = Step("partition", statement.span, env.code, "this `with`")
+            check_body(env.enter(step).poison(statement.name), statement.body)
+        case s.If():
+            check_body(env, statement.then)
+            check_body(env, statement.otherwise)
+        case s.While():
+            check_body(env.enter(Step("loop", statement.span, env.code, "while")), statement.body)
+        case s.For():
+            inner = env.enter(Step("loop", statement.span, env.code, "for"))
+            check_body(inner.poison(statement.name), statement.body)
+        case _:
+            pass
+
+
+def one_effect(statement: tree.Stmt) -> None:
+    """A call that touches memory is the only access of its statement, so that order and barriers are defined."""
+    found = effect_conflict(statement)
+    if found is not None:
+        fail(call_errors.Effects(span=found.span))
