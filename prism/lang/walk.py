@@ -213,7 +213,10 @@ def transfer(walk: Walk, place: Place, statement: Stmt, state: State) -> State: 
         case If():
             asked = walk.context.conditions.asked.get(statement)
             cases = (state, state) if asked is None else parted(state, *asked)
-            return union(*(walk_body(walk, place, body, s) for body, s in zip(children(statement), cases, strict=True)))
+            return union(
+                walk.context.changes,
+                *(walk_body(walk, place, body, s) for body, s in zip(children(statement), cases, strict=True)),
+            )
         case While() | For():
             return walk_loop(walk, place, statement, state)
         case Group():
@@ -266,20 +269,22 @@ def walk_loop(walk: Walk, place: Place, loop: While | For, state: State) -> Stat
     again = partial(aged, walk.context.changes, walk.context.objects.known.renewed[loop])
     while True:
         exits = Exits()
-        out = union(walk_body(walk, replace(place, exits=exits), loop.body, head), *exits.continues)
+        out = union(
+            walk.context.changes, walk_body(walk, replace(place, exits=exits), loop.body, head), *exits.continues
+        )
         if isinstance(loop, For) and walk.context.objects.known.trips.get(loop.symbol) == 1:
             break
-        merged = union(head, again(forgotten(out, gone), loop))
+        merged = union(walk.context.changes, head, again(forgotten(out, gone), loop))
         if merged == head:
             break
         head = merged
     match loop:
         case While(condition=Const(value=value)) if value:
-            after = union(*exits.breaks)
+            after = union(walk.context.changes, *exits.breaks)
         case For() if races.surely_entered(loop):
-            after = union(out, *exits.breaks)
+            after = union(walk.context.changes, out, *exits.breaks)
         case _:
-            after = union(head, *exits.breaks)
+            after = union(walk.context.changes, head, *exits.breaks)
     return left(walk.context.changes, forgotten(after, gone), state)
 
 
@@ -299,12 +304,12 @@ def walk_split(walk: Walk, place: Place, split: Split, state: State) -> State:
             _check_arms(walk, split, state, one, two)
     flying = {p.touch for pending in state.values() for p in pending if p.since is not None and p.touch is not None}
     if not flying:
-        return union(state, *(out for _, out in outs))
+        return union(walk.context.changes, state, *(out for _, out in outs))
     theirs = [{touch for touch in flying if path and on(path, touch)} for path in paths]
     found = [without(state, set().union(*theirs))]
     for index, (_, out) in enumerate(outs):
         found.append(without(out, set().union(*(own for other, own in enumerate(theirs) if other != index))))
-    return union(*found)
+    return union(walk.context.changes, *found)
 
 
 def _check_arms(walk: Walk, split: Split, state: State, one: tuple[Arm, State], two: tuple[Arm, State]) -> None:

@@ -16,14 +16,24 @@ One = Callable[[Pending], Pending | None]
 
 @dataclass(eq=False, slots=True)
 class Change:
-    """A step: `one` is what it makes of an access, None where it settles it; `same` those that it is known to leave."""
+    """A step: `one` is what it makes of an access, None where it settles it; `same` those that it is known to leave.
+
+    `sets`: what it made of all that were pending together: walks that try other barriers are alike for the most part.
+    """
 
     one: One
+    sets: dict[frozenset[Pending], frozenset[Pending]] = field(default_factory=dict)
     same: set[Pending] = field(default_factory=set)
     moved: dict[Pending, Pending | None] = field(default_factory=dict)
 
     def __call__(self, pending: frozenset[Pending]) -> frozenset[Pending]:
         """Return pending accesses after the step; the same object where nothing changes."""
+        known = self.sets.get(pending)
+        if known is None:
+            known = self.sets[pending] = self._changed(pending)
+        return known
+
+    def _changed(self, pending: frozenset[Pending]) -> frozenset[Pending]:
         rest = pending - self.same
         if not rest:
             return pending
@@ -44,9 +54,10 @@ class Change:
 
 @dataclass(eq=False, slots=True)
 class Changes:
-    """The steps of a function: by a key that says all that decides what a step does."""
+    """The steps of a function: by a key that says all that decides what a step does. `thin`: what joins made of sets."""
 
     found: dict[Hashable, Change] = field(default_factory=dict)
+    thin: dict[frozenset[Pending], frozenset[Pending]] = field(default_factory=dict)
 
     def of(self, key: Hashable, one: One) -> Change:
         """Return the step of a key."""

@@ -108,13 +108,18 @@ def space_of(root: Symbol) -> str:
 # -- joins ----------------------------------------------------------------------------------------------------------------
 
 
-def union(*states: State) -> State:
+def union(changes: Changes, *states: State) -> State:
     """Return what may have happened on any of several ways here."""
     found: State = {}
     for state in states:
         for env, pending in state.items():
             found[env] = found[env] | pending if env in found else pending
-    return {env: thinned(pending) for env, pending in found.items()}
+    for env, pending in found.items():
+        known = changes.thin.get(pending)
+        if known is None:
+            known = changes.thin[pending] = thinned(pending)
+        found[env] = known
+    return found
 
 
 def thinned(pending: frozenset[Pending]) -> frozenset[Pending]:
