@@ -9,7 +9,7 @@ and a bias are read while products are made: for as many slabs ahead as their ri
 from __future__ import annotations
 
 from prism.lang import (
-    CUtensorMap, attr, bfloat16, block, claim, const, constexpr, count, dtype, float32, fragment, function, grid,
+    CUtensorMap, assume, attr, bfloat16, block, claim, const, constexpr, count, dtype, float32, fragment, function, grid,
     group, id, int32, int64, one, pack_bf16x2, pack_f16x2, partition, prefetch_map, prism, ptr, requires, roles,
     set_registers, shared, stmatrix, template, thread, tma_load, tma_prefetch, tma_store, uint32, warp, warpgroup, wgmma,
 )
@@ -55,6 +55,7 @@ def hgemm(
     WIDE: constexpr(int) = (SLAB + 31) / 32 * 32  # columns of a slab, to whole rounds of a warp
     ALL_A: constexpr(int) = (1 << CLUSTER_N) - 1 if CLUSTER_N > 1 else 0
     ALL_B: constexpr(int) = (1 << CLUSTER_M) - 1 if CLUSTER_M > 1 else 0
+    assume(m >= 1 and n >= 1 and tall >= 1)
     rows: int32 @ grid[1] = tall if BATCH > 0 else m  # of a product
     tiles_m: int32 @ grid[1] = (rows + (BM * CLUSTER_M - 1)) / (BM * CLUSTER_M)
     tiles_n: int32 @ grid[1] = (n + (BN * CLUSTER_N - 1)) / (BN * CLUSTER_N)
@@ -176,7 +177,7 @@ def hgemm(
                                             mine[top + upper + y, left + x] = sc[y, x]
                     else:
                         with claim(slab, storer) as sc, one(thread):
-                            tma_store(map_out[top + upper, left], sc, disjoint=True)
+                            tma_store(map_out[top + upper, left], sc, disjoint=BATCH > 0)
 
 
 @prism("device")

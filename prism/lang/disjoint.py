@@ -5,7 +5,8 @@ equation is taken apart, which only ever finds consequences of it:
 
 - *radix*: where all coefficients of some terms are multiples of g, and the others can't differ by g, both are equal alone;
 - *stride*: the same for terms with a factor n that both units agree on, where the others are sure to be from 0 to n - 1: by
-  a condition around the access, or as a remainder by n, or by n's number of tiles;
+  a condition around the access, or as a remainder by n, by n's number of tiles, or by a minimum of n and another number
+  (divisors.py);
 - *digits*: a single digit, or quotient and remainder of a number, that are equal leave the number equal;
 - *xor*: for a number c that both units agree on, `a ^ c = b ^ c` only where a = b, for c can be undone: `(a ^ c) ^ c` is a. So
   xors that are equal, where all but one of their numbers are, leave that one equal;
@@ -22,7 +23,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 from math import gcd, inf
 
-from prism.lang import bitwise
+from prism.lang import bitwise, divisors
 from prism.lang.digits import reader
 from prism.lang.exact import sure, without, wraps
 from prism.lang.perspective import Level, Perspective
@@ -424,12 +425,8 @@ class _Proof:
         for base in {d.base for d in digits_of(form) if d.base[0] == "remainder"}:
             divisor: Form = dict(base[2])
             of: Form = {(pivot,): 1}
-            if side.range.form(self.refined(dict(base[1])))[0] < 0:
-                continue
-            least = add(self.refined(divisor), constant(-1))
-            if side.positive(least):
-                yield add(least, {(Digit(base),): 1}, -1)
-            if len(divisor) != 1:
+            yield from divisors.below(side, self.refined, Digit(base))
+            if len(divisor) != 1 or side.range.form(self.refined(dict(base[1])))[0] < 0:
                 continue
             (monomial, factor), times = next(iter(divisor.items())), 0
             if divisor == of:
