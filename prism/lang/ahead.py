@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from prism.lang import flow
-from prism.lang.cycles import Edge, Lap, Visit, jumps, late
+from prism.lang.cycles import jumps
 from prism.lang.early import Early, Held, needs
 from prism.lang.implied import members
 from prism.lang.loads import multicast_of
@@ -28,6 +28,7 @@ from prism.lang.rings import Ahead, Fences, Rings, edges, fences, planned
 from prism.lang.stations import ring_of
 from prism.lang.touches import Pending
 from prism.lang.tree import Claim, Const, For, Group, Partition, Scalar, Stmt
+from prism.lang.visits import Edge, Lap, Visit, late
 from prism.lang.walk_context import Context
 from prism.lang.whole import whole
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import prod
 
 from prism.lang import races
-from prism.lang.cycles import Visit
 from prism.lang.flow import Objects
 from prism.lang.perspective import THREAD
 from prism.lang.stations import Used
@@ -24,6 +23,7 @@ from prism.lang.tree import (
     Symbol,
     While,
 )
+from prism.lang.visits import Visit
 
 
 def covers(objects: Objects, visit: Visit, ring: Symbol) -> bool:

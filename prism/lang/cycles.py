@@ -7,15 +7,13 @@ count of rounds does for all. Stations of several rings in the same place, one `
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
 from prism.lang import flow, races
 from prism.lang.diagnostics import CompileError, Error, Label
 from prism.lang.errors.rings import Jump, Kept, Skipped, Unfilled
 from prism.lang.plan import Cycle
 from prism.lang.sections import apart, check_alike
-from prism.lang.stations import Crowd, Spot, Station, Trail, crowd, is_ring, ring_of
-from prism.lang.touches import Touch
+from prism.lang.stations import Station, crowd, is_ring, ring_of
 from prism.lang.tree import (
     Async,
     Body,
@@ -27,7 +25,6 @@ from prism.lang.tree import (
     Group,
     If,
     Partition,
-    Pointer,
     Return,
     Split,
     Stmt,
@@ -35,130 +32,7 @@ from prism.lang.tree import (
     While,
     children,
 )
-
-
-@dataclass(eq=False, slots=True)
-class Round:
-    """One ring's stations: in `home[first]` to `home[last]`, inside `loop` (None: in no loop), the way there in `trail`."""
-
-    ring: Symbol
-    stations: tuple[Station, ...]
-    home: Body
-    first: int
-    last: int
-    trail: Trail
-
-    @property
-    def copies(self) -> int:
-        """How many copies the ring has."""
-        assert isinstance(self.ring.type, Pointer)
-        return self.ring.type.ring
-
-    @property
-    def loops(self) -> list[Stmt]:
-        """The loops around, innermost first."""
-        around = [body[index] for body, index in reversed(self.trail[:-1])]
-        return [statement for statement in around if isinstance(statement, For | While)]
-
-
-Sections = tuple[Round, ...]
-"""One ring's rounds, of each place that visits it: mostly one."""
-
-
-@dataclass(eq=False, slots=True)
-class Visit:
-    """Stations of one cycle in one place: its threads make their uses of all the copies between one wait and one arrival."""
-
-    stations: tuple[Station, ...]
-    spot: Spot
-    crowd: Crowd
-    cycle: Cycle
-    rounds: tuple[Round, ...] = ()
-
-    def touches(self, ring: Symbol | None = None) -> list[Touch]:
-        """Return its accesses, to one ring or to all."""
-        return [touch for station in self.stations for touch in station.touches if ring in (None, station.ring)]
-
-    def surely(self, ring: Symbol) -> list[Touch]:
-        """Return its accesses to one ring that are under no condition and in no loop."""
-        used = [used for station in self.stations if station.ring is ring for used in station.used]
-        return [one.touch for one in used if not any(isinstance(s, If | For | While) for s in one.inside)]
-
-    def of(self, ring: Symbol) -> Station:
-        """Return its station of a ring."""
-        return next(station for station in self.stations if station.ring is ring)
-
-    @property
-    def rings(self) -> tuple[Symbol, ...]:
-        """The rings whose copies it uses."""
-        return tuple(station.ring for station in self.stations)
-
-    @property
-    def order(self) -> tuple[int, ...]:
-        """Where it comes in the text."""
-        return min(map(_textual, self.stations))
-
-    def first_index(self, rings: Sequence[Symbol]) -> int:
-        """Return the first statement of its list that uses a copy of one of these rings."""
-        return min(s.spot.first for s in self.stations if s.ring in rings and s.spot is not None)
-
-    @property
-    def last_use(self) -> Stmt:
-        """The last statement of its list that uses a copy."""
-        return self.spot.body[max(s.spot.last for s in self.stations if s.spot is not None)]
-
-
-@dataclass(eq=False, slots=True)
-class Lap:
-    """A cycle with its rings' rounds and its visits, in program order.
-
-    `sections`: all laps of the cycle, where its rings are visited in several places (sections.py); else empty.
-    """
-
-    cycle: Cycle
-    rounds: tuple[Round, ...]
-    visits: list[Visit] = field(default_factory=list)
-    sections: tuple[Lap, ...] = ()
-
-    def twins(self, visit: Visit) -> list[Visit]:
-        """Return what a visit is in each section, itself among them."""
-        place = self.visits.index(visit)
-        return [lap.visits[place] for lap in self.sections or (self,)]
-
-    @property
-    def home(self) -> Body:
-        """The list that holds all stations."""
-        return self.rounds[0].home
-
-    @property
-    def range(self) -> tuple[int, int]:
-        """The first and the last statement of the list that holds stations."""
-        return min(r.first for r in self.rounds), max(r.last for r in self.rounds)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Edge:
-    """`later` may not begin before `earlier` has ended, of the round `lap` laps before: two accesses to a copy of `ring`."""
-
-    earlier: Visit
-    later: Visit
-    lap: int
-    ring: Symbol
-    first: Touch
-    second: Touch
-
-
-GROUPED_READS = ("wgmma", "bulk")
-"""What may read a copy after its visit's last statement."""
-
-
-def late(visit: Visit) -> int:
-    """Return how many rounds later a visit's asynchronous readers are waited for: what all their rings allow."""
-    if not visit.rounds or not visit.rounds[0].loops:
-        return 0
-    found = [s.in_flight for s in visit.stations if any(touch.how in GROUPED_READS for touch in s.touches)]
-    return min(found, default=0)
-
+from prism.lang.visits import Lap, Round, Sections, Visit, textual
 
 # -- rounds -----------------------------------------------------------------------------------------------------------------
 
@@ -309,7 +183,7 @@ def _laps(function: Function, rings: Sequence[Sections]) -> list[Lap]:
 def _lap(function: Function, cycle: Cycle, rounds: Sequence[Round]) -> Lap:
     """Return a cycle with its visits in one place."""
     places: dict[int, list[Station]] = {}
-    for station in sorted((s for one in rounds for s in one.stations if s.spot is not None), key=_textual):
+    for station in sorted((s for one in rounds for s in one.stations if s.spot is not None), key=textual):
         assert station.spot is not None
         places.setdefault(id(station.spot.body), []).append(station)
     visits = []
@@ -318,8 +192,3 @@ def _lap(function: Function, cycle: Cycle, rounds: Sequence[Round]) -> Lap:
         assert spot is not None
         visits.append(Visit(tuple(own), spot, crowd(function, spot.path), cycle, tuple(rounds)))
     return Lap(cycle, tuple(rounds), visits)
-
-
-def _textual(station: Station) -> tuple[int, ...]:
-    """The order of stations in the text."""
-    return tuple(index for _, index in station.trail)

@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from prism.lang.budget import most_threads
-from prism.lang.cycles import Edge, Lap, Visit, jumps, late
+from prism.lang.cycles import jumps
 from prism.lang.perspective import WARP, Perspective
 from prism.lang.plan import Path
 from prism.lang.tree import Break, Function, Return
+from prism.lang.visits import Edge, Lap, Visit, late
 
 
 def together(laps: Sequence[Lap]) -> list[list[Lap]]:

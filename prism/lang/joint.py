@@ -23,7 +23,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from prism.lang.cycles import Edge, Lap
 from prism.lang.flow import Objects
 from prism.lang.happens import Ground, ask, ask_fence, ground, news
 from prism.lang.implied import together
@@ -33,6 +32,7 @@ from prism.lang.plan import Barrier, Commit, Op, Plan, ProxyFence, WaitGroup
 from prism.lang.rings import Rings, by_one, clashes, same_threads, unseen, without
 from prism.lang.touches import MOST
 from prism.lang.tree import Stmt
+from prism.lang.visits import Edge, Lap
 from prism.lang.walk_context import Context
 from prism.lang.walk_state import Known, Passed
 

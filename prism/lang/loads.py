@@ -7,7 +7,6 @@ from math import prod
 
 from prism.lang import races, tiles
 from prism.lang.bind import binding_of, operands_of
-from prism.lang.cycles import Lap, Visit
 from prism.lang.diagnostics import CompileError
 from prism.lang.digits import reader
 from prism.lang.errors.rings import Multicast
@@ -32,6 +31,7 @@ from prism.lang.tree import (
     While,
     expressions,
 )
+from prism.lang.visits import Lap, Visit
 
 
 def loads(visit: Visit) -> Iterator[tuple[Stmt, Apply]]:

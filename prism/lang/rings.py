@@ -20,7 +20,7 @@ from fractions import Fraction
 
 from prism.lang import flow
 from prism.lang.covers import covers
-from prism.lang.cycles import GROUPED_READS, Edge, Lap, Visit, laps, late
+from prism.lang.cycles import laps
 from prism.lang.diagnostics import CompileError, Label
 from prism.lang.errors.rings import Idle, Late
 from prism.lang.flow import Objects
@@ -46,6 +46,7 @@ from prism.lang.plan import (
 from prism.lang.stations import stations
 from prism.lang.touches import LOADS, Pending, Touch
 from prism.lang.tree import Apply, Function, Stmt, Symbol
+from prism.lang.visits import GROUPED_READS, Edge, Lap, Visit, late
 from prism.lang.walk_context import Context
 
 OWN = "the same thread makes both"

@@ -11,15 +11,13 @@ What follows from the order of one place's trips alone is not concluded of secti
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from prism.lang.diagnostics import CompileError, Label
 from prism.lang.errors.rings import Uneven
+from prism.lang.loads import multicast_of
 from prism.lang.stations import Station, Trail
 from prism.lang.tree import Async, Body, Claim, Group, Partition
-
-if TYPE_CHECKING:
-    from prism.lang.cycles import Lap, Visit
+from prism.lang.visits import Lap, Visit
 
 ONCE = Claim | Partition | Group | Async
 """What is executed as often as the list that it stands in, and by all its threads."""
@@ -65,15 +63,9 @@ def _faults(first: Lap, lap: Lap) -> Iterator[str]:
             yield "`in_flight` is not the same"
         elif bool(first.rounds[0].loops) != bool(lap.rounds[0].loops) and any(s.in_flight for s in one.stations):
             yield "`in_flight` needs a loop around both"
-        elif any(touch.how == "remote" or _multicast(two) for touch in two.touches()):
+        elif any(touch.how == "remote" or multicast_of(two) for touch in two.touches()):
             yield "copies to other blocks of a cluster are for a ring that is visited in one place"
 
 
 def _kinds(visit: Visit) -> set[tuple[object, str, str]]:
     return {(ring, touch.kind, touch.how) for ring in visit.rings for touch in visit.touches(ring)}
-
-
-def _multicast(visit: Visit) -> bool:
-    from prism.lang.loads import multicast_of
-
-    return bool(multicast_of(visit))
