@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 
 from prism.interpret import SCHEDULES, MachineError, schedules
 from prism.lang.perspective import BLOCK, THREAD, WARP, WARP1, Level
-from prism.lang.place import used
 from prism.lang.plan import (
     Advance,
     Arrive,
@@ -27,6 +26,7 @@ from prism.lang.plan import (
     WaitGroup,
     WgmmaFence,
 )
+from prism.lang.tree.walk import used
 from prism.lang.types import Pointer
 
 Step = Barrier | Op

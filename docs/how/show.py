@@ -4,8 +4,8 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 
 from prism.lang.diagnostics import Span, source_text
-from prism.lang.place import statements, subexpressions
 from prism.lang.tree import Function, Partition, expressions
+from prism.lang.tree.walk import statements, subexpressions
 
 
 def brief(node: object) -> str:

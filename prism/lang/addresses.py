@@ -10,7 +10,6 @@ from prism.lang.digits import Reader, reader
 from prism.lang.exact import computed
 from prism.lang.intrinsics import load_vector, store_vector
 from prism.lang.perspective import Level, Perspective
-from prism.lang.place import subexpressions
 from prism.lang.polynomials import Form, add, constant
 from prism.lang.races import Facts, Span
 from prism.lang.touches import Address, Use
@@ -35,6 +34,7 @@ from prism.lang.tree import (
     children,
     expressions,
 )
+from prism.lang.tree.walk import subexpressions
 from prism.lang.types import INT32, Type
 
 ROW = 16

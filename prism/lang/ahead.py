@@ -22,12 +22,12 @@ from prism.lang.early import Early, Held, needs
 from prism.lang.implied import members
 from prism.lang.loads import multicast_of
 from prism.lang.perspective import BLOCK, THREAD, WARP, Level, Perspective
-from prism.lang.place import statements
 from prism.lang.plan import Barrier, Commit, Cycle, Note, Op, Plan, ProxyFence, Skew, WaitGroup
 from prism.lang.rings import Ahead, Fences, Rings, edges, fences, planned
 from prism.lang.stations import ring_of
 from prism.lang.touches import Pending
 from prism.lang.tree import Claim, Const, For, Group, Partition, Scalar, Stmt
+from prism.lang.tree.walk import statements
 from prism.lang.visits import Edge, Lap, Visit, late
 from prism.lang.walk_context import Context
 from prism.lang.whole import whole

@@ -14,9 +14,9 @@ from prism.lang.bind import binding_of
 from prism.lang.diagnostics import CompileError
 from prism.lang.errors.types import Misaligned
 from prism.lang.intrinsics import load_vector, store_vector
-from prism.lang.place import subexpressions
 from prism.lang.races import Facts, Form
 from prism.lang.tree import Apply, Element, Function, Pointer, Symbol, expressions
+from prism.lang.tree.walk import subexpressions
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from prism.lang.budget import most_threads
 from prism.lang.diagnostics import CompileError, Label, Span
 from prism.lang.errors.demands import BlockSize
-from prism.lang.place import calls, statements
 from prism.lang.plan import Program
 from prism.lang.tree import Function
+from prism.lang.tree.walk import calls, statements
 
 
 def threads_of(program: Program) -> int | None:

@@ -16,7 +16,6 @@ from prism.lang.addresses import address, within
 from prism.lang.bind import operands_of
 from prism.lang.diagnostics import Label, Span
 from prism.lang.perspective import BLOCK, Level, Perspective
-from prism.lang.place import subexpressions
 from prism.lang.polynomials import BLOCKS, THREADS, Base, Digit, inner
 from prism.lang.races import Facts
 from prism.lang.touches import Address, Use
@@ -37,6 +36,7 @@ from prism.lang.tree import (
     Symbol,
     Var,
 )
+from prism.lang.tree.walk import subexpressions
 
 MOST = 65536
 """Elements that are looked at, of one access."""

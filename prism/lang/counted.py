@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from prism.lang.once import kept
 from prism.lang.perspective import Level
-from prism.lang.place import statements, subexpressions
 from prism.lang.plan import Program
 from prism.lang.tree import Count, Expr, Id, Scalar, expressions
+from prism.lang.tree.walk import statements, subexpressions
 
 
 def of_grid(e: Expr) -> bool:

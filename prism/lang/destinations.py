@@ -15,7 +15,6 @@ from prism.lang.collisions import brought
 from prism.lang.digits import reader
 from prism.lang.disjoint import Question, proved
 from prism.lang.perspective import BLOCK, GRID, THREAD, Level, Perspective
-from prism.lang.place import statements
 from prism.lang.plan import Elided, Path
 from prism.lang.polynomials import BLOCKS, THREADS, Digit, Form, add, constant, mentioned, multiply, number
 from prism.lang.races import Facts, surely_entered
@@ -41,6 +40,7 @@ from prism.lang.tree import (
     TensorMap,
     Var,
 )  # fmt: skip
+from prism.lang.tree.walk import statements
 from prism.lang.types import INT32
 
 # -- where ----------------------------------------------------------------------------------------------------------------

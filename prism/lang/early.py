@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from prism.lang import flow
-from prism.lang.place import subexpressions
 from prism.lang.plan import Barrier
 from prism.lang.races import statements
 from prism.lang.stations import is_ring
@@ -40,6 +39,7 @@ from prism.lang.tree import (
     While,
     expressions,
 )
+from prism.lang.tree.walk import subexpressions
 from prism.lang.walk_access import pointer_of
 from prism.lang.walk_context import Context
 

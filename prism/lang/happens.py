@@ -17,12 +17,12 @@ from prism.lang.budget import most_threads
 from prism.lang.cycles import jumps
 from prism.lang.implied import members, standing_for
 from prism.lang.perspective import BLOCK, WARP, WARP1, Perspective
-from prism.lang.place import statements
 from prism.lang.plan import Arrive, Barrier, Commit, Mbarrier, Op, Path, Plan, ProxyFence, Wait, WaitGroup
 from prism.lang.rings import Unseen
 from prism.lang.stations import Trail, crowd, inner_places
 from prism.lang.touches import Touch
 from prism.lang.tree import Async, Batch, Body, Break, Claim, Function, Group, Partition, Return, Split, Stmt
+from prism.lang.tree.walk import statements
 from prism.lang.visits import GROUPED_READS, Edge, Lap, Visit
 from prism.lang.walk_context import Place
 from prism.lang.walk_state import Known, Passed, narrow_path

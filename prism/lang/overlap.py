@@ -16,11 +16,11 @@ from prism.lang.collisions import Collision, collision
 from prism.lang.disjoint import Question, proved
 from prism.lang.footprints import copied
 from prism.lang.perspective import BLOCK
-from prism.lang.place import subexpressions
 from prism.lang.polynomials import mentioned
 from prism.lang.races import Facts
 from prism.lang.touches import Address, used
 from prism.lang.tree import Call, Element, Expr, Function, Partition, Symbol, Var, View
+from prism.lang.tree.walk import subexpressions
 
 MORE = "a block may have more than {} threads, unless `__launch_bounds__` says not, and then units' elements meet"
 VAGUE = "there is more than sums, products, quotients, remainders and bits of what never changes in the index"

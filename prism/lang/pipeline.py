@@ -20,12 +20,13 @@ from prism.lang.errors import calls as errors
 from prism.lang.errors import launch
 from prism.lang.inlined import traced
 from prism.lang.intrinsics.declaration import number_of, supports
-from prism.lang.place import calls, place, shared_bytes, statements, subexpressions, with_mbarriers
+from prism.lang.place import place, shared_bytes, with_mbarriers
 from prism.lang.plan import Layout, Program
 from prism.lang.scopes import check_scopes
 from prism.lang.skew import shown, skewed
 from prism.lang.sync import plan
 from prism.lang.tree import Apply, Expr, Function, Pointer, SharedDeclare, Symbol, expressions
+from prism.lang.tree.walk import calls, statements, subexpressions
 
 if TYPE_CHECKING:
     from prism.lang.explain.model import Piece

@@ -8,8 +8,7 @@ live as long as the kernel. Limits are the driver's to check.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from prism.lang import tiles
@@ -23,16 +22,13 @@ from prism.lang.tree import (
     Element,
     Expr,
     Function,
-    Item,
-    Place,
     SharedDeclare,
-    Stmt,
     Symbol,
     Var,
     children,
     expressions,
-    operands,
 )
+from prism.lang.tree.walk import calls, statements, subexpressions, used
 from prism.lang.types import Array, Pointer
 
 _Layouts = Mapping[Function, Layout]
@@ -42,7 +38,6 @@ COPIED = 16
 """The alignment that the widest `cp_async` needs, and each copy of a ring has."""
 MBARRIER = 8
 """Bytes of an mbarrier."""
-_NAMED = (Var, Item, Element, Place)
 
 
 def place(function: Function, layouts_of_callees: _Layouts) -> Layout:
@@ -125,72 +120,6 @@ def alignment(function: Function) -> int:
         for call in calls(statement):
             most = max(most, alignment(call.function))
     return most
-
-
-def statements(body: Body) -> Iterator[Stmt]:
-    """Yield all statements, outer before inner, in program order."""
-    return iter(_statements(body))
-
-
-@functools.lru_cache(maxsize=1024)
-def _statements(body: Body) -> tuple[Stmt, ...]:
-    found: list[Stmt] = []
-    _gather(body, found)
-    return tuple(found)
-
-
-def _gather(body: Body, found: list[Stmt]) -> None:
-    for statement in body:
-        found.append(statement)
-        for inner in children(statement):
-            _gather(inner, found)
-
-
-def calls(statement: Stmt) -> Iterator[Call]:
-    """Yield the calls of device functions that a statement itself evaluates, arguments before the call."""
-    for expression in expressions(statement):
-        for part in subexpressions(expression):
-            if isinstance(part, Call):
-                yield part
-
-
-def subexpressions(expression: Expr) -> Iterator[Expr]:
-    """Yield an expression's parts, operands first, and the expression itself.
-
-    What an element's views add to its indices is included once for each view of the chain.
-    """
-    return iter(_parts(expression))
-
-
-@functools.lru_cache(maxsize=4096)
-def _parts(expression: Expr) -> tuple[Expr, ...]:
-    found: list[Expr] = []
-    _gather_parts(expression, found)
-    return tuple(found)
-
-
-def _gather_parts(expression: Expr, found: list[Expr]) -> None:
-    for operand in operands(expression):
-        _gather_parts(operand, found)
-    if isinstance(expression, _NAMED):
-        symbol = expression.symbol
-        while symbol.view is not None:
-            for index in symbol.view.index:
-                _gather_parts(index, found)
-            symbol = symbol.view.source
-    found.append(expression)
-
-
-@kept
-def used(function: Function) -> frozenset[Symbol]:
-    """Return the objects that a function's expressions name, by any of their names."""
-    return frozenset(
-        part.symbol.root()
-        for statement in statements(function.body)
-        for expression in expressions(statement)
-        for part in subexpressions(expression)
-        if isinstance(part, _NAMED)
-    )
 
 
 def _align(function: Function, statement: SharedDeclare) -> int:

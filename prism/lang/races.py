@@ -15,7 +15,6 @@ from typing import Any
 from prism.lang.budget import MOST_THREADS, most_threads
 from prism.lang.once import kept
 from prism.lang.perspective import Level, Perspective
-from prism.lang.place import statements
 from prism.lang.tree import (
     Assign,
     Async,
@@ -41,6 +40,7 @@ from prism.lang.tree import (
     Var,
     While,
 )  # fmt: skip
+from prism.lang.tree.walk import statements
 
 Atom = tuple[str, object, object]
 """`("id", unit, code)`, `("count", unit, code)` or `("name", symbol, None)`."""

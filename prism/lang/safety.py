@@ -23,10 +23,10 @@ from prism.lang import overlap, races
 from prism.lang.budget import most_threads
 from prism.lang.diagnostics import Span, source_text
 from prism.lang.inlined import owner
-from prism.lang.place import statements, subexpressions
 from prism.lang.plan import Elided, Plan, Program, Wait
 from prism.lang.skew import shown
 from prism.lang.tree import Apply, Assume, Function, Pointer, TensorMap, Unsafe, expressions
+from prism.lang.tree.walk import statements, subexpressions
 
 PROVED, NOT_PROVED, ASSUMED, BELIEVED = "proved", "not proved", "assumed", "believed"
 STATUSES = (PROVED, NOT_PROVED, ASSUMED, BELIEVED)

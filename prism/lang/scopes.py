@@ -14,8 +14,8 @@ from prism.lang.diagnostics import CompileError, Error
 from prism.lang.errors.sync import ScopeNarrow
 from prism.lang.flow import pointer_change
 from prism.lang.perspective import BLOCK, Perspective
-from prism.lang.place import statements, subexpressions
 from prism.lang.tree import Apply, Call, Element, Expr, Function, Select, Symbol, Var, expressions
+from prism.lang.tree.walk import statements, subexpressions
 
 Needs = Mapping[Function, frozenset[Symbol]]
 """By function, the pointer parameters that it accesses with the scope of a block."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 
 from prism.lang import races
 from prism.lang.early import mentioned
-from prism.lang.place import statements, with_mbarriers
+from prism.lang.place import with_mbarriers
 from prism.lang.plan import Barrier, Expect, Layout, Op, Plan, Program, Skew, Wait
 from prism.lang.renamed import Renamed, copied, with_parts
 from prism.lang.tree import (
@@ -35,6 +35,7 @@ from prism.lang.tree import (
     While,
     children,
 )
+from prism.lang.tree.walk import statements
 from prism.lang.trips import Trips, once
 
 Copies = list[tuple[Stmt, Stmt]]

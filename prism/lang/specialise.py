@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 
 from prism.lang.budget import most_threads
 from prism.lang.perspective import BLOCK, WARP, WARPGROUP, Level, Perspective
-from prism.lang.place import calls, statements, subexpressions
 from prism.lang.plan import Advance, Arrive, Barrier, Cycle, Expect, Op, Plan, Program, Wait
 from prism.lang.tree import (
     Apply,
@@ -46,6 +45,7 @@ from prism.lang.tree import (
     children,
     expressions,
 )
+from prism.lang.tree.walk import calls, statements, subexpressions
 from prism.lang.types import Pointer
 
 REGISTERS = "set_registers"

@@ -9,9 +9,10 @@ from typing import Any
 
 from prism.lang import check as checking
 from prism.lang.perspective import BLOCK
-from prism.lang.place import place, subexpressions
+from prism.lang.place import place
 from prism.lang.plan import Access, Cycle, Mbarrier, Op, Plan, Program
 from prism.lang.tree import Apply, Body, Evaluate, SharedDeclare, Stmt, Symbol, children, expressions
+from prism.lang.tree.walk import subexpressions
 
 Make = Callable[[Stmt], Op]
 

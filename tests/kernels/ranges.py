@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 from prism.lang.diagnostics import source_text
 from prism.lang.perspective import Level, Perspective
-from prism.lang.place import statements, subexpressions
 from prism.lang.plan import Program
 from prism.lang.tree import (
     Apply,
@@ -37,6 +36,7 @@ from prism.lang.tree import (
     Var,
     expressions,
 )  # fmt: skip
+from prism.lang.tree.walk import statements, subexpressions
 from prism.lang.types import Array
 
 Range = tuple[int, int]

@@ -21,7 +21,7 @@ from prism.lang.bind import binding_of
 from prism.lang.check import check
 from prism.lang.diagnostics import CompileError
 from prism.lang.perspective import BLOCK, THREAD, Level, Perspective
-from prism.lang.place import statements
+from prism.lang.tree.walk import statements
 from prism.lang.types import BFLOAT16, FLOAT32, Fragment, Pointer, TensorMap
 
 COUNTER = itertools.count()

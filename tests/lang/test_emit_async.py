@@ -8,7 +8,6 @@ import pytest
 
 from prism.lang.emit import emit
 from prism.lang.perspective import BLOCK, GRID, THREAD, WARP1, Bound, Level, Perspective
-from prism.lang.place import statements
 from prism.lang.plan import (
     Advance,
     Arrive,
@@ -32,6 +31,7 @@ from prism.lang.tree import (
     Item,
     Place,
 )
+from prism.lang.tree.walk import statements
 from prism.lang.types import BFLOAT16, FLOAT32, INT32, VOID, Fragment, Pointer, TensorMap, Vector
 from tests.lang.async_trees import (
     ONE,

@@ -11,10 +11,10 @@ from prism.interpret import run, schedules
 from prism.interpret.machine import SCHEDULES
 from prism.kernels.hgemm import identity
 from prism.lang.emit import emit
-from prism.lang.place import statements
 from prism.lang.plan import Advance
 from prism.lang.specialise import specialise
 from prism.lang.tree import Specialise
+from prism.lang.tree.walk import statements
 from prism.lang.types import BFLOAT16
 from prism.runtime.compile import compile_cubin
 from tests.examples import asynchronous as a

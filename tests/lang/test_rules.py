@@ -15,7 +15,7 @@ from prism.lang import surface, tree
 from prism.lang.check import check
 from prism.lang.diagnostics import CompileError
 from prism.lang.perspective import BLOCK, THREAD, WARP1, Level, Perspective
-from prism.lang.place import statements
+from prism.lang.tree.walk import statements
 from prism.lang.types import FLOAT32, INT32, SCALARS
 
 COUNTER = itertools.count()

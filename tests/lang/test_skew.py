@@ -35,10 +35,10 @@ from prism.lang import prism as mark
 from prism.lang.diagnostics import CompileError, Span
 from prism.lang.emit import emit
 from prism.lang.perspective import GRID
-from prism.lang.place import statements
 from prism.lang.plan import Barrier, Wait
 from prism.lang.skew import shown, skewed
 from prism.lang.tree import Binary, Cast, Const, Declare, Evaluate, For, If, Symbol, Var
+from prism.lang.tree.walk import statements
 from prism.lang.trips import Trips, once
 from prism.lang.types import INT32, INT64, UINT32, UINT64
 from tests.examples import asynchronous as a

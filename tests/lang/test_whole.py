@@ -34,11 +34,11 @@ from prism.lang import (
 )  # fmt: skip
 from prism.lang.diagnostics import CompileError, InternalError
 from prism.lang.perspective import BLOCK, GRID, Level, Perspective
-from prism.lang.place import statements
 from prism.lang.plan import Barrier, Plan, Program
 from prism.lang.skew import skewed
 from prism.lang.specialise import specialise
 from prism.lang.tree import For, Role, Specialise, Stmt
+from prism.lang.tree.walk import statements
 from prism.lang.whole import check, whole
 from prism.runtime.build import entry_of
 from tests.lang.plans import entry_plan

@@ -13,7 +13,7 @@ from prism.lang.diagnostics import source_text
 from prism.lang.errors import demands
 from prism.lang.errors import types as errors
 from prism.lang.perspective import THREAD, Level, Perspective
-from prism.lang.place import subexpressions
+from prism.lang.tree.walk import subexpressions
 
 _FIELDS = re.compile(r"\{\{|\}\}|\{\}|[{}]")
 

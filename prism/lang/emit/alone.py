@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from prism.lang.emit.context import Context
 from prism.lang.perspective import BLOCK, THREAD, Level, Perspective
-from prism.lang.place import statements, subexpressions
 from prism.lang.plan import Advance
 from prism.lang.tree import (
     Apply,
@@ -35,6 +34,7 @@ from prism.lang.tree import (
     children,
     expressions,
 )
+from prism.lang.tree.walk import statements, subexpressions
 
 
 def shared_part(context: Context, role: Role) -> int:

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from prism.lang.intrinsics.copies import prefetch_map, tma_prefetch
 from prism.lang.intrinsics.memory import prefetch
 from prism.lang.once import kept
-from prism.lang.place import subexpressions
 from prism.lang.tree import (
     Apply,
     Batch,
@@ -41,6 +40,7 @@ from prism.lang.tree import (
     children,
     expressions,
 )
+from prism.lang.tree.walk import subexpressions
 from prism.lang.types import Pointer, TensorMap
 
 WAIT = "px_follow();"

@@ -18,10 +18,10 @@ from collections.abc import Collection, Iterator, Mapping
 from prism.lang.diagnostics import Span
 from prism.lang.intrinsics.mailboxes import mailbox_cuda
 from prism.lang.intrinsics.memory import vector_cuda
-from prism.lang.place import statements
 from prism.lang.shorts import short_bits
 from prism.lang.structs import Struct
 from prism.lang.tree import Async, Claim, Declare, For, Function, Partition, SharedDeclare, Stmt, Symbol
+from prism.lang.tree.walk import statements
 from prism.lang.types import Array, Fragment, Mailbox, Pointer, Scalar, TensorMap, Type, Vector
 
 GRID_WORD = "px_grid"

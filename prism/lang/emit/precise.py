@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from prism.lang.perspective import THREAD, Level, Perspective
-from prism.lang.place import statements, subexpressions
 from prism.lang.tree import (
     Apply,
     Assign,
@@ -42,6 +41,7 @@ from prism.lang.tree import (
     expressions,
     operands,
 )
+from prism.lang.tree.walk import statements, subexpressions
 from prism.lang.types import FLOAT32, FLOAT64, Array
 
 NAMES = {"+": "add", "-": "sub", "*": "mul"}

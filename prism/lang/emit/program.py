@@ -26,7 +26,7 @@ from prism.lang.intrinsics.asynchronous import cluster_barrier
 from prism.lang.intrinsics.memory import VECTOR
 from prism.lang.once import kept
 from prism.lang.perspective import THREAD, WARP
-from prism.lang.place import alignment, calls, statements, subexpressions
+from prism.lang.place import alignment
 from prism.lang.plan import Program
 from prism.lang.skew import skewed
 from prism.lang.specialise import specialise
@@ -50,6 +50,7 @@ from prism.lang.tree import (
     Symbol,
     expressions,
 )
+from prism.lang.tree.walk import calls, statements, subexpressions
 from prism.lang.types import TensorMap, Type
 
 HARDWARE_BARRIERS = 16

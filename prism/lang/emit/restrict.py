@@ -10,9 +10,9 @@ from collections.abc import Mapping
 
 from prism.lang.flow import pointer_change
 from prism.lang.once import kept
-from prism.lang.place import statements
 from prism.lang.touches import ATOMIC, NEAR, uses
 from prism.lang.tree import Call, Element, Function, Symbol, Var
+from prism.lang.tree.walk import statements
 from prism.lang.types import Pointer
 
 BOTH = frozenset({"read", "write"})

@@ -18,7 +18,6 @@ from prism.lang.emit.raw import spliced
 from prism.lang.emit.rings import counters
 from prism.lang.emit.speak import assert_lines, print_lines
 from prism.lang.perspective import BLOCK, WARP, Level, Perspective
-from prism.lang.place import statements, subexpressions
 from prism.lang.races import assigned
 from prism.lang.tree import (
     Arm,
@@ -55,6 +54,7 @@ from prism.lang.tree import (
     While,
     expressions,
 )
+from prism.lang.tree.walk import statements, subexpressions
 from prism.lang.types import FLOAT16, FLOAT32, INT32, Fragment, Pointer, Type
 
 UNROLLED_TRIPS = 64  # of a loop that indexes registers: they are registers only if every index is a constant

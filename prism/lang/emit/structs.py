@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from prism.lang.emit.names import field_names
 from prism.lang.once import kept
-from prism.lang.place import statements, subexpressions
 from prism.lang.plan import Program
 from prism.lang.raw_text import element_of
 from prism.lang.structs import Struct
 from prism.lang.tree import Declare, Function, SharedDeclare, expressions
+from prism.lang.tree.walk import statements, subexpressions
 
 
 def definitions(program: Program) -> Iterator[str]:

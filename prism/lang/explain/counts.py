@@ -12,7 +12,6 @@ from prism.lang.explain.model import Count, Duty, Tally
 from prism.lang.inlined import owner as owner_of
 from prism.lang.inlined import parts
 from prism.lang.perspective import BLOCK, Level, Perspective
-from prism.lang.place import calls
 from prism.lang.plan import Path, Plan, Program
 from prism.lang.specialise import roles_of
 from prism.lang.tree import (
@@ -30,6 +29,7 @@ from prism.lang.tree import (
     While,
     children,
 )
+from prism.lang.tree.walk import calls
 
 Range = Mapping[str, tuple[int, int]]
 """The kinds of what makes a thread wait, and the least and the greatest number of each."""

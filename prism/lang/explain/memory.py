@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from prism.lang.explain.model import Piece
-from prism.lang.place import calls, held, statements
+from prism.lang.place import held
 from prism.lang.plan import Program
 from prism.lang.tree import Function, Pointer, SharedDeclare
+from prism.lang.tree.walk import calls, statements
 
 MBARRIER = 8
 """Bytes of one mbarrier."""
