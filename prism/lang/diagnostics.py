@@ -81,12 +81,13 @@ class CompileError(ProgramError):
     """A program that Prism refuses: one error or several, in the order of the source. `str` is the whole message."""
 
     def __init__(self, first: Error, *others: Error) -> None:
-        unique: list[Error] = []
-        for error in sorted((first, *others), key=lambda error: (error.span.file, error.span.line, error.span.column)):
-            if error not in unique:
-                unique.append(error)
-        self.errors = tuple(unique)
-        super().__init__(*unique)
+        placed: dict[tuple[str, int, int], list[Error]] = {}
+        for error in (first, *others):
+            there = placed.setdefault((error.span.file, error.span.line, error.span.column), [])
+            if error not in there:
+                there.append(error)
+        self.errors = tuple(error for place in sorted(placed) for error in placed[place])
+        super().__init__(*self.errors)
 
     @property
     def code(self) -> str:

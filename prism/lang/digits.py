@@ -173,9 +173,11 @@ class Reader:
         if symbol in self.known.changed or not (isinstance(symbol.type, Scalar) and symbol.type.integral):
             return unknown()
         if symbol not in self.names:
-            form = self._defined(symbol)
-            vague = form is None or any(d.base[0] == "unknown" for d in mentioned(form))
-            self.names[symbol] = atom(("name", symbol)) if form is None or vague else form
+            for name in races.read_first(self.known, symbol, self.names):
+                integral = isinstance(name.type, Scalar) and name.type.integral
+                form = self._defined(name) if integral else None
+                vague = form is None or any(d.base[0] == "unknown" for d in mentioned(form))
+                self.names[name] = atom(("name", name)) if form is None or vague else form
         return self.names[symbol]
 
     def _defined(self, symbol: Symbol) -> Form | None:

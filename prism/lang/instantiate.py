@@ -36,6 +36,8 @@ BUILTINS: Mapping[str, object] = {
     "breakpoint": surface.BREAKPOINT,
 }
 LARGEST_POWER = 4096
+MOST_FAULTS = 100
+"""Errors of one statement list that are told: what follows is not looked at."""
 LARGEST_BITS = 4096
 """An exponent beyond it makes no number that a kernel could hold."""
 _OBJECTS = (
@@ -367,6 +369,8 @@ def fold_body(scope: Scope, body: s.Body) -> tuple[s.Body, Scope]:
     done: list[s.Stmt] = []
     faults: dict[str, Error] = {}
     for statement in body:
+        if len(faults) >= MOST_FAULTS:
+            break
         try:
             scope = fold_into(done, scope, statement)
         except CompileError as failure:

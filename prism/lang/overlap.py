@@ -13,10 +13,11 @@ from prism.lang import flow, races
 from prism.lang.addresses import address
 from prism.lang.behind import behind, foreign, joined
 from prism.lang.collisions import Collision, collision
+from prism.lang.digits import reader
 from prism.lang.disjoint import Question, proved
 from prism.lang.footprints import copied
 from prism.lang.perspective import BLOCK
-from prism.lang.polynomials import mentioned
+from prism.lang.polynomials import Form, mentioned
 from prism.lang.races import Facts
 from prism.lang.touches import Address, used
 from prism.lang.tree import Call, Element, Expr, Function, Partition, Symbol, Var, View
@@ -24,6 +25,10 @@ from prism.lang.tree.walk import subexpressions
 
 MORE = "a block may have more than {} threads, unless `__launch_bounds__` says not, and then units' elements meet"
 VAGUE = "there is more than sums, products, quotients, remainders and bits of what never changes in the index"
+LARGE = "the index on line {} has more terms, multiplied out, than are looked at"
+MANY = "more than {} pairs of accesses are made through it, on lines {} to {}"
+MOST_PAIRS = 1 << 15
+"""Pairs of accesses through one partition of which a proof is tried: of the others nothing is proved."""
 CHANGED = "`{}`, in the index on line {}, is assigned again: of a name that is assigned once, where it is declared, more is known"
 
 
@@ -47,6 +52,15 @@ class _Reach:
     what: str
     changed: str = ""
     """A name in the index that is assigned again."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Left:
+    """The first two accesses of which nothing is proved; `many`: all of them, where they are more than are looked at."""
+
+    one: _Reach
+    two: _Reach
+    many: Sequence[_Reach]
 
 
 def verdicts(function: Function, known: Facts) -> Iterator[tuple[Partition, Verdict]]:
@@ -81,20 +95,38 @@ def _judged(known: Facts, partition: Partition) -> Verdict:
         fresh = races.facts(known.function, fewer)
         if _left(fresh, partition, list(_reaches(fresh, partition))) is None:
             return Verdict(view, "unknown", f"{MORE.format(fewer)}; the reference machine checks it")
-    return Verdict(view, "unknown", f"{_why(known, *left)}; the reference machine checks it")
+    return Verdict(view, "unknown", f"{_why(known, left)}; the reference machine checks it")
 
 
-def _left(known: Facts, partition: Partition, made: Sequence[_Reach]) -> tuple[_Reach, _Reach] | None:
+def _left(known: Facts, partition: Partition, made: Sequence[_Reach]) -> _Left | None:
     """Return the first two accesses of which nothing is proved, or None."""
     meaning = partition.view.view
     assert meaning is not None
     free = frozenset(races.renewed(partition.body)) | foreign(known.function)
     question, known = Question(meaning.source.perspective, meaning.unit, None, free), joined(known)
+    tried, made = 0, list(_unlike(made))
     for place, one in enumerate(made):
         for two in made[place:]:
-            if _meet(meaning, one.kind, two.kind) and not proved(known, one.where, two.where, question):
-                return one, two
+            if _meet(meaning, one.kind, two.kind):
+                tried += 1
+                if tried > MOST_PAIRS or not proved(known, one.where, two.where, question):
+                    return _Left(one, two, made if tried > MOST_PAIRS else ())
     return None
+
+
+def _unlike(made: Sequence[_Reach]) -> Iterator[_Reach]:
+    """Yield the first of those accesses that reach the same elements in the same way, under the same conditions."""
+    seen: set[object] = set()
+    for reach in made:
+        where = reach.where
+        if where is None:
+            yield reach
+            continue
+        forms = tuple(frozenset(form.items()) for form in (*where.indices, *where.guards))
+        key = (reach.kind, where.root, len(where.indices), forms, where.width, where.aligned, where.rows)
+        if key not in seen:
+            seen.add(key)
+            yield reach
 
 
 def _meet(meaning: View, one: str, two: str) -> bool:
@@ -102,15 +134,33 @@ def _meet(meaning: View, one: str, two: str) -> bool:
     return flow.conflicting(one, two) or (flow.near(one, two) and not meaning.source.perspective <= BLOCK)
 
 
-def _why(known: Facts, one: _Reach, two: _Reach) -> str:
+def _why(known: Facts, left: _Left) -> str:
     """Return why nothing is proved of two accesses."""
+    one, two = left.one, left.two
+    if left.many:
+        first, last = min(reach.line for reach in left.many), max(reach.line for reach in left.many)
+        return MANY.format(MOST_PAIRS, first, last)
     for reach in (one, two):
         if reach.where is None:
             return f"how far {reach.what} on line {reach.line} reaches is not known"
+        if any(_large(known, form) for form in reach.where.indices):
+            return LARGE.format(reach.line)
         if any(digit.base[0] == "unknown" for form in reach.where.indices for digit in mentioned(form)):
             return CHANGED.format(reach.changed, reach.line) if reach.changed else f"{VAGUE} on line {reach.line}"
     lines = f"line {one.line}" if one.line == two.line else f"lines {one.line} and {two.line}"
     return f"no condition or bound in sight keeps two units' elements apart, on {lines}"
+
+
+def _large(known: Facts, form: Form) -> bool:
+    """Whether something in an index, or in what its names stand for, is too large to be multiplied out."""
+    bases = {digit.base for digit in mentioned(form)}
+    names = [base[1] for base in bases if base[0] == "name" and base[1] in known.definitions]
+    inside = (reader(known).read(known.definitions[name], {}) for name in names)
+    return any(
+        digit.base[0] == "unknown" and digit.base[2:] == ("large",)
+        for form in (form, *inside)
+        for digit in mentioned(form)
+    )
 
 
 # -- what is reached through a view -----------------------------------------------------------------------------------------
@@ -126,19 +176,24 @@ def _reaches(known: Facts, partition: Partition) -> Iterator[_Reach]:
                 yield from _called(known, use.expression, partition)
             elif partition.view in flow.resolve(use.expression.symbol, ())[1]:
                 what = "what is reached through this" if not use.exact else f"`{use.expression.symbol.name}`"
-                changed = next(_changed(known, use.expression, set()), "")
+                changed = next(_changed(known, use.expression), "")
                 yield _Reach(use.kind, address(known, use), use.expression.span.line, what, changed)
 
 
-def _changed(known: Facts, expression: Expr, seen: set[Symbol]) -> Iterator[str]:
+def _changed(known: Facts, expression: Expr) -> Iterator[str]:
     """Yield the names of scalars in an expression, and in what its names are defined as, that are assigned again."""
-    for part in subexpressions(expression):
-        if isinstance(part, Var) and part.symbol not in seen:
+    seen: set[Symbol] = set()
+    around = [subexpressions(expression)]
+    while around:
+        part = next(around[-1], None)
+        if part is None:
+            around.pop()
+        elif isinstance(part, Var) and part.symbol not in seen:
             seen.add(part.symbol)
             if part.symbol in known.changed and part.symbol not in known.loops:
                 yield part.symbol.name
             elif part.symbol in known.definitions:
-                yield from _changed(known, known.definitions[part.symbol], seen)
+                around.append(subexpressions(known.definitions[part.symbol]))
 
 
 def _called(known: Facts, call: Call, partition: Partition) -> Iterator[_Reach]:

@@ -18,6 +18,7 @@ from prism.lang.diagnostics import CompileError, Label, Span
 from prism.lang.emit import allocate_named
 from prism.lang.errors import calls as errors
 from prism.lang.errors import launch
+from prism.lang.errors.syntax import TooDeep
 from prism.lang.inlined import traced
 from prism.lang.intrinsics.declaration import number_of, supports
 from prism.lang.place import place, shared_bytes, with_mbarriers
@@ -49,6 +50,8 @@ def build(kernel: surface.Kernel, template: Mapping[str, object] | None = None) 
             return planned(functions)
         except CompileError as failure:
             raise CompileError(*(traced(error, functions) for error in failure.errors)) from None
+        except RecursionError:
+            raise CompileError(TooDeep(span=functions[-1].span, name=functions[-1].name)) from None
 
 
 @contextmanager

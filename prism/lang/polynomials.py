@@ -22,7 +22,8 @@ from prism.lang.tree import Scalar
 
 Base = tuple[Any, ...]
 """A number: `("id", unit, code)`, `("count", unit, code)`, `("trip", index)`, `("name", symbol)`, `("apply", name, type, keys)`,
-`("quotient", key, key)`, `("remainder", key, key)`, `("xor", keys)`, `("wrap", type, key)`, or `("unknown", number)`."""
+`("quotient", key, key)`, `("remainder", key, key)`, `("xor", keys)`, `("wrap", type, key)`, `("unknown", number)`, or
+`("unknown", number, "large")`."""
 Key = frozenset[tuple[Any, int]]
 """A polynomial, to be compared: its items."""
 Bounds = tuple[float, float]
@@ -81,8 +82,15 @@ def add(left: Form, right: Form, times: int = 1) -> Form:
     return {m: f for m, f in total.items() if f}
 
 
+def large() -> Form:
+    """Return a number of which nothing is known since it has too many terms."""
+    return atom(("unknown", next(_unknown), "large"))
+
+
 def multiply(left: Form, right: Form) -> Form:
-    """Return the product."""
+    """Return the product; nothing is known of one that is too large."""
+    if races.too_large(left, right):
+        return large()
     total: dict[tuple[Digit, ...], int] = {}
     for m, f in left.items():
         for n, g in right.items():

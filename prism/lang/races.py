@@ -8,7 +8,7 @@ only what is bounded, and fits, is known.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,7 +40,7 @@ from prism.lang.tree import (
     Var,
     While,
 )  # fmt: skip
-from prism.lang.tree.walk import statements
+from prism.lang.tree.walk import statements, subexpressions
 
 Atom = tuple[str, object, object]
 """`("id", unit, code)`, `("count", unit, code)` or `("name", symbol, None)`."""
@@ -48,6 +48,8 @@ Form = Mapping[tuple[Atom, ...], int]
 """A polynomial: monomials (sorted atoms) to coefficients; `()` is the constant's."""
 Span = tuple[int, int]
 """The least and the greatest value, both included."""
+MOST_TERMS, MOST_FACTORS = 1024, 16
+"""Terms of a polynomial that is multiplied out, and factors of one term: of what is larger nothing is known."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -223,12 +225,36 @@ def _holds(type_: Scalar, least: int, most: int) -> bool:
 
 
 def _name(known: Facts, symbol: Symbol, modulo: bool) -> Form | None:
-    """A name that never changes is its definition, or an atom; one that does is nothing."""
+    """A name that never changes is its definition, or an atom; one that does is nothing. Each is read once."""
     if symbol in known.changed:
         return None
-    definition = known.definitions.get(symbol)
-    form = None if definition is None else affine(known, definition, modulo)
-    return form if form is not None else {(("name", symbol, None),): 1}
+    memo: dict[Symbol, Form] = known.found.setdefault(("affine", modulo), {})
+    if symbol not in memo:
+        for name in read_first(known, symbol, memo):
+            definition = known.definitions.get(name)
+            form = None if definition is None else affine(known, definition, modulo)
+            memo[name] = form if form is not None else {(("name", name, None),): 1}
+    return memo[symbol]
+
+
+def read_first(known: Facts, symbol: Symbol, done: Container[Symbol]) -> list[Symbol]:
+    """Return the names that a name is defined by, each behind those that it is defined by itself, and the name last.
+
+    Long chains of definitions are read in this order, without a call inside a call for each; names in `done` were read before.
+    """
+    found: dict[Symbol, None] = {}
+    left = [(symbol, False)]
+    while left:
+        name, seen = left.pop()
+        if seen:
+            found[name] = None
+        elif name not in found and name not in done and name not in known.changed:
+            left.append((name, True))
+            definition, loop = known.definitions.get(name), known.loops.get(name)
+            inside = (loop.start, loop.step, loop.stop) if loop is not None else (definition,)
+            parts = (part for e in inside if e is not None for part in subexpressions(e))
+            left += [(part.symbol, False) for part in parts if isinstance(part, Var) and part.symbol is not name]
+    return list(found)
 
 
 def _binary(known: Facts, expression: Binary, modulo: bool) -> Form | None:
@@ -241,7 +267,7 @@ def _binary(known: Facts, expression: Binary, modulo: bool) -> Form | None:
         case "-":
             return add(left, _product(right, {(): -1}))
         case "*":
-            return _product(left, right)
+            return None if too_large(left, right) else _product(left, right)
         case _:
             shift = right.get((), 0)
             return _product(left, {(): 1 << shift}) if set(right) <= {()} and 0 <= shift < 31 else None
@@ -253,6 +279,12 @@ def add(left: Form, right: Form) -> Form:
     for monomial, factor in right.items():
         total[monomial] = total.get(monomial, 0) + factor
     return {m: f for m, f in total.items() if f}
+
+
+def too_large(left: Mapping[tuple[Any, ...], int], right: Mapping[tuple[Any, ...], int]) -> bool:
+    """Whether a product is not multiplied out: each sum in it may double the terms."""
+    factors = sum(max(map(len, form), default=0) for form in (left, right))
+    return len(left) * len(right) > MOST_TERMS or factors > MOST_FACTORS
 
 
 def _product(left: Form, right: Form) -> Form:

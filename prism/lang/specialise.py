@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from prism.lang.budget import most_threads
+from prism.lang.once import kept
 from prism.lang.perspective import BLOCK, WARP, WARPGROUP, Level, Perspective
 from prism.lang.plan import Advance, Arrive, Barrier, Cycle, Expect, Op, Plan, Program, Wait
 from prism.lang.tree import (
@@ -98,7 +99,7 @@ def roles_of(entry: Function) -> list[tuple[int, int]]:
 def _together(body: Body, first: int, last: int) -> Iterator[tuple[int, int]]:
     """Yield the threads of the block that come to each wgmma: a warpgroup runs one instruction, so one role's text has it."""
     for s in body:
-        if isinstance(s, Batch) or any(_multiplies(call.function.body) for call in calls(s)):
+        if isinstance(s, Batch) or any(_multiplies(call.function) for call in calls(s)):
             yield first, last
         elif isinstance(s, Split) and _blocks_threads(s):
             for arm in s.arms:
@@ -108,8 +109,11 @@ def _together(body: Body, first: int, last: int) -> Iterator[tuple[int, int]]:
                 yield from _together(inner, first, last)
 
 
-def _multiplies(body: Body) -> bool:
-    return any(isinstance(s, Batch) or any(_multiplies(c.function.body) for c in calls(s)) for s in statements(body))
+@kept
+def _multiplies(function: Function) -> bool:
+    """Whether a function, or one that it calls, has wgmmas; each function is asked once, however many ways lead to it."""
+    body = statements(function.body)
+    return any(isinstance(s, Batch) or any(_multiplies(c.function) for c in calls(s)) for s in body)
 
 
 def _splits(body: Body, around: bool) -> Iterator[Split]:

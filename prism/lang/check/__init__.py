@@ -97,9 +97,9 @@ class Session:
             self.reached.append({})
             try:
                 with self.opened(kernel, bound_template, call):
-                    if call is None and kernel.kind == "device":
-                        called(kernel, self.instance(kernel, bound_template))
                     try:
+                        if call is None and kernel.kind == "device":
+                            called(kernel, self.instance(kernel, bound_template))
                         function = check_function(self, kernel, parsed, bound_template)
                     except RecursionError:
                         raise CompileError(syntax_errors.TooDeep(span=parsed.span, name=parsed.name)) from None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from prism.lang import again, whole
 from prism.lang.budget import launched_registers, most_threads
-from prism.lang.diagnostics import InternalError
+from prism.lang.diagnostics import CompileError, InternalError
 from prism.lang.emit.context import Context
 from prism.lang.emit.expressions import Position, Scope, blocks_of, collect, uses_vectors
 from prism.lang.emit.follow import WAIT, waits
@@ -21,6 +21,7 @@ from prism.lang.emit.restrict import restricted
 from prism.lang.emit.rings import arrays, counters, initialise, rings_of
 from prism.lang.emit.statements import accumulates, body, indented, positive, used
 from prism.lang.emit.structs import definitions
+from prism.lang.errors.syntax import TooDeep
 from prism.lang.flow import pointer_change
 from prism.lang.intrinsics.asynchronous import cluster_barrier
 from prism.lang.intrinsics.memory import VECTOR
@@ -74,7 +75,17 @@ class Emitted:
 
 
 def emit(program: Program, *, comments: bool = True) -> Emitted:
-    """Return a program as stand-alone CUDA C++: no includes, one `extern "C"` kernel, the same text every time."""
+    """Return a program as stand-alone CUDA C++: no includes, one `extern "C"` kernel, the same text every time.
+
+    Raises CompileError where its text is nested too deeply.
+    """
+    try:
+        return _emitted(program, comments)
+    except RecursionError:
+        raise CompileError(TooDeep(span=program.entry.span, name=program.entry.name)) from None
+
+
+def _emitted(program: Program, comments: bool) -> Emitted:
     program = specialise(skewed(program))
     whole.check(program)
     entry = program.entry

@@ -26,7 +26,12 @@ R = TypeVar("R")
 def parse(kernel: surface.Kernel) -> s.Function:
     """Return a function's syntax tree. Several independent errors are raised together."""
     python = inspect.unwrap(kernel.python)  # of a foreign decorator, which is reported
-    source, node = find(python)
+    try:
+        source, node = find(python)
+    except RecursionError:  # of Python's own parser, which takes the whole file
+        line = python.__code__.co_firstlineno
+        here = Span(python.__code__.co_filename, line, 0, line, 1)
+        raise CompileError(errors.TooDeep(span=here, name=python.__name__)) from None
     c = Context(source, python)
     try:
         function = _function(c, node)

@@ -1,0 +1,219 @@
+"""Long and deep programs: the compiler's work grows with their length, and what is too large is told, not dropped."""
+
+import importlib.util
+import time
+from itertools import count
+
+import pytest
+
+import prism
+from prism.lang import disjoint, overlap, polynomials, races
+from prism.lang.diagnostics import CompileError
+from prism.runtime.build import entry_of
+
+HEAD = """import prism
+from prism.lang import *
+"""
+DEVICE = """
+@prism("device")
+@requires(thread[1])
+def k(m: ptr(int32) @ thread[1], c: int32 @ thread[1]):
+"""
+GLOBAL = """
+@prism("global")
+@requires(grid[1], block[1], thread[32])
+def k(m: ptr(int32) @ grid[1], {}):
+"""
+_files = count()
+
+
+@pytest.fixture
+def loaded(tmp_path):
+    """Give what makes a kernel of a text."""
+
+    def load(text):
+        path = tmp_path / f"program{next(_files)}.py"
+        path.write_text(HEAD + text)
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module.k
+
+    return load
+
+
+def seconds(work):
+    """Return how long some work takes, in CPU time: other processes do not count."""
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+# -- depth ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("depth", [900, 2500])
+@pytest.mark.parametrize(
+    "expression",
+    [lambda n: " + ".join(["c"] * n), lambda n: "".join(f"{i} if c == {i} else " for i in range(n)) + "0"],
+    ids=["sum", "choices"],
+)
+def test_an_expression_too_deep_is_a_compile_error(loaded, expression, depth):
+    try:
+        kernel = loaded(DEVICE + f"    m[0] = {expression(depth)}\n")
+    except RecursionError:
+        pytest.skip("Python itself does not compile it")
+    with pytest.raises(CompileError, match="nested too deeply") as failure:
+        prism.check(kernel)
+    assert failure.value.span.line == 6
+
+
+def test_what_is_checked_is_emitted_or_too_deep(loaded):
+    refused = []
+    for depth in range(60, 320, 20):
+        kernel = loaded(
+            GLOBAL.format("c: int32 @ grid[1]")
+            + "    with partition(m, thread[1], id()) as p, group(thread[1]):\n"
+            + f"        p[0] = {' ^ '.join(['c'] * depth)}\n"
+        )
+        try:
+            entry_of(prism.check(kernel), "sm_90a")
+        except CompileError as failure:
+            assert "nested too deeply" in str(failure)
+            refused.append(depth)
+    assert 60 not in refused
+
+
+@pytest.mark.parametrize("step", ["x{0} + {1}", "x{0} * x{0} + {1}"])
+def test_long_chains_of_names_are_read(loaded, step):
+    lines = [f"    x{i}: int32 @ grid[1] = {step.format(i - 1, i)}\n" for i in range(1, 1500)]
+    kernel = loaded(
+        GLOBAL.format("c: int32 @ grid[1]")
+        + "    x0: int32 @ grid[1] = c\n"
+        + "".join(lines)
+        + "    with partition(m, thread[1], id() + x1499) as p, group(thread[1]):\n        p[0] = 1\n"
+    )
+    assert verdict_of(kernel).status == "disjoint"
+
+
+def test_a_short_chain_is_still_multiplied_out(loaded):
+    kernel = loaded(
+        GLOBAL.format("c: int32 @ grid[1]")
+        + "    x: int32 @ grid[1] = c * c\n    y: int32 @ grid[1] = x - c * c\n"
+        + "    with partition(m, thread[1], (y + 1) * id()) as p, group(thread[1]):\n        p[0] = 1\n"
+    )
+    assert verdict_of(kernel).status == "disjoint"
+
+
+def verdict_of(kernel):
+    """Return the verdict on the only partition of a kernel."""
+    program = prism.check(kernel)
+    known = races.facts(program.entry, 1024)
+    ((_, verdict),) = overlap.verdicts(program.entry, known)
+    return verdict
+
+
+# -- the prover ---------------------------------------------------------------------------------------------------------------
+
+
+def product(terms, first):
+    """Return an index that is a product of sums, of all of which a unit's index depends."""
+    return GLOBAL.format(", ".join(f"a{i}: int32 @ grid[1]" for i in range(8))) + (
+        f"    with partition(m, thread[1], {first}{''.join(f' * (a{i % 8} + {i})' for i in range(terms))}) as p, "
+        "group(thread[1]):\n        p[0] = 1\n"
+    )
+
+
+@pytest.mark.parametrize("terms", [30, 200])
+def test_products_of_many_sums_are_given_up(loaded, terms):
+    kernel = loaded(product(terms, "id()"))
+    assert seconds(lambda: prism.check(kernel)) < 10
+    verdict = verdict_of(kernel)
+    assert verdict.status == "unknown"
+    assert "has more terms, multiplied out, than are looked at" in verdict.reason
+
+
+def test_what_is_added_to_a_product_too_large_is_not_proved_apart(loaded):
+    """The product may be another one for each unit: nothing is known of it, not even that it is the same twice."""
+    kernel = loaded(product(200, "id() + id() * a0"))
+    assert verdict_of(kernel).status != "disjoint"
+
+
+def test_the_limits_are_of_terms_and_of_factors():
+    names = [{(polynomials.Digit(("count", i, i)),): 1} for i in range(40)]
+    total = {}
+    for name in names:
+        total = polynomials.add(total, name)
+    vague = polynomials.multiply(total, total)
+    (digit,) = polynomials.digits_of(vague)
+    assert digit.base[0] == "unknown"
+    assert vague != polynomials.multiply(total, total)
+    power = names[0]
+    for _ in range(races.MOST_FACTORS - 1):
+        power = polynomials.multiply(power, names[0])
+    assert all(d.base[0] == "count" for d in polynomials.digits_of(power))
+    assert all(d.base[0] == "unknown" for d in polynomials.digits_of(polynomials.multiply(power, names[0])))
+
+
+def partition_of(lines):
+    """Return a kernel with many accesses through one partition of its parts of 4096."""
+    return (
+        GLOBAL.format("c: int32 @ grid[1]")
+        + "    with partition(m, thread[1], lambda i: 4096 * id() + i) as p, group(thread[1]):\n"
+        + "".join(f"        {line}\n" for line in lines)
+    )
+
+
+def test_accesses_of_one_element_are_proved_once(loaded, monkeypatch):
+    asked = []
+    monkeypatch.setattr(overlap, "proved", lambda *which: asked.append(which) or disjoint.proved(*which))
+    counts = []
+    for lines in (4, 64):
+        asked.clear()
+        verdict = verdict_of(loaded(partition_of(["p[0] = p[0] + c"] * lines)))
+        assert verdict.status == "disjoint"
+        counts.append(len(asked))
+    assert counts[0] == counts[1]
+
+
+def test_more_pairs_than_are_looked_at_are_not_proved(loaded, monkeypatch):
+    monkeypatch.setattr(overlap, "MOST_PAIRS", 20)
+    few, many = (loaded(partition_of([f"p[{i}] = c" for i in range(n)])) for n in (5, 7))
+    assert verdict_of(few).status == "disjoint"
+    verdict = verdict_of(many)
+    assert verdict.status == "unknown"
+    assert "more than 20 pairs of accesses are made through it" in verdict.reason
+
+
+# -- functions, names -----------------------------------------------------------------------------------------------------------
+
+
+def test_functions_that_call_the_one_below_twice(loaded):
+    text = ""
+    for i in range(40):
+        body = f"f{i - 1}(x) + f{i - 1}(x + 1)" if i else "x + 1"
+        text += (
+            f"@prism('device')\n@requires(thread[1])\n"
+            f"def f{i}(x: int32 @ thread[1]) -> int32 @ thread[1]:\n    return {body}\n"
+        )
+    kernel = loaded(
+        text
+        + GLOBAL.format("c: int32 @ grid[1]")
+        + "    with partition(m, thread[1], id()) as p, group(thread[1]):\n        p[0] = f39(1)\n"
+    )
+    assert seconds(lambda: entry_of(prism.check(kernel), "sm_90a")) < 20
+
+
+def test_of_many_unknown_names_the_first_are_told(loaded):
+    kernel = loaded(DEVICE + "".join(f"    m[0] = name{i}\n" for i in range(4000)))
+    with pytest.raises(CompileError) as failure:
+        prism.check(kernel)
+    assert [e.span.line for e in failure.value.errors] == list(range(7, 107))
+
+
+def test_errors_at_one_place_are_told_once_in_the_order_of_the_text(loaded):
+    kernel = loaded(DEVICE + "    m[0] = lost\n    m[0] = gone\n")
+    with pytest.raises(CompileError) as failure:
+        prism.check(kernel)
+    again = CompileError(*reversed(failure.value.errors), *failure.value.errors)
+    assert again.errors == failure.value.errors
