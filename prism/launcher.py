@@ -20,7 +20,7 @@ from prism.runtime.apart import require_apart
 from prism.runtime.arrays import describe
 from prism.runtime.bind import bind, require_count
 from prism.runtime.build import entry_of
-from prism.runtime.launch import LaunchError, check_numbers, check_shape
+from prism.runtime.launch import Assumptions, LaunchError, check_numbers, check_shape
 
 MOST_VARIANTS, MOST_INSTANCES = 4, 256
 """Programs that are kept of a kernel with the same template arguments, by what its names stood for; and template arguments."""
@@ -33,14 +33,20 @@ class Known:
     launched, where a capture may hold it.
     """
 
-    __slots__ = ("bindings", "entries", "host", "program", "ready")
+    __slots__ = ("assumptions", "bindings", "entries", "host", "program", "ready")
 
     def __init__(self, kernel: Kernel, template: Mapping[str, object]) -> None:
         with recorded() as self.bindings:
             self.program = build(kernel, template)
         self.host = host_entry(self.program)
+        self.assumptions = Assumptions(self.host) if self.host.assumed else None
         self.entries: dict[tuple[str, int], Any] = {}
         self.ready: set[int] = set()
+
+    def require(self, blocks: int, threads: int, values: Sequence[Any]) -> None:
+        """Refuse a launch of which what the kernel assumes does not hold: see `Assumptions`."""
+        if self.assumptions is not None:
+            self.assumptions.require(blocks, threads, values)
 
     def entry(self, arch: str, shared_limit: int) -> Any:
         """Return its entry for a device."""
@@ -67,7 +73,8 @@ def launch(
     machine: `check=True` reports races, deadlocks, accesses out of bounds and uninitialised reads, under `schedule`
     and `seed` (see `prism.interpret.SCHEDULES`). Arrays on a GPU run there, on `stream` or their library's current stream.
 
-    Raises CompileError for a program that breaks a rule; LaunchError for blocks or threads that break the kernel's bound;
+    Raises CompileError for a program that breaks a rule; LaunchError for blocks or threads that break the kernel's bound, and for
+    a launch of which what the kernel assumes does not hold;
     TypeError, ValueError and OverflowError for arguments, naming them; MachineError from the reference machine's checks;
     RuntimeError for a kernel that is launched for the first time inside the capture of a CUDA graph.
     """
@@ -90,6 +97,7 @@ def launch(
     bound = bind(kernel.__name__, host.parameters, arguments)
     check_shape(host, blocks, threads)
     require_apart(host.parameters, bound.arrays, program.entry.may_alias)
+    known.require(blocks, threads, bound.values)
     if bound.device is None:
         if stream is not None:
             raise ValueError("`stream` is for arrays on a GPU, and these are on the host")

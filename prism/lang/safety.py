@@ -8,7 +8,7 @@ Every verdict that the compiler comes to is here, whatever part of it came to it
 - `asynchronous`: whether two copies that are under way at the same time touch different elements; `store`: the same of stores
   that are said to be `disjoint`;
 - `alias`: that the memory of two parameters lies apart;
-- `assumption`: what `assume` says;
+- `assumption`: what `assume` says, which each launch tests where it speaks of the launch alone;
 - `text`: what `unsafe` and `extern` do; `intrinsic`: what one of the user's own does.
 """
 
@@ -23,22 +23,24 @@ from prism.lang import overlap, races
 from prism.lang.budget import most_threads
 from prism.lang.diagnostics import Span, source_text
 from prism.lang.inlined import owner
+from prism.lang.launched import launched
 from prism.lang.plan import Elided, Plan, Program, Wait
 from prism.lang.skew import shown
 from prism.lang.tree import Apply, Assume, Function, Pointer, TensorMap, Unsafe, expressions
 from prism.lang.tree.walk import statements, subexpressions
 
-PROVED, NOT_PROVED, ASSUMED, BELIEVED = "proved", "not proved", "assumed", "believed"
-STATUSES = (PROVED, NOT_PROVED, ASSUMED, BELIEVED)
+PROVED, CHECKED, NOT_PROVED, ASSUMED, BELIEVED = "proved", "checked", "not proved", "assumed", "believed"
+STATUSES = (PROVED, CHECKED, NOT_PROVED, ASSUMED, BELIEVED)
+TESTED = "it speaks of the launch alone, and each launch from Python tests it"
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """One thing that must hold for a program to be right.
 
-    `kind` is one of those above. `status`: `proved`; `not proved`, neither that it holds nor that it does not; `assumed`, as the
-    program says, and tested by every checked run; `believed`, because the program says so. `what` it is about, in words, at
-    `line` of `function`; `reason`: why it has that status.
+    `kind` is one of those above. `status`: `proved`; `checked` on the host by each launch; `not proved`, neither that it holds
+    nor that it does not; `assumed`, as the program says, and tested by every checked run; `believed`, because the program says
+    so. `what` it is about, in words, at `line` of `function`; `reason`: why it has that status.
     """
 
     kind: str
@@ -76,7 +78,7 @@ def safety(program: Program) -> Mapping[str, Any]:
     """Return a program's safety report, as JSON takes it; the same for the same program.
 
     `functions`: how many were checked, each against every rule. `barriers` and `waits`: how many were inferred, by kind, for
-    every schedule. `verdicts`: how many are proved, and each that is not proved, assumed or believed.
+    every schedule. `verdicts`: how many are proved, and each that is checked, not proved, assumed or believed.
     """
     seen = shown(program)
     plans = [seen.plans[function] for function in seen.functions]
@@ -95,8 +97,9 @@ def counted(found: tuple[Verdict, ...]) -> Mapping[str, Any]:
 
 
 def told(found: tuple[Verdict, ...]) -> Iterator[str]:
-    """Yield lines for people: how many have each status, and each that is not proved."""
-    yield ", ".join(f"{sum(one.status == status for one in found)} {status}" for status in STATUSES)
+    """Yield lines for people: how many have each status, and each that is not proved. Nothing of `checked` where nothing is."""
+    numbers = [(sum(one.status == status for one in found), status) for status in STATUSES]
+    yield ", ".join(f"{number} {status}" for number, status in numbers if number or status != CHECKED)
     for status in STATUSES[1:]:
         listed = [one for one in found if one.status == status]
         if listed:
@@ -150,7 +153,9 @@ def _believed(function: Function) -> Iterator[Verdict]:
     for st in statements(function.body):
         if isinstance(st, Assume):
             name, what = owner(function, st.span) or function.name, f"`{source_text(st.span, 'assume(...)')}`"
-            yield Verdict("assumption", ASSUMED, name, st.span.line, what, "every checked run tests it")
+            tested = st in launched(function)
+            status, reason = (CHECKED, TESTED) if tested else (ASSUMED, "every checked run tests it")
+            yield Verdict("assumption", status, name, st.span.line, what, reason)
         if isinstance(st, Unsafe):
             effects = "it does what is declared" if st.listed else "it does what its text mentions"
             kind, text = _text(function, st)

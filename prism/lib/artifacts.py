@@ -184,6 +184,8 @@ def _compiled(
     for one in checked:
         for entry in one.entries:
             at = (entry.arch, source_key(entry.source, entry.arch))
+            if at in entries and entries[at][0].assumed != entry.assumed:
+                raise ValueError(f"`{entry.title}`: two kernels have one text, and do not assume the same of a launch")
             requests.setdefault(at, []).append(one.request)
             entries[at] = (entry, _report_key(one.report))
     have = {at: kept[at[0]].get(at[1]) for at in entries}

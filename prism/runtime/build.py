@@ -8,6 +8,7 @@ from prism.lang.blocks import threads_of
 from prism.lang.counted import most_threads
 from prism.lang.emit import emit
 from prism.lang.intrinsics.declaration import supports
+from prism.lang.launched import launched
 from prism.lang.plan import Program
 from prism.lang.structs import Struct
 from prism.lang.tree import Function
@@ -37,6 +38,7 @@ def entry_of(program: Program, arch: str) -> Entry:
         programmatic=emitted.follows and supports(arch, "sm_90"),
         grid_threads=most_threads(program),
         block_threads=threads_of(program),
+        assumed=tuple(dict.fromkeys(launched(function).values())),
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from prism.lang.assumed import Assumed
 from prism.lang.structs import Struct, dtype_called, scalar_called
 from prism.lang.types import Scalar
 
@@ -70,6 +71,7 @@ class Entry:
     of one (None: any), `grid_threads` how many threads all blocks may have together. `cooperative`: all blocks must run at
     once, and behind its other parameters the kernel takes the address of a word at which they meet, zero at first.
     `programmatic`: it waits by itself for the kernel before it on the stream, and may be launched before that one is complete.
+    `assumed`: what each launch must be, as the kernel's `assume`s say.
 
     Raises:
         ValueError: the name is no C identifier, the architecture not of the form `sm_90a`, or a number out of range.
@@ -87,6 +89,7 @@ class Entry:
     programmatic: bool = False
     grid_threads: int | None = None
     block_threads: int | None = None
+    assumed: tuple[Assumed, ...] = ()
 
     @property
     def title(self) -> str:
@@ -111,6 +114,8 @@ class Entry:
         for label, multiple in numbers:
             if multiple is not None and multiple < 1:
                 raise ValueError(f"{label} must be >= 1 or None, not {multiple}")
+        if any(n >= len(self.parameters) for each in self.assumed for n in each.arguments()):
+            raise ValueError("an assumption speaks of an argument that there is not")
 
     def to_json(self, *, source: bool = True) -> dict[str, Any]:
         """Return what `json.dumps` takes; without the text where `source` is false."""
@@ -129,6 +134,7 @@ class Entry:
             "programmatic": self.programmatic,
             "grid_threads": self.grid_threads,
             "block_threads": self.block_threads,
+            "assumed": [each.to_json() for each in self.assumed],
         }
         return {**found, "source": self.source} if source else found
 
@@ -154,6 +160,7 @@ class Entry:
                 programmatic=_typed(found.get("programmatic", False), bool),
                 grid_threads=_typed(found.get("grid_threads"), int, None),
                 block_threads=_typed(found.get("block_threads"), int, None),
+                assumed=tuple(map(Assumed.from_json, found["assumed"])),
             )
         except (KeyError, TypeError) as error:
             raise ValueError(f"not an entry as Prism writes it: {error}") from error

@@ -46,6 +46,7 @@ def description(entry: Entry, binary: Binary, cubin: str, safety: Mapping[str, A
         "grid_threads": entry.grid_threads,
         "block_threads": entry.block_threads,
         "cooperative": entry.cooperative,
+        "assumed": [{"text": each.text, "line": each.line} for each in entry.assumed],
         "parameters": [
             {"name": p.name, "kind": p.kind, "dtype": p.dtype, "const": p.const, "offset": offset, "size": size}
             | ({"box": list(p.box), "swizzle": p.swizzle} if p.kind == "map" else {})
@@ -119,6 +120,7 @@ def _comment(entry: Entry) -> str:
     lines += [
         f"`{p.name}`: {p.dtype}, the bits of it." for p in entry.parameters if p.kind != "map" and p.dtype in _BITS
     ]
+    lines += [f"What the kernel assumes, and nothing checks here: `{each.text}`." for each in entry.assumed]
     lines.append(
         "Returns cudaErrorInvalidConfiguration, and launches nothing, where the kernel does not admit the launch."
     )

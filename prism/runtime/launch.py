@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from prism.lang.assumed import Assumed, Undefined, compiled
 from prism.lang.shorts import short_bits
 from prism.lang.structs import Struct
 from prism.runtime import extended, tensor_maps
@@ -32,6 +33,8 @@ _FORMATS = {
 
 GRID_WORD = (EntryParameter("px_grid", "pointer", "uint32"),)
 """What a cooperative kernel takes behind its own parameters."""
+MOST_HELD = 1024
+"""Launches that are known to be as a kernel assumes, by their numbers."""
 TOO_LARGE = "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"
 
 Held: TypeAlias = tuple[Any, Any, Any, tuple[Any, ...], Callable[[], bool] | None]
@@ -42,6 +45,10 @@ class LaunchError(ValueError):
     """A launch that the kernel's bound doesn't admit, or too many or too few arguments. Nothing was launched."""
 
     code = "launch"
+
+
+class AssumedError(LaunchError):
+    """A launch of which what the kernel assumes does not hold. Nothing was launched."""
 
 
 class Arguments:
@@ -176,6 +183,57 @@ def require_shape(title: str, blocks: tuple[Any, int | None], threads: tuple[Any
             raise LaunchError(f"`{title}` needs {wanted}, not {number}")
 
 
+class Assumptions:
+    """What a kernel assumes of its launches: `require` tests it, once for the same numbers. Safe among threads."""
+
+    __slots__ = ("_entry", "_held", "_positions", "_tests")
+
+    def __init__(self, entry: Entry) -> None:
+        self._entry = entry
+        self._tests = tuple((each, compiled(each.code)) for each in entry.assumed)
+        self._positions = tuple(sorted({n for each in entry.assumed for n in each.arguments()}))
+        self._held: set[tuple[Any, ...]] = set()
+
+    def require(self, blocks: int, threads: int, values: Sequence[Any]) -> None:
+        """Check a launch, whose shape the bound admits.
+
+        Raises:
+            AssumedError: an assumption does not hold of it, or has no value.
+            LaunchError, TypeError, OverflowError: as `Arguments.pack`, of the arguments that are spoken of.
+        """
+        try:
+            key = (blocks, threads, *[values[n] for n in self._positions])
+            if key in self._held:
+                return
+        except (IndexError, TypeError):
+            require_count(self._entry, len(values))
+            key = ()
+        check_numbers([self._entry.parameters[n] for n in self._positions], [values[n] for n in self._positions])
+        for assumed, holds in self._tests:
+            try:
+                why = "" if holds((int(blocks), int(threads), values)) else "does not hold"
+            except Undefined as error:
+                why = f"has no value, as {error},"
+            if why:
+                raise AssumedError(self._refused(assumed, why, blocks, threads, values))
+        if key and len(self._held) < MOST_HELD:
+            self._held.add(key)
+
+    def _refused(self, assumed: Assumed, why: str, blocks: int, threads: int, values: Sequence[Any]) -> str:
+        parameters, (of_blocks, of_threads) = self._entry.parameters, assumed.shaped()
+        facts = [f"{parameters[n].name} = {values[n]}" for n in assumed.arguments()]
+        facts += [f"{blocks} blocks"] * of_blocks + [f"{threads} threads a block"] * of_threads
+        where = f"`{self._entry.title}` assumes `{assumed.text}` (line {assumed.line}), which {why}"
+        return f"{where} of this launch: {', '.join(facts)}" if facts else f"{where} of any launch"
+
+
+def require_count(entry: Entry, given: int) -> None:
+    """Refuse too many or too few arguments, with a LaunchError that has the parameters' names."""
+    names = ", ".join(p.name for p in entry.parameters)
+    if given != len(entry.parameters):
+        raise LaunchError(f"`{entry.title}` takes {len(entry.parameters)} arguments ({names}), {given} given")
+
+
 class Launcher:
     """A kernel on a device, ready: `launcher(blocks, threads, stream, values)`. Safe among threads."""
 
@@ -186,6 +244,7 @@ class Launcher:
             entry.title, entry.parameters, hidden=GRID_WORD if entry.cooperative else (), beside=self._call
         )
         self._shapes: dict[tuple[int, int], bool] = {}
+        self._assumptions = Assumptions(entry) if entry.assumed else None
         self.ordinal: int = loaded.device.ordinal
         if entry.programmatic:
             let_follow(loaded.function, loaded.kernel)
@@ -200,14 +259,16 @@ class Launcher:
         the word at which blocks meet: make it before the capture.)
 
         Raises:
-            LaunchError: the bound doesn't admit this shape, more blocks of a cooperative kernel than run at once, or too many or
-                too few values; nothing is launched.
+            LaunchError: the bound doesn't admit this shape, more blocks of a cooperative kernel than run at once, too many or
+                too few values, or what the kernel assumes does not hold (AssumedError); nothing is launched.
             TypeError, OverflowError: a value doesn't fit its parameter, which is named; nothing is launched.
             DeviceError: the driver refuses the launch, or an earlier one failed.
         """
         early = self._shapes.get((blocks, threads))
         if early is None:
             early = self._admit(blocks, threads)
+        if self._assumptions is not None:
+            self._assumptions.require(blocks, threads, values)
         if current_device() == self.ordinal:
             self._launch(blocks, threads, stream, values, early)
         else:
@@ -234,6 +295,8 @@ class Launcher:
         assert not self.entry.cooperative, "which takes a word of the stream's"
         buffer, _, call = self.arguments.pack(values)  # and never released: it is the caller's
         early = self._admit(blocks, threads)
+        if self._assumptions is not None:
+            self._assumptions.require(blocks, threads, values)
         call.settle(blocks, threads, 0, early)
         words = memoryview(buffer).cast("B").cast("Q")
         return words, call.configuration, call.function, call.arguments, call.captured if early else None
@@ -424,6 +487,8 @@ def _check_value(parameter: EntryParameter, value: Any) -> None:
 
 __all__ = [
     "Arguments",
+    "AssumedError",
+    "Assumptions",
     "LaunchError",
     "Launcher",
     "argument_layout",

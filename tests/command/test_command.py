@@ -80,6 +80,7 @@ def test_json_of_a_check(command) -> None:
         "waits": 0,
         "verdicts": {
             "proved": 3,
+            "checked": [],
             "not proved": [],
             "assumed": [],
             "believed": [

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from prism.interpret import AssumeError, RaceError
+from prism.interpret import AssumeError, RaceError, run
 from prism.lang import (
     assume,
     block,
@@ -57,7 +57,7 @@ def test_what_is_assumed_is_used_and_counted() -> None:
     assert statuses(plain) == {("partition", "not proved", "partition `mine`")}
     assert statuses(rows) == {
         ("partition", "proved", "partition `mine`"),
-        ("assumption", "assumed", "`assume(0 < wide and wide <= n)`"),
+        ("assumption", "checked", "`assume(0 < wide and wide <= n)`"),
     }
 
 
@@ -74,7 +74,7 @@ def test_the_machine_tests_it_for_each_thread_checked_or_not() -> None:
     assert y.reshape(4, 16)[1, :8].tolist() == list(range(8, 16))
     for check in (True, False):
         with pytest.raises(AssumeError) as caught:
-            rows[2, 16](y, 4, 8, check=check)
+            run(build(rows), 2, 16, (y, 4, 8), check=check)
         assert caught.value.code == "machine-assume" and "assume(0 < wide and wide <= n)" in str(caught.value)
 
 

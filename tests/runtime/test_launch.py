@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from prism.lang.assumed import Assumed
 from prism.runtime import launch as launch_module
 from prism.runtime.driver import DeviceError
 from prism.runtime.entry import Entry, EntryParameter
-from prism.runtime.launch import Arguments, Launcher, LaunchError, check_shape
+from prism.runtime.launch import Arguments, AssumedError, Launcher, LaunchError, check_shape
 from prism.runtime.scratch import Scratch
 
 # -- Arguments --------------------------------------------------------------------------------------------------------
@@ -159,6 +160,39 @@ def test_the_drivers_refusal(fake: Any) -> None:
     with pytest.raises(DeviceError, match="launching `k` with 4 blocks of 64 threads") as caught:
         launcher()(4, 64, 0, (7,))
     assert caught.value.code == "CUDA_ERROR_OF_THE_TEST"
+
+
+# -- what is assumed of a launch ----------------------------------------------------------------------------------------
+
+FEW = ("<=", ("*", "int32", ("argument", 0), ("count", False, True, 1, 1, "int32")), ("number", 640))
+ASSUMING = replace(ENTRY, assumed=(Assumed("n * count(thread[1]) <= 640", 7, FEW),))
+
+
+def test_a_launch_of_which_what_is_assumed_does_not_hold(fake: Any) -> None:
+    one = Launcher(ASSUMING, launcher().loaded)
+    for _ in range(2):
+        one(4, 64, 99, (10,))
+        for threads, n in ((96, 10), (64, 11)):
+            with pytest.raises(AssumedError) as caught:
+                one(4, threads, 99, (n,))
+            where = "`k` assumes `n * count(thread[1]) <= 640` (line 7), which does not hold of this launch"
+            assert str(caught.value) == f"{where}: n = {n}, {threads} threads a block"
+    with pytest.raises(AssumedError, match=r"has no value, as 2000000000 \* 64 does not fit in int32, of this launch"):
+        one(4, 64, 99, (2 * 10**9,))
+    for values, error in (((), LaunchError), ((1, 2), LaunchError), (("1",), TypeError), ((2**40,), OverflowError)):
+        with pytest.raises(error):
+            one(4, 64, 99, values)
+    one(2, 32, 99, (np.int16(20),))
+    assert [launched[4:] for launched in fake.launched] == [(64, 1, 1, 64, 99, 10)] * 2 + [(32, 1, 1, 64, 99, 20)]
+
+
+def test_a_launch_that_is_held_or_late_is_tested_too(fake: Any) -> None:
+    one = Launcher(ASSUMING, launcher().loaded)
+    one.held(4, 64, (10,))
+    for again in (lambda: one.held(4, 64, (11,)), lambda: one.late()(4, 64, 99, (11,))):
+        with pytest.raises(AssumedError):
+            again()
+    assert not fake.launched
 
 
 # -- cooperative launches -----------------------------------------------------------------------------------------------
