@@ -6,8 +6,8 @@ through twice: for its total when it is there, and for its scan once the tile's 
 """
 
 from prism.lang import (
-    atomic_add, attr, block, claim, const, constexpr, count, dtype, function, grid, group, id, int32, int64, mailbox,
-    may_alias, partition, prefetch, prism, ptr, publish, requires, shared, split, template, thread,
+    assume, atomic_add, attr, block, claim, const, constexpr, count, distinct, dtype, function, grid, group, id, int32, int64,
+    mailbox, may_alias, partition, prefetch, prism, ptr, publish, requires, shared, split, template, thread,
     uint32, uint64,
 )
 from prism.kernels.scan.rows import SUM, load_rows, store_scan, total_of_row
@@ -49,9 +49,7 @@ def scan_packed(
     blocks: int32 @ grid[1] = count(block[1])
     me: int32 @ block[1] = id()
     tile: int32 @ block[1] = -1  # the tile that `held` holds: none as yet
-    with partition(
-        y, block[1], offset=lambda i: int64(tiles - 1 - tile if REVERSE else tile) * TILE - before + i, races="allow",
-    ) as target:
+    with partition(y, block[1], races="allow") as whole:  # `x` may be the same memory: each tile is one block's
         with group(block[1]):
             match split(thread):  # before this kernel waits for the one before it: about what this block draws first
                 case 1:
@@ -114,10 +112,12 @@ def scan_packed(
                 done = tile / THREADS * THREADS if STABLE else max(tile, 0)
                 if tile >= 0:
                     there: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile
-                    store_scan(
-                        target, held, bases, prefixes[0], lower, extent(there, end, TILE=TILE), before if there == 0 else 0,
-                        TI=TI, OP=OP, WIDTH=WIDTH, FORM=FORM, EXCLUSIVE=EXCLUSIVE, REVERSE=REVERSE,
-                    )
+                    assume(distinct(there))  # a number is drawn once
+                    with partition(whole, block[1], offset=int64(there) * TILE - before) as target:
+                        store_scan(
+                            target, held, bases, prefixes[0], lower, extent(there, end, TILE=TILE), before if there == 0 else 0,
+                            TI=TI, OP=OP, WIDTH=WIDTH, FORM=FORM, EXCLUSIVE=EXCLUSIVE, REVERSE=REVERSE,
+                        )
                 if following < tiles:
                     with group(thread[1]):
                         for k in range(ITEMS * 4 // WIDTH):

@@ -6,8 +6,9 @@ far a tile must look back: to the head of the segment that reaches into it. Else
 """
 
 from prism.lang import (
-    atomic_add, attr, block, claim, const, constexpr, count, dtype, function, grid, group, int32, int64, mailbox,
-    may_alias, partition, prefetch, prism, ptr, publish, requires, shared, split, store_relaxed, template, thread, uint32, uint64,
+    assume, atomic_add, attr, block, claim, const, constexpr, count, distinct, dtype, function, grid, group, int32, int64,
+    mailbox, may_alias, partition, prefetch, prism, ptr, publish, requires, shared, split, store_relaxed, template, thread,
+    uint32, uint64,
 )
 from prism.kernels.scan.heads import KEYS, ROWS, begin, key_heads, look_back_heads, marked_heads, periodic_heads, scan_heads
 from prism.kernels.scan.tiles import extent, load_tile, place, store_tile
@@ -51,9 +52,7 @@ def scan_segments(
     blocks: int32 @ grid[1] = count(block[1])
     shift: int64 @ grid[1] = int64(tiles) * TILE - n if REVERSE else 0  # places of the first tile before its first element
     tile: int32 @ block[1] = -1  # the tile that `items` holds: none as yet
-    with partition(
-        y, block[1], offset=lambda i: int64(tiles - 1 - tile if REVERSE else tile) * TILE + i, races="allow",
-    ) as target:
+    with partition(y, block[1], races="allow") as whole:  # `x` may be the same memory: each tile is one block's
         with group(block[1]):
             desk: shared(uint64[1]) @ block[1]  # what one thread draws, for all
             with claim(desk, thread[1]) as own:
@@ -135,9 +134,11 @@ def scan_segments(
                     with group(thread[1]):
                         begin(items, prefix, at, open, WIDTH=WIDTH, OP=OP, RUNS=False)
                     there: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile
-                    store_tile(
-                        target, items, extent(there, n, TILE=TILE), aligned, 0, WIDTH=WIDTH, REVERSE=REVERSE, KEPT=True,
-                    )
+                    assume(distinct(there))  # a number is drawn once
+                    with partition(whole, block[1], offset=int64(there) * TILE) as target:
+                        store_tile(
+                            target, items, extent(there, n, TILE=TILE), aligned, 0, WIDTH=WIDTH, REVERSE=REVERSE, KEPT=True,
+                        )
                     done = tile
                 if following < tiles:
                     with group(thread[1]):

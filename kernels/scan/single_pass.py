@@ -12,9 +12,9 @@ anything. A published word carries the launch's number, `epoch`: words of launch
 """
 
 from prism.lang import (
-    atomic_add, attr, block, claim, const, constexpr, count, dtype, function, grid, group, id, int32, int64, mailbox,
-    may_alias, partition, prefetch, prism, ptr, publish, receive, requires, shared, split, store_relaxed, template, thread,
-    uint32, uint64,
+    assume, atomic_add, attr, block, claim, const, constexpr, count, distinct, dtype, function, grid, group, id, int32, int64,
+    mailbox, may_alias, partition, prefetch, prism, ptr, publish, receive, requires, shared, split, store_relaxed, template,
+    thread, uint32, uint64,
 )
 from prism.kernels.scan.tiles import extent, load_tile, store_tile
 from prism.lib.thread import operators
@@ -55,9 +55,7 @@ def scan(
     blocks: int32 @ grid[1] = count(block[1])
     me: int32 @ block[1] = id()
     tile: int32 @ block[1] = -1  # the tile that `items` holds: none as yet
-    with partition(
-        y, block[1], offset=lambda i: int64(tiles - 1 - tile if REVERSE else tile) * TILE - before + i, races="allow",
-    ) as target:
+    with partition(y, block[1], races="allow") as whole:  # `x` may be the same memory: each tile is one block's
         with group(block[1]):
             match split(thread):  # before this kernel waits for the one before it: about what this block draws first
                 case 1:
@@ -111,10 +109,12 @@ def scan(
                     if TURNED:
                         block.blocked_to_warp_striped(items, THREADS=THREADS)
                     there: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile
-                    store_tile(
-                        target, items, extent(there, end, TILE=TILE), y_aligned, before if there == 0 else 0, WIDTH=WIDTH,
-                        REVERSE=REVERSE, KEPT=False,
-                    )
+                    assume(distinct(there))  # a number is drawn once
+                    with partition(whole, block[1], offset=int64(there) * TILE - before) as target:
+                        store_tile(
+                            target, items, extent(there, end, TILE=TILE), y_aligned, before if there == 0 else 0, WIDTH=WIDTH,
+                            REVERSE=REVERSE, KEPT=False,
+                        )
                 if following < tiles:
                     with group(thread[1]):
                         for k in range(ITEMS):

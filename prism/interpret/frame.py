@@ -45,6 +45,7 @@ class Machine:
     progress: int = 0
     begun: set[int] = field(default_factory=set)  # the numbers of the blocks that have started
     meetings: dict[Any, Any] = field(default_factory=dict)  # at barriers of the grid
+    distinct: dict[Any, dict[Any, int]] = field(default_factory=dict)  # by place in the text: values, and who had them
 
     def order(self, count: int) -> list[int]:
         """Return the order in which to run `count` things that stand side by side."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from prism.interpret.frame import Frame, Local
 from prism.interpret.regions import Address, Region
 from prism.interpret.scope import Run, Scope
 from prism.lang.perspective import Level, Perspective
-from prism.lang.tree import Assert, Assume, Breakpoint, Print, Scalar
+from prism.lang.tree import Assert, Assume, Breakpoint, Distinct, Print, Scalar
 
 
 def speakers(frame: Frame, code: Perspective) -> Any:
@@ -114,3 +115,55 @@ def compile_assume(scope: Scope, statement: Assume) -> Run:
         return False
 
     return run
+
+
+MOST = 2**20
+"""Values of one place that are kept; those that come later are compared with these alone."""
+
+
+def compile_distinct(scope: Scope, statement: Distinct) -> Run:
+    """The first unit that has what another one had ends the run, whatever else is checked."""
+    values = [scope.evaluate(value) for value in statement.values]
+    place = scope.function.identifier, statement.span
+
+    def run(frame: Frame) -> bool:
+        seen = frame.block.machine.distinct.setdefault(place, {})
+        for lane, unit, had in _had(frame, statement.unit, [value(frame) for value in values]):
+            other = seen.get(had)
+            if other is None:
+                if len(seen) < MOST:
+                    seen[had] = unit
+            elif other != unit:
+                raise AssumeError(
+                    "two units have the same value, which is said to be distinct", statement.span,
+                    here=f"{_shown_values(had)}, which {_named(statement.unit, other, frame)} had too",
+                    perspective=statement.code, thread=lane, block=frame.block.number,
+                )  # fmt: skip
+        return False
+
+    return run
+
+
+def _had(frame: Frame, unit: Perspective, values: list[Any]) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+    """Yield, for each unit that is here, a thread of it, its number in the launch, and its values."""
+    lanes = frame.active()
+    if unit.level == Level.BLOCK:
+        lanes, numbers = lanes[:1], np.full(min(1, len(lanes)), frame.block.number // unit.size)
+    else:
+        numbers = frame.block.numbers(lanes) // unit.size
+    columns = [np.broadcast_to(value, (frame.block.machine.threads,))[lanes].tolist() for value in values]
+    yield from zip(lanes.tolist(), numbers.tolist(), zip(*columns, strict=True), strict=True)
+
+
+def _named(unit: Perspective, number: int, frame: Frame) -> str:
+    """Name a unit by its number in the launch."""
+    if unit.level == Level.BLOCK:
+        return f"{'block' if unit.size == 1 else unit} {number}"
+    first = number * unit.size
+    threads = frame.block.machine.threads
+    name = "thread" if unit.size == 1 else str(unit)
+    return f"{name} {first % threads // unit.size} of block {first // threads}"
+
+
+def _shown_values(had: tuple[int, ...]) -> str:
+    return str(had[0]) if len(had) == 1 else str(had)

@@ -20,7 +20,7 @@ from prism.interpret.operations import steps_after, steps_before
 from prism.interpret.raw import compile_unsafe
 from prism.interpret.regions import mixed
 from prism.interpret.scope import Eval, Piece, Run, Scope, Steps, uses
-from prism.interpret.speak import compile_assert, compile_assume, compile_breakpoint, compile_print
+from prism.interpret.speak import compile_assert, compile_assume, compile_breakpoint, compile_distinct, compile_print
 from prism.interpret.traces import called, traced
 from prism.interpret.undefined import counts_past, require_end, require_step
 from prism.interpret.values import merge
@@ -38,6 +38,7 @@ from prism.lang.tree import (
     Const,
     Continue,
     Declare,
+    Distinct,
     Evaluate,
     Expr,
     For,
@@ -125,6 +126,8 @@ def _dispatch(scope: Scope, statement: Stmt) -> Piece:  # noqa: C901
             return Piece(compile_assert(scope, statement))
         case Assume():
             return Piece(compile_assume(scope, statement))
+        case Distinct():
+            return Piece(compile_distinct(scope, statement))
         case Breakpoint():
             return Piece(compile_breakpoint(scope, statement))
         case Print():

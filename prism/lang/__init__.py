@@ -31,6 +31,7 @@ from prism.lang.surface import (
     constexpr,
     count,
     device,
+    distinct,
     double,
     double2,
     double2_cast,
@@ -108,8 +109,8 @@ prism = sys.modules[__name__.partition(".")[0]]
 
 __all__ = [
     "CUtensorMap", "CompileError", "InternalError", "Kernel", "assert_", "assume", "async_", "attr", "bf16", "bfloat16", "block",
-    "bool_", "claim", "column", "complex128", "complex64", "const", "constexpr", "count", "device", "double", "double2",
-    "double2_cast", "dtype", "extern",
+    "bool_", "claim", "column", "complex128", "complex64", "const", "constexpr", "count", "device", "distinct", "double",
+    "double2", "double2_cast", "dtype", "extern",
     "float16", "float2", "float2_cast", "float32", "float4", "float4_cast", "float64", "float8_e4m3fn", "float8_e5m2",
     "fragment", "function", "grid", "group",
     "half", "half2", "half2_cast", "half8", "half8_cast", "id", "int16", "int2", "int2_cast", "int32", "int4",

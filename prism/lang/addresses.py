@@ -12,6 +12,7 @@ from prism.lang.intrinsics import load_vector, store_vector
 from prism.lang.perspective import Level, Perspective
 from prism.lang.polynomials import Form, add, constant
 from prism.lang.races import Facts, Span
+from prism.lang.told import Told
 from prism.lang.touches import Address, Use
 from prism.lang.tree import (
     Apply,
@@ -19,6 +20,7 @@ from prism.lang.tree import (
     Binary,
     Body,
     Call,
+    Distinct,
     Element,
     Expr,
     For,
@@ -51,8 +53,8 @@ class Among:
     size: int
 
 
-Guard = tuple[Expr, bool] | For | Among
-"""A condition and whether it holds, a loop whose bounds its index is between, or which units come here."""
+Guard = tuple[Expr, bool] | For | Among | Distinct
+"""A condition and whether it holds, a loop whose bounds its index is between, which units come here, or what they differ in."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -85,7 +87,8 @@ def _address(known: Facts, use: Use, element: Element) -> Address | None:
     reads = reader(known)
     indices = through(known, element.symbol, tuple((reads.read(i, {}), i.type) for i in element.indices))
     guards = tuple(form for guard in site.guards for form in _guard(reads, guard))
-    return None if indices is None else Address(root, indices, guards, *width)
+    told = _told(reads, site)
+    return None if indices is None else Address(root, indices, guards, *width, distinct=told)
 
 
 def passed(known: Facts, argument: Var | Element, span: Span) -> Address | None:
@@ -101,7 +104,7 @@ def passed(known: Facts, argument: Var | Element, span: Span) -> Address | None:
     root, width = argument.symbol.root(), span[1] - span[0] + 1
     if where is None or (len(where) > 1 and not _in_a_row(reads, root, where[-1], width)):
         return None
-    return Address(root, where, guards, width, False)
+    return Address(root, where, guards, width, False, distinct=told(known, argument))
 
 
 def placed(known: Facts, argument: Var | Element, call: Call, where: Address) -> Address | None:
@@ -121,7 +124,8 @@ def placed(known: Facts, argument: Var | Element, call: Call, where: Address) ->
         )  # a pointer's elements lie side by side, and no sum of them wraps
         if len(indices) > 1 and not _in_a_row(reads, root, indices[-1], where.width):
             return None
-    return Address(root, indices, (*sited(known, call), *where.guards), where.width, where.aligned)
+    beside = (*told(known, call), *where.distinct)
+    return Address(root, indices, (*sited(known, call), *where.guards), where.width, where.aligned, distinct=beside)
 
 
 def _in_a_row(reads: Reader, root: Symbol, first: Form, width: int) -> bool:
@@ -136,6 +140,17 @@ def sited(known: Facts, element: Expr) -> tuple[Form, ...]:
     site = sites(known).get(element) if isinstance(element, Element | Call) else None
     reads = reader(known)
     return () if site is None else tuple(form for guard in site.guards for form in _guard(reads, guard))
+
+
+def told(known: Facts, element: Expr) -> tuple[Told, ...]:
+    """Return what is claimed of values that the unit has which comes to an element, or to a call."""
+    site = sites(known).get(element) if isinstance(element, Element | Call) else None
+    return () if site is None else _told(reader(known), site)
+
+
+def _told(reads: Reader, site: Site) -> tuple[Told, ...]:
+    places = (guard for guard in site.guards if isinstance(guard, Distinct))
+    return tuple(Told(place, tuple(reads.read(value, {}) for value in place.values)) for place in places)
 
 
 def within(known: Facts, element: Element, source: Symbol) -> Address | None:
@@ -192,6 +207,8 @@ def _sites(body: Body, guards: tuple[Guard, ...]) -> Iterator[tuple[Element | Ca
     for statement in body:
         if isinstance(statement, Assume):  # from here on in this list, as inside an `if`
             guards = (*guards, (statement.condition, True))
+        elif isinstance(statement, Distinct):
+            guards = (*guards, statement)
         for expression in expressions(statement):
             applied = {a: e for e in subexpressions(expression) if isinstance(e, Apply) for a in e.arguments}
             for part in subexpressions(expression):
@@ -221,6 +238,8 @@ def _guard(reads: Reader, guard: Guard) -> Iterator[Form]:
         index = reads.id(Perspective(guard.level, 1), guard.code)
         yield add(index, constant(-guard.first))
         yield add(constant(guard.first + guard.size - 1), index, -1)
+    elif isinstance(guard, Distinct):
+        pass  # it says nothing of a value alone
     elif not isinstance(guard, For):
         yield from _condition(reads, *guard)
     else:
@@ -255,4 +274,4 @@ def _less(left: Form, right: Form, strictly: bool = True) -> Form:
     return add(add(right, left, -1), constant(-1 if strictly else 0))
 
 
-__all__ = ["Site", "address", "passed", "placed", "sited", "sites", "through", "within"]
+__all__ = ["Site", "address", "passed", "placed", "sited", "sites", "through", "told", "within"]

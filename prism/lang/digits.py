@@ -14,6 +14,7 @@ from prism.lang.exact import ASSUMED, both, computed, fits, interval, promised, 
 from prism.lang.perspective import BLOCK, WARPGROUP, Level, Perspective
 from prism.lang.polynomials import (
     BLOCKS,
+    EXTREMES,
     HUGE,
     MOST_BITS,
     NOTHING,
@@ -138,15 +139,22 @@ class Reader:
                 return self._place(e, given)
             case Select(condition=Const(value=value), then=then, otherwise=otherwise):
                 return self.read(then if value else otherwise, given, types)
-            case Apply(intrinsic=intrinsic, arguments=arguments) if intrinsic.elementwise and not e.statics:
-                if all(isinstance(a.type, Scalar) and a.type.integral for a in arguments):
-                    keys = tuple(frozenset(self.read(a, given, types).items()) for a in arguments)
-                    return atom(("apply", intrinsic.name, e.type, keys))
-                return unknown()
+            case Apply(intrinsic=intrinsic) if intrinsic.elementwise and not e.statics:
+                return self._elementwise(e, given, types)
             case Call():
                 return self._called(e, given)
             case _:
                 return unknown()
+
+    def _elementwise(self, e: Apply, given: Mapping[Symbol, Form], types: Mapping[Symbol, Scalar]) -> Form:
+        """Return the result of an intrinsic as an atom: equal arguments give equal results."""
+        if not all(isinstance(a.type, Scalar) and a.type.integral for a in e.arguments):
+            return unknown()
+        forms = [self.bounded(a, given, types) for a in e.arguments]
+        if e.intrinsic.name in EXTREMES and isinstance(e.type, Scalar):  # they are compared as what is returned
+            forms = [self._within(*one, e.type) for one in forms]
+        keys = tuple(frozenset(form.items()) for form, _ in forms)
+        return atom(("apply", e.intrinsic.name, e.type, keys))
 
     def _called(self, e: Call, given: Mapping[Symbol, Form]) -> Form:
         """Return the result of a function that only computes it: its text, with the arguments in place."""

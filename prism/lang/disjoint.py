@@ -6,7 +6,7 @@ equation is taken apart, which only ever finds consequences of it:
 - *radix*: where all coefficients of some terms are multiples of g, and the others can't differ by g, both are equal alone;
 - *stride*: the same for terms with a factor n that both units agree on, where the others are sure to be from 0 to n - 1: by
   a condition around the access, or as a remainder by n, by n's number of tiles, or by a minimum of n and another number
-  (divisors.py);
+  (strides.py, divisors.py);
 - *digits*: a single digit, or quotient and remainder of a number, that are equal leave the number equal;
 - *xor*: for a number c that both units agree on, `a ^ c = b ^ c` only where a = b, for c can be undone: `(a ^ c) ^ c` is a. So
   xors that are equal, where all but one of their numbers are, leave that one equal;
@@ -23,9 +23,10 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 from math import gcd, inf
 
-from prism.lang import bitwise, divisors
+from prism.lang import bitwise, divisors, strides
 from prism.lang.digits import reader
 from prism.lang.exact import sure, without, wraps
+from prism.lang.extremes import consequences
 from prism.lang.perspective import Level, Perspective
 from prism.lang.polynomials import (
     BLOCKS,
@@ -45,6 +46,7 @@ from prism.lang.polynomials import (
     number,
 )
 from prism.lang.races import Facts
+from prism.lang.told import one_unit
 from prism.lang.touches import Address
 from prism.lang.tree import Symbol
 
@@ -137,6 +139,7 @@ class _Proof:
     def __init__(self, known: Facts, one: Address, two: Address, question: Question) -> None:
         self.question = question
         self.equal: set[Digit] = set()
+        self.told = one.distinct, two.distinct
         self.fixed: tuple[dict[Digit, int], dict[Digit, int]] = {}, {}
         """Digits of one side alone that have one value, where the two accesses meet."""
         one, two = _unwrapped(known, one), _unwrapped(known, two)
@@ -168,6 +171,7 @@ class _Proof:
 
     def _side(self, known: Facts, a: Address, which: int, width: int) -> _Side:
         indices, guards = ([self.refined(form) for form in forms] for forms in (a.indices, a.guards))
+        guards = [*guards, *map(self.refined, _following(known, guards))]
         guards += self._counted(known, guards)
         side = _Side(known, indices, guards, which, (*(a.rows or (1,) * (len(indices) - 1)), width))
         for digit in {d for form in indices for d in digits_of(form) if d.base[0] == "quotient"}:
@@ -230,6 +234,8 @@ class _Proof:
         if question.unit is None:
             return False
         unit, source = question.unit, question.source
+        if one_unit(*self.told, unit, self.refined, self.same):
+            return True
         for base in {d.base for d in self.equal}:
             if base[0] != "id" or base in (THREADS, BLOCKS) or not (base[1] <= unit and source <= base[2]):
                 continue
@@ -313,7 +319,7 @@ class _Proof:
         if found is not None:
             return found
         for pivot in self._pivots(one, two):
-            if self._below(one, 0, pivot) and self._below(two, 1, pivot):
+            if self._apart_by(one, two, pivot):
                 parts = [{m: f for m, f in form.items() if pivot not in m} for form in (one, two)]
                 return [(_without(one, pivot), _without(two, pivot)), (parts[0], parts[1])]
         if by is None:  # what is the same on both sides, but not as often, goes to one of them
@@ -408,11 +414,14 @@ class _Proof:
         found = {d: None for form in (one, two) for m in form for d in m if self.same(d) and d not in self.equal}
         return list(found)
 
-    def _below(self, form: Form, number: int, pivot: Digit) -> bool:
-        """Whether the terms without `pivot` are sure to be from 0 to the pivot's absolute value less 1."""
-        side, rest = self.sides[number], {m: f for m, f in form.items() if pivot not in m}
-        room = add(add({(pivot,): 1}, rest, -1), constant(-1))
-        return side.positive(rest) and side.positive(room, self._remainders(rest, pivot, side))
+    def _apart_by(self, one: Form, two: Form, pivot: Digit) -> bool:
+        """Whether the terms with `pivot` are equal alone, as strides.py says, and so are the others."""
+        left, right = self.sides
+        beside = (
+            (lambda form, by: self._remainders(form, by, left)),
+            (lambda form, by: self._remainders(form, by, right)),
+        )
+        return strides.apart((left, right), (one, two), pivot, self.same, beside)
 
     def _remainders(self, form: Form, pivot: Digit, side: _Side) -> Iterator[Form]:
         """Yield what is not negative since a remainder is less than its divisor, n, or n / c, which is tiles of c in n.
@@ -443,7 +452,7 @@ def _unwrapped(known: Facts, a: Address) -> Address:
     forms = [*a.indices, *a.guards]
     if not any(True for form in forms for _ in wraps(form)):
         return a
-    side = _Side(known, list(a.indices), list(a.guards), 0, (1,) * len(a.indices))
+    side = _Side(known, list(a.indices), [*a.guards, *_following(known, a.guards)], 0, (1,) * len(a.indices))
 
     def plain(digit: Digit) -> bool:
         return digit.low == 1 and digit.high is None and sure(dict(digit.base[2]), digit.base[1], side.positive)
@@ -453,6 +462,12 @@ def _unwrapped(known: Facts, a: Address) -> Address:
         return a
     count = len(a.indices)
     return _unwrapped(known, replace(a, indices=tuple(found[:count]), guards=tuple(found[count:])))
+
+
+def _following(known: Facts, guards: Iterable[Form]) -> Iterator[Form]:
+    """Yield what follows from what is not negative, of the arguments of minima and maxima."""
+    span = Range(known, {})
+    return (more for guard in guards for more in consequences(guard, lambda form: span.form(form)[1]))
 
 
 def _dropped(form: Form, digit: Digit) -> Form:

@@ -9,7 +9,7 @@ and all but one knows that one. What is not understood is an atom of which nothi
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from math import inf
@@ -35,6 +35,9 @@ MOST_BITS = 64
 """Bits that are looked at: of a number that is taken apart, or shifted."""
 THREADS: Base = ("id", THREAD, BLOCK)
 BLOCKS: Base = ("id", BLOCK, GRID)
+
+EXTREMES = ("minimum", "maximum")
+"""Intrinsics whose result is one of their arguments."""
 
 _unknown = count()
 
@@ -187,6 +190,9 @@ class Range:
     def _applied(self, name: str, type_: Scalar, keys: tuple[Key, ...]) -> Bounds:
         """What is masked is at most the mask; shifts are of what is not negative, and to the left they may drop bits."""
         least = _unsigned(type_)
+        if name in EXTREMES:
+            low, high = extreme(name, [self.form(dict(key)) for key in keys])
+            return max(low, least[0]), min(high, least[1])
         if name not in ("&", "<<", ">>"):
             return least
         (low, high), (few, many) = (self.form(dict(key)) for key in keys)
@@ -222,6 +228,12 @@ class Range:
         if divisor is not None:
             return low // divisor, high // divisor if high < inf else inf
         return (0, high) if self.form(right)[0] >= 0 else (-high, high)
+
+
+def extreme(name: str, spans: Sequence[Bounds]) -> Bounds:
+    """Return the bounds of a minimum or maximum of numbers with these."""
+    of = min if name == "minimum" else max
+    return of(low for low, _ in spans), of(high for _, high in spans)
 
 
 def _unsigned(type_: Scalar) -> Bounds:

@@ -23,6 +23,7 @@ from prism.lang.tree import (
     Continue,
     Count,
     Declare,
+    Distinct,
     Element,
     Evaluate,
     Expr,
@@ -144,7 +145,7 @@ def _copy(s: Stmt, names: Renamed, copies: list[tuple[Stmt, Stmt]]) -> Stmt:  # 
             return replace(s, view=names.symbol(s.view), body=inner(s.body))
         case Assert() | Assume():
             return replace(s, condition=e(s.condition))
-        case Print():
+        case Print() | Distinct():
             return replace(s, values=tuple(map(e, s.values)))
         case Return():
             return replace(s, value=None if s.value is None else e(s.value))

@@ -26,7 +26,7 @@ from prism.lang.inlined import owner
 from prism.lang.launched import launched
 from prism.lang.plan import Elided, Plan, Program, Wait
 from prism.lang.skew import shown
-from prism.lang.tree import Apply, Assume, Function, Pointer, TensorMap, Unsafe, expressions
+from prism.lang.tree import Apply, Assume, Distinct, Function, Pointer, TensorMap, Unsafe, expressions
 from prism.lang.tree.walk import statements, subexpressions
 
 PROVED, CHECKED, NOT_PROVED, ASSUMED, BELIEVED = "proved", "checked", "not proved", "assumed", "believed"
@@ -151,7 +151,7 @@ def _pair(one: Elided) -> str:
 def _believed(function: Function) -> Iterator[Verdict]:
     yield from _apart(function)
     for st in statements(function.body):
-        if isinstance(st, Assume):
+        if isinstance(st, Assume | Distinct):
             name, what = owner(function, st.span) or function.name, f"`{source_text(st.span, 'assume(...)')}`"
             tested = st in launched(function)
             status, reason = (CHECKED, TESTED) if tested else (ASSUMED, "every checked run tests it")

@@ -96,6 +96,9 @@ assert_ = Construct("assert_", 'assert_(condition, "text"): ends the kernel with
 assume = Construct(
     "assume", "assume(condition): it holds here, says the program; the compiler may build on it, checked runs test it"
 )
+distinct = Construct(
+    "distinct", "assume(distinct(a, ...)): no two units of a launch ever have the same values here, says the program"
+)
 static_assert = Construct(
     "static_assert",
     'static_assert(condition, "text"): demands it of constants: the program is refused where it does not hold',
@@ -410,6 +413,7 @@ __all__ = [
     "constexpr",
     "count",
     "device",
+    "distinct",
     "double",
     "double2",
     "double2_cast",

@@ -16,6 +16,7 @@ from prism.lang.bind import operands_of
 from prism.lang.perspective import THREAD, Level, Perspective
 from prism.lang.plan import Access, Path
 from prism.lang.races import Facts, Form, Span
+from prism.lang.told import Told
 from prism.lang.tree import (
     Apply,
     Assign,
@@ -67,6 +68,8 @@ class Address:
     width: int
     aligned: bool
     rows: tuple[int, ...] = ()
+    distinct: tuple[Told, ...] = ()
+    """What is claimed of its unit's values."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 from prism.lang import surface, tree
@@ -12,7 +13,7 @@ from prism.lang.check.signature import show
 from prism.lang.diagnostics import source_text
 from prism.lang.errors import demands
 from prism.lang.errors import types as errors
-from prism.lang.perspective import THREAD, Level, Perspective
+from prism.lang.perspective import THREAD, Level, Perspective, meet
 from prism.lang.tree.walk import subexpressions
 
 _FIELDS = re.compile(r"\{\{|\}\}|\{\}|[{}]")
@@ -93,11 +94,30 @@ def check_assume(env: Env, e: s.Call) -> tree.Stmt:
     """Each thread that comes here has a condition of its own; it is a function of values, for it is never computed on a GPU."""
     if len(e.arguments) != 1 or e.keywords:
         fail(errors.Speech(span=e.span, name="assume", usage="assume(condition)", rest=""))
+    if isinstance(e.arguments[0], s.Call) and construct_called(e.arguments[0]) is surface.distinct:
+        return check_distinct(env, e, e.arguments[0])
     condition = need_bool(check_scalar(env, e.arguments[0], env.code))
     found = next((part for part in subexpressions(condition) if not _plain(part)), None)
     if found is not None:
         fail(errors.AssumedMemory(span=found.span))
     return tree.Assume(condition=condition, code=env.code, span=e.span)
+
+
+def check_distinct(env: Env, e: s.Call, claim: s.Call) -> tree.Stmt:
+    """`assume(distinct(values))`: integers; it is claimed of the units that agree on all of them, of a level below the grid."""
+    if not claim.arguments or claim.keywords:
+        fail(errors.Speech(span=claim.span, name="distinct", usage="assume(distinct(value))", rest=""))
+    values = tuple(check_scalar(env, value, env.code) for value in claim.arguments)
+    for value in values:
+        if not (isinstance(value.type, tree.Scalar) and value.type.integral):
+            fail(errors.DistinctValue(span=value.span, type=str(value.type)))
+        found = next((part for part in subexpressions(value) if not _plain(part)), None)
+        if found is not None:
+            fail(errors.AssumedMemory(span=found.span))
+    unit = functools.reduce(meet, (value.perspective for value in values))
+    if unit.level == Level.GRID:
+        fail(errors.DistinctNowhere(span=claim.span))
+    return tree.Distinct(values=values, unit=unit, code=env.code, span=e.span)
 
 
 def _plain(e: tree.Expr) -> bool:

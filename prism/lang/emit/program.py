@@ -38,6 +38,7 @@ from prism.lang.tree import (
     Body,
     Count,
     Declare,
+    Distinct,
     For,
     Function,
     Group,
@@ -220,7 +221,7 @@ def needs_position(function: Function) -> bool:
 def _asks(statement: Stmt) -> bool:
     if isinstance(statement, (Group, Split, SharedDeclare)):
         return True
-    if isinstance(statement, Assume):  # nothing of it is emitted
+    if isinstance(statement, Assume | Distinct):  # nothing of it is emitted
         return False
     if isinstance(statement, (Assert, Print)) and statement.code != THREAD:
         return True

@@ -35,6 +35,7 @@ from prism.lang.tree import (
     Continue,
     Count,
     Declare,
+    Distinct,
     Evaluate,
     Expr,
     For,
@@ -132,7 +133,7 @@ def statement(context: Context, s: Stmt) -> list[str]:  # noqa: C901
             return specialise(context, s)
         case Assert():
             return noted(context, s.span, assert_lines(context.scope, s, context.function))
-        case Breakpoint() | Assume():
+        case Breakpoint() | Assume() | Distinct():
             return []
         case Print():
             return noted(context, s.span, print_lines(context.scope, s))

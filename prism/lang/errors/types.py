@@ -420,6 +420,27 @@ class AssumedMemory(Error):
 
 
 @dataclass(frozen=True, kw_only=True)
+class DistinctValue(Error):
+    """`distinct` of what is no integer."""
+
+    code = "type"
+    title = "`distinct` takes integers, and this is {type}"
+    label = "here"
+    help_template = "give it the numbers that decide which elements a unit has: `assume(distinct(tile))`"
+    type: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistinctNowhere(Error):
+    """`distinct` of values that the whole grid agrees on."""
+
+    code = "type"
+    title = "all units have these values: they tell none of them from another"
+    label = "the grid agrees on this"
+    help_template = "declare the number for the units that it is to tell apart: `tile: int32 @ block[1] = ...`"
+
+
+@dataclass(frozen=True, kw_only=True)
 class PrintFields(Error):
     """A format that does not fit its values."""
 

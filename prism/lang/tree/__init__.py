@@ -14,7 +14,8 @@
               | Async(view, body)                  -- the view is the destination of copies that end after the body, not before
               | Batch(body)                        -- wgmma_async(): the wgmmas of the body are one group
               | Specialise(roles)                  -- made by specialise.py only: each thread runs the body of its role
-              | Assert(condition, text) | Assume(condition) | Print(texts, values) | Breakpoint()
+              | Assert(condition, text) | Assume(condition) | Distinct(values, unit) | Print(texts, values)
+              | Breakpoint()
               | Unsafe(text, ...)                  -- text for the emitted code, with its effects as declared
     expression = Const | Var | Unary | Binary | Select | Cast | Item | Element | Component | Id | Count | Place | Call | Apply
 
@@ -57,6 +58,7 @@ from prism.lang.tree.statement import (
     Claim,
     Continue,
     Declare,
+    Distinct,
     Evaluate,
     For,
     Function,
@@ -81,7 +83,8 @@ from prism.lang.types import Array, Fragment, Pointer, Scalar, TensorMap, Vector
 
 __all__ = [
     "Apply", "Arm", "Array", "Assert", "Assign", "Assume", "Async", "Batch", "Binary", "Body", "Break", "Breakpoint", "Call",
-    "Cast", "Claim", "Component", "Const", "Continue", "Count", "Declare", "Element", "Evaluate", "Expr", "Expression", "For",
+    "Cast", "Claim", "Component", "Const", "Continue", "Count", "Declare", "Distinct", "Element", "Evaluate", "Expr",
+    "Expression", "For",
     "Fragment", "Function", "Group", "Id", "If", "Inlined", "Item", "Partition", "Place", "Pointer", "Print", "Return", "Role",
     "Scalar", "Select", "SharedDeclare", "Specialise", "Split", "Statement", "Stmt", "Symbol", "TensorMap", "Unary", "Unsafe",
     "Var", "Vector", "View", "While", "children", "expressions", "operands",

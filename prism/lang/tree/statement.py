@@ -237,6 +237,18 @@ class Assume(Statement):
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Distinct(Statement):
+    """`assume(distinct(values))`: no two units of a launch ever have the same values here; nothing is emitted.
+
+    `unit`: whose values they are, the narrowest of their perspectives.
+    """
+
+    values: tuple[Expr, ...]
+    unit: Perspective
+    code: Perspective
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Print(Statement):
     """`print_`: once for each unit of `code`; `texts` has None where the next value stands."""
 
@@ -274,6 +286,7 @@ Stmt = (
     | Unsafe
     | Assert
     | Assume
+    | Distinct
     | Print
 )
 Body = tuple[Stmt, ...]
@@ -342,7 +355,7 @@ _EXPRESSIONS: Mapping[type, Callable[[Any], tuple[Expr, ...]]] = {
     Assign: attrgetter("value", "target"),
     Evaluate: lambda s: (s.value,),
     **dict.fromkeys((If, While, Assert, Assume), lambda s: (s.condition,)),
-    **dict.fromkeys((Print, Breakpoint), attrgetter("values")),
+    **dict.fromkeys((Print, Breakpoint, Distinct), attrgetter("values")),
     For: attrgetter("start", "stop", "step"),
     Partition: _offset,
     Claim: _offset,
