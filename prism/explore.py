@@ -16,13 +16,13 @@ import numpy as np
 from prism.interpret import BoundsError, MachineError, run
 from prism.interpret.schedules import schedules
 from prism.lang import flow, races
+from prism.lang.budget import most_threads
 from prism.lang.plan import Program
 from prism.lang.shorts import bits_of
 from prism.lang.structs import Struct
 from prism.lang.touches import ATOMIC, NEAR
 from prism.lang.tree import Call, Element, Symbol, Var
 from prism.lang.types import SCALARS, Mailbox, Pointer, Scalar, Type, Vector
-from prism.runtime.build import max_threads
 
 MOST = 1 << 22
 """Elements that an array is given at most to see how far a kernel reaches."""
@@ -117,7 +117,7 @@ def shape_of(program: Program, blocks: int | None, threads: int | None) -> Shape
     from prism.runtime.launch import LaunchError, require_shape
 
     bound = program.entry.bound
-    unit, cluster, most = bound.thread or 1, bound.block or 1, max_threads(program.entry)
+    unit, cluster, most = bound.thread or 1, bound.block or 1, most_threads(program.entry)
     fitting = min(max(1, most // unit), -(-_LEAST_THREADS // unit))
     least = Shape(cluster * -(-_BLOCKS // cluster), unit * fitting)
     shape = Shape(least.blocks if blocks is None else blocks, least.threads if threads is None else threads)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from prism.lang import budget
 from prism.lang.blocks import threads_of
 from prism.lang.counted import most_threads
 from prism.lang.emit import emit
@@ -11,11 +10,8 @@ from prism.lang.intrinsics.declaration import supports
 from prism.lang.launched import launched
 from prism.lang.plan import Program
 from prism.lang.structs import Struct
-from prism.lang.tree import Function
 from prism.lang.types import Mailbox, Pointer, Scalar, TensorMap, Type, Vector
-from prism.runtime.entry import MAX_THREADS, Entry, EntryParameter
-
-_LAUNCH_BOUNDS = re.compile(r"__launch_bounds__\s*\(\s*(\d+)")
+from prism.runtime.entry import Entry, EntryParameter
 
 
 def entry_of(program: Program, arch: str) -> Entry:
@@ -33,7 +29,7 @@ def entry_of(program: Program, arch: str) -> Entry:
         shared_bytes=emitted.shared_bytes,
         thread_multiple=function.bound.thread,
         block_multiple=function.bound.block,
-        max_threads=max_threads(function),
+        max_threads=budget.most_threads(function),
         cooperative=function.cooperative,
         programmatic=emitted.follows and supports(arch, "sm_90"),
         grid_threads=most_threads(program),
@@ -60,9 +56,3 @@ def entry_parameter(name: str, type_: Type, const: bool = False) -> EntryParamet
 def called(scalar: Scalar) -> str:
     """Return the text that stands for a scalar, or a struct, in an entry."""
     return scalar.key if isinstance(scalar, Struct) else scalar.name
-
-
-def max_threads(function: Function) -> int:
-    """Return the largest block that the kernel's attributes admit."""
-    found = [int(match.group(1)) for text in function.attributes if (match := _LAUNCH_BOUNDS.search(text))]
-    return min([MAX_THREADS, *found])

@@ -144,7 +144,7 @@ def product(delay=0, copies=4, bn=256):
     )
     f = function(
         "k", [map_a, map_b, c, k], [group(BLOCK, GRID, *statements)], bound=Bound(1, 1, 384),
-        attributes=("__launch_bounds__(384, 1)",),
+        launch_bounds=(384, 1),
     )  # fmt: skip
     cycle = Cycle("a_b", copies, (a, b))
     full, empty = Mbarrier("full", cycle, 1), Mbarrier("empty", cycle, 8)
@@ -178,7 +178,7 @@ def product(delay=0, copies=4, bn=256):
     return program(f, layout, *operations, mbarriers=(full, empty), completes=completes)
 
 
-def three_roles(barriers=True, bound=96, attributes=("__launch_bounds__(128)",)):
+def three_roles(barriers=True, bound=96, launch_bounds=(128,)):
     """Warp 0 fills, warp 1 reads, warp 2 has nothing to do; then all meet and each reads."""
     out, i, t = symbol("out", Pointer(INT32), GRID), symbol("i", INT32), symbol("t", INT32)
     a = ring("a", INT32, 32, copies=2)
@@ -188,7 +188,7 @@ def three_roles(barriers=True, bound=96, attributes=("__launch_bounds__(128)",))
     last = group(THREAD, BLOCK, assign(element(out, var(t)), const(1)))
     claims = claim(filled, split((0, 32, (write,)))), claim(read, split((32, 32, (use,))))
     body = [shared(a), declare(t, ident(THREAD, BLOCK)), loop(i, const(9), *claims), last]
-    f = function("k", [out], body, bound=Bound(None, 1, bound), attributes=attributes)
+    f = function("k", [out], body, bound=Bound(None, 1, bound), launch_bounds=launch_bounds)
     cycle = Cycle("a", 2, (a,))
     full, empty = Mbarrier("full", cycle, 32), Mbarrier("empty", cycle, 1)
     w, r = access(a), access(a, "read")

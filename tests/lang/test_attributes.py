@@ -27,9 +27,14 @@ WARPS = np.int64(4)
 NONE = "none"
 
 
-def marked(text: str) -> prism.Kernel:
+def marked(*texts: str) -> prism.Kernel:
+    def several(target: object) -> object:
+        for text in texts:
+            target = attr(text)(target)
+        return target
+
     @prism.lang.prism("global")
-    @attr(text)
+    @several
     @requires(grid[1], thread[32])
     @template(N=constexpr(int))
     def ones(y: ptr(float32) @ grid[1]):
@@ -58,6 +63,20 @@ def test_names_are_replaced_and_arithmetic_is_worked_out(text: str, wanted: str,
     assert wanted in compiled.cuda
     if "noinline" not in text:
         assert compiled.cubin
+
+
+@pytest.mark.parametrize(
+    ("texts", "bounds"),
+    [
+        (["__noinline__"], ()),
+        (["__launch_bounds__(THREADS, N - 1)"], (256, 2)),
+        (["__launch_bounds__(128)", "__launch_bounds__(64, 2)"], (64, 2)),
+    ],
+)
+def test_launch_bounds_are_numbers_of_the_function(texts: list[str], bounds: tuple[int, ...]) -> None:
+    program = prism.check(marked(*texts), {"N": 3})
+    assert program.entry.launch_bounds == bounds
+    assert most_threads(program.entry) == (bounds[0] if bounds else 1024)
 
 
 def test_a_block_is_as_large_as_the_product() -> None:

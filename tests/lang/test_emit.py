@@ -116,7 +116,11 @@ def apply(name, *arguments, type_=INT32, code=WARP1, **statics):
     )
 
 
-def function(name, parameters, body, kind="global", bound=None, result=VOID, attributes=(), may_alias=()):
+def bounds_text(numbers):
+    return (f"__launch_bounds__({', '.join(map(str, numbers))})",) if numbers else ()
+
+
+def function(name, parameters, body, kind="global", bound=None, result=VOID, launch_bounds=(), may_alias=()):
     return Function(
         name=name,
         identifier=name,
@@ -127,7 +131,8 @@ def function(name, parameters, body, kind="global", bound=None, result=VOID, att
         result_perspective=THREAD,
         body=tuple(body),
         shared_limit=None,
-        attributes=attributes,
+        attributes=bounds_text(launch_bounds),
+        launch_bounds=launch_bounds,
         may_alias=may_alias,
         pure=False,
         template={},
@@ -256,7 +261,7 @@ def copy_kernel():
     )
     inner = Partition(view=y_thread, code=BLOCK, body=(declare(at, position), group(THREAD, BLOCK, store)), span=S)
     outer = Partition(view=y_block, code=GRID, body=(group(BLOCK, GRID, inner),), span=S)
-    return function("copy", [x, y, n], [outer], attributes=("__launch_bounds__(256)",))
+    return function("copy", [x, y, n], [outer], launch_bounds=(256,))
 
 
 def test_views_compose_and_offsets_are_evaluated_once(text):
@@ -388,7 +393,7 @@ def test_barriers(text):
         barrier("warp", HALF, stores[4], tile),
     ]
     body = [SharedDeclare(symbol=tile, align=4, span=S), *stores]
-    f = function("b", [], body, attributes=("__launch_bounds__(512)",))
+    f = function("b", [], body, launch_bounds=(512,))
     p = program(f, barriers=barriers)
     source = text(p)
     order = [
@@ -406,7 +411,7 @@ def test_barriers(text):
     assert "// write x[i] = * / v/ (line 1) before write x[i] = * / v/ (line 1), round the loop" in source
     assert allocate_named(p) == {64: 1}
     with pytest.raises(ValueError, match="needs 16 named barriers"):
-        allocate_named(program(dataclasses.replace(f, attributes=()), barriers=barriers))
+        allocate_named(program(dataclasses.replace(f, attributes=(), launch_bounds=()), barriers=barriers))
 
 
 def test_named_barriers_of_two_sizes_do_not_share_numbers():
@@ -415,7 +420,7 @@ def test_named_barriers_of_two_sizes_do_not_share_numbers():
     units = [Perspective(Level.THREAD, 128), PAIR]
     barriers = [barrier("named", u, s, tile) for u, s in zip(units, stores, strict=True)]
     body = [SharedDeclare(symbol=tile, align=4, span=S), *stores]
-    f = function("b", [], body, attributes=("__launch_bounds__(256, 1)",))
+    f = function("b", [], body, launch_bounds=(256, 1))
     assert allocate_named(program(f, barriers=barriers)) == {64: 1, 128: 5}
 
 

@@ -150,7 +150,7 @@ def test_one_role_stays_as_it_is():
             (0, 32, (assign(element(out, const(0)), const(1)),)), (32, 32, (assign(element(out, const(1)), const(1)),))
         )
     ]
-    f = function("k", [out], two, bound=Bound(None, 1, 64), attributes=("__launch_bounds__(64)",))
+    f = function("k", [out], two, bound=Bound(None, 1, 64), launch_bounds=(64,))
     p = program(f, Layout({}, 0))
     assert specialise(p) is p
 

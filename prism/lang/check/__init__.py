@@ -307,12 +307,12 @@ def check_function(
     if context.errors:
         raise CompileError(*context.errors)
     attributes = attributes_of(kernel, template, spans.get("attr", parsed.span))
-    check_registers(kernel.kind, attributes, bound, body, parsed.span)
+    check_registers(kernel.kind, attributes.launch_bounds, bound, body, parsed.span)
     limit = shared_limit(kernel, template, dict(parsed.decorators).get("requires", parsed.span))
     return tree.Function(
         name=parsed.name, identifier=parsed.name, kind=kernel.kind, bound=bound, parameters=tuple(parameters),
         result=context.result or VOID, result_perspective=context.result_perspective, body=body, shared_limit=limit,
-        attributes=attributes, may_alias=kernel.may_alias,
+        attributes=attributes.texts, launch_bounds=attributes.launch_bounds, may_alias=kernel.may_alias,
         pure=is_pure(tuple(parameters), context.result or VOID, body), template=template, file=parsed.span.file, span=parsed.span,
         trusts=trusted(tuple(parameters), body), cooperative=kernel.cooperative,
         demands=tuple(context.demands),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from prism.lang import bindings, surface
 from prism.lang.budget import MOST_THREADS
@@ -18,12 +19,20 @@ _TOKENS = re.compile(r"(?:[A-Za-z0-9_]+|[ ,:+*%<>=&|!~.-]|/(?![/*])|[()\[\]])*")
 _BOUNDS = re.compile(r"__launch_bounds__\s*(?=\()")
 
 
-def attributes_of(kernel: surface.Kernel, template: Mapping[str, object], span: Span) -> tuple[str, ...]:
-    """Return the attributes' texts. Fails with code `name` where one is none, or launch bounds are not numbers of 1 or more."""
-    texts = tuple(_attribute(kernel, template, text, span) for text in kernel.attributes)
+class Attributes(NamedTuple):
+    """The attributes' texts, and the numbers of `__launch_bounds__`: of several, those of the smallest block."""
+
+    texts: tuple[str, ...]
+    launch_bounds: tuple[int, ...]
+
+
+def attributes_of(kernel: surface.Kernel, template: Mapping[str, object], span: Span) -> Attributes:
+    """Return the attributes. Fails with code `name` where one is none, or launch bounds are not numbers of 1 or more."""
+    found = [_attribute(kernel, template, text, span) for text in kernel.attributes]
+    texts = tuple(text for text, _ in found)
     if not all(map(_closed, texts)):
         fail(errors.AttributeText(span=span))
-    return texts
+    return Attributes(texts, min((numbers for _, numbers in found if numbers), default=()))
 
 
 def _closed(text: str) -> bool:
@@ -37,14 +46,18 @@ def _closed(text: str) -> bool:
     return not opened and _TOKENS.fullmatch(text) is not None
 
 
-def _attribute(kernel: surface.Kernel, template: Mapping[str, object], text: str, span: Span) -> str:
+def _attribute(
+    kernel: surface.Kernel, template: Mapping[str, object], text: str, span: Span
+) -> tuple[str, tuple[int, ...]]:
+    """Return the text that is emitted, and the numbers of the launch bounds in it."""
     found = _BOUNDS.search(text)
     end = -1 if found is None else _closing(text, found.end())
     if found is None or end < 0:
-        return _filled(text, template)
+        return _filled(text, template), ()
     numbers = _numbers(kernel, template, text[found.end() : end], span)
     before, behind = text[: found.start()], text[end:]
-    return f"{_filled(before, template)}__launch_bounds__({', '.join(map(str, numbers))}{_filled(behind, template)}"
+    written = f"{_filled(before, template)}__launch_bounds__({', '.join(map(str, numbers))}{_filled(behind, template)}"
+    return written, numbers
 
 
 def _closing(text: str, opening: int) -> int:
@@ -67,14 +80,14 @@ def _filled(text: str, template: Mapping[str, object]) -> str:
     return re.sub(r"[A-Za-z_]\w*", value, text)
 
 
-def _numbers(kernel: surface.Kernel, template: Mapping[str, object], text: str, span: Span) -> list[int]:
+def _numbers(kernel: surface.Kernel, template: Mapping[str, object], text: str, span: Span) -> tuple[int, ...]:
     """Return the numbers of `(THREADS, BLOCKS)`, of which the parenthesis is not closed."""
     try:
         call = ast.parse(f"f{text})", mode="eval").body
     except SyntaxError:
         fail(errors.AttributeNumber(span=span, text=text[1:].strip(), why="is no arithmetic"))
     assert isinstance(call, ast.Call)
-    numbers = [_number(kernel, template, node, span) for node in call.args]
+    numbers = tuple(_number(kernel, template, node, span) for node in call.args)
     if numbers and numbers[0] > MOST_THREADS:
         why = f"is {numbers[0]}, and a block has at most {MOST_THREADS} threads"
         fail(errors.AttributeNumber(span=span, text=_spelled(call.args[0]), why=why))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -14,8 +13,6 @@ from prism.lang.errors import registers as errors
 from prism.lang.intrinsics import set_registers
 from prism.lang.intrinsics.wgmma import launched_registers
 from prism.lang.perspective import WARPGROUP, Bound, Level
-
-_BOUNDS = re.compile(r"__launch_bounds__\s*\(\s*(\d+)\s*,\s*(\d+)\s*[,)]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +40,16 @@ def check_code(env: Env, span: Span) -> None:
         fail(errors.RegistersCode(span=span, code_perspective=code, labels=why_here(env)))
 
 
-def check_registers(kind: str, attributes: tuple[str, ...], bound: Bound, body: tree.Body, name: Span) -> None:
+def check_registers(kind: str, launch_bounds: tuple[int, ...], bound: Bound, body: tree.Body, name: Span) -> None:
     """Check all calls of one function."""
     threads = bound.thread or 1
     requests = tuple(_requests(body, Position((0,), threads, "" if kind == "global" else "in a device function")))
     if not requests:
         return
-    found = next((match for text in attributes if (match := _BOUNDS.search(text))), None)
-    if found is None or threads % WARPGROUP or not threads <= int(found[1]) < 2 * threads:
+    most, blocks = launch_bounds[:2] if len(launch_bounds) > 1 else (0, 0)
+    if threads % WARPGROUP or not threads <= most < 2 * threads:
         fail(errors.RegistersBlock(span=requests[0].span, threads=threads, labels=(Label(name, "this kernel"),)))
-    each = launched_registers(threads * int(found[2]))
+    each = launched_registers(threads * blocks)
     held: dict[int, Request] = {}
     for request in requests:
         for warpgroup in request.warpgroups:
@@ -64,11 +61,11 @@ def check_registers(kind: str, attributes: tuple[str, ...], bound: Bound, body: 
     asked = [held[warpgroup].count if warpgroup in held else each for warpgroup in range(count)]
     if sum(asked) > each * count:
         text = " + ".join(f"{len(list(run))} x {n}" for n, run in groupby(asked))
-        most = max(requests, key=lambda request: request.count)
-        others = tuple(Label(r.span, f"{len(r.warpgroups)} x {r.count}") for r in requests if r is not most)
+        largest = max(requests, key=lambda request: request.count)
+        others = tuple(Label(r.span, f"{len(r.warpgroups)} x {r.count}") for r in requests if r is not largest)
         fail(
             errors.RegistersSum(
-                span=most.span, sum=text, asked=sum(asked), given=each * count, over=sum(asked) - each * count,
+                span=largest.span, sum=text, asked=sum(asked), given=each * count, over=sum(asked) - each * count,
                 threads=threads, each=each, warpgroups=count, labels=others,
             )
         )  # fmt: skip

@@ -317,6 +317,8 @@ class Function:
     """Whether all blocks of the grid run at once, and can meet at a barrier."""
     demands: tuple[tuple[int, Span], ...] = ()
     """Of how many threads the block that runs it must be, and where that is said."""
+    launch_bounds: tuple[int, ...] = ()
+    """The numbers of its `__launch_bounds__`: threads of a block, blocks of a multiprocessor; none where it has none."""
     notes: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
     """What was found out about it (once.py), by what was asked."""
 
