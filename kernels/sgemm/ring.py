@@ -65,7 +65,7 @@ def ring(
     first: int32 @ block[1] = p * share if split else 0  # step
     last: int32 @ block[1] = min(first + share, (end - tile) * steps) if split else steps
     units: int32 @ block[1] = (last - 1) / steps - first / steps + 1 if split else (end - tile - p + (blocks - 1)) / blocks
-    with partition(out, block[1], 0, races="allow") as whole, group(block[1]):
+    with partition(out, thread[1], 0, races="none") as mine, group(block[1]):  # elements of its own, of tiles or of parts
         a: shared(float32[BK, BM if TENSOR_A else BM + PAD], ring=STAGES)
         b: shared(float32[BK, BN if TENSOR_B else BN + PAD], ring=STAGES)
         workers, helpers = roles(warpgroup, WARPS / 4, 1)
@@ -116,16 +116,14 @@ def ring(
                         copy(B, cs_b, near_b, j0, step, n, k, sb, ALONG=ALONG_B, UNROLL=UNROLL)
                 with claim(a, math) as sa, claim(b, math) as sb, group(thread[1]):
                     multiply(sa, sb, row, col, sums)
-            with claim(whole, math) as target:
-                top: int32 @ thread[1] = (2 * p + unit) * BM if split else i0
-                left: int32 @ thread[1] = 0 if split else j0
-                bottom: int32 @ thread[1] = top + BM if split else m
-                right: int32 @ thread[1] = BN if split else n
-                with partition(target, thread[1], 0, races="allow") as mine, group(thread[1]):
-                    store(
-                        mine, stride, sums, top + row, left + col, bottom, right, alpha, beta,
-                        COLUMNS=COLUMNS, WIDE=WIDE, BETA=BETA,
-                    )
+            with math, group(thread[1]):
+                top: int32 = (2 * p + unit) * BM if split else i0
+                left: int32 = 0 if split else j0
+                bottom: int32 = top + BM if split else m
+                right: int32 = BN if split else n
+                store(
+                    mine, stride, sums, top + row, left + col, bottom, right, alpha, beta, COLUMNS=COLUMNS, WIDE=WIDE, BETA=BETA,
+                )
 
 
 @prism("device")
