@@ -81,7 +81,7 @@ class Compiled:
 
     def explain(self, *, html: bool = False) -> str:
         """Return the source with its inferred barriers, and why each is there; `html`: as a page, which has the registers too."""
-        from prism.lang.explain import explain, explain_page
+        from prism.explanation import explain, explain_page
 
         return explain_page(self.program, resources(self.program, self.arch)) if html else explain(self.program)
 
@@ -136,8 +136,8 @@ def explain(
     `html`: as a page that stands alone, with the graph of the accesses and the map of shared memory as pictures. With `arch`,
     such as `sm_90a`, the kernel is compiled for it, and the explanation has the registers a thread.
     """
-    from prism.lang.explain import Resources, explain_page
-    from prism.lang.explain import explain as explain_program
+    from prism.explanation import Resources, explain_page
+    from prism.explanation import explain as explain_program
 
     try:
         program = check(kernel, template)
@@ -155,7 +155,7 @@ def shown(kernel: Kernel) -> str:
 
     A kernel with a template is shown with its file's `EXAMPLES`; where there are none, its name and its template.
     """
-    from prism.lang.explain import explain_page
+    from prism.explanation import explain_page
 
     template = sys.modules[kernel.__module__].__dict__.get("EXAMPLES", {}).get(kernel.__name__, {})
     if not set(kernel.template) <= set(template):
@@ -179,7 +179,7 @@ def resources(program: Program, arch: str) -> Any:
 
     Raises CompileError for a program that needs a later architecture, ValueError for an unknown one.
     """
-    from prism.lang.explain import Resources
+    from prism.explanation import Resources
     from prism.runtime.compile import MissingCompiler
 
     if program.entry.kind != "global":

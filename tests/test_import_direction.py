@@ -14,14 +14,15 @@ ROOT = Path(__file__).parent.parent
 MAY_IMPORT = {
     "lang": set(),
     "interpret": {"lang"},
+    "explanation": {"lang"},
     "runtime": {"lang"},
     "collectives": {"lang"},
     "kernels": {"lang", "collectives"},
     "lib": {"lang", "interpret", "runtime", "kernels", "collectives"},
-    "prism": {"lang", "interpret", "runtime", "lib", "kernels", "collectives"},
+    "prism": {"lang", "interpret", "explanation", "runtime", "lib", "kernels", "collectives"},
     "theory": {"lang"},
 }
-WITHOUT_DEVICES = {"lang", "interpret", "theory", "collectives", "kernels"}
+WITHOUT_DEVICES = {"lang", "interpret", "explanation", "theory", "collectives", "kernels"}
 DEVICE_LIBRARIES = {"cuda", "cupy", "torch"}
 
 
@@ -105,6 +106,8 @@ def test_every_import_points_down() -> None:
         ("prism/lang/check.py", "from ..runtime import launch", True),
         ("prism/lang/check.py", "from .. import interpret", True),
         ("prism/lang/check.py", "def f():\n    import prism", True),
+        ("prism/lang/pipeline.py", "from prism.explanation import account", True),
+        ("prism/explanation/page.py", "from prism.interpret import explore", True),
         ("prism/lang/check.py", "import cuda.core", True),
         ("prism/lang/check.py", "importlib.import_module('prism.lib')", True),
         ("prism/lang/intrinsics/__init__.py", "from ..types import Scalar", False),
@@ -127,7 +130,7 @@ def test_every_import_points_down() -> None:
 def test_the_test_sees_what_points_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, text: str, refused: bool
 ) -> None:
-    for folder in ("lang/intrinsics", "runtime", "interpret", "lib/block", "lib/warp"):
+    for folder in ("lang/intrinsics", "runtime", "interpret", "explanation", "lib/block", "lib/warp"):
         (tmp_path / "prism" / folder).mkdir(parents=True)
     path = tmp_path / file
     path.parent.mkdir(parents=True, exist_ok=True)

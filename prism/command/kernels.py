@@ -53,7 +53,7 @@ def require_shape(program: Any, options: argparse.Namespace) -> None:
     Raises:
         CommandError: it takes no such launch.
     """
-    from prism import explore
+    from prism.interpret import explore
 
     if options.blocks is not None or options.threads is not None:
         try:
@@ -64,7 +64,7 @@ def require_shape(program: Any, options: argparse.Namespace) -> None:
 
 def run_schedules(options: argparse.Namespace) -> int:
     """`prism check --schedules N`: what the reference machine finds; 1 where it finds a fault."""
-    from prism import explore
+    from prism.interpret import explore
 
     try:
         told = explore.given(options.arguments)
@@ -108,7 +108,7 @@ def run_facts(name: str, report: Any) -> Mapping[str, Any]:
 def run_explain(options: argparse.Namespace) -> int:
     """`prism explain`: the source with its barriers, as text or as a page; or their numbers alone."""
     from prism.compiler import DEFAULT_ARCH, resources
-    from prism.lang.explain import Resources, account, counted, explain, explain_page
+    from prism.explanation import Resources, account, counted, explain, explain_page
 
     program = program_of(options)
     page = options.output is not None and options.output.suffix in (".html", ".htm")

@@ -35,7 +35,8 @@ def deduced(
     kernel: Kernel, told: Mapping[str, Any], template: dict[str, Any], example: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the template arguments: those given, those that the arguments' dtypes imply, then the example's."""
-    from prism import explore, launcher
+    from prism import launcher
+    from prism.interpret import explore
     from prism.lang.check import parsed_of
 
     names = [parameter.name for parameter in parsed_of(kernel).parameters]

@@ -7,7 +7,6 @@ import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from prism.lang import again, surface, whole
 from prism.lang.align import check_alignment
@@ -21,6 +20,7 @@ from prism.lang.errors import launch
 from prism.lang.errors.syntax import TooDeep
 from prism.lang.inlined import traced
 from prism.lang.intrinsics.declaration import number_of, supports
+from prism.lang.pieces import Piece, pieces
 from prism.lang.place import place, shared_bytes, with_mbarriers
 from prism.lang.plan import Layout, Program
 from prism.lang.scopes import check_scopes
@@ -28,9 +28,6 @@ from prism.lang.skew import shown, skewed
 from prism.lang.sync import plan
 from prism.lang.tree import Apply, Expr, Function, Pointer, SharedDeclare, Symbol, expressions
 from prism.lang.tree.walk import calls, statements, subexpressions
-
-if TYPE_CHECKING:
-    from prism.lang.explain.model import Piece
 
 CLUSTERS = RINGS = "sm_90"
 SHOWN = 8
@@ -176,8 +173,6 @@ def check_architecture(program: Program, arch: str, limit: int | None = None) ->
 
 def check_shared_memory(program: Program, arch: str, limit: int | None) -> None:
     """Refuse a kernel that needs more shared memory than a block can have, where the first object ends beyond that."""
-    from prism.lang.explain.memory import pieces
-
     entry, layouts = program.entry, shown(program).layouts
     needs = layouts[entry].bytes
     if entry.kind != "global" or limit is None or needs <= limit:

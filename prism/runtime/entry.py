@@ -13,7 +13,6 @@ from prism.lang.assumed import Assumed
 from prism.lang.structs import Struct, dtype_called, scalar_called
 from prism.lang.types import Scalar
 
-MAX_BLOCKS = 2**31 - 1
 MAX_THREADS = 1024
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,255}")
 _ARCH = re.compile(r"sm_[1-9][0-9]{1,2}[af]?")

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from prism.lang.assumed import Assumed, Undefined, compiled
+from prism.lang.shapes import MAX_BLOCKS, shape_fault
 from prism.lang.shorts import short_bits
 from prism.lang.structs import Struct
 from prism.runtime import extended, tensor_maps
@@ -21,7 +22,7 @@ from prism.runtime.capture import follows, let_follow
 from prism.runtime.code import machine_code
 from prism.runtime.device import Loaded, current_device, load, using
 from prism.runtime.driver import checked, driver
-from prism.runtime.entry import MAX_BLOCKS, Entry, EntryParameter
+from prism.runtime.entry import Entry, EntryParameter
 from prism.runtime.scratch import SCRATCH
 
 _FORMATS = {
@@ -176,11 +177,8 @@ def require_shape(title: str, blocks: tuple[Any, int | None], threads: tuple[Any
                 f"`{title}`: the number of {what} must be an integer, not {type(number).__qualname__}"
                 + (more if isinstance(number, float | tuple | list) else "")
             )
-        if not 1 <= number <= limit:
-            raise LaunchError(f"`{title}` takes 1 to {limit} {what}{_each(what)}, not {number}")
-        if multiple is not None and number % multiple != 0:
-            wanted = f"a multiple of {multiple} {what}{_each(what)} (its @requires)"
-            raise LaunchError(f"`{title}` needs {wanted}, not {number}")
+        if why := shape_fault(title, what, int(number), multiple, limit):
+            raise LaunchError(why)
 
 
 class Assumptions:
@@ -374,10 +372,6 @@ def prepare(entry: Entry, ordinal: int) -> Launcher:
     return Launcher(
         entry, load(machine_code(entry.source, entry.arch, alike=True), entry.name, ordinal, entry.shared_bytes)
     )
-
-
-def _each(what: str) -> str:
-    return " a block" if what == "threads" else ""
 
 
 def _code(parameter: EntryParameter) -> str:

@@ -8,14 +8,14 @@ import pytest
 
 from examples.paper import hgemm as paper
 from examples.paper import scan, sgemm
+from prism.explanation import account
+from prism.explanation.model import Count
 from prism.interpret import RaceError, run
 from prism.kernels.hgemm import Configuration as Cut
 from prism.kernels.hgemm import persistent
 from prism.kernels.scan import single_pass
 from prism.kernels.scan.configurations import Configuration
 from prism.lang import Kernel
-from prism.lang.explain import account
-from prism.lang.explain.model import Count
 from prism.lang.pipeline import build
 from prism.lang.plan import Program
 from prism.lib.thread import operators

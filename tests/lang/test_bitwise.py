@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from prism.explanation.account import account
 from prism.interpret import SCHEDULES, run
 from prism.lang import CompileError, races
 from prism.lang.check import check
 from prism.lang.digits import reader
-from prism.lang.explain.account import account
 from prism.lang.overlap import verdicts
 from prism.lang.pipeline import build
 from prism.lang.polynomials import BLOCKS, THREADS, Digit, Form

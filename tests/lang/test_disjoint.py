@@ -17,12 +17,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from prism.explanation.account import account
 from prism.interpret import SCHEDULES, run
 from prism.kernels.hgemm import persistent
 from prism.kernels.hgemm.configurations import Configuration
 from prism.lang import CompileError, races, safety
 from prism.lang.check import check
-from prism.lang.explain.account import account
 from prism.lang.overlap import verdicts
 from prism.lang.pipeline import build
 from prism.lang.surface import Kernel

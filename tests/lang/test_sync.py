@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from prism.explanation import explain
 from prism.interpret import RaceError, run
 from prism.lang import (
     CompileError,
@@ -28,7 +29,6 @@ from prism.lang import (
     thread,
     warp,
 )  # fmt: skip
-from prism.lang.explain import explain
 from prism.lang.pipeline import build
 from prism.lang.races import statements
 from prism.lang.tree import For

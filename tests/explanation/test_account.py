@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 import prism
-from prism.lang.explain import account, counted, explain, explain_page
-from prism.lang.explain.entries import EACH
+from prism.explanation import account, counted, explain, explain_page
+from prism.explanation.entries import EACH
 from prism.lang.inlined import parts
 from prism.lang.plan import (
     Advance,
@@ -27,7 +27,7 @@ from prism.lang.plan import (
 )
 from prism.lang.races import statements
 from prism.lang.tree import Apply, For
-from tests.lang.explain.programs import NAMES, neighbours, program
+from tests.explanation.programs import NAMES, neighbours, program
 
 
 def chapter(name: str, place: int = 0):

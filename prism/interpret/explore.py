@@ -18,6 +18,7 @@ from prism.interpret.schedules import schedules
 from prism.lang import flow, races
 from prism.lang.budget import most_threads
 from prism.lang.plan import Program
+from prism.lang.shapes import MAX_BLOCKS, shape_fault
 from prism.lang.shorts import bits_of
 from prism.lang.structs import Struct
 from prism.lang.touches import ATOMIC, NEAR
@@ -114,17 +115,15 @@ def shape_of(program: Program, blocks: int | None, threads: int | None) -> Shape
 
     Raises InputError for a shape that the kernel does not take, as a launch would.
     """
-    from prism.runtime.launch import LaunchError, require_shape
-
     bound = program.entry.bound
     unit, cluster, most = bound.thread or 1, bound.block or 1, most_threads(program.entry)
     fitting = min(max(1, most // unit), -(-_LEAST_THREADS // unit))
     least = Shape(cluster * -(-_BLOCKS // cluster), unit * fitting)
     shape = Shape(least.blocks if blocks is None else blocks, least.threads if threads is None else threads)
-    try:
-        require_shape(program.entry.name, (shape.blocks, bound.block), (shape.threads, bound.thread), most)
-    except LaunchError as error:
-        raise InputError(str(error)) from None
+    why = shape_fault(program.entry.name, "blocks", shape.blocks, bound.block, MAX_BLOCKS)
+    why = why or shape_fault(program.entry.name, "threads", shape.threads, bound.thread, most)
+    if why:
+        raise InputError(why)
     return shape
 
 

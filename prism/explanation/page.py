@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from importlib import resources
 from pathlib import PurePath
 
-from prism.lang.explain import ink
-from prism.lang.explain.account import NOT_COMPILED, account
-from prism.lang.explain.graph_map import graph
-from prism.lang.explain.markup import Markup, tag, text
-from prism.lang.explain.memory_map import memory
-from prism.lang.explain.model import Account, Chapter, Entry, Line, Resources, Spot
-from prism.lang.explain.text import described
+from prism.explanation import ink
+from prism.explanation.account import NOT_COMPILED, account
+from prism.explanation.graph_map import graph
+from prism.explanation.markup import Markup, tag, text
+from prism.explanation.memory_map import memory
+from prism.explanation.model import Account, Chapter, Entry, Line, Resources, Spot
+from prism.explanation.text import described
 from prism.lang.perspective import Perspective
 from prism.lang.plan import Program
 
@@ -43,7 +43,7 @@ def printed(found: Account) -> str:
 
 @functools.cache
 def _style() -> str:
-    return resources.files("prism.lang.explain").joinpath("page.css").read_text(encoding="utf-8")
+    return resources.files("prism.explanation").joinpath("page.css").read_text(encoding="utf-8")
 
 
 def _hover(found: Account) -> str:

@@ -4,9 +4,9 @@
 `explain_page` as a page (`page`).
 """
 
-from prism.lang.explain.account import account
-from prism.lang.explain.model import Account, Resources
-from prism.lang.explain.page import explain_page
-from prism.lang.explain.text import counted, explain
+from prism.explanation.account import account
+from prism.explanation.model import Account, Resources
+from prism.explanation.page import explain_page
+from prism.explanation.text import counted, explain
 
 __all__ = ["Account", "Resources", "account", "counted", "explain", "explain_page"]

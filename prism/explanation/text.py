@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from prism.lang.explain.account import account
-from prism.lang.explain.model import Account, Chapter, Count, Entry, Piece, Resources, pair
+from prism.explanation.account import account
+from prism.explanation.model import Account, Chapter, Count, Entry, Resources, pair
+from prism.lang.pieces import Piece
 from prism.lang.plan import Program
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from prism.explanation.entries import entry, role_names
+from prism.explanation.model import Count, Duty, Tally
 from prism.lang.diagnostics import source_lines
 from prism.lang.emit.merge import Step, merged
-from prism.lang.explain.entries import entry, role_names
-from prism.lang.explain.model import Count, Duty, Tally
 from prism.lang.inlined import owner as owner_of
 from prism.lang.inlined import parts
 from prism.lang.perspective import BLOCK, Level, Perspective

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from prism.explanation.model import Line, Name, Region
 from prism.lang.diagnostics import Span, source_lines
-from prism.lang.explain.model import Line, Name, Region
 from prism.lang.inlined import inside as own_lists
 from prism.lang.inlined import last_line, own
 from prism.lang.perspective import Level, Perspective

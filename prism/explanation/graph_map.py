@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from prism.lang.explain.ink import shade
-from prism.lang.explain.markup import Markup, tag
-from prism.lang.explain.model import Edge, Entry, Graph, Node
+from prism.explanation.ink import shade
+from prism.explanation.markup import Markup, tag
+from prism.explanation.model import Edge, Entry, Graph, Node
 from prism.lang.touches import ATOMIC, NEAR
 
 _BOX, _TALL, _ROW, _WALL, _TOP = 152, 34, 50, 34, 44

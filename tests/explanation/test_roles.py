@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from prism.lang.explain import account, counted, explain_page
-from prism.lang.explain.entries import EACH, who
+from prism.explanation import account, counted, explain_page
+from prism.explanation.entries import EACH, who
 from prism.lang.perspective import WARPGROUP1, Level, Perspective
-from tests.lang.explain.programs import program
+from tests.explanation.programs import program
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ import shlex
 import numpy as np
 import pytest
 
-from prism import explore
 from prism.cli import main
+from prism.interpret import explore
 from prism.interpret.schedules import SCHEDULES, schedules
 from prism.lang import (
     attr,

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from prism.lang.explain import explain_page
-from tests.lang.explain.chromium import Chromium, executable
-from tests.lang.explain.programs import NAMES, program
+from prism.explanation import explain_page
+from tests.explanation.chromium import Chromium, executable
+from tests.explanation.programs import NAMES, program
 
 # The least contrast of all texts on the page with what is behind them, and where: WCAG's ratio.
 CONTRAST = """(() => {

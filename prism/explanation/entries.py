@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from prism.explanation.model import Entry, Exempt, Spot
 from prism.lang.diagnostics import Span
 from prism.lang.emit.merge import ArriveExpect, Step, Steps, merged
-from prism.lang.explain.model import Entry, Exempt, Spot
 from prism.lang.inlined import Part, inside, last_line, owner, within
 from prism.lang.perspective import BLOCK, Level, Perspective
 from prism.lang.plan import (

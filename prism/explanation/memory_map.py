@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from prism.lang.explain.markup import Markup, tag
-from prism.lang.explain.model import Piece
+from prism.explanation.markup import Markup, tag
+from prism.lang.pieces import Piece
 
 _LEFT, _WIDE, _BAR, _PITCH = 210, 620, 16, 24
 

@@ -7,9 +7,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from prism.lang.explain import Resources, account, explain_page
-from prism.lang.explain.page import _links
-from tests.lang.explain.programs import NAMES, program
+from prism.explanation import Resources, account, explain_page
+from prism.explanation.page import _links
+from tests.explanation.programs import NAMES, program
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 

@@ -7,7 +7,7 @@ import keyword
 import tokenize
 from collections.abc import Iterator, Mapping
 
-from prism.lang.explain.model import Line, Spot
+from prism.explanation.model import Line, Spot
 from prism.lang.perspective import Level, Perspective
 
 Styles = Mapping[int, tuple[tuple[int, int, str], ...]]

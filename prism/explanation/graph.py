@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from prism.explanation.entries import spot
+from prism.explanation.model import Crossing, Edge, Entry, Exempt, Graph, Line, Node, Span, Spot
 from prism.lang import flow
-from prism.lang.explain.entries import spot
-from prism.lang.explain.model import Crossing, Edge, Entry, Exempt, Graph, Line, Node, Span, Spot
 from prism.lang.inlined import Part, last_line, own
 from prism.lang.plan import Access
 from prism.lang.races import statements

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from prism.lang.explain.model import Piece
 from prism.lang.place import held
 from prism.lang.plan import Program
 from prism.lang.tree import Function, Pointer, SharedDeclare
@@ -13,6 +12,30 @@ from prism.lang.tree.walk import calls, statements
 
 MBARRIER = 8
 """Bytes of one mbarrier."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Bytes `start .. start + size - 1` of the frame: a shared object, or (`frame`) the whole frame of a called function.
+
+    `copies` of a ring, or of the mbarriers of its copies (`mbarriers`), `stride` bytes apart.
+    """
+
+    name: str
+    start: int
+    size: int
+    depth: int
+    line: int
+    frame: bool = False
+    shares: tuple[str, ...] = ()
+    copies: int = 0
+    stride: int = 0
+    mbarriers: bool = False
+
+    @property
+    def end(self) -> int:
+        """The byte after the last."""
+        return self.start + self.size
 
 
 def pieces(program: Program, function: Function) -> tuple[Piece, ...]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from prism.explanation.counts import counts, duties
+from prism.explanation.entries import entries, exempts
+from prism.explanation.graph import graph
+from prism.explanation.model import Account, Chapter, Remark, Resources, Unproved
+from prism.explanation.regions import lines, regions
 from prism.lang.budget import most_threads
-from prism.lang.explain.counts import counts, duties
-from prism.lang.explain.entries import entries, exempts
-from prism.lang.explain.graph import graph
-from prism.lang.explain.memory import pieces
-from prism.lang.explain.model import Account, Chapter, Remark, Resources, Unproved
-from prism.lang.explain.regions import lines, regions
 from prism.lang.inlined import Part, parts
+from prism.lang.pieces import pieces
 from prism.lang.plan import Plan, Program
 from prism.lang.safety import NOT_PROVED, partitions, unordered
 from prism.lang.skew import shown

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from prism.lang.once import once
 from prism.lang.perspective import Perspective
+from prism.lang.pieces import Piece
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,30 +183,6 @@ class Count:
     total: tuple[Tally, ...]
     own: tuple[Tally, ...]
     role: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Bytes `start .. start + size - 1` of the frame: a shared object, or (`frame`) the whole frame of a called function.
-
-    `copies` of a ring, or of the mbarriers of its copies (`mbarriers`), `stride` bytes apart.
-    """
-
-    name: str
-    start: int
-    size: int
-    depth: int
-    line: int
-    frame: bool = False
-    shares: tuple[str, ...] = ()
-    copies: int = 0
-    stride: int = 0
-    mbarriers: bool = False
-
-    @property
-    def end(self) -> int:
-        """The byte after the last."""
-        return self.start + self.size
 
 
 @dataclass(frozen=True, slots=True)
