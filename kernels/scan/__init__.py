@@ -8,15 +8,15 @@ from prism.kernels.scan.configurations import (
 )
 from prism.kernels.scan.heads import BITS, KEYS, ROWS, mark
 from prism.kernels.scan.packed import scan_packed
-from prism.kernels.scan.rows import ANY, MAX, MIN, SUM
+from prism.kernels.scan.rows import AND, ANY, MAX, MIN, OR, SUM
 from prism.kernels.scan.runs import reduce_runs
 from prism.kernels.scan.segmented import scan_segments
 from prism.kernels.scan.single_pass import scan
 from prism.kernels.scan.small import scan_block, scan_once
 
 __all__ = [
-    "ANY", "BITS", "BLOCK_THREADS", "DEVICE", "HOST_LARGE", "HOST_SEGMENTS_LARGE", "HOST_SEGMENTS_SMALL", "HOST_SMALL",
-    "KEYS", "MAX", "MIN", "ONCE", "ONCE_ITEMS", "ONCE_OTHERS", "ONCE_THREADS", "ONCE_TILES", "ROWS", "SEGMENTS",
+    "AND", "ANY", "BITS", "BLOCK_THREADS", "DEVICE", "HOST_LARGE", "HOST_SEGMENTS_LARGE", "HOST_SEGMENTS_SMALL", "HOST_SMALL",
+    "KEYS", "MAX", "MIN", "ONCE", "ONCE_ITEMS", "ONCE_OTHERS", "ONCE_THREADS", "ONCE_TILES", "OR", "ROWS", "SEGMENTS",
     "SUM", "UNPACKED", "ColumnConfiguration", "Configuration", "StripConfiguration", "for_columns", "for_runs", "mark",
     "reduce_runs", "scan", "scan_block", "scan_columns", "scan_columns_by_thread", "scan_columns_shared", "scan_once",
     "scan_packed", "scan_segments",

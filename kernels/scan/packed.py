@@ -34,7 +34,8 @@ def scan_packed(
 
     Perspective, Shapes, Source: as `scan`, `words` and `control` too; `skew` is at least 0.
     Numerics:    computes in `T`, and cuts off or rounds each result once; else as `scan`. `OP`'s results, cut off, must depend
-                 on nothing but its arguments, cut off. `FORM`: of rows.py, one that is `OP`'s.
+                 on nothing but its arguments, cut off. `FORM`: of rows.py, one that is `OP`'s; with `OR` and `AND`, `initial` and
+                 `identity` are 0 or 1.
     Errors:      `y[-before]` must be aligned to 16 bytes; `WIDTH` is as many bytes of elements.
     Test:        tests/kernels/test_scan_packed.py, tests/gpu/test_scan.py
     """

@@ -1,7 +1,8 @@
 """Rows of small elements: 16 bytes in four words of a thread's registers, taken apart no further than an operator needs.
 
 Elements lie in a word lowest first. Numbers that are computed with (`T`) may be wider than elements (`TI`): what is stored
-is cut off, or rounded. `FORM` says which short way there is for an operator: that of `SUM`, `MAX`, `MIN`, or none, `ANY`.
+is cut off, or rounded. `FORM` says which short way there is for an operator: that of `SUM`, `MAX`, `MIN`, or none, `ANY`. `OR`
+and `AND` are the maximum and the minimum of bools: bytes of which all but 0 are true, and results of 0 and 1.
 """
 
 from prism.lang import (
@@ -12,7 +13,7 @@ from prism.lang import (
 from prism.kernels.scan.tiles import place
 from prism.kernels.scan.words import bits_of, element, row_of, slide, words_of
 
-ANY, SUM, MAX, MIN = range(4)
+ANY, SUM, MAX, MIN, OR, AND = range(6)
 
 
 # -- one element of a word ------------------------------------------------------------------------------------------------
@@ -27,6 +28,30 @@ def extreme(a: uint32 @ thread[1], b: uint32 @ thread[1]) -> uint32 @ thread[1]:
         return max_s16x2(a, b) if FORM == MAX else min_s16x2(a, b)
     else:
         return max_u16x2(a, b) if FORM == MAX else min_u16x2(a, b)
+
+
+# -- bools: four bytes in a word ------------------------------------------------------------------------------------------
+
+
+@prism("device")
+@requires(thread[1])
+def false_bytes(word: uint32 @ thread[1]) -> uint32 @ thread[1]:
+    """The highest bit of the first byte that is 0, and perhaps of some behind it; 0 where there is none."""
+    return (word - uint32(0x01010101)) & ~word & uint32(0x80808080)
+
+
+@prism("device")
+@requires(thread[1])
+def from_first(word: uint32 @ thread[1]) -> uint32 @ thread[1]:
+    """The lowest bit that is set, and all above it."""
+    return word | (uint32(0) - word)
+
+
+@prism("device")
+@requires(thread[1])
+def truth_of(word: uint32 @ thread[1]) -> uint32 @ thread[1]:
+    """The highest bit of each byte, as 0 or 1. The permutation changes nothing: it keeps the bytes of the word together."""
+    return byte_permute((word & uint32(0x80808080)) >> 7, 0, 0x3210)
 
 
 # -- a row ----------------------------------------------------------------------------------------------------------------
@@ -56,6 +81,11 @@ def total_of_row(row: uint32[4] @ thread[1]) -> T @ thread[1]:
             even = extreme(even, row[i] << 8, SIGNED=TI == int8, FORM=FORM)
         both: uint32 = extreme(odd, even, SIGNED=TI == int8, FORM=FORM)
         return OP(element(both, 1, TI=TI, T=T, WIDTH=WIDTH), element(both, 3, TI=TI, T=T, WIDTH=WIDTH))
+    elif FORM == OR:
+        return T(1) if (row[0] | row[1] | row[2] | row[3]) != 0 else T(0)
+    elif FORM == AND:
+        some: uint32 = false_bytes(row[0]) | false_bytes(row[1]) | false_bytes(row[2]) | false_bytes(row[3])
+        return T(1) if some == 0 else T(0)
     else:
         total: T = element(row[0], 0, TI=TI, T=T, WIDTH=WIDTH)
         for k in range(1, WIDTH):
@@ -69,7 +99,7 @@ def total_of_row(row: uint32[4] @ thread[1]) -> T @ thread[1]:
 def scan_row(row: uint32[4] @ thread[1], before: T @ thread[1]):
     """Replace each element by `OP(before, ...)` of those up to it; `EXCLUSIVE` leaves out itself.
 
-    Cost: a sum of bytes, 7 instructions a word; of 16-bit integers, 3; the extreme of bytes, 10.
+    Cost: a sum of bytes, 7 instructions a word; of 16-bit integers, 3; the extreme of bytes, 10; of bools, 6 and 8.
     """
     BITS: constexpr(int) = 128 // WIDTH
     first: uint32 = bits_of(TI(before), WIDTH=WIDTH)
@@ -98,6 +128,18 @@ def scan_row(row: uint32[4] @ thread[1], before: T @ thread[1]):
             earlier: uint32 = byte_permute(last, reached, 0x5410)
             row[i] = byte_permute(extreme(even_bytes, earlier, SIGNED=TI == int8, FORM=FORM), reached, 0x7351)
             last = byte_permute(reached, 0, 0x3232)
+    elif FORM == OR:
+        any: uint32 = first  # 0 or 1
+        for i in range(4):
+            reached: uint32 = from_first(row[i] | any)
+            row[i] = truth_of(reached)
+            any = reached >> 31
+    elif FORM == AND:
+        none: uint32 = first ^ 1  # 1 where something before is false
+        for i in range(4):
+            stopped: uint32 = from_first(false_bytes(row[i]) | none)
+            row[i] = truth_of(~stopped)
+            none = stopped >> 31
     else:
         running: T = before
         for i in range(4):

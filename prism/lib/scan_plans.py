@@ -27,6 +27,8 @@ SHORT = ("float16", "bfloat16")
 _COMPUTED = {"float16": "float32", "bfloat16": "float32", "bool": "uint8"}
 _REGISTER = {"int8": "int32", "uint8": "uint32", "int16": "int32", "uint16": "uint32"}
 _FORMS = {"add": kernels.SUM, "maximum": kernels.MAX, "minimum": kernels.MIN}
+_LOGICAL = {"maximum": kernels.OR, "bitwise_or": kernels.OR, "minimum": kernels.AND, "bitwise_and": kernels.AND}
+_SAME = {kernels.OR: BY_NAME["maximum"], kernels.AND: BY_NAME["minimum"]}
 _FEWEST_WORDS = 4096
 _CONTROL = 64  # bytes before the words: the counter and the epoch, in a sector of their own
 _STRIPS = 2048  # words for counters and epochs, one a strip
@@ -101,9 +103,15 @@ class Task:
 
     @property
     def small(self) -> bool:
-        """Whether elements and results are of one type, of one or two bytes."""
+        """Whether elements and results are of one type of one or two bytes, or bools of an operator with a form for them."""
         given, _, result = self.types
-        return given == result and size_of(given) <= 2
+        return (given == result and size_of(given) <= 2) or self.logical is not None
+
+    @property
+    def logical(self) -> int | None:
+        """The form of scan_packed that it has of bools, whose bytes may be any; or None."""
+        known = self.result == "bool" and BY_NAME.get(self.operator.name) is self.operator
+        return _LOGICAL.get(self.operator.name) if known else None
 
     def word_bytes(self) -> int:
         """Bytes of a mailbox."""
@@ -218,10 +226,12 @@ def many_tiles(task: Task, shape: Shape) -> Way:
 
 def packed(task: Task, shape: Shape, c: kernels.Configuration) -> Way:
     """Return how a long array of elements of one or two bytes is scanned on a GPU."""
-    (given, computed, _), form = task.types, kernels.ANY
-    if BY_NAME.get(task.operator.name) is task.operator:  # in more bits it gives the same, cut off
+    (given, computed, result), form, operator = task.types, kernels.ANY, task.operator
+    if task.logical is not None:  # of 0 and 1 both names of an operator are the same
+        given, computed, form, operator = result, _REGISTER[computed], task.logical, _SAME[task.logical]
+    elif BY_NAME.get(task.operator.name) is task.operator:  # in more bits it gives the same, cut off
         computed, form = _REGISTER.get(computed, computed), _FORMS.get(task.operator.name, form)
-    template = {"TI": given, "T": computed, "OP": task.operator.function, "FORM": form}
+    template = {"TI": given, "T": computed, "OP": operator.function, "FORM": form}
     template |= {**c.template(), "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse, "STABLE": task.grouped}
     tiled = shape.tiled(c.width)
     tiles = -(-(shape.size + tiled[0]) // c.tile)

@@ -48,3 +48,21 @@ def test_segments_and_keys() -> None:
     heads = np.flatnonzero(np.r_[True, plain[1:] != plain[:-1]])
     keys, lengths = lib.reduce_by_key(x, cupy.ones(100_000, np.int64))
     assert same(keys.get(), plain[heads]) and same(lengths.get(), np.diff(np.r_[heads, 100_000]))
+
+
+@pytest.mark.parametrize("begin", [0, 3])
+@pytest.mark.parametrize("at", [0, 20_000_017, 1 << 25])
+def test_long_extremes(at: int, begin: int) -> None:
+    """Of four bytes at once, also where they begin beside an aligned one: the first that changes the result is element `at`."""
+    size = (1 << 25) + 5
+    for name, numpy, rest in (("cummax", np.maximum, 0), ("cummin", np.minimum, 255)):
+        bytes_ = np.random.default_rng(at).integers(0, 256, size + begin).astype(np.uint8)
+        bytes_[: begin + at], bytes_[begin + at] = rest, 64 if rest == 0 else 0
+        x = cupy.asarray(bytes_)[begin:].view(cupy.bool_)
+        plain = bytes_[begin:] != 0
+        assert same(getattr(lib, name)(x).get(), numpy.accumulate(plain)), name
+        for reverse, exclusive in ((True, False), (False, True), (True, True)):
+            found = lib.scan(x, "maximum" if rest == 0 else "minimum", reverse=reverse, exclusive=exclusive).get()
+            wanted = numpy.accumulate(plain[::-1] if reverse else plain)
+            wanted = np.r_[rest != 0, wanted[:-1]] if exclusive else wanted
+            assert same(found, wanted[::-1] if reverse else wanted), (name, reverse, exclusive)

@@ -1,4 +1,5 @@
 """The scan of packed rows on the reference machine, with all its checks, beside NumPy's."""
+# ruff: noqa: F821 -- names that the kernel declares
 
 import functools
 
@@ -7,7 +8,24 @@ import pytest
 
 import prism
 from prism.interpret import run
-from prism.kernels.scan import Configuration, scan_packed
+from prism.kernels.scan import AND, OR, Configuration, scan_packed
+from prism.kernels.scan.rows import scan_row, total_of_row
+from prism.lang import (
+    const,
+    constexpr,
+    function,
+    grid,
+    group,
+    id,
+    int32,
+    partition,
+    ptr,
+    requires,
+    template,
+    thread,
+    uint8,
+    uint32,
+)  # fmt: skip
 from prism.lib import operators, scan_plans
 from prism.lib.operators import BY_NAME, Operator
 from prism.lib.scan_plans import Shape, Task
@@ -63,9 +81,10 @@ def launch(
     """The scan of `x`, checked."""
     task, program, c = way(operator, str(x.dtype), exclusive, reverse)
     given, _, _ = task.types
+    given = "uint8" if given == "bool" else given
     x = aligned(np.concatenate([x[:1].repeat(shift), x]))[shift:]
     y_shift = shift if y_shift is None else y_shift
-    room = aligned(np.full(x.size + y_shift + 16, 77, x.dtype))
+    room = aligned(np.full(x.size + y_shift + 16, 77, "uint8" if x.dtype == bool else x.dtype))
     y = x if in_place else room[y_shift : y_shift + x.size]
     begin = scan_plans.number_of(task.identity() if initial is None else initial.view(given))
     tiled = Shape(1, x.size, 1, past=(shift, y_shift)).tiled(c.width)[:2]
@@ -112,6 +131,79 @@ def test_kinds_of_scan(name: str, kind: str, exclusive: bool, reverse: bool) -> 
             assert np.array_equal(y, expected(name, x32, exclusive, reverse, initial32).astype(kind))
         else:
             assert np.array_equal(y, expected(name, x, exclusive, reverse, initial))
+
+
+def bools(kind: str, size: int, name: str):
+    """Bools of any bytes, and what NumPy takes them for."""
+    one = name in ("maximum", "bitwise_or")  # what changes the result
+    x = np.random.default_rng(size).integers(0, 256, size).astype(np.uint8)
+    if kind == "rarely":
+        x = np.zeros(size, np.uint8) if one else np.maximum(x, 1)
+        x[size * 3 // 5] = 64 if one else 0
+    elif kind == "never":
+        x = np.zeros(size, np.uint8) if one else np.maximum(x, 1)
+    return x.view(bool), x != 0
+
+
+@pytest.mark.parametrize("kind", ["any", "rarely", "never"])
+@pytest.mark.parametrize("name", ["maximum", "minimum", "bitwise_or", "bitwise_and"])
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("exclusive", [False, True])
+def test_bools(name: str, kind: str, exclusive: bool, reverse: bool) -> None:
+    """Bytes of which all but 0 are true; results are 0 and 1."""
+    for size in (15, 2 * TILES[1].tile + 17):
+        for initial in (None, np.uint8(0), np.uint8(1)):
+            x, plain = bools(kind, size, name)
+            shift = 0 if initial is None else 3
+            y = launch(BY_NAME[name], x, exclusive=exclusive, reverse=reverse, initial=initial, shift=shift)
+            first = BY_NAME[name].identity_of(np.dtype("uint8")) if initial is None else initial
+            assert np.array_equal(
+                y.view(np.uint8), expected(name, plain, exclusive, reverse, first != 0).view(np.uint8)
+            )
+
+
+@prism("global")
+@template(OP=function, FORM=constexpr(int))
+@requires(grid[1], thread[1])
+def each_row(
+    x: ptr(const(uint32)) @ grid[1], y: ptr(uint32) @ grid[1], totals: ptr(uint32) @ grid[1], before: uint32 @ grid[1]
+):  # fmt: skip
+    """Each thread's row by itself: its total, and its scan."""
+    i: int32 @ thread[1] = id()
+    with partition(y, thread[1], 4 * i) as mine, partition(totals, thread[1], i) as total, group(thread[1]):
+        row: uint32[4]
+        for k in range(4):
+            row[k] = x[4 * i + k]
+        total[0] = total_of_row(row, TI=uint8, T=uint32, OP=OP, WIDTH=16, FORM=FORM)
+        scan_row(row, before, TI=uint8, OP=OP, WIDTH=16, FORM=FORM, EXCLUSIVE=False)
+        for k in range(4):
+            mine[k] = row[k]
+
+
+@pytest.mark.parametrize("before", [0, 1])
+@pytest.mark.parametrize("name", ["maximum", "minimum"])
+def test_each_byte_of_a_row_of_bools(name: str, before: int) -> None:
+    """Where the first true, or false, one is, at every place of a row, and what stands before and behind it."""
+    some = (1, 2, 64, 127, 128, 255)
+    rows = []
+    for rest, one in [(0, byte) for byte in some] if name == "maximum" else [(byte, 0) for byte in some]:
+        for at in range(17):
+            for behind in (0, *some):
+                rows.append([rest] * at + [one] + [behind] * (15 - at) if at < 16 else [rest] * 16)
+    x = np.array(rows, np.uint8)
+    x = np.concatenate([x, np.random.default_rng(0).integers(0, 3, x.shape).astype(np.uint8)])
+    x = x[: len(x) // 64 * 64]
+    y, totals = np.zeros((len(x), 4), np.uint32), np.zeros(len(x), np.uint32)
+    ufunc, form = (np.maximum, OR) if name == "maximum" else (np.minimum, AND)
+    template = {"OP": BY_NAME[name].function, "FORM": form}
+    run(
+        prism.check(each_row, template),
+        len(x) // 64,
+        64,
+        (x.view(np.uint32).ravel(), y.ravel(), totals, np.uint32(before)),
+    )
+    assert np.array_equal(totals, ufunc.reduce(x != 0, axis=1))
+    assert np.array_equal(y.view(np.uint8), ufunc(ufunc.accumulate(x != 0, axis=1), before != 0))
 
 
 @pytest.mark.parametrize("kind", ["uint8", "int16", "float16"])
@@ -214,7 +306,15 @@ def test_who_takes_it() -> None:
     for shape in (Shape(1, 1 << 24, 1, True), Shape(1, 1 << 24, 1, past=(1, 0)), Shape(1, 1 << 24, 1, past=(0, 3))):
         for kind in (*INTEGERS, "float16", "bfloat16"):
             assert scan_plans.on_device(Task(operators.add, kind, kind), shape, 132).kernel is scan_packed
-        for task in (Task(operators.add, "uint8", "uint32"), Task(operators.add, "int32", "int32")):
+        for name in ("maximum", "minimum", "bitwise_or", "bitwise_and"):
+            assert scan_plans.on_device(Task(BY_NAME[name], "bool", "bool"), shape, 132).kernel is scan_packed
+        others = (
+            ("add", "uint8", "uint32"),
+            ("add", "int32", "int32"),
+            ("bitwise_xor", "bool", "bool"),
+            ("add", "bool", "int64"),
+        )
+        for task in (Task(BY_NAME[name], *types) for name, *types in others):
             assert scan_plans.on_device(task, shape, 132).kernel is not scan_packed
 
 

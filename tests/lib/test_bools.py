@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from prism import lib
+from prism.kernels import scan as kernels
 from prism.lib import reduce_calls, reductions, scan_plans
 from prism.lib.operators import BY_NAME
 from prism.lib.scan_plans import Shape, Task
@@ -93,10 +94,11 @@ def test_segments_and_keys(kind: str) -> None:
 def test_what_runs_on_a_gpu_looks_at_the_bytes() -> None:
     """Where bools are combined in another type, and where they are not."""
     for operator, result in (("add", "int64"), ("maximum", "bool")):
-        for shape in (Shape(1, 1 << 8, 1, True), Shape(1, 1 << 20, 1, True), Shape(64, 1000, 1000, True)):
+        for shape in (*(Shape(1, 1 << log, 1, True) for log in (8, 20, 24)), Shape(64, 1000, 1000, True)):
             way = scan_plans.on_device(Task(BY_NAME[operator], "bool", result), shape, 132)
             entry = entry_of(instance(way.kernel, tuple(way.template.items())).program, "sm_90a")
-            assert "px_truth(" in entry.source
+            packed = way.template.get("FORM") == kernels.OR  # it looks at four bytes at once
+            assert packed != ("px_truth(" in entry.source) and packed == (result == "bool" and shape.size == 1 << 24)
     compile_cubin(entry.source, "sm_90a")
     for what in reductions.NAMED:
         work = reduce_calls.work_of(what, np.dtype(bool))
