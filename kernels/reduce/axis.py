@@ -11,8 +11,8 @@ What depends on the shape is an argument, not part of the template, so that few 
 """
 
 from prism.lang import (
-    attr, block, const, constexpr, count, dtype, function, grid, group, id, int32, int64, partition, prism, ptr, requires, shared,
-    shuffle_down, template, thread, warp,
+    assume, attr, block, const, constexpr, count, dtype, function, grid, group, id, int32, int64, partition, prism, ptr,
+    requires, shared, shuffle_down, template, thread, warp,
 )
 from prism.kernels.reduce import maps
 from prism.kernels.reduce.single_pass import fetch
@@ -54,6 +54,8 @@ def reduce_axis(
     EACH: constexpr(int) = 1 if ALONG else WIDTH  # results a unit
     PACE: constexpr(int) = WIDTH if ALONG else 1  # elements along n a load
     LOOSE: constexpr(bool) = ALONG and WIDTH > 1 and UNITS == 1 and not ORDERED  # elements may stand before and behind vectors
+    assume(0 <= lanes and lanes <= 5 and 0 <= apart and apart <= 5)
+    assume(apart == 0 or apart == 5 - lanes)
     groups: int32 @ grid[1] = 32 >> lanes  # units a warp
     several: int32 @ grid[1] = 1 << lanes
     team: U @ thread[32] = id()
@@ -127,7 +129,7 @@ def reduce_axis(
                             sums[q] = OP(sums[q], above)  # right in the first lane of each unit
             if UNITS == 1 and wide:
                 desk: shared(T[THREADS * EACH]) @ block[1]
-                with partition(desk, thread[1], offset=(w * groups + beside) * EACH, races="none") as slot, group(thread[1]):
+                with partition(desk, thread[1], offset=(w * groups + beside) * EACH) as slot, group(thread[1]):
                     if along == 0:
                         for q in range(EACH):
                             slot[q] = sums[q]

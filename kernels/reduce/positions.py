@@ -7,7 +7,7 @@ warps and splits is compared by value, and then by position, so the first of equ
 """
 
 from prism.lang import (
-    attr, block, const, constexpr, count, dtype, function, grid, group, id, int32, int64, is_nan, partition, prism, ptr,
+    assume, attr, block, const, constexpr, count, dtype, function, grid, group, id, int32, int64, is_nan, partition, prism, ptr,
     requires, shared, shuffle_down, template, thread, warp,
 )
 from prism.kernels.reduce.axis import place as spot
@@ -94,6 +94,8 @@ def find(
     EACH: constexpr(int) = 1 if ALONG else WIDTH
     PACE: constexpr(int) = WIDTH if ALONG else 1
     LOOSE: constexpr(bool) = ALONG and WIDTH > 1 and UNITS == 1
+    assume(0 <= lanes and lanes <= 5 and 0 <= apart and apart <= 5)
+    assume(apart == 0 or apart == 5 - lanes)
     groups: int32 @ grid[1] = 32 >> lanes
     several: int32 @ grid[1] = 1 << lanes
     team: U @ thread[32] = id()
@@ -171,8 +173,8 @@ def find(
                     desk: shared(T[THREADS * EACH]) @ block[1]
                     places: shared(int64[THREADS * EACH]) @ block[1]
                     slots: int32 @ thread[1] = (w * groups + beside) * EACH
-                    with partition(desk, thread[1], offset=slots, races="none") as slot:
-                        with partition(places, thread[1], offset=slots, races="none") as slot_at, group(thread[1]):
+                    with partition(desk, thread[1], offset=slots) as slot:
+                        with partition(places, thread[1], offset=slots) as slot_at, group(thread[1]):
                             if along == 0:
                                 for e in range(EACH):
                                     slot[e] = best[e]

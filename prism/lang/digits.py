@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import gcd
+from operator import eq, ge, gt, le, lt, ne
 
 from prism.lang import bitwise, races
 from prism.lang.exact import ASSUMED, both, computed, fits, interval, promised, span, wrapped
@@ -54,6 +55,7 @@ from prism.lang.tree import (
     Var,
 )  # fmt: skip
 
+COMPARED = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 NO_TYPES: Mapping[Symbol, Scalar] = {}
 
 
@@ -137,8 +139,9 @@ class Reader:
                 return given[symbol] if symbol in given else self.name(symbol)
             case Place():
                 return self._place(e, given)
-            case Select(condition=Const(value=value), then=then, otherwise=otherwise):
-                return self.read(then if value else otherwise, given, types)
+            case Select(condition=condition, then=then, otherwise=otherwise):
+                truth = self._decided(condition, given, types)
+                return unknown() if truth is None else self.read(then if truth else otherwise, given, types)
             case Apply(intrinsic=intrinsic) if intrinsic.elementwise and not e.statics:
                 return self._elementwise(e, given, types)
             case Call():
@@ -155,6 +158,20 @@ class Reader:
             forms = [self._within(*one, e.type) for one in forms]
         keys = tuple(frozenset(form.items()) for form, _ in forms)
         return atom(("apply", e.intrinsic.name, e.type, keys))
+
+    def _decided(self, e: Expr, given: Mapping[Symbol, Form], types: Mapping[Symbol, Scalar]) -> bool | None:
+        """Return whether a condition holds, where it compares numbers that are constants."""
+        match e:
+            case Const(value=value):
+                return bool(value)
+            case Binary(op=op, left=left, right=right) if op in COMPARED:
+                one, two = number(self.read(left, given, types)), number(self.read(right, given, types))
+                if one is None or two is None or not isinstance(left.type, Scalar) or not left.type.integral:
+                    return None
+                plain = computed(left, types).kind == computed(right, types).kind == "int" or (one >= 0 and two >= 0)
+                return bool(COMPARED[op](one, two)) if plain else None
+            case _:
+                return None
 
     def _called(self, e: Call, given: Mapping[Symbol, Form]) -> Form:
         """Return the result of a function that only computes it: its text, with the arguments in place."""

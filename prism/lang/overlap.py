@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from prism.lang import flow, races
 from prism.lang.addresses import address
 from prism.lang.behind import behind, foreign, joined
+from prism.lang.cases import cases
 from prism.lang.collisions import Collision, collision
 from prism.lang.digits import reader
 from prism.lang.disjoint import Question, proved
@@ -87,6 +88,8 @@ def _judged(known: Facts, partition: Partition) -> Verdict:
     left = _left(known, partition, made)
     if left is None:
         return Verdict(view, "disjoint", "each unit's elements are proved to be its own")
+    if _in_cases(known, partition):
+        return Verdict(view, "disjoint", "each unit's elements are proved to be its own, whatever small arguments are")
     found = collision(known, partition)
     if found is not None:
         return Verdict(view, "overlap", "both are sure to write it", found)
@@ -96,6 +99,18 @@ def _judged(known: Facts, partition: Partition) -> Verdict:
         if _left(fresh, partition, list(_reaches(fresh, partition))) is None:
             return Verdict(view, "unknown", f"{MORE.format(fewer)}; the reference machine checks it")
     return Verdict(view, "unknown", f"{_why(known, left)}; the reference machine checks it")
+
+
+def _in_cases(known: Facts, partition: Partition) -> bool:
+    """Whether it is proved in each case of arguments that are one of a few numbers."""
+    uses = (use for statement in races.statements(partition.body) for use in used(known, statement))
+    through = [
+        use.expression
+        for use in uses
+        if isinstance(use.expression, Call) or partition.view in flow.resolve(use.expression.symbol, ())[1]
+    ]
+    found = cases(known, through)
+    return bool(found) and all(_left(case, partition, list(_reaches(case, partition))) is None for case in found)
 
 
 def _left(known: Facts, partition: Partition, made: Sequence[_Reach]) -> _Left | None:
