@@ -30,12 +30,13 @@ def reduce_segments_by_thread(
     Numerics:    computes in `T`; from left to right up to `LONG` elements, else as `reduce_segments_by_block`.
     Test:        tests/kernels/test_segmented_reduce.py, tests/gpu/test_segments.py
     """
-    threads: int64 @ grid[1] = int64(count(block[1])) * THREADS
-    me: int64 @ thread[1] = id()
+    blocks: int32 @ grid[1] = count(block[1])
+    b: int32 @ block[1] = id()
     left: bool @ thread[1] = False  # whether there are long ones
-    with partition(y, thread[1], offset=0, races="allow") as mine:
-        with group(thread[1]):
-            for s in range(me, segments, threads):
+    with partition(y, block[1]) as target, group(block[1]):
+        me: int64 @ thread[1] = b * THREADS + id(thread[1])
+        with partition(target, thread[1]) as mine, group(thread[1]):
+            for s in range(me, segments, int64(blocks) * THREADS):
                 start: int64 = max(int64(starts[s]), 0)
                 end: int64 = min(int64(ends[s]), n)
                 if end - start > LONG:
@@ -45,10 +46,10 @@ def reduce_segments_by_thread(
                     for i in range(start, end):
                         sum = OP(sum, T(x[i]))
                     mine[s] = TO(sum)
-    take_long(
-        x, y, starts, ends, segments, n, identity, initial, left,
-        OP=OP, THREADS=THREADS, ITEMS=ITEMS, TAKEN=THREADS, LONG=LONG, COMMUTATIVE=COMMUTATIVE,
-    )
+        take_long(
+            x, target, starts, ends, segments, n, identity, initial, b, blocks, left,
+            OP=OP, THREADS=THREADS, ITEMS=ITEMS, TAKEN=THREADS, LONG=LONG, COMMUTATIVE=COMMUTATIVE,
+        )
 
 
 @prism("global")
@@ -67,13 +68,15 @@ def reduce_segments_by_warp(
     Numerics:    reassociates `OP`, in a way fixed by each segment's length and the template. Where `COMMUTATIVE`, it changes
                  the order of elements too.
     """
-    warps: int64 @ grid[1] = int64(count(block[1])) * (THREADS // 32)
-    me: int64 @ thread[32] = id()
+    WARPS: constexpr(int) = THREADS // 32
+    blocks: int32 @ grid[1] = count(block[1])
+    b: int32 @ block[1] = id()
     left: bool @ thread[32] = False  # whether there are long ones
-    with partition(y, thread[32], offset=0, races="allow") as target:
-        with group(thread[32]):
+    with partition(y, block[1]) as target, group(block[1]):
+        me: int64 @ thread[32] = b * WARPS + id(thread[32])
+        with partition(target, thread[32]) as results, group(thread[32]):
             lane: int32 @ thread[1] = id()
-            for s in range(me, segments, warps):
+            for s in range(me, segments, int64(blocks) * WARPS):
                 start: int64 @ thread[32] = max(int64(starts[s]), 0)
                 end: int64 @ thread[32] = max(min(int64(ends[s]), n), start)
                 if end - start > LONG:
@@ -93,14 +96,14 @@ def reduce_segments_by_warp(
                             total = OP(total, warp.reduce(sum, OP=OP))
                     if COMMUTATIVE:
                         total = OP(total, warp.reduce(sum, OP=OP))
-                    with claim(target, thread[1]) as mine:
+                    with claim(results, thread[1]) as mine:
                         match split(thread):
                             case 1:
                                 mine[s] = TO(total)
-    take_long(
-        x, y, starts, ends, segments, n, identity, initial, left,
-        OP=OP, THREADS=THREADS, ITEMS=ITEMS, TAKEN=THREADS // 32, LONG=LONG, COMMUTATIVE=COMMUTATIVE,
-    )
+        take_long(
+            x, target, starts, ends, segments, n, identity, initial, b, blocks, left,
+            OP=OP, THREADS=THREADS, ITEMS=ITEMS, TAKEN=WARPS, LONG=LONG, COMMUTATIVE=COMMUTATIVE,
+        )
 
 
 @prism("global")
@@ -116,7 +119,7 @@ def reduce_segments_by_block(
     """What `reduce_segments_by_warp` computes, by a block a segment."""
     blocks: int64 @ grid[1] = count(block[1])
     me: int64 @ block[1] = id()
-    with partition(y, block[1], offset=0, races="allow") as target:
+    with partition(y, block[1]) as target:
         with group(block[1]):
             for s in range(me, segments, blocks):
                 start: int64 @ block[1] = max(int64(starts[s]), 0)
@@ -131,37 +134,34 @@ def reduce_segments_by_block(
 
 
 @prism("device")
-@requires(grid[1], block[1], thread[32])
+@requires(block[1], thread[32])
 @template(
     TI=dtype, T=dtype, TO=dtype, O=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), TAKEN=constexpr(int),
     LONG=constexpr(int), COMMUTATIVE=constexpr(bool),
 )
 def take_long(
-    x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ grid[1], starts: ptr(const(O)) @ grid[1], ends: ptr(const(O)) @ grid[1],
-    segments: int64 @ grid[1], n: int64 @ grid[1], identity: T @ grid[1], initial: T @ grid[1], left: bool @ thread[1],
+    x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ block[1], starts: ptr(const(O)) @ grid[1], ends: ptr(const(O)) @ grid[1],
+    segments: int64 @ grid[1], n: int64 @ grid[1], identity: T @ grid[1], initial: T @ grid[1], me: int32 @ block[1],
+    blocks: int32 @ grid[1], left: bool @ thread[1],
 ):
     """Reduce what is longer than `LONG` of each block's segments, `TAKEN` at a time; nothing where no thread has `left` any.
 
-    Perspective: grid.
+    Perspective: block `me` of `blocks`.
     Cost:        a vote, where there are none.
     """
-    step: int64 @ grid[1] = int64(count(block[1])) * TAKEN
-    me: int64 @ block[1] = id()
-    with partition(y, block[1], offset=0, races="allow") as target:
-        with group(block[1]):
-            if block.any(left):
-                for first in range(me * TAKEN, segments, step):
-                    for s in range(first, min(first + TAKEN, segments)):
-                        start: int64 @ block[1] = max(int64(starts[s]), 0)
-                        end: int64 @ block[1] = min(int64(ends[s]), n)
-                        if end - start > LONG:
-                            total: T @ block[1] = reduce_slice(
-                                x, start, end, identity, initial, OP=OP, THREADS=THREADS, ITEMS=ITEMS, COMMUTATIVE=COMMUTATIVE,
-                            )
-                            with claim(target, thread[1]) as mine:
-                                match split(thread):
-                                    case 1:
-                                        mine[s] = TO(total)
+    if block.any(left):
+        for first in range(int64(me) * TAKEN, segments, int64(blocks) * TAKEN):
+            for s in range(first, min(first + TAKEN, segments)):
+                start: int64 @ block[1] = max(int64(starts[s]), 0)
+                end: int64 @ block[1] = min(int64(ends[s]), n)
+                if end - start > LONG:
+                    total: T @ block[1] = reduce_slice(
+                        x, start, end, identity, initial, OP=OP, THREADS=THREADS, ITEMS=ITEMS, COMMUTATIVE=COMMUTATIVE,
+                    )
+                    with claim(y, thread[1]) as mine:
+                        match split(thread):
+                            case 1:
+                                mine[s] = TO(total)
 
 
 @prism("device")

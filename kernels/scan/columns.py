@@ -5,9 +5,9 @@ own; a block scans a strip of them, a tile of rows at a time; several blocks sha
 """
 
 from prism.lang import (
-    atomic_add, attr, block, claim, const, constexpr, count, dtype, function, grid, group, id, int32, int64, load_vector, mailbox,
-    may_alias, partition, prefetch, prism, ptr, publish, receive, requires, shared, shuffle_down, split, store_relaxed,
-    store_vector, template, thread, uint32, uint64, vector,
+    assume, atomic_add, attr, block, claim, const, constexpr, count, distinct, dtype, function, grid, group, id, int32, int64,
+    load_vector, mailbox, may_alias, partition, prefetch, prism, ptr, publish, receive, requires, shared, shuffle_down, split,
+    store_relaxed, store_vector, template, thread, uint32, uint64, vector,
 )
 from prism.kernels.scan.strips import load_strip, put_before, scan_strip, store_strip
 from prism.kernels.scan.tiles import extent
@@ -38,12 +38,11 @@ def scan_columns_by_thread(
     strips: int64 @ grid[1] = inner / WIDTH
     threads: int64 @ grid[1] = int64(count(block[1])) * THREADS
     me: int64 @ thread[1] = id()
-    base: int64 @ thread[1] = 0
-    with partition(y, thread[1], offset=lambda i: base + i, races="allow") as mine:
+    with partition(y, thread[1], races="allow") as mine:  # `x` may be the same memory: each column is one thread's
         with group(thread[1]):
             step: int64 = -inner if REVERSE else inner
             for s in range(me, outer * strips, threads):
-                base = s / strips * n * inner + s % strips * WIDTH + ((n - 1) * inner if REVERSE else 0)
+                base: int64 = s / strips * n * inner + s % strips * WIDTH + ((n - 1) * inner if REVERSE else 0)
                 running: T[WIDTH]
                 for k in range(WIDTH):
                     running[k] = initial
@@ -52,11 +51,11 @@ def scan_columns_by_thread(
                     for j in range(ROWS):
                         if i + j < n:
                             if WIDTH > 1:
-                                word: vector(TI, WIDTH) = load_vector(x[base + j * step], WIDTH)
+                                word: vector(TI, WIDTH) = load_vector(x[base + (i + j) * step], WIDTH)
                                 for k in range(WIDTH):
                                     items[j * WIDTH + k] = T(word[k])
                             else:
-                                items[j] = T(x[base + j * step])
+                                items[j] = T(x[base + (i + j) * step])
                         else:
                             for k in range(WIDTH):
                                 items[j * WIDTH + k] = identity
@@ -71,10 +70,9 @@ def scan_columns_by_thread(
                                 result: vector(TO, WIDTH)
                                 for k in range(WIDTH):
                                     result[k] = TO(items[j * WIDTH + k])
-                                store_vector(mine[j * step], result)
+                                store_vector(mine[base + (i + j) * step], result)
                             else:
-                                mine[j * step] = TO(items[j])
-                    base = base + ROWS * step
+                                mine[base + (i + j) * step] = TO(items[j])
 
 
 @prism("global")
@@ -100,12 +98,11 @@ def scan_columns(
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
     stride: int64 @ grid[1] = -inner if REVERSE else inner
     me: int64 @ block[1] = id()
-    base: int64 @ block[1] = 0
-    with partition(y, block[1], offset=lambda i: base + i, races="allow") as target:
+    with partition(y, block[1], races="allow") as whole:  # `x` may be the same memory: each strip is one block's
         with group(block[1]):
             for s in range(me, outer * strips, blocks):
                 first: int64 @ block[1] = s / strips * n * inner + s % strips * COLUMNS + ((n - 1) * inner if REVERSE else 0)
-                columns: int32 @ block[1] = int32(min(inner - s % strips * COLUMNS, COLUMNS))
+                columns: int32 @ block[1] = int32(min(max(inner - s % strips * COLUMNS, 0), COLUMNS))
                 prefix: T[WIDTH] @ thread[1]
                 totals: T[WIDTH] @ thread[1]
                 items: T[ITEMS] @ thread[1]
@@ -126,8 +123,8 @@ def scan_columns(
                         put_before(items, prefix, WIDTH=WIDTH, OP=OP)
                         for k in range(WIDTH):
                             prefix[k] = OP(prefix[k], totals[k])
-                    base = first + int64(tile) * TILE * stride
-                    store_strip(target, stride, extent(tile, n, TILE=TILE), columns, items, WIDTH=WIDTH, TX=TX)
+                    with partition(whole, block[1], offset=first + int64(tile) * TILE * stride) as target:
+                        store_strip(target, stride, extent(tile, n, TILE=TILE), columns, items, WIDTH=WIDTH, TX=TX)
 
 
 @prism("global")
@@ -161,10 +158,10 @@ def scan_columns_shared(
     b: int32 @ block[1] = id()
     s: int32 @ block[1] = b % all
     first: int64 @ block[1] = int64(s / strips) * n * inner + s % strips * COLUMNS + ((n - 1) * inner if REVERSE else 0)
-    columns: int32 @ block[1] = int32(min(inner - s % strips * COLUMNS, COLUMNS))
+    columns: int32 @ block[1] = int32(min(max(inner - s % strips * COLUMNS, 0), COLUMNS))
     letters: int64 @ block[1] = int64(s) * capacity * COLUMNS  # this strip's
     tile: int32 @ block[1] = -1  # the tile that `items` holds: none as yet
-    with partition(y, block[1], offset=lambda i: first + int64(tile) * TILE * stride + i, races="allow") as target:
+    with partition(y, block[1], races="allow") as whole:  # `x` may be the same memory: each tile of a strip is one block's
         with group(block[1]):
             desk: shared(uint64[1]) @ block[1]  # what one thread draws, for all
             with claim(desk, thread[1]) as own:
@@ -216,10 +213,13 @@ def scan_columns_shared(
                         case 1:
                             if following < tiles:
                                 own[0] = drawn  # here, not above: words are asked for while the draw is under way
-                if tile >= 0:
+                there: int32 @ block[1] = tile
+                if there >= 0:
                     with group(thread[1]):
                         put_before(items, prefix, WIDTH=WIDTH, OP=OP)
-                    store_strip(target, stride, extent(tile, n, TILE=TILE), columns, items, WIDTH=WIDTH, TX=TX)
+                    assume(distinct(s, there))  # a strip's numbers are drawn once
+                    with partition(whole, block[1], offset=first + int64(there) * TILE * stride) as target:
+                        store_strip(target, stride, extent(there, n, TILE=TILE), columns, items, WIDTH=WIDTH, TX=TX)
                     done = tile
                 if following < tiles:
                     with group(thread[1]):

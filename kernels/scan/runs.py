@@ -6,8 +6,8 @@ a head too: it writes the last run's aggregate, and how many runs there are.
 """
 
 from prism.lang import (
-    atomic_add, attr, ballot, block, claim, const, constexpr, count, dtype, function, grid, group, id, int32, int64, mailbox,
-    partition, popcount, prefetch, prism, ptr, publish, requires, shared, split, store_relaxed, template, thread,
+    assume, atomic_add, attr, ballot, block, claim, const, constexpr, count, distinct, dtype, function, grid, group, id, int32,
+    int64, mailbox, partition, popcount, prefetch, prism, ptr, publish, requires, shared, split, store_relaxed, template, thread,
     uint32, uint64,
 )
 from prism.kernels.scan.heads import begin, key_heads, look_back_heads, scan_heads
@@ -43,8 +43,8 @@ def reduce_runs(
     tiles: int32 @ grid[1] = int32((n + TILE) / TILE)  # of n + 1 places
     blocks: int32 @ grid[1] = count(block[1])
     skew: int32 @ grid[1] = 0 if aligned else -1
-    with partition(unique, block[1], races="none") as unique_out, partition(y, block[1], races="none") as y_out:
-        with partition(runs, block[1], races="none") as runs_out, group(block[1]):
+    with partition(unique, block[1]) as unique_out, partition(y, block[1]) as y_out:
+        with partition(runs, block[1]) as runs_out, group(block[1]):
             desk: shared(uint64[1]) @ block[1]  # what one thread draws, for all
             with claim(desk, thread[1]) as own:
                 match split(thread):
@@ -107,8 +107,10 @@ def reduce_runs(
                 if tile >= 0:
                     with group(thread[1]):
                         begin(items, prefix, at, open, WIDTH=WIDTH, OP=OP, RUNS=True)
+                    here: int32 @ block[1] = tile
+                    assume(distinct(here))  # a number is drawn once
                     write_runs(
-                        keys, unique_out, y_out, runs_out, items, flags, int64(tile) * TILE, before + within, n, WIDTH=WIDTH,
+                        keys, unique_out, y_out, runs_out, items, flags, int64(here) * TILE, before + within, n, WIDTH=WIDTH,
                     )
                     done = tile
                 if following < tiles:
@@ -149,8 +151,8 @@ def write_runs(
     t: int32 @ thread[1] = id()
     lower: uint32 @ thread[1] = (uint32(1) << uint32(t % 32)) - 1
     next: int64 @ thread[1] = before
-    with partition(unique, thread[1], races="none") as keys_out, partition(y, thread[1], races="none") as values_out:
-        with partition(runs, thread[1], races="none") as count_out, group(thread[32]):
+    with partition(unique, thread[1]) as keys_out, partition(y, thread[1]) as values_out:
+        with partition(runs, thread[1]) as count_out, group(thread[32]):
             for j in range(ITEMS // WIDTH):
                 row: uint32 @ thread[1] = heads >> (j * WIDTH)
                 below: int32 @ thread[1] = 0  # heads of the row in lower lanes
@@ -164,12 +166,14 @@ def write_runs(
                     for k in range(WIDTH):
                         p: int64 = at + (j * 32 * WIDTH + k)
                         if (row >> k & 1) != 0:
-                            if r > 0:
-                                values_out[r - 1] = TO(items[j * WIDTH + k])
+                            run: int64 = r
+                            assume(distinct(run))  # as many heads are before it
+                            if run > 0:
+                                values_out[run - 1] = TO(items[j * WIDTH + k])
                             if p < n:
-                                keys_out[r] = keys[p]
-                            else:
-                                count_out[0] = r
+                                keys_out[run] = keys[p]
+                            elif p == n:
+                                count_out[0] = run
                             r = r + 1
                 next = next + all
 

@@ -6,8 +6,8 @@ number, so that a block waits for those with lower numbers only, which begin bef
 """
 
 from prism.lang import (
-    attr, block, claim, const, constexpr, dtype, function, grid, group, id, int32, int64, load_relaxed, mailbox, may_alias,
-    partition, prefetch, prism, ptr, publish, requires, shared, split, store_relaxed, template, thread, uint32, uint64,
+    assume, attr, block, claim, const, constexpr, count, dtype, function, grid, group, id, int32, int64, load_relaxed, mailbox,
+    may_alias, partition, prefetch, prism, ptr, publish, requires, shared, split, store_relaxed, template, thread, uint32, uint64,
 )
 from prism.kernels.scan.single_pass import look_back
 from prism.kernels.scan.tiles import extent, load_tile, store_tile
@@ -33,6 +33,7 @@ def scan_block(
     Numerics:    reassociates `OP`, in a way fixed by the template; `OP` need not be commutative.
     Test:        tests/kernels/test_scan_small.py, tests/gpu/test_scan.py
     """
+    assume(count(block[1]) == 1)
     end: int32 @ grid[1] = int32(n) + before
     with partition(y, block[1], offset=-before, races="allow") as target, group(block[1]):
         match split(thread):  # before this kernel waits for the one before it: see docs/barriers.md
