@@ -10,6 +10,7 @@ from prism.interpret import BoundsError, RaceError, run
 from prism.lang import (
     attr,
     block,
+    claim,
     constexpr,
     count,
     grid,
@@ -17,6 +18,7 @@ from prism.lang import (
     id,
     int32,
     int64,
+    one,
     partition,
     prism,
     ptr,
@@ -134,6 +136,44 @@ def test_what_conditions_say_of_minima_and_maxima(how: int, wanted: bool) -> Non
         assert proved(bounded, "part", HOW=how) == wanted
     except CompileError as error:  # sure to overlap
         assert not wanted and error.code == "race"
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(TAKEN=constexpr(int), EXTRA=constexpr(int))
+def take(y: ptr(int32) @ block[1], n: int64 @ grid[1], me: int32 @ block[1], blocks: int32 @ grid[1]):
+    t: int32 @ thread[1] = id()
+    for first in range(int64(me) * TAKEN, n, int64(blocks) * TAKEN):
+        for s in range(first, min(first + (TAKEN + EXTRA), n)):
+            with claim(y, thread[1]) as mine, one(thread):
+                mine[s] = 2
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[32])
+@attr("__launch_bounds__(64)")
+@template(TAKEN=constexpr(int), EXTRA=constexpr(int))
+def both(y: ptr(int32) @ grid[1], n: int64 @ grid[1]):
+    blocks: int32 @ grid[1] = count(block[1])
+    b: int32 @ block[1] = id()
+    with partition(y, block[1]) as target, group(block[1]):
+        me: int64 @ thread[1] = b * 64 + id(thread[1])
+        with partition(target, thread[1]) as mine, group(thread[1]):
+            for s in range(me, n, int64(blocks) * 64):
+                mine[s] = 1
+        take(target, n, b, blocks, TAKEN=TAKEN, EXTRA=EXTRA)
+
+
+@pytest.mark.parametrize(("taken", "extra", "wanted"), [(64, 0, True), (64, -1, True), (32, 0, False), (64, 1, False)])
+def test_a_block_and_its_threads_have_the_same_elements_in_two_ways(taken: int, extra: int, wanted: bool) -> None:
+    assert (proved(both, TAKEN=taken, EXTRA=extra), proved(both, "target", TAKEN=taken, EXTRA=extra)) == (True, wanted)
+    y = np.zeros(320, np.int32)
+    if wanted:
+        run(build(both, {"TAKEN": taken, "EXTRA": extra}), 2, 64, (y, 320), check=True)
+        assert (y == 2).sum() == 320 + 5 * extra
+    else:
+        with pytest.raises(RaceError):
+            run(build(both, {"TAKEN": taken, "EXTRA": extra}), 2, 64, (y, 320), check=True)
 
 
 def test_what_is_concluded_of_minima_and_maxima_holds_of_all_numbers() -> None:
