@@ -7,8 +7,9 @@ p + PARTS, ... of K and leaves its sums in its shared memory; then each adds up 
 from __future__ import annotations
 
 from prism.lang import (
-    CUtensorMap, attr, block, claim, const, constexpr, dtype, float32, fragment, function, grid, group, id, int32, int64,
-    one, partition, prefetch_map, prism, ptr, requires, roles, shared, template, thread, tma_load, warp, warpgroup, wgmma,
+    CUtensorMap, assume, attr, block, claim, const, constexpr, dtype, float32, fragment, function, grid, group, id, int32, int64,
+    one, partition, prefetch_map, prism, ptr, requires, roles, shared, strides_nest, template, thread, tma_load, warp,
+    warpgroup, wgmma,
 )  # fmt: skip
 
 
@@ -39,6 +40,7 @@ def hgemm_in_parts(
     Numerics:    the steps of a part are added up as in hgemm, then the parts in their order: it depends on k and `PARTS` alone.
     Test:        tests/kernels/test_hgemm_parts.py, tests/gpu/test_hgemm.py
     """
+    assume(m >= 1 and n >= 1 and strides_nest(n if TURNED else m, stride, m if TURNED else n, 1))
     ROWS: constexpr(int) = BM / CONSUMERS  # of a warpgroup
     SHARE: constexpr(int) = BM / PARTS  # rows that a block adds up
     WORKERS: constexpr(int) = 128 * CONSUMERS  # its threads that do

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prism.lang import (
     assume, block, const, constexpr, count, float32, grid, group, id, int32, int64, partition, prism, ptr, requires, shared,
-    template, thread,
+    strides_nest, template, thread,
 )
 
 SIDE = 64  # of a block's tile
@@ -28,6 +28,7 @@ def pack(
     Cost:        one pass; 16.25 KiB of shared memory, one barrier.
     Test:        tests/kernels/test_sgemm_ring.py, tests/gpu/test_sgemm.py
     """
+    assume(n >= 1 and strides_nest(m, stride, n, 1))
     across: int32 @ grid[1] = (n - 1) / SIDE + 1
     top: int32 @ block[1] = id() / across * SIDE
     left: int32 @ block[1] = id() % across * SIDE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prism.lang import (
     assume, block, const, constexpr, count, float32, grid, group, id, int32, int64, pack_bf16x2, partition, prism, ptr, requires,
-    shared, template, thread, uint32, uint64, unpack_bf16x2,
+    shared, strides_nest, template, thread, uint32, uint64, unpack_bf16x2,
 )
 
 SIDE = 64  # of a block's tile
@@ -41,6 +41,7 @@ def split(
     Numerics:    exact for 0 and from 2^-110 on: all 24 bits are in the three. Below, x3 loses what is under 2^-133.
     Test:        tests/kernels/test_split.py, tests/gpu/test_sgemm_bf16x6.py
     """
+    assume(columns >= 1 and strides_nest(PLANES, apart, rows, stride, (columns - 1) / WORD + 1, 1))
     across: int32 @ grid[1] = (columns - 1) / SIDE + 1
     top: int32 @ block[1] = id() / across * SIDE
     left: int32 @ block[1] = id() % across * SIDE
@@ -137,10 +138,12 @@ def settle(
     Cost:        one pass.
     Test:        tests/kernels/test_split.py, tests/gpu/test_sgemm_bf16x6.py
     """
+    assume(n >= 1 and strides_nest(m, stride, n, 1))
     across: int32 @ grid[1] = (n - 1) / SIDE + 1
     top: int32 @ block[1] = id() / across * SIDE
     left: int32 @ block[1] = id() % across * SIDE
     with partition(out, block[1], lambda i, j: (top + i) * stride + left + j, races="none") as target, group(block[1]):
+        assume(count(thread[1]) <= THREADS)
         t: int32 @ thread[1] = id()
         with partition(target, thread[1], lambda i, j: (i, j), races="none") as mine, group(thread[1]):
             for v in range(EACH):

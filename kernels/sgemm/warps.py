@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from prism.kernels.sgemm.tiles import PAD, fetch, put
 from prism.lang import (
-    attr, block, const, constexpr, float4, float4_cast, float32, grid, group, id, int32, int64, partition, prism, ptr, requires,
-    shared, template, thread, warp,
+    assume, attr, block, const, constexpr, count, float4, float4_cast, float32, grid, group, id, int32, int64, partition, prism,
+    ptr, requires, shared, strides_nest, template, thread, warp,
 )
 
 
@@ -40,6 +40,7 @@ def warps(
     COLS: constexpr(int) = WN / STEP_N * 4
     across: int32 @ grid[1] = (N - 1) / BN + 1
     tiles: int32 @ grid[1] = ((M - 1) / BM + 1) * across
+    assume(M >= 1 and N >= 1 and strides_nest((count(block[1]) - 1) / tiles + 1, bs_c, M, rs_c, N, 1))
     p: int64 @ block[1] = id() / tiles
     top: int32 @ block[1] = id() % tiles / across * BM
     left: int32 @ block[1] = id() % tiles % across * BN

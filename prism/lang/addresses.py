@@ -27,6 +27,7 @@ from prism.lang.tree import (
     If,
     Pointer,
     Scalar,
+    Select,
     Split,
     Stmt,
     Symbol,
@@ -258,16 +259,45 @@ def _condition(reads: Reader, condition: Expr, truth: bool) -> Iterator[Form]:
                 yield from _condition(reads, left, truth)
                 yield from _condition(reads, right, truth)
         case Binary(op=op, left=left, right=right) if isinstance(left.type, Scalar) and left.type.integral:
-            one, two = reads.read(left, {}), reads.read(right, {})
-            if left.type.kind == "uint" and min(reads.range.form(one)[0], reads.range.form(two)[0]) < 0:
-                return
             op = op if truth else {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}.get(op, "")
-            if op in ("<", "<=", "=="):
-                yield _less(one, two, op == "<")
-            if op in (">", ">=", "=="):
-                yield _less(two, one, op == ">")
+            yield from _compared(reads, op, left, right)
+        case Var(symbol=symbol) if symbol not in reads.known.changed and symbol in reads.known.definitions:
+            yield from _condition(reads, reads.known.definitions[symbol], truth)
+        case Var() | Apply():
+            value = reads.truth(condition)
+            if value is not None:
+                yield add(value, constant(-1)) if truth else add({}, value, -1)
         case _:
             pass
+
+
+def _compared(reads: Reader, op: str, left: Expr, right: Expr) -> Iterator[Form]:
+    """Yield what is not negative where a comparison holds; of `a if c else b`, if it can't hold of one of them, the other's."""
+    for here, place in ((left, 0), (right, 1)):
+        select = _select(reads, here)
+        for truth in (True, False) if select is not None else ():
+            assert select is not None
+            kept, gone = (select.then, select.otherwise) if truth else (select.otherwise, select.then)
+            sides = [(one, right) if place == 0 else (left, one) for one in (gone, kept)]
+            if any(reads.range.form(form)[1] < 0 for form in _compared(reads, op, *sides[0])):
+                yield from _condition(reads, select.condition, truth)
+                yield from _compared(reads, op, *sides[1])
+                return
+    one, two = reads.read(left, {}), reads.read(right, {})
+    unsigned = isinstance(left.type, Scalar) and left.type.kind == "uint"
+    if unsigned and min(reads.range.form(one)[0], reads.range.form(two)[0]) < 0:
+        return
+    if op in ("<", "<=", "=="):
+        yield _less(one, two, op == "<")
+    if op in (">", ">=", "=="):
+        yield _less(two, one, op == ">")
+
+
+def _select(reads: Reader, e: Expr) -> Select | None:
+    """Return the choice between two values that an expression, or the name that it is, stands for."""
+    if isinstance(e, Var) and e.symbol not in reads.known.changed:
+        e = reads.known.definitions.get(e.symbol, e)
+    return e if isinstance(e, Select) else None
 
 
 def _less(left: Form, right: Form, strictly: bool = True) -> Form:

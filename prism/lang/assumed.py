@@ -7,7 +7,7 @@ A condition's `code` is made of tuples of words and numbers, as JSON takes them:
     ("count", blocks, threads, times, size, type)   units: the numbers of blocks and of threads a block, where these are true,
                                                     times `times`, in units of `size`
     (operator, type, operand, ...)                  `+ - * / % << >> & | ^`, `neg`, `~`, `minimum`, `maximum`, `cast`
-    (operator, operand, ...)                        `== != < <= > >=`, `and`, `or`, `not`, `if`
+    (operator, operand, ...)                        `== != < <= > >=`, `and`, `or`, `not`, `if`, `strides_nest`
 
 It is computed as the machine computes it, with no number lost on the way: what is signed, of 32 bits or more, must fit.
 """
@@ -18,6 +18,8 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from prism.lang.intrinsics.layouts import nest
 
 Code: TypeAlias = tuple[Any, ...]
 Launch: TypeAlias = tuple[int, int, Sequence[Any]]
@@ -120,6 +122,8 @@ def _count(blocks: bool, threads: bool, times: int, size: int, type_: str) -> Te
 
 def _plain(op: str, operands: Sequence[Test]) -> Test | None:
     match op, operands:
+        case "strides_nest", _ if operands and len(operands) % 2 == 0:
+            return lambda launch: _nest([one(launch) for one in operands])
         case "not", (one,):
             return lambda launch: not one(launch)
         case "and", (one, two):
@@ -133,6 +137,11 @@ def _plain(op: str, operands: Sequence[Test]) -> Test | None:
             return lambda launch: compare(one(launch), two(launch))
         case _:
             return None
+
+
+def _nest(values: Sequence[int]) -> bool:
+    """Whether strides nest; `values`: an extent and a stride for each axis."""
+    return nest(tuple(zip(values[::2], values[1::2], strict=True)))
 
 
 def _typed(op: str, type_: str, operands: Sequence[Test]) -> Test | None:

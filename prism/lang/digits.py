@@ -113,6 +113,7 @@ class Reader:
         by = number(two[0])
         if e.op in ASSUMED:
             form = multiply(one[0], two[0]) if e.op == "*" else add(one[0], two[0], 1 if e.op == "+" else -1)
+            form = without_quotients(form) if e.op == "-" else form
             return self._result(e.op, form, interval(e.op, one[1], two[1]), type_)
         if e.op == "<<" and by is not None and 0 <= by < MOST_BITS - 1:
             times = 1 << by
@@ -139,9 +140,8 @@ class Reader:
                 return given[symbol] if symbol in given else self.name(symbol)
             case Place():
                 return self._place(e, given)
-            case Select(condition=condition, then=then, otherwise=otherwise):
-                truth = self._decided(condition, given, types)
-                return unknown() if truth is None else self.read(then if truth else otherwise, given, types)
+            case Select():
+                return self._chosen(e, given, types)
             case Apply(intrinsic=intrinsic) if intrinsic.elementwise and not e.statics:
                 return self._elementwise(e, given, types)
             case Call():
@@ -150,8 +150,11 @@ class Reader:
                 return unknown()
 
     def _elementwise(self, e: Apply, given: Mapping[Symbol, Form], types: Mapping[Symbol, Scalar]) -> Form:
-        """Return the result of an intrinsic as an atom: equal arguments give equal results."""
-        if not all(isinstance(a.type, Scalar) and a.type.integral for a in e.arguments):
+        """Return the result of an intrinsic as an atom: equal arguments give equal results.
+
+        Not so of one of the user's own, which may read what differs between threads.
+        """
+        if e.intrinsic.source == "user" or not all(isinstance(a.type, Scalar) and a.type.integral for a in e.arguments):
             return unknown()
         forms = [self.bounded(a, given, types) for a in e.arguments]
         if e.intrinsic.name in EXTREMES and isinstance(e.type, Scalar):  # they are compared as what is returned
@@ -172,6 +175,29 @@ class Reader:
                 return bool(COMPARED[op](one, two)) if plain else None
             case _:
                 return None
+
+    def truth(self, e: Expr) -> Form | None:
+        """Return a truth value as a number, 0 or 1: of a name that never changes, or of a function of integers."""
+        match e:
+            case Var(symbol=symbol) if symbol not in self.known.changed:
+                return atom(("name", symbol))
+            case Apply(intrinsic=intrinsic) if intrinsic.elementwise and not e.statics:
+                return self._elementwise(e, {}, {})
+            case _:
+                return None
+
+    def _chosen(self, e: Select, given: Mapping[Symbol, Form], types: Mapping[Symbol, Scalar]) -> Form:
+        """Return what `a if n == 1 else b` is: b, where b is a if n is 1. Then the condition only saves work."""
+        truth = self._decided(e.condition, given, types)
+        if truth is not None:
+            return self.read(e.then if truth else e.otherwise, given, types)
+        then, otherwise = self.read(e.then, given, types), self.read(e.otherwise, given, types)
+        match e.condition:
+            case Binary(op="==", left=Var(symbol=symbol), right=Const(value=value)) if 0 <= value < 2**31:
+                special = self.read(e.otherwise, {**given, symbol: constant(int(value))}, types)
+                return otherwise if special == then else unknown()
+            case _:
+                return otherwise if then == otherwise else unknown()
 
     def _called(self, e: Call, given: Mapping[Symbol, Form]) -> Form:
         """Return the result of a function that only computes it: its text, with the arguments in place."""
@@ -318,6 +344,21 @@ class Reader:
         if most < low or high == low:
             return {}
         return {(Digit(base, low, None if high is not None and most < high else high),): 1}
+
+
+def without_quotients(form: Form) -> Form:
+    """Return a number where what is left of a division is written as that: `n - n / d * d` is `n % d`, as C has them."""
+    for digit in {digit for m, factor in form.items() for digit in m if factor and digit.base[0] == "quotient"}:
+        if digit.low != 1 or digit.high is not None:
+            continue
+        _, above, below = digit.base
+        whole = multiply({(digit,): 1}, dict(below))
+        monomial, factor = next(iter(whole.items()), ((), 0))
+        times = -form.get(monomial, 0) // factor if factor and form.get(monomial, 0) % factor == 0 else 0
+        rest = add(add(form, whole, times), dict(above), -times)
+        if times and len(rest) + 1 < len(form) and not any(digit in m for m in rest):
+            form = add(rest, atom(("remainder", above, below)), times)
+    return form
 
 
 def _returned(function: Function) -> Expr | None:

@@ -11,6 +11,7 @@ equation is taken apart, which only ever finds consequences of it:
 - *xor*: for a number c that both units agree on, `a ^ c = b ^ c` only where a = b, for c can be undone: `(a ^ c) ^ c` is a. So
   xors that are equal, where all but one of their numbers are, leave that one equal;
 - *wrap*: numbers that are equal modulo 2^bits, and less than that apart, are equal;
+- *nest*: a sum of multiples of strides that nest, as `strides_nest` says, is equal only where all multiples are (nested.py);
 - *apart*: bounds that don't meet, or a difference that no multiple can make, leave no solution at all.
 
 If the digits that are found equal make up the unit's index, or the trip's, then no two of them meet.
@@ -20,10 +21,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from math import gcd, inf
 
-from prism.lang import bitwise, divisors, strides
+from prism.lang import bitwise, divisors, nested, strides
 from prism.lang.digits import reader
 from prism.lang.exact import sure, without, wraps
 from prism.lang.extremes import consequences
@@ -146,12 +147,23 @@ class _Proof:
         whole = one.aligned and two.aligned and one.width == two.width
         forms = [*one.indices, *one.guards, *two.indices, *two.guards]
         self.cuts = _cuts(forms, question)
+        one, two = self._common(one, two), self._common(two, one)
         self.sides = [self._side(known, a, k, 1 if whole else a.width) for k, a in enumerate((one, two))]
         self.left: list[tuple[Form, Form]] = list(zip(self.sides[0].indices, self.sides[1].indices, strict=True))
         self._fixed_alike()
+        common = [guard for guard in self.sides[0].guards if self._agreed(guard)]
+        self.nests = [axes for axes in nested.axes_of(common, self.refined) if all(map(self._agreed, chain(*axes)))]
         self.products = {
             d.base for form in forms for d in mentioned(form) if d.base[0] in ("quotient", "remainder", "xor")
         }
+
+    def _agreed(self, form: Form) -> bool:
+        return all(map(self.same, digits_of(form)))
+
+    def _common(self, a: Address, other: Address) -> Address:
+        """Return an access with what holds where the other is made, and is said of values that both agree on."""
+        more = (form for form in other.guards if form not in a.guards and self._agreed(self.refined(form)))
+        return replace(a, guards=(*a.guards, *more))
 
     def _fixed_alike(self) -> None:
         """Learn what conditions and bounds say alone: digits with one value, and numbers that are 0, on both sides."""
@@ -318,14 +330,31 @@ class _Proof:
         found = None if by is None else self._numbers(vary[0], vary[1], by)
         if found is not None:
             return found
+        parts = self._nested(one, two)
+        if parts is not None:
+            return parts
         for pivot in self._pivots(one, two):
             if self._apart_by(one, two, pivot):
-                parts = [{m: f for m, f in form.items() if pivot not in m} for form in (one, two)]
-                return [(_without(one, pivot), _without(two, pivot)), (parts[0], parts[1])]
+                low = [{m: f for m, f in form.items() if pivot not in m} for form in (one, two)]
+                return [(_without(one, pivot), _without(two, pivot)), (low[0], low[1])]
         if by is None:  # what is the same on both sides, but not as often, goes to one of them
             more = add(both[1], both[0], -1)
             found = self._numbers(vary[0], add(vary[1], {m: f for m, f in more.items() if m}), more.get((), 0))
         return self._exclusive(one, two) if found is None else found
+
+    def _nested(self, one: Form, two: Form) -> list[tuple[Form, Form]] | None:
+        """Return what follows from an equation of places in axes whose strides nest: indices are equal along each."""
+        for axes in self.nests:
+            places = [nested.indices(axes, form) for form in (one, two)]
+            if places[0] is None or places[1] is None:
+                continue
+            found = list(zip(places[0], places[1], strict=True))
+            each = [
+                (self.sides[k], pair[k], extent) for pair, (extent, _) in zip(found, axes, strict=True) for k in (0, 1)
+            ]
+            if (one, two) not in found and all(nested.inside(side, self.refined, *rest) for side, *rest in each):
+                return found
+        return None
 
     def _congruent(self, one: Form, two: Form) -> tuple[Form, Form] | None:
         """Return what follows from an equation with wraps: what is inside is equal, where it is less than 2^bits apart."""

@@ -14,6 +14,7 @@ from itertools import count
 from prism.lang import races
 from prism.lang.assumed import Assumed, Code
 from prism.lang.diagnostics import source_text
+from prism.lang.intrinsics.layouts import strides_nest
 from prism.lang.once import kept
 from prism.lang.perspective import Level
 from prism.lang.tree import (
@@ -119,6 +120,8 @@ class _Reader:
                 return self._made(("if",), condition, then, otherwise)
             case Binary(op=op, left=left, right=right):
                 return self._binary(op, type_, left, right)
+            case Apply(intrinsic=intrinsic, arguments=arguments) if intrinsic is strides_nest:
+                return self._made((intrinsic.name,), *arguments)
             case Apply(intrinsic=intrinsic, arguments=(left, right)):
                 chosen = intrinsic.name in ("minimum", "maximum") and intrinsic.source != "user" and type_.integral
                 return self._made((intrinsic.name, type_.name), left, right) if chosen else None

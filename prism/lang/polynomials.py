@@ -237,7 +237,9 @@ def extreme(name: str, spans: Sequence[Bounds]) -> Bounds:
 
 
 def _unsigned(type_: Scalar) -> Bounds:
-    """Return what an unsigned type's values are; of a signed one's nothing is said, as its results are taken to fit."""
+    """Return what an unsigned type's values are, or a truth value's; of a signed one's nothing: results are taken to fit."""
+    if type_.kind == "bool":
+        return 0, 1
     return (0, 2**type_.bits - 1) if type_.kind == "uint" else NOTHING
 
 

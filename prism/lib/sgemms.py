@@ -12,6 +12,7 @@ import numpy as np
 
 from prism.interpret import run
 from prism.kernels.sgemm import HOST, LESSON, VARIANTS, Configuration, Layout, choose, clocks
+from prism.lang.intrinsics.layouts import nest
 from prism.lang.plan import Program
 from prism.lib import matmul_warm as warm
 from prism.lib import own, sgemm_bf16x6, sgemm_ring
@@ -197,11 +198,12 @@ def _filled(job: Job, stream: int | None, key: Any) -> Any:
 
 
 def _usable(job: Job, out: ArrayInfo) -> bool:
-    """Whether a kernel may write into `out`: its rows, or its columns, are dense, and it is nothing that is still to be read."""
+    """Whether a kernel may write into `out`: rows or columns are dense, none overlap, and nothing is still to be read there."""
     forwards = all(stride > 0 for extent, stride in zip(out.shape, out.strides, strict=True) if extent > 1)
     reads = [job.a, job.b] if job.c is None or _same(job.c, out) else [job.a, job.b, job.c]
     dense = rows_dense(out) or rows_dense(transposed(out))
-    return _walked(out) and forwards and dense and not any(overlap(info, out) for info in reads)
+    apart = nest(tuple(zip(out.shape, out.strides, strict=True)))
+    return _walked(out) and forwards and dense and apart and not any(overlap(info, out) for info in reads)
 
 
 def _same(one: ArrayInfo, two: ArrayInfo) -> bool:

@@ -11,6 +11,7 @@ from prism.lang.intrinsics.atomics import ATOMICS
 from prism.lang.intrinsics.bits import BITS, float_as_int, float_as_uint, int_as_float, uint_as_float
 from prism.lang.intrinsics.copies import COPIES
 from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
+from prism.lang.intrinsics.layouts import LAYOUTS
 from prism.lang.intrinsics.mailboxes import MAILBOXES
 from prism.lang.intrinsics.matrix import MATRIX
 from prism.lang.intrinsics.memory import MEMORY, Memory
@@ -36,6 +37,7 @@ FAMILIES: Mapping[str, tuple[Intrinsic, ...]] = MappingProxyType(
         "Asynchronous copies": (*COPIES, *REMOTE),
         "Warpgroups": WARPGROUPS,
         "Order of instructions": SCHEDULE,
+        "Strides": LAYOUTS,
     }
 )
 TABLE: Mapping[str, Intrinsic] = MappingProxyType({i.name: i for family in FAMILIES.values() for i in family})
