@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from prism.lang.diagnostics import CompileError
+from prism.lang.limits import check_architecture
 from prism.lang.once import once
-from prism.lang.pipeline import build, check_architecture
+from prism.lang.pipeline import build
 from prism.lang.plan import Program
 from prism.lang.surface import Kernel
 from prism.runtime.keys import ARCH

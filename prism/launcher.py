@@ -10,7 +10,8 @@ import numpy as np
 from prism.lang.bindings import recorded
 from prism.lang.blocks import threads_of
 from prism.lang.check import annotation, parsed_of
-from prism.lang.pipeline import build, check_architecture
+from prism.lang.limits import check_architecture
+from prism.lang.pipeline import build
 from prism.lang.plan import Program
 from prism.lang.same import exact_items
 from prism.lang.structs import scalar_called, struct_of

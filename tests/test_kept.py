@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 import prism
-from prism.lang import grid, group, id, int32, partition, pipeline, ptr, requires, thread
+from prism.lang import grid, group, id, int32, partition, ptr, requires, thread
 from prism.lang.check import PARSED
 from prism.lang.once import once
 from prism.lang.plan import Program
+from prism.lang.uncollected import uncollected
 from tests.runtime.test_forks import in_child
 
 
@@ -73,7 +74,7 @@ def test_what_is_found_out_about_a_function_goes_with_it() -> None:
 def test_collecting_is_off_until_the_last_thread_has_built() -> None:
     """One that began while another had switched it off took that for what it must restore."""
     assert gc.isenabled()
-    first, second = pipeline._uncollected(), pipeline._uncollected()
+    first, second = uncollected(), uncollected()
     first.__enter__()
     second.__enter__()
     first.__exit__(None, None, None)
@@ -115,7 +116,7 @@ def test_a_child_that_is_forked_while_another_thread_builds_collects() -> None:
     begun, done = threading.Event(), threading.Event()
 
     def work() -> None:
-        with pipeline._uncollected():
+        with uncollected():
             begun.set()
             done.wait()
 

@@ -12,9 +12,10 @@ import pytest
 
 from prism.kernels.scan import single_pass
 from prism.lang.diagnostics import Span
-from prism.lang.emit import allocate_named, emit
+from prism.lang.emit import emit
 from prism.lang.emit.names import comment, literal, variable_name
 from prism.lang.intrinsics import TABLE
+from prism.lang.named import allocate_named
 from prism.lang.perspective import BLOCK, GRID, THREAD, WARP1, Bound, Level, Perspective
 from prism.lang.pipeline import build
 from prism.lang.place import place

@@ -1,5 +1,5 @@
 """From a synchronised program to CUDA C++: one stand-alone text, with the Prism line beside each statement."""
 
-from prism.lang.emit.program import Emitted, allocate_named, emit
+from prism.lang.emit.program import Emitted, emit
 
-__all__ = ["Emitted", "allocate_named", "emit"]
+__all__ = ["Emitted", "emit"]

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from prism.lang import again, whole
+from prism.lang import again
 from prism.lang.budget import launched_registers, most_threads
 from prism.lang.diagnostics import CompileError, InternalError
 from prism.lang.emit.context import Context
@@ -25,12 +25,12 @@ from prism.lang.errors.syntax import TooDeep
 from prism.lang.flow import pointer_change
 from prism.lang.intrinsics.asynchronous import cluster_barrier
 from prism.lang.intrinsics.memory import VECTOR
+from prism.lang.lowered import lower
+from prism.lang.named import allocate_named
 from prism.lang.once import kept
 from prism.lang.perspective import THREAD, WARP
 from prism.lang.place import alignment
 from prism.lang.plan import Program
-from prism.lang.skew import skewed
-from prism.lang.specialise import specialise
 from prism.lang.tree import (
     Apply,
     Assert,
@@ -55,7 +55,6 @@ from prism.lang.tree import (
 from prism.lang.tree.walk import calls, statements, subexpressions
 from prism.lang.types import TensorMap, Type
 
-HARDWARE_BARRIERS = 16
 BASE_ALIGNMENT = 128
 WARP_INDEX = "px_warp"
 POSITION = ("const unsigned int px_t", "const unsigned int px_b", "const unsigned int px_s")
@@ -87,8 +86,7 @@ def emit(program: Program, *, comments: bool = True) -> Emitted:
 
 
 def _emitted(program: Program, comments: bool) -> Emitted:
-    program = specialise(skewed(program))
-    whole.check(program)
+    program = lower(program)
     entry = program.entry
     named = allocate_named(program)
     positioned = frozenset(f for f in program.functions if needs_position(f))
@@ -134,27 +132,6 @@ def _text(program: Program, f: Function, scope: Scope, named: Mapping[int, int],
     ends = bool(f.body) and isinstance(f.body[-1], Return)
     lines = [*_start(f, context), *_warp(context, lines), *lines, *([] if ends else end)]
     return "\n".join([*_head(f, scope, comments), *indented(lines), "}"])
-
-
-def allocate_named(program: Program) -> Mapping[int, int]:
-    """Return, for each size of unit that meets at a named barrier, the hardware's number of its first unit's barrier.
-
-    Every unit of a block needs a number of its own; 0 is `__syncthreads`. Raises ValueError when 16 are not enough.
-    """
-    sizes = sorted({b.unit.size for plan in program.plans.values() for b in plan.barriers if b.kind == "named"})
-    threads = most_threads(program.entry)
-    bases: dict[int, int] = {}
-    free = 1
-    for size in sizes:
-        bases[size] = free
-        free += max(1, threads // size)
-    if free > HARDWARE_BARRIERS:
-        wants = ", ".join(f"{max(1, threads // size)} for units of {size} threads" for size in sizes)
-        raise ValueError(
-            f"a block of up to {threads} threads needs {free - 1} named barriers ({wants}), and the hardware has "
-            f"{HARDWARE_BARRIERS - 1}; state the block's size with @attr('__launch_bounds__(...)'), or use larger units"
-        )
-    return bases
 
 
 def _context(program: Program, function: Function, scope: Scope, named: Mapping[int, int], comments: bool) -> Context:
