@@ -150,9 +150,9 @@ class Reader:
                 return unknown()
 
     def _elementwise(self, e: Apply, given: Mapping[Symbol, Form], types: Mapping[Symbol, Scalar]) -> Form:
-        """Return the result of an intrinsic as an atom: equal arguments give equal results.
+        """Return the result of an intrinsic as an atom: equal arguments, of the same types, give equal results.
 
-        Not so of one of the user's own, which may read what differs between threads.
+        Bits are counted otherwise in 64 than in 32. Not so of one of the user's own, which may read what differs between threads.
         """
         if e.intrinsic.source == "user" or not all(isinstance(a.type, Scalar) and a.type.integral for a in e.arguments):
             return unknown()
@@ -160,7 +160,7 @@ class Reader:
         if e.intrinsic.name in EXTREMES and isinstance(e.type, Scalar):  # they are compared as what is returned
             forms = [self._within(*one, e.type) for one in forms]
         keys = tuple(frozenset(form.items()) for form, _ in forms)
-        return atom(("apply", e.intrinsic.name, e.type, keys))
+        return atom(("apply", _function(e), e.type, keys))
 
     def _decided(self, e: Expr, given: Mapping[Symbol, Form], types: Mapping[Symbol, Scalar]) -> bool | None:
         """Return whether a condition holds, where it compares numbers that are constants."""
@@ -359,6 +359,11 @@ def without_quotients(form: Form) -> Form:
         if times and len(rest) + 1 < len(form) and not any(digit in m for m in rest):
             form = add(rest, atom(("remainder", above, below)), times)
     return form
+
+
+def _function(e: Apply) -> object:
+    """Return what tells one elementwise function of integers from another."""
+    return e.intrinsic.name if e.intrinsic.name in EXTREMES else (e.intrinsic.name, tuple(a.type for a in e.arguments))
 
 
 def _returned(function: Function) -> Expr | None:

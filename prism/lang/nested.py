@@ -41,7 +41,7 @@ def axes_of(guards: Iterable[Form], refined: Refine) -> Iterator[tuple[Axis, ...
     for guard in guards:
         for digit in digits_of(guard):
             match digit.base:
-                case ("apply", strides_nest.name, _, keys) if guard == held(digit.base):
+                case ("apply", (strides_nest.name, _), _, keys) if guard == held(digit.base):
                     forms = [refined(dict(key)) for key in keys]
                     yield tuple(zip(forms[::2], forms[1::2], strict=True))
                 case _:
