@@ -184,12 +184,14 @@ def require_shape(title: str, blocks: tuple[Any, int | None], threads: tuple[Any
 class Assumptions:
     """What a kernel assumes of its launches: `require` tests it, once for the same numbers. Safe among threads."""
 
-    __slots__ = ("_entry", "_held", "_positions", "_tests")
+    __slots__ = ("_entry", "_held", "_picked", "_positions", "_shaped", "_tests")
 
     def __init__(self, entry: Entry) -> None:
         self._entry = entry
         self._tests = tuple((each, compiled(each.code)) for each in entry.assumed)
         self._positions = tuple(sorted({n for each in entry.assumed for n in each.arguments()}))
+        self._picked = operator.itemgetter(*(self._positions or (0,)))
+        self._shaped = any(any(each.shaped()) for each in entry.assumed)
         self._held: set[tuple[Any, ...]] = set()
 
     def require(self, blocks: int, threads: int, values: Sequence[Any]) -> None:
@@ -200,12 +202,13 @@ class Assumptions:
             LaunchError, TypeError, OverflowError: as `Arguments.pack`, of the arguments that are spoken of.
         """
         try:
-            key = (blocks, threads, *[values[n] for n in self._positions])
+            numbers = self._picked(values) if self._positions else ()
+            key = (blocks, threads, numbers) if self._shaped else (numbers,)
             if key in self._held:
                 return
         except (IndexError, TypeError):
             require_count(self._entry, len(values))
-            key = ()
+            key = ()  # what can't be looked up, or is not there
         check_numbers([self._entry.parameters[n] for n in self._positions], [values[n] for n in self._positions])
         for assumed, holds in self._tests:
             try:

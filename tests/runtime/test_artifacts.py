@@ -9,13 +9,18 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from prism.lang.assumed import Assumed
+from prism.lib.artifacts import Result, _Checked, _compiled
 from prism.runtime import artifacts, packs
 from prism.runtime.artifacts import Made
 from prism.runtime.compile import Binary
 from prism.runtime.entry import Entry, EntryParameter
+from prism.runtime.launch import AssumedError, Launcher
 
 SOURCE = 'extern "C" __global__ void prism_fill(float *x, int n) { if (threadIdx.x < n) x[threadIdx.x] = n; }'
 PARAMETERS = (EntryParameter("x", "pointer", "float32"), EntryParameter("n", "scalar", "int32"))
@@ -47,6 +52,25 @@ def test_artifacts_are_found_by_request_where_the_sources_are_the_same(tmp_path:
     assert found is not None and found.entry["name"] == "prism_fill"
     assert artifacts.requested("request 1", "sm_90a", "another", folder=tmp_path) is None
     assert artifacts.requested("request 3", "sm_90a", "digest", folder=tmp_path) is None
+
+
+def test_what_is_assumed_of_launches_travels_with_an_artifact(tmp_path: Path) -> None:
+    few = Assumed("n <= 4", 3, ("<=", ("argument", 1), ("number", 4)))
+    artifacts.write([Made(replace(ENTRY, assumed=(few,)), BINARY, ("request 1",))], folder=tmp_path, sources="digest")
+    found = artifacts.requested("request 1", "sm_90a", "digest", folder=tmp_path)
+    assert found is not None
+    loaded: Any = SimpleNamespace(function=11, device=SimpleNamespace(ordinal=0))
+    with pytest.raises(
+        AssumedError, match=r"`fill` assumes `n <= 4` \(line 3\), which does not hold of this launch: n = 5"
+    ):
+        Launcher(Entry.from_json(found.entry, source=""), loaded)(16, 32, 0, (4096, 5))
+
+
+def test_two_kernels_of_one_text_that_do_not_assume_the_same_are_refused() -> None:
+    few = Assumed("n <= 4", 3, ("<=", ("argument", 1), ("number", 4)))
+    kernels = [_Checked(f"request {n}", (replace(ENTRY, assumed=one),), {}) for n, one in enumerate(((), (few,)))]
+    with pytest.raises(ValueError, match="two kernels have one text, and do not assume the same of a launch"):
+        _compiled(None, {"sm_90a": {}}, kernels, Result(Path()), lambda _: None)  # type: ignore[arg-type]
 
 
 def test_artifacts_are_the_same_bytes_whatever_the_order(tmp_path: Path) -> None:
@@ -238,8 +262,12 @@ def test_a_python_without_lzma_says_so(tmp_path: Path, folder: str) -> None:
     script = f"""
 import sys, warnings
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 sys.modules["_lzma"] = None
 from prism.lib.artifacts import build
+from prism.lang.assumed import Assumed
+from prism.lib.artifacts import Result, _Checked, _compiled
 from prism.runtime import artifacts, packs
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
