@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from prism import LaunchError
-from prism.interpret import AssumeError, run
+from prism.interpret import AssumeError, UndefinedError, run
 from prism.lang import (
     assert_,
     assume,
@@ -20,7 +20,9 @@ from prism.lang import (
     grid,
     group,
     id,
+    int8,
     int32,
+    int64,
     partition,
     prism,
     ptr,
@@ -260,3 +262,47 @@ def test_too_deep_a_condition_is_none() -> None:
         code = ("not", code)
     with pytest.raises(ValueError):
         Assumed("deep", 1, code)
+
+
+@prism("global")
+@requires(grid[1], thread[1])
+def mixed(
+    a: int32 @ grid[1],
+    b: int32 @ grid[1],
+    c: uint32 @ grid[1],
+    d: int8 @ grid[1],
+    e: int64 @ grid[1],
+    f: bool @ grid[1],
+):
+    small: int8 @ grid[1] = d + d
+    wide: int64 @ grid[1] = e * a + int64(c) - (b >> 1)
+    turned: uint32 @ grid[1] = c - uint32(a) << 1
+    assume(not f or wide / (b if b != 0 else 7) >= -1000)
+    assume(small * 2 <= d + 20 or turned % 3 != 0 or (a ^ b) & 5 == 1)
+    assume(max(a, b) - min(a, b) < 60 and ~a != 3 and -b < 40 and (int8(a * 9) | 1) != 5)
+    assume(count(block[1]) + a > b - 50 and a << (c & 3) != 24)
+
+
+def test_it_is_as_the_machine_has_it() -> None:
+    """A launch is refused where the machine finds that a condition does not hold, or has no value, and nowhere else."""
+    program, rng, refusals = build(mixed), np.random.default_rng(5), 0
+    assert said(mixed) == ["checked"] * 4
+    for _ in range(150):
+        a, b, d, e = (int(n) for n in rng.integers(-40, 40, 4))
+        a, e = (2**31 - 1, e) if rng.random() < 0.1 else (a, 2**62 + e) if rng.random() < 0.1 else (a, e)
+        values = a, b, int(rng.choice([0, 1, 5, 2**31, 2**32 - 1])), d, e, bool(rng.random() < 0.5)
+        try:
+            run(program, 2, 1, values, check=True)
+            holds = True
+        except AssumeError:
+            holds = False
+        except UndefinedError as error:
+            if "assume(" not in str(error):  # of a name's value, which a condition need not ask for
+                continue
+            holds = False
+        if holds:
+            mixed[2, 1](*values, check=True)
+        else:
+            refusals += 1
+            refused(lambda values=values: mixed[2, 1](*values))
+    assert 20 < refusals < 130
