@@ -201,6 +201,7 @@ class Assumptions:
             AssumedError: an assumption does not hold of it, or has no value.
             LaunchError, TypeError, OverflowError: as `Arguments.pack`, of the arguments that are spoken of.
         """
+        key: tuple[Any, ...]
         try:
             numbers = self._picked(values) if self._positions else ()
             key = (blocks, threads, numbers) if self._shaped else (numbers,)
