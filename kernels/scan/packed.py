@@ -117,7 +117,7 @@ def scan_packed(
                     with partition(whole, block[1], offset=int64(there) * TILE - before) as target:
                         store_scan(
                             target, held, bases, prefixes[0], lower, extent(there, end, TILE=TILE), before if there == 0 else 0,
-                            TI=TI, OP=OP, WIDTH=WIDTH, FORM=FORM, EXCLUSIVE=EXCLUSIVE, REVERSE=REVERSE,
+                            TI=TI, OP=OP, WIDTH=WIDTH, FORM=FORM, THREADS=THREADS, EXCLUSIVE=EXCLUSIVE, REVERSE=REVERSE,
                         )
                 if following < tiles:
                     with group(thread[1]):

@@ -331,7 +331,7 @@ def put_together(words: uint32[HELD] @ thread[1], more: uint32[MORE] @ thread[1]
 @requires(block[1], thread[32])
 @template(
     TI=dtype, T=dtype, HELD=constexpr(int), EACH=constexpr(int), OP=function, WIDTH=constexpr(int), FORM=constexpr(int),
-    EXCLUSIVE=constexpr(bool), REVERSE=constexpr(bool),
+    THREADS=constexpr(int), EXCLUSIVE=constexpr(bool), REVERSE=constexpr(bool),
 )
 def store_scan(
     y: ptr(TI) @ block[1], words: uint32[HELD] @ thread[1], bases: T[EACH] @ thread[1], prefix: T @ block[1],
@@ -344,22 +344,23 @@ def store_scan(
     Fewer bases than rows are those of bytes' sums in two parts: row `j` of the second is behind `prefix`, `lower`, and the
     highest byte of `bases[j]`.
 
-    Perspective, Shapes, Test: as `load_rows`.
+    Perspective: block, of `THREADS` threads.
+    Shapes, Test: as `load_rows`.
     Cost:        an access a row; of the rows, at most two, that are there in part, one an element. No barrier.
     """
     ROWS: constexpr(int) = HELD // 4
     PARTS: constexpr(int) = ROWS // EACH
-    part: int32 @ block[1] = count(thread[1]) * EACH * WIDTH
-    tile: int32 @ block[1] = part * PARTS
-    whole: bool @ block[1] = before <= 0 and valid >= tile
+    PART: constexpr(int) = THREADS * EACH * WIDTH
+    TILE: constexpr(int) = PART * PARTS
+    whole: bool @ block[1] = before <= 0 and valid >= TILE
     LOWEST: constexpr(int) = ROWS - 1 if REVERSE else 0  # the row in which the array may begin
     at: int32 @ thread[1] = place(ITEMS=EACH * WIDTH, WIDTH=WIDTH)
-    first: int32 @ thread[1] = tile - WIDTH - at if REVERSE else at
+    first: int32 @ thread[1] = TILE - WIDTH - at if REVERSE else at
     with partition(y, thread[1], offset=first, races="none") as mine:  # rows of one thread lie among those of the others
         if whole:
             with group(thread[1]):
                 for j in range(ROWS):
-                    ahead: int32 = j // EACH * part + j % EACH * 32 * WIDTH
+                    ahead: int32 = j // EACH * PART + j % EACH * 32 * WIDTH
                     with partition(mine, thread[1], offset=-ahead if REVERSE else ahead) as target:
                         row: uint32[4]
                         for i in range(4):
@@ -369,9 +370,9 @@ def store_scan(
         else:
             with group(thread[1]):
                 last: uint32[4]  # the row in which the array ends, if it is this thread's
-                where: int32 = tile  # nowhere
+                where: int32 = TILE  # nowhere
                 for j in range(ROWS):
-                    ahead: int32 = j // EACH * part + j % EACH * 32 * WIDTH
+                    ahead: int32 = j // EACH * PART + j % EACH * 32 * WIDTH
                     here: int32 = first - ahead if REVERSE else first + ahead
                     row: uint32[4]
                     for i in range(4):
@@ -389,9 +390,10 @@ def store_scan(
                         where = here
                         for i in range(4):
                             last[i] = row[i]
-                if where < tile:
-                    with partition(mine, thread[1], offset=where - first) as target:
-                        store_part(target, row_of(last, TI=TI, WIDTH=WIDTH, REVERSE=REVERSE), 0, valid - where, TO=TI)
+                there: int32 = where
+                if 0 <= there <= TILE - WIDTH:
+                    with partition(mine, thread[1], offset=there - first) as target:
+                        store_part(target, row_of(last, TI=TI, WIDTH=WIDTH, REVERSE=REVERSE), 0, valid - there, TO=TI)
 
 
 @prism("device")
