@@ -447,10 +447,20 @@ SUMS = [("int8", "uint64"), ("uint8", "uint64"), ("int16", "uint64"), ("uint32",
         ("uint64", "uint64")]  # fmt: skip
 
 
+HOW = [(False, "same"), (True, "same"), (False, "nonzero")]
+
+
 @pytest.mark.parametrize(
-    ("given", "kind"), rarely(SUMS, but=[("uint8", "uint64"), ("float32", "float32"), ("float64", "float64")])
+    ("given", "kind", "ordered", "map"),
+    rarely(
+        [(*types, *how) for types in SUMS for how in HOW],
+        but=[
+            *((given, kind, False, "same") for given, kind in (SUMS[1], SUMS[7], SUMS[8])),
+            ("float32", "float32", True, "same"),
+            ("uint8", "uint64", False, "nonzero"),
+        ],
+    ),
 )
-@pytest.mark.parametrize(("ordered", "map"), [(False, "same"), (True, "same"), (False, "nonzero")])
 def test_the_kernels_for_the_device_do_not_spill(given: str, kind: str, ordered: bool, map: str) -> None:
     pytest.importorskip("cuda.bindings.nvrtc")
     size = 2 if given == "bfloat16" else np.dtype(given).itemsize
