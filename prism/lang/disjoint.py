@@ -51,6 +51,8 @@ from prism.lang.told import one_unit
 from prism.lang.touches import Address
 from prism.lang.tree import Symbol
 
+MOST_PROOFS = 1 << 14
+"""Proofs that are tried for one function: some seconds."""
 MOST = 128
 """Equations of one proof: they are taken apart into smaller ones, so a proof needs few."""
 
@@ -75,8 +77,15 @@ def proved(known: Facts, one: Address | None, two: Address | None, question: Que
     memo: dict[object, bool] = known.found.setdefault("proofs", {})
     key = (one, two, question)
     if key not in memo:
+        if spent(known):
+            return False
         memo[key] = _Proof(known, one, two, question).holds()
     return memo[key]
+
+
+def spent(known: Facts) -> bool:
+    """Whether as many proofs of a function were tried as are: of what else is asked nothing is proved."""
+    return len(known.found.get("proofs", ())) >= MOST_PROOFS
 
 
 class _Contradiction(Exception):

@@ -491,11 +491,11 @@ def _returned(function: Function) -> frozenset[Symbol]:
     return frozenset(symbol for symbol in found if symbol.parameter)
 
 
-def callees(function: Function) -> Iterator[Call]:
-    """Yield all calls of a function."""
-    for statement in races.statements(function.body):
-        for expression in expressions(statement):
-            yield from _calls(expression)
+@kept
+def callees(function: Function) -> tuple[Call, ...]:
+    """Return all calls of a function."""
+    every = (e for statement in races.statements(function.body) for e in expressions(statement))
+    return tuple(call for expression in every for call in _calls(expression))
 
 
 __all__ = [

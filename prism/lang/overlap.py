@@ -15,7 +15,7 @@ from prism.lang.behind import behind, foreign, joined
 from prism.lang.cases import cases
 from prism.lang.collisions import Collision, collision
 from prism.lang.digits import reader
-from prism.lang.disjoint import Question, proved
+from prism.lang.disjoint import MOST_PROOFS, Question, proved, spent
 from prism.lang.footprints import copied
 from prism.lang.perspective import BLOCK
 from prism.lang.polynomials import Form, mentioned
@@ -28,7 +28,8 @@ MORE = "a block may have more than {} threads, unless `__launch_bounds__` says n
 VAGUE = "there is more than sums, products, quotients, remainders and bits of what never changes in the index"
 LARGE = "the index on line {} has more terms, multiplied out, than are looked at"
 MANY = "more than {} pairs of accesses are made through it, on lines {} to {}"
-MOST_PAIRS = 1 << 15
+SPENT = "more than {} proofs were asked for in this function, which are not tried"
+MOST_PAIRS = 1 << 13
 """Pairs of accesses through one partition of which a proof is tried: of the others nothing is proved."""
 CHANGED = "`{}`, in the index on line {}, is assigned again: of a name that is assigned once, where it is declared, more is known"
 
@@ -162,6 +163,8 @@ def _why(known: Facts, left: _Left) -> str:
             return LARGE.format(reach.line)
         if any(digit.base[0] == "unknown" for form in reach.where.indices for digit in mentioned(form)):
             return CHANGED.format(reach.changed, reach.line) if reach.changed else f"{VAGUE} on line {reach.line}"
+    if spent(known) or spent(joined(known)):
+        return SPENT.format(MOST_PROOFS)
     lines = f"line {one.line}" if one.line == two.line else f"lines {one.line} and {two.line}"
     return f"no condition or bound in sight keeps two units' elements apart, on {lines}"
 

@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import partial
 
 from prism.lang import flow, races
+from prism.lang.alike import PENDING, Alike
 from prism.lang.conditions import bare, forgotten, in_order, parted
 from prism.lang.perspective import BLOCK, GRID, THREAD, WARP, WARP1, Level, Perspective
 from prism.lang.plan import Commit, Op, Path, ProxyFence, Wait, WaitGroup
@@ -97,6 +98,7 @@ def walk_along(walk: Walk, trail: Trail, place: Place, body: Body, state: State)
 
 def walk_statement(walk: Walk, place: Place, statement: Stmt, state: State) -> State:
     """Walk one statement, behind its marks; where a conflict asks for one and it may stand here, place it and try again."""
+    walk.context.work.add(walk.context.function, state)
     while True:
         marks = walk.placed.get(statement, ())
         entered = state
@@ -270,7 +272,9 @@ def walk_loop(walk: Walk, place: Place, loop: While | For, state: State) -> Stat
     while True:
         exits = Exits()
         out = union(
-            walk.context.changes, walk_body(walk, replace(place, exits=exits), loop.body, head), *exits.continues
+            walk.context.changes,
+            walk_body(walk, replace(place, exits=exits, loop=loop), loop.body, head),
+            *exits.continues,
         )
         if isinstance(loop, For) and walk.context.objects.known.trips.get(loop.symbol) == 1:
             break
@@ -285,7 +289,19 @@ def walk_loop(walk: Walk, place: Place, loop: While | For, state: State) -> Stat
             after = union(walk.context.changes, out, *exits.breaks)
         case _:
             after = union(walk.context.changes, head, *exits.breaks)
-    return left(walk.context.changes, forgotten(after, gone), state)
+    after = left(walk.context.changes, forgotten(after, gone), state)
+    return after if walk.context.alike is None else outside(walk.context, walk.context.alike, place, loop, after)
+
+
+def outside(context: Context, alike: Alike, place: Place, loop: While | For, state: State) -> State:
+    """Return the state behind a loop: of many accesses, those in its body are taken for ones around it."""
+    if sum(map(len, state.values())) <= PENDING:
+        return state
+    renewed = context.objects.known.renewed[loop]
+    return {
+        env: frozenset(alike.behind(p, loop, place.loop, place.path, renewed) for p in pending)
+        for env, pending in state.items()
+    }
 
 
 def walk_split(walk: Walk, place: Place, split: Split, state: State) -> State:

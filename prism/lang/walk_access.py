@@ -162,11 +162,17 @@ def make_touch(context: Context, place: Place, env: Env, use: Use) -> Touch:
         access = Access(root, use.kind, expression.span, spelled(expression), place.code)
         where = located(known, root, address(known, use))
         lands = located(known, root, destination(known, use, root, where))
-        context.touches[key] = Touch(
+        found = Touch(
             root, use.kind, chain, access, len(context.touches), place.code, use.how, narrow_path(place.path), use.by,
             where, lands=lands, use=use,
         )  # fmt: skip
+        context.touches[key] = standing(context, place, found)
     return context.touches[key]
+
+
+def standing(context: Context, place: Place, touch: Touch) -> Touch:
+    """Return the access that stands for one: itself, but in a function with many."""
+    return touch if context.alike is None else context.alike.of(touch, place.loop, place.path)
 
 
 def located(known: Facts, root: Symbol, where: Address | None) -> Address | None:
@@ -250,7 +256,7 @@ def call_touch(
             f"{call.function.name}(...)" if exposed.root is None else f"{call.function.name}({exposed.root.name}=...)"
         )
         access = Access(root, kind, call.span, text, call.function.bound.code)
-        context.touches[key] = Touch(
+        found = Touch(
             root,
             kind,
             chain,
@@ -262,6 +268,7 @@ def call_touch(
             where=where,
             allowed=exposed.allowed,
         )
+        context.touches[key] = standing(context, place, found)
     return context.touches[key]
 
 

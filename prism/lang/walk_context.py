@@ -6,7 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from prism.lang import flow, races
+from prism.lang.alike import Alike, alike
 from prism.lang.conditions import Conditions, conditions
+from prism.lang.diagnostics import CompileError
+from prism.lang.errors.syntax import TooLarge
 from prism.lang.flow import Relation
 from prism.lang.perspective import Level, Perspective
 from prism.lang.plan import Elided, Mbarrier, Op, Path
@@ -15,6 +18,9 @@ from prism.lang.trail import Trail
 from prism.lang.tree import Apply, Evaluate, Function, Return, Stmt, Symbol
 from prism.lang.walk_changes import Changes
 from prism.lang.walk_state import Keeping, Known, Mark, Passed, State
+
+MOST_WORK = 40_000_000
+"""What walks over one function do at most (`Work`): some 20 seconds."""
 
 
 @dataclass(eq=False)
@@ -54,22 +60,23 @@ class Exits:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Place:
-    """Where the walk stands: the code's perspective, the path to it, the open views, and whether it is inside a batch."""
+    """Where the walk stands: the code's perspective, the path to it, the open views, if in a batch, and the loop around."""
 
     code: Perspective
     path: Path = ()
     opened: Mapping[Symbol, tuple[int, bool]] = field(default_factory=dict)
     exits: Exits = field(default_factory=Exits)
     batch: bool = False
+    loop: Stmt | None = None
 
     def enter(self, code: Perspective, entry: Perspective | tuple[Level, int, int]) -> Place:
         """Return the place inside a group or an arm."""
-        return Place(code, (*self.path, entry), self.opened, self.exits, self.batch)
+        return Place(code, (*self.path, entry), self.opened, self.exits, self.batch, self.loop)
 
     def open(self, view: Symbol, claim: bool) -> Place:
         """Return the place inside a view's body."""
         opened = {**self.opened, view: (len(self.path), claim)}
-        return Place(self.code, self.path, opened, self.exits, self.batch)
+        return Place(self.code, self.path, opened, self.exits, self.batch, self.loop)
 
 
 @dataclass(eq=False, slots=True)
@@ -84,6 +91,19 @@ class Relations:
     found: dict[Pending, Relation] = field(default_factory=dict)
 
 
+@dataclass(eq=False, slots=True)
+class Work:
+    """How much the walks over a function have done: accesses that were pending, summed over all statements that they came to."""
+
+    done: int = 0
+
+    def add(self, function: Function, state: State) -> None:
+        """Count what is pending at a statement. Raises CompileError where that has become too much."""
+        self.done += sum(map(len, state.values()))
+        if self.done > MOST_WORK:
+            raise CompileError(TooLarge(span=function.span, name=function.name))
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Context:
     """What is known of one function and of its callees, the accesses made once for each use, and how two of them stand.
@@ -91,7 +111,7 @@ class Context:
     `before`, `after`: operations that the plan has for certain, of rings and of groups that are committed. `loaded`: which
     loads into rings have ended for who waits on an mbarrier, or for those threads of the block that have left a ring's scope.
     `news`: where the waits of rings join the whole block. `end`: stands for the end of the function's body. `engines`: whether
-    some access is the copy engine's or the tensor cores'.
+    some access is the copy engine's or the tensor cores'. `alike`: of many accesses, which stand for others.
     """
 
     function: Function
@@ -107,6 +127,8 @@ class Context:
     relations: dict[Touch, Relations] = field(default_factory=dict)
     changes: Changes = field(default_factory=Changes)
     conditions: Conditions = field(default_factory=Conditions)
+    alike: Alike | None = None
+    work: Work = field(default_factory=Work)
 
 
 def context_of(function: Function, objects: flow.Objects, summaries: Mapping[Function, Summary]) -> Context:
@@ -115,7 +137,9 @@ def context_of(function: Function, objects: flow.Objects, summaries: Mapping[Fun
     called = {call.function for call in flow.callees(function)}
     passed = any(e.how in ENGINES for f in called for e in (*summaries[f].entry, *summaries[f].exit))
     end = Return(value=None, span=function.span)
-    return Context(function, objects, summaries, end, own or passed, conditions=conditions(function))
+    return Context(
+        function, objects, summaries, end, own or passed, conditions=conditions(function), alike=alike(objects.known)
+    )
 
 
 def issues(function: Function) -> Iterator[tuple[Stmt, Apply]]:

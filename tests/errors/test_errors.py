@@ -72,6 +72,7 @@ ELSEWHERE = {
     "SourceChanged": "tests/lang/test_parse.py: a file edited after its import",
     "NotAFunction": "tests/lang/test_parse.py: no `def`",
     "TooDeep": "tests/lang/test_parse.py: deeper than Python's stack",
+    "TooLarge": "tests/lang/test_depth.py: more accesses than are compared",
     "TypeParameters": "tests/lang/test_parse.py: Python 3.12",
     "NamedBarriers": "tests/lang: found where barriers are placed",
 }

@@ -7,7 +7,7 @@ from itertools import count
 import pytest
 
 import prism
-from prism.lang import disjoint, overlap, polynomials, races
+from prism.lang import alike, disjoint, flow, overlap, polynomials, races, walk, walk_context
 from prism.lang.diagnostics import CompileError
 from prism.runtime.build import entry_of
 
@@ -217,3 +217,150 @@ def test_errors_at_one_place_are_told_once_in_the_order_of_the_text(loaded):
         prism.check(kernel)
     again = CompileError(*reversed(failure.value.errors), *failure.value.errors)
     assert again.errors == failure.value.errors
+
+
+# -- the walk -------------------------------------------------------------------------------------------------------------------
+
+
+def compared(kernel, monkeypatch):
+    """Return how many pairs of accesses the walks over a kernel compare."""
+    pairs = []
+    related = flow.related
+    monkeypatch.setattr(flow, "related", lambda *which: pairs.append(which[1:]) or related(*which))
+    prism.check(kernel)
+    monkeypatch.setattr(flow, "related", related)
+    return len(pairs)
+
+
+PATTERNS = {
+    "one place": lambda n: ["m[0] = m[0] + c"] * n,
+    "many places": lambda n: [f"m[{i}] = m[{i + 1}] + c" for i in range(n)],
+    "conditions": lambda n: [f"if c > {i}:\n        m[{i}] = c" for i in range(n)],
+}
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_comparisons_grow_with_the_length_and_not_with_its_square(loaded, pattern, monkeypatch):
+    few, many = (
+        compared(loaded(DEVICE + "".join(f"    {line}\n" for line in PATTERNS[pattern](n))), monkeypatch)
+        for n in (400, 1600)
+    )
+    assert many < 6 * few
+
+
+def test_thousands_of_lines_of_accesses(loaded):
+    kernel = loaded(DEVICE + "    m[0] = m[0] + c\n" * 4000)
+    assert seconds(lambda: prism.check(kernel)) < 30
+
+
+def test_too_much_to_compare_is_a_compile_error(loaded, monkeypatch):
+    monkeypatch.setattr(walk_context, "MOST_WORK", 2000)
+    lines = [f"m[{i}] = m[{i + 1}] + c" for i in range(100)]
+    with pytest.raises(CompileError, match="`k` is too large"):
+        prism.check(loaded(DEVICE + "".join(f"    {line}\n" for line in lines)))
+    prism.check(loaded(DEVICE + "".join(f"    {line}\n" for line in lines[:20])))
+
+
+def test_proofs_beyond_the_limit_are_not_tried_and_that_is_told(loaded, monkeypatch):
+    monkeypatch.setattr(disjoint, "MOST_PROOFS", 3)
+    verdict = verdict_of(loaded(partition_of([f"p[{i}] = c" for i in range(5)])))
+    assert verdict.status == "unknown"
+    assert "proofs were asked for in this function, which are not tried" in verdict.reason
+
+
+# A block's table is written by threads, each its part, and read across; before and between that stand many accesses.
+
+TABLE = """
+@prism("global")
+@requires(grid[1], block[1], thread[32])
+def k(m: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], c: int32 @ grid[1]):
+    with partition(y, block[1], 64 * id()) as mine, group(block[1]):
+        s: shared(int32[64])
+        t: int32 @ thread[1] = 0
+        with partition(s, thread[1], lambda i: 2 * id() + i) as p, group(thread[1]):
+{before}
+        t = s[c]
+        with partition(s, thread[1], lambda i: 2 * id() + i) as q, group(thread[1]):
+{after}
+"""
+
+
+def table(before, after):
+    """Return the kernel with these lines."""
+    inside = (
+        "\n".join("            " + line.replace("\n", "\n            ") for line in lines) for lines in (before, after)
+    )
+    return TABLE.format(**dict(zip(("before", "after"), inside, strict=True)))
+
+
+def shortened(monkeypatch):
+    """Take functions of a few lines for long ones."""
+    for module, name, value in ((alike, "MANY", 12), (alike, "PLACES", 3), (walk, "PENDING", 6)):
+        monkeypatch.setattr(module, name, value)
+
+
+def barriers(kernel):
+    """Return the barriers of a kernel: what each is of, and the kinds of the accesses that force it."""
+    program = prism.check(kernel)
+    return [(str(b.unit), b.first.kind, b.second.kind) for b in program.plans[program.entry].barriers]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "p[{k} % 2] = c",
+        "p[0] = p[1] + {k}",
+        "for j in range({k}):\n    p[j % 2] = c",
+        "if c > {k}:\n    p[{k} % 2] = t",
+    ],
+    ids=["writes", "both", "loops", "branches"],
+)
+def test_long_functions_have_the_barriers_of_short_ones(loaded, line, monkeypatch):
+    """More than are kept apart, and so many places that some stand for all others."""
+    shortened(monkeypatch)
+    found = []
+    for number in (2, 24):
+        before = [line.format(k=i) for i in range(number)]
+        after = [one.replace("p[", "q[") for one in before]
+        found.append(barriers(loaded(table(before, after))))
+    assert found[0] == found[1]
+    assert len(found[0]) == 2
+
+
+def test_what_arms_share_is_refused_in_long_functions_too(loaded, monkeypatch):
+    shortened(monkeypatch)
+    text = """
+@prism("global")
+@requires(grid[1], block[1], warp[2])
+def k(m: ptr(int32) @ grid[1], c: int32 @ grid[1]):
+    with group(block[1]):
+        s: shared(int32[64])
+        a, b = roles(warp, 1, 1)
+        with partition(s, thread[1], id()) as p, group(thread[1]):
+{lines}
+        with partition(s, thread[32], 0, races="allow") as q, a, group(thread[32]):
+            with claim(q, thread[1]) as r:
+                match split(thread):
+                    case 1:
+                        r[0] = c
+        with b, group(thread[1]):
+            x: int32 @ thread[1] = s[0]
+"""
+    outcomes = []
+    for number in (2, 24):
+        try:
+            found = barriers(loaded(text.format(lines="\n".join(["            p[0] = p[0] + c"] * number))))
+        except CompileError as failure:
+            found = failure.code
+        outcomes.append(found)
+    assert outcomes[0] == outcomes[1]
+
+
+def test_an_overlap_is_refused_however_long_the_function_is(loaded):
+    lines = [f"        p[{i % 3}] = c" for i in range(600)]
+    text = GLOBAL.format("c: int32 @ grid[1]") + (
+        "    with partition(m, thread[1], lambda i: 2 * id() + i) as p, group(thread[1]):\n" + "\n".join(lines) + "\n"
+    )
+    with pytest.raises(CompileError) as failure:
+        prism.check(loaded(text))
+    assert failure.value.code == "race"

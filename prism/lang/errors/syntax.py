@@ -142,6 +142,16 @@ class TooDeep(SyntaxFault):
     name: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class TooLarge(SyntaxFault):
+    """A function with more accesses, or more loops and partitions around them, than the walk over it can compare."""
+
+    title = "`{name}` is too large"
+    label = "more accesses that may be pending together than are compared, each with each"
+    help_template = "move parts of it into device functions: what these access is looked at once"
+    name: str
+
+
 # -- The function itself ----------------------------------------------------------------------------------------------
 
 
