@@ -49,7 +49,7 @@ fuzz: env ## the long runs: 100,000 generated programs and what else takes hours
 
 bench: env ## time what needs no GPU, record what `prism bench run` left in asv_bench/raw, and make the pages and pictures
 	@cd asv_bench && $(PY) -m asv machine --yes --machine $(BENCH_MACHINE)
-	@cd asv_bench && $(PY) -m asv run --python=same --launch-method spawn --machine $(BENCH_MACHINE) --bench '^host\.' \
+	@cd asv_bench && $(PY) -m asv run --python=same --launch-method spawn --machine $(BENCH_MACHINE) --bench '^(host|long)\.' \
 	    --set-commit-hash "$$(git rev-parse HEAD)" $(ARGS)
 	@[ ! -d asv_bench/raw ] || $(PY) asv_bench/publish/record.py asv_bench/raw --commit $(MEASURED)
 	@$(PY) asv_bench/publish/pictures.py

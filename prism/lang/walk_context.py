@@ -20,7 +20,7 @@ from prism.lang.walk_changes import Changes
 from prism.lang.walk_state import Keeping, Known, Mark, Passed, State
 
 MOST_WORK = 40_000_000
-"""What walks over one function do at most (`Work`): some 20 seconds."""
+"""What walks over one function do at most (`Work`): some 10 to 30 seconds."""
 
 
 @dataclass(eq=False)
