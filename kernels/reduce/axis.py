@@ -12,7 +12,7 @@ What depends on the shape is an argument, not part of the template, so that few 
 
 from prism.lang import (
     assume, attr, block, const, constexpr, count, dtype, function, grid, group, id, int32, int64, partition, prism, ptr,
-    requires, shared, shuffle_down, template, thread, warp,
+    requires, shared, shuffle_down, strides_nest, template, thread, warp,
 )
 from prism.kernels.reduce import maps
 from prism.kernels.reduce.single_pass import fetch
@@ -56,6 +56,13 @@ def reduce_axis(
     LOOSE: constexpr(bool) = ALONG and WIDTH > 1 and UNITS == 1 and not ORDERED  # elements may stand before and behind vectors
     assume(0 <= lanes and lanes <= 5 and 0 <= apart and apart <= 5)
     assume(apart == 0 or apart == 5 - lanes)
+    assume(units >= 1 and across >= 1 and splits >= 1)
+    assume(
+        strides_nest(
+            (units - 1) / across / (1 if UNITS > 1 else splits) + 1, outer_step, splits, split_step,
+            int64(across) * EACH, inner_step,
+        )
+    )
     groups: int32 @ grid[1] = 32 >> lanes  # units a warp
     several: int32 @ grid[1] = 1 << lanes
     team: U @ thread[32] = id()

@@ -8,7 +8,7 @@ warps and splits is compared by value, and then by position, so the first of equ
 
 from prism.lang import (
     assume, attr, block, const, constexpr, count, dtype, function, grid, group, id, int32, int64, is_nan, partition, prism, ptr,
-    requires, shared, shuffle_down, template, thread, warp,
+    requires, shared, shuffle_down, strides_nest, template, thread, warp,
 )
 from prism.kernels.reduce.axis import place as spot
 from prism.kernels.reduce.single_pass import fetch
@@ -96,6 +96,12 @@ def find(
     LOOSE: constexpr(bool) = ALONG and WIDTH > 1 and UNITS == 1
     assume(0 <= lanes and lanes <= 5 and 0 <= apart and apart <= 5)
     assume(apart == 0 or apart == 5 - lanes)
+    assume(units >= 1 and across >= 1 and splits >= 1)
+    assume(
+        strides_nest(
+            (units - 1) / across / splits + 1, outer_step, splits, split_step, int64(across) * EACH, inner_step,
+        )
+    )
     groups: int32 @ grid[1] = 32 >> lanes
     several: int32 @ grid[1] = 1 << lanes
     team: U @ thread[32] = id()

@@ -304,6 +304,8 @@ class Reader:
     def divide(self, form: Form, by: Form) -> tuple[Form, Form]:
         """Return the quotient and the remainder, as C has them."""
         divisor = number(by)
+        if divisor == 1:
+            return form, {}
         if divisor is not None and divisor > 0 and self.range.form(form)[0] >= 0:
             exact = self._exactly(form, divisor)
             if exact is not None:

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, product
-from math import gcd, inf
+from math import gcd, inf, prod
 
 from prism.lang import bitwise, divisors, nested, strides
 from prism.lang.digits import reader
@@ -123,6 +123,8 @@ class _Side:
 
     def _tighten(self, guard: Form) -> None:
         for monomial, factor in guard.items():
+            if len(monomial) > 1 and factor < 0:
+                self._tighten_product(guard, monomial, -factor)
             if len(monomial) == 1:
                 most = self.range.form({m: f for m, f in guard.items() if m != monomial})[1]
                 if most < inf:
@@ -131,6 +133,17 @@ class _Side:
                     self.tighter[monomial[0]] = low, high
                     low, high = self.range.digit(monomial[0])
                     self.never = self.never or low > high
+
+    def _tighten_product(self, guard: Form, monomial: tuple[Digit, ...], factor: int) -> None:
+        """Bound a number whose product with others, of 1 or more, is bounded: it is at most the product."""
+        most = self.range.form(_dropped_product(guard, monomial))[1]
+        ends = {digit: self.range.digit(digit) for digit in monomial}
+        if not 0 <= most < inf or len(ends) < len(monomial) or any(low < 0 for low, _ in ends.values()):
+            return
+        for digit, (low, high) in ends.items():
+            others = [least for other, (least, _) in ends.items() if other != digit]
+            if all(least >= 1 for least in others):
+                self.tighter[digit] = low, min(high, most // (factor * prod(map(int, others))))
 
     def positive(self, form: Form, more: Iterable[Form] = ()) -> bool:
         """Whether a polynomial is sure not to be negative."""
@@ -255,7 +268,7 @@ class _Proof:
         if question.unit is None:
             return False
         unit, source = question.unit, question.source
-        if one_unit(*self.told, unit, self.refined, self.same):
+        if one_unit(*self.told, unit, self.refined, self.same) or self._lanes(unit, source):
             return True
         for base in {d.base for d in self.equal}:
             if base[0] != "id" or base in (THREADS, BLOCKS) or not (base[1] <= unit and source <= base[2]):
@@ -269,6 +282,18 @@ class _Proof:
                 return False
         first = unit.size if unit.level == Level.BLOCK else 1
         return self._covered(BLOCKS, first, source.size if source.level == Level.BLOCK else None)
+
+    def _lanes(self, unit: Perspective, source: Perspective) -> bool:
+        """Whether a broader unit's number in the grid is equal, and the unit's number in that; blocks have whole such units."""
+        function = self.sides[0].range.known.function
+        if unit.level != Level.THREAD or function.kind != "global" or function.bound.thread is None:
+            return False
+        for base in {d.base for d in self.equal if d.base[0] == "id" and d.base != THREADS and source <= d.base[2]}:
+            of = base[1]
+            whole = of.level == Level.THREAD and unit.size < of.size and function.bound.thread % of.size == 0
+            if whole and Digit(base) in self.equal and self._covered(THREADS, unit.size, of.size):
+                return True
+        return False
 
     def _covered(self, base: Base, first: int, end: int | None) -> bool:
         at = first
@@ -506,6 +531,10 @@ def _following(known: Facts, guards: Iterable[Form]) -> Iterator[Form]:
     """Yield what follows from what is not negative, of the arguments of minima and maxima."""
     span = Range(known, {})
     return (more for guard in guards for more in consequences(guard, lambda form: span.form(form)[1]))
+
+
+def _dropped_product(form: Form, monomial: tuple[Digit, ...]) -> Form:
+    return {m: f for m, f in form.items() if m != monomial}
 
 
 def _dropped(form: Form, digit: Digit) -> Form:

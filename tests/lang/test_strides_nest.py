@@ -47,7 +47,12 @@ def kernel(body: str, folder: Path, head: str = HEAD):
 
 def proved(body: str, folder: Path, head: str = HEAD) -> bool:
     """Whether the partitions of the kernel with this body are proved."""
-    found = [v.status for v in safety.verdicts(build(kernel(body, folder, head))) if v.kind == "partition"]
+    try:
+        program = build(kernel(body, folder, head))
+    except CompileError as error:
+        assert "parts overlap" in str(error)
+        return False
+    found = [v.status for v in safety.verdicts(program) if v.kind == "partition"]
     assert found
     return set(found) == {"proved"}
 
@@ -298,3 +303,51 @@ def test_what_is_proved_of_random_indices_holds(tmp_path: Path) -> None:
 def test_the_verdict_is_the_partitions(tmp_path: Path) -> None:
     function = build(kernel(rows(), tmp_path)).entry
     assert [v.status for _, v in verdicts(function, races.facts(function))] == ["disjoint"]
+
+
+# -- warps and their lanes, and loops whose trips a bound leaves -------------------------------------------------------------
+
+WARPS = """
+from prism.lang import block, count, grid, group, id, int32, partition, prism, ptr, requires, thread, warp
+
+@prism("global")
+@requires(grid[1], block[1], thread[32])
+def kernel(y: ptr(int32) @ grid[1], n: int32 @ grid[1], m: int32 @ grid[1]):
+"""
+LANES = """
+w: int32 @ thread[32] = id()
+with partition(y, thread[1], lambda at: at, races="none") as mine, group(block[1]):
+    lane: int32 @ thread[1] = id() % 32
+    with group(thread[1]):
+        {guard}mine[{index}] = 1
+"""
+TRIPS = """
+b: int32 @ block[1] = id()
+warps: int32 @ grid[1] = count(thread[1], block[1]) / 32
+with partition(y, thread[1], lambda at: at, races="none") as mine, group(block[1]):
+    t: int32 @ thread[1] = id()
+    step: int32 @ block[1] = 32 * count(warp[1])
+    with group(thread[1]):
+        for j in range(t, {stop}, {step}):
+            mine[b * 16 + j] = 1
+"""
+
+
+@pytest.mark.parametrize(
+    "index, guard, held",
+    [
+        ("w * 32 + lane", "", True), ("w * 32 + lane % 16", "", False), ("w", "", False), ("w", "if lane == 0: ", True),
+        ("w / 2 * 32 + lane", "", False), ("w % 4 * 32 + lane", "", False), ("w * 4 + lane / 8", "if lane % 8 == 0: ", True),
+    ],
+)  # fmt: skip
+def test_a_warp_of_the_grid_and_a_lane_of_it_are_a_thread(index: str, guard: str, held: bool, tmp_path: Path) -> None:
+    assert proved(LANES.format(index=index, guard=guard), tmp_path, WARPS) == held
+
+
+@pytest.mark.parametrize(
+    "stop, step, held",
+    [("16", "step", True), ("17", "step", False), ("n", "step", False), ("16", "n", False), ("16", "step - 32", False)],
+)
+def test_a_product_that_is_bounded_bounds_the_trips(stop: str, step: str, held: bool, tmp_path: Path) -> None:
+    text = TRIPS.format(stop=stop, step=step).replace("warps: int32 @ grid[1] = count(thread[1], block[1]) / 32\n", "")
+    assert proved(text, tmp_path, WARPS) == held
