@@ -168,7 +168,8 @@ class _Proof:
         one, two = _unwrapped(known, one), _unwrapped(known, two)
         whole = one.aligned and two.aligned and one.width == two.width
         forms = [*one.indices, *one.guards, *two.indices, *two.guards]
-        self.cuts = _cuts(forms, question)
+        counts = {d.base for form in forms for d in digits_of(form) if d.base[0] == "count"}
+        self.cuts = _cuts([*forms, *(reader(known).id(*base[1:]) for base in counts)], question)
         one, two = self._common(one, two), self._common(two, one)
         self.sides = [self._side(known, a, k, 1 if whole else a.width) for k, a in enumerate((one, two))]
         self.left: list[tuple[Form, Form]] = list(zip(self.sides[0].indices, self.sides[1].indices, strict=True))
@@ -466,12 +467,31 @@ class _Proof:
             return []
         for g in sorted({abs(f) for f in (*one.values(), *two.values())} - {1}, reverse=True):
             a, b = ({m: f for m, f in form.items() if f % g} for form in (one, two))
-            ends = self.sides[0].range.form(a), self.sides[1].range.form(b)
+            ends = self._ends(0, a, g), self._ends(1, b, g)
             for rest in (by % g, by % g - g):
                 if ends[0][1] - ends[1][0] - rest < g and ends[1][1] + rest - ends[0][0] < g:
                     wide = [{m: f // g for m, f in form.items() if f % g == 0} for form in (one, two)]
                     return [(wide[0], add(wide[1], constant((by - rest) // g))), (a, add(b, constant(rest)))]
         return None
+
+    def _ends(self, side: int, form: Form, g: int) -> Bounds:
+        """Return the bounds of some terms; where these alone leave them g or more apart, what the guards say of their sum too.
+
+        A guard is not negative, so with it a number is no less than without: `c a <= c a + guard`, and `c a >= c a - guard`, for
+        a positive c, which is chosen such that a term goes away.
+        """
+        of = self.sides[side].range.form
+        low, high = of(form)
+        if high - low >= g:
+            for guard in map(self.refined, self.sides[side].guards):
+                for c in {guard[m] // f for m, f in form.items() if m and m in guard and guard[m] % f == 0}:
+                    times = {m: f * abs(c) for m, f in form.items()}
+                    least, most = of(add(times, guard, -1 if c > 0 else 1))
+                    if c > 0 and least > -inf:
+                        low = max(low, -(-least // c))
+                    if c < 0 and most < inf:
+                        high = min(high, most // -c)
+        return low, high
 
     def _pivots(self, one: Form, two: Form) -> list[Digit]:
         found = {d: None for form in (one, two) for m in form for d in m if self.same(d) and d not in self.equal}

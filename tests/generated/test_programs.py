@@ -25,7 +25,10 @@ hypothesis = pytest.importorskip("hypothesis")
 COUNT, RUN, CHUNKS = 300, 120, 8  # programs that are looked at; of them, those that are run
 FUZZ = int(os.environ.get("FUZZ_EXAMPLES", "100000"))
 NODES = set(tree.Stmt.__args__) | set(tree.Expr.__args__)  # type: ignore[attr-defined]
-NEVER = {"Specialise": "made by specialise.py, out of a program that has been checked"}
+NEVER = {
+    "Specialise": "made by specialise.py, out of a program that has been checked",
+    "Distinct": "what is said of numbers that are drawn: edge_distinct.py has programs of it",
+}
 """Nodes of the typed tree that no generated program has, with the reason."""
 
 

@@ -29,9 +29,15 @@ def test_reductions_of_whole_arrays_and_scans_of_one_tile_are_proved() -> None:
         assert found.statuses["proved"] > 2 and not found.unproved, found
 
 
+def test_columns_of_several_elements_are_proved() -> None:
+    """Small terms of an index are bounded by a condition on their sum, and by how many warps there are."""
+    found = figures(every=24, jobs=1, only="reduce.axis")
+    assert found.statuses["proved"] > 50 and not found.unproved, found
+
+
 @pytest.mark.fuzz
 def test_all_that_ships() -> None:
-    """Nothing is plainly not proved; what is assumed or believed only the arguments decide, or a tile's number that is drawn."""
+    """Nothing is plainly not proved or believed; what is assumed depends on a tile's number that is drawn, or on arguments."""
     found = figures()
     assert found.share("not proved") <= 0.02, found
-    assert found.share("not proved", "assumed", "believed") <= 0.285, found  # it should be 0.05
+    assert found.share("not proved", "assumed", "believed") <= 0.05, found
