@@ -17,7 +17,7 @@ import prism
 from prism.interpret import MachineError, run
 from prism.kernels.scan import Configuration
 from prism.kernels.scan import scan as kernel
-from prism.lang.plan import Barrier, Program
+from prism.lang.tree.plan import Barrier, Program
 from prism.lib.thread import operators
 
 ROOT = Path(__file__).parent.parent

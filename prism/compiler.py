@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from prism.lang.diagnostics import CompileError
-from prism.lang.limits import check_architecture
-from prism.lang.once import once
+from prism.lang.keep.once import once
+from prism.lang.lower.limits import check_architecture
 from prism.lang.pipeline import build
-from prism.lang.plan import Program
 from prism.lang.surface import Kernel
+from prism.lang.tree.plan import Program
 from prism.runtime.keys import ARCH
 
 DEFAULT_ARCH = "sm_90a"

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from prism.lang.bindings import recorded
-from prism.lang.blocks import threads_of
 from prism.lang.check import annotation, parsed_of
-from prism.lang.limits import check_architecture
+from prism.lang.facts.blocks import threads_of
+from prism.lang.keep.same import exact_items
+from prism.lang.lower.limits import check_architecture
 from prism.lang.pipeline import build
-from prism.lang.plan import Program
-from prism.lang.same import exact_items
-from prism.lang.structs import scalar_called, struct_of
 from prism.lang.surface import Kernel
+from prism.lang.surface.bindings import recorded
+from prism.lang.tree.plan import Program
 from prism.lang.types import Pointer, Type
+from prism.lang.types.structs import scalar_called, struct_of
 from prism.runtime.apart import require_apart
 from prism.runtime.arrays import describe
 from prism.runtime.bind import bind, require_count

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from prism.interpret import SCHEDULES, MachineError, schedules
-from prism.lang.perspective import BLOCK, THREAD, WARP, WARP1, Level
-from prism.lang.plan import (
+from prism.lang.tree.plan import (
     Advance,
     Arrive,
     Barrier,
@@ -28,6 +27,7 @@ from prism.lang.plan import (
 )
 from prism.lang.tree.walk import used
 from prism.lang.types import Pointer
+from prism.lang.types.perspective import BLOCK, THREAD, WARP, WARP1, Level
 
 Step = Barrier | Op
 

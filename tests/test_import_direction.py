@@ -22,6 +22,40 @@ MAY_IMPORT = {
     "prism": {"lang", "interpret", "explanation", "runtime", "lib", "kernels", "collectives"},
     "theory": {"lang"},
 }
+# The rooms of prism/lang from the ground up, and which of the rooms below it each imports. "__init__" is `prism.lang` itself.
+LANG_MAY_IMPORT: dict[str, set[str]] = {
+    "diagnostics": set(),
+    "types": set(),
+    "keep": set(),
+    "errors": {"diagnostics", "types"},
+    "intrinsics": {"types"},
+    "tree": {"diagnostics", "types", "keep", "intrinsics"},
+    "cuda": {"diagnostics", "types", "intrinsics", "tree"},
+    "surface": {"diagnostics", "types", "intrinsics"},
+    "parse": {"diagnostics", "types", "errors", "intrinsics", "surface"},
+    "facts": {"diagnostics", "types", "keep", "errors", "intrinsics", "tree"},
+    "check": {"diagnostics", "types", "keep", "errors", "intrinsics", "tree", "cuda", "surface", "parse", "facts"},
+    "barriers": {"diagnostics", "types", "keep", "errors", "tree", "facts"},
+    "rings": {"diagnostics", "types", "errors", "intrinsics", "tree", "facts", "barriers"},
+    "lower": {"diagnostics", "types", "keep", "errors", "intrinsics", "tree", "facts", "check", "barriers", "rings"},
+    "safety": {"diagnostics", "tree", "facts", "barriers", "lower"},
+    "sync": {"diagnostics", "types", "errors", "tree", "facts", "check", "barriers", "rings"},
+    "emit": {
+        "diagnostics",
+        "types",
+        "keep",
+        "errors",
+        "intrinsics",
+        "tree",
+        "cuda",
+        "facts",
+        "check",
+        "barriers",
+        "lower",
+    },
+    "pipeline": {"diagnostics", "keep", "errors", "tree", "surface", "facts", "check", "barriers", "lower", "sync"},
+    "__init__": {"diagnostics", "intrinsics", "surface", "check"},
+}
 WITHOUT_DEVICES = {"lang", "interpret", "explanation", "theory", "collectives", "kernels"}
 DEVICE_LIBRARIES = {"cuda", "cupy", "torch"}
 
@@ -96,6 +130,36 @@ def test_every_import_points_down() -> None:
     assert sources(), "no source found: the test looks in the wrong place"
     found = [complaint for path in sources() for complaint in complaints(path)]
     assert not found, "\n".join(found)
+
+
+def room_of(module: str) -> str | None:
+    """The room of prism/lang that a module named in full stands in, or None if it stands elsewhere."""
+    match module.split("."):
+        case ["prism", "lang"]:
+            return "__init__"
+        case ["prism", "lang", room, *_]:
+            return room
+        case _:
+            return None
+
+
+def test_the_rooms_of_lang_stand_on_each_other() -> None:
+    rooms = list(LANG_MAY_IMPORT)
+    used: dict[str, set[str]] = {room: set() for room in rooms}
+    for path in sorted((ROOT / "prism" / "lang").rglob("*.py")):
+        room = room_of(module_of(path))
+        assert room in used, f"{path.relative_to(ROOT)} has no row in LANG_MAY_IMPORT"
+        for line, module in imported_modules(path, ast.parse(path.read_text(encoding="utf-8"))):
+            target = room_of(module)
+            if target not in {None, room}:
+                used[room].add(str(target))
+                allowed = target in LANG_MAY_IMPORT[room]
+                assert allowed, (
+                    f"{path.relative_to(ROOT)}:{line}: {room} imports {module}; it has {sorted(LANG_MAY_IMPORT[room])}"
+                )
+    assert used == LANG_MAY_IMPORT, "a row allows what nobody imports any more: take it out"
+    for place, room in enumerate(rooms):
+        assert LANG_MAY_IMPORT[room] <= set(rooms[:place]), f"{room} imports what stands above it"
 
 
 @pytest.mark.parametrize(

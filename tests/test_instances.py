@@ -28,7 +28,7 @@ from prism.lang import (
     template,
     thread,
 )
-from prism.lang.same import exact
+from prism.lang.keep.same import exact
 from prism.launcher import MOST_INSTANCES, MOST_VARIANTS, known_of
 from prism.lib import Operator
 from prism.runtime.compile import nvrtc_build, nvrtc_version

@@ -12,9 +12,9 @@ import numpy as np
 import prism
 from prism.lang import grid, group, id, int32, partition, ptr, requires, thread
 from prism.lang.check import PARSED
-from prism.lang.once import once
-from prism.lang.plan import Program
-from prism.lang.uncollected import uncollected
+from prism.lang.keep.once import once
+from prism.lang.keep.uncollected import uncollected
+from prism.lang.tree.plan import Program
 from tests.runtime.test_forks import in_child
 
 

@@ -129,7 +129,7 @@ def run_explain(options: argparse.Namespace) -> int:
 def run_emit(options: argparse.Namespace) -> int:
     """`prism emit`: the CUDA C++, the header that launches it, or the PTX."""
     from prism.compiler import Compiled
-    from prism.lang.limits import check_architecture
+    from prism.lang.lower.limits import check_architecture
     from prism.runtime.export import header
 
     program = entry_of(options) if options.header or options.ptx or options.json else program_of(options)
@@ -154,7 +154,7 @@ def run_emit(options: argparse.Namespace) -> int:
 def run_export(options: argparse.Namespace) -> int:
     """`prism export`: a cubin, and a JSON beside it that says how it is launched."""
     from prism.compiler import Compiled
-    from prism.lang.limits import check_architecture
+    from prism.lang.lower.limits import check_architecture
 
     program = entry_of(options)
     check_architecture(program, target(options.arch))

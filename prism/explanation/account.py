@@ -7,12 +7,12 @@ from prism.explanation.entries import entries, exempts
 from prism.explanation.graph import graph
 from prism.explanation.model import Account, Chapter, Remark, Resources, Unproved
 from prism.explanation.regions import lines, regions
-from prism.lang.budget import most_threads
-from prism.lang.inlined import Part, parts
-from prism.lang.pieces import pieces
-from prism.lang.plan import Plan, Program
+from prism.lang.facts.budget import most_threads
+from prism.lang.lower.pieces import pieces
+from prism.lang.lower.skew import shown
 from prism.lang.safety import NOT_PROVED, partitions, unordered
-from prism.lang.skew import shown
+from prism.lang.tree.inlined import Part, parts
+from prism.lang.tree.plan import Plan, Program
 
 NOT_COMPILED = "not known: it was not compiled"
 

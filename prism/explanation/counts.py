@@ -9,11 +9,7 @@ from prism.explanation.entries import entry, role_names
 from prism.explanation.model import Count, Duty, Tally
 from prism.lang.diagnostics import source_lines
 from prism.lang.emit.merge import Step, merged
-from prism.lang.inlined import owner as owner_of
-from prism.lang.inlined import parts
-from prism.lang.perspective import BLOCK, Level, Perspective
-from prism.lang.plan import Path, Plan, Program
-from prism.lang.specialise import roles_of
+from prism.lang.lower.specialise import roles_of
 from prism.lang.tree import (
     Arm,
     Body,
@@ -29,7 +25,11 @@ from prism.lang.tree import (
     While,
     children,
 )
+from prism.lang.tree.inlined import owner as owner_of
+from prism.lang.tree.inlined import parts
+from prism.lang.tree.plan import Path, Plan, Program
 from prism.lang.tree.walk import calls
+from prism.lang.types.perspective import BLOCK, Level, Perspective
 
 Range = Mapping[str, tuple[int, int]]
 """The kinds of what makes a thread wait, and the least and the greatest number of each."""

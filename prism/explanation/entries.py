@@ -8,9 +8,10 @@ from dataclasses import replace
 from prism.explanation.model import Entry, Exempt, Spot
 from prism.lang.diagnostics import Span
 from prism.lang.emit.merge import ArriveExpect, Step, Steps, merged
-from prism.lang.inlined import Part, inside, last_line, owner, within
-from prism.lang.perspective import BLOCK, Level, Perspective
-from prism.lang.plan import (
+from prism.lang.facts.races import statements
+from prism.lang.tree import Body, Function, Split, Stmt
+from prism.lang.tree.inlined import Part, inside, last_line, owner, within
+from prism.lang.tree.plan import (
     Access,
     Advance,
     Arrive,
@@ -24,8 +25,7 @@ from prism.lang.plan import (
     WaitGroup,
     WgmmaFence,
 )
-from prism.lang.races import statements
-from prism.lang.tree import Body, Function, Split, Stmt
+from prism.lang.types.perspective import BLOCK, Level, Perspective
 
 _BARRIERS = {
     "block": ("__syncthreads()", "block barrier"),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from prism.explanation.ink import shade
 from prism.explanation.markup import Markup, tag
 from prism.explanation.model import Edge, Entry, Graph, Node
-from prism.lang.touches import ATOMIC, NEAR
+from prism.lang.facts.touches import ATOMIC, NEAR
 
 _BOX, _TALL, _ROW, _WALL, _TOP = 152, 34, 50, 34, 44
 """Width and height of a box, height of a row of boxes and of a barrier's row, where the first one begins."""

@@ -8,7 +8,7 @@ import tokenize
 from collections.abc import Iterator, Mapping
 
 from prism.explanation.model import Line, Spot
-from prism.lang.perspective import Level, Perspective
+from prism.lang.types.perspective import Level, Perspective
 
 Styles = Mapping[int, tuple[tuple[int, int, str], ...]]
 """For each line the runs of its tokens: first column, the one after the last, style."""

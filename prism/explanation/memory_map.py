@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from prism.explanation.markup import Markup, tag
-from prism.lang.pieces import Piece
+from prism.lang.lower.pieces import Piece
 
 _LEFT, _WIDE, _BAR, _PITCH = 210, 620, 16, 24
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from prism.lang.once import once
-from prism.lang.perspective import Perspective
-from prism.lang.pieces import Piece
+from prism.lang.keep.once import once
+from prism.lang.lower.pieces import Piece
+from prism.lang.types.perspective import Perspective
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from prism.explanation.markup import Markup, tag, text
 from prism.explanation.memory_map import memory
 from prism.explanation.model import Account, Chapter, Entry, Line, Resources, Spot
 from prism.explanation.text import described
-from prism.lang.perspective import Perspective
-from prism.lang.plan import Program
+from prism.lang.tree.plan import Program
+from prism.lang.types.perspective import Perspective
 
 _MARKED = re.compile(r"\bline (?P<line>\d+)\b(?! of `)|`(?P<code>[^`]+)`")
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"

@@ -6,9 +6,6 @@ from collections.abc import Iterator
 
 from prism.explanation.model import Line, Name, Region
 from prism.lang.diagnostics import Span, source_lines
-from prism.lang.inlined import inside as own_lists
-from prism.lang.inlined import last_line, own
-from prism.lang.perspective import Level, Perspective
 from prism.lang.tree import (
     Async,
     Body,
@@ -30,6 +27,9 @@ from prism.lang.tree import (
     expressions,
     operands,
 )
+from prism.lang.tree.inlined import inside as own_lists
+from prism.lang.tree.inlined import last_line, own
+from prism.lang.types.perspective import Level, Perspective
 
 _UNITS = {Level.THREAD: "thread", Level.BLOCK: "block", Level.GRID: "grid"}
 

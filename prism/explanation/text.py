@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from prism.explanation.account import account
 from prism.explanation.model import Account, Chapter, Count, Entry, Resources, pair
-from prism.lang.pieces import Piece
-from prism.lang.plan import Program
+from prism.lang.lower.pieces import Piece
+from prism.lang.tree.plan import Program
 
 
 def explain(program: Program, resources: Resources | None = None) -> str:

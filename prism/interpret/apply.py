@@ -18,10 +18,10 @@ from prism.interpret.scope import Eval, Scope
 from prism.interpret.transfers import compile_transfer
 from prism.interpret.values import dtype_of
 from prism.interpret.wgmma import compile_wgmma
-from prism.lang.bind import binding_of, operands_of
 from prism.lang.intrinsics.declaration import Binding, Parameter
-from prism.lang.perspective import THREAD, Level
 from prism.lang.tree import Apply, Expr, Scalar, Vector
+from prism.lang.tree.bind import binding_of, operands_of
+from prism.lang.types.perspective import THREAD, Level
 
 
 def compile_apply(scope: Scope, node: Apply) -> Eval:

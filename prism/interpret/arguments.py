@@ -15,10 +15,10 @@ from prism.interpret.shadow import Shadow
 from prism.interpret.tensors import tensor_of
 from prism.interpret.units import once
 from prism.interpret.values import wrap
-from prism.lang.plan import Program
-from prism.lang.structs import Struct
 from prism.lang.tree import Body, Pointer, Scalar, SharedDeclare, Symbol, TensorMap, children
+from prism.lang.tree.plan import Program
 from prism.lang.types import Mailbox
+from prism.lang.types.structs import Struct
 
 
 def bind(program: Program, arguments: Sequence[Any], clocks: Clocks | None) -> list[Any]:

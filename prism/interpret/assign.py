@@ -30,8 +30,6 @@ from prism.interpret.regions import Region, mixed
 from prism.interpret.scope import Eval, Run, Scope
 from prism.interpret.shares import parts_of, shared
 from prism.interpret.values import dtype_of, merge
-from prism.lang.perspective import Level
-from prism.lang.structs import Struct, alignment_of
 from prism.lang.tree import (
     Array,
     Assign,
@@ -48,6 +46,8 @@ from prism.lang.tree import (
     Var,
     Vector,
 )
+from prism.lang.types.perspective import Level
+from prism.lang.types.structs import Struct, alignment_of
 
 RING_ALIGN = 128
 

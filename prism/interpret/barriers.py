@@ -18,8 +18,8 @@ from prism.interpret.errors import BarrierError, DivergenceError
 from prism.interpret.frame import Block, Cluster, Frame, Machine, Wait
 from prism.interpret.scope import Piece, Scope
 from prism.lang.diagnostics import Span
-from prism.lang.perspective import WARP, Level, Perspective
-from prism.lang.plan import Barrier
+from prism.lang.tree.plan import Barrier
+from prism.lang.types.perspective import WARP, Level, Perspective
 
 
 def compile_barrier(scope: Scope, barrier: Barrier) -> list[Piece]:

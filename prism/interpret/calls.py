@@ -9,8 +9,8 @@ from prism.interpret.errors import MachineError
 from prism.interpret.frame import Frame
 from prism.interpret.scope import Eval, Scope
 from prism.lang.diagnostics import Label
-from prism.lang.perspective import Level, Perspective
 from prism.lang.tree import Call
+from prism.lang.types.perspective import Level, Perspective
 
 ALIGN = 16
 

@@ -15,15 +15,16 @@ import numpy as np
 
 from prism.interpret import BoundsError, MachineError, run
 from prism.interpret.schedules import schedules
-from prism.lang import flow, races
-from prism.lang.budget import most_threads
-from prism.lang.plan import Program
-from prism.lang.shapes import MAX_BLOCKS, shape_fault
-from prism.lang.shorts import bits_of
-from prism.lang.structs import Struct
-from prism.lang.touches import ATOMIC, NEAR
+from prism.lang.barriers import flow
+from prism.lang.facts import races
+from prism.lang.facts.budget import most_threads
+from prism.lang.facts.shapes import MAX_BLOCKS, shape_fault
+from prism.lang.facts.touches import ATOMIC, NEAR
 from prism.lang.tree import Call, Element, Symbol, Var
+from prism.lang.tree.plan import Program
 from prism.lang.types import SCALARS, Mailbox, Pointer, Scalar, Type, Vector
+from prism.lang.types.shorts import bits_of
+from prism.lang.types.structs import Struct
 
 MOST = 1 << 22
 """Elements that an array is given at most to see how far a kernel reaches."""

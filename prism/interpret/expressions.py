@@ -19,9 +19,6 @@ from prism.interpret.regions import mixed
 from prism.interpret.scope import Eval, Scope
 from prism.interpret.undefined import defined_binary, defined_negation, may_be_undefined
 from prism.interpret.values import Operation, binary, cast, dtype_of, merge, unary, wrap
-from prism.lang.perspective import Level
-from prism.lang.shorts import bits_of, values_of
-from prism.lang.structs import Struct
 from prism.lang.tree import (
     Apply,
     Array,
@@ -46,6 +43,9 @@ from prism.lang.tree import (
     Vector,
     operands,
 )
+from prism.lang.types.perspective import Level
+from prism.lang.types.shorts import bits_of, values_of
+from prism.lang.types.structs import Struct
 
 
 def compile_expression(scope: Scope, node: Expr) -> Eval:  # noqa: C901

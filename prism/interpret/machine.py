@@ -22,10 +22,10 @@ from prism.interpret.shadow import Shadow
 from prism.interpret.units import has_near_fences, has_rings, has_roles, smallest, uses_proxies
 from prism.interpret.versions import Versions
 from prism.interpret.waiting import steps_of
-from prism.lang.blocks import threads_of
-from prism.lang.counted import most_threads
-from prism.lang.perspective import Level
-from prism.lang.plan import Program
+from prism.lang.facts.blocks import threads_of
+from prism.lang.facts.counted import most_threads
+from prism.lang.tree.plan import Program
+from prism.lang.types.perspective import Level
 
 MAX_THREADS = 1024
 """The threads of a block, at most: on every GPU."""
@@ -129,8 +129,8 @@ def _shop(program: Program, mode: Mode) -> Shop:
 
 def _specialised(program: Program) -> Program:
     """Return the program as it is emitted: fills ahead, one body a role; made once."""
-    from prism.lang.skew import skewed
-    from prism.lang.specialise import specialise
+    from prism.lang.lower.skew import skewed
+    from prism.lang.lower.specialise import specialise
 
     found = _ROLES.get(id(program))
     if found is None:

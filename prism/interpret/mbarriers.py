@@ -13,7 +13,7 @@ from typing import Any
 
 from prism.interpret.frame import Block
 from prism.interpret.homes import union_of
-from prism.lang.plan import Mbarrier
+from prism.lang.tree.plan import Mbarrier
 
 Fault = Callable[[str, str, str], Exception]
 """Make the error of a kind, `arrival`, `bytes` or `phase`: what is wrong, and what stands at the line."""

@@ -16,10 +16,10 @@ from prism.interpret.errors import DivergenceError
 from prism.interpret.frame import Block, Frame
 from prism.interpret.regions import Address, Region, typed
 from prism.lang.diagnostics import Span
-from prism.lang.plan import Cycle
-from prism.lang.structs import alignment_of
 from prism.lang.tree import Pointer, SharedDeclare
+from prism.lang.tree.plan import Cycle
 from prism.lang.types import Vector
+from prism.lang.types.structs import alignment_of
 
 ROUNDS = 32
 """Bits of a stamp that count rounds."""

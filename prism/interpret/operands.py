@@ -17,8 +17,8 @@ from prism.interpret.shares import parts_of
 from prism.interpret.tensors import tensor_operand, tile_operand
 from prism.interpret.values import dtype_of
 from prism.lang.intrinsics.declaration import Parameter
-from prism.lang.perspective import Level
 from prism.lang.tree import Apply, Element, Expr, Item, Var, Vector
+from prism.lang.types.perspective import Level
 
 Operand = Callable[[Frame, Any], Any]
 """What an operand is for the active threads, which are given."""

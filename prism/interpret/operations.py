@@ -17,9 +17,8 @@ from prism.interpret.mbarriers import Phases, phases_of
 from prism.interpret.objects import rounds_of
 from prism.interpret.scope import Piece, Run, Scope, Steps
 from prism.interpret.transfers import measure
-from prism.lang import plan
-from prism.lang.perspective import WARP, Level, Perspective
-from prism.lang.plan import (
+from prism.lang.tree import Stmt, plan
+from prism.lang.tree.plan import (
     Advance,
     Arrive,
     Barrier,
@@ -32,7 +31,7 @@ from prism.lang.plan import (
     WaitGroup,
     WgmmaFence,
 )
-from prism.lang.tree import Stmt
+from prism.lang.types.perspective import WARP, Level, Perspective
 
 FAULTS = {"arrival": ArrivalError, "bytes": BytesError, "phase": PhaseError}
 

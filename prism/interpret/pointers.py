@@ -16,9 +16,9 @@ from prism.interpret.regions import Address, Mixed, Parts, Region
 from prism.interpret.scope import Eval, Scope
 from prism.interpret.shares import parts_of
 from prism.interpret.values import merge
-from prism.lang.contiguous import shifts
-from prism.lang.plan import Cycle
+from prism.lang.facts.contiguous import shifts
 from prism.lang.tree import Element, Pointer, Scalar, Symbol, Vector
+from prism.lang.tree.plan import Cycle
 
 Locate = Callable[[Frame], tuple[Region, Any]]
 

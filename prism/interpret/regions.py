@@ -11,10 +11,10 @@ import numpy as np
 
 from prism.interpret.lanes import both
 from prism.interpret.shadow import Shadow
-from prism.lang.perspective import Perspective
-from prism.lang.shorts import bits_of, values_of
-from prism.lang.structs import Struct
 from prism.lang.types import Mailbox, Pointer, Scalar, Vector
+from prism.lang.types.perspective import Perspective
+from prism.lang.types.shorts import bits_of, values_of
+from prism.lang.types.structs import Struct
 
 Parts = tuple[tuple[Perspective, bool], ...]
 """The partitions that a name is of, outermost first: the unit, and whether it says `races="allow"`. See shares.py."""

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 
 from prism.interpret.frame import Frame
-from prism.lang.perspective import Perspective
-from prism.lang.plan import Barrier, Cycle, Layout, Mbarrier, Op, Program
 from prism.lang.tree import (
     Apply,
     Assign,
@@ -33,6 +31,8 @@ from prism.lang.tree import (
     expressions,
     operands,
 )
+from prism.lang.tree.plan import Barrier, Cycle, Layout, Mbarrier, Op, Program
+from prism.lang.types.perspective import Perspective
 
 Eval = Callable[[Frame], Any]
 Run = Callable[[Frame], bool]  # tells whether no thread goes on after it

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from prism.interpret.regions import CodedArray, Parts, Region
-from prism.lang.perspective import Level
-from prism.lang.shorts import bits_of
 from prism.lang.tree import Symbol
+from prism.lang.types.perspective import Level
+from prism.lang.types.shorts import bits_of
 
 
 def parts_of(symbol: Symbol) -> Parts:

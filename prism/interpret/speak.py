@@ -12,8 +12,8 @@ from prism.interpret.errors import AssertError, AssumeError
 from prism.interpret.frame import Frame, Local
 from prism.interpret.regions import Address, Region
 from prism.interpret.scope import Run, Scope
-from prism.lang.perspective import Level, Perspective
 from prism.lang.tree import Assert, Assume, Breakpoint, Distinct, Print, Scalar
+from prism.lang.types.perspective import Level, Perspective
 
 
 def speakers(frame: Frame, code: Perspective) -> Any:

@@ -24,7 +24,6 @@ from prism.interpret.speak import compile_assert, compile_assume, compile_breakp
 from prism.interpret.traces import called, traced
 from prism.interpret.undefined import counts_past, require_end, require_step
 from prism.interpret.values import merge
-from prism.lang.perspective import Level, Perspective
 from prism.lang.tree import (
     Assert,
     Assign,
@@ -58,6 +57,7 @@ from prism.lang.tree import (
     While,
     operands,
 )
+from prism.lang.types.perspective import Level, Perspective
 
 
 def compile_body(scope: Scope, body: Body) -> Piece:

@@ -24,9 +24,9 @@ from prism.interpret.operands import Operand, operand_of
 from prism.interpret.regions import Region
 from prism.interpret.scope import Eval, Scope
 from prism.interpret.tensors import Box, Tile, stored
-from prism.lang.bind import binding_of, operands_of
-from prism.lang.plan import Mbarrier
 from prism.lang.tree import Apply
+from prism.lang.tree.bind import binding_of, operands_of
+from prism.lang.tree.plan import Mbarrier
 
 
 @dataclass(slots=True)

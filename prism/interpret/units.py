@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from prism.interpret.scope import parts
-from prism.lang.perspective import WARP, Level
-from prism.lang.plan import Program
 from prism.lang.tree import Apply, Declare, Expr, Fragment, Specialise, Stmt
+from prism.lang.tree.plan import Program
+from prism.lang.types.perspective import WARP, Level
 
 _MOST = 64
 T = TypeVar("T")

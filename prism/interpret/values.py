@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from prism.lang.shorts import round_short, rounded
 from prism.lang.types import Scalar, Type, Vector
+from prism.lang.types.shorts import round_short, rounded
 
 Value = Any
 Operation = Callable[[Any, Any], Any]

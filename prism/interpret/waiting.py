@@ -12,7 +12,7 @@ from prism.interpret.frame import Frame, Wait
 from prism.interpret.lanes import both, minus, union
 from prism.interpret.scope import Eval, Piece, Steps
 from prism.lang.diagnostics import Span
-from prism.lang.perspective import Perspective
+from prism.lang.types.perspective import Perspective
 
 Waiting = Generator[None, None, bool]
 

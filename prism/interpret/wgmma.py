@@ -18,10 +18,10 @@ from prism.interpret.frame import Frame, Local
 from prism.interpret.operands import operand_of, whole_units
 from prism.interpret.scope import Eval, Scope
 from prism.interpret.tensors import Tile, stored
-from prism.lang.bind import binding_of, operands_of
 from prism.lang.intrinsics.wgmma import extents, transposed
-from prism.lang.perspective import WARP
 from prism.lang.tree import Apply
+from prism.lang.tree.bind import binding_of, operands_of
+from prism.lang.types.perspective import WARP
 
 WARPS = 4
 ROWS_OF_A_WARP = 16

@@ -9,7 +9,7 @@ from typing import Any
 
 from prism.lang.diagnostics import CompileError as CompileError
 from prism.lang.diagnostics import InternalError as InternalError
-from prism.lang.intrinsics import intrinsic as intrinsic
+from prism.lang.intrinsics.namespace import Namespace
 from prism.lang.surface import Kernel as Kernel
 from prism.lang.surface import LevelName, PrismModule, VectorCast
 from prism.lang.types import Scalar, Vector
@@ -356,6 +356,9 @@ int8_t: Scalar
 
 def int_as_float(x: Any, out: Sequence[Any] = ...) -> Any:
     """int_as_float(x): the bits of a int32, taken for a float32; CUDA's `__int_as_float`. Called by thread[1]; sm_75 and later."""
+
+intrinsic: Namespace
+"""`intrinsic.mma(...)` is `mma`; `@intrinsic("text")` declares one of the user's own."""
 
 def is_finite(x: Any, out: Sequence[Any] = ...) -> Any:
     """is_finite(x): whether x is neither infinite nor NaN. Called by thread[1]; sm_75 and later."""

@@ -13,24 +13,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from prism.lang import again, surface, whole
-from prism.lang.align import check_alignment
-from prism.lang.blocks import check_blocks
-from prism.lang.check import check
+from prism.lang import surface
+from prism.lang.barriers import whole
+from prism.lang.barriers.scopes import check_scopes
+from prism.lang.check import again, check
 from prism.lang.check.env import fail
 from prism.lang.diagnostics import CompileError
 from prism.lang.errors import calls as errors
 from prism.lang.errors.syntax import TooDeep
-from prism.lang.inlined import traced
-from prism.lang.limits import check_shared_limit
-from prism.lang.named import allocate_named
-from prism.lang.place import place, with_mbarriers
-from prism.lang.plan import Layout, Plan, Program
-from prism.lang.scopes import check_scopes
-from prism.lang.skew import shown, skewed
+from prism.lang.facts.align import check_alignment
+from prism.lang.facts.blocks import check_blocks
+from prism.lang.keep.uncollected import uncollected
+from prism.lang.lower.limits import check_shared_limit
+from prism.lang.lower.named import allocate_named
+from prism.lang.lower.place import place, with_mbarriers
+from prism.lang.lower.skew import shown, skewed
 from prism.lang.sync import plan
 from prism.lang.tree import Function, Symbol
-from prism.lang.uncollected import uncollected
+from prism.lang.tree.inlined import traced
+from prism.lang.tree.plan import Layout, Plan, Program
 
 Functions = tuple[Function, ...]
 """Checked functions, callees first."""

@@ -19,14 +19,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from prism.lang import overlap, races
-from prism.lang.budget import most_threads
+from prism.lang.barriers import overlap
 from prism.lang.diagnostics import Span, source_text
-from prism.lang.inlined import owner
-from prism.lang.launched import launched
-from prism.lang.plan import Elided, Plan, Program, Wait
-from prism.lang.skew import shown
+from prism.lang.facts import races
+from prism.lang.facts.budget import most_threads
+from prism.lang.facts.launched import launched
+from prism.lang.lower.skew import shown
 from prism.lang.tree import Apply, Assume, Distinct, Function, Pointer, TensorMap, Unsafe, expressions
+from prism.lang.tree.inlined import owner
+from prism.lang.tree.plan import Elided, Plan, Program, Wait
 from prism.lang.tree.walk import statements, subexpressions
 
 PROVED, CHECKED, NOT_PROVED, ASSUMED, BELIEVED = "proved", "checked", "not proved", "assumed", "believed"

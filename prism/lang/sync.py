@@ -11,10 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from prism.lang import again, flow, overlap, races
-from prism.lang.ahead import with_skews
-from prism.lang.budget import most_threads
-from prism.lang.destinations import between_blocks, brought_together, stored_by_all
+from prism.lang.barriers import flow, overlap
+from prism.lang.barriers.flow import Summary
+from prism.lang.barriers.groups import commits, kept
+from prism.lang.barriers.walk import Concurrent, Conflict, Context, Walk, summarise, walked
+from prism.lang.barriers.walk_context import context_of
+from prism.lang.barriers.walk_state import Fence, Landing, Mark, Registers, rank
+from prism.lang.check import again
 from prism.lang.diagnostics import CompileError, Label
 from prism.lang.errors.sync import (
     Arms,
@@ -27,17 +30,16 @@ from prism.lang.errors.sync import (
     SameMulticast,
     SameTile,
 )
-from prism.lang.flow import Summary
-from prism.lang.groups import commits, kept
-from prism.lang.joint import Joint, State, grounds, told
-from prism.lang.perspective import BLOCK, THREAD, WARP, Level, Perspective
-from prism.lang.plan import Barrier, Commit, Elided, Layout, Op, Plan, ProxyFence, WaitGroup, WgmmaFence
-from prism.lang.rings import Rings, rings
-from prism.lang.trail import Trail
+from prism.lang.facts import races
+from prism.lang.facts.budget import most_threads
+from prism.lang.facts.destinations import between_blocks, brought_together, stored_by_all
+from prism.lang.rings.ahead import with_skews
+from prism.lang.rings.joint import Joint, State, grounds, told
+from prism.lang.rings.waits import Rings, rings
 from prism.lang.tree import Body, Claim, For, Function, Group, Partition, Stmt, While, children
-from prism.lang.walk import Concurrent, Conflict, Context, Walk, summarise, walked
-from prism.lang.walk_context import context_of
-from prism.lang.walk_state import Fence, Landing, Mark, Registers, rank
+from prism.lang.tree.plan import Barrier, Commit, Elided, Layout, Op, Plan, ProxyFence, WaitGroup, WgmmaFence
+from prism.lang.tree.trail import Trail
+from prism.lang.types.perspective import BLOCK, THREAD, WARP, Level, Perspective
 
 Placed = dict[Stmt, tuple[Mark, ...]]
 Needed = Mapping[tuple[Stmt, Mark], Conflict]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from prism.lang.diagnostics import CompileError
-from prism.lang.limits import check_architecture
+from prism.lang.lower.limits import check_architecture
 from prism.lang.pipeline import build as checked_program
 from prism.lang.safety import safety
 from prism.lang.surface import Kernel

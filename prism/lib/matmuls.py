@@ -44,7 +44,7 @@ from prism.runtime.streams import choose_stream, order
 from prism.runtime.tensor_maps import encoded
 
 if TYPE_CHECKING:
-    from prism.lang.plan import Program
+    from prism.lang.tree.plan import Program
 
 INPUTS = ("float16", "bfloat16")
 FLOATS_OF_8_BITS = ("float8_e4m3fn", "float8_e5m2")

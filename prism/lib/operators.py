@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from prism.lang.same import exact
-from prism.lang.structs import struct_of
+from prism.lang.keep.same import exact
 from prism.lang.surface import Kernel
+from prism.lang.types.structs import struct_of
 from prism.lib.thread import operators as functions
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from prism.lang.structs import Struct, scalar_called
+from prism.lang.types.structs import Struct, scalar_called
 from prism.lib.operators import BY_NAME, Operator
 from prism.runtime.arrays import ArrayInfo
 

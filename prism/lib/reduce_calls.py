@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from prism.lang.structs import dtype_called, struct_of
+from prism.lang.types.structs import dtype_called, struct_of
 from prism.lib import again, own, plans
 from prism.lib.axes import collapse, normal_axes, without
 from prism.lib.operators import Operator, number_in

@@ -22,7 +22,7 @@ from prism.kernels.reduce import (
     search,
     short,
 )
-from prism.lang.structs import dtype_called
+from prism.lang.types.structs import dtype_called
 from prism.lib import operators
 from prism.lib.axes import Collapsed, c_strides, collapse, without
 from prism.lib.reduce_axis_plans import along_axis, search_along

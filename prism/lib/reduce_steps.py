@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from prism.kernels.reduce import maps, positions
-from prism.lang.structs import dtype_called
 from prism.lang.surface import Kernel
+from prism.lang.types.structs import dtype_called
 from prism.lib import operators
 from prism.lib.operators import Operator
 from prism.runtime.instance import Instance, instance
 
 if TYPE_CHECKING:
-    from prism.lang.plan import Program
+    from prism.lang.tree.plan import Program
 
 _ALIGNED = 256  # bytes: what each part of the scratch memory is aligned to
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prism.kernels import scan as kernels
-from prism.lang.structs import dtype_called
 from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS
+from prism.lang.types.structs import dtype_called
 from prism.lib.operators import BY_NAME, Operator
 from prism.lib.reference import run
 from prism.runtime.instance import instance
@@ -21,7 +21,7 @@ from prism.runtime.scratch import SCRATCH
 from prism.runtime.warm import Warm
 
 if TYPE_CHECKING:
-    from prism.lang.plan import Program
+    from prism.lang.tree.plan import Program
 
 SHORT = ("float16", "bfloat16")
 _COMPUTED = {"float16": "float32", "bfloat16": "float32", "bool": "uint8"}

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from prism.lang.structs import Struct, dtype_called, scalar_called, struct_of
+from prism.lang.types.structs import Struct, dtype_called, scalar_called, struct_of
 from prism.lib import again, own, plans, scan_plans
 from prism.lib.axes import normal_axis
 from prism.lib.operators import Operator, number_in, operator_of

@@ -13,7 +13,7 @@ import numpy as np
 from prism.interpret import run
 from prism.kernels.sgemm import HOST, LESSON, VARIANTS, Configuration, Layout, choose, clocks
 from prism.lang.intrinsics.layouts import nest
-from prism.lang.plan import Program
+from prism.lang.tree.plan import Program
 from prism.lib import matmul_warm as warm
 from prism.lib import own, sgemm_bf16x6, sgemm_ring
 from prism.lib.matmul_arguments import MOST, require_extents, require_like_result, require_operands

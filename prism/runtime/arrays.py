@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from prism.lang.structs import struct_of
 from prism.lang.types import SCALARS
+from prism.lang.types.structs import struct_of
 from prism.runtime.cuda_core import cuda_core
 
 _KINDS = "an array of NumPy, CuPy or torch, or one with __cuda_array_interface__ or DLPack"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from prism.lang import budget
-from prism.lang.blocks import threads_of
-from prism.lang.counted import most_threads
 from prism.lang.emit import emit
+from prism.lang.facts import budget
+from prism.lang.facts.blocks import threads_of
+from prism.lang.facts.counted import most_threads
+from prism.lang.facts.launched import launched
 from prism.lang.intrinsics.declaration import supports
-from prism.lang.launched import launched
-from prism.lang.plan import Program
-from prism.lang.structs import Struct
+from prism.lang.tree.plan import Program
 from prism.lang.types import Mailbox, Pointer, Scalar, TensorMap, Type, Vector
+from prism.lang.types.structs import Struct
 from prism.runtime.entry import Entry, EntryParameter
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from prism.lang.assumed import Assumed
-from prism.lang.structs import Struct, dtype_called, scalar_called
+from prism.lang.facts.assumed import Assumed
 from prism.lang.types import Scalar
+from prism.lang.types.structs import Struct, dtype_called, scalar_called
 
 MAX_THREADS = 1024
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,255}")

@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from prism.lang.emit.names import comment, function_name, variable_name
-from prism.lang.structs import Struct
+from prism.lang.cuda.names import comment, function_name, variable_name
+from prism.lang.types.structs import Struct
 from prism.runtime.compile import Binary
 from prism.runtime.entry import Entry, EntryParameter
 from prism.runtime.launch import GRID_WORD, argument_layout

@@ -12,8 +12,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prism.lang.once import once
-from prism.lang.same import exact_items
+from prism.lang.keep.once import once
+from prism.lang.keep.same import exact_items
 from prism.lang.surface import Kernel
 from prism.lang.types import Scalar
 from prism.runtime import artifacts
@@ -23,7 +23,7 @@ from prism.runtime.keys import FORMAT, digest
 from prism.runtime.launch import Launcher, prepare
 
 if TYPE_CHECKING:
-    from prism.lang.plan import Program
+    from prism.lang.tree.plan import Program
 
 Template = tuple[tuple[str, Any], ...]
 """Template arguments as pairs of a name and a value, in the order of their names."""

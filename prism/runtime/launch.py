@@ -12,10 +12,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from prism.lang.assumed import Assumed, Undefined, compiled
-from prism.lang.shapes import MAX_BLOCKS, shape_fault
-from prism.lang.shorts import short_bits
-from prism.lang.structs import Struct
+from prism.lang.facts.assumed import Assumed, Undefined, compiled
+from prism.lang.facts.shapes import MAX_BLOCKS, shape_fault
+from prism.lang.types.shorts import short_bits
+from prism.lang.types.structs import Struct
 from prism.runtime import extended, tensor_maps
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.capture import follows, let_follow

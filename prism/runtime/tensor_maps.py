@@ -6,8 +6,7 @@ import ctypes
 import functools
 from typing import Any
 
-from prism.lang import tiles
-from prism.lang.types import SCALARS, TensorMap
+from prism.lang.types import SCALARS, TensorMap, tiles
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.driver import DeviceError, checked, driver
 from prism.runtime.entry import EntryParameter

@@ -17,7 +17,7 @@ from prism.kernels.scan import single_pass
 from prism.kernels.scan.configurations import Configuration
 from prism.lang import Kernel
 from prism.lang.pipeline import build
-from prism.lang.plan import Program
+from prism.lang.tree.plan import Program
 from prism.lib.thread import operators
 from tests.examples import programs
 

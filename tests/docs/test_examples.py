@@ -23,7 +23,7 @@ import pytest
 import prism
 from prism.interpret import MachineError
 from prism.lang.emit import emit
-from prism.lang.plan import Program
+from prism.lang.tree.plan import Program
 from prism.runtime.launch import LaunchError
 
 ROOT = Path(__file__).resolve().parents[2]

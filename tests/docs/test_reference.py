@@ -9,14 +9,15 @@ from typing import get_args
 import pytest
 
 import prism.lang
-from prism.lang import surface, syntax
+from prism.lang import surface
 from prism.lang.errors import catalogue
 from prism.lang.intrinsics import NAMES
 from prism.lang.intrinsics.table import markdown
-from prism.lang.stub import stub
+from prism.lang.parse import syntax
 from prism.lang.types import Scalar, Vector
 from tests.docs.regions import DOCS, compare
 from tests.docs.test_error_pages import CODES, IMPOSSIBLE
+from tests.lang.stub import stub
 
 PYTHON = {"CompileError", "InternalError", "Kernel"}  # classes for Python code, not for kernels
 WORDS = {

@@ -17,7 +17,7 @@ from prism.lang import (
     dtype, float32, fragment, grid, group, id, int32, one, partition, prism, ptr, requires, roles, row, set_registers,
     shared, template, thread, tma_load, tma_store, uint32, warp, warpgroup, wgmma,
 )  # fmt: skip
-from prism.lang.shorts import bf16_bits, bf16_values
+from prism.lang.types.shorts import bf16_bits, bf16_values
 from prism.lang.types import BFLOAT16, FLOAT32, INT8, INT32, UINT8
 from tests.examples.programs import Launch, aligned
 

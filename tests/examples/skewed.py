@@ -15,7 +15,7 @@ from prism.lang import (
     async_, attr, bf16, block, bulk_load, claim, column, const, constexpr, count, cp_async, dtype, float32, fragment, grid, group,
     id, int32, one, partition, prism, ptr, requires, roles, row, shared, template, thread, uint32, warp, warpgroup, wgmma,
 )  # fmt: skip
-from prism.lang.shorts import bf16_bits, bf16_values
+from prism.lang.types.shorts import bf16_bits, bf16_values
 from tests.examples.asynchronous import TILE
 from tests.examples.programs import Launch, aligned
 

@@ -26,15 +26,15 @@ from prism.lang import (
     kernel,
     partition,
     ptr,
-    races,
     requires,
     shared,
     split,
     thread,
     warp,
 )
-from prism.lang.plan import Barrier
+from prism.lang.facts import races
 from prism.lang.tree import For
+from prism.lang.tree.plan import Barrier
 from tests.examples import programs as p
 from tests.examples import spelled
 from tests.mutation import without_barriers

@@ -24,7 +24,7 @@ from prism.lang import (
     thread,
 )
 from prism.lang.pipeline import build
-from prism.lang.plan import Program
+from prism.lang.tree.plan import Program
 
 
 @prism("global")

@@ -10,8 +10,10 @@ import pytest
 import prism
 from prism.explanation import account, counted, explain, explain_page
 from prism.explanation.entries import EACH
-from prism.lang.inlined import parts
-from prism.lang.plan import (
+from prism.lang.facts.races import statements
+from prism.lang.tree import Apply, For
+from prism.lang.tree.inlined import parts
+from prism.lang.tree.plan import (
     Advance,
     Arrive,
     Commit,
@@ -25,8 +27,6 @@ from prism.lang.plan import (
     WaitGroup,
     WgmmaFence,
 )
-from prism.lang.races import statements
-from prism.lang.tree import Apply, For
 from tests.explanation.programs import NAMES, neighbours, program
 
 

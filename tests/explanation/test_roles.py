@@ -8,7 +8,7 @@ import pytest
 
 from prism.explanation import account, counted, explain_page
 from prism.explanation.entries import EACH, who
-from prism.lang.perspective import WARPGROUP1, Level, Perspective
+from prism.lang.types.perspective import WARPGROUP1, Level, Perspective
 from tests.explanation.programs import program
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from prism.lang.perspective import BLOCK, GRID, THREAD, Perspective
+from prism.lang.types.perspective import BLOCK, GRID, THREAD, Perspective
 from tests.generated.derive import Found, indent
 from tests.generated.scope import BITS, INPUTS, INTEGERS, Memory, Scope, Value, pick
 from tests.generated.tiles import Holes, Tiles

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from prism.lang.perspective import Level
-from prism.lang.plan import Plan
 from prism.lang.tree import (
     Apply,
     Assign,
@@ -37,7 +35,9 @@ from prism.lang.tree import (
     Var,
     operands,
 )
+from prism.lang.tree.plan import Plan
 from prism.lang.types import INT32
+from prism.lang.types.perspective import Level
 
 TRIPS = 16
 """Trips of one loop that are looked at."""

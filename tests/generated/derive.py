@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from prism.lang.perspective import BLOCK, GRID, THREAD, Level, Perspective
+from prism.lang.types.perspective import BLOCK, GRID, THREAD, Level, Perspective
 from tests.generated.numbers import RULES, Function, Numbers
 from tests.generated.scope import FLOATS, INTEGERS, STRUCTS, VECTORS, Local, Scope, Value, pick
 

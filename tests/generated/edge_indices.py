@@ -15,13 +15,13 @@ from contextlib import suppress
 import numpy as np
 
 import prism
-from prism.lang import races
-from prism.lang.budget import most_threads
+from prism.lang.barriers.overlap import verdicts
 from prism.lang.check import check
 from prism.lang.diagnostics import CompileError
-from prism.lang.overlap import verdicts
-from prism.lang.plan import Program
+from prism.lang.facts import races
+from prism.lang.facts.budget import most_threads
 from prism.lang.tree import Function, Stmt, Symbol
+from prism.lang.tree.plan import Program
 from tests.generated.c_numbers import Event, Undefined, before, executed
 from tests.generated.edges_verify import FAILED, Edge, Outcome
 from tests.generated.programs import HEAD, loaded

@@ -21,8 +21,8 @@ import prism
 import prism.compiler  # before processes are forked, and not in each
 from prism.interpret import SCHEDULES, MachineError, machine, run
 from prism.lang.diagnostics import CompileError
-from prism.lang.plan import Program
 from prism.lang.safety import PROVED, verdicts
+from prism.lang.tree.plan import Program
 from tests.generated.programs import HEAD, loaded
 
 HERE = Path(__file__).parent

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from prism.lang import tree
 from prism.lang.diagnostics import Span
-from prism.lang.perspective import BLOCK, GRID, THREAD, Level, Perspective
 from prism.lang.types import INT32, Array, Pointer, Scalar
+from prism.lang.types.perspective import BLOCK, GRID, THREAD, Level, Perspective
 from tests.generated.sites import Site
 
 Lines = list[str]

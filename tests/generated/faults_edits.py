@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from prism.lang import surface, tree
-from prism.lang.perspective import THREAD
 from prism.lang.types import Array, Pointer, Scalar
+from prism.lang.types.perspective import THREAD
 from tests.generated.faults import Fault, Lines, edit, misfit, operator, swap
 from tests.generated.faults_memory import after, units
 from tests.generated.sites import Site, statements

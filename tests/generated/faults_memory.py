@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from prism.lang import tree
 from prism.lang.diagnostics import Span
-from prism.lang.perspective import BLOCK, GRID, THREAD, Level, Perspective
 from prism.lang.types import Array, Pointer, Scalar
+from prism.lang.types.perspective import BLOCK, GRID, THREAD, Level, Perspective
 from tests.generated.faults import Fault, Lines, broader, edit, insert, operator, pointers, swap
 from tests.generated.sites import Site, statements, uses
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from prism.lang import tree
-from prism.lang.perspective import GRID, THREAD, Level
 from prism.lang.types import INT32, Array, Pointer, Scalar, Vector
+from prism.lang.types.perspective import GRID, THREAD, Level
 from tests.generated.faults import Fault, Lines, insert, misfit, numbers, operator, pointers, swap
 from tests.generated.faults_memory import calls_in, decorator
 from tests.generated.sites import Site

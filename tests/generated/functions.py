@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from prism.lang.perspective import BLOCK, GRID, THREAD, Level, Perspective
+from prism.lang.types.perspective import BLOCK, GRID, THREAD, Level, Perspective
 from tests.generated.asynchronous import Asynchronous
 from tests.generated.derive import Found, indent
 from tests.generated.numbers import Function

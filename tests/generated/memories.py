@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from prism.lang.perspective import BLOCK, GRID, THREAD, Level, Perspective
+from prism.lang.types.perspective import BLOCK, GRID, THREAD, Level, Perspective
 from tests.generated.derive import Found, indent
 from tests.generated.numbers import holds, width_of
 from tests.generated.scope import BITS, INTEGERS, VECTORS, Memory, Scope, Value, pick

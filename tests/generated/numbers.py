@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from prism.lang.perspective import THREAD, Level, Perspective
+from prism.lang.types.perspective import THREAD, Level, Perspective
 from tests.generated.scope import (
     BITS,
     FLOATS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from prism.lang.perspective import BLOCK, GRID
+from prism.lang.types.perspective import BLOCK, GRID
 from tests.generated.derive import MOST_TRIPS, Found, indent
 from tests.generated.memories import Memories
 from tests.generated.scope import INTEGERS, Memory, Scope, Value, pick

@@ -14,10 +14,10 @@ import numpy as np
 
 import prism.lang
 from prism.lang.check import PARSED
-from prism.lang.perspective import BLOCK, GRID, THREAD, Level, Perspective
-from prism.lang.shorts import bf16_bits
 from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS
+from prism.lang.types.perspective import BLOCK, GRID, THREAD, Level, Perspective
+from prism.lang.types.shorts import bf16_bits
 from tests.generated.derive import indent
 from tests.generated.functions import Functions
 from tests.generated.memories import OTHERS

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
-from prism.lang.perspective import BLOCK, GRID, THREAD, Level, Perspective
+from prism.lang.types.perspective import BLOCK, GRID, THREAD, Level, Perspective
 
 T = TypeVar("T")
 INTEGERS = ("int32", "uint32", "int64")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from prism.lang import tree
-from prism.lang.perspective import Bound, Perspective
+from prism.lang.types.perspective import Bound, Perspective
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prism.lang.perspective import BLOCK, THREAD, Perspective
+from prism.lang.types.perspective import BLOCK, THREAD, Perspective
 from tests.generated.derive import Found, Statements, indent
 from tests.generated.numbers import Function
 from tests.generated.scope import STRUCTS, VECTORS, Memory, Scope, Value, pick

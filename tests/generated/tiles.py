@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from prism.lang.perspective import Perspective
+from prism.lang.types.perspective import Perspective
 from tests.generated.derive import indent
 from tests.generated.pointers import Pointers
 from tests.generated.scope import Memory

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import prism
 from prism.interpret import SCHEDULES, machine, run
-from prism.lang.plan import Program
+from prism.lang.tree.plan import Program
 from prism.runtime.build import entry_of
 from prism.runtime.compile import AssemblerError, MachineCodeError, SlowCodeError, compile_cubin
 from prism.runtime.entry import Entry

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from prism.lang import bf16, half
-from prism.lang.shorts import bf16_bits
+from prism.lang.types.shorts import bf16_bits
 from tests.lang.test_halves import axpy
 from tests.lang.test_pointers import chosen, rotate
 from tests.lang.test_speech import clusters, counted

@@ -45,7 +45,7 @@ from prism.lang import (
     warpgroup,
     wgmma,
 )  # fmt: skip
-from prism.lang.shorts import bf16_bits, bf16_values
+from prism.lang.types.shorts import bf16_bits, bf16_values
 
 TILE = 32
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from prism.lang import check as checking
-from prism.lang.perspective import BLOCK
-from prism.lang.place import place
-from prism.lang.plan import Access, Cycle, Mbarrier, Op, Plan, Program
+from prism.lang.lower.place import place
 from prism.lang.tree import Apply, Body, Evaluate, SharedDeclare, Stmt, Symbol, children, expressions
+from prism.lang.tree.plan import Access, Cycle, Mbarrier, Op, Plan, Program
 from prism.lang.tree.walk import subexpressions
+from prism.lang.types.perspective import BLOCK
 
 Make = Callable[[Stmt], Op]
 

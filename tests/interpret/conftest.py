@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from prism.lang import check as checking
-from prism.lang.perspective import BLOCK, Perspective
-from prism.lang.place import place
-from prism.lang.plan import Access, Barrier, Plan, Program
+from prism.lang.lower.place import place
 from prism.lang.tree import Function, Stmt, Symbol, children
+from prism.lang.tree.plan import Access, Barrier, Plan, Program
+from prism.lang.types.perspective import BLOCK, Perspective
 
 Barriers = Mapping[str, Perspective]
 

@@ -11,8 +11,8 @@ import pytest
 
 import prism
 from prism.interpret import SCHEDULES, run, schedules
-from prism.lang.plan import Program
-from prism.lang.specialise import specialise
+from prism.lang.lower.specialise import specialise
+from prism.lang.tree.plan import Program
 from tests.examples import asynchronous as examples
 from tests.interpret.async_kernels import CASES, RINGS, Case, loaded, nested, product, stations
 

@@ -13,7 +13,7 @@ from prism.interpret import shadow as shadows
 from prism.interpret.clocks import Clocks, Site
 from prism.interpret.shadow import Shadow
 from prism.lang.diagnostics import Span
-from prism.lang.perspective import THREAD
+from prism.lang.types.perspective import THREAD
 
 BLOCKS, THREADS, LOCATIONS = 3, 4, 3
 TOTAL = BLOCKS * THREADS

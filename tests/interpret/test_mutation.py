@@ -11,7 +11,7 @@ import pytest
 
 import prism
 from prism.interpret import run
-from prism.lang.plan import Program
+from prism.lang.tree.plan import Program
 from tests.examples import test_asynchronous as asynchronous
 from tests.examples import test_paper as paper
 from tests.examples.programs import Launch, aligned

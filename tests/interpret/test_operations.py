@@ -23,7 +23,8 @@ from prism.interpret import (
 )
 from prism.interpret.mbarriers import Phases
 from prism.lang.diagnostics import Span
-from prism.lang.plan import (
+from prism.lang.tree import Batch, Claim, Evaluate, Group
+from prism.lang.tree.plan import (
     Advance,
     Arrive,
     Commit,
@@ -36,7 +37,6 @@ from prism.lang.plan import (
     WaitGroup,
     WgmmaFence,
 )
-from prism.lang.tree import Batch, Claim, Evaluate, Group
 from tests.interpret.async_kernels import grouped, loaded, product, stations
 from tests.interpret.by_hand import Hand, access, statements
 

@@ -10,8 +10,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from prism.lang.diagnostics import source_text
-from prism.lang.perspective import Level, Perspective
-from prism.lang.plan import Program
 from prism.lang.tree import (
     Apply,
     Assign,
@@ -36,8 +34,10 @@ from prism.lang.tree import (
     Var,
     expressions,
 )  # fmt: skip
+from prism.lang.tree.plan import Program
 from prism.lang.tree.walk import statements, subexpressions
 from prism.lang.types import Array
+from prism.lang.types.perspective import Level, Perspective
 
 Range = tuple[int, int]
 MOST_BLOCKS, MOST_THREADS = 2**31 - 1, 1024

@@ -14,7 +14,7 @@ from prism.kernels.hgemm import NN, TILES, Configuration, cuts, hgemm, identity,
 from prism.kernels.hgemm.configurations import PADDED, STRAIGHT
 from prism.lang import device, float32, requires, thread
 from prism.lang.emit import emit
-from prism.lang.shorts import bf16_bits, bf16_values
+from prism.lang.types.shorts import bf16_bits, bf16_values
 from prism.lib.matmuls import program_for
 from prism.runtime.build import entry_of
 from prism.runtime.compile import compile_cubin

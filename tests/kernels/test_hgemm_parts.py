@@ -10,7 +10,7 @@ from prism.kernels.hgemm import Configuration, choose, cuts, identity
 from prism.kernels.hgemm.candidates import PROCESSORS
 from prism.kernels.hgemm.configurations import clocks, together
 from prism.lang import device, float32, requires, thread
-from prism.lang.shorts import bf16_bits
+from prism.lang.types.shorts import bf16_bits
 from prism.lib.matmuls import instance_for, program_for
 from prism.runtime.build import entry_of
 from prism.runtime.compile import compile_cubin

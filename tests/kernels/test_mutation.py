@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from prism.interpret import run
-from prism.lang.plan import Program
+from prism.lang.tree.plan import Program
 from tests.kernels import (
     test_hgemm_parts,
     test_reduce,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from prism.lang.counted import most_threads
+from prism.lang.facts.counted import most_threads
 from prism.lib import shipped
 from prism.runtime.instance import Instance
 from tests.kernels.ranges import BLOCKS, THREADS, Range, doubtful

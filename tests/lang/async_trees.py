@@ -3,23 +3,6 @@
 from dataclasses import replace
 
 from prism.lang.intrinsics import TABLE
-from prism.lang.perspective import BLOCK, GRID, THREAD, WARP1, WARPGROUP1, Bound, Level, Perspective
-from prism.lang.plan import (
-    Access,
-    Advance,
-    Arrive,
-    Barrier,
-    Commit,
-    Cycle,
-    Expect,
-    Layout,
-    Mbarrier,
-    Plan,
-    Program,
-    Wait,
-    WaitGroup,
-    WgmmaFence,
-)
 from prism.lang.tree import (
     Apply,
     Arm,
@@ -35,7 +18,24 @@ from prism.lang.tree import (
     Symbol,
     View,
 )
+from prism.lang.tree.plan import (
+    Access,
+    Advance,
+    Arrive,
+    Barrier,
+    Commit,
+    Cycle,
+    Expect,
+    Layout,
+    Mbarrier,
+    Plan,
+    Program,
+    Wait,
+    WaitGroup,
+    WgmmaFence,
+)
 from prism.lang.types import BFLOAT16, FLOAT32, INT32, VOID, Fragment, Pointer, TensorMap
+from prism.lang.types.perspective import BLOCK, GRID, THREAD, WARP1, WARPGROUP1, Bound, Level, Perspective
 from tests.lang.test_emit import (
     S,
     assign,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from prism.lang.facts.races import statements
 from prism.lang.pipeline import build
-from prism.lang.plan import (
+from prism.lang.tree.plan import (
     Advance,
     Arrive,
     Barrier,
@@ -17,7 +18,6 @@ from prism.lang.plan import (
     WaitGroup,
     WgmmaFence,
 )
-from prism.lang.races import statements
 
 
 def entry_plan(kernel: object, **template: object) -> tuple[Program, Plan]:

@@ -10,12 +10,27 @@ from typing import Any
 import pytest
 
 from prism.lang import (
-    again, attr, block, const, dtype, float32, function, grid, group, id, int32, partition, ptr, requires, template, thread,
-)  # fmt: skip
+    attr,
+    block,
+    const,
+    dtype,
+    float32,
+    function,
+    grid,
+    group,
+    id,
+    int32,
+    partition,
+    ptr,
+    requires,
+    template,
+    thread,
+)
+from prism.lang.check import again  # fmt: skip
 from prism.lang import prism as mark
 from prism.lang.emit import emit
 from prism.lang.pipeline import build
-from prism.lang.plan import Program
+from prism.lang.tree.plan import Program
 from prism.lib import warp
 from prism.lib.thread.operators import add, maximum
 from tests.lib import ships

@@ -17,10 +17,10 @@ from prism.lang import (
     requires, roles, set_registers, shared, template, thread, tma_load, tree, warpgroup, wgmma,
 )  # fmt: skip
 from prism.lang import prism as language
-from prism.lang.bind import binding_of
+from prism.lang.tree.bind import binding_of
 from prism.lang.check import check
 from prism.lang.diagnostics import CompileError
-from prism.lang.perspective import BLOCK, THREAD, Level, Perspective
+from prism.lang.types.perspective import BLOCK, THREAD, Level, Perspective
 from prism.lang.tree.walk import statements
 from prism.lang.types import BFLOAT16, FLOAT32, Fragment, Pointer, TensorMap
 

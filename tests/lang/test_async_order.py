@@ -42,8 +42,8 @@ from prism.lang import (
     warpgroup,
     wgmma,
 )  # fmt: skip
-from prism.lang.plan import Commit, Wait, WaitGroup
 from prism.lang.safety import verdicts
+from prism.lang.tree.plan import Commit, Wait, WaitGroup
 from tests.lang.plans import told
 
 SOME = ("round-robin", "late", "random", "ahead")

@@ -20,7 +20,7 @@ from prism.lang import (
     template,
     thread,
 )
-from prism.lang.budget import most_threads
+from prism.lang.facts.budget import most_threads
 
 THREADS = 256
 WARPS = np.int64(4)

@@ -17,12 +17,13 @@ import pytest
 
 from prism.explanation.account import account
 from prism.interpret import SCHEDULES, run
-from prism.lang import CompileError, races
+from prism.lang import CompileError
+from prism.lang.barriers.overlap import verdicts
 from prism.lang.check import check
-from prism.lang.digits import reader
-from prism.lang.overlap import verdicts
+from prism.lang.facts import races
+from prism.lang.facts.digits import reader
+from prism.lang.facts.polynomials import BLOCKS, THREADS, Digit, Form
 from prism.lang.pipeline import build
-from prism.lang.polynomials import BLOCKS, THREADS, Digit, Form
 from prism.lang.tree import Declare
 from prism.runtime.build import entry_of
 from tests.lang.test_disjoint import load

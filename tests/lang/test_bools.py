@@ -22,7 +22,7 @@ from prism.lang import (
     thread,
     vector,
 )
-from prism.lang.structs import struct_of
+from prism.lang.types.structs import struct_of
 from prism.runtime.compile import compile_cubin
 
 ODD = np.frombuffer(b"\xff\x02\x00\x01" * 32, bool)

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import get_args
 
 import prism.lang.check
-from prism.lang import syntax
 from prism.lang.check import table
+from prism.lang.parse import syntax
 
 FOLDER = Path(prism.lang.check.__file__).parent
 PACKAGE = "prism.lang.check"

@@ -25,7 +25,7 @@ from prism.lang import (
     uint64,
     warp,
 )
-from prism.lang.counted import most_threads
+from prism.lang.facts.counted import most_threads
 from prism.launcher import host_entry
 from prism.runtime.launch import check_shape
 

@@ -7,8 +7,9 @@ from itertools import count
 import pytest
 
 import prism
-from prism.lang import alike, disjoint, flow, overlap, polynomials, races, walk, walk_context
+from prism.lang.barriers import flow, overlap, walk, walk_context
 from prism.lang.diagnostics import CompileError
+from prism.lang.facts import alike, disjoint, polynomials, races
 from prism.runtime.build import entry_of
 
 HEAD = """import prism

@@ -21,9 +21,10 @@ from prism.explanation.account import account
 from prism.interpret import SCHEDULES, run
 from prism.kernels.hgemm import persistent
 from prism.kernels.hgemm.configurations import Configuration
-from prism.lang import CompileError, races, safety
+from prism.lang import CompileError, safety
+from prism.lang.barriers.overlap import verdicts
 from prism.lang.check import check
-from prism.lang.overlap import verdicts
+from prism.lang.facts import races
 from prism.lang.pipeline import build
 from prism.lang.surface import Kernel
 

@@ -11,15 +11,13 @@ import numpy as np
 import pytest
 
 from prism.kernels.scan import single_pass
+from prism.lang.cuda.names import comment, literal, variable_name
 from prism.lang.diagnostics import Span
 from prism.lang.emit import emit
-from prism.lang.emit.names import comment, literal, variable_name
 from prism.lang.intrinsics import TABLE
-from prism.lang.named import allocate_named
-from prism.lang.perspective import BLOCK, GRID, THREAD, WARP1, Bound, Level, Perspective
+from prism.lang.lower.named import allocate_named
+from prism.lang.lower.place import place
 from prism.lang.pipeline import build
-from prism.lang.place import place
-from prism.lang.plan import Access, Barrier, Plan, Program
 from prism.lang.tree import (
     Apply,
     Arm,
@@ -50,6 +48,7 @@ from prism.lang.tree import (
     View,
     While,
 )
+from prism.lang.tree.plan import Access, Barrier, Plan, Program
 from prism.lang.types import (
     BOOL,
     FLOAT32,
@@ -66,6 +65,7 @@ from prism.lang.types import (
     Pointer,
     Vector,
 )
+from prism.lang.types.perspective import BLOCK, GRID, THREAD, WARP1, Bound, Level, Perspective
 
 S = Span("none.py", 1, 0, 1, 1)
 HALF, PAIR = Perspective(Level.THREAD, 16), Perspective(Level.THREAD, 64)

@@ -7,8 +7,15 @@ from dataclasses import replace
 import pytest
 
 from prism.lang.emit import emit
-from prism.lang.perspective import BLOCK, GRID, THREAD, WARP1, Bound, Level, Perspective
-from prism.lang.plan import (
+from prism.lang.lower.specialise import specialise
+from prism.lang.tree import (
+    Call,
+    Element,
+    Evaluate,
+    Item,
+    Place,
+)
+from prism.lang.tree.plan import (
     Advance,
     Arrive,
     Barrier,
@@ -23,16 +30,9 @@ from prism.lang.plan import (
     Wait,
     WaitGroup,
 )
-from prism.lang.specialise import specialise
-from prism.lang.tree import (
-    Call,
-    Element,
-    Evaluate,
-    Item,
-    Place,
-)
 from prism.lang.tree.walk import statements
 from prism.lang.types import BFLOAT16, FLOAT32, INT32, VOID, Fragment, Pointer, TensorMap, Vector
+from prism.lang.types.perspective import BLOCK, GRID, THREAD, WARP1, Bound, Level, Perspective
 from tests.lang.async_trees import (
     ONE,
     access,

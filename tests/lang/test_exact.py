@@ -7,10 +7,11 @@ import pytest
 
 import prism
 from prism.interpret import SCHEDULES, run
-from prism.lang import CompileError, races
-from prism.lang.budget import most_threads
-from prism.lang.overlap import verdicts
-from prism.lang.plan import Program
+from prism.lang import CompileError
+from prism.lang.barriers.overlap import verdicts
+from prism.lang.facts import races
+from prism.lang.facts.budget import most_threads
+from prism.lang.tree.plan import Program
 from tests.generated.programs import LANGUAGE, loaded
 
 KERNEL = """

@@ -61,8 +61,8 @@ from prism.lang import (
     wgmma,
 )  # fmt: skip
 from prism.lang.emit.halves import short_pieces
-from prism.lang.shorts import bits_of, round_short, short_bits, values_of
 from prism.lang.types import SCALARS
+from prism.lang.types.shorts import bits_of, round_short, short_bits, values_of
 
 KINDS = [float8_e4m3fn, float8_e5m2]
 PEER = {float8_e4m3fn: ml_dtypes.float8_e4m3fn, float8_e5m2: ml_dtypes.float8_e5m2}

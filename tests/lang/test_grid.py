@@ -34,7 +34,7 @@ from prism.lang import (
 )  # fmt: skip
 from prism.lang.emit import emit
 from prism.lang.emit.restrict import kinds
-from prism.lang.plan import Program
+from prism.lang.tree.plan import Program
 from tests.examples import cooperative as c
 from tests.examples.programs import Launch
 from tests.mutation import TRIED, caught, score, without_barriers

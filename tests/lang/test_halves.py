@@ -30,8 +30,8 @@ from prism.lang import (
     template,
     thread,
 )  # fmt: skip
-from prism.lang.shorts import bf16_bits, bf16_values, round_bf16, short_bits
 from prism.lang.types import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, INT32, INT64, SCALARS
+from prism.lang.types.shorts import bf16_bits, bf16_values, round_bf16, short_bits
 
 ARCHES = ["sm_80", "sm_90a"]
 

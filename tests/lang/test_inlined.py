@@ -15,7 +15,7 @@ from prism.lang import (
     warp, warpgroup, wgmma,
 )  # fmt: skip
 from prism.lang import prism as mark
-from prism.lang.races import statements
+from prism.lang.facts.races import statements
 from tests.lang.plans import words
 from tests.mutation import mutants
 

@@ -14,7 +14,7 @@ from prism.lang import (
 )  # fmt: skip
 from prism.lang import prism as mark
 from prism.lang.diagnostics import CompileError
-from prism.lang.inlined import parts
+from prism.lang.tree.inlined import parts
 from tests.lang.test_inlined import in_turn, steps
 
 random = np.random.default_rng(7)

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from prism.lang import tiles
 from prism.lang.intrinsics import TABLE, Binding
 from prism.lang.intrinsics.wgmma import (
     columns_allowed,
@@ -30,6 +29,7 @@ from prism.lang.types import (
     UINT8,
     Fragment,
     Pointer,
+    tiles,
 )  # fmt: skip
 from prism.runtime.compile import compile_cubin
 from tests.lang.wgmma_kernels import WGMMA, bound, cases, kernel, simple, together

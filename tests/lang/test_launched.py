@@ -32,7 +32,7 @@ from prism.lang import (
     thread,
     uint32,
 )
-from prism.lang.assumed import Assumed, Undefined, compiled
+from prism.lang.facts.assumed import Assumed, Undefined, compiled
 from prism.lang.pipeline import build
 from prism.lang.safety import counted, told, verdicts
 from prism.lang.surface import Kernel

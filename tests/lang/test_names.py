@@ -36,12 +36,12 @@ from prism.lang import (
     thread,
 )
 from prism.lang import struct as marked
+from prism.lang.cuda.names import function_name, plain, variable_name
+from prism.lang.cuda.raw_text import mentioned, renamed
 from prism.lang.emit import emit
-from prism.lang.emit.names import function_name, plain, variable_name
 from prism.lang.pipeline import build
-from prism.lang.raw_text import mentioned, renamed
-from prism.lang.structs import Struct, scalar_called, struct_of
 from prism.lang.types import INT32
+from prism.lang.types.structs import Struct, scalar_called, struct_of
 from prism.runtime.compile import compile_cubin
 from prism.runtime.export import header
 from tests.lang.test_injection import tokens

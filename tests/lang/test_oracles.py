@@ -31,10 +31,10 @@ from prism.lang import (
     uint32,
 )
 from prism.lang.emit import emit
-from prism.lang.perspective import BLOCK
 from prism.lang.pipeline import build
-from prism.lang.plan import Program
 from prism.lang.tree import Body, Split, Stmt, children
+from prism.lang.tree.plan import Program
+from prism.lang.types.perspective import BLOCK
 from tests.errors import test_errors as errors
 from tests.examples import asynchronous, cooperative, test_paper
 from tests.lang import test_rules as rules

@@ -13,10 +13,9 @@ import pytest
 
 import prism
 import prism.lang.surface as lang
-from prism.lang import syntax
 from prism.lang.diagnostics import CompileError, Span
-from prism.lang.instantiate import instantiate
-from prism.lang.parse import parse
+from prism.lang.parse import parse, syntax
+from prism.lang.parse.instantiate import instantiate
 from prism.lang.surface import Kernel, async_, claim, device, grid, group, kernel, partition, ptr, requires, thread
 
 COUNTER = itertools.count()

@@ -9,9 +9,9 @@ import pytest
 
 import prism
 from prism.lang import block, grid, group, id, int32, partition, pipeline, ptr, requires, thread
-from prism.lang.lowered import lower
-from prism.lang.skew import skewed
-from prism.lang.specialise import specialise
+from prism.lang.lower.lowered import lower
+from prism.lang.lower.skew import skewed
+from prism.lang.lower.specialise import specialise
 
 STAGES = ["check", "check_blocks", "lay_out", "plan", "assemble", "judge"]
 
@@ -43,7 +43,7 @@ def test_the_pipeline_knows_none_of_its_users() -> None:
     tree = ast.parse(Path(pipeline.__file__).read_text(encoding="utf-8"))
     modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
     assert "prism.lang.sync" in modules, "the test does not see the imports"
-    users = ("prism.lang.emit", "prism.lang.lowered", "prism.explanation", "prism.interpret", "prism.runtime")
+    users = ("prism.lang.emit", "prism.lang.lower.lowered", "prism.explanation", "prism.interpret", "prism.runtime")
     assert not [module for module in modules if module.startswith(users)]
 
 

@@ -30,8 +30,8 @@ from prism.lang import (
     thread,
     warp,
 )  # fmt: skip
-from prism.lang.plan import Advance
 from prism.lang.tree import For, SharedDeclare
+from prism.lang.tree.plan import Advance
 from tests.lang.plans import entry_plan
 
 

@@ -40,8 +40,8 @@ from prism.lang import (
     warpgroup,
     wgmma,
 )  # fmt: skip
-from prism.lang.perspective import Level, Perspective
 from prism.lang.pipeline import build
+from prism.lang.types.perspective import Level, Perspective
 from tests.lang.plans import barriers, told
 
 # -- the target program -----------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import pytest
 
 from prism.interpret import MachineError, run, schedules
 from prism.lang.pipeline import build
-from prism.lang.plan import Program
+from prism.lang.tree.plan import Program
 from tests.mutation import harmless, named
 
 HEAD = """

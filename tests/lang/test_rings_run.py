@@ -37,7 +37,7 @@ from prism.lang import (
     wgmma,
 )  # fmt: skip
 from prism.lang.pipeline import build
-from prism.lang.plan import Arrive
+from prism.lang.tree.plan import Arrive
 from tests.lang.plans import words
 
 SOME = 9

@@ -11,9 +11,9 @@ from prism.interpret import run, schedules
 from prism.interpret.machine import SCHEDULES
 from prism.kernels.hgemm import identity
 from prism.lang.emit import emit
-from prism.lang.plan import Advance
-from prism.lang.specialise import specialise
+from prism.lang.lower.specialise import specialise
 from prism.lang.tree import Specialise
+from prism.lang.tree.plan import Advance
 from prism.lang.tree.walk import statements
 from prism.lang.types import BFLOAT16
 from prism.runtime.compile import compile_cubin

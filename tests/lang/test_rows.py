@@ -22,14 +22,14 @@ from prism.lang import (
     partition,
     prism,
     ptr,
-    races,
     requires,
     shared,
     template,
     thread,
     warp,
-)  # fmt: skip
-from prism.lang.overlap import verdicts
+)
+from prism.lang.barriers.overlap import verdicts
+from prism.lang.facts import races  # fmt: skip
 from prism.lang.pipeline import build
 
 

@@ -14,9 +14,9 @@ import prism.lang
 from prism.lang import surface, tree
 from prism.lang.check import check
 from prism.lang.diagnostics import CompileError
-from prism.lang.perspective import BLOCK, THREAD, WARP1, Level, Perspective
 from prism.lang.tree.walk import statements
 from prism.lang.types import FLOAT32, INT32, SCALARS
+from prism.lang.types.perspective import BLOCK, THREAD, WARP1, Level, Perspective
 
 COUNTER = itertools.count()
 WARP = "thread[32]"

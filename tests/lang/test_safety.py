@@ -27,16 +27,16 @@ from prism.lang import (
     unsafe,
     warp,
 )
+from prism.lang.barriers.flow import Relation
+from prism.lang.barriers.walk_access import _note
 from prism.lang.diagnostics import Span
-from prism.lang.flow import Relation
-from prism.lang.perspective import THREAD
 from prism.lang.pipeline import build
-from prism.lang.plan import Access, Elided, Plan
 from prism.lang.safety import Verdict, safety, told, unordered, verdicts
 from prism.lang.sync import noted
 from prism.lang.tree import Symbol
+from prism.lang.tree.plan import Access, Elided, Plan
 from prism.lang.types import FLOAT32, Pointer
-from prism.lang.walk_access import _note
+from prism.lang.types.perspective import THREAD
 
 
 @intrinsic("__cosf(x)", meaning=np.cos)

@@ -32,7 +32,7 @@ from prism.lang import (
     warp,
 )  # fmt: skip
 from prism.lang.diagnostics import CompileError
-from prism.lang.plan import Advance, Arrive, Wait
+from prism.lang.tree.plan import Advance, Arrive, Wait
 from prism.runtime.build import entry_of
 from tests.generated.programs import loaded
 from tests.lang.plans import entry_plan

@@ -11,7 +11,7 @@ import prism
 from prism.interpret import run, schedules
 from prism.lang import CompileError
 from prism.lang.emit import emit
-from prism.lang.plan import Arrive, Expect, Program, ProxyFence, Wait
+from prism.lang.tree.plan import Arrive, Expect, Program, ProxyFence, Wait
 from prism.runtime.compile import compile_cubin
 from tests.examples import sent as s
 from tests.examples.programs import Launch

@@ -27,7 +27,7 @@ from prism.lang import (
     template,
     thread,
 )  # fmt: skip
-from prism.lang.limits import SHARED_LIMITS, check_architecture
+from prism.lang.lower.limits import SHARED_LIMITS, check_architecture
 from prism.launcher import device_entry
 
 

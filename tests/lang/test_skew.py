@@ -34,13 +34,13 @@ from prism.lang import (
 from prism.lang import prism as mark
 from prism.lang.diagnostics import CompileError, Span
 from prism.lang.emit import emit
-from prism.lang.perspective import GRID
-from prism.lang.plan import Barrier, Wait
-from prism.lang.skew import shown, skewed
+from prism.lang.lower.skew import shown, skewed
+from prism.lang.lower.trips import Trips, once
 from prism.lang.tree import Binary, Cast, Const, Declare, Evaluate, For, If, Symbol, Var
+from prism.lang.tree.plan import Barrier, Wait
 from prism.lang.tree.walk import statements
-from prism.lang.trips import Trips, once
 from prism.lang.types import INT32, INT64, UINT32, UINT64
+from prism.lang.types.perspective import GRID
 from tests.examples import asynchronous as a
 from tests.examples import skewed as s
 from tests.interpret.test_mutation import right_of

@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 import prism
-from prism.lang import races, safety
+from prism.lang import safety
+from prism.lang.barriers.overlap import verdicts
 from prism.lang.diagnostics import CompileError
+from prism.lang.facts import races
+from prism.lang.facts.launched import launched
 from prism.lang.intrinsics import TABLE, Binding
 from prism.lang.intrinsics.layouts import nest
-from prism.lang.launched import launched
-from prism.lang.overlap import verdicts
 from prism.lang.pipeline import build
 
 HEAD = """

@@ -45,7 +45,7 @@ from prism.lang import (
     vector,
     warp,
 )  # fmt: skip
-from prism.lang.structs import Struct, alignment_of, dtype_called, scalar_called, struct_of
+from prism.lang.types.structs import Struct, alignment_of, dtype_called, scalar_called, struct_of
 from prism.runtime.entry import EntryParameter
 from prism.runtime.launch import Arguments
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from prism import lang
-from prism.lang.stub import stub
+from tests.lang.stub import stub
 
 STUB = Path(lang.__file__).with_suffix(".pyi")
 

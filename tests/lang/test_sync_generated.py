@@ -12,7 +12,7 @@ import pytest
 
 from prism.interpret import RaceError, run
 from prism.lang.pipeline import build
-from prism.lang.plan import Program
+from prism.lang.tree.plan import Program
 
 HEAD = """
 from prism.lang import block, claim, grid, group, id, int32, partition, prism, ptr, requires, shared, split, thread

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from prism.lang import tree as t
 from prism.lang.diagnostics import Span
-from prism.lang.perspective import BLOCK, THREAD, Bound
 from prism.lang.sync import plan
 from prism.lang.types import INT32, VOID, Pointer
+from prism.lang.types.perspective import BLOCK, THREAD, Bound
 
 POINTER = Pointer(INT32)
 

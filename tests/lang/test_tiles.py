@@ -6,8 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from prism.lang import tiles
-from prism.lang.types import BFLOAT16, FLOAT32, FLOAT64, INT8, SCALARS, Pointer, TensorMap, Vector
+from prism.lang.types import BFLOAT16, FLOAT32, FLOAT64, INT8, SCALARS, Pointer, TensorMap, Vector, tiles
 
 SHAPES = {BFLOAT16: (24, 128), FLOAT32: (16, 64), INT8: (8, 256), FLOAT64: (8, 32)}
 

@@ -28,7 +28,7 @@ from prism.lang import (
     template,
     thread,
 )  # fmt: skip
-from prism.lang.plan import Barrier
+from prism.lang.tree.plan import Barrier
 
 
 @struct

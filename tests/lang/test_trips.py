@@ -30,7 +30,7 @@ from prism.lang import (
     requires,
     thread,
 )  # fmt: skip
-from prism.lang.plan import Program
+from prism.lang.tree.plan import Program
 from prism.lib.block.broadcast import broadcast
 from tests.examples import trips as t
 from tests.examples.programs import Launch

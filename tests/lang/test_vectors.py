@@ -33,7 +33,7 @@ from prism.lang import (
     template,
     thread,
 )  # fmt: skip
-from prism.lang.align import accesses
+from prism.lang.facts.align import accesses
 from prism.lang.types import FLOAT32, Vector
 
 

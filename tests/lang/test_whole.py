@@ -32,14 +32,14 @@ from prism.lang import (
     warp,
     warpgroup,
 )  # fmt: skip
+from prism.lang.barriers.whole import check, whole
 from prism.lang.diagnostics import CompileError, InternalError
-from prism.lang.perspective import BLOCK, GRID, Level, Perspective
-from prism.lang.plan import Barrier, Plan, Program
-from prism.lang.skew import skewed
-from prism.lang.specialise import specialise
+from prism.lang.lower.skew import skewed
+from prism.lang.lower.specialise import specialise
 from prism.lang.tree import For, Role, Specialise, Stmt
+from prism.lang.tree.plan import Barrier, Plan, Program
 from prism.lang.tree.walk import statements
-from prism.lang.whole import check, whole
+from prism.lang.types.perspective import BLOCK, GRID, Level, Perspective
 from prism.runtime.build import entry_of
 from tests.lang.plans import entry_plan
 

@@ -34,8 +34,8 @@ from prism.lang import (
     thread,
     vector,
 )  # fmt: skip
-from prism.lang.structs import Struct
 from prism.lang.types import FLOAT16, FLOAT64, INT8, SCALARS, UINT64
+from prism.lang.types.structs import Struct
 
 
 @struct

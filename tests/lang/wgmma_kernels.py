@@ -1,6 +1,5 @@
 """A kernel around one wgmma, in C++: for the tests of what the compiler makes of it, and of what the GPU computes."""
 
-from prism.lang import tiles
 from prism.lang.emit.halves import short_pieces
 from prism.lang.intrinsics import TABLE, Binding
 from prism.lang.intrinsics import asynchronous as wait
@@ -15,6 +14,7 @@ from prism.lang.types import (
     UINT8,
     Fragment,
     Pointer,
+    tiles,
 )  # fmt: skip
 
 WGMMA = TABLE["wgmma"]

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from prism.lang.assumed import Assumed
+from prism.lang.facts.assumed import Assumed
 from prism.lib.artifacts import Result, _Checked, _compiled
 from prism.runtime import artifacts, packs
 from prism.runtime.artifacts import Made
@@ -266,7 +266,7 @@ from types import SimpleNamespace
 from typing import Any
 sys.modules["_lzma"] = None
 from prism.lib.artifacts import build
-from prism.lang.assumed import Assumed
+from prism.lang.facts.assumed import Assumed
 from prism.lib.artifacts import Result, _Checked, _compiled
 from prism.runtime import artifacts, packs
 with warnings.catch_warnings(record=True) as said:

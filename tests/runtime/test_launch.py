@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from prism.lang.assumed import Assumed
+from prism.lang.facts.assumed import Assumed
 from prism.runtime import launch as launch_module
 from prism.runtime.driver import DeviceError
 from prism.runtime.entry import Entry, EntryParameter

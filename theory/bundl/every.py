@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from math import gcd
 from typing import NamedTuple
 
-from prism.lang.perspective import Perspective
+from prism.lang.types.perspective import Perspective
 from theory.bundl.generate_terms import Here, perspectives_within
 from theory.bundl.judgement import GRID_CODE, Code, Context
 from theory.bundl.perspectives import (

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from prism.lang.perspective import Perspective
+from prism.lang.types.perspective import Perspective
 from theory.bundl.generate_terms import Expressions, Here, perspectives_within
 from theory.bundl.judgement import GRID_CODE, Checker, Code, Context
 from theory.bundl.perspectives import ONE_BLOCK, ONE_GRID, ONE_THREAD, Shape, align_corrected, at, dn, shrink

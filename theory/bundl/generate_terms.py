@@ -8,7 +8,7 @@ from math import gcd
 from random import Random
 from typing import NamedTuple
 
-from prism.lang.perspective import Perspective
+from prism.lang.types.perspective import Perspective
 from theory.bundl.judgement import Code, Context, Entry
 from theory.bundl.perspectives import BLOCK, GRID, ONE_BLOCK, ONE_THREAD, THREAD, Shape, at, order_nested
 from theory.bundl.syntax import ArrayOf, Async, Base, Bool, Bop, Cmp, Expr, Float, Id, Index, Int, Kind, Type, Var

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from prism.lang.perspective import Level, Perspective
+from prism.lang.types.perspective import Level, Perspective
 from theory.bundl.perspectives import Align, Order, Shape, at
 from theory.bundl.syntax import (
     Alloc,

@@ -1,6 +1,6 @@
 """The algebra of perspectives that both versions of Bundl are built on.
 
-A perspective `pi = (h, n)` is `prism.lang.perspective.Perspective`; `Shape` fixes how many blocks and threads there are.
+A perspective `pi = (h, n)` is `prism.lang.types.perspective.Perspective`; `Shape` fixes how many blocks and threads there are.
 
 - `size`    how many threads one unit has:  size(Thread,n) = n, size(Block,n) = n*T, size(Grid,n) = n*B*T
 - `dn`      one unit seen one level lower:  dn(Block,1) = (Thread,T), dn(Grid,1) = (Block,B), else undefined
@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import gcd
 
-from prism.lang.perspective import Level, Perspective
+from prism.lang.types.perspective import Level, Perspective
 
 THREAD, BLOCK, GRID = Level.THREAD, Level.BLOCK, Level.GRID
 

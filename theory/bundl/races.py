@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Any, NamedTuple
 
-from prism.lang.perspective import Perspective
+from prism.lang.types.perspective import Perspective
 from theory.bundl.perspectives import Shape, Unit, enter, size, unit
 from theory.bundl.step import Machine, Step
 from theory.bundl.syntax import Dec, Expr, Kind, Leave, Program, Stmt, Wait

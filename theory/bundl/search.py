@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from prism.lang.perspective import Level, Perspective
+from prism.lang.types.perspective import Level, Perspective
 from theory.bundl import typing
 from theory.bundl.judgement import GRID_CODE, Checker, Code, Context, IllTyped, Rules
 from theory.bundl.observe import CORRECTED, TooMany, Version, misdeeds, observe

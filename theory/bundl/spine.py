@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from prism.lang.perspective import Perspective
+from prism.lang.types.perspective import Perspective
 from theory.bundl.perspectives import BLOCK, ONE_GRID, Shape, at, dn, enter
 from theory.bundl.syntax import Arm, AsyncPartition, Destruct, Frame, Group, Scope, Seq, Skip, Split, Stmt
 

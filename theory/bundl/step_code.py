@@ -5,7 +5,7 @@ A docstring gives what differs between the two sides of `~>`; what a rule does n
 
 from __future__ import annotations
 
-from prism.lang.perspective import Perspective
+from prism.lang.types.perspective import Perspective
 from theory.bundl.perspectives import BLOCK, at, base, dn, enter, size
 from theory.bundl.syntax import (
     SKIP,

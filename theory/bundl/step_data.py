@@ -6,7 +6,7 @@ corrected ones every name is the thread's own, in eta, and only cells are shared
 
 from __future__ import annotations
 
-from prism.lang.perspective import Perspective
+from prism.lang.types.perspective import Perspective
 from theory.bundl.perspectives import ONE_BLOCK, ONE_THREAD, at, dn, shrink
 from theory.bundl.step_code import arrive
 from theory.bundl.substitute import substitute

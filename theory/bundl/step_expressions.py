@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prism.lang.perspective import Perspective
+from prism.lang.types.perspective import Perspective
 from theory.bundl.perspectives import ONE_GRID, count, size
 from theory.bundl.syntax import Bool, Bop, Cmp, Float, Id, Index, Int, Var
 from theory.bundl.values import Array, Value

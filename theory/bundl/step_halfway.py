@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prism.lang.perspective import Perspective
+from prism.lang.types.perspective import Perspective
 from theory.bundl.step_data import s_alloc, s_claim, s_lower, s_partition
 from theory.bundl.syntax import Alloc, Claim, Kind, Lower, Partition, Stmt
 from theory.bundl.work import StepRule, Work

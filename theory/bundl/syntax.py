@@ -38,7 +38,7 @@ from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Any, TypeVar, dataclass_transform
 
-from prism.lang.perspective import Perspective
+from prism.lang.types.perspective import Perspective
 
 C = TypeVar("C", bound="Node")
 

@@ -22,7 +22,7 @@ import re
 from collections.abc import Callable
 from typing import TypeVar
 
-from prism.lang.perspective import Level, Perspective
+from prism.lang.types.perspective import Level, Perspective
 from theory.bundl import syntax as x
 from theory.bundl.perspectives import at
 from theory.bundl.show import show

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import gcd
 
-from prism.lang.perspective import Perspective
+from prism.lang.types.perspective import Perspective
 from theory.bundl.judgement import Checker, Code, Context, IllTyped, StmtRule, premise
 from theory.bundl.perspectives import ONE_BLOCK, ONE_THREAD, at, dn, shrink
 from theory.bundl.syntax import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prism.lang.perspective import Perspective
+from prism.lang.types.perspective import Perspective
 from theory.bundl.judgement import Checker, Context, ExprRule, IllTyped, premise
 from theory.bundl.perspectives import ONE_BLOCK, ONE_GRID
 from theory.bundl.syntax import Base, Bool, Bop, Cmp, Expr, Float, Id, Index, Int, Type, Var

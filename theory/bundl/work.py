@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from prism.lang.perspective import Perspective
+from prism.lang.types.perspective import Perspective
 from theory.bundl.perspectives import Align, Order, Shape, Unit, offset, unit
 from theory.bundl.syntax import Expr, Kind, Stmt
 from theory.bundl.values import Array, Bound, Memory, Value

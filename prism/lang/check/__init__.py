@@ -15,10 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from prism.lang import again, surface, tree
-from prism.lang import syntax as s
-from prism.lang.again import Checked, Key
+from prism.lang import surface, tree
 from prism.lang.check import (
+    again,
     assign,
     asynchronous,
     calls,
@@ -30,6 +29,7 @@ from prism.lang.check import (
     statements,
     together,
 )
+from prism.lang.check.again import Checked, Key
 from prism.lang.check.attributes import attributes_of
 from prism.lang.check.body import check_body
 from prism.lang.check.env import Context, Env, Poison, Poisoned, fail
@@ -38,8 +38,8 @@ from prism.lang.check.purity import is_pure, trusted
 from prism.lang.check.raw import extern_body
 from prism.lang.check.registers import check_registers
 from prism.lang.check.signature import check_parameter, check_requires, check_result, shared_limit, show
+from prism.lang.cuda.names import function_name
 from prism.lang.diagnostics import CompileError, Error, Label, Span
-from prism.lang.emit.names import function_name
 from prism.lang.errors import calls as call_errors
 from prism.lang.errors import inlined
 from prism.lang.errors import names as name_errors
@@ -47,12 +47,13 @@ from prism.lang.errors import perspective as rules
 from prism.lang.errors import raw as raw_errors
 from prism.lang.errors import syntax as syntax_errors
 from prism.lang.errors.demands import Demand
-from prism.lang.instantiate import PYTHON_TYPES, instantiate
 from prism.lang.intrinsics.declaration import Intrinsic
+from prism.lang.keep.same import exact_items
 from prism.lang.parse import parse
-from prism.lang.same import exact_items
-from prism.lang.structs import scalar_called, struct_of
+from prism.lang.parse import syntax as s
+from prism.lang.parse.instantiate import PYTHON_TYPES, instantiate
 from prism.lang.types import ALIASES, VOID, Scalar
+from prism.lang.types.structs import scalar_called, struct_of
 
 RULES = (expressions, parts, calls, statements, assign, together, data, roles, asynchronous, raw)
 """Every module whose rules stand in the table, which imports none of them."""

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from math import prod
 
 from prism.lang import surface
-from prism.lang import syntax as s
 from prism.lang.check.elements import construct_of, element, only
 from prism.lang.check.env import fail
 from prism.lang.check.tile_types import NO_ELEMENT, fragment, positive, swizzle_of, tensor_map
 from prism.lang.errors import asynchronous
 from prism.lang.errors import tiles as tile_errors
 from prism.lang.errors import types as errors
-from prism.lang.perspective import Perspective
+from prism.lang.parse import syntax as s
 from prism.lang.types import Array, Fragment, Mailbox, Pointer, Scalar, TensorMap, Type, Vector
+from prism.lang.types.perspective import Perspective
 
 LARGEST_SHARED = 227 << 10
 """Bytes of shared memory that a block has at most, on any GPU."""

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from prism.lang import syntax as s
 from prism.lang import tree
 from prism.lang.check.conversion import coerce
 from prism.lang.check.env import Env, blame, constant, evidence, fail, narrowed, why_here
 from prism.lang.check.expressions import check_value, flatten, rank, visible
-from prism.lang.contiguous import shifts
 from prism.lang.diagnostics import Label, Span, source_text
 from prism.lang.errors import calls as errors
 from prism.lang.errors import ownership
 from prism.lang.errors import tiles as tile_errors
-from prism.lang.perspective import Bound, Level, Perspective
+from prism.lang.facts.contiguous import shifts
+from prism.lang.parse import syntax as s
 from prism.lang.types import Array, Fragment, Pointer, TensorMap, Vector
+from prism.lang.types.perspective import Bound, Level, Perspective
 
 
 def check_argument(env: Env, name: str, trusts: frozenset[str], formal: tree.Symbol, actual: s.Expr) -> tree.Expr:

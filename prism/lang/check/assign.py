@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from prism.lang import syntax as s
 from prism.lang import tree
 from prism.lang.check import annotation
 from prism.lang.check.conversion import coerce
@@ -20,9 +19,10 @@ from prism.lang.errors import names as name_errors
 from prism.lang.errors import ownership, tiles
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import types as errors
-from prism.lang.perspective import THREAD, Perspective
-from prism.lang.structs import Struct
+from prism.lang.parse import syntax as s
 from prism.lang.types import Array, Fragment, Mailbox, Pointer, Scalar, TensorMap, Type, Vector
+from prism.lang.types.perspective import THREAD, Perspective
+from prism.lang.types.structs import Struct
 
 # -- declarations ---------------------------------------------------------------------------------------------------------
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from prism.lang import syntax as s
 from prism.lang import tree
-from prism.lang.bind import operands_of
 from prism.lang.check.body import check_body
 from prism.lang.check.data import head, make_view, memory, opened, view_pointer
 from prism.lang.check.env import Env, Step, declared, fail, why_here
@@ -18,8 +16,10 @@ from prism.lang.errors import asynchronous as errors
 from prism.lang.errors import ownership
 from prism.lang.intrinsics import set_registers
 from prism.lang.intrinsics.declaration import Intrinsic
-from prism.lang.perspective import THREAD, WARPGROUP, Level, Perspective
+from prism.lang.parse import syntax as s
+from prism.lang.tree.bind import operands_of
 from prism.lang.types import Pointer, Scalar, Vector
+from prism.lang.types.perspective import THREAD, WARPGROUP, Level, Perspective
 
 WARPGROUP1 = Perspective(Level.THREAD, WARPGROUP)
 

@@ -7,13 +7,14 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from prism.lang import bindings, surface
-from prism.lang.budget import MOST_THREADS
+from prism.lang import surface
 from prism.lang.check.env import fail
 from prism.lang.diagnostics import Span
 from prism.lang.errors import names as errors
-from prism.lang.instantiate import arithmetic
+from prism.lang.facts.budget import MOST_THREADS
 from prism.lang.parse.expressions import OPERATORS
+from prism.lang.parse.instantiate import arithmetic
+from prism.lang.surface import bindings
 
 _TOKENS = re.compile(r"(?:[A-Za-z0-9_]+|[ ,:+*%<>=&|!~.-]|/(?![/*])|[()\[\]])*")
 _BOUNDS = re.compile(r"__launch_bounds__\s*(?=\()")

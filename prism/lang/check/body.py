@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from prism.lang import syntax as s
 from prism.lang import tree
 from prism.lang.check.env import Env, Poisoned, Step, fail
 from prism.lang.check.purity import effect_conflict
 from prism.lang.check.table import check_statement
 from prism.lang.diagnostics import CompileError
 from prism.lang.errors import calls as call_errors
+from prism.lang.parse import syntax as s
 
 
 def check_body(env: Env, body: s.Body) -> tree.Body:

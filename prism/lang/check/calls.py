@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from prism.lang import counted, surface, tree
-from prism.lang import syntax as s
+from prism.lang import surface, tree
 from prism.lang.check import annotation
 from prism.lang.check.arguments import check_argument, check_bound
 from prism.lang.check.conversion import convert
@@ -25,10 +24,12 @@ from prism.lang.errors import calls as errors
 from prism.lang.errors import inlined
 from prism.lang.errors import names as name_errors
 from prism.lang.errors import types as type_errors
+from prism.lang.facts import counted
 from prism.lang.intrinsics.declaration import Intrinsic
-from prism.lang.perspective import Perspective, meet
-from prism.lang.structs import Struct
+from prism.lang.parse import syntax as s
 from prism.lang.types import Scalar, Type, Vector
+from prism.lang.types.perspective import Perspective, meet
+from prism.lang.types.structs import Struct
 
 
 @expression_rule(s.Call)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from prism.lang import counted, tree
-from prism.lang import syntax as s
+from prism.lang import tree
 from prism.lang.check.env import fail
 from prism.lang.diagnostics import Span, source_text
 from prism.lang.errors import types as errors
-from prism.lang.structs import Struct
+from prism.lang.facts import counted
+from prism.lang.parse import syntax as s
 from prism.lang.types import Scalar, Type
+from prism.lang.types.structs import Struct
 
 STORED = "convert to float first: `float(x)`; floats of 8 bits are for storage, and have no operators"
 INTEGER_ONLY = frozenset({"%", "<<", ">>", "&", "|", "^", "//"})

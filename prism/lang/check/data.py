@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from prism.lang import surface, tree
-from prism.lang import syntax as s
 from prism.lang.check import annotation
 from prism.lang.check.body import check_body
 from prism.lang.check.env import Env, Step, blame, declared, evidence, fail, narrowed, why_here
@@ -16,8 +15,9 @@ from prism.lang.diagnostics import Span
 from prism.lang.errors import ownership
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import types as errors
-from prism.lang.perspective import Level, Perspective
+from prism.lang.parse import syntax as s
 from prism.lang.types import INT32, Pointer
+from prism.lang.types.perspective import Level, Perspective
 
 
 @statement_rule(s.Group)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from prism.lang import surface
-from prism.lang import syntax as s
 from prism.lang.check.env import fail
 from prism.lang.errors import types as errors
-from prism.lang.structs import Struct
+from prism.lang.parse import syntax as s
 from prism.lang.types import Mailbox, Scalar, Vector
+from prism.lang.types.structs import Struct
 
 
 def construct_of(e: s.Expr) -> surface.Construct | None:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import NoReturn, Protocol
 
 from prism.lang import surface, tree
-from prism.lang import syntax as s
 from prism.lang.diagnostics import CompileError, Error, Label, Span
 from prism.lang.errors import names as name_errors
 from prism.lang.errors import roles
-from prism.lang.perspective import THREAD, Bound, Level, Perspective
+from prism.lang.parse import syntax as s
 from prism.lang.types import Pointer, Type
+from prism.lang.types.perspective import THREAD, Bound, Level, Perspective
 
 
 class Poisoned(Exception):

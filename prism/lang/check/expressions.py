@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from prism.lang import surface, tree
-from prism.lang import syntax as s
 from prism.lang.check.conversion import STORED, both_integers, common_type, convert, fit, holds
 from prism.lang.check.env import Env, blame, changing, declared, described, evidence, fail, why_here
 from prism.lang.check.purity import touches_memory
@@ -16,8 +15,7 @@ from prism.lang.errors import calls as call_errors
 from prism.lang.errors import names, ownership, tiles
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import types as errors
-from prism.lang.perspective import GRID, THREAD, Perspective, meet
-from prism.lang.structs import Struct
+from prism.lang.parse import syntax as s
 from prism.lang.types import (
     BOOL,
     FLOAT32,
@@ -33,6 +31,8 @@ from prism.lang.types import (
     Type,
     Vector,
 )
+from prism.lang.types.perspective import GRID, THREAD, Perspective, meet
+from prism.lang.types.structs import Struct
 
 COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 TEXT = "text stands only where an intrinsic asks for a keyword"

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from prism.lang import surface, tree
-from prism.lang import syntax as s
 from prism.lang.check.conversion import convert
 from prism.lang.check.env import Env, declared, fail, why_here
 from prism.lang.check.expressions import check_index, check_literal, construct_called, in_range, visible
 from prism.lang.diagnostics import Span
 from prism.lang.errors import tiles as errors
 from prism.lang.errors import types as type_errors
-from prism.lang.perspective import GRID, THREAD, WARP, WARPGROUP, Level, Perspective, meet
+from prism.lang.parse import syntax as s
 from prism.lang.types import INT32, Fragment
+from prism.lang.types.perspective import GRID, THREAD, WARP, WARPGROUP, Level, Perspective, meet
 
 ROWS = {WARPGROUP: 64, WARP: 16}
 MOST_REGISTERS = 240

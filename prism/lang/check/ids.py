@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from prism.lang import syntax as s
 from prism.lang import tree
 from prism.lang.check.annotation import place
 from prism.lang.check.env import Env, fail, why_here
@@ -10,8 +9,9 @@ from prism.lang.check.fragments import fragment_size
 from prism.lang.diagnostics import source_text
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import types as errors
-from prism.lang.perspective import GRID, THREAD, Perspective
+from prism.lang.parse import syntax as s
 from prism.lang.types import INT32
+from prism.lang.types.perspective import GRID, THREAD, Perspective
 
 
 def check_id(env: Env, e: s.Call, target: Perspective, *, counting: bool) -> tree.Expr:

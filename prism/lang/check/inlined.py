@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from prism.lang import surface, tree
-from prism.lang import syntax as s
 from prism.lang.check.arguments import check_argument, check_bound, check_owners, mismatch, not_trusted
 from prism.lang.check.body import check_body
 from prism.lang.check.data import make_view
@@ -24,8 +23,9 @@ from prism.lang.check.signature import check_parameter, check_requires, is_none
 from prism.lang.diagnostics import CompileError
 from prism.lang.errors import inlined as errors
 from prism.lang.errors import ownership
-from prism.lang.perspective import Bound
+from prism.lang.parse import syntax as s
 from prism.lang.types import VOID, Array, Fragment, Pointer, TensorMap
+from prism.lang.types.perspective import Bound
 
 Given = tuple[tree.Symbol, tree.Expr | tree.Symbol]
 """A parameter, and its value or the memory that it stands for."""

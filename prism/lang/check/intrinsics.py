@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from prism.lang import syntax as s
 from prism.lang import tree
-from prism.lang.bind import binding_of
 from prism.lang.check import elements
 from prism.lang.check.asynchronous import check_issue, copies_alone
 from prism.lang.check.conversion import coerce
@@ -37,9 +35,11 @@ from prism.lang.errors import asynchronous, ownership
 from prism.lang.errors import calls as errors
 from prism.lang.errors import types as type_errors
 from prism.lang.intrinsics.declaration import Intrinsic, Parameter
-from prism.lang.perspective import THREAD, Perspective, meet
-from prism.lang.structs import Struct
+from prism.lang.parse import syntax as s
+from prism.lang.tree.bind import binding_of
 from prism.lang.types import VOID, Array, Mailbox, Pointer, Scalar, Type, Vector
+from prism.lang.types.perspective import THREAD, Perspective, meet
+from prism.lang.types.structs import Struct
 
 
 def check_intrinsic(env: Env, e: s.Call, intrinsic: Intrinsic, target: Perspective, want: Type | None) -> tree.Expr:

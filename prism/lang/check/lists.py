@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from prism.lang import syntax as s
 from prism.lang import tree
 from prism.lang.check.conversion import coerce
 from prism.lang.check.env import Env, fail
 from prism.lang.check.expressions import check_value
 from prism.lang.diagnostics import Span
 from prism.lang.errors import types as errors
+from prism.lang.parse import syntax as s
 from prism.lang.types import INT32, Array
 
 Given = tuple[tuple[int, ...], tree.Expr]

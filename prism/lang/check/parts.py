@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from prism.lang import syntax as s
 from prism.lang import tree
 from prism.lang.check.env import Env, declared, fail
 from prism.lang.check.expressions import check_index, element, flatten, in_range, rank, read_element, visible
@@ -13,9 +12,10 @@ from prism.lang.check.vectors import is_vector_cast, vector_load
 from prism.lang.diagnostics import Span
 from prism.lang.errors import tiles
 from prism.lang.errors import types as errors
-from prism.lang.perspective import Perspective, meet
-from prism.lang.structs import Struct
+from prism.lang.parse import syntax as s
 from prism.lang.types import INT32, Array, Fragment, Pointer, TensorMap, Type, Vector
+from prism.lang.types.perspective import Perspective, meet
+from prism.lang.types.structs import Struct
 
 
 @expression_rule(s.Attribute)

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from prism.lang import syntax as s
 from prism.lang import tree
 from prism.lang.check.annotation import Annotation
 from prism.lang.check.arguments import swizzled
 from prism.lang.check.env import Env, declared, fail, why_here
 from prism.lang.check.expressions import check_scalar, must_agree, need_bool, visible
 from prism.lang.check.table import check_expression
-from prism.lang.contiguous import shifts
 from prism.lang.diagnostics import Label, Span
 from prism.lang.errors import ownership
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import pointers as errors
 from prism.lang.errors.calls import CallLambda
 from prism.lang.errors.tiles import SwizzleRebind
-from prism.lang.perspective import THREAD, Perspective, meet
+from prism.lang.facts.contiguous import shifts
+from prism.lang.parse import syntax as s
 from prism.lang.types import Mailbox, Pointer
+from prism.lang.types.perspective import THREAD, Perspective, meet
 
 Scope = tuple[int, ...]
 

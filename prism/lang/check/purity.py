@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from prism.lang import tree
-from prism.lang.once import kept
-from prism.lang.perspective import THREAD
+from prism.lang.keep.once import kept
 from prism.lang.types import Pointer, Scalar, Type, Vector
+from prism.lang.types.perspective import THREAD
 
 MEMORY = ("element", "tile", "tensor")
 """Kinds of an intrinsic's operands that are memory."""

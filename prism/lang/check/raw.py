@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from prism.lang import surface, tree
-from prism.lang import syntax as s
 from prism.lang.check.env import Env, Role, constant, declared, fail
 from prism.lang.check.expressions import visible
 from prism.lang.check.table import statement_rule
+from prism.lang.cuda.raw_text import mentioned
 from prism.lang.diagnostics import Span
 from prism.lang.errors import ownership
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import raw as errors
-from prism.lang.raw_text import mentioned
+from prism.lang.parse import syntax as s
 from prism.lang.types import Mailbox, Pointer, TensorMap
 
 

@@ -12,7 +12,7 @@ from prism.lang.diagnostics import Label, Span
 from prism.lang.errors import registers as errors
 from prism.lang.intrinsics import set_registers
 from prism.lang.intrinsics.wgmma import launched_registers
-from prism.lang.perspective import WARPGROUP, Bound, Level
+from prism.lang.types.perspective import WARPGROUP, Bound, Level
 
 
 @dataclass(frozen=True, slots=True)

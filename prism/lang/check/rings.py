@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from prism.lang import syntax as s
 from prism.lang import tree
 from prism.lang.check.env import Env, declared, fail, why_here
 from prism.lang.diagnostics import Label, Span
 from prism.lang.errors import asynchronous as errors
-from prism.lang.perspective import BLOCK
+from prism.lang.parse import syntax as s
 from prism.lang.types import Pointer
+from prism.lang.types.perspective import BLOCK
 
 
 def check_opened(env: Env, symbol: tree.Symbol, span: Span, use: str) -> None:

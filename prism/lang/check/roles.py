@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from prism.lang import syntax as s
 from prism.lang import tree
 from prism.lang.check.body import check_body
 from prism.lang.check.data import align, divided, enough, head, units
@@ -10,7 +9,8 @@ from prism.lang.check.env import Env, Role, Step, fail, why_here
 from prism.lang.check.table import declaration_rule, statement_rule
 from prism.lang.diagnostics import Label
 from prism.lang.errors import roles as errors
-from prism.lang.perspective import Perspective
+from prism.lang.parse import syntax as s
+from prism.lang.types.perspective import Perspective
 
 
 @declaration_rule(s.Roles)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from prism.lang import syntax as s
 from prism.lang import tree
 from prism.lang.check import annotation
 from prism.lang.check.env import Env, fail, why_here
 from prism.lang.check.rings import check_ring, in_loops
 from prism.lang.errors import ownership, tiles
-from prism.lang.perspective import BLOCK, Level, Perspective
+from prism.lang.parse import syntax as s
 from prism.lang.types import Pointer
+from prism.lang.types.perspective import BLOCK, Level, Perspective
 
 
 def check_shared(

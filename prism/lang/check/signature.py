@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from prism.lang import surface, tree
-from prism.lang import syntax as s
-from prism.lang.budget import MOST_THREADS
 from prism.lang.check import annotation
 from prism.lang.check.env import Context, fail
 from prism.lang.check.fragments import placed
@@ -18,8 +16,10 @@ from prism.lang.errors import inlined
 from prism.lang.errors import names as name_errors
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import types as type_errors
-from prism.lang.perspective import Bound, Level, Perspective
+from prism.lang.facts.budget import MOST_THREADS
+from prism.lang.parse import syntax as s
 from prism.lang.types import VOID, Array, Fragment, Mailbox, Pointer, Scalar, TensorMap, Vector
+from prism.lang.types.perspective import Bound, Level, Perspective
 
 MOST_UNITS = {Level.THREAD: MOST_THREADS, Level.BLOCK: 16, Level.GRID: 1}
 """Threads of a block, and blocks of a cluster, on any GPU."""

@@ -6,15 +6,15 @@ import functools
 import re
 
 from prism.lang import surface, tree
-from prism.lang import syntax as s
 from prism.lang.check.env import Env, fail
 from prism.lang.check.expressions import check_scalar, construct_called, must_agree, need_bool
 from prism.lang.check.signature import show
 from prism.lang.diagnostics import source_text
 from prism.lang.errors import demands
 from prism.lang.errors import types as errors
-from prism.lang.perspective import THREAD, Level, Perspective, meet
+from prism.lang.parse import syntax as s
 from prism.lang.tree.walk import subexpressions
+from prism.lang.types.perspective import THREAD, Level, Perspective, meet
 
 _FIELDS = re.compile(r"\{\{|\}\}|\{\}|[{}]")
 

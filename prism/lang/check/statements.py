@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from prism.lang import syntax as s
 from prism.lang import tree
 from prism.lang.check.assign import check_assign
 from prism.lang.check.asynchronous import batched
@@ -21,6 +20,7 @@ from prism.lang.errors import calls as call_errors
 from prism.lang.errors import inlined
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import types as errors
+from prism.lang.parse import syntax as s
 from prism.lang.types import BOOL, INT32, VOID, Pointer, Scalar, Type
 
 

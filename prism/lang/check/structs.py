@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from prism.lang import syntax as s
 from prism.lang import tree
 from prism.lang.check.env import Env, fail
 from prism.lang.check.expressions import check_value
@@ -12,9 +11,10 @@ from prism.lang.check.intrinsics import check_intrinsic
 from prism.lang.diagnostics import Span
 from prism.lang.errors import types as errors
 from prism.lang.intrinsics.vectors import made, other_precision
-from prism.lang.perspective import Perspective
-from prism.lang.structs import Struct
+from prism.lang.parse import syntax as s
 from prism.lang.types import INT32, Scalar
+from prism.lang.types.perspective import Perspective
+from prism.lang.types.structs import Struct
 
 
 def make_struct(env: Env, e: s.Call, struct: Struct, target: Perspective) -> tree.Expr:

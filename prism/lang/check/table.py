@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
-from prism.lang import syntax as s
 from prism.lang import tree
 from prism.lang.check.env import Env
-from prism.lang.perspective import Perspective
+from prism.lang.parse import syntax as s
 from prism.lang.types import Type
+from prism.lang.types.perspective import Perspective
 
 E = TypeVar("E", bound=s.Node)
 

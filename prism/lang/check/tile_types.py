@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from prism.lang import syntax as s
-from prism.lang import tiles as layout
 from prism.lang.check.elements import element
 from prism.lang.check.env import fail
 from prism.lang.errors import asynchronous
 from prism.lang.errors import tiles as errors
 from prism.lang.errors import types as type_errors
-from prism.lang.structs import Struct
+from prism.lang.parse import syntax as s
 from prism.lang.types import SWIZZLES, Array, Fragment, Scalar, TensorMap
+from prism.lang.types import tiles as layout
+from prism.lang.types.structs import Struct
 
 NO_ELEMENT = "does not say what it holds, and how large a tile is"
 NO_BOX = "does not say how large a tile is"

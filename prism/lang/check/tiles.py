@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from prism.lang import syntax as s
 from prism.lang import tree
 from prism.lang.check.asynchronous import WARPGROUP1, copies_alone
 from prism.lang.check.env import Env, constant, declared, fail
@@ -16,8 +15,9 @@ from prism.lang.errors import ownership
 from prism.lang.errors import tiles as errors
 from prism.lang.errors import types as type_errors
 from prism.lang.intrinsics.declaration import Intrinsic, Parameter
-from prism.lang.perspective import GRID, THREAD, WARP1, Perspective, meet
+from prism.lang.parse import syntax as s
 from prism.lang.types import Fragment, Pointer, Scalar, TensorMap
+from prism.lang.types.perspective import GRID, THREAD, WARP1, Perspective, meet
 
 
 def check_map_parameter(name: str, place: Perspective, span: Span) -> None:

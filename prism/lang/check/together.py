@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from prism.lang import surface, tree
-from prism.lang import syntax as s
 from prism.lang.check.assign import check_assign, check_declare
 from prism.lang.check.env import Env
 from prism.lang.check.table import check_expression, statement_rule
 from prism.lang.diagnostics import Span, source_text
+from prism.lang.parse import syntax as s
 from prism.lang.types import Mailbox, Pointer, Scalar, Type, Vector
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from prism.lang import surface, tree
-from prism.lang import syntax as s
 from prism.lang.check.env import Env, fail
 from prism.lang.check.expressions import check_value, collective, flatten, visible
 from prism.lang.check.intrinsics import check_intrinsic
@@ -12,8 +11,9 @@ from prism.lang.diagnostics import Span
 from prism.lang.errors import types as errors
 from prism.lang.intrinsics import load_vector, store_vector
 from prism.lang.intrinsics.vectors import MAKE, SAME
-from prism.lang.perspective import THREAD, Perspective
+from prism.lang.parse import syntax as s
 from prism.lang.types import Pointer, Vector
+from prism.lang.types.perspective import THREAD, Perspective
 
 
 def is_vector_cast(e: s.Expr) -> bool:

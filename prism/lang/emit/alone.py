@@ -9,8 +9,6 @@ product of 8192 x 8192 x 8192 that was 50,000 clocks, a fortieth of its time.
 from __future__ import annotations
 
 from prism.lang.emit.context import Context
-from prism.lang.perspective import BLOCK, THREAD, Level, Perspective
-from prism.lang.plan import Advance
 from prism.lang.tree import (
     Apply,
     Assign,
@@ -34,7 +32,9 @@ from prism.lang.tree import (
     children,
     expressions,
 )
+from prism.lang.tree.plan import Advance
 from prism.lang.tree.walk import statements, subexpressions
+from prism.lang.types.perspective import BLOCK, THREAD, Level, Perspective
 
 
 def shared_part(context: Context, role: Role) -> int:

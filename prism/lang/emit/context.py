@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from prism.lang.cuda.names import comment
 from prism.lang.diagnostics import Span, source_lines
 from prism.lang.emit.expressions import Position, Scope
 from prism.lang.emit.follow import Waits
 from prism.lang.emit.merge import Step
-from prism.lang.emit.names import comment
 from prism.lang.emit.rings import Rings
 from prism.lang.tree import Stmt, Symbol
 

@@ -8,14 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from prism.lang.bind import binding_of, operands_of
-from prism.lang.emit.names import GRID_WORD, field_names, is_copy, literal, type_cuda
+from prism.lang.cuda.names import GRID_WORD, field_names, is_copy, literal, type_cuda
 from prism.lang.emit.precise import operator, rounded
 from prism.lang.intrinsics.asynchronous import map_text, rank_text
-from prism.lang.perspective import WARP, Level, Perspective
-from prism.lang.plan import Layout
-from prism.lang.structs import Struct
-from prism.lang.tiles import offset_text, start_text
 from prism.lang.tree import (
     Apply,
     Binary,
@@ -35,7 +30,12 @@ from prism.lang.tree import (
     Unary,
     Var,
 )
+from prism.lang.tree.bind import binding_of, operands_of
+from prism.lang.tree.plan import Layout
 from prism.lang.types import FLOAT32, SCALARS, UINT16, Array, Fragment, Pointer, Scalar, TensorMap, Vector
+from prism.lang.types.perspective import WARP, Level, Perspective
+from prism.lang.types.structs import Struct
+from prism.lang.types.tiles import offset_text, start_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from prism.lang.intrinsics.copies import prefetch_map, tma_prefetch
 from prism.lang.intrinsics.memory import prefetch
-from prism.lang.once import kept
+from prism.lang.keep.once import kept
 from prism.lang.tree import (
     Apply,
     Batch,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from prism.lang.plan import Arrive, Barrier, Expect, Mbarrier, Op, Operation, Plan
 from prism.lang.tree import Apply, Body, Declare, Evaluate, Stmt, children
+from prism.lang.tree.plan import Arrive, Barrier, Expect, Mbarrier, Op, Operation, Plan
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)

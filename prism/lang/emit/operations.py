@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from prism.lang.bind import operands_of
+from prism.lang.cuda.names import GRID_WORD, comment
 from prism.lang.diagnostics import InternalError
 from prism.lang.emit.context import INDENT, Context
 from prism.lang.emit.expressions import expression, remainder, tight
 from prism.lang.emit.merge import ArriveExpect, Step
-from prism.lang.emit.names import GRID_WORD, comment
 from prism.lang.emit.rings import Rings, advance, arrive_late
 from prism.lang.intrinsics import asynchronous
-from prism.lang.perspective import WARP, Level, Perspective
-from prism.lang.plan import (
+from prism.lang.tree import Element, Expr, Var
+from prism.lang.tree.bind import operands_of
+from prism.lang.tree.plan import (
     Access,
     Advance,
     Arrive,
@@ -27,8 +27,8 @@ from prism.lang.plan import (
     WaitGroup,
     WgmmaFence,
 )
-from prism.lang.tree import Element, Expr, Var
 from prism.lang.types import Pointer
+from prism.lang.types.perspective import WARP, Level, Perspective
 
 
 def step(context: Context, s: Step) -> list[str]:

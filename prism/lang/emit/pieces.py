@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from prism.lang.intrinsics import asynchronous
-from prism.lang.tiles import SWIZZLE
+from prism.lang.types.tiles import SWIZZLE
 
 _HEAD = "static __device__ __forceinline__"
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from prism.lang.perspective import THREAD, Level, Perspective
 from prism.lang.tree import (
     Apply,
     Assign,
@@ -43,6 +42,7 @@ from prism.lang.tree import (
 )
 from prism.lang.tree.walk import statements, subexpressions
 from prism.lang.types import FLOAT32, FLOAT64, Array
+from prism.lang.types.perspective import THREAD, Level, Perspective
 
 NAMES = {"+": "add", "-": "sub", "*": "mul"}
 WRAPPING = {"wrapping_add": "+", "wrapping_subtract": "-", "wrapping_multiply": "*"}

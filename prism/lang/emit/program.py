@@ -6,15 +6,15 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from prism.lang import again
-from prism.lang.budget import launched_registers, most_threads
+from prism.lang.barriers.flow import pointer_change
+from prism.lang.check import again
+from prism.lang.cuda.names import GRID_WORD, comment, declarator, registers, symbol_names, type_cuda
 from prism.lang.diagnostics import CompileError, InternalError
 from prism.lang.emit.context import Context
 from prism.lang.emit.expressions import Position, Scope, blocks_of, collect, uses_vectors
 from prism.lang.emit.follow import WAIT, waits
 from prism.lang.emit.halves import short_pieces
 from prism.lang.emit.merge import merged
-from prism.lang.emit.names import GRID_WORD, comment, declarator, registers, symbol_names, type_cuda
 from prism.lang.emit.pieces import TENSOR_MAP, helpers
 from prism.lang.emit.precise import precise
 from prism.lang.emit.restrict import restricted
@@ -22,15 +22,13 @@ from prism.lang.emit.rings import arrays, counters, initialise, rings_of
 from prism.lang.emit.statements import accumulates, body, indented, positive, used
 from prism.lang.emit.structs import definitions
 from prism.lang.errors.syntax import TooDeep
-from prism.lang.flow import pointer_change
+from prism.lang.facts.budget import launched_registers, most_threads
 from prism.lang.intrinsics.asynchronous import cluster_barrier
 from prism.lang.intrinsics.memory import VECTOR
-from prism.lang.lowered import lower
-from prism.lang.named import allocate_named
-from prism.lang.once import kept
-from prism.lang.perspective import THREAD, WARP
-from prism.lang.place import alignment
-from prism.lang.plan import Program
+from prism.lang.keep.once import kept
+from prism.lang.lower.lowered import lower
+from prism.lang.lower.named import allocate_named
+from prism.lang.lower.place import alignment
 from prism.lang.tree import (
     Apply,
     Assert,
@@ -52,8 +50,10 @@ from prism.lang.tree import (
     Symbol,
     expressions,
 )
+from prism.lang.tree.plan import Program
 from prism.lang.tree.walk import calls, statements, subexpressions
 from prism.lang.types import TensorMap, Type
+from prism.lang.types.perspective import THREAD, WARP
 
 BASE_ALIGNMENT = 128
 WARP_INDEX = "px_warp"

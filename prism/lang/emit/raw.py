@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 
+from prism.lang.cuda.names import field_names
+from prism.lang.cuda.raw_text import field_words, renamed
 from prism.lang.emit.expressions import Scope, address, tight
-from prism.lang.emit.names import field_names
-from prism.lang.raw_text import field_words, renamed
 from prism.lang.tree import Symbol, Unsafe
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from prism.lang.flow import pointer_change
-from prism.lang.once import kept
-from prism.lang.touches import ATOMIC, NEAR, uses
+from prism.lang.barriers.flow import pointer_change
+from prism.lang.facts.touches import ATOMIC, NEAR, uses
+from prism.lang.keep.once import kept
 from prism.lang.tree import Call, Element, Function, Symbol, Var
 from prism.lang.tree.walk import statements
 from prism.lang.types import Pointer

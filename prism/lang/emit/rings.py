@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from prism.lang.emit.names import is_copy, variable_name
+from prism.lang.cuda.names import is_copy, variable_name
 from prism.lang.intrinsics.asynchronous import mbarrier_init, mbarrier_init_fence
-from prism.lang.plan import Arrive, Cycle, Expect, Layout, Mbarrier, Plan, Wait
 from prism.lang.tree import Async, Body, Claim, Partition, Symbol
+from prism.lang.tree.plan import Arrive, Cycle, Expect, Layout, Mbarrier, Plan, Wait
 from prism.lang.tree.walk import statements
 from prism.lang.types import Pointer
 

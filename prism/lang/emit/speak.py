@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from prism.lang.cuda.names import file_of, quoted
 from prism.lang.emit.expressions import Scope, expression, factor, tight
-from prism.lang.emit.names import file_of, quoted
-from prism.lang.perspective import Level, Perspective
 from prism.lang.tree import Assert, Expr, Print, Scalar
+from prism.lang.types.perspective import Level, Perspective
 
 ASSERT = """\
 extern "C" __device__ void __assertfail(const char*, const char*, unsigned int, const char*, size_t);

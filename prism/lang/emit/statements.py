@@ -7,18 +7,17 @@ from collections.abc import Set
 from dataclasses import replace
 from typing import assert_never
 
+from prism.lang.cuda.names import declarator, element_cuda, is_copy, registers, type_cuda
 from prism.lang.diagnostics import Span
 from prism.lang.emit.alone import is_first, shared_part
 from prism.lang.emit.context import INDENT, Context
 from prism.lang.emit.expressions import Position, expression, in_one_block, place_text, remainder, thread_in, tight
 from prism.lang.emit.follow import WAIT
-from prism.lang.emit.names import declarator, element_cuda, is_copy, registers, type_cuda
 from prism.lang.emit.operations import step
 from prism.lang.emit.raw import spliced
 from prism.lang.emit.rings import counters
 from prism.lang.emit.speak import assert_lines, print_lines
-from prism.lang.perspective import BLOCK, WARP, Level, Perspective
-from prism.lang.races import assigned
+from prism.lang.facts.races import assigned
 from prism.lang.tree import (
     Arm,
     Assert,
@@ -57,6 +56,7 @@ from prism.lang.tree import (
 )
 from prism.lang.tree.walk import statements, subexpressions
 from prism.lang.types import FLOAT16, FLOAT32, INT32, Fragment, Pointer, Type
+from prism.lang.types.perspective import BLOCK, WARP, Level, Perspective
 
 UNROLLED_TRIPS = 64  # of a loop that indexes registers: they are registers only if every index is a constant
 

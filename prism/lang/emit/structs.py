@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from prism.lang.emit.names import field_names
-from prism.lang.once import kept
-from prism.lang.plan import Program
-from prism.lang.raw_text import element_of
-from prism.lang.structs import Struct
+from prism.lang.cuda.names import field_names
+from prism.lang.cuda.raw_text import element_of
+from prism.lang.keep.once import kept
 from prism.lang.tree import Declare, Function, SharedDeclare, expressions
+from prism.lang.tree.plan import Program
 from prism.lang.tree.walk import statements, subexpressions
+from prism.lang.types.structs import Struct
 
 
 def definitions(program: Program) -> Iterator[str]:

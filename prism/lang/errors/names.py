@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from prism.lang.diagnostics import Error, Span
@@ -88,10 +88,8 @@ CUDA = {
 DECLARE = "declare it before its use, as `{}: int @ thread[1] = 0`, or import it at the top of the file"
 
 
-def not_defined(span: Span, name: str, known: Iterable[str]) -> Error:
-    """Return the error for a name that nothing binds; `known` are the names that may have been meant."""
-    from prism.lang import __all__ as ours
-
+def not_defined(span: Span, name: str, known: Iterable[str], ours: Collection[str]) -> Error:
+    """Return the error for a name that nothing binds; `known` may have been meant, and `ours`, the names of `prism.lang`."""
     if name in CUDA:
         return CudaName(span=span, name=name, change=CUDA[name])
     if name in ours:

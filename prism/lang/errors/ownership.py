@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from prism.lang.diagnostics import Error
-from prism.lang.perspective import THREAD, Perspective
+from prism.lang.types.perspective import THREAD, Perspective
 
 CHANGES = (
     "`{memory}` may be written meanwhile: threads may load different values; `ptr(const(...))` says that it is not"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from prism.lang.diagnostics import Error
-from prism.lang.perspective import Perspective
+from prism.lang.types.perspective import Perspective
 
 CHANGES = (
     "`{memory}` may be written meanwhile: threads may load different values; `ptr(const(...))` says that it is not"

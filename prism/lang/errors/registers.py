@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from prism.lang.diagnostics import Error
-from prism.lang.perspective import Perspective
+from prism.lang.types.perspective import Perspective
 
 
 @dataclass(frozen=True, kw_only=True)

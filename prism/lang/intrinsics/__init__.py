@@ -15,7 +15,6 @@ from prism.lang.intrinsics.layouts import LAYOUTS
 from prism.lang.intrinsics.mailboxes import MAILBOXES
 from prism.lang.intrinsics.matrix import MATRIX
 from prism.lang.intrinsics.memory import MEMORY, Memory
-from prism.lang.intrinsics.namespace import Namespace
 from prism.lang.intrinsics.packed import PACKED
 from prism.lang.intrinsics.remote import REMOTE
 from prism.lang.intrinsics.schedule import SCHEDULE
@@ -52,9 +51,6 @@ ALIASES: Mapping[str, Intrinsic] = MappingProxyType(
 )
 NAMES: Mapping[str, Intrinsic] = MappingProxyType({**TABLE, **ALIASES})
 
-intrinsic = Namespace(NAMES)
-"""`intrinsic.mma(...)`, as the paper writes them; `@intrinsic("text")` declares one of the user's own."""
-
 globals().update(NAMES)
 
 
@@ -64,6 +60,6 @@ def __getattr__(name: str) -> Intrinsic:
 
 
 __all__ = [
-    "ALIASES", "FAMILIES", "NAMES", "TABLE", "Binding", "Intrinsic", "Memory", "Namespace", "Parameter", "Transfer", "intrinsic",
+    "ALIASES", "FAMILIES", "NAMES", "TABLE", "Binding", "Intrinsic", "Memory", "Parameter", "Transfer",
     *NAMES,
 ]  # fmt: skip

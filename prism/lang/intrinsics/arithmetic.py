@@ -8,8 +8,8 @@ import numpy as np
 
 from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.memory import scalar_of
-from prism.lang.shorts import round_bf16
 from prism.lang.types import BFLOAT16, Scalar
+from prism.lang.types.shorts import round_bf16
 
 _CHOOSE = """\
 template <typename T> static __device__ __forceinline__ T px_{name}(T a, T b) {{

@@ -9,9 +9,9 @@ import numpy as np
 
 from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.memory import VECTOR, scalar_of, vector_cuda
-from prism.lang.shorts import bits_of, values_of
-from prism.lang.structs import Struct
 from prism.lang.types import FLOAT32, INT32, UINT32, Scalar, Vector
+from prism.lang.types.shorts import bits_of, values_of
+from prism.lang.types.structs import Struct
 
 Values = np.ndarray[Any, Any]
 

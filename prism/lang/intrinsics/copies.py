@@ -9,12 +9,11 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from prism.lang import tiles
 from prism.lang.intrinsics.asynchronous import SHARED, Transfer
 from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.memory import scalar_of
-from prism.lang.perspective import GRID
-from prism.lang.types import INT32, Pointer, Scalar, TensorMap, Vector
+from prism.lang.types import INT32, Pointer, Scalar, TensorMap, Vector, tiles
+from prism.lang.types.perspective import GRID
 
 CACHES = ("", "evict_first", "evict_last")
 CACHE = Parameter("cache", "static", default="", optional=True, choices=CACHES)

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from prism.lang.perspective import THREAD, Perspective
 from prism.lang.types import Fragment, Pointer, Scalar, TensorMap, Vector
+from prism.lang.types.perspective import THREAD, Perspective
 
 OLDEST_ARCH = "sm_75"
 

@@ -27,9 +27,9 @@ from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.memory import VECTOR, Memory, Values, scalar_of, vector_cuda
 from prism.lang.intrinsics.packed import from_float, joined, to_float
 from prism.lang.intrinsics.special import fused
-from prism.lang.perspective import WARP1
-from prism.lang.shorts import bits_of, values_of
 from prism.lang.types import FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT16, FLOAT32, FLOAT64, INT32, UINT32, Scalar, Vector
+from prism.lang.types.perspective import WARP1
+from prism.lang.types.shorts import bits_of, values_of
 
 LANE = np.arange(32)
 GROUP, IN_GROUP = LANE // 4, LANE % 4

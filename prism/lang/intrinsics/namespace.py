@@ -12,8 +12,10 @@ from prism.lang.intrinsics.declaration import OLDEST_ARCH, Intrinsic
 class Namespace:
     """The intrinsics as attributes; called, a decorator."""
 
-    def __init__(self, table: Mapping[str, Intrinsic]) -> None:
+    def __init__(self, table: Mapping[str, Intrinsic], declare: Callable[..., Intrinsic]) -> None:
+        """`declare` makes an intrinsic of a decorated signature: it stands above the checker, which reads the signature."""
         self._table = table
+        self._declare = declare
 
     def __getattr__(self, name: str) -> Intrinsic:
         table: Mapping[str, Intrinsic] = self.__dict__.get("_table", {})
@@ -40,8 +42,6 @@ class Namespace:
         `effects`: what it does to operands in memory and to arrays: `read`, `write`, `update`, or these with `atomic ` before.
         `preamble`: C++ that stands once before the kernels.
         """
-        from prism.lang.extend import declare
-
-        return lambda python: declare(
+        return lambda python: self._declare(
             python, text, meaning=meaning, effects=effects or {}, preamble=preamble, min_arch=min_arch
         )

@@ -10,8 +10,8 @@ import numpy as np
 from prism.lang.intrinsics.bits import lanes
 from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.special import odd_sum
-from prism.lang.shorts import bf16_bits, bf16_values
 from prism.lang.types import FLOAT32, INT32, UINT32
+from prism.lang.types.shorts import bf16_bits, bf16_values
 
 Values = np.ndarray[Any, Any]
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.memory import scalar_of
-from prism.lang.shorts import round_bf16
 from prism.lang.types import BFLOAT16, BOOL, FLOAT32, Scalar
+from prism.lang.types.shorts import round_bf16
 
 Values = np.ndarray[Any, Any]
 GUIDE = "CUDA C++ Programming Guide, mathematical functions"

@@ -13,9 +13,9 @@ import numpy as np
 
 from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.memory import VECTOR, scalar_of, vector_cuda
-from prism.lang.shorts import bits_of
-from prism.lang.structs import Struct
 from prism.lang.types import INT32
+from prism.lang.types.shorts import bits_of
+from prism.lang.types.structs import Struct
 
 
 def _make(length: int) -> Intrinsic:

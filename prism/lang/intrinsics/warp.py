@@ -9,8 +9,8 @@ import numpy as np
 
 from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.memory import VECTOR, from_bits, scalar_of, to_bits
-from prism.lang.perspective import THREAD, WARP1, Perspective
 from prism.lang.types import BOOL, INT32, UINT32, Scalar
+from prism.lang.types.perspective import THREAD, WARP1, Perspective
 
 Values = np.ndarray[Any, Any]
 ALL = "0xffffffffu"

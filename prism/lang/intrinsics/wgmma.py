@@ -23,12 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from prism.lang import tiles
 from prism.lang.intrinsics.asynchronous import SHARED
 from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.matrix import unpacked
-from prism.lang.perspective import WARPGROUP1
-from prism.lang.shorts import values_of
 from prism.lang.types import (
     BFLOAT16,
     BOOL,
@@ -41,7 +38,10 @@ from prism.lang.types import (
     UINT8,
     Fragment,
     Scalar,
+    tiles,
 )  # fmt: skip
+from prism.lang.types.perspective import WARPGROUP1
+from prism.lang.types.shorts import values_of
 
 Values = np.ndarray[Any, Any]
 ROWS = 64

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from prism.lang import surface
-from prism.lang import syntax as s
 from prism.lang.diagnostics import CompileError, Error, Span
 from prism.lang.errors import syntax as errors
 from prism.lang.parse import scopes
+from prism.lang.parse import syntax as s
 from prism.lang.parse.expressions import OPERATORS, UNKNOWN, Context, arguments, expression, value_of
 from prism.lang.parse.source import find
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from types import FunctionType, ModuleType
 
 from prism.lang import surface
-from prism.lang import syntax as s
 from prism.lang.diagnostics import CompileError, Error, Span
 from prism.lang.errors import syntax as errors
+from prism.lang.parse import syntax as s
 from prism.lang.parse.source import Source
 
 OPERATORS: dict[type[ast.AST], str] = {

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from prism.lang import surface
-from prism.lang import syntax as s
 from prism.lang.diagnostics import CompileError, Span
 from prism.lang.errors import roles as role_errors
 from prism.lang.errors import syntax as errors
+from prism.lang.parse import syntax as s
 from prism.lang.parse.expressions import SCOPES, UNKNOWN, Context, arguments, expression
 
 Wrap = Callable[[s.Body], s.Stmt]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from prism.lang.diagnostics import Span
 from prism.lang.intrinsics.declaration import Intrinsic
-from prism.lang.perspective import GRID, Perspective
 from prism.lang.types import Type
+from prism.lang.types.perspective import GRID, Perspective
 
 if TYPE_CHECKING:
     from prism.lang.tree.statement import Function

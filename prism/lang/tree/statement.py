@@ -8,9 +8,9 @@ from operator import attrgetter
 from typing import Any
 
 from prism.lang.diagnostics import Span
-from prism.lang.perspective import Bound, Level, Perspective
 from prism.lang.tree.expression import Element, Expr, Symbol
 from prism.lang.types import Type
+from prism.lang.types.perspective import Bound, Level, Perspective
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)

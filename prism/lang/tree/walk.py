@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 
-from prism.lang.once import kept
+from prism.lang.keep.once import kept
 from prism.lang.tree.expression import Call, Element, Expr, Item, Place, Symbol, Var, operands
 from prism.lang.tree.statement import Body, Function, Stmt, children, expressions
 

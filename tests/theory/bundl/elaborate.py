@@ -24,11 +24,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from prism.lang import surface
-from prism.lang import syntax as s
-from prism.lang.instantiate import instantiate
 from prism.lang.parse import parse
-from prism.lang.perspective import Perspective
+from prism.lang.parse import syntax as s
+from prism.lang.parse.instantiate import instantiate
 from prism.lang.types import Scalar
+from prism.lang.types.perspective import Perspective
 from tests.theory.bundl.elaborate_async import Copy, Flight, copy_of, lone_copy
 from tests.theory.bundl.elaborate_claims import LONG, Pending, own, owners, part
 from tests.theory.bundl.elaborate_code import Code, NoWord, mentions, narrower, reach

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from prism.lang import syntax as s
 from prism.lang.intrinsics.declaration import Intrinsic
+from prism.lang.parse import syntax as s
 from tests.theory.bundl.elaborate_code import Code, mentions
 
 BYTES = 4  # of an int32

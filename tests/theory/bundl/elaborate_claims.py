@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from prism.lang import syntax as s
+from prism.lang.parse import syntax as s
 from tests.theory.bundl.elaborate_code import Code, NoWord, mentions
 from theory.bundl import syntax as x
 from theory.bundl.syntax import Expr, Stmt, View

@@ -6,8 +6,8 @@ from dataclasses import fields
 from math import gcd
 from typing import NamedTuple
 
-from prism.lang import syntax as s
-from prism.lang.perspective import Perspective
+from prism.lang.parse import syntax as s
+from prism.lang.types.perspective import Perspective
 from theory.bundl.perspectives import THREAD, align_corrected
 from theory.bundl.syntax import SKIP, Split, Stmt
 

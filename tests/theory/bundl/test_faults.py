@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from prism.lang.perspective import Level, Perspective
+from prism.lang.types.perspective import Level, Perspective
 from theory.bundl import environments, step, typing
 from theory.bundl.environments import Env, state_faults, thread_faults
 from theory.bundl.fault import Fault, printed_back

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import product
 
-from prism.lang.perspective import Perspective
+from prism.lang.types.perspective import Perspective
 from tests.theory.bundl.fuzz import made
 from theory.bundl import step, typing
 from theory.bundl.environments import Env, state_faults

@@ -1,0 +1,1 @@
+"""Where threads must meet: which accesses conflict, what each thread knows of the others, and the walk that places barriers."""

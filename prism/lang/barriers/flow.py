@@ -1,0 +1,505 @@
+"""Which two accesses can conflict, and which threads that concerns.
+
+While a view is open, its part belongs to one unit of its perspective: two accesses through the same open view can only
+conflict inside that unit. So the threads that a conflict concerns are one unit of the deepest level that the two chains share
+(`related`). Besides, an access that is under way conflicts with its own thread's next ones, until that waits for it; and one
+by the copy engine or the tensor cores with those before it that were plain, until their threads have made a proxy fence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from prism.lang import diagnostics
+from prism.lang.barriers.meetings import meet
+from prism.lang.facts import destinations, races
+from prism.lang.facts.disjoint import Question, proved
+from prism.lang.facts.races import Facts, Span
+from prism.lang.facts.touches import (
+    ATOMIC,
+    LOADS,
+    NEAR,
+    Exposed,
+    Pending,
+    Step,
+    Summary,
+    Touch,
+    Use,
+    declared,
+    in_memory,
+    indices_of,
+    spelled,
+    uses,
+)  # fmt: skip
+from prism.lang.keep.once import kept
+from prism.lang.tree import (
+    Assign,
+    Body,
+    Call,
+    Declare,
+    Element,
+    Expr,
+    For,
+    Fragment,
+    Function,
+    Partition,
+    Pointer,
+    Return,
+    Select,
+    SharedDeclare,
+    Stmt,
+    Symbol,
+    TensorMap,
+    Var,
+    children,
+    expressions,
+    operands,
+)  # fmt: skip
+from prism.lang.tree.plan import Layout, Path
+from prism.lang.types import UINT8
+from prism.lang.types.perspective import BLOCK, THREAD, Level, Perspective
+
+Env = tuple[tuple[Any, Any], ...]
+"""Pointer variables that were assigned, and the object or view that each one names now; conditions, and whether they hold."""
+
+ALLOWED = '`{}` says races="allow"'
+TRIPS = "the part of `{}` that a unit has may be another unit's in another trip; the reference machine checks it"
+
+
+# -- objects --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Objects:
+    """A function's objects: the names in scope where each shared object or call stands, and which pointers may overlap."""
+
+    known: Facts
+    live: Mapping[Symbol, frozenset[Symbol]]
+    frames: Mapping[Call, Symbol]
+    ranges: Mapping[Symbol, Span] = field(default_factory=dict)
+
+    def overlap(self, left: Symbol, right: Symbol) -> str | None:
+        """Return why two different objects can share bytes: `alias` (pointers), `reuse` (shared memory), or None.
+
+        Shared objects that are never live together may be laid out over one another, and a callee's frame over any object
+        that is not in scope at the call. Where the layout is known (`ranges`: first byte and the one after the last), it decides.
+        """
+        shared = left in self.live, right in self.live
+        if all(shared):
+            if left in self.live[right] or right in self.live[left]:
+                return None
+            if left in self.ranges and right in self.ranges:
+                (a, b), (c, d) = self.ranges[left], self.ranges[right]
+                return "reuse" if a < d and c < b else None
+            return "reuse"
+        if any(shared):
+            return None
+        if any(left.name in names and right.name in names for names in self.known.function.may_alias):
+            return "alias"
+        return None
+
+
+def objects(known: Facts, layouts: Mapping[Function, Layout] | None = None) -> Objects:
+    """Find a function's shared objects and calls, each with what is in scope there; layouts say which bytes are whose."""
+    live: dict[Symbol, frozenset[Symbol]] = {}
+    frames: dict[Call, Symbol] = {}
+
+    def visit(body: Body, scope: frozenset[Symbol]) -> None:
+        for statement in body:
+            if isinstance(statement, SharedDeclare):
+                live[statement.symbol] = scope
+                scope = scope | {statement.symbol}
+            for expression in expressions(statement):
+                for call in _calls(expression):
+                    name = f"{call.function.name}()'s shared memory"
+                    frames[call] = Symbol(name, Pointer(UINT8, space="shared"), BLOCK, call.span)
+                    live[frames[call]] = scope
+            for inner in children(statement):
+                visit(inner, scope)
+
+    visit(known.function.body, frozenset())
+    ranges: dict[Symbol, Span] = {}
+    if layouts is not None and known.function in layouts:
+        layout = layouts[known.function]
+        ranges = {symbol: (start, start + layout.held(symbol)) for symbol, start in layout.offsets.items()}
+        for call, frame in frames.items():
+            if id(call) in layout.frame and call.function in layouts:
+                start = layout.frame[id(call)]
+                ranges[frame] = (start, start + layouts[call.function].bytes)
+    return Objects(known, live, frames, ranges)
+
+
+def _calls(expression: Expr) -> Iterator[Call]:
+    if isinstance(expression, Call):
+        yield expression
+    for operand in indices_of(expression) if isinstance(expression, Element) else operands(expression):
+        yield from _calls(operand)
+
+
+# -- relations ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """How two accesses that touch the same bytes stand: `unit` whose threads a barrier must join, or None and the reason.
+
+    At thread[1] no barrier is needed, but something else. `land`: the first is under way, and its thread has to wait for it.
+    `fence`: its thread has to make a proxy fence before the barrier; `behind`: that barrier is there, and only the fence is
+    missing. `registers`: a wgmma has to be told that registers were touched. `where` is the line that the reason speaks of.
+
+    `unproved`: empty, or the kind of a conflict that nothing orders, though it is not proved that the two never meet: `trip` (of
+    one partition, in two trips of a loop), `asynchronous` (of two copies) or `store` (of stores that are said to be `disjoint`).
+    The safety report counts each of them. `overlap`: what partitions that say `races="allow"` do to one another. `believed`
+    says in words what nothing orders, where the two need something besides.
+    """
+
+    unit: Perspective | None
+    reason: str = ""
+    where: diagnostics.Span | None = None
+    land: bool = False
+    fence: bool = False
+    behind: bool = False
+    registers: bool = False
+    unproved: str = ""
+    believed: str = ""
+
+
+def conflicting(left: str, right: str) -> bool:
+    """Whether two kinds of access to one object conflict: either writes, and they are not both atomic."""
+    one, two = (ATOMIC if kind == NEAR else kind for kind in (left, right))
+    return one != two or one == "write"
+
+
+def near(left: str, right: str) -> bool:
+    """Whether two atomic accesses are so to one another in one block only, by the scope of either."""
+    return NEAR in (left, right) and {left, right} <= {ATOMIC, NEAR}
+
+
+def related(objects: Objects, first: Pending, second: Touch) -> Relation | None:
+    """Return how an access that has happened and one about to be made stand, or None where they cannot conflict."""
+    earlier = first.touch
+    if earlier is None:
+        return None
+    if isinstance(earlier.root.type, Fragment) or isinstance(second.root.type, Fragment):
+        return _registers(first, earlier, second) if earlier.root is second.root else None
+    found = _concerned(objects, first, earlier, second)
+    if found is None or found.unit is None:
+        return found
+    if earlier.how and earlier.how == second.how and earlier.root is second.root:
+        stands = _together(objects.known, first, second, found.unit)
+    else:
+        stands = _ordered(first, earlier, second, found.unit)
+    return stands if stands.unproved else replace(stands, unproved=found.unproved, believed=found.believed)
+
+
+def _concerned(objects: Objects, first: Pending, earlier: Touch, second: Touch) -> Relation | None:
+    """Return the unit that two accesses to memory concern, whatever was met between them."""
+    if earlier.root is second.root:
+        if near(earlier.kind, second.kind):
+            return _near(_common(objects.known, first, earlier, second))
+        if not conflicting(earlier.kind, second.kind):
+            return None
+        if isinstance(earlier.root.type, TensorMap):
+            return Relation(earlier.root.perspective)
+        return _common(objects.known, first, earlier, second)
+    why = objects.overlap(earlier.root, second.root)
+    if why is None or (earlier.kind == second.kind == "read"):
+        return None
+    if why == "alias" and not (conflicting(earlier.kind, second.kind) or near(earlier.kind, second.kind)):
+        return None
+    left, right = earlier.root.perspective, second.root.perspective
+    unit = left if right <= left else right
+    if why == "alias" and unit.level == Level.GRID and not objects.known.function.cooperative:
+        for touch in (earlier, second):
+            if allowed(touch) is not None:
+                return Relation(None, _says(touch), unproved="overlap")
+    return Relation(unit)
+
+
+APART = "they are proved never to write one place"
+LOADED = "loads of one visit; the reference machine checks it"
+
+
+def _together(known: Facts, first: Pending, second: Touch, unit: Perspective) -> Relation:
+    """Return how two asynchronous writes of one kind stand: in no order, until the first has been waited for.
+
+    Where that can't be, as of loads of one visit, those that surely meet are a conflict that nothing settles, and of others it is
+    said that nothing is proved.
+    """
+    earlier = first.touch
+    assert earlier is not None
+    if isinstance(second.root.type, TensorMap):
+        unit = BLOCK  # what other blocks store is looked at by itself: no block waits for another's
+    unit = destinations.concerned(known, first, second, unit)
+    if destinations.apart(known, first, second, unit):
+        return Relation(None, APART)
+    if earlier.how in LOADS and first.since is not None:
+        surely = unit == THREAD and destinations.meet(known, first, second)
+        return Relation(unit, land=True) if surely else Relation(None, LOADED, unproved="asynchronous")
+    if destinations.said(earlier, second):
+        return Relation(None, destinations.BELIEVED, unproved="store")
+    return _ordered(first, earlier, second, unit)
+
+
+def _near(found: Relation) -> Relation | None:
+    """Return how two atomic accesses stand that are so in one block only: there they need nothing."""
+    if found.unit is None or not found.unit <= BLOCK:
+        return found
+    return Relation(None, found.believed, unproved=found.unproved) if found.unproved else None
+
+
+def _ordered(first: Pending, earlier: Touch, second: Touch, unit: Perspective) -> Relation:
+    """Return what two accesses that concern a unit still need, after what was met between them."""
+    fence = second.engine and not earlier.engine
+    if first.since is not None:
+        return Relation(unit, land=True, fence=fence)
+    if earlier.how == "load" and unit < BLOCK:
+        unit = BLOCK  # it has ended, and those know that waited at its mbarrier: not the thread that issued it
+    if unit == THREAD:
+        if fence and not first.fenced:
+            return Relation(THREAD, fence=True)
+        return Relation(None, "the same thread makes both")
+    met = first.asynced if fence else first.synced
+    if met is not None and unit <= met[0]:
+        return Relation(None, f"ordered by {met[1]}", met[3])
+    behind = fence and first.synced is not None and unit <= first.synced[0]
+    return Relation(unit, fence=fence and (behind or not first.fenced), behind=behind)
+
+
+def _registers(first: Pending, earlier: Touch, second: Touch) -> Relation | None:
+    """Return how two accesses to one fragment stand: registers are a thread's own, but wgmma uses them asynchronously."""
+    if not conflicting(earlier.kind, second.kind):
+        return None
+    if earlier.how and second.how:
+        return Relation(None, "wgmmas on one fragment are in order")
+    if second.how:
+        return Relation(THREAD, registers=True)
+    return Relation(THREAD, land=True) if first.since is not None else None
+
+
+def _common(known: Facts, first: Pending, earlier: Touch, second: Touch) -> Relation:
+    """Descend the two chains while they name the same unit's part of the same source.
+
+    A view that a loop opens anew is another one in each trip: other units may have what was this one's. Where nothing is proved,
+    a barrier of the grid comes between the trips. A kernel that can have none is refused if units are seen to meet, as it were
+    without the loop; else it is believed that they do not, and said so. One unit's own accesses are ordered all the same.
+    """
+    source, believed = earlier.root.perspective, None
+    for place in range(min(len(earlier.steps), len(second.steps)) + 1):
+        left, right = _step(earlier, place), _step(second, place)
+        steps = (left, right) if left is not None and right is not None else None
+        opened = steps is not None and place < first.open and steps[0].view is steps[1].view
+        if not opened and not (steps is not None and _same_part(known, first, second, steps, source)):
+            why = _believed(known, first, second, place, source)
+            believed = believed or why
+            if why is None:
+                break
+            if steps is None or steps[0].view is not steps[1].view:
+                parts = allowed(earlier, place), allowed(second, place)
+                source = _wider(*(part for part in parts if part is not None))
+                break
+        source = second.steps[place].view.perspective
+    kind, words = believed or ("", "")
+    if _trips_apart(known, first, second, source):
+        return Relation(None, "the elements of different trips are proved disjoint", unproved=kind, believed=words)
+    return Relation(source, unproved=kind, believed=words)
+
+
+def _step(touch: Touch, place: int) -> Step | None:
+    return touch.steps[place] if place < len(touch.steps) else None
+
+
+def _wider(one: Perspective, two: Perspective) -> Perspective:
+    """Return the broader of two units, or the block where neither is."""
+    return max(one, two) if one <= two or two <= one else BLOCK
+
+
+def _believed(known: Facts, first: Pending, second: Touch, place: int, source: Perspective) -> tuple[str, str] | None:
+    """Return why nothing orders units of a source that both accesses part, though they may meet: kind and words, or None.
+
+    Those of global memory, of partitions that say so; and those of one that a loop opens anew, where none is seen to meet
+    another. Not where a barrier of the grid can be had.
+    """
+    earlier = first.touch
+    assert earlier is not None
+    if source.level == Level.GRID and known.function.cooperative:
+        return None
+    if all(allowed(touch, place) is not None for touch in (earlier, second)) and _is_global(second.root):
+        return "overlap", _says(second, place)
+    left, right = _step(earlier, place), _step(second, place)
+    if source.level < Level.GRID or left is None or right is None or left.view is not right.view or not first.loop:
+        return None
+    if _trips_apart(known, first, second, source):
+        return None  # nobody meets anybody: there is nothing to order, and nothing to believe
+    return None if meet(known, left.view, earlier, second) else ("trip", TRIPS.format(left.view.name))
+
+
+def allowed(touch: Touch, place: int = 0) -> Perspective | None:
+    """Return the unit of the partition that parts an access's source, if it says that an overlap is meant.
+
+    Behind the caller's own partitions there is a callee's.
+    """
+    step = _step(touch, place)
+    if step is None:
+        return touch.allowed
+    return step.view.perspective if step.meaning.races == "allow" else None
+
+
+def _says(touch: Touch, place: int = 0) -> str:
+    step = _step(touch, place)
+    return ALLOWED.format(touch.access.text if step is None else step.view.name)
+
+
+def _is_global(root: Symbol) -> bool:
+    return isinstance(root.type, Pointer) and root.type.space == "global"
+
+
+def _free(known: Facts, first: Pending) -> frozenset[Symbol]:
+    """The names that may have had another value when an access was made: none, where it went round no loop."""
+    if not first.loop:
+        return frozenset()
+    if "renewed" not in known.found:
+        known.found["renewed"] = frozenset[Symbol]().union(*known.renewed.values())
+    found: frozenset[Symbol] = known.found["renewed"]
+    return found
+
+
+def _same_part(known: Facts, first: Pending, second: Touch, steps: tuple[Step, Step], source: Perspective) -> bool:
+    """Whether only one unit's accesses meet: a claim for the same arm, or partitions whose elements are proved to be its own."""
+    left, right = steps
+    if left.meaning.unit != right.meaning.unit:
+        return False
+    if left.who is not None or right.who is not None:
+        return left.who is not None and left.who == right.who
+    assert first.touch is not None
+    question = Question(source, left.meaning.unit, None, _free(known, first))
+    return proved(known, first.touch.where, second.where, question)
+
+
+def _trips_apart(known: Facts, first: Pending, second: Touch, source: Perspective) -> bool:
+    """Whether an access in another trip is proved to touch other elements: another one of the outermost loop that matters."""
+    assert first.touch is not None
+    mentioned = first.touch.names | second.names
+    loops = [loop for loop in first.aged if known.renewed[loop] & mentioned]
+    outer = max(loops, key=lambda loop: len(known.renewed[loop]), default=None)
+    if not isinstance(outer, For) or not all(known.renewed[loop] <= known.renewed[outer] for loop in loops):
+        return False
+    question = Question(source, None, outer.symbol, _free(known, first._replace(loop=True)))
+    return proved(known, first.touch.where, second.where, question)
+
+
+# -- touches --------------------------------------------------------------------------------------------------------------
+
+
+def resolve(symbol: Symbol, env: Env) -> tuple[Symbol, tuple[Symbol, ...]]:
+    """Return the object behind a name, and the views between, outermost first."""
+    named, views = dict(env), list[Symbol]()
+    while True:
+        if symbol.view is not None:
+            views.append(symbol)
+            symbol = symbol.view.source
+            continue
+        now = named.pop(symbol, symbol)
+        if now.view is None:
+            return now, tuple(reversed(views))
+        symbol = now
+
+
+def target(symbol: Symbol, env: Env) -> Symbol:
+    """Return the object or view that a pointer's value names."""
+    return symbol if symbol.view is not None else dict(env).get(symbol, symbol)
+
+
+def steps(
+    known: Facts, views: tuple[Symbol, ...], used: Span | None, path: Path, opened: Mapping[Symbol, tuple[int, bool]]
+) -> tuple[Step, ...]:
+    """Return the chain's steps; `opened` has, for each open view, the length of the path there and whether it is a claim."""
+    found: list[Step] = []
+    for view in reversed(views):
+        assert view.view is not None
+        if view in known.same:
+            continue
+        offset = races.offset_form(known, view)
+        depth, claim = opened.get(view, (0, False))
+        found.append(Step(view, view.view, offset, _who(path[depth:], view.view.unit) if claim else None, used))
+        span = races.span_of(known, offset)
+        used = (used[0] + span[0], used[1] + span[1]) if used is not None and span is not None else None
+    return tuple(reversed(found))
+
+
+def _who(path: Path, unit: Perspective) -> Path | None:
+    """The arms from a claim down to its one unit, or None where a group stands between."""
+    for length, entry in enumerate(path, 1):
+        if isinstance(entry, Perspective):
+            return None
+        if Perspective(entry[0], entry[2]) == unit:
+            return path[:length]
+    return None
+
+
+def index_span(known: Facts, use: Use) -> Span | None:
+    """Return the span of the indices of a use, where it is one element and its index is bounded."""
+    expression = use.expression
+    if not use.exact or not isinstance(expression, Element) or len(expression.indices) != 1:
+        return None
+    span = races.reach(known, expression.indices[0])
+    return None if span is None else (span[0], span[1] + use.width - 1)
+
+
+def pointer_change(statement: Stmt) -> tuple[Symbol, tuple[Symbol, ...]] | None:
+    """Return the pointer that a statement assigns and the names it may get the value of, or None."""
+    match statement:
+        case Declare(symbol=symbol, value=value) if isinstance(symbol.type, Pointer) and value is not None:
+            return symbol, tuple(_pointers(value))
+        case Assign(target=Var(symbol=symbol), value=value) if isinstance(symbol.type, Pointer):
+            return symbol, tuple(_pointers(value))
+        case _:
+            return None
+
+
+def _pointers(expression: Expr) -> Iterator[Symbol]:
+    match expression:
+        case Var(symbol=symbol) | Element(symbol=symbol):
+            yield symbol
+        case Select(then=then, otherwise=otherwise):
+            yield from _pointers(then)
+            yield from _pointers(otherwise)
+        case Call(function=function, arguments=arguments):
+            returned = _returned(function)
+            for parameter, argument in zip(function.parameters, arguments, strict=False):
+                if parameter in returned:
+                    yield from _pointers(argument)
+        case _:
+            pass
+
+
+@kept
+def _returned(function: Function) -> frozenset[Symbol]:
+    """Return the parameters that a function's result may be, whatever the order of its assignments."""
+    sources: dict[Symbol, set[Symbol]] = {}
+    found: set[Symbol] = set()
+    for statement in races.statements(function.body):
+        change = pointer_change(statement)
+        if change is not None:
+            sources.setdefault(change[0], set()).update(change[1])
+        if isinstance(statement, Return) and statement.value is not None and isinstance(statement.value.type, Pointer):
+            found.update(_pointers(statement.value))
+    while more := {root for symbol in found for root in (symbol.root(), *sources.get(symbol, ()))} - found:
+        found |= more
+    return frozenset(symbol for symbol in found if symbol.parameter)
+
+
+@kept
+def callees(function: Function) -> tuple[Call, ...]:
+    """Return all calls of a function."""
+    every = (e for statement in races.statements(function.body) for e in expressions(statement))
+    return tuple(call for expression in every for call in _calls(expression))
+
+
+__all__ = [
+    "Env", "Exposed", "Objects", "Partition", "Path", "Pending", "Relation", "Step", "Summary", "Touch", "Use", "callees",
+    "conflicting", "declared", "in_memory", "index_span", "objects", "pointer_change", "related", "resolve", "spelled",
+    "steps", "target", "uses",
+]  # fmt: skip

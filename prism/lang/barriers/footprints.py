@@ -1,0 +1,75 @@
+"""How a function uses the memory that it is passed, and which elements of it are reached, where that is bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import inf
+
+from prism.lang.barriers import flow
+from prism.lang.facts import races
+from prism.lang.facts.addresses import address, passed
+from prism.lang.facts.digits import reader
+from prism.lang.facts.races import Facts, Span
+from prism.lang.facts.touches import Address, used
+from prism.lang.keep.once import kept
+from prism.lang.tree import Call, Element, Expr, Function, Stmt, Symbol, Var
+
+Footprints = Mapping[Symbol, tuple[frozenset[str], Span | None]]
+"""By pointer parameter: how a function uses its memory, and the first and the last element that it reaches."""
+NEVER: tuple[frozenset[str], Span | None] = (frozenset(), (0, 0))
+_EMPTY = (2**63, -(2**63))
+
+
+@kept
+def footprints(function: Function, threads: int) -> Footprints:
+    """Return what a function does with the memory that it is passed, in blocks of at most so many threads."""
+    known = races.facts(function, threads)
+    found: dict[Symbol, tuple[frozenset[str], Span | None]] = {}
+
+    def note(root: Symbol, kind: str, where: Address | None) -> None:
+        if root.parameter:
+            kinds, span = found.get(root, (frozenset[str](), _EMPTY))
+            more = None if where is None else _span(known, where)
+            both = None if span is None or more is None else (min(span[0], more[0]), max(span[1], more[1]))
+            found[root] = (kinds | {kind}, both)
+
+    for statement in races.statements(function.body):
+        for source in copied(statement):
+            note(flow.resolve(source, ())[0], "write", None)
+        for use in used(known, statement):
+            if not isinstance(use.expression, Call):
+                note(flow.resolve(use.expression.symbol, ())[0], use.kind, address(known, use))
+                continue
+            for parameter, argument in zip(use.expression.function.parameters, use.expression.arguments, strict=False):
+                kinds, where = reached(known, use.expression.function, parameter, argument)
+                for kind in kinds:
+                    assert isinstance(argument, Var | Element)
+                    note(flow.resolve(argument.symbol, ())[0], kind, where)
+    return found
+
+
+def reached(
+    known: Facts, function: Function, parameter: Symbol, argument: Expr
+) -> tuple[frozenset[str], Address | None]:
+    """Return how a callee uses what it is passed, and where; no uses of what is no memory."""
+    if not isinstance(argument, Var | Element):
+        return frozenset(), None
+    kinds, span = footprints(function, known.threads).get(parameter, NEVER)
+    return kinds, None if span is None else passed(known, argument, span)
+
+
+def copied(statement: Stmt) -> tuple[Symbol, ...]:
+    """Return what a statement makes another pointer to."""
+    change = flow.pointer_change(statement)
+    return () if change is None else change[1]
+
+
+def _span(known: Facts, where: Address) -> Span | None:
+    """Return the elements that an access can reach, in an object of one dimension."""
+    if len(where.indices) != 1:
+        return None
+    low, high = reader(known).range.form(where.indices[0])
+    return None if low == -inf or high == inf else (int(low), int(high) + where.width - 1)
+
+
+__all__ = ["copied", "footprints", "reached"]

@@ -1,0 +1,108 @@
+"""Whether all who may access a word are of an atomic access's scope: `scope="block"` orders the threads of one block alone.
+
+Memory that blocks share, by its owner or because partitions of it say `races="allow"`, needs a broader scope. What a device
+function does with a pointer counts where it is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from prism.lang.barriers.flow import pointer_change
+from prism.lang.diagnostics import CompileError, Error
+from prism.lang.errors.sync import ScopeNarrow
+from prism.lang.tree import Apply, Call, Element, Expr, Function, Select, Symbol, Var, expressions
+from prism.lang.tree.bind import operands_of
+from prism.lang.tree.walk import statements, subexpressions
+from prism.lang.types.perspective import BLOCK, Perspective
+
+Needs = Mapping[Function, frozenset[Symbol]]
+"""By function, the pointer parameters that it accesses with the scope of a block."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Use:
+    """A name's use with the scope of a block: itself, or by the function that it is passed to."""
+
+    symbol: Symbol
+    expression: Expr
+
+
+def check_scopes(function: Function, needs: Needs) -> frozenset[Symbol]:
+    """Refuse accesses whose scope leaves out some who may access the memory; return what callers have to look at."""
+    sources = _sources(function)
+    errors: list[Error] = []
+    asked: set[Symbol] = set()
+    for use in _uses(function, needs):
+        owner, root = _owner(use.symbol, sources, frozenset())
+        if not owner <= BLOCK:
+            errors.append(ScopeNarrow(span=use.expression.span, name=use.symbol.name, owner=owner))
+        asked.update(symbol for symbol in root if symbol.parameter and symbol.perspective <= BLOCK)
+    if errors:
+        raise CompileError(*errors)
+    return frozenset(asked)
+
+
+def _uses(function: Function, needs: Needs) -> Iterator[Use]:
+    for statement in statements(function.body):
+        for expression in expressions(statement):
+            for part in subexpressions(expression):
+                match part:
+                    case Apply() if part.statics.get("scope") == "block":
+                        for parameter, argument in operands_of(part):
+                            if parameter.atomic and isinstance(argument, Element):
+                                yield Use(argument.symbol, argument)
+                    case Call(function=callee, arguments=arguments):
+                        for formal, passed in zip(callee.parameters, arguments, strict=False):
+                            if formal in needs.get(callee, ()):
+                                yield from (Use(symbol, passed) for symbol in _named(passed))
+
+
+def _sources(function: Function) -> Mapping[Symbol, frozenset[Symbol]]:
+    """Return what each pointer variable may name."""
+    found: dict[Symbol, frozenset[Symbol]] = {}
+    for statement in statements(function.body):
+        change = pointer_change(statement)
+        if change is not None:
+            found[change[0]] = found.get(change[0], frozenset()) | frozenset(change[1])
+    return found
+
+
+def _named(expression: Expr) -> Iterator[Symbol]:
+    match expression:
+        case Var(symbol=symbol) | Element(symbol=symbol):
+            yield symbol
+        case Select(then=then, otherwise=otherwise):
+            yield from _named(then)
+            yield from _named(otherwise)
+        case Call(arguments=arguments):
+            for argument in arguments:
+                yield from _named(argument)
+        case _:
+            pass
+
+
+def _owner(
+    symbol: Symbol, sources: Mapping[Symbol, frozenset[Symbol]], seen: frozenset[Symbol]
+) -> tuple[Perspective, frozenset[Symbol]]:
+    """Return the unit whose threads may access what a name stands for, and the objects that it may be.
+
+    A partition whose parts may overlap leaves its source's owner.
+    """
+    if symbol in seen:
+        return symbol.perspective, frozenset()
+    seen |= {symbol}
+    if symbol.view is not None:
+        owner, roots = _owner(symbol.view.source, sources, seen)
+        if symbol.view.alias or symbol.view.races == "allow":
+            return owner, roots
+        return symbol.perspective, roots
+    broadest, roots = symbol.perspective, frozenset({symbol})
+    for source in sources.get(symbol, ()):
+        owner, found = _owner(source, sources, seen)
+        broadest, roots = (owner if broadest <= owner else broadest), roots | found
+    return broadest, roots
+
+
+__all__ = ["Needs", "check_scopes"]

@@ -1,0 +1,178 @@
+"""What a walk knows and finds: the function and its callees, where it stands, the marks in place, the conflicts left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from prism.lang.barriers import flow
+from prism.lang.barriers.conditions import Conditions, conditions
+from prism.lang.barriers.flow import Relation
+from prism.lang.barriers.walk_changes import Changes
+from prism.lang.barriers.walk_state import Keeping, Known, Mark, Passed, State
+from prism.lang.diagnostics import CompileError
+from prism.lang.errors.syntax import TooLarge
+from prism.lang.facts import races
+from prism.lang.facts.alike import Alike, alike
+from prism.lang.facts.touches import ENGINES, Exposed, Pending, Summary, Touch
+from prism.lang.tree import Apply, Evaluate, Function, Return, Stmt, Symbol
+from prism.lang.tree.plan import Elided, Mbarrier, Op, Path
+from prism.lang.tree.trail import Trail
+from prism.lang.types.perspective import Level, Perspective
+
+MOST_WORK = 40_000_000
+"""What walks over one function do at most (`Work`): some 10 to 30 seconds."""
+
+
+@dataclass(eq=False)
+class Conflict(Exception):
+    """A conflict that the marks placed so far do not order."""
+
+    first: Pending
+    second: Touch
+    relation: Relation
+
+    @property
+    def unit(self) -> Perspective:
+        """The unit whose threads it concerns."""
+        assert self.relation.unit is not None
+        return self.relation.unit
+
+
+@dataclass(eq=False)
+class Concurrent(Exception):
+    """A conflict between two arms of a split: nothing can order it."""
+
+    first: Touch
+    second: Touch
+
+
+class Restart(Exception):
+    """A mark was placed behind the walk: it has to begin again."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Exits:
+    """The states in which the enclosing loop is left or continued."""
+
+    breaks: list[State] = field(default_factory=list)
+    continues: list[State] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Place:
+    """Where the walk stands: the code's perspective, the path to it, the open views, if in a batch, and the loop around."""
+
+    code: Perspective
+    path: Path = ()
+    opened: Mapping[Symbol, tuple[int, bool]] = field(default_factory=dict)
+    exits: Exits = field(default_factory=Exits)
+    batch: bool = False
+    loop: Stmt | None = None
+
+    def enter(self, code: Perspective, entry: Perspective | tuple[Level, int, int]) -> Place:
+        """Return the place inside a group or an arm."""
+        return Place(code, (*self.path, entry), self.opened, self.exits, self.batch, self.loop)
+
+    def open(self, view: Symbol, claim: bool) -> Place:
+        """Return the place inside a view's body."""
+        opened = {**self.opened, view: (len(self.path), claim)}
+        return Place(self.code, self.path, opened, self.exits, self.batch, self.loop)
+
+
+@dataclass(eq=False, slots=True)
+class Relations:
+    """How pending accesses stand to one about to be made.
+
+    `apart`: those that cannot conflict with it. `free`: those too that need no barrier, or are the caller's. `found`: the rest.
+    """
+
+    apart: set[Pending] = field(default_factory=set)
+    free: set[Pending] = field(default_factory=set)
+    found: dict[Pending, Relation] = field(default_factory=dict)
+
+
+@dataclass(eq=False, slots=True)
+class Work:
+    """How much the walks over a function have done: accesses that were pending, summed over all statements that they came to."""
+
+    done: int = 0
+
+    def add(self, function: Function, state: State) -> None:
+        """Count what is pending at a statement. Raises CompileError where that has become too much."""
+        self.done += sum(map(len, state.values()))
+        if self.done > MOST_WORK:
+            raise CompileError(TooLarge(span=function.span, name=function.name))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Context:
+    """What is known of one function and of its callees, the accesses made once for each use, and how two of them stand.
+
+    `before`, `after`: operations that the plan has for certain, of rings and of groups that are committed. `loaded`: which
+    loads into rings have ended for who waits on an mbarrier, or for those threads of the block that have left a ring's scope.
+    `news`: where the waits of rings join the whole block. `end`: stands for the end of the function's body. `engines`: whether
+    some access is the copy engine's or the tensor cores'. `alike`: of many accesses, which stand for others.
+    """
+
+    function: Function
+    objects: flow.Objects
+    summaries: Mapping[Function, Summary]
+    end: Stmt
+    engines: bool = False
+    before: Mapping[Stmt, tuple[Op, ...]] = field(default_factory=dict)
+    after: Mapping[Stmt, tuple[Op, ...]] = field(default_factory=dict)
+    loaded: Mapping[Mbarrier | Stmt, frozenset[Apply]] = field(default_factory=dict)
+    news: Mapping[Stmt, tuple[Passed | Known, ...]] = field(default_factory=dict)
+    touches: dict[tuple[object, ...], Touch] = field(default_factory=dict)
+    relations: dict[Touch, Relations] = field(default_factory=dict)
+    changes: Changes = field(default_factory=Changes)
+    conditions: Conditions = field(default_factory=Conditions)
+    alike: Alike | None = None
+    work: Work = field(default_factory=Work)
+
+
+def context_of(function: Function, objects: flow.Objects, summaries: Mapping[Function, Summary]) -> Context:
+    """Return what is known of a function before its plan is made."""
+    own = any(apply.intrinsic.asynchronous in ENGINES for _, apply in issues(function))
+    called = {call.function for call in flow.callees(function)}
+    passed = any(e.how in ENGINES for f in called for e in (*summaries[f].entry, *summaries[f].exit))
+    end = Return(value=None, span=function.span)
+    return Context(
+        function, objects, summaries, end, own or passed, conditions=conditions(function), alike=alike(objects.known)
+    )
+
+
+def issues(function: Function) -> Iterator[tuple[Stmt, Apply]]:
+    """Yield the asynchronous copies and wgmmas of a function, with their statements."""
+    for statement in races.statements(function.body):
+        match statement:
+            case Evaluate(value=Apply() as apply) if apply.intrinsic.asynchronous:
+                yield statement, apply
+            case _:
+                pass
+
+
+@dataclass(eq=False, slots=True)
+class Walk:
+    """One walk: the marks in place (`grow`: more may be placed), and what is found on the way (`notes`: elided too).
+
+    `told`: of each access, those before it of which there is nothing more to say.
+    """
+
+    context: Context
+    placed: dict[Stmt, tuple[Mark, ...]]
+    grow: bool
+    notes: bool = False
+    elided: dict[tuple[int, int], Elided] = field(default_factory=dict)
+    entry: dict[tuple[Symbol | None, str, str, Perspective | None, Perspective | None], Exposed] = field(
+        default_factory=dict
+    )
+    returns: list[State] = field(default_factory=list)
+    trail: Trail | None = None
+    told: dict[Touch, set[Pending]] = field(default_factory=dict)
+
+    @property
+    def keep(self) -> Keeping:
+        """What it keeps of settled accesses."""
+        return Keeping(self.notes, self.context.engines)

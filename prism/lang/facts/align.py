@@ -1,0 +1,89 @@
+"""Alignment of vector accesses: which are proved aligned, which are surely not, and which the reference machine checks.
+
+A vector of n elements may only be accessed at a multiple of n elements from an aligned base: a shared object's, or a
+kernel's pointer (the host checks those). The index is looked at as a polynomial (races.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from prism.lang.diagnostics import CompileError
+from prism.lang.errors.types import Misaligned
+from prism.lang.facts import races
+from prism.lang.facts.races import Facts, Form
+from prism.lang.intrinsics import load_vector, store_vector
+from prism.lang.tree import Apply, Element, Function, Pointer, Symbol, expressions
+from prism.lang.tree.bind import binding_of
+from prism.lang.tree.walk import subexpressions
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Access:
+    """One vector access and its verdict: `aligned`, `misaligned` (by `rest` elements) or `unknown`."""
+
+    apply: Apply
+    width: int
+    verdict: str
+    rest: int = 0
+
+
+def accesses(function: Function) -> Iterator[Access]:
+    """Yield the vector accesses of a function, in program order, each with its verdict."""
+    known = races.facts(function)
+    for statement in races.statements(function.body):
+        for expression in expressions(statement):
+            for part in subexpressions(expression):
+                if isinstance(part, Apply) and part.intrinsic.name in (load_vector.name, store_vector.name):
+                    yield judge(known, part)
+
+
+def judge(known: Facts, apply: Apply) -> Access:
+    """Judge one access."""
+    binding = binding_of(apply)
+    width = int(binding.statics["width"]) if "width" in binding.statics else binding.lengths["value"]
+    element = apply.arguments[0]
+    assert isinstance(element, Element)
+    form = position(known, element)
+    root = element.symbol.root()
+    based = is_based(known, root)
+    if form is None or any(factor % width for monomial, factor in form.items() if monomial):
+        return Access(apply, width, "unknown")
+    rest = form.get((), 0) % width
+    if rest == 0:
+        return Access(apply, width, "aligned" if based else "unknown")
+    return Access(apply, width, "misaligned" if based else "unknown", rest)
+
+
+def is_based(known: Facts, root: Symbol) -> bool:
+    """Whether an object is known to start aligned: shared memory, or a kernel's own pointer that is never assigned."""
+    if isinstance(root.type, Pointer) and root.type.shape is not None:
+        return True
+    return root.parameter and known.function.kind == "global" and root not in known.changed
+
+
+def position(known: Facts, element: Element) -> Form | None:
+    """Return an element's place in its object as a polynomial, or None; but for multiples of a power of two above any width."""
+    symbol, forms = element.symbol, [races.affine(known, index, modulo=True) for index in element.indices]
+    if symbol.view is not None:
+        form = forms[0] if len(forms) == 1 else None
+        while symbol.view is not None and form is not None:
+            offset = races.offset_form(known, symbol, modulo=True)
+            form = None if offset is None else races.add(form, offset)
+            symbol = symbol.view.source
+        return form
+    shape = symbol.type.shape if isinstance(symbol.type, Pointer) else None
+    return races.flat(forms, shape)
+
+
+def check_alignment(function: Function) -> None:
+    """Refuse vector accesses that are surely misaligned."""
+    errors = []
+    for access in accesses(function):
+        if access.verdict == "misaligned":
+            element = access.apply.arguments[0]
+            assert isinstance(element, Element)
+            errors.append(Misaligned(span=element.span, name=element.symbol.name, width=access.width, rest=access.rest))
+    if errors:
+        raise CompileError(*errors)

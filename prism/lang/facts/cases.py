@@ -1,0 +1,114 @@
+"""Small arguments as cases: what holds in each of the few launches that an `assume` leaves is proved one by one.
+
+An argument that the launch's assumptions (launched.py) bound to a few numbers is taken as each of them in turn: then a shift or
+a mask by it is one by a constant. Of the combinations those are left out of which an assumption does not hold, or has no value:
+such a launch is refused on the host. All the others are looked at, so what is proved in each of them is proved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import product
+
+from prism.lang.facts.assumed import Assumed, Code, Undefined, compiled
+from prism.lang.facts.launched import launched
+from prism.lang.facts.races import Facts
+from prism.lang.keep.once import kept
+from prism.lang.tree import Const, Expr, Function, Scalar, Symbol, Var
+from prism.lang.tree.walk import subexpressions
+
+MOST, MOST_TRIED = 64, 1024
+"""Cases that are looked at, and combinations of numbers of which they are made."""
+_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
+
+
+def cases(known: Facts, expressions: Iterable[Expr]) -> tuple[Facts, ...]:
+    """Return the facts in each case of the arguments in some expressions; none where there are none, or too many."""
+    few = _few(known.function)
+    if not few:
+        return ()
+    split = sorted(_named(known, expressions) & few.keys() - known.changed, key=known.function.parameters.index)
+    numbers = 1
+    for symbol in split:
+        numbers *= len(few[symbol])
+    if not split or numbers > MOST_TRIED:
+        return ()
+    possible = [one for one in product(*(few[symbol] for symbol in split)) if _possible(known.function, split, one)]
+    return tuple(_case(known, split, one) for one in possible) if len(possible) <= MOST else ()
+
+
+def _case(known: Facts, split: Iterable[Symbol], numbers: Iterable[int]) -> Facts:
+    """Return the facts of a function with constants for some of its parameters. What is read anew depends on them."""
+    fixed = {s: Const(value=n, type=s.type, span=s.span) for s, n in zip(split, numbers, strict=True)}
+    found = {name: known.found[name] for name in ("sites", "uses") if name in known.found}
+    return replace(known, definitions={**known.definitions, **fixed}, found=found)
+
+
+def _named(known: Facts, expressions: Iterable[Expr]) -> set[Symbol]:
+    """Return the parameters that expressions are made of, and what their names are defined as."""
+    seen: set[Symbol] = set()
+    left = list(expressions)
+    while left:
+        for part in subexpressions(left.pop()):
+            if isinstance(part, Var) and part.symbol not in seen:
+                seen.add(part.symbol)
+                definition = known.definitions.get(part.symbol)
+                left += [] if definition is None else [definition]
+    return seen & {*known.function.parameters}
+
+
+@kept
+def _few(function: Function) -> Mapping[Symbol, range]:
+    """Return the parameters of a kernel that its launches' assumptions bound to a few numbers, with these."""
+    bounds: dict[int, tuple[int | None, int | None]] = {}
+    for each in launched(function).values():
+        for position, low, high in _bounds(each.code):
+            one, two = bounds.get(position, (None, None))
+            lows, highs = [n for n in (one, low) if n is not None], [n for n in (two, high) if n is not None]
+            bounds[position] = max(lows, default=None), min(highs, default=None)
+    found: dict[Symbol, range] = {}
+    for position, (low, high) in bounds.items():
+        symbol = function.parameters[position]
+        if not isinstance(symbol.type, Scalar) or not symbol.type.integral:
+            continue
+        least = low if symbol.type.kind == "int" else max(0, low or 0)
+        if least is not None and high is not None and high - least < MOST:
+            found[symbol] = range(least, high + 1)
+    return found
+
+
+def _bounds(code: Code) -> Iterator[tuple[int, int | None, int | None]]:
+    """Yield the least and the greatest number of arguments that a condition compares with constants: all of them hold at once."""
+    match code:
+        case ("and", one, two):
+            yield from _bounds(one)
+            yield from _bounds(two)
+        case (op, ("number", int(value)), ("argument", _) as argument) if op in _TURNED:
+            yield from _bounds((_TURNED[op], argument, ("number", value)))
+        case (op, ("argument", position), ("number", int(value))) if op in _TURNED:
+            low = {">": value + 1, ">=": value, "==": value}.get(op)
+            yield position, low, {"<": value - 1, "<=": value, "==": value}.get(op)
+        case _:
+            pass
+
+
+def _possible(function: Function, split: Iterable[Symbol], numbers: Iterable[int]) -> bool:
+    """Whether no assumption that speaks of these parameters alone refuses these numbers."""
+    given = {function.parameters.index(symbol): n for symbol, n in zip(split, numbers, strict=True)}
+    values = [given.get(position, 0) for position in range(len(function.parameters))]
+    return all(_holds(each, values) for each in launched(function).values() if _speaks_of(each, given.keys()))
+
+
+def _speaks_of(assumed: Assumed, positions: Iterable[int]) -> bool:
+    return {*assumed.arguments()} <= {*positions} and not any(assumed.shaped())
+
+
+def _holds(assumed: Assumed, values: list[int]) -> bool:
+    try:
+        return bool(compiled(assumed.code)((1, 1, values)))
+    except Undefined:
+        return False
+
+
+__all__ = ["cases"]

@@ -1,0 +1,235 @@
+"""Partitions whose units are sure to write one element: the two threads, and the element.
+
+What every thread is sure to write is computed for each thread that is guaranteed; values that all of them agree on are left as
+they are. Where two threads of different units have the same, they meet, whatever those values are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+from prism.lang.diagnostics import Label, Span
+from prism.lang.facts import races
+from prism.lang.facts.addresses import address, within
+from prism.lang.facts.polynomials import BLOCKS, THREADS, Base, Digit, inner
+from prism.lang.facts.races import Facts
+from prism.lang.facts.touches import Address, Use
+from prism.lang.tree import (
+    Apply,
+    Assign,
+    Async,
+    Body,
+    Break,
+    Const,
+    Continue,
+    Element,
+    Evaluate,
+    For,
+    Group,
+    Partition,
+    Return,
+    Symbol,
+    Var,
+)
+from prism.lang.tree.bind import operands_of
+from prism.lang.tree.walk import subexpressions
+from prism.lang.types.perspective import BLOCK, Level, Perspective
+
+MOST = 65536
+"""Elements that are looked at, of one access."""
+Values = Mapping[Base, int]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Collision:
+    """Two threads (blocks, of a cluster) of different units, the element of the object that both write, and where."""
+
+    who: str
+    element: str
+    labels: tuple[Label, ...]
+
+
+def collision(known: Facts, partition: Partition) -> Collision | None:
+    """Return where two units of a partition are sure to write one element, or None."""
+    view, meaning = partition.view, partition.view.view
+    assert meaning is not None
+    level = meaning.unit.level
+    number = _guaranteed(known, meaning.source.perspective, level)
+    if meaning.unit.size >= number:
+        return None
+    free = frozenset(races.renewed(partition.body))
+    spaces: list[Callable[[Element], Address | None]] = [lambda element: address(known, Use(element, "write"))]
+    if _stands_still(meaning.source, partition.body):
+        # All units have the source in common: elements that are one in it are one, wherever it is itself.
+        spaces.insert(0, lambda element: within(known, element, meaning.source))
+    for place in spaces:
+        seen: dict[object, tuple[int, Span]] = {}
+        for element, loops in _surely(partition.body, view, ()):
+            where = place(element)
+            trips = [known.trips[loop.symbol] for loop in loops]
+            if where is None or prod(trips) * number > MOST:
+                continue
+            for unit, turn in product(range(number), product(*map(range, trips))):
+                values = {("trip", loop.symbol): k for loop, k in zip(loops, turn, strict=True)}
+                found = _evaluated(where, values, unit, meaning.source.perspective, level, free)
+                if found is None:
+                    break
+                other, span = seen.setdefault(found, (unit, element.span))
+                if other // meaning.unit.size != unit // meaning.unit.size:
+                    (one, here), (two, there) = sorted([(other, span), (unit, element.span)], key=lambda pair: pair[0])
+                    who = f"{level}s {one} and {two} of {_whole(meaning.source.perspective)}"
+                    labels = Label(here, f"{level} {one} writes it here"), Label(there, f"{level} {two} writes it here")
+                    both = (Label(here, "both write it here"),)
+                    return Collision(who, _spelled(where, found), both if here == there else labels)
+    return None
+
+
+def _whole(source: Perspective) -> str:
+    """Name what threads or blocks are counted in: of a grid, its first block."""
+    if source.level == Level.GRID:
+        return "block 0"
+    return "a block" if source == BLOCK else f"one {source}"
+
+
+def _guaranteed(known: Facts, source: Perspective, level: Level) -> int:
+    """Return how many threads, or blocks, of one unit of the source are sure to be there."""
+    if source.level == level:
+        return source.size
+    return known.function.bound.thread or 1 if level == Level.THREAD else 1
+
+
+def _surely(body: Body, view: Symbol, loops: tuple[For, ...]) -> Iterator[tuple[Element, tuple[For, ...]]]:
+    """Yield what every thread is sure to write through the view: in no branch, in loops that are sure to be run."""
+    for statement in body:
+        match statement:
+            case Assign(target=Element() as element) if view in _chain(element.symbol):
+                yield element, loops
+            case Evaluate(value=Apply() as apply) if (copied := brought(apply)) and view in _chain(copied.symbol):
+                yield copied, loops
+            case Group() | Partition() | Async():
+                yield from _surely(statement.body, view, loops)
+            case For() if races.surely_entered(statement) and not any(map(_jumps, races.statements(statement.body))):
+                yield from _surely(statement.body, view, (*loops, statement))
+            case _:
+                pass
+
+
+def brought(apply: Apply) -> Element | None:
+    """Return the first element that an asynchronous copy is sure to write; None where it may write none, or another block's."""
+    given = {parameter.name: argument for parameter, argument in operands_of(apply)}
+    many, shift = given.get("n"), given.get("shift")
+    if not apply.intrinsic.asynchronous or not (many is None or (isinstance(many, Const) and many.value > 0)):
+        return None
+    found = [a for p, a in operands_of(apply) if p.effect == "write" and isinstance(a, Element)]
+    return found[0] if found and (shift is None or isinstance(shift, Const)) else None
+
+
+def _stands_still(source: Symbol, body: Body) -> bool:
+    """Whether nothing in a body changes what a pointer or view is of: all the while, it has the same elements."""
+    fixed = {source.root()}
+    for symbol in _chain(source):
+        assert symbol.view is not None
+        parts = [part for index in symbol.view.index for part in subexpressions(index)]
+        if any(isinstance(part, Element) for part in parts):
+            return False
+        fixed.update(part.symbol for part in parts if isinstance(part, Var))
+    return fixed.isdisjoint(races.assigned(body))
+
+
+def _chain(symbol: Symbol) -> Iterator[Symbol]:
+    while symbol.view is not None:
+        yield symbol
+        symbol = symbol.view.source
+
+
+def _jumps(statement: object) -> bool:
+    return isinstance(statement, Break | Continue | Return)
+
+
+# -- one thread's element ---------------------------------------------------------------------------------------------------
+
+Left = tuple[tuple[tuple[Digit, ...], int], ...]
+"""What is left of a polynomial: products of what all agree on, with their factors."""
+
+
+def _evaluated(
+    where: Address, values: Values, unit: int, source: Perspective, level: Level, free: frozenset[Symbol]
+) -> tuple[Left, ...] | None:
+    """Return the indices of one thread's (or block's) element, or None where they depend on what is not known."""
+    found: list[Left] = []
+    for form in where.indices:
+        left: dict[tuple[Digit, ...], int] = {}
+        for monomial, factor in form.items():
+            kept: list[Digit] = []
+            for digit in monomial:
+                value = _digit(digit, values, unit, source, level, free)
+                if value is None:
+                    return None
+                if isinstance(value, Digit):
+                    kept.append(value)
+                else:
+                    factor *= value
+            left[tuple(kept)] = left.get(tuple(kept), 0) + factor
+        found.append(tuple(sorted(((m, f) for m, f in left.items() if f), key=lambda item: (hash(item[0]), item[1]))))
+    return tuple(found)
+
+
+def _digit(
+    digit: Digit, values: Values, unit: int, source: Perspective, level: Level, free: frozenset[Symbol]
+) -> Digit | int | None:
+    """Return a digit's value, the digit itself where all agree on it, or None where it is not known."""
+    base = digit.base
+    if base in values:
+        return _cut(values[base], digit)
+    match base:
+        case ("id", of, _) if base in (THREADS, BLOCKS):
+            return _position(digit, unit, source, level, of.level)
+        case ("id", of, _):
+            if source.level == Level.GRID and level == Level.THREAD:
+                return _cut(unit // of.size, digit)
+            return digit if source <= of else None
+        case ("count", _, _):
+            return digit
+        case ("name" | "trip", symbol):
+            return digit if symbol not in free and source <= symbol.perspective else None
+        case ("quotient" | "remainder" | "apply" | "xor" | "wrap", *_):
+            parts = [_digit(d, values, unit, source, level, free) for form in inner(base) for m in form for d in m]
+            return digit if all(isinstance(part, Digit) for part in parts) else None
+        case _:
+            return None
+
+
+def _position(digit: Digit, unit: int, source: Perspective, level: Level, of: Level) -> Digit | int | None:
+    """Return a digit of a thread's or a block's index: all have it in common, or it is the unit's; other blocks are the first."""
+    if source.level < of or (source.level == of and digit.low % source.size == 0):
+        return digit
+    if source.level == of and (digit.high is None or digit.high > source.size):
+        return None
+    if of == level:
+        return _cut(unit, digit)
+    return 0 if of == Level.BLOCK else None
+
+
+def _cut(value: int, digit: Digit) -> int:
+    value //= digit.low
+    return value if digit.high is None else value % (digit.high // digit.low)
+
+
+def _spelled(where: Address, found: tuple[Left, ...]) -> str:
+    """Return an element as one would write it, or "one element" where its index is not made of names."""
+    texts = []
+    for left in found:
+        terms = []
+        for monomial, factor in left:
+            names = [digit.base[1].name for digit in monomial if digit.base[0] == "name" and digit.low == 1]
+            if len(names) < len(monomial):
+                return f"one element of `{where.root.name}`"
+            terms.append(" * ".join((*([str(factor)] if factor != 1 or not names else []), *names)))
+        texts.append(" + ".join(sorted(terms, key=lambda text: text[:1].isdigit() and "*" not in text)) or "0")
+    return f"`{where.root.name}[{', '.join(texts)}]`"
+
+
+__all__ = ["Collision", "brought", "collision"]

@@ -1,0 +1,399 @@
+"""Reads integer expressions as polynomials over digits (polynomials.py): what `/`, `%` and bit operators leave of an index.
+
+A polynomial's value is the machine's: what may wrap in its type is an atom (exact.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import gcd
+from operator import eq, ge, gt, le, lt, ne
+
+from prism.lang.facts import bitwise, races
+from prism.lang.facts.exact import ASSUMED, both, computed, fits, interval, promised, span, wrapped
+from prism.lang.facts.polynomials import (
+    BLOCKS,
+    EXTREMES,
+    HUGE,
+    MOST_BITS,
+    NOTHING,
+    THREADS,
+    Base,
+    Bounds,
+    Digit,
+    Form,
+    Range,
+    add,
+    atom,
+    constant,
+    mentioned,
+    multiply,
+    number,
+    unknown,
+)
+from prism.lang.facts.races import Facts
+from prism.lang.tree import (
+    Apply,
+    Binary,
+    Call,
+    Cast,
+    Const,
+    Count,
+    Declare,
+    Expr,
+    For,
+    Function,
+    Id,
+    Place,
+    Return,
+    Scalar,
+    Select,
+    Symbol,
+    Unary,
+    Var,
+)  # fmt: skip
+from prism.lang.types.perspective import BLOCK, WARPGROUP, Level, Perspective
+
+COMPARED = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
+NO_TYPES: Mapping[Symbol, Scalar] = {}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Reader:
+    """Reads a function's expressions; each name is read once."""
+
+    known: Facts
+    range: Range
+    names: dict[Symbol, Form]
+
+    def read(self, e: Expr, given: Mapping[Symbol, Form], types: Mapping[Symbol, Scalar] = NO_TYPES) -> Form:
+        """Return an integer expression as a polynomial; `given` and `types`: what a lambda's parameters stand for."""
+        return self.bounded(e, given, types)[0]
+
+    def bounded(
+        self, e: Expr, given: Mapping[Symbol, Form], types: Mapping[Symbol, Scalar] = NO_TYPES
+    ) -> tuple[Form, Bounds]:
+        """Return an integer expression as a polynomial, and its bounds: those of its type too."""
+        if not (isinstance(e.type, Scalar) and e.type.integral):
+            return unknown(), NOTHING
+        match e:
+            case Cast(operand=operand):
+                form, bounds = self.bounded(operand, given, types)
+                return self._within(form, bounds, e.type)
+            case Unary(op="-", operand=operand):
+                form, bounds = self.bounded(operand, given, types)
+                return self._result("-", add({}, form, -1), (-bounds[1], -bounds[0]), computed(e, types))
+            case Binary(left=left, right=right):
+                one, two = self.bounded(left, given, types), self.bounded(right, given, types)
+                return self._operator(e, one, two, computed(e, types))
+            case _:
+                form = self._plain(e, given, types)
+                return form, both(self.range.form(form), span(computed(e, types)))
+
+    def _within(self, form: Form, bounds: Bounds, type_: Scalar) -> tuple[Form, Bounds]:
+        """Return a number as a type has it: itself, where it fits."""
+        if fits(bounds, type_):
+            return form, bounds
+        form = wrapped(self.range, type_, form)
+        return form, both(self.range.form(form), span(type_))
+
+    def _result(self, op: str, form: Form, bounds: Bounds, type_: Scalar) -> tuple[Form, Bounds]:
+        """Return the result of an operator that may not fit in its type."""
+        if any(abs(factor) >= HUGE for factor in form.values()):
+            return unknown(), span(type_)
+        found = self.range.form(form)
+        if promised(op, type_, found):
+            return form, both(both(bounds, found), span(type_))
+        return self._within(form, both(bounds, found), type_)
+
+    def _operator(
+        self, e: Binary, one: tuple[Form, Bounds], two: tuple[Form, Bounds], type_: Scalar
+    ) -> tuple[Form, Bounds]:
+        by = number(two[0])
+        if e.op in ASSUMED:
+            form = multiply(one[0], two[0]) if e.op == "*" else add(one[0], two[0], 1 if e.op == "+" else -1)
+            form = without_quotients(form) if e.op == "-" else form
+            return self._result(e.op, form, interval(e.op, one[1], two[1]), type_)
+        if e.op == "<<" and by is not None and 0 <= by < MOST_BITS - 1:
+            times = 1 << by
+            return self._result("<<", multiply(one[0], constant(times)), interval("*", one[1], (times, times)), type_)
+        if (
+            type_ != e.type and type_.kind == "uint" and min(one[1][0], two[1][0]) < 0
+        ):  # C++ takes one of them as unsigned
+            return unknown(), span(type_)
+        found = self._binary(e.op, one, two[0])
+        if found is None:
+            found = atom(("apply", e.op, e.type, (frozenset(one[0].items()), frozenset(two[0].items()))))
+        return found, both(self.range.form(found), span(type_))
+
+    def _plain(self, e: Expr, given: Mapping[Symbol, Form], types: Mapping[Symbol, Scalar]) -> Form:
+        match e:
+            case Const(value=value):
+                return constant(int(value)) if not isinstance(value, float) else unknown()
+            case Id(unit=unit, code=code):
+                return self.id(unit, code)
+            case Count(unit=unit, code=code):
+                units = races.units_of(unit, code)
+                return atom(("count", unit, code)) if units is None else constant(units)
+            case Var(symbol=symbol):
+                return given[symbol] if symbol in given else self.name(symbol)
+            case Place():
+                return self._place(e, given)
+            case Select():
+                return self._chosen(e, given, types)
+            case Apply(intrinsic=intrinsic) if intrinsic.elementwise and not e.statics:
+                return self._elementwise(e, given, types)
+            case Call():
+                return self._called(e, given)
+            case _:
+                return unknown()
+
+    def _elementwise(self, e: Apply, given: Mapping[Symbol, Form], types: Mapping[Symbol, Scalar]) -> Form:
+        """Return the result of an intrinsic as an atom: equal arguments, of the same types, give equal results.
+
+        Bits are counted otherwise in 64 than in 32. Not so of one of the user's own, which may read what differs between threads.
+        """
+        if e.intrinsic.source == "user" or not all(isinstance(a.type, Scalar) and a.type.integral for a in e.arguments):
+            return unknown()
+        forms = [self.bounded(a, given, types) for a in e.arguments]
+        if e.intrinsic.name in EXTREMES and isinstance(e.type, Scalar):  # they are compared as what is returned
+            forms = [self._within(*one, e.type) for one in forms]
+        keys = tuple(frozenset(form.items()) for form, _ in forms)
+        return atom(("apply", _function(e), e.type, keys))
+
+    def _decided(self, e: Expr, given: Mapping[Symbol, Form], types: Mapping[Symbol, Scalar]) -> bool | None:
+        """Return whether a condition holds, where it compares numbers that are constants."""
+        match e:
+            case Const(value=value):
+                return bool(value)
+            case Binary(op=op, left=left, right=right) if op in COMPARED:
+                one, two = number(self.read(left, given, types)), number(self.read(right, given, types))
+                if one is None or two is None or not isinstance(left.type, Scalar) or not left.type.integral:
+                    return None
+                plain = computed(left, types).kind == computed(right, types).kind == "int" or (one >= 0 and two >= 0)
+                return bool(COMPARED[op](one, two)) if plain else None
+            case _:
+                return None
+
+    def truth(self, e: Expr) -> Form | None:
+        """Return a truth value as a number, 0 or 1: of a name that never changes, or of a function of integers."""
+        match e:
+            case Var(symbol=symbol) if symbol not in self.known.changed:
+                return atom(("name", symbol))
+            case Apply(intrinsic=intrinsic) if intrinsic.elementwise and not e.statics:
+                return self._elementwise(e, {}, {})
+            case _:
+                return None
+
+    def _chosen(self, e: Select, given: Mapping[Symbol, Form], types: Mapping[Symbol, Scalar]) -> Form:
+        """Return what `a if n == 1 else b` is: b, where b is a if n is 1. Then the condition only saves work."""
+        truth = self._decided(e.condition, given, types)
+        if truth is not None:
+            return self.read(e.then if truth else e.otherwise, given, types)
+        then, otherwise = self.read(e.then, given, types), self.read(e.otherwise, given, types)
+        match e.condition:
+            case Binary(op="==", left=Var(symbol=symbol), right=Const(value=value)) if 0 <= value < 2**31:
+                special = self.read(e.otherwise, {**given, symbol: constant(int(value))}, types)
+                return otherwise if special == then else unknown()
+            case _:
+                return otherwise if then == otherwise else unknown()
+
+    def _called(self, e: Call, given: Mapping[Symbol, Form]) -> Form:
+        """Return the result of a function that only computes it: its text, with the arguments in place."""
+        value = _returned(e.function)
+        if value is None:
+            return unknown()
+        own = races.facts(e.function, self.known.threads)
+        form = reader(entered(self.known, e, given)).read(value, {})
+        names = {d.base[1] for d in mentioned(form) if d.base[0] in ("name", "trip")}
+        return unknown() if names & {*own.definitions, *own.changed, *e.function.parameters} else form
+
+    def id(self, unit: Perspective, code: Perspective) -> Form:
+        """Return a unit's index inside another, which starts at a multiple of its own size."""
+        if not unit <= code:
+            return unknown()
+        if (unit.level, code.level) == (Level.THREAD, Level.THREAD) or (unit.level == Level.THREAD and code == BLOCK):
+            return self._part(THREADS, unit.size, code.size if code.level == Level.THREAD else None)
+        if unit.level == Level.BLOCK:
+            return self._part(BLOCKS, unit.size, code.size if code.level == Level.BLOCK else None)
+        return atom(("id", unit, code)) if unit != code else {}
+
+    def name(self, symbol: Symbol) -> Form:
+        """Return what a name stands for: its definition, where it never changes and that is understood."""
+        if symbol in self.known.changed or not (isinstance(symbol.type, Scalar) and symbol.type.integral):
+            return unknown()
+        if symbol not in self.names:
+            for name in races.read_first(self.known, symbol, self.names):
+                integral = isinstance(name.type, Scalar) and name.type.integral
+                form = self._defined(name) if integral else None
+                vague = form is None or any(d.base[0] == "unknown" for d in mentioned(form))
+                self.names[name] = atom(("name", name)) if form is None or vague else form
+        return self.names[symbol]
+
+    def _defined(self, symbol: Symbol) -> Form | None:
+        loop = self.known.loops.get(symbol)
+        if loop is not None:
+            trip = self._part(("trip", symbol), 1, None)
+            return (
+                add(self.read(loop.start, {}), multiply(self.read(loop.step, {}), trip)) if self._counts(loop) else None
+            )
+        definition = self.known.definitions.get(symbol)
+        return None if definition is None else self.read(definition, {})
+
+    def _counts(self, loop: For) -> bool:
+        """Whether a loop's index is start + trip * step: the last one plus the step still fits in its type, or must."""
+        type_, (_, (least, most)) = loop.symbol.type, self.bounded(loop.step, {})
+        if (
+            not isinstance(type_, Scalar)
+            or (type_.kind == "int" and type_.bits >= 32)
+            or (least == most and abs(least) == 1)
+        ):
+            return True
+        stop = self.bounded(loop.stop, {})[1]
+        if least > 0:
+            return fits((0, stop[1] + most - 1), type_)
+        return most < 0 and fits((stop[0] + least + 1, 0), type_)
+
+    def _binary(self, op: str, one: tuple[Form, Bounds], right: Form) -> Form | None:
+        by, (left, (low, _)) = number(right), one
+        match op:
+            case "/" | "%":
+                return self.divide(left, right)[op == "%"]
+            case ">>" if by is not None and 0 <= by < MOST_BITS - 1 and low >= 0:
+                return self.divide(left, constant(1 << by))[0]
+            case "&" if by is not None and by >= 0 and not by & (by + 1) and low >= 0:
+                return self.divide(left, constant(by + 1))[1]
+            case "&":
+                mask = number(left) if by is None else by
+                return None if mask is None else bitwise.masked(self.range, left if by is not None else right, mask)
+            case "|":
+                return bitwise.union(self.range, left, right)
+            case "^":
+                return bitwise.xor(self.range, left, right)
+            case _:
+                return None
+
+    def _place(self, e: Place, given: Mapping[Symbol, Form]) -> Form:
+        """As `tree.Place` says."""
+        fragment, index = e.symbol.type, self.read(e.index, given)
+        t = self._part(THREADS, 1, getattr(fragment, "threads", WARPGROUP))
+
+        def of(form: Form, *steps: tuple[str, int]) -> Form:
+            for op, by in steps:
+                form = multiply(form, constant(by)) if op == "*" else self.divide(form, constant(by))[op == "%"]
+            return form
+
+        strip = getattr(fragment, "strip", 1)
+        if e.axis == 0:
+            parts = (
+                of(index, ("/", strip), ("*", 64)), of(t, ("/", 32), ("*", 16)), of(t, ("%", 32), ("/", 4)),
+                of(index, ("/", 2), ("%", 2), ("*", 8)),
+            )  # fmt: skip
+        else:
+            parts = (
+                of(index, ("%", strip), ("/", 4), ("*", 8)), of(t, ("%", 4), ("*", 2)), of(index, ("%", 2)), {},
+            )  # fmt: skip
+        total: Form = {}
+        for part in parts:
+            total = add(total, part)
+        return total
+
+    # -- division
+
+    def divide(self, form: Form, by: Form) -> tuple[Form, Form]:
+        """Return the quotient and the remainder, as C has them."""
+        divisor = number(by)
+        if divisor == 1:
+            return form, {}
+        if divisor is not None and divisor > 0 and self.range.form(form)[0] >= 0:
+            exact = self._exactly(form, divisor)
+            if exact is not None:
+                return exact
+        keys = frozenset(form.items()), frozenset(by.items())
+        return atom(("quotient", *keys)), atom(("remainder", *keys))
+
+    def _exactly(self, form: Form, by: int) -> tuple[Form, Form] | None:
+        """Divide term by term, where what is left of all terms together is less than the divisor."""
+        quotient: Form = {}
+        rest: Form = {}
+        for monomial, factor in form.items():
+            for part, times in self._split(monomial, factor, by).items():
+                if times % by == 0:
+                    quotient = add(quotient, {part: times // by})
+                elif part:
+                    rest = add(rest, {part: times})
+                else:
+                    quotient, rest = add(quotient, constant(times // by)), add(rest, constant(times % by))
+        low, high = self.range.form(rest)
+        return (quotient, rest) if low >= 0 and high < by else None
+
+    def _split(self, monomial: tuple[Digit, ...], factor: int, by: int) -> Form:
+        """Return a term as one that `by` divides and one that is small, where its digit can be cut so."""
+        step = by // gcd(factor, by)
+        if len(monomial) != 1 or step == 1:
+            return {monomial: factor}
+        (digit,) = monomial
+        if digit.base[0] not in ("id", "trip") or (digit.high is not None and (digit.high // digit.low) % step):
+            return {monomial: factor}
+        cut = digit.low * step
+        low, high = self._part(digit.base, digit.low, cut), self._part(digit.base, cut, digit.high)
+        return add(multiply(low, constant(factor)), multiply(high, constant(factor * step)))
+
+    def _part(self, base: Base, low: int, high: int | None) -> Form:
+        """Return a digit; nothing where it is always 0."""
+        most = self.range.base(base)[1]
+        if most < low or high == low:
+            return {}
+        return {(Digit(base, low, None if high is not None and most < high else high),): 1}
+
+
+def without_quotients(form: Form) -> Form:
+    """Return a number where what is left of a division is written as that: `n - n / d * d` is `n % d`, as C has them."""
+    for digit in {digit for m, factor in form.items() for digit in m if factor and digit.base[0] == "quotient"}:
+        if digit.low != 1 or digit.high is not None:
+            continue
+        _, above, below = digit.base
+        whole = multiply({(digit,): 1}, dict(below))
+        monomial, factor = next(iter(whole.items()), ((), 0))
+        times = -form.get(monomial, 0) // factor if factor and form.get(monomial, 0) % factor == 0 else 0
+        rest = add(add(form, whole, times), dict(above), -times)
+        if times and len(rest) + 1 < len(form) and not any(digit in m for m in rest):
+            form = add(rest, atom(("remainder", above, below)), times)
+    return form
+
+
+def _function(e: Apply) -> object:
+    """Return what tells one elementwise function of integers from another."""
+    return e.intrinsic.name if e.intrinsic.name in EXTREMES else (e.intrinsic.name, tuple(a.type for a in e.arguments))
+
+
+def _returned(function: Function) -> Expr | None:
+    """Return what a function's result is, where its body is nothing but declarations before it."""
+    *before, last = function.body or (None,)
+    if isinstance(last, Return) and all(isinstance(s, Declare) for s in before):
+        return last.value
+    return None
+
+
+def entered(known: Facts, call: Call, given: Mapping[Symbol, Form] | None = None) -> Facts:
+    """Return the facts of a callee, with the values of its arguments in the terms of the caller."""
+    own, reads = races.facts(call.function, known.threads), reader(known)
+    found = {name: own.found[name] for name in ("sites", "uses") if name in own.found}
+    inside = replace(own, ranges={**known.ranges, **own.ranges}, trips={**known.trips, **own.trips}, found=found)
+    names = {
+        parameter: reads.read(argument, given or {})
+        for parameter, argument in zip(call.function.parameters, call.arguments, strict=False)
+        if isinstance(parameter.type, Scalar) and parameter.type.integral
+    }
+    found["reader"] = Reader(inside, Range(inside, {}), names)
+    return inside
+
+
+def reader(known: Facts) -> Reader:
+    """Return what reads a function's expressions; one for each function."""
+    found: Reader = known.found.setdefault("reader", Reader(known, Range(known, {}), {}))
+    return found
+
+
+__all__ = ["Reader", "entered", "reader"]

@@ -1,0 +1,587 @@
+"""Proofs that two accesses can only meet where they are one unit's, or in one trip of a loop.
+
+Two units' accesses meet where all indices are equal: `f(u) = g(v)`, with what both units agree on in common. Each such
+equation is taken apart, which only ever finds consequences of it:
+
+- *radix*: where all coefficients of some terms are multiples of g, and the others can't differ by g, both are equal alone;
+- *stride*: the same for terms with a factor n that both units agree on, where the others are sure to be from 0 to n - 1: by
+  a condition around the access, or as a remainder by n, by n's number of tiles, or by a minimum of n and another number
+  (strides.py, divisors.py);
+- *digits*: a single digit, or quotient and remainder of a number, that are equal leave the number equal;
+- *xor*: for a number c that both units agree on, `a ^ c = b ^ c` only where a = b, for c can be undone: `(a ^ c) ^ c` is a. So
+  xors that are equal, where all but one of their numbers are, leave that one equal;
+- *wrap*: numbers that are equal modulo 2^bits, and less than that apart, are equal;
+- *nest*: a sum of multiples of strides that nest, as `strides_nest` says, is equal only where all multiples are (nested.py);
+- *apart*: bounds that don't meet, or a difference that no multiple can make, leave no solution at all.
+
+If the digits that are found equal make up the unit's index, or the trip's, then no two of them meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass, replace
+from itertools import chain, combinations, product
+from math import gcd, inf, prod
+
+from prism.lang.facts import bitwise, divisors, nested, strides
+from prism.lang.facts.digits import reader
+from prism.lang.facts.exact import sure, without, wraps
+from prism.lang.facts.extremes import consequences
+from prism.lang.facts.polynomials import (
+    BLOCKS,
+    THREADS,
+    Base,
+    Bounds,
+    Digit,
+    Form,
+    Key,
+    Range,
+    add,
+    atom,
+    constant,
+    digits_of,
+    inner,
+    mentioned,
+    number,
+)
+from prism.lang.facts.races import Facts
+from prism.lang.facts.told import one_unit
+from prism.lang.facts.touches import Address
+from prism.lang.tree import Symbol
+from prism.lang.types.perspective import Level, Perspective
+
+MOST_PROOFS = 1 << 14
+"""Proofs that are tried for one function: some seconds."""
+MOST = 128
+"""Equations of one proof: they are taken apart into smaller ones, so a proof needs few."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Whether two accesses inside one unit of `source` that meet are in one `unit`, or in one trip of the loop of `index`.
+
+    With neither, whether they never meet. `free`: names that may have another value at the other access.
+    """
+
+    source: Perspective
+    unit: Perspective | None
+    index: Symbol | None
+    free: frozenset[Symbol]
+
+
+def proved(known: Facts, one: Address | None, two: Address | None, question: Question) -> bool:
+    """Whether the answer is yes, for sure."""
+    if one is None or two is None or one.root is not two.root or len(one.indices) != len(two.indices):
+        return False
+    memo: dict[object, bool] = known.found.setdefault("proofs", {})
+    key = (one, two, question)
+    if key not in memo:
+        if spent(known):
+            return False
+        memo[key] = _Proof(known, one, two, question).holds()
+    return memo[key]
+
+
+def spent(known: Facts) -> bool:
+    """Whether as many proofs of a function were tried as are: of what else is asked nothing is proved."""
+    return len(known.found.get("proofs", ())) >= MOST_PROOFS
+
+
+class _Contradiction(Exception):
+    """The equations have no solution: the two accesses never meet."""
+
+
+class _Side:
+    """One of the two accesses: its polynomials, what is not negative there, and the bounds that follow."""
+
+    def __init__(
+        self, known: Facts, indices: list[Form], guards: list[Form], side: int, extents: tuple[int, ...]
+    ) -> None:
+        lanes = [Digit(("lane", side, place)) for place in range(len(indices))]
+        wide = [(lane, extent) for lane, extent in zip(lanes, extents, strict=True) if extent > 1]
+        self.tighter: dict[Digit, Bounds] = {lane: (0, extent - 1) for lane, extent in wide}
+        self.guards, self.range = guards, Range(known, self.tighter)
+        self.indices = [
+            add(index, {(lane,): 1}) if extent > 1 else index
+            for index, lane, extent in zip(indices, lanes, extents, strict=True)
+        ]
+        self.never = False
+        """Whether what holds there contradicts itself: nothing is accessed."""
+        for guard in (*guards, *guards):
+            if not self.never:
+                self._tighten(guard)
+
+    def divided(self, digit: Digit, form: Form, by: int) -> None:
+        """What a number is at most, its quotient by a constant is too."""
+        if by > 0 and self.range.form(form)[0] >= 0:
+            for guard in self.guards:
+                most = self.range.form(add(form, guard))[1]
+                if most < inf:
+                    low, high = self.tighter.get(digit, (-inf, inf))
+                    self.tighter[digit] = low, min(high, most // by)
+
+    def _tighten(self, guard: Form) -> None:
+        for monomial, factor in guard.items():
+            if len(monomial) > 1 and factor < 0:
+                self._tighten_product(guard, monomial, -factor)
+            if len(monomial) == 1:
+                most = self.range.form({m: f for m, f in guard.items() if m != monomial})[1]
+                if most < inf:
+                    low, high = self.tighter.get(monomial[0], (-inf, inf))
+                    low, high = (low, min(high, most // -factor)) if factor < 0 else (max(low, -(most // factor)), high)
+                    self.tighter[monomial[0]] = low, high
+                    low, high = self.range.digit(monomial[0])
+                    self.never = self.never or low > high
+
+    def _tighten_product(self, guard: Form, monomial: tuple[Digit, ...], factor: int) -> None:
+        """Bound a number whose product with others, of 1 or more, is bounded: it is at most the product."""
+        most = self.range.form(_dropped_product(guard, monomial))[1]
+        ends = {digit: self.range.digit(digit) for digit in monomial}
+        if not 0 <= most < inf or len(ends) < len(monomial) or any(low < 0 for low, _ in ends.values()):
+            return
+        for digit, (low, high) in ends.items():
+            others = [least for other, (least, _) in ends.items() if other != digit]
+            if all(least >= 1 for least in others):
+                self.tighter[digit] = low, min(high, most // (factor * prod(map(int, others))))
+
+    def positive(self, form: Form, more: Iterable[Form] = ()) -> bool:
+        """Whether a polynomial is sure not to be negative."""
+        if self.range.form(form)[0] >= 0:
+            return True
+        beside = tuple(more)
+        if any(self.range.form(add(form, guard, -1))[0] >= 0 for guard in (*self.guards, *beside)):
+            return True
+        pairs = (*combinations(self.guards, 2), *product(beside, self.guards))
+        return any(self.range.form(add(add(form, a, -1), b, -1))[0] >= 0 for a, b in pairs)
+
+
+class _Proof:
+    """The equations, and the digits that are equal on both sides."""
+
+    def __init__(self, known: Facts, one: Address, two: Address, question: Question) -> None:
+        self.question = question
+        self.equal: set[Digit] = set()
+        self.told = one.distinct, two.distinct
+        self.fixed: tuple[dict[Digit, int], dict[Digit, int]] = {}, {}
+        """Digits of one side alone that have one value, where the two accesses meet."""
+        one, two = _unwrapped(known, one), _unwrapped(known, two)
+        whole = one.aligned and two.aligned and one.width == two.width
+        forms = [*one.indices, *one.guards, *two.indices, *two.guards]
+        counts = {d.base for form in forms for d in digits_of(form) if d.base[0] == "count"}
+        self.cuts = _cuts([*forms, *(reader(known).id(*base[1:]) for base in counts)], question)
+        one, two = self._common(one, two), self._common(two, one)
+        self.sides = [self._side(known, a, k, 1 if whole else a.width) for k, a in enumerate((one, two))]
+        self.left: list[tuple[Form, Form]] = list(zip(self.sides[0].indices, self.sides[1].indices, strict=True))
+        self._fixed_alike()
+        common = [guard for guard in self.sides[0].guards if self._agreed(guard)]
+        self.nests = [axes for axes in nested.axes_of(common, self.refined) if all(map(self._agreed, chain(*axes)))]
+        self.products = {
+            d.base for form in forms for d in mentioned(form) if d.base[0] in ("quotient", "remainder", "xor")
+        }
+
+    def _agreed(self, form: Form) -> bool:
+        return all(map(self.same, digits_of(form)))
+
+    def _common(self, a: Address, other: Address) -> Address:
+        """Return an access with what holds where the other is made, and is said of values that both agree on."""
+        more = (form for form in other.guards if form not in a.guards and self._agreed(self.refined(form)))
+        return replace(a, guards=(*a.guards, *more))
+
+    def _fixed_alike(self) -> None:
+        """Learn what conditions and bounds say alone: digits with one value, and numbers that are 0, on both sides."""
+        one, two = self.sides
+        for digit in one.tighter:
+            low, high = one.range.digit(digit)
+            if low == high and two.range.digit(digit) == (low, high):
+                self.equal.add(digit)
+        zeros = [[a for a, b in combinations(side.guards, 2) if not add(a, b)] for side in self.sides]
+        self.left += [(form, form) for form in zeros[0] if form in zeros[1] or add({}, form, -1) in zeros[1]]
+
+    def _counted(self, known: Facts, forms: Iterable[Form]) -> Iterator[Form]:
+        """Yield what is not negative since a unit's index is less than the number of units."""
+        for base in {d.base for form in forms for d in digits_of(form) if d.base[0] == "count"}:
+            index = reader(known).id(*base[1:])
+            yield self.refined(add(add(atom(base), index, -1), constant(-1)))
+
+    def _side(self, known: Facts, a: Address, which: int, width: int) -> _Side:
+        indices, guards = ([self.refined(form) for form in forms] for forms in (a.indices, a.guards))
+        guards = [*guards, *map(self.refined, _following(known, guards))]
+        guards += self._counted(known, guards)
+        side = _Side(known, indices, guards, which, (*(a.rows or (1,) * (len(indices) - 1)), width))
+        for digit in {d for form in indices for d in digits_of(form) if d.base[0] == "quotient"}:
+            _, above, below = digit.base
+            side.divided(digit, self.refined(dict(above)), number(dict(below)) or 0)
+        return side
+
+    # -- what both sides have in common
+
+    def refined(self, form: Form) -> Form:
+        """Return a polynomial with its digits cut wherever some digit of the same number ends."""
+        total: dict[tuple[Digit, ...], int] = {}
+        for monomial, factor in form.items():
+            cut = self._cut(monomial[0]) if len(monomial) == 1 else ()
+            parts: list[tuple[tuple[Digit, ...], int]] = [((digit,), times) for digit, times in cut]
+            for part, times in parts or [(monomial, 1)]:
+                value = total.get(part, 0) + factor * times
+                if value:
+                    total[part] = value
+                else:
+                    total.pop(part, None)
+        return total
+
+    def _cut(self, digit: Digit) -> Iterator[tuple[Digit, int]]:
+        low = digit.low
+        for cut in sorted(self.cuts.get(digit.base, ())):
+            if cut > low and cut % low == 0 and (digit.high is None or (cut < digit.high and digit.high % cut == 0)):
+                yield Digit(digit.base, low, cut), low // digit.low
+                low = cut
+        if low > digit.low:
+            yield Digit(digit.base, low, digit.high), low // digit.low
+
+    def same(self, digit: Digit) -> bool:
+        """Whether a digit has the same value on both sides."""
+        if digit in self.equal:
+            return True
+        source, base = self.question.source, digit.base
+        match base:
+            case ("id", unit, code):
+                if base == THREADS:
+                    return source.level == Level.THREAD and digit.low % source.size == 0
+                if base == BLOCKS:
+                    narrow = source.level == Level.THREAD
+                    return narrow or (source.level == Level.BLOCK and digit.low % source.size == 0)
+                return bool(source <= unit) and code is not None
+            case ("count", _, _):
+                return True
+            case ("name" | "trip", symbol):
+                return symbol not in self.question.free and source <= symbol.perspective
+            case ("quotient" | "remainder" | "apply" | "xor" | "wrap", *_):
+                return all(self.same(d) for form in inner(base) for d in digits_of(self.refined(form)))
+            case _:
+                return False
+
+    def found(self) -> bool:
+        """Whether the digits that are equal answer the question."""
+        question = self.question
+        if question.index is not None:
+            return self._covered(("trip", question.index), 1, None)
+        if question.unit is None:
+            return False
+        unit, source = question.unit, question.source
+        if one_unit(*self.told, unit, self.refined, self.same) or self._lanes(unit, source):
+            return True
+        for base in {d.base for d in self.equal}:
+            if base[0] != "id" or base in (THREADS, BLOCKS) or not (base[1] <= unit and source <= base[2]):
+                continue
+            if self._covered(base, unit.size // base[1].size if unit.level == base[1].level else 1, None):
+                return True
+        if unit.level == Level.THREAD:
+            if source.level == Level.THREAD:
+                return self._covered(THREADS, unit.size, source.size)
+            if not self._covered(THREADS, unit.size, None):
+                return False
+        first = unit.size if unit.level == Level.BLOCK else 1
+        return self._covered(BLOCKS, first, source.size if source.level == Level.BLOCK else None)
+
+    def _lanes(self, unit: Perspective, source: Perspective) -> bool:
+        """Whether a broader unit's number in the grid is equal, and the unit's number in that; blocks have whole such units."""
+        function = self.sides[0].range.known.function
+        if unit.level != Level.THREAD or function.kind != "global" or function.bound.thread is None:
+            return False
+        for base in {d.base for d in self.equal if d.base[0] == "id" and d.base != THREADS and source <= d.base[2]}:
+            of = base[1]
+            whole = of.level == Level.THREAD and unit.size < of.size and function.bound.thread % of.size == 0
+            if whole and Digit(base) in self.equal and self._covered(THREADS, unit.size, of.size):
+                return True
+        return False
+
+    def _covered(self, base: Base, first: int, end: int | None) -> bool:
+        at = first
+        while end is None or at < end:
+            if self.sides[0].range.base(base)[1] < at:
+                return True
+            digit = next((d for d in self.equal if d.base == base and d.low == at), None)
+            if digit is None:
+                return False
+            if digit.high is None:
+                return True
+            at = digit.high
+        return True
+
+    # -- the proof
+
+    def holds(self) -> bool:
+        """Take equations apart until they answer the question, contradict one another, or nothing more is found."""
+        if any(side.never for side in self.sides):
+            return True
+        progress, steps = True, 0
+        while progress and steps < MOST:
+            progress = False
+            equations, self.left = self.left, []
+            for one, two in equations:
+                steps += 1
+                try:
+                    found = self._apart(one, two)
+                except _Contradiction:
+                    return True
+                self.left += [(one, two)] if found is None else found
+                progress = progress or found is not None
+            progress = self._whole() or progress
+            if self.found():
+                return True
+        return False
+
+    def _whole(self) -> bool:
+        """A number is equal where its quotient and its remainder by one divisor are. Return whether one was found.
+
+        And one of those whose xor is equal, where the others are.
+        """
+        before = len(self.left)
+        for base in [base for base in self.products if base[0] == "xor" and Digit(base) in self.equal]:
+            vary = [form for form in map(self.refined, inner(base)) if not all(map(self.same, digits_of(form)))]
+            if len(vary) <= 1:
+                self.products.discard(base)
+                self.left += [(form, form) for form in vary]
+        for base in [base for base in self.products if base[0] == "quotient"]:
+            parts = Digit(base), Digit(("remainder", *base[1:]))
+            divisor = self.refined(dict(base[2]))
+            if all(map(self.same, (*parts, *digits_of(divisor)))):
+                self.products.discard(base)
+                form = self.refined(dict(base[1]))
+                self.left.append((form, form))
+        return len(self.left) > before
+
+    def _apart(self, one: Form, two: Form) -> list[tuple[Form, Form]] | None:
+        """Return what follows from an equation, or None where nothing was found out."""
+        congruent = self._congruent(one, two)
+        if congruent is not None:
+            return [congruent]
+        vary = [{m: f for m, f in form.items() if not all(map(self.same, m))} for form in (one, two)]
+        both = [{m: f for m, f in form.items() if m not in vary[k]} for k, form in enumerate((one, two))]
+        by = number(add(both[1], both[0], -1))
+        if self._fixed(0, one, two) or self._fixed(1, two, one):
+            return [(one, two)]
+        found = None if by is None else self._numbers(vary[0], vary[1], by)
+        if found is not None:
+            return found
+        parts = self._nested(one, two)
+        if parts is not None:
+            return parts
+        for pivot in self._pivots(one, two):
+            if self._apart_by(one, two, pivot):
+                low = [{m: f for m, f in form.items() if pivot not in m} for form in (one, two)]
+                return [(_without(one, pivot), _without(two, pivot)), (low[0], low[1])]
+        if by is None:  # what is the same on both sides, but not as often, goes to one of them
+            more = add(both[1], both[0], -1)
+            found = self._numbers(vary[0], add(vary[1], {m: f for m, f in more.items() if m}), more.get((), 0))
+        return self._exclusive(one, two) if found is None else found
+
+    def _nested(self, one: Form, two: Form) -> list[tuple[Form, Form]] | None:
+        """Return what follows from an equation of places in axes whose strides nest: indices are equal along each."""
+        for axes in self.nests:
+            places = [nested.indices(axes, form) for form in (one, two)]
+            if places[0] is None or places[1] is None:
+                continue
+            found = list(zip(places[0], places[1], strict=True))
+            each = [
+                (self.sides[k], pair[k], extent) for pair, (extent, _) in zip(found, axes, strict=True) for k in (0, 1)
+            ]
+            if (one, two) not in found and all(nested.inside(side, self.refined, *rest) for side, *rest in each):
+                return found
+        return None
+
+    def _congruent(self, one: Form, two: Form) -> tuple[Form, Form] | None:
+        """Return what follows from an equation with wraps: what is inside is equal, where it is less than 2^bits apart."""
+        vary = {digit for form in (one, two) for digit in wraps(form) if not self.same(digit)}
+        if not vary:
+            return None
+        modulus = 2 ** min(digit.base[1].bits for digit in vary)
+        inside = [self.refined(without(form, vary.__contains__)) for form in (one, two)]
+        common = {m for form in inside for m in form if all(map(self.same, m))}
+        if any(inside[0].get(m, 0) != inside[1].get(m, 0) for m in common if m):
+            return None
+        rest = [{m: f for m, f in form.items() if not m or m not in common} for form in inside]
+        (low, high), (least, most) = (side.range.form(form) for side, form in zip(self.sides, rest, strict=True))
+        return (inside[0], inside[1]) if high - least < modulus and most - low < modulus else None
+
+    def _exclusive(self, one: Form, two: Form) -> list[tuple[Form, Form]] | None:
+        """Return what follows from an equation with an xor: what both sides have in common is left out."""
+        if not any(d.base[0] == "xor" for form in (one, two) for d in digits_of(form)):
+            return None
+        keys = [self._operands(number, form) for number, form in enumerate((one, two))]
+        fixed = [{key for key in side if all(map(self.same, digits_of(dict(key))))} for side in keys]
+        vary = [[dict(key) for key in keys[k] - fixed[k]] for k in (0, 1)]
+        rest = bitwise.exclusive(self.sides[0].range, [dict(key) for key in fixed[0] ^ fixed[1]])
+        found: tuple[Form, Form]
+        match vary:
+            case [[], []]:
+                if number(rest):
+                    raise _Contradiction
+                return None if rest else []
+            case [[left], []]:
+                found = left, rest
+            case [[], [right]]:
+                found = rest, right
+            case [[left], [right]] if not rest:
+                found = left, right
+            case [[left], [right]] if rest == bitwise.ONE and self._bit(0, left) and self._bit(1, right):
+                found = left, add(rest, right, -1)
+            case _:
+                return None
+        return None if found == (one, two) else [found]
+
+    def _operands(self, number: int, form: Form) -> Set[Key]:
+        keys: frozenset[Key] = frozenset()
+        for key in bitwise.operands(self.sides[number].range, form):
+            refined = self.refined(dict(key))
+            for digit, value in self.fixed[number].items():
+                if (digit,) in refined:
+                    refined = add(_dropped(refined, digit), constant(refined[digit,] * value))
+            keys ^= {frozenset(refined.items())} if refined else frozenset()
+        return keys
+
+    def _fixed(self, side: int, form: Form, value: Form) -> bool:
+        """Whether an equation says, for the first time, which value a digit has on one side."""
+        (monomial, factor), *others = form.items() if form else [((), 0)]
+        found = number(value)
+        if others or len(monomial) != 1 or factor != 1 or found is None or monomial[0] in self.fixed[side]:
+            return False
+        self.fixed[side][monomial[0]] = found
+        return True
+
+    def _bit(self, number: int, form: Form) -> bool:
+        low, high = self.sides[number].range.form(form)
+        return 0 <= low <= high <= 1
+
+    def _numbers(self, one: Form, two: Form, by: int) -> list[tuple[Form, Form]] | None:
+        """Return what follows from `one = two + by`, of which nothing is the same on both sides."""
+        (low, high), (least, most) = self.sides[0].range.form(one), self.sides[1].range.form(two)
+        step = gcd(*one.values(), *two.values())
+        if high < least + by or most + by < low or (by % step if step else by):
+            raise _Contradiction
+        if not step:
+            return []
+        if len(one) == 1 and one == two and by == 0 and len(next(iter(one))) == 1:
+            self.equal.update(next(iter(one)))
+            return []
+        for g in sorted({abs(f) for f in (*one.values(), *two.values())} - {1}, reverse=True):
+            a, b = ({m: f for m, f in form.items() if f % g} for form in (one, two))
+            ends = self._ends(0, a, g), self._ends(1, b, g)
+            for rest in (by % g, by % g - g):
+                if ends[0][1] - ends[1][0] - rest < g and ends[1][1] + rest - ends[0][0] < g:
+                    wide = [{m: f // g for m, f in form.items() if f % g == 0} for form in (one, two)]
+                    return [(wide[0], add(wide[1], constant((by - rest) // g))), (a, add(b, constant(rest)))]
+        return None
+
+    def _ends(self, side: int, form: Form, g: int) -> Bounds:
+        """Return the bounds of some terms; where these alone leave them g or more apart, what the guards say of their sum too.
+
+        A guard is not negative, so with it a number is no less than without: `c a <= c a + guard`, and `c a >= c a - guard`, for
+        a positive c, which is chosen such that a term goes away.
+        """
+        of = self.sides[side].range.form
+        low, high = of(form)
+        if high - low >= g:
+            for guard in map(self.refined, self.sides[side].guards):
+                for c in {guard[m] // f for m, f in form.items() if m and m in guard and guard[m] % f == 0}:
+                    times = {m: f * abs(c) for m, f in form.items()}
+                    least, most = of(add(times, guard, -1 if c > 0 else 1))
+                    if c > 0 and least > -inf:
+                        low = max(low, -(-least // c))
+                    if c < 0 and most < inf:
+                        high = min(high, most // -c)
+        return low, high
+
+    def _pivots(self, one: Form, two: Form) -> list[Digit]:
+        found = {d: None for form in (one, two) for m in form for d in m if self.same(d) and d not in self.equal}
+        return list(found)
+
+    def _apart_by(self, one: Form, two: Form, pivot: Digit) -> bool:
+        """Whether the terms with `pivot` are equal alone, as strides.py says, and so are the others."""
+        left, right = self.sides
+        beside = (
+            (lambda form, by: self._remainders(form, by, left)),
+            (lambda form, by: self._remainders(form, by, right)),
+        )
+        return strides.apart((left, right), (one, two), pivot, self.same, beside)
+
+    def _remainders(self, form: Form, pivot: Digit, side: _Side) -> Iterator[Form]:
+        """Yield what is not negative since a remainder is less than its divisor, n, or n / c, which is tiles of c in n.
+
+        And since a unit's index is less than the number of units.
+        """
+        if pivot.base[0] == "count":
+            index = self.refined(reader(side.range.known).id(*pivot.base[1:]))
+            yield add(add({(pivot,): 1}, index, -1), constant(-1))
+        for base in {d.base for d in digits_of(form) if d.base[0] == "remainder"}:
+            divisor: Form = dict(base[2])
+            of: Form = {(pivot,): 1}
+            yield from divisors.below(side, self.refined, Digit(base))
+            if len(divisor) != 1 or side.range.form(self.refined(dict(base[1])))[0] < 0:
+                continue
+            (monomial, factor), times = next(iter(divisor.items())), 0
+            if divisor == of:
+                times = 1
+            elif factor == 1 and len(monomial) == 1 and monomial[0].base[0] == "quotient":
+                _, above, below = monomial[0].base
+                times = (number(dict(below)) or 0) if dict(above) == of else 0
+            if times > 0:
+                yield add(add(of, {(Digit(base),): 1}, -times), constant(-times))
+
+
+def _unwrapped(known: Facts, a: Address) -> Address:
+    """Return an access with the values of the wraps in it that are sure to fit, where it stands."""
+    forms = [*a.indices, *a.guards]
+    if not any(True for form in forms for _ in wraps(form)):
+        return a
+    side = _Side(known, list(a.indices), [*a.guards, *_following(known, a.guards)], 0, (1,) * len(a.indices))
+
+    def plain(digit: Digit) -> bool:
+        return digit.low == 1 and digit.high is None and sure(dict(digit.base[2]), digit.base[1], side.positive)
+
+    found = [without(form, plain) for form in forms]
+    if found == forms:
+        return a
+    count = len(a.indices)
+    return _unwrapped(known, replace(a, indices=tuple(found[:count]), guards=tuple(found[count:])))
+
+
+def _following(known: Facts, guards: Iterable[Form]) -> Iterator[Form]:
+    """Yield what follows from what is not negative, of the arguments of minima and maxima."""
+    span = Range(known, {})
+    return (more for guard in guards for more in consequences(guard, lambda form: span.form(form)[1]))
+
+
+def _dropped_product(form: Form, monomial: tuple[Digit, ...]) -> Form:
+    return {m: f for m, f in form.items() if m != monomial}
+
+
+def _dropped(form: Form, digit: Digit) -> Form:
+    """Return a polynomial without the term that is a multiple of a digit alone."""
+    return {m: f for m, f in form.items() if m != (digit,)}
+
+
+def _without(form: Form, pivot: Digit) -> Form:
+    """Return the terms with a factor, without it."""
+    found: Form = {}
+    for monomial, factor in form.items():
+        if pivot in monomial:
+            at = monomial.index(pivot)
+            found = add(found, {(*monomial[:at], *monomial[at + 1 :]): factor})
+    return found
+
+
+def _cuts(forms: Iterable[Form], question: Question) -> Mapping[Base, Set[int]]:
+    """Return where digits of each number begin and end."""
+    found: dict[Base, set[int]] = {THREADS: set(), BLOCKS: set()}
+    for form in forms:
+        for digit in mentioned(form):
+            found.setdefault(digit.base, set()).update({digit.low, digit.high or 1})
+    for unit in (question.source, question.unit):
+        if unit is not None and unit.level != Level.GRID:
+            found[THREADS if unit.level == Level.THREAD else BLOCKS].add(unit.size)
+    return found
+
+
+__all__ = ["Question", "proved"]

@@ -1,0 +1,118 @@
+"""Which values are what their text says, and which only modulo their type's range.
+
+An index is read as a polynomial over whole numbers (digits.py); the machine computes in types. What is computed there is the
+polynomial's value where it is sure to fit: its bounds say so, or it is a sum, difference, product or opposite in a signed type
+of 32 bits or more, which must not overflow. Anything else is an atom `("wrap", type, key)`: the polynomial's value modulo
+2^bits, in the type's range. Unsigned arithmetic drops bits, and so do shifts to the left and conversions to a type that can't
+hold the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from math import inf
+
+from prism.lang.facts.polynomials import HUGE, Bounds, Digit, Form, Range, add, atom, constant, multiply
+from prism.lang.tree import Binary, Expr, Scalar, Symbol, Unary, Var
+from prism.lang.types import INT32
+
+ASSUMED = ("+", "-", "*")
+"""Operators whose results, in a signed type of 32 bits or more, are the program's promise to fit."""
+
+
+def span(type_: Scalar) -> Bounds:
+    """Return the least and the greatest value of an integer type."""
+    if type_.kind == "uint":
+        return 0, 2**type_.bits - 1
+    return -(2 ** (type_.bits - 1)), 2 ** (type_.bits - 1) - 1
+
+
+def fits(bounds: Bounds, type_: Scalar) -> bool:
+    """Whether all values within bounds are a type's."""
+    least, most = span(type_)
+    return least <= bounds[0] and bounds[1] <= most
+
+
+def both(one: Bounds, two: Bounds) -> Bounds:
+    """Return the bounds of what is within both."""
+    return max(one[0], two[0]), min(one[1], two[1])
+
+
+def promised(op: str, type_: Scalar, bounds: Bounds) -> bool:
+    """Whether a result is taken to fit: a signed one, unless its bounds are known and say that it may not."""
+    if type_.kind != "int" or type_.bits < 32 or op not in ASSUMED:
+        return False
+    least, most = span(type_)
+    return not (-inf < bounds[0] < least) and not (most < bounds[1] < inf)
+
+
+def wrapped(range_: Range, type_: Scalar, form: Form) -> Form:
+    """Return a polynomial's value modulo a type's range; wraps within it that drop no more bits are seen through."""
+    total = without(form, lambda digit: digit.base[1].bits >= type_.bits)
+    return total if fits(range_.form(total), type_) else atom(("wrap", type_, frozenset(total.items())))
+
+
+def computed(e: Expr, given: Mapping[Symbol, Scalar]) -> Scalar:
+    """Return the type in which C++ computes a number, where a lambda's parameters stand for numbers of these types."""
+    assert isinstance(e.type, Scalar)
+    match e:
+        case Var(symbol=symbol):
+            return given.get(symbol, e.type)
+        case Unary(operand=operand) if e.type.integral:
+            return promoted(computed(operand, given), e.type)
+        case Binary(op="<<" | ">>", left=left):
+            return promoted(computed(left, given), e.type)
+        case Binary(left=left, right=right) if e.type.integral:
+            one, two = computed(left, given), computed(right, given)
+            wide = one if one.bits > two.bits or (one.bits == two.bits and one.kind == "uint") else two
+            return promoted(wide, e.type)
+        case _:
+            return e.type
+
+
+def promoted(of: Scalar, to: Scalar) -> Scalar:
+    """Return the type of a result: narrow numbers are computed in `int`, and cast back where the language has it so."""
+    if to.bits < 32:
+        return to
+    return of if of.bits >= 32 else INT32
+
+
+def interval(op: str, one: Bounds, two: Bounds) -> Bounds:
+    """Return the bounds of a sum, difference or product, before it wraps."""
+    if op == "+":
+        return one[0] + two[0], one[1] + two[1]
+    if op == "-":
+        return one[0] - two[1], one[1] - two[0]
+    ends = [a * b if a and b else 0 for a in one for b in two]
+    return min(ends), max(ends)
+
+
+# -- seen through -----------------------------------------------------------------------------------------------------------
+
+
+def wraps(form: Form) -> Iterator[Digit]:
+    """Yield the wraps among a polynomial's digits."""
+    return (digit for monomial in form for digit in monomial if digit.base[0] == "wrap")
+
+
+def without(form: Form, gone: Callable[[Digit], bool]) -> Form:
+    """Return a polynomial with what is inside in the place of some wraps."""
+    total: Form = {}
+    for monomial, factor in form.items():
+        term: Form = {(): factor}
+        for digit in monomial:
+            inside = digit.base[0] == "wrap" and gone(digit)
+            term = multiply(term, dict(digit.base[2]) if inside else {(digit,): 1})
+        total = add(total, term)
+    return total if all(abs(factor) < HUGE for factor in total.values()) else form
+
+
+def sure(form: Form, type_: Scalar, positive: Callable[[Form], bool]) -> bool:
+    """Whether a polynomial is sure to fit in a type, by what is known not to be negative."""
+    least, most = span(type_)
+    return positive(add(form, constant(-int(least)))) and positive(add(constant(int(most)), form, -1))
+
+
+__all__ = [
+    "ASSUMED", "both", "computed", "fits", "interval", "promised", "span", "sure", "without", "wrapped", "wraps",
+]  # fmt: skip

@@ -1,0 +1,183 @@
+"""Which `assume`s speak of the launch alone: each launch tests them on the host, so what is proved from them is proved.
+
+Such a condition is made of scalar arguments, constants, numbers of units of the launch, and names that are declared once as
+such, by integer arithmetic, comparisons, `and`, `or`, `not` and conditional expressions. It stands where every launch comes: in
+no branch, loop or arm, and behind nothing that may end the kernel. All threads have the same in it, so one test is for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import count
+
+from prism.lang.diagnostics import source_text
+from prism.lang.facts import races
+from prism.lang.facts.assumed import Assumed, Code
+from prism.lang.intrinsics.layouts import strides_nest
+from prism.lang.keep.once import kept
+from prism.lang.tree import (
+    Apply,
+    Assert,
+    Assume,
+    Async,
+    Batch,
+    Binary,
+    Body,
+    Call,
+    Cast,
+    Claim,
+    Const,
+    Count,
+    Declare,
+    Expr,
+    Function,
+    Group,
+    Partition,
+    Return,
+    Scalar,
+    Select,
+    Symbol,
+    Unary,
+    Var,
+)
+from prism.lang.tree.walk import statements
+from prism.lang.types.perspective import Level
+
+_COMPARE = ("==", "!=", "<", "<=", ">", ">=")
+_LOGIC = ("and", "or")
+_ARITHMETIC = ("+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^")
+_MOST = 500
+"""Parts of one condition, with all that its names stand for."""
+
+
+@kept
+def launched(function: Function) -> Mapping[Assume, Assumed]:
+    """Return the assumptions of a kernel that each launch tests, with what is tested."""
+    if function.kind != "global":
+        return {}
+    reader = _Reader(races.facts(function), {p: n for n, p in enumerate(function.parameters)}, {}, count())
+    found: dict[Assume, Assumed] = {}
+    for statement in _reached(function.body):
+        code = replace(reader, parts=count()).read(statement.condition)
+        if code is not None:
+            text = source_text(statement.span, "assume(...)").removeprefix("assume(").removesuffix(")")
+            try:
+                found[statement] = Assumed(" ".join(text.split()), statement.span.line, code)
+            except ValueError:  # too deep a condition is not tested, and stays assumed
+                continue
+    return found
+
+
+def _reached(body: Body) -> Iterator[Assume]:
+    """Yield the assumptions to which every launch comes, up to what may end it."""
+    for statement in body:
+        if isinstance(statement, Assume):
+            yield statement
+        elif isinstance(statement, Partition | Group | Claim | Async | Batch):
+            yield from _reached(statement.body)
+        if any(isinstance(s, Return | Assert) for s in statements((statement,))):
+            return
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads conditions. `given`: what a function's parameters stand for, whose result is read; `parts` counts what is read."""
+
+    known: races.Facts
+    positions: Mapping[Symbol, int]
+    given: Mapping[Symbol, Code]
+    parts: Iterator[int]
+
+    def read(self, e: Expr) -> Code | None:
+        """Return an expression's code, or None where it is made of anything else."""
+        type_ = e.type
+        if next(self.parts) >= _MOST or not isinstance(type_, Scalar):
+            return None
+        if not (type_.integral or type_.kind == "bool"):
+            return None
+        match e:
+            case Const(value=value):
+                return ("number", bool(value) if type_.kind == "bool" else int(value))
+            case Var(symbol=symbol):
+                return self._name(symbol)
+            case Count(unit=unit, code=code):
+                return _units(unit, code, type_)
+            case Call():
+                return self._called(e)
+            case _:
+                return self._operator(e, type_)
+
+    def _operator(self, e: Expr, type_: Scalar) -> Code | None:
+        match e:
+            case Cast(operand=operand):
+                return self._made(("cast", type_.name), operand)
+            case Unary(op="not", operand=operand):
+                return self._made(("not",), operand)
+            case Unary(op=op, operand=operand) if type_.integral:
+                return self._made(({"-": "neg"}.get(op, op), type_.name), operand)
+            case Select(condition=condition, then=then, otherwise=otherwise):
+                return self._made(("if",), condition, then, otherwise)
+            case Binary(op=op, left=left, right=right):
+                return self._binary(op, type_, left, right)
+            case Apply(intrinsic=intrinsic, arguments=arguments) if intrinsic is strides_nest:
+                return self._made((intrinsic.name,), *arguments)
+            case Apply(intrinsic=intrinsic, arguments=(left, right)):
+                chosen = intrinsic.name in ("minimum", "maximum") and intrinsic.source != "user" and type_.integral
+                return self._made((intrinsic.name, type_.name), left, right) if chosen else None
+            case _:
+                return None
+
+    def _made(self, head: tuple[str, ...], *operands: Expr) -> Code | None:
+        found: list[Code] = []
+        for operand in operands:
+            code = self.read(operand)
+            if code is None:
+                return None
+            found.append(code)
+        return (*head, *found)
+
+    def _binary(self, op: str, type_: Scalar, left: Expr, right: Expr) -> Code | None:
+        if op in _COMPARE or op in _LOGIC:
+            return self._made((op,), left, right)
+        return self._made((op, type_.name), left, right) if op in _ARITHMETIC and type_.integral else None
+
+    def _name(self, symbol: Symbol) -> Code | None:
+        """A scalar argument, or what a name is declared as, where it is never assigned again."""
+        if symbol in self.given:
+            return self.given[symbol]
+        if symbol in self.known.changed:
+            return None
+        if symbol in self.positions:
+            return ("argument", self.positions[symbol])
+        value = self.known.definitions.get(symbol)
+        return None if value is None else self.read(value)
+
+    def _called(self, e: Call) -> Code | None:
+        """What a function that only computes gives for such arguments."""
+        *before, last = e.function.body or (None,)
+        plain = e.function.pure and all(isinstance(s, Declare) for s in before)
+        if not plain or not isinstance(last, Return) or last.value is None:
+            return None
+        given: dict[Symbol, Code] = {}
+        for parameter, argument in zip(e.function.parameters, e.arguments, strict=True):
+            code = self.read(argument)
+            if code is None:
+                return None
+            given[parameter] = code
+        return _Reader(races.facts(e.function), {}, given, self.parts).read(last.value)
+
+
+def _units(unit: object, code: object, type_: Scalar) -> Code | None:
+    """How many units a launch has, as the reference machine counts them."""
+    level, of = getattr(unit, "level", None), getattr(code, "level", None)
+    if level not in (Level.THREAD, Level.BLOCK) or of not in (Level.THREAD, Level.BLOCK, Level.GRID):
+        return None
+    size, whole = int(unit.size), int(code.size)  # type: ignore[attr-defined]
+    if of == Level.THREAD:
+        return ("number", whole // size)
+    times = 1 if of == Level.GRID else whole
+    return ("count", of == Level.GRID, level == Level.THREAD, times, size, type_.name)
+
+
+__all__ = ["launched"]

@@ -1,0 +1,270 @@
+"""Integers as polynomials over digits, and what these can be.
+
+A digit is `base / low % (high / low)` of a number that is not negative: of a thread's index in its block, say, or of a loop's
+trip. So `t / 4 * n + t % 4` is a sum of multiples of two digits of t, and names that never change. A quotient by anything else
+is an atom of its own, and so is the remainder; whoever knows both knows the number. Of the numbers of an xor, whoever knows it
+and all but one knows that one. What is not understood is an atom of which nothing is known.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from math import inf
+from typing import Any
+
+from prism.lang.facts import races
+from prism.lang.facts.races import Facts
+from prism.lang.tree import Scalar
+from prism.lang.types.perspective import BLOCK, GRID, THREAD
+
+Base = tuple[Any, ...]
+"""A number: `("id", unit, code)`, `("count", unit, code)`, `("trip", index)`, `("name", symbol)`, `("apply", name, type, keys)`,
+`("quotient", key, key)`, `("remainder", key, key)`, `("xor", keys)`, `("wrap", type, key)`, `("unknown", number)`, or
+`("unknown", number, "large")`."""
+Key = frozenset[tuple[Any, int]]
+"""A polynomial, to be compared: its items."""
+Bounds = tuple[float, float]
+"""The least and the greatest value, both included; infinite where not known."""
+NOTHING: Bounds = (-inf, inf)
+HUGE = 2**256
+"""More than any number is, and still one that Python can compute with beside infinity."""
+MOST_BITS = 64
+"""Bits that are looked at: of a number that is taken apart, or shifted."""
+THREADS: Base = ("id", THREAD, BLOCK)
+BLOCKS: Base = ("id", BLOCK, GRID)
+
+EXTREMES = ("minimum", "maximum")
+"""Intrinsics whose result is one of their arguments."""
+
+_unknown = count()
+
+
+@dataclass(frozen=True, slots=True)
+class Digit:
+    """`base / low % (high / low)`; `high` None: `base / low`."""
+
+    base: Base
+    low: int = 1
+    high: int | None = None
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.base, self.low, self.high)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+Form = Mapping[tuple[Digit, ...], int]
+"""A polynomial: products of digits (sorted) to coefficients; `()` is the constant's."""
+
+
+def constant(value: int) -> Form:
+    """Return a number as a polynomial."""
+    return {(): value} if value else {}
+
+
+def atom(base: Base) -> Form:
+    """Return a number that is not taken apart."""
+    return {(Digit(base),): 1}
+
+
+def unknown() -> Form:
+    """Return a number of which nothing is known, not even that it is the same twice."""
+    return atom(("unknown", next(_unknown)))
+
+
+def add(left: Form, right: Form, times: int = 1) -> Form:
+    """Return `left + times * right`."""
+    total = dict(left)
+    for monomial, factor in right.items():
+        total[monomial] = total.get(monomial, 0) + factor * times
+    return {m: f for m, f in total.items() if f}
+
+
+def large() -> Form:
+    """Return a number of which nothing is known since it has too many terms."""
+    return atom(("unknown", next(_unknown), "large"))
+
+
+def multiply(left: Form, right: Form) -> Form:
+    """Return the product; nothing is known of one that is too large."""
+    if races.too_large(left, right):
+        return large()
+    total: dict[tuple[Digit, ...], int] = {}
+    for m, f in left.items():
+        for n, g in right.items():
+            monomial = tuple(sorted((*m, *n), key=hash))
+            total[monomial] = total.get(monomial, 0) + f * g
+    return {m: f for m, f in total.items() if f}
+
+
+def digits_of(form: Form) -> Iterator[Digit]:
+    """Yield the digits that a polynomial mentions."""
+    for monomial in form:
+        yield from monomial
+
+
+def number(form: Form) -> int | None:
+    """Return a polynomial's value, where it is a constant."""
+    return None if any(form) else form.get((), 0)
+
+
+# -- bounds ---------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Range:
+    """What a polynomial's digits can be; `tighter` says it of some digits, where an access stands."""
+
+    known: Facts
+    tighter: Mapping[Digit, Bounds]
+
+    def digit(self, digit: Digit) -> Bounds:
+        """Return the bounds of one digit."""
+        low, high = self.base(digit.base)
+        if digit.low > 1 or digit.high is not None:
+            low, high = max(0, low) // digit.low, high // digit.low if high < inf else inf
+            if digit.high is not None:
+                most = digit.high // digit.low - 1
+                low, high = (low, high) if high <= most else (0, most)
+        if digit in self.tighter:
+            low, high = max(low, self.tighter[digit][0]), min(high, self.tighter[digit][1])
+        return low, high
+
+    def form(self, form: Form) -> Bounds:
+        """Return the bounds of a polynomial."""
+        low: float = form.get((), 0)
+        high: float = low
+        if not -HUGE < low < HUGE:
+            return NOTHING
+        for monomial, factor in form.items():
+            if monomial:
+                one, two = self.digit(monomial[0]) if len(monomial) == 1 else self._product(monomial)
+                if (one == -inf and two == inf) or not -HUGE < factor < HUGE:
+                    return NOTHING
+                if factor < 0:
+                    one, two = two, one
+                low, high = low + one * factor, high + two * factor
+        return low, high
+
+    def _product(self, monomial: tuple[Digit, ...]) -> Bounds:
+        low: float = 1
+        high: float = 1
+        for digit in monomial:
+            one, two = self.digit(digit)
+            if one < 0:
+                return NOTHING
+            low, high = low * one, (high * two if high and two else 0)
+            if high >= HUGE:
+                low, high = min(low, HUGE), inf
+        return low, high
+
+    def base(self, base: Base) -> Bounds:
+        """Return the bounds of a number."""
+        kind = base[0]
+        if kind == "id":
+            most = races.most_units(self.known, base[1], base[2])
+            return 0, inf if most is None else most - 1
+        if kind == "count":
+            return 1, inf
+        if kind == "trip":
+            trips = self.known.trips.get(base[1])
+            return 0, inf if trips is None else max(0, trips - 1)
+        if kind == "name":
+            span, type_ = self.known.ranges.get(base[1]), base[1].type
+            return span or (_unsigned(type_) if isinstance(type_, Scalar) else NOTHING)
+        if kind == "wrap":
+            return _unsigned(base[1])
+        if kind in ("quotient", "remainder"):
+            return self._divided(kind, *inner(base))
+        if kind == "xor":
+            return self._xor(inner(base))
+        if kind == "apply":
+            return self._applied(*base[1:])
+        return NOTHING
+
+    def _applied(self, name: str, type_: Scalar, keys: tuple[Key, ...]) -> Bounds:
+        """What is masked is at most the mask; shifts are of what is not negative, and to the left they may drop bits."""
+        least = _unsigned(type_)
+        if name in EXTREMES:
+            low, high = extreme(name, [self.form(dict(key)) for key in keys])
+            return max(low, least[0]), min(high, least[1])
+        if name not in ("&", "<<", ">>"):
+            return least
+        (low, high), (few, many) = (self.form(dict(key)) for key in keys)
+        if name == "&":
+            masks = [mask for mask in (number(dict(key)) for key in keys) if mask is not None and mask >= 0]
+            return (0, min(masks)) if masks else least
+        if not 0 <= low <= high or not 0 <= few <= many < MOST_BITS:
+            return least
+        if name == "<<":
+            most = 2 ** (type_.bits - (type_.kind == "int"))
+            return (
+                (int(low) << int(few), int(high) << int(many))
+                if high < inf and int(high) << int(many) < most
+                else least
+            )
+        return int(low) >> int(many), int(high) >> int(few) if high < inf else inf
+
+    def _xor(self, parts: tuple[Form, ...]) -> Bounds:
+        """Numbers of k bits make one of k bits."""
+        spans = [self.form(part) for part in parts]
+        if any(low < 0 for low, _ in spans):
+            return NOTHING
+        most = max(high for _, high in spans)
+        return 0, inf if most == inf else (1 << int(most).bit_length()) - 1
+
+    def _divided(self, kind: str, left: Form, right: Form) -> Bounds:
+        low, high = self.form(left)
+        divisor = number(right)
+        if low < 0 or (divisor is not None and divisor <= 0):
+            return NOTHING
+        if kind == "remainder":
+            return 0, high if divisor is None else min(high, divisor - 1)
+        if divisor is not None:
+            return low // divisor, high // divisor if high < inf else inf
+        return (0, high) if self.form(right)[0] >= 0 else (-high, high)
+
+
+def extreme(name: str, spans: Sequence[Bounds]) -> Bounds:
+    """Return the bounds of a minimum or maximum of numbers with these."""
+    of = min if name == "minimum" else max
+    return of(low for low, _ in spans), of(high for _, high in spans)
+
+
+def _unsigned(type_: Scalar) -> Bounds:
+    """Return what an unsigned type's values are, or a truth value's; of a signed one's nothing: results are taken to fit."""
+    if type_.kind == "bool":
+        return 0, 1
+    return (0, 2**type_.bits - 1) if type_.kind == "uint" else NOTHING
+
+
+def mentioned(form: Form) -> Iterator[Digit]:
+    """Yield all digits that a polynomial depends on, also those inside quotients and the like."""
+    for digit in digits_of(form):
+        yield digit
+        for inside in inner(digit.base):
+            yield from mentioned(inside)
+
+
+@functools.lru_cache(maxsize=4096)
+def inner(base: Base) -> tuple[Form, ...]:
+    """Return the polynomials that a number is computed from."""
+    match base:
+        case ("quotient" | "remainder", left, right):
+            return dict(left), dict(right)
+        case ("apply", _, _, keys):
+            return tuple(dict(key) for key in keys)
+        case ("xor", keys):
+            return tuple(dict(key) for key in keys)
+        case ("wrap", _, key):
+            return (dict(key),)
+        case _:
+            return ()
+
+
+__all__ = ["BLOCKS", "THREADS", "Base", "Bounds", "Digit", "Form", "Range"]

@@ -1,0 +1,389 @@
+"""The accesses: what each statement touches, and what is known of an access that has happened.
+
+An access is made through a chain of views, from the object outwards. An asynchronous one (`how`) goes on after its statement,
+until its thread waits for it; what barriers it meets before says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from math import prod
+from typing import NamedTuple
+
+from prism.lang import diagnostics
+from prism.lang.facts import polynomials, races
+from prism.lang.facts.races import Facts, Form, Span
+from prism.lang.facts.told import Told
+from prism.lang.tree import (
+    Apply,
+    Assign,
+    Binary,
+    Call,
+    Const,
+    Declare,
+    Element,
+    Expr,
+    Fragment,
+    Item,
+    Pointer,
+    Select,
+    Stmt,
+    Symbol,
+    TensorMap,
+    Unsafe,
+    Var,
+    View,
+    expressions,
+    operands,
+)  # fmt: skip
+from prism.lang.tree.bind import operands_of
+from prism.lang.tree.plan import Access, Path
+from prism.lang.types.perspective import THREAD, Level, Perspective
+
+LOADS = frozenset({"load", "remote"})
+"""What completes on a ring's mbarrier by the bytes that come in."""
+ENGINES = frozenset({"load", "bulk", "wgmma"})
+"""Who accesses shared memory by another way than plain loads and stores: a fence is needed between the two."""
+GROUPED = frozenset({"cp_async", "bulk", "wgmma"})
+"""What is waited for by groups that the thread commits."""
+COPIED = 16
+"""Bytes of a `cp_async` that does not say."""
+ATOMIC, NEAR = "atomic", "atomic of a block"
+"""Kinds of access: atomic ones, and those that are so to the threads of one block alone. The others: `read`, `write`."""
+MOST = 7
+"""Groups that may be pending at most: more are taken for so many."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Address:
+    """The elements of `root` that an access touches: `width` of them from `indices` on; `aligned`: at a multiple of `width`.
+
+    `guards`: polynomials that are not negative where the access is made. `rows`: of a box, its extents but the last, which is
+    `width`; empty where only the last index has more than one element.
+    """
+
+    root: Symbol
+    indices: tuple[polynomials.Form, ...]
+    guards: tuple[polynomials.Form, ...]
+    width: int
+    aligned: bool
+    rows: tuple[int, ...] = ()
+    distinct: tuple[Told, ...] = ()
+    """What is claimed of its unit's values."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Step:
+    """One view of a chain. `who` is the arm that a claim's one unit runs; `used` spans the indices, in the view's terms."""
+
+    view: Symbol
+    meaning: View
+    offset: Form | None
+    who: Path | None
+    used: Span | None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Touch:
+    """An access to `root` through `steps`; `serial` orders them as the text does, `code` is where it stands.
+
+    `how`: what makes it: a thread (the empty string), or what `Intrinsic.asynchronous` says. `by`: the copy or wgmma.
+    `where`: its elements, where they are known. `allowed`: it is a callee's, through a partition for this unit that says
+    `races="allow"`. `lands`: of an asynchronous write, the elements that come in, of tiles and boxes too. `use`: what makes it,
+    but for a call's. `names`: those whose values decide which elements it touches.
+    """
+
+    root: Symbol
+    kind: str
+    steps: tuple[Step, ...]
+    access: Access
+    serial: int
+    code: Perspective = THREAD
+    how: str = ""
+    path: Path = ()
+    by: Apply | None = None
+    where: Address | None = None
+    allowed: Perspective | None = None
+    lands: Address | None = None
+    use: Use | None = None
+    names: frozenset[Symbol] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", _names(self.steps, self.where) | _names((), self.lands))
+
+    @property
+    def level(self) -> Perspective:
+        """The perspective of the view or object through which it is made."""
+        return self.steps[-1].view.perspective if self.steps else self.root.perspective
+
+    @property
+    def engine(self) -> bool:
+        """Whether it is made by the copy engine or the tensor cores, not by the thread."""
+        return self.how in ENGINES
+
+
+Met = tuple[Perspective, str, Stmt | None, diagnostics.Span | None]
+"""A barrier that was met: its unit, what it is called, the statement that it stands before, and where the line is that its name
+has."""
+
+
+class Pending(NamedTuple):
+    """An access that has happened; `touch` None stands for whatever the caller did before the call.
+
+    `open`: how many of its views are still open. `synced`: a barrier met since. `aged`: the loops whose back-edge it has gone
+    round, of those that change its views' offsets. `loop`: whether it went round any. `since`: None, or it is under way: how
+    many groups of its kind its thread has surely committed after its own (-1: its own is not yet committed). `fenced`: its
+    thread has made a proxy fence since; `asynced`: a barrier met after that. `passed`: places that its thread has passed since,
+    and whether the fence came first.
+    """
+
+    touch: Touch | None
+    open: int = 0
+    synced: Met | None = None
+    aged: frozenset[Stmt] = frozenset()
+    loop: bool = False
+    since: int | None = None
+    fenced: bool = False
+    asynced: Met | None = None
+    passed: frozenset[tuple[int, bool]] = frozenset()
+
+    def settled(self, unit: Perspective, engines: bool) -> bool:
+        """Whether a barrier of `unit` orders it before all that can ever conflict with it.
+
+        That is the block's, or the cluster's, for shared memory, and the grid's for all memory.
+        """
+        if self.touch is None or self.since is not None or not isinstance(self.touch.root.type, Pointer):
+            return False
+        if engines and not (self.fenced or self.touch.engine):
+            return False
+        shared = self.touch.root.type.space == "shared"
+        return (shared or unit.level == Level.GRID) and self.touch.root.perspective <= unit
+
+    def after(self, met: Met) -> Pending:
+        """Return it as it is after a barrier."""
+        if self.since is not None:
+            return self
+        synced = met if self.synced is None or self.synced[0] < met[0] else self.synced
+        asynced = self.asynced
+        if self.fenced and (asynced is None or asynced[0] < met[0]):
+            asynced = met
+        if synced is self.synced and asynced is self.asynced:
+            return self
+        return self._replace(synced=synced, asynced=asynced)
+
+    def passing(self, place: int) -> Pending:
+        """Return it as it is after its thread has passed a place."""
+        if self.touch is None or self.since is not None or (place, self.fenced) in self.passed:
+            return self
+        return self._replace(passed=self.passed | {(place, self.fenced)})
+
+    def heard(self, place: int, met: Met) -> Pending:
+        """Return it as it is after a place where those of `met` know that its thread has passed another."""
+        found = self
+        if {(place, False), (place, True)} & self.passed and (self.synced is None or self.synced[0] < met[0]):
+            found = found._replace(synced=met)
+        if (place, True) in self.passed and (self.asynced is None or self.asynced[0] < met[0]):
+            found = found._replace(asynced=met)
+        return found
+
+    def committed(self) -> Pending:
+        """Return it as it is after its thread has committed one more group of its kind."""
+        return self if self.since is None else self._replace(since=min(self.since + 1, MOST))
+
+    def landed(self) -> Pending:
+        """Return it as it is once its thread has waited for it."""
+        if self.since is None:
+            return self
+        return self._replace(since=None, fenced=self.touch is not None and self.touch.engine)
+
+    def proxied(self) -> Pending:
+        """Return it as it is after its thread's proxy fence."""
+        return self if self.since is not None or self.fenced else self._replace(fenced=True)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Exposed:
+    """An access of a callee as its callers see it: `root` is a parameter, or None for the callee's shared memory.
+
+    At entry, `guard` is the unit of the barriers surely met before it (by the copy engine or the tensor cores: of those after a
+    proxy fence); at exit, of those surely met after it. `allowed`: the unit that the callee parts it for, where that
+    says `races="allow"`.
+    """
+
+    root: Symbol | None
+    kind: str
+    access: Access
+    guard: Perspective | None
+    how: str = ""
+    allowed: Perspective | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Summary:
+    """A callee, for its callers. `clears`: the units of the barriers that its paths meet (None: a path that meets none)."""
+
+    entry: tuple[Exposed, ...]
+    exit: tuple[Exposed, ...]
+    clears: tuple[Perspective | None, ...]
+    kinds: Mapping[Symbol, frozenset[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Use:
+    """A use of memory or of a fragment in an expression: `kind` read, write, ATOMIC or NEAR; or a call.
+
+    `exact`: it touches `width` elements from where it points, and no others. `how` and `by` are as in `Touch`.
+    """
+
+    expression: Element | Var | Item | Call
+    kind: str
+    exact: bool = True
+    conditional: bool = False
+    how: str = ""
+    by: Apply | None = None
+    width: int = 1
+
+
+def uses(statement: Stmt) -> Iterator[Use]:
+    """Yield what a statement itself touches, in evaluation order (not what statements inside it do)."""
+    if isinstance(statement, Unsafe):
+        for element, kind in statement.accesses:
+            yield from (use for index in indices_of(element) for use in _uses(index))
+            yield Use(element, kind, exact=False)
+        return
+    target = statement.target if isinstance(statement, Assign) else None
+    for expression in expressions(statement):
+        if expression is target and isinstance(expression, Element):
+            for index in indices_of(expression):
+                yield from _uses(index)
+            yield Use(expression, "write")
+        elif expression is target and isinstance(expression, Item) and isinstance(expression.symbol.type, Fragment):
+            for index in expression.indices:
+                yield from _uses(index)
+            yield Use(expression, "write")
+        elif not (expression is target and isinstance(expression, Var)):
+            yield from _uses(expression)
+
+
+def used(known: Facts, statement: Stmt) -> tuple[Use, ...]:
+    """Return what `uses` yields, which is found out once for each statement of a function."""
+    memo: dict[Stmt, tuple[Use, ...]] = known.found.setdefault("uses", {})
+    if statement not in memo:
+        memo[statement] = tuple(uses(statement))
+    return memo[statement]
+
+
+def declared(statement: Stmt) -> Symbol | None:
+    """Return the fragment that a statement declares: its registers are touched there for the first time."""
+    match statement:
+        case Declare(symbol=symbol) if isinstance(symbol.type, Fragment):
+            return symbol
+        case _:
+            return None
+
+
+def _uses(expression: Expr, conditional: bool = False) -> Iterator[Use]:  # noqa: C901
+    match expression:
+        case Element():
+            for index in indices_of(expression):
+                yield from _uses(index, conditional)
+            yield Use(expression, "read", conditional=conditional)
+        case Item(symbol=symbol) if isinstance(symbol.type, Fragment):
+            for index in expression.indices:
+                yield from _uses(index, conditional)
+            yield Use(expression, "read", conditional=conditional)
+        case Apply():
+            yield from _apply(expression, conditional)
+        case Call():
+            for argument in expression.arguments:
+                if isinstance(argument, Element) and isinstance(argument.type, Pointer):
+                    for index in indices_of(argument):
+                        yield from _uses(index, conditional)
+                else:
+                    yield from _uses(argument, conditional)
+            yield Use(expression, "call", conditional=conditional)
+        case Select() | Binary(op="and" | "or"):
+            first, *rest = operands(expression)
+            yield from _uses(first, conditional)
+            for operand in rest:
+                yield from _uses(operand, True)
+        case _:
+            for operand in operands(expression):
+                yield from _uses(operand, conditional)
+
+
+def indices_of(element: Element) -> Iterator[Expr]:
+    """Its indices, and what its views compute from them at each access: a lambda may read memory or call a function."""
+    yield from element.indices
+    symbol = element.symbol
+    while symbol.view is not None:
+        yield from symbol.view.index
+        symbol = symbol.view.source
+
+
+def _apply(apply: Apply, conditional: bool) -> Iterator[Use]:
+    """Its plain operands first, then its memory operands, as their parameters declare."""
+    parameters = [p for p in apply.intrinsic.parameters if p.kind != "static"]
+    how = apply.intrinsic.asynchronous
+    by = apply if how else None
+    memory: list[Use] = []
+    for parameter, argument in zip(parameters, apply.arguments, strict=False):
+        if parameter.kind in ("element", "tile", "tensor") and isinstance(argument, Element):
+            for index in indices_of(argument):
+                yield from _uses(index, conditional)
+            quiet = parameter.atomic or parameter.mailbox
+            quietly = NEAR if apply.statics.get("scope") == "block" else ATOMIC
+            kind = quietly if quiet else "read" if parameter.effect == "read" else "write"
+            width = _width(apply, argument) if parameter.kind == "element" else None
+            exact = (parameter.exact or width is not None) and parameter.kind == "element"
+            memory.append(Use(argument, kind, exact, conditional, how, by, width or 1))
+        elif parameter.kind in ("tile", "fragment") and isinstance(argument, Var):
+            kind = "read" if parameter.effect == "read" else "write"
+            memory.append(Use(argument, kind, False, conditional, how, by))
+        else:
+            yield from _uses(argument, conditional)
+    yield from memory
+
+
+def _width(apply: Apply, element: Element) -> int | None:
+    """Return how many elements of a plain pointer an asynchronous copy touches, where that is constant."""
+    root = element.symbol.root().type
+    if not isinstance(root, Pointer) or not apply.intrinsic.asynchronous:
+        return None
+    if apply.intrinsic.asynchronous == "cp_async":
+        count = apply.statics.get("bytes") or COPIED
+        return max(1, int(count) // root.element.bytes) if isinstance(count, int) else None
+    given = {parameter.name: argument for parameter, argument in operands_of(apply)}
+    if "n" in given:
+        n = given["n"]
+        return max(1, int(n.value)) if isinstance(n, Const) else None
+    tiles = [a for p, a in operands_of(apply) if p.kind == "tile" and isinstance(a, Var | Element)]
+    shape = tiles[0].symbol.type.shape if tiles and isinstance(tiles[0].symbol.type, Pointer) else None
+    return None if shape is None else max(1, prod(shape))  # at most: where it begins inside, it is less
+
+
+def spelled(expression: Expr) -> str:
+    """Return the source's spelling of a name or element, shortened."""
+    if isinstance(expression, Element | Item):
+        return f"{expression.symbol.name}[...]"
+    return expression.symbol.name if isinstance(expression, Var) else "..."
+
+
+def _names(steps: tuple[Step, ...], where: Address | None) -> frozenset[Symbol]:
+    found = {name for step in steps if step.offset is not None for name in races.names(step.offset)}
+    if where is not None:
+        bases = (digit.base for form in where.indices for digit in polynomials.mentioned(form))
+        found |= {base[1] for base in bases if base[0] in ("name", "trip")}
+    return frozenset(found)
+
+
+def in_memory(symbol: Symbol) -> bool:
+    """Whether a name stands for memory that several threads reach: not for a fragment."""
+    return isinstance(symbol.type, Pointer | TensorMap)
+
+
+__all__ = [
+    "ATOMIC", "ENGINES", "GROUPED", "MOST", "NEAR", "Address", "Exposed", "Met", "Pending", "Step", "Summary", "Touch", "Use",
+    "declared", "in_memory", "indices_of", "spelled", "used", "uses",
+]  # fmt: skip

@@ -1,0 +1,1 @@
+"""From a plan to what is emitted: shared memory laid out, fills issued ahead, a body for each role, named barriers."""

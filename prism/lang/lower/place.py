@@ -1,0 +1,164 @@
+"""Shared memory: where each object of a function stands in the function's frame.
+
+A frame is a stack: an object lives from its declaration to the end of the statement list that it stands in, and a callee's
+frame stands above what lives at the call. Bytes that are used again cost barriers between their users, so dead space is
+reused only where the frame would otherwise be large. Rings stand first, below the stack, and their mbarriers behind it: they
+live as long as the kernel. Limits are the driver's to check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from prism.lang.keep.once import kept
+from prism.lang.tree import (
+    Apply,
+    Body,
+    Call,
+    Element,
+    Expr,
+    Function,
+    SharedDeclare,
+    Symbol,
+    Var,
+    children,
+    expressions,
+)
+from prism.lang.tree.plan import Layout, Plan, copies, shared_bytes
+from prism.lang.tree.walk import calls, statements, subexpressions, used
+from prism.lang.types import Array, Pointer, tiles
+from prism.lang.types.structs import alignment_of
+
+_Layouts = Mapping[Function, Layout]
+SPREAD = 16 * 1024
+"""Bytes that a frame may have before dead space in it is used again."""
+COPIED = 16
+"""The alignment that the widest `cp_async` needs, and each copy of a ring has."""
+MBARRIER = 8
+"""Bytes of an mbarrier."""
+
+
+def place(function: Function, layouts_of_callees: _Layouts) -> Layout:
+    """Return the layout of one function, given those of all that it calls.
+
+    `frame` is keyed by `id(call)`: the byte offset, in this function's frame, at which the callee's frame starts.
+    """
+    limit = function.shared_limit
+    rings, strides = _place_rings(function)
+    base = max((rings[ring] + strides[ring] * copies(ring) for ring in rings), default=0)
+    for reuse in (False, True):
+        offsets, frames = dict(rings), dict[int, int]()
+        high = _place_body(function, function.body, base, layouts_of_callees, offsets, frames, reuse=reuse)
+        if high <= base + SPREAD and (limit is None or high <= limit):
+            break
+    return Layout(offsets, high, frames, strides)
+
+
+def with_mbarriers(layout: Layout, plan: Plan) -> Layout:
+    """Return a kernel's layout with the mbarriers of its plan, behind all objects."""
+    offsets, end = {}, _up(layout.bytes, MBARRIER)
+    for barrier in plan.mbarriers:
+        offsets[barrier] = end
+        end += MBARRIER * barrier.cycle.copies
+    return replace(layout, bytes=end if offsets else layout.bytes, mbarriers=offsets)
+
+
+def _place_rings(function: Function) -> tuple[dict[Symbol, int], dict[Symbol, int]]:
+    """Return where a function's rings begin, the most aligned first, and how far apart each one's copies are.
+
+    A ring that nothing but stations name takes no room: its scopes wait for nobody either.
+    """
+    found = [s for s in statements(function.body) if isinstance(s, SharedDeclare) and _ring(s.symbol)]
+    offsets: dict[Symbol, int] = {}
+    strides: dict[Symbol, int] = {}
+    end = 0
+    named = used(function) if found else frozenset()
+    for statement in sorted(found, key=lambda s: -_align(function, s)):
+        symbol, align = statement.symbol, _align(function, statement)
+        if symbol not in named:
+            offsets[symbol] = strides[symbol] = 0
+            continue
+        offsets[symbol], strides[symbol] = _up(end, align), _up(shared_bytes(symbol), align)
+        end = offsets[symbol] + strides[symbol] * copies(symbol)
+    return offsets, strides
+
+
+def _ring(symbol: Symbol) -> bool:
+    return isinstance(symbol.type, Pointer) and symbol.type.ring > 0
+
+
+@kept
+def alignment(function: Function) -> int:
+    """Return the alignment that a function's frame needs: that of its objects, and of its callees' frames."""
+    most = 1
+    for statement in statements(function.body):
+        if isinstance(statement, SharedDeclare):
+            most = max(most, _align(function, statement))
+        for call in calls(statement):
+            most = max(most, alignment(call.function))
+    return most
+
+
+def _align(function: Function, statement: SharedDeclare) -> int:
+    pointer = statement.symbol.type
+    assert isinstance(pointer, Pointer) and not isinstance(pointer.element, Array)
+    least = _asked(function).get(statement.symbol, COPIED if pointer.ring else 1)
+    return max(
+        statement.align,
+        alignment_of(pointer.element),
+        least,
+        tiles.ALIGNMENT[pointer.swizzle] if pointer.swizzle else 1,
+    )
+
+
+@kept
+def _asked(function: Function) -> Mapping[Symbol, int]:
+    """Return the alignment that asynchronous copies and wgmma need of the objects and parameters that they touch."""
+    found: dict[Symbol, int] = {}
+
+    def ask(argument: Expr, least: int) -> None:
+        if isinstance(argument, Var | Element):
+            root = argument.symbol.root()
+            found[root] = max(found.get(root, 1), least)
+
+    for statement in statements(function.body):
+        for part in (part for expression in expressions(statement) for part in subexpressions(expression)):
+            if isinstance(part, Call):
+                inner = _asked(part.function)
+                for formal, argument in zip(part.function.parameters, part.arguments, strict=False):
+                    ask(argument, inner.get(formal, 1))
+            elif isinstance(part, Apply) and part.intrinsic.asynchronous:
+                given = [p for p in part.intrinsic.parameters if p.kind != "static"]
+                for parameter, argument in zip(given, part.arguments, strict=False):
+                    if parameter.kind in ("element", "tile"):
+                        ask(argument, tiles.ALIGNMENT[0] if parameter.kind == "tile" else COPIED)
+    return found
+
+
+def _up(offset: int, align: int) -> int:
+    return -(-offset // align) * align
+
+
+def _place_body(
+    function: Function, body: Body, live: int, layouts: _Layouts, offsets: dict[Symbol, int], frames: dict[int, int],
+    *, reuse: bool,
+) -> int:  # fmt: skip
+    """Place a statement list above `live` bytes; return its high-water mark. Without `reuse` nothing is laid over another."""
+    high = live
+    for statement in body:
+        for call in calls(statement):
+            if layouts[call.function].bytes:
+                frames[id(call)] = _up(live if reuse else high, alignment(call.function))
+                high = max(high, frames[id(call)] + layouts[call.function].bytes)
+            else:
+                frames[id(call)] = live
+        if isinstance(statement, SharedDeclare) and not _ring(statement.symbol):
+            start = _up(live if reuse else high, _align(function, statement))
+            offsets[statement.symbol] = start
+            live = start + shared_bytes(statement.symbol)
+            high = max(high, live)
+        for inner in children(statement):
+            start = live if reuse else high
+            high = max(high, _place_body(function, inner, start, layouts, offsets, frames, reuse=reuse))
+    return high

@@ -1,0 +1,419 @@
+"""Roles: a kernel whose warps differ around rings, as one body a role, each a projection of the program onto its threads.
+
+Splits are static, so which warps run which arm is known. A role is an interval of whole warps that run the same arms of all
+the splits that matter: those inside a station of a ring or around one, in a loop with one, or around `set_registers`. Its body
+is the kernel's with these splits resolved. A split keeps its one arm, which says where its threads stand; what no thread of
+the role needs is left out. A statement that the plan puts something beside stays, if need be with nothing in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from prism.lang.facts.budget import most_threads
+from prism.lang.keep.once import kept
+from prism.lang.tree import (
+    Apply,
+    Arm,
+    Assign,
+    Async,
+    Batch,
+    Body,
+    Call,
+    Claim,
+    Component,
+    Declare,
+    Element,
+    Expr,
+    For,
+    Function,
+    Group,
+    If,
+    Item,
+    Partition,
+    Role,
+    SharedDeclare,
+    Specialise,
+    Split,
+    Stmt,
+    Symbol,
+    Unsafe,
+    Var,
+    While,
+    children,
+    expressions,
+)
+from prism.lang.tree.plan import Advance, Arrive, Barrier, Cycle, Expect, Op, Plan, Program, Wait
+from prism.lang.tree.walk import calls, statements, subexpressions
+from prism.lang.types import Pointer
+from prism.lang.types.perspective import BLOCK, WARP, WARPGROUP, Level, Perspective
+
+REGISTERS = "set_registers"
+
+
+Copies = list[tuple[Stmt, Stmt, "Projection | None"]]
+"""Statements with their copies, and whose copy it is (None: of all threads)."""
+
+
+def specialise(program: Program) -> Program:
+    """Return the program with one body a role; the same program where the kernel has only one."""
+    entry, plan = program.entry, program.plans[program.entry]
+    intervals = roles_of(entry)
+    if len(intervals) < 2:
+        return program
+    copies: Copies = []
+    views = _Plan(plan)
+    body = _specialised(entry.body, views, intervals, copies)
+    function = replace(entry, body=body)
+    functions = tuple(function if f is entry else f for f in program.functions)
+    plans = {f: p for f, p in program.plans.items() if f is not entry}
+    layouts = {f: layout for f, layout in program.layouts.items() if f is not entry}
+    return Program(
+        function,
+        functions,
+        {**plans, function: _moved(plan, function, copies)},
+        {**layouts, function: program.layouts[entry]},
+    )
+
+
+# -- which roles --------------------------------------------------------------------------------------------------------
+
+
+def roles_of(entry: Function) -> list[tuple[int, int]]:
+    """Return the roles of a kernel as intervals of threads, first and last + 1: one where all threads have the same."""
+    if entry.kind != "global" or any(isinstance(s, Specialise) for s in statements(entry.body)):
+        return []
+    total = most_threads(entry)
+    cuts = {0, total}
+    for split in _splits(entry.body, around=False):
+        for arm in split.arms:
+            if arm.first % WARP == 0 and arm.size % WARP == 0:
+                cuts |= {arm.first, arm.first + arm.size}
+    for first, last in _together(entry.body, 0, total):
+        cuts -= {cut for cut in cuts if first < cut < last and (cut - first) % WARPGROUP}
+    ends = sorted(cut for cut in cuts if cut <= total)
+    return list(zip(ends, ends[1:], strict=False))
+
+
+def _together(body: Body, first: int, last: int) -> Iterator[tuple[int, int]]:
+    """Yield the threads of the block that come to each wgmma: a warpgroup runs one instruction, so one role's text has it."""
+    for s in body:
+        if isinstance(s, Batch) or any(_multiplies(call.function) for call in calls(s)):
+            yield first, last
+        elif isinstance(s, Split) and _blocks_threads(s):
+            for arm in s.arms:
+                yield from _together(arm.body, arm.first, arm.first + arm.size)
+        else:
+            for inner in children(s):
+                yield from _together(inner, first, last)
+
+
+@kept
+def _multiplies(function: Function) -> bool:
+    """Whether a function, or one that it calls, has wgmmas; each function is asked once, however many ways lead to it."""
+    body = statements(function.body)
+    return any(isinstance(s, Batch) or any(_multiplies(c.function) for c in calls(s)) for s in body)
+
+
+def _splits(body: Body, around: bool) -> Iterator[Split]:
+    """Yield the splits of a block's threads that matter; `around`: a station, or a loop with one, is around the list."""
+    for s in body:
+        if isinstance(s, Split) and _blocks_threads(s) and (around or _matters(s)):
+            yield s
+        loop = isinstance(s, For | While) and any(map(is_station, statements((s,))))
+        for inner in children(s):
+            yield from _splits(inner, around or loop or is_station(s))
+
+
+def _blocks_threads(s: Split) -> bool:
+    return s.level == Level.THREAD and s.code == BLOCK
+
+
+def is_station(s: Stmt) -> bool:
+    """Whether a statement opens a ring."""
+    if not isinstance(s, Partition | Claim | Async) or s.view.view is None:
+        return False
+    source = s.view.view.source
+    return source.view is None and isinstance(source.type, Pointer) and source.type.ring > 0
+
+
+def _matters(s: Stmt) -> bool:
+    """Whether a statement has a station in it, or sets the number of registers."""
+    return any(is_station(inner) or _sets_registers(inner) for inner in statements((s,)))
+
+
+def _sets_registers(s: Stmt) -> bool:
+    return any(
+        isinstance(part, Apply) and part.intrinsic.name == REGISTERS
+        for e in expressions(s)
+        for part in subexpressions(e)
+    )
+
+
+# -- where the roles' bodies stand ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """A plan by statement."""
+
+    plan: Plan
+    barriers: dict[Stmt, list[Barrier]] = field(default_factory=dict)
+    operations: dict[Stmt, list[Op]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for barrier in self.plan.barriers:
+            self.barriers.setdefault(barrier.before, []).append(barrier)
+        for op in self.plan.operations:
+            self.operations.setdefault(op.at, []).append(op)
+
+    def bare(self, s: Stmt) -> bool:
+        """Whether nothing stands beside a statement."""
+        return s not in self.barriers and s not in self.operations
+
+
+def _specialised(body: Body, plan: _Plan, intervals: list[tuple[int, int]], copies: Copies) -> Body:
+    """Return a list with the roles' bodies in place of all from where they differ; shared objects stay before."""
+    first = next(k for k, s in enumerate(body) if _differs(s, plan))
+    s = body[first]
+    if first == len(body) - 1 and isinstance(s, Group | Partition | Claim | Async) and _for_blocks(s):
+        inner = replace(s, body=_specialised(s.body, plan, intervals, copies))
+        copies.append((s, inner, None))
+        return (*body[:first], inner)
+    while first and isinstance(body[first - 1], Declare | SharedDeclare) and plan.bare(body[first - 1]):
+        first -= 1
+    hoisted = tuple(s for s in body[first:] if isinstance(s, SharedDeclare) and plan.bare(s))
+    rest = tuple(s for s in body[first:] if s not in hoisted)
+    return (*body[:first], *hoisted, _roles(rest, plan, intervals, copies))
+
+
+def _roles(body: Body, plan: _Plan, intervals: list[tuple[int, int]], copies: Copies) -> Specialise:
+    """Return a body a role. What sets a warpgroup's registers is one instruction of all its warps, before they part."""
+    settings = tuple(s for s in body if _sets_registers_only(s) and all(map(plan.bare, statements((s,)))))
+    others = tuple(s for s in body if s not in settings)
+    roles: list[Role] = []
+    for together in _warpgroups(intervals):
+        start, end = together[0][0], together[-1][1]
+        first = Projection(start, end, plan, settings).body(copies) if len(together) > 1 else ()
+        inner = _bodies(others if first else body, plan, together, copies)
+        if first:
+            inner = (Role(start, end - start, (*first, Specialise(roles=inner, span=body[-1].span))),)
+        roles += inner
+    return Specialise(roles=tuple(roles), span=body[-1].span)
+
+
+def _bodies(body: Body, plan: _Plan, intervals: list[tuple[int, int]], copies: Copies) -> tuple[Role, ...]:
+    made = ((first, last, Projection(first, last, plan, body).body(copies)) for first, last in intervals)
+    return tuple(Role(first, last - first, part) for first, last, part in made if part)
+
+
+def _warpgroups(intervals: list[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
+    """Yield the roles that have a part of the same warpgroups."""
+    together: list[tuple[int, int]] = []
+    for interval in intervals:
+        together.append(interval)
+        if interval[1] % WARPGROUP == 0 or interval is intervals[-1]:
+            yield together
+            together = []
+
+
+def _sets_registers_only(s: Stmt) -> bool:
+    """Whether a statement of the block does nothing but to set its warpgroups' registers."""
+    inside = tuple(statements((s,)))
+    plain = all(isinstance(i, Split | Group) or _sets_registers(i) for i in inside)
+    return plain and any(map(_sets_registers, inside))
+
+
+def _for_blocks(s: Group | Partition | Claim | Async) -> bool:
+    """Whether all threads of a block come into a scope together, and it is no station."""
+    return s.unit.level >= Level.BLOCK if isinstance(s, Group) else not is_station(s)
+
+
+def _differs(s: Stmt, plan: _Plan) -> bool:
+    """Whether roles differ in a statement: it opens a ring, sets registers, or has a ring's operation beside or in it."""
+    inner = tuple(statements((s,)))
+    return any(
+        is_station(i)
+        or _sets_registers(i)
+        or any(isinstance(op, Wait | Arrive | Expect | Advance) for op in plan.operations.get(i, ()))
+        for i in inner
+    )
+
+
+# -- one role's body ------------------------------------------------------------------------------------------------------
+
+
+class Projection:
+    """What a role has of some statements: the arms that its threads may run, and of the rest what they need."""
+
+    def __init__(self, first: int, last: int, plan: _Plan, body: Body) -> None:
+        self.first, self.last, self.plan, self.all = first, last, plan, body
+        self.removed: set[Stmt] = set()
+        self.live: frozenset[Cycle] = frozenset()
+        while True:
+            before = len(self.removed), self.live
+            found = tuple(self._walk(body))
+            mentioned = {symbol for s in found for symbol in (*_mentioned(s), *self._written(s))}
+            self.live = frozenset(self._cycles(found, mentioned))
+            self.removed |= {s for s in found if not self._needed(s, mentioned)}
+            if before == (len(self.removed), self.live):
+                break
+
+    def arms(self, s: Split) -> tuple[Arm, ...]:
+        """Return the arms of a split that threads of the role may run."""
+        if not _blocks_threads(s):
+            return s.arms
+        return tuple(arm for arm in s.arms if arm.first < self.last and self.first < arm.first + arm.size)
+
+    def parts(self, s: Stmt) -> tuple[Body, ...]:
+        """Return the statement lists inside a statement, of those arms only."""
+        return tuple(arm.body for arm in self.arms(s)) if isinstance(s, Split) else children(s)
+
+    def beside(self, s: Stmt) -> bool:
+        """Whether the role has something of the plan to do beside a statement."""
+        return s in self.plan.barriers or any(map(self.does, self.plan.operations.get(s, ())))
+
+    def does(self, op: Op) -> bool:
+        """Whether an operation is the role's: it counts the cycle, and threads of it are on the operation's path."""
+        if isinstance(op, Advance):
+            return op.cycle in self.live
+        if not op.path or isinstance(op.path[0], Perspective):
+            return True
+        _, first, size = op.path[0]
+        return first < self.last and self.first < first + size
+
+    def body(self, copies: Copies) -> Body:
+        """Return the role's body, of statements of its own; `copies` gets each with what it is a copy of."""
+        return self._copied(self.all, copies)
+
+    def _walk(self, body: Body) -> Iterator[Stmt]:
+        for s in body:
+            if s not in self.removed:
+                yield s
+                for part in self.parts(s):
+                    yield from self._walk(part)
+
+    def _cycles(self, found: tuple[Stmt, ...], mentioned: set[Symbol]) -> Iterator[Cycle]:
+        """Yield the cycles that the role counts: it waits or arrives, or names a copy of one of the rings."""
+        for s in found:
+            for op in self.plan.operations.get(s, ()):
+                if isinstance(op, Wait | Arrive | Expect) and self.does(op):
+                    yield op.barrier.cycle
+        for symbol in mentioned:
+            cycle = self.plan.plan.cycle_of(symbol)
+            if cycle is not None:
+                yield cycle
+
+    def _written(self, s: Stmt) -> tuple[Symbol, ...]:
+        """The variable that an assignment writes which stays whoever reads it: its declaration stays with it."""
+        stays = isinstance(s, Assign) and (self.beside(s) or not all(map(_pure, expressions(s))))
+        target = _variable(s) if stays and isinstance(s, Assign) else None
+        return () if target is None else (target,)
+
+    def _needed(self, s: Stmt, mentioned: set[Symbol]) -> bool:
+        if self.beside(s):
+            return True
+        match s:
+            case Declare() | Assign():
+                target = _variable(s)
+                return target is None or target in mentioned or not all(map(_pure, expressions(s)))
+            case SharedDeclare():
+                return s.symbol in mentioned
+            case Group() | Partition() | Claim() | Async() | Batch() | Split() | If() | For():
+                empty = all(inner in self.removed for part in self.parts(s) for inner in part)
+                return not (empty and all(map(_pure, expressions(s))))
+            case _:
+                return True
+
+    def _copied(self, body: Body, copies: Copies) -> Body:
+        made: list[Stmt] = []
+        for s in body:
+            if s in self.removed:
+                continue
+            new = self._copy(s, copies)
+            made.append(new)
+            copies.append((s, new, self))
+        return tuple(made)
+
+    def _copy(self, s: Stmt, copies: Copies) -> Stmt:
+        match s:
+            case Split():
+                arms = (replace(arm, body=self._copied(arm.body, copies)) for arm in self.arms(s))
+                return replace(s, arms=tuple(arm for arm in arms if arm.body))
+            case If():
+                return replace(s, then=self._copied(s.then, copies), otherwise=self._copied(s.otherwise, copies))
+            case While() | For() | Group() | Partition() | Claim() | Async() | Batch():
+                return replace(s, body=self._copied(s.body, copies))
+            case _:
+                return replace(s)
+
+
+def _variable(s: Declare | Assign) -> Symbol | None:
+    """Return the variable that a statement gives a value, if that is all that it does."""
+    target: Expr | Symbol = s.symbol if isinstance(s, Declare) else s.target
+    while isinstance(target, Component):
+        target = target.vector
+    if isinstance(target, Var | Item):
+        target = target.symbol
+    return target if isinstance(target, Symbol) and not target.parameter else None
+
+
+def _pure(e: Expr) -> bool:
+    """Whether it does not matter whether an expression is evaluated."""
+    return not any(
+        (isinstance(part, Call) and not part.function.pure)
+        or (isinstance(part, Apply) and not part.intrinsic.elementwise)
+        for part in subexpressions(e)
+    )
+
+
+def _mentioned(s: Stmt) -> Iterator[Symbol]:
+    """Yield the symbols that a statement itself needs, those behind its views among them; not a variable that it writes."""
+    parts = [e for e in expressions(s) if not (isinstance(s, Assign) and e is s.target)]
+    if isinstance(s, Assign):
+        target = s.target
+        while isinstance(target, Component):
+            parts.append(target.index)
+            target = target.vector
+        parts += list(target.indices) if isinstance(target, Item) else [target] if isinstance(target, Element) else []
+    for part in (part for e in parts for part in subexpressions(e)):
+        if isinstance(part, Var | Item | Element):
+            yield from _chain(part.symbol)
+        elif (symbol := getattr(part, "symbol", None)) is not None:
+            yield symbol
+    if isinstance(s, Unsafe):
+        for symbol in (*s.uses, *(element.symbol for element, _ in s.accesses)):
+            yield from _chain(symbol)
+
+
+def _chain(symbol: Symbol) -> Iterator[Symbol]:
+    while True:
+        yield symbol
+        if symbol.view is None:
+            return
+        if symbol.view.offset is not None:
+            yield symbol.view.offset[0]
+        symbol = symbol.view.source
+
+
+# -- the plan of the new body ---------------------------------------------------------------------------------------------
+
+
+def _moved(plan: Plan, function: Function, copies: Copies) -> Plan:
+    """Return a plan for the copies of statements; copies of one barrier are one barrier."""
+    places: dict[Stmt, list[tuple[Stmt, Projection | None]]] = {s: [(s, None)] for s in statements(function.body)}
+    for old, new, role in copies:
+        places.setdefault(old, []).append((new, role))
+    barriers: list[Barrier] = []
+    for barrier in plan.barriers:
+        found = places.get(barrier.before, [])
+        met = barrier if len(found) > 1 and barrier.met is None else barrier.met
+        barriers += [replace(barrier, before=place, met=met) for place, _ in found]
+    operations = [
+        replace(op, at=place)
+        for op in plan.operations
+        for place, role in places.get(op.at, [])
+        if role is None or role.does(op)
+    ]
+    return replace(plan, function=function, barriers=tuple(barriers), operations=tuple(operations))

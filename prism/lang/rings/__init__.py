@@ -1,0 +1,1 @@
+"""Rings: their stations, cycles and visits; which waits are needed, and what happens before what."""

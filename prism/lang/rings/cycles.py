@@ -1,0 +1,195 @@
+"""Cycles: which rings are visited in step, and whether each round visits all their stations, in one order.
+
+The rings of a cycle have the same number of copies and their stations in one statement list, with no jump between: so one
+count of rounds does for all. Stations of several rings in the same place, one `with` inside the other, are one visit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from prism.lang.barriers import flow
+from prism.lang.diagnostics import CompileError, Error, Label
+from prism.lang.errors.rings import Jump, Kept, Skipped, Unfilled
+from prism.lang.facts import races
+from prism.lang.rings.sections import apart, check_alike
+from prism.lang.rings.stations import Station, crowd, is_ring, ring_of
+from prism.lang.rings.visits import Lap, Round, Sections, Visit, textual
+from prism.lang.tree import (
+    Async,
+    Body,
+    Break,
+    Claim,
+    Continue,
+    For,
+    Function,
+    Group,
+    If,
+    Partition,
+    Return,
+    Split,
+    Stmt,
+    Symbol,
+    While,
+    children,
+)
+from prism.lang.tree.plan import Cycle
+
+# -- rounds -----------------------------------------------------------------------------------------------------------------
+
+
+def laps(function: Function, stations: Sequence[Station]) -> list[Lap]:
+    """Return the cycles of a function, those with sections once for each. Raises CompileError where rounds would not be whole."""
+    by_ring: dict[Symbol, list[Station]] = {}
+    for station in stations:
+        by_ring.setdefault(station.ring, []).append(station)
+    errors: list[Error] = [*_kept(function)]
+    rounds: list[Sections] = []
+    for ring, own in by_ring.items():
+        found = _sections(ring, own)
+        if isinstance(found, tuple):
+            errors.extend(fault for one in found for fault in _faults(one))
+            rounds.append(found)
+        else:
+            errors.append(found)
+    if errors:
+        raise CompileError(*errors)
+    return [lap for group in _in_step(rounds) for lap in _laps(function, group)]
+
+
+def _sections(ring: Symbol, stations: Sequence[Station]) -> Sections | Error:
+    """Return a ring's rounds, of each place that has whole ones; or the error that there is no such place."""
+    found = _round(ring, stations)
+    if isinstance(found, Round):
+        return (found,)
+    parts = apart(stations)
+    rounds = [_round(ring, part) for part in parts]
+    filled = all(used and used[0].writes for used in ([s for s in part if s.used] for part in parts))
+    whole = tuple(one for one in rounds if isinstance(one, Round))
+    return whole if filled and len(whole) == len(rounds) > 1 and not any(map(_around_others, whole)) else found
+
+
+def _around_others(found: Round) -> bool:
+    """Whether a round has a visit of the ring's other places between its own."""
+    own = {station.opening for station in found.stations}
+    inner = races.statements(found.home[found.first : found.last + 1])
+    return any(ring_of(s) is found.ring and s not in own for s in inner)
+
+
+def _round(ring: Symbol, stations: Sequence[Station]) -> Round | Error:
+    """Return where a ring's stations stand together, or the error that one of them is skipped in some rounds."""
+    trails = [station.trail for station in stations]
+    depth = 0
+    while all(len(trail) > depth + 1 and trail[depth + 1][0] is trails[0][depth + 1][0] for trail in trails):
+        depth += 1
+    for station, trail in zip(stations, trails, strict=True):
+        for body, index in trail[depth:-1]:
+            if (where := _where(body[index])) is not None:
+                labels = tuple(
+                    Label(other.opening.span, "opened here too") for other in stations if other is not station
+                )
+                span = station.opening.span
+                return Skipped(span=span, labels=labels[:1], name=ring.name, where=where[0], inner=where[1])
+    indices = [trail[depth][1] for trail in trails]
+    return Round(ring, tuple(stations), trails[0][depth][0], min(indices), max(indices), trails[0][: depth + 1])
+
+
+def _where(statement: Stmt) -> tuple[str, str] | None:
+    """Return what makes statements inside another be executed less or more often, or by fewer threads; None for nothing."""
+    match statement:
+        case If():
+            return "under a condition", "condition"
+        case For() | While():
+            return "in a loop of its own", "loop"
+        case Split():
+            return "in one arm of a split", "split"
+        case Claim() | Partition() | Group() | Async():
+            return None
+        case _:
+            return "where it may be skipped", "statement"
+
+
+def _faults(found: Round) -> Iterator[Error]:
+    """Yield what is wrong with a ring's round: a jump out of its middle, a copy that is read before it is filled."""
+    for jump in jumps(found.home, found.first, found.last):
+        word = type(jump).__name__.lower()
+        labels = (Label(found.stations[0].opening.span, "the round's first visit"),)
+        yield Jump(span=jump.span, labels=labels, name=found.ring.name, jump=word)
+    used = [station for station in found.stations if station.used]
+    if used and not used[0].writes:
+        touch = used[0].touches[0]
+        yield Unfilled(span=touch.access.span, name=found.ring.name, view=used[0].opening.view.name)
+
+
+def jumps(body: Body, first: int, last: int) -> list[Stmt]:
+    """Return the jumps out of the middle of a statement list's range: not those of loops inside it."""
+    found: list[Stmt] = []
+
+    def visit(part: Sequence[Stmt], inside: bool) -> None:
+        for statement in part:
+            if isinstance(statement, Return) or (isinstance(statement, Break | Continue) and not inside):
+                found.append(statement)
+            for inner in children(statement):
+                visit(inner, inside or isinstance(statement, For | While))
+
+    visit(body[first : last + 1], inside=False)
+    return found
+
+
+def _kept(function: Function) -> Iterator[Error]:
+    """Yield the assignments of a ring's copy to a pointer."""
+    for statement in races.statements(function.body):
+        change = flow.pointer_change(statement)
+        for source in change[1] if change is not None else ():
+            if is_ring(source.root()) and change is not None:
+                yield Kept(span=statement.span, name=source.root().name, pointer=change[0].name)
+
+
+# -- cycles -----------------------------------------------------------------------------------------------------------------
+
+
+def _in_step(rings: Sequence[Sections]) -> list[list[Sections]]:
+    """Return rings grouped into cycles."""
+    groups: list[list[Sections]] = []
+    for one in rings:
+        for group in groups:
+            places = list(zip(*group, one, strict=False))
+            if len(group[0]) == len(one) and all(map(_beside, places)):
+                group.append(one)
+                break
+        else:
+            groups.append([one])
+    return groups
+
+
+def _beside(rounds: Sequence[Round]) -> bool:
+    """Whether rings' rounds stand in one list, of as many copies, with no jump between."""
+    home, copies = rounds[0].home, rounds[0].copies
+    same = all(one.home is home and one.copies == copies for one in rounds)
+    return same and not jumps(home, min(r.first for r in rounds), max(r.last for r in rounds))
+
+
+def _laps(function: Function, rings: Sequence[Sections]) -> list[Lap]:
+    """Return a cycle with its visits, once for each section."""
+    name = "_".join(one[0].ring.name for one in rings)
+    cycle = Cycle(name, rings[0][0].copies, tuple(one[0].ring for one in rings))
+    found = [_lap(function, cycle, rounds) for rounds in zip(*rings, strict=True)]
+    if len(found) > 1:
+        check_alike(found)
+        for lap in found:
+            lap.sections = tuple(found)
+    return found
+
+
+def _lap(function: Function, cycle: Cycle, rounds: Sequence[Round]) -> Lap:
+    """Return a cycle with its visits in one place."""
+    places: dict[int, list[Station]] = {}
+    for station in sorted((s for one in rounds for s in one.stations if s.spot is not None), key=textual):
+        assert station.spot is not None
+        places.setdefault(id(station.spot.body), []).append(station)
+    visits = []
+    for own in places.values():
+        spot = own[0].spot
+        assert spot is not None
+        visits.append(Visit(tuple(own), spot, crowd(function, spot.path), cycle, tuple(rounds)))
+    return Lap(cycle, tuple(rounds), visits)

@@ -1,0 +1,290 @@
+"""Whether a loop's statements can be executed some trips early: where all that they read is a function of the loop's index.
+
+The values of a trip that they need, and that are such functions too, are computed with them. Memory that they read must not
+change meanwhile: the loop does not write it, nor wait for what others write. All that they write are the copies of rings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from prism.lang.barriers import flow
+from prism.lang.barriers.walk_access import pointer_of
+from prism.lang.barriers.walk_context import Context
+from prism.lang.facts.races import statements
+from prism.lang.rings.stations import is_ring
+from prism.lang.tree import (
+    Apply,
+    Array,
+    Assert,
+    Assign,
+    Batch,
+    Call,
+    Component,
+    Declare,
+    Expr,
+    For,
+    Fragment,
+    Function,
+    Item,
+    Pointer,
+    Print,
+    Return,
+    SharedDeclare,
+    Stmt,
+    Symbol,
+    TensorMap,
+    Unsafe,
+    Var,
+    While,
+    expressions,
+)
+from prism.lang.tree.plan import Barrier
+from prism.lang.tree.walk import subexpressions
+
+COPIES = ("cp_async", "load")
+"""The asynchronous intrinsics that fill a copy."""
+OTHERS = (Assert, Batch, Print, Return, SharedDeclare, Unsafe, While)
+"""Statements that nothing but a fill's own visit may execute."""
+
+
+class Held(Exception):
+    """Why statements cannot be executed early, in words that follow `because`."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Early:
+    """Statements of a loop that are to be executed early, and the lists that lead to them from the loop's body, in part.
+
+    `before`: the statements of these lists that come before; `around`: the scopes that open these lists.
+    """
+
+    context: Context
+    loop: For
+    around: tuple[Stmt, ...]
+    fills: tuple[Stmt, ...]
+    before: tuple[Stmt, ...]
+
+
+def needs(early: Early, barriers: Sequence[Barrier]) -> tuple[Declare, ...]:
+    """Return the declarations of the trip that the statements need, in the order of the text. Raises Held."""
+    loop, inner = early.loop, tuple(statements(early.fills))
+    changed = frozenset(symbol for s in statements(loop.body) for symbol in assigned(s))
+    made = frozenset(symbol for s in statements(loop.body) for symbol in declared(s))
+    if loop.symbol in changed:
+        raise Held(f"the loop changes its index `{loop.symbol.name}`")
+    own = frozenset(symbol for s in (*inner, *early.around) for symbol in declared(s))
+    for s in inner:
+        check_effect(early.context, s, own)
+    visible = {s.symbol: s for s in early.before if isinstance(s, Declare)}
+    found: dict[Symbol, Declare] = {}
+    left: list[Stmt] = [*early.around, *inner]
+    while left:
+        s = left.pop()
+        for symbol in mentioned(s):
+            if symbol in own or symbol is loop.symbol or symbol in found or _memory(symbol, made):
+                continue
+            if symbol in changed:
+                raise Held(f"it needs `{symbol.name}`, which the loop changes")
+            if symbol in made:
+                found[symbol] = _declaration(symbol, visible)
+                left.append(found[symbol])
+    needed = tuple(s for s in early.before if isinstance(s, Declare) and found.get(s.symbol) is s)
+    check_memory(early, (*inner, *needed), barriers)
+    return needed
+
+
+def _memory(symbol: Symbol, made: frozenset[Symbol]) -> bool:
+    """Whether a name is memory, of which only what it holds can change: not a pointer that the trip declares."""
+    return isinstance(symbol.type, Pointer | TensorMap) and (symbol not in made or is_ring(symbol))
+
+
+def _declaration(symbol: Symbol, visible: dict[Symbol, Declare]) -> Declare:
+    """Return the declaration of a value that the trip computes before the statements."""
+    found = visible.get(symbol)
+    if found is None or found.value is None or not all(map(_computes, subexpressions(found.value))):
+        raise Held(f"it needs `{symbol.name}`, which the trip computes otherwise than from the loop's index")
+    return found
+
+
+def _computes(e: Expr) -> bool:
+    """Whether it does not matter when, and how often, an expression is evaluated, but for the memory that it reads."""
+    match e:
+        case Apply(intrinsic=intrinsic):
+            quiet = not (intrinsic.blocking or intrinsic.orders or intrinsic.asynchronous)
+            plain = all(p.effect == "read" and not p.atomic and not p.mailbox for p in intrinsic.parameters)
+            return intrinsic.elementwise or (quiet and plain and intrinsic.touches_memory)
+        case Call(function=function):
+            return function.pure
+        case _:
+            return True
+
+
+# -- what statements do ---------------------------------------------------------------------------------------------------
+
+
+def declared(s: Stmt) -> Iterator[Symbol]:
+    """Yield the names that a statement makes: a variable, an object, a view with its offset and its lambda's indices."""
+    match s:
+        case Declare() | SharedDeclare() | For():
+            yield s.symbol
+        case _:
+            view = getattr(s, "view", None)
+            if view is not None and view.view is not None:
+                yield from (view, *view.view.params, *((view.view.offset[0],) if view.view.offset is not None else ()))
+
+
+def assigned(s: Stmt) -> Iterator[Symbol]:
+    """Yield the variables that a statement may change after their declaration."""
+    match s:
+        case Assign(target=target):
+            while isinstance(target, Component):
+                target = target.vector
+            if isinstance(target, Var | Item):
+                yield target.symbol
+        case Unsafe(writes=writes):
+            yield from writes
+        case _:
+            pass
+    for part in (part for e in expressions(s) for part in subexpressions(e)):
+        if isinstance(part, Call):
+            yield from (a.symbol for a in part.arguments if isinstance(a, Var) and isinstance(a.type, Array | Fragment))
+        elif isinstance(part, Apply):
+            given = [p for p in part.intrinsic.parameters if p.kind != "static"]
+            for parameter, a in zip(given, part.arguments, strict=False):
+                if parameter.kind in ("array", "fragment") and parameter.effect != "read" and isinstance(a, Var):
+                    yield a.symbol
+
+
+def mentioned(s: Stmt) -> Iterator[Symbol]:
+    """Yield the names in a statement's own expressions; of a view, what it is of, down to the object."""
+    for part in (part for e in expressions(s) for part in subexpressions(e)):
+        symbol = getattr(part, "symbol", None)
+        while symbol is not None:
+            yield symbol
+            symbol = symbol.view.source if symbol.view is not None else None
+
+
+def check_effect(context: Context, s: Stmt, own: frozenset[Symbol]) -> None:
+    """Raise Held for a statement that does more than fill a ring from what it reads."""
+    if isinstance(s, OTHERS):
+        raise Held("it does more than fill them")
+    for symbol in assigned(s):
+        if symbol not in own:
+            raise Held(f"it changes `{symbol.name}`")
+    for part in (part for e in expressions(s) for part in subexpressions(e)):
+        if isinstance(part, Call):
+            check_callee(context, part.function)
+        elif isinstance(part, Apply) and part.intrinsic.asynchronous not in COPIES and not _computes(part):
+            raise Held(f"it calls `{part.intrinsic.name}`")
+    check_touches(context, s)
+
+
+def check_touches(context: Context, s: Stmt) -> None:
+    """Raise Held where a statement reads a ring, or writes anything else."""
+    for root, kind in touched(context, s):
+        if root is None or isinstance(root.type, Fragment):
+            raise Held("it uses more than memory and variables")
+        if kind == "read" and is_ring(root):
+            raise Held(f"it reads `{root.name}`")
+        if kind != "read" and not is_ring(root):
+            raise Held(f"it writes `{root.name}`")
+
+
+def check_callee(context: Context, function: Function) -> None:
+    """Raise Held for a function that does more than read, and write what it is given."""
+    if function.pure:
+        return
+    if any(unit is not None for unit in context.summaries[function].clears) or orders(function.body):
+        raise Held(f"it calls `{function.name}`")
+    for s in statements(function.body):
+        for part in (part for e in expressions(s) for part in subexpressions(e)):
+            if isinstance(part, Call):
+                check_callee(context, part.function)
+        if isinstance(s, Assert | Print):
+            raise Held(f"it calls `{function.name}`")
+
+
+def touched(context: Context, s: Stmt) -> Iterator[tuple[Symbol | None, str]]:
+    """Yield the memory that a statement itself, and what it calls, touches, each with `read`, `write` or `atomic`.
+
+    None stands for what a pointer that is computed may point to.
+    """
+    for use in flow.uses(s):
+        e = use.expression
+        if not isinstance(e, Call):
+            yield flow.resolve(e.symbol, ())[0], use.kind
+            continue
+        summary = context.summaries[e.function]
+        for exposed in (*summary.entry, *summary.exit):
+            if exposed.root is None:
+                yield context.objects.frames[e], exposed.kind
+                continue
+            argument = pointer_of(e.arguments[e.function.parameters.index(exposed.root)])
+            yield (None if argument is None else flow.resolve(argument, ())[0]), exposed.kind
+
+
+def orders(body: Iterable[Stmt]) -> bool:
+    """Whether statements wait for other threads by themselves, or may: what others wrote can be seen after them."""
+    for s in statements(tuple(body)):
+        if isinstance(s, Unsafe):
+            return True
+        for part in (part for e in expressions(s) for part in subexpressions(e)):
+            if isinstance(part, Apply):
+                i = part.intrinsic
+                if i.orders or i.blocking or any(p.atomic or p.mailbox for p in i.parameters):
+                    return True
+            elif isinstance(part, Call) and not part.function.pure and orders(part.function.body):
+                return True
+    return False
+
+
+# -- memory ---------------------------------------------------------------------------------------------------------------
+
+
+def check_memory(early: Early, moved: Sequence[Stmt], barriers: Sequence[Barrier]) -> None:
+    """Raise Held for memory that the moved statements read, and that may have another value in their own trip."""
+    context, loop = early.context, early.loop
+    early_ones, trip = set(moved), set(statements(loop.body))
+    inside = [s for s in statements(loop.body) if s not in early_ones]
+    everywhere = [s for s in statements(context.function.body) if s not in early_ones]
+    waits = any(barrier.before in trip for barrier in barriers)
+    for root in dict.fromkeys(r for s in moved for r, kind in touched(context, s) if kind == "read" and r is not None):
+        if _constant(context.function, root):
+            continue
+        if orders(inside):
+            raise Held(f"it reads `{root.name}`, and the loop waits for what others write")
+        if writes(context, inside, root):
+            raise Held(f"it reads `{root.name}`, which the loop may write")
+        if waits and writes(context, everywhere, root):
+            raise Held(f"it reads `{root.name}`, which the kernel may write, and barriers stand in the loop")
+    if any(barrier.before in early_ones for barrier in barriers):
+        raise Held("a barrier stands in it")
+
+
+def writes(context: Context, body: Iterable[Stmt], read: Symbol) -> bool:
+    """Whether statements may write memory that is read elsewhere."""
+    return any(_same(context, read, root) for s in body for root, kind in touched(context, s) if kind != "read")
+
+
+def _constant(function: Function, root: Symbol) -> bool:
+    """Whether nothing in a kernel writes what a parameter points to."""
+    const = root.const or (isinstance(root.type, Pointer) and root.type.const)
+    return const and root.parameter and function.kind == "global" and not function.may_alias
+
+
+def _same(context: Context, read: Symbol, written: Symbol | None) -> bool:
+    """Whether two names may stand for the same memory."""
+    if written is None:
+        return True
+    if isinstance(written.type, Fragment):
+        return False
+    if read is written or context.objects.overlap(read, written) is not None:
+        return True
+    return not is_ring(written) and (_pointer(context, read) or _pointer(context, written))
+
+
+def _pointer(context: Context, symbol: Symbol) -> bool:
+    """Whether a name is a pointer variable, which may point to anything."""
+    return isinstance(symbol.type, Pointer) and not symbol.parameter and symbol not in context.objects.live

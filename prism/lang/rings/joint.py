@@ -1,0 +1,192 @@
+"""Joint reduction: what of a ring's waits, fences and groups the rest of the plan sees to, its barriers too, is left out.
+
+rings.py has each wait that the other waits do not imply, and a fence and a wait for its own copies with each visit that may need
+them; sync.py then adds the barriers. Here each of the former is left out, one after the other, where everything still holds
+without it (happens.py), and the walk still finds no conflict.
+
+Named rules, each with what makes it legal:
+- *met*: a wait for a visit, where barriers and the other waits bring the same news: who waited there knows of the visit's end
+  before its first use of the copy, in every schedule.
+- *warp*: a wait of threads for others of their warp, where a barrier of the warp before the use brings the same news.
+- *fenced*: a visit's proxy fence, where its threads make another one before the engine that has to see what they did is told of
+  it. A fence is for all that its thread did before, whatever it stands there for.
+- *landed*: a visit's wait for its own groups, or that behind the loop, where its threads make another wait that ends them before
+  anybody is told that the visit has ended, and before the kernel may end.
+- *merged*: the end of a group, where the next group's end comes before all waits that have to end it.
+- *counted*: a wait for groups leaves as many of the newest ones under way as it may, those of other rings' visits counted too.
+
+Left as they are: functions with copies to other blocks of a cluster, and those whose fills are issued ahead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from prism.lang.barriers.flow import Objects
+from prism.lang.barriers.walk_context import Context
+from prism.lang.barriers.walk_state import Known, Passed
+from prism.lang.facts.touches import MOST
+from prism.lang.rings.happens import Ground, ask, ask_fence, ground, news
+from prism.lang.rings.implied import together
+from prism.lang.rings.loads import multicast_of
+from prism.lang.rings.visits import Edge, Lap
+from prism.lang.rings.waits import Rings, by_one, clashes, same_threads, unseen, without
+from prism.lang.tree import Stmt
+from prism.lang.tree.plan import Barrier, Commit, Op, Plan, ProxyFence, WaitGroup
+from prism.lang.types.perspective import WARP1
+
+MET = "barriers and the other waits see to it"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class State:
+    """What is left: what rings need, the groups that are committed, and warps' barriers in place of waits."""
+
+    rings: Rings
+    groups: tuple[Commit, ...]
+    barriers: tuple[Barrier, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Joint:
+    """What a function's rings need beside its barriers. `made` gives the plan; `walks`: whether the walk finds no conflict."""
+
+    context: Context
+    grounds: Sequence[Ground]
+    made: Callable[[State], Plan]
+    walks: Callable[[State], bool]
+
+    def reduced(self, found: Rings, own: Sequence[Commit]) -> State:
+        """Return what is left of what rings need, of the groups that are committed, and warps' barriers in place of waits."""
+        state = State(found, tuple(own))
+        if not all(trips.holds(self.made(state)) for trips in self.grounds):
+            return state
+        for trips in self.grounds:
+            state = self.met(trips, state)
+            state = self.fenced(trips, state)
+            if trips.whole:
+                state = self.merged(trips, state)
+        return state
+
+    def holds(self, state: State) -> bool:
+        """Whether all is well with these operations: what one cycle has may be what another one relies on."""
+        plan = self.made(state)
+        return all(trips.holds(plan) for trips in self.grounds) and self.walks(state)
+
+    def met(self, trips: Ground, state: State) -> State:
+        """Rules *met* and *warp*."""
+        visits = {visit for lap in trips.laps for visit in lap.visits}
+        for wait in dict.fromkeys((e.earlier, e.later, e.lap) for e in state.rings.edges if e.later in visits):
+            gone = [edge for edge in state.rings.edges if (edge.earlier, edge.later, edge.lap) == wait]
+            other = replace(state, rings=without(self.context, state.groups, state.rings, gone, MET))
+            tried = (replace(other, barriers=(*state.barriers, *more)) for more in ((), *warps(trips, gone[0])))
+            state = next((one for one in tried if self.holds(one)), state)
+        for barrier in state.barriers:
+            other = replace(state, barriers=tuple(one for one in state.barriers if one is not barrier))
+            state = other if self.holds(other) else state
+        return state
+
+    def fenced(self, trips: Ground, state: State) -> State:
+        """Rule *fenced*."""
+        for op in state.rings.operations:
+            if isinstance(op, ProxyFence) and trips.threads_at(op.at, op.side) is not None:
+                state = self.dropped(state, op)
+        return state
+
+    def merged(self, trips: Ground, state: State) -> State:
+        """Rules *landed*, *merged* and *counted*."""
+        loops = trips.laps[0].rounds[0].loops[:1]
+        groups = [
+            op for op in state.groups if op.kind != "cp_async"
+        ]  # such are no ring's: only the walk sees their waits
+        for op in (*state.rings.operations, *groups):
+            if isinstance(op, WaitGroup | Commit) and (trips.threads_at(op.at, op.side) is not None or op.at in loops):
+                state = self.dropped(state, op)
+        for op in state.rings.operations:
+            while isinstance(op, WaitGroup) and trips.threads_at(op.at, op.side) is not None and op.pending < MOST:
+                more = replace(op, pending=op.pending + 1)
+                other = replace(state, rings=_exchanged(state.rings, op, (more,)))
+                if not self.holds(other):
+                    break
+                op, state = more, other
+        return state
+
+    def dropped(self, state: State, op: Op) -> State:
+        """Return what is there without an operation, if all is well then."""
+        groups = tuple(one for one in state.groups if one is not op)
+        other = replace(state, rings=_exchanged(state.rings, op, ()), groups=groups)
+        return other if self.holds(other) else state
+
+
+def _exchanged(rings: Rings, old: Op, new: tuple[Op, ...]) -> Rings:
+    """Return what rings need with other operations in place of one."""
+    return replace(rings, operations=tuple(op for one in rings.operations for op in (new if one is old else (one,))))
+
+
+def grounds(context: Context, found: Rings) -> list[Ground]:
+    """Return the trips of a function's cycles; none where not enough is known of all, as of what is visited in several places."""
+    if any(lap.sections for lap in found.laps):
+        return []
+    groups = [asked(context, group) for group in together(found.laps)]
+    known = [trips for trips in groups if trips is not None]
+    return known if len(known) == len(groups) else []
+
+
+def told(trips: Sequence[Ground], plan: Plan) -> Mapping[Stmt, tuple[Passed | Known, ...]]:
+    """Return where a plan's waits join the whole block, as the walk takes it: `Context.news`."""
+    found: dict[Stmt, tuple[Passed | Known, ...]] = {}
+    number = 0
+    for one in trips:
+        for at, place in news(one, plan, number):
+            found[at] = (*found.get(at, ()), place)
+        number += len(one.points)
+    return found
+
+
+def warps(trips: Ground, edge: Edge) -> Iterator[tuple[Barrier]]:
+    """Yield barriers of a warp that may do in place of a visit's mbarrier: before each of those that use the copy after it."""
+    first, second = edge.first.access, edge.second.access
+    for lap in trips.laps:
+        visits = [visit for visit in lap.visits if edge.ring in visit.rings]
+        after = visits.index(edge.earlier) if edge.earlier in visits else 0
+        for visit in (*visits[after + 1 :], *visits[: after + 1]):
+            at = trips.warps_come(visit.spot.body[visit.first_index([edge.ring])])
+            if at is not None:
+                yield (Barrier("warp", WARP1, at, first, second, bool(edge.lap)),)
+
+
+def asked(context: Context, group: Sequence[Lap]) -> Ground | None:
+    """Return the trips of some cycles with all that has to hold there; None where that is not known."""
+    visits = [visit for lap in group for visit in lap.visits]
+    if any(multicast_of(visit) or any(t.how == "remote" for t in visit.touches()) for visit in visits):
+        return None
+    found = ground(context.function, group)
+    if found is None:
+        return None
+    for lap in group:
+        for edge in conflicts(lap):
+            if not each_by_itself(context.objects, edge):
+                ask(found, edge)
+        for pair in unseen(context.objects, lap):
+            ask_fence(found, pair)
+    return found
+
+
+def conflicts(lap: Lap) -> Iterator[Edge]:
+    """Yield which accesses have to come after which: of all visits back to the last writer, those that conflict."""
+    for one in lap.rounds:
+        visits = [visit for visit in lap.visits if one.ring in visit.rings]
+        for place, later in enumerate(visits):
+            for back in range(1, len(visits) + 1):
+                earlier = visits[place - back]
+                for first, second in clashes(earlier.touches(one.ring), later.touches(one.ring)):
+                    yield Edge(earlier, later, int(back > place), one.ring, first, second)
+                if earlier.of(one.ring).writes:
+                    break
+
+
+def each_by_itself(objects: Objects, edge: Edge) -> bool:
+    """Whether the same threads make both accesses, each to its own part alone: their own order is enough."""
+    same = same_threads(edge.earlier, edge.later) and not edge.earlier.crowd.single
+    return same and by_one(objects, edge, edge.first, edge.second)

@@ -1,0 +1,179 @@
+"""Loads into rings: the bytes that complete on a visit's mbarrier, and multicasts, which complete on those of several blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from prism.lang.diagnostics import CompileError
+from prism.lang.errors.rings import Multicast
+from prism.lang.facts import races
+from prism.lang.facts.digits import reader
+from prism.lang.facts.polynomials import BLOCKS, THREADS, Digit, mentioned
+from prism.lang.facts.touches import LOADS
+from prism.lang.intrinsics.memory import scalar_of
+from prism.lang.rings.stations import Station, Used
+from prism.lang.rings.visits import Lap, Visit
+from prism.lang.tree import (
+    Apply,
+    Break,
+    Const,
+    Continue,
+    Expr,
+    For,
+    Function,
+    If,
+    Return,
+    Split,
+    Stmt,
+    Symbol,
+    While,
+    expressions,
+)
+from prism.lang.tree.bind import binding_of, operands_of
+from prism.lang.types import tiles
+from prism.lang.types.perspective import Level, Perspective
+
+
+def loads(visit: Visit) -> Iterator[tuple[Stmt, Apply]]:
+    """Yield the bulk and tensor loads of a visit, with their statements, in program order."""
+    for _, used in loading(visit):
+        assert used.touch.by is not None
+        yield used.inside[-1], used.touch.by
+
+
+def loading(visit: Visit) -> Iterator[tuple[Station, Used]]:
+    """Yield the uses of copies by loads."""
+    for station in visit.stations:
+        for used in station.used:
+            if used.touch.how in LOADS:
+                yield station, used
+
+
+def bytes_of_load(apply: Apply) -> int | None:
+    """Return the bytes that a load brings to each block, or None where its operand `n` says so at run time.
+
+    A store to another block brings it as many as another one's brings to this block.
+    """
+    binding = binding_of(apply)
+    if apply.intrinsic.asynchronous == "remote":
+        return scalar_of(binding).bytes
+    if binding.maps:
+        (tensor,) = binding.maps.values()
+        return tiles.bytes_of(tensor) * max(1, _mask(apply).bit_count())
+    tile, start = binding.tiles["destination"], binding.starts["destination"]
+    for parameter, argument in operands_of(apply):
+        if parameter.name == "n":
+            return int(argument.value) * tile.element.bytes if isinstance(argument, Const) else None
+    if tile.shape is None or any(index is None for index in start) or len(start) != len(tile.shape):
+        return None
+    flat = 0
+    for index, extent in zip(start, tile.shape, strict=True):
+        flat = flat * extent + (index or 0)
+    return (prod(tile.shape) - flat) * tile.element.bytes
+
+
+# -- multicasts -------------------------------------------------------------------------------------------------------------
+
+
+def _mask(apply: Apply, blocks: int = 16) -> int:
+    if apply.intrinsic.asynchronous == "remote":
+        return (1 << blocks) - 1  # its readers may be in any of them
+    value = apply.statics.get("multicast")
+    return value if isinstance(value, int) else 0
+
+
+def multicast_of(visit: Visit, blocks: int = 16) -> int:
+    """Return the mask of the blocks that a visit's loads go to, in a cluster of so many; 0 where they go to their own alone."""
+    mask = 0
+    for _, apply in loads(visit):
+        mask |= _mask(apply, blocks)
+    return mask
+
+
+def check_multicast(function: Function, lap: Lap, visit: Visit) -> None:
+    """Refuse a multicast that some block of the cluster might not make in a round."""
+    blocks = function.bound.block or 1
+    cluster = Perspective(Level.BLOCK, blocks)
+    for station, used in loading(visit):
+        apply = used.touch.by
+        if apply is None or not _mask(apply):
+            continue
+        fault, change = "", ""
+        uneven = [e for e in _conditions(lap) if not cluster <= e.perspective]
+        remote = apply.intrinsic.asynchronous == "remote"
+        if remote and blocks == 1:
+            fault, change = "there is no cluster", "ask for one: `block[2]` in `@requires`"
+        elif remote and (wrong := _shift(function, lap, apply, used, cluster)):
+            fault, change = wrong
+        elif not remote and _mask(apply) != (1 << blocks) - 1:
+            fault = f"its mask is {_mask(apply):#b}"
+            change = (
+                f"write `multicast={(1 << blocks) - 1:#b}`"
+                if blocks > 1
+                else "leave `multicast` out: there is no cluster"
+            )
+        elif any(isinstance(s, If | For | While) and not (remote and _counted(s)) for s in used.inside[:-1]):
+            fault, change = "this one stands under a condition or in a loop", "let every block make it, once a visit"
+        elif any(isinstance(s, Split) and s.level == Level.BLOCK for s in (body[k] for body, k in lap.rounds[0].trail)):
+            fault = "it stands in an arm of a split that other blocks do not run"
+            change = f"visit `{station.ring.name}` in code that all blocks of the cluster run"
+        elif uneven:
+            place = uneven[0].perspective
+            fault = f"the blocks of a cluster may make different numbers of rounds here: a condition varies at {place}"
+            change = f"let the loop depend on values at {cluster} or broader alone"
+        if fault:
+            span, name = apply.span, station.ring.name
+            what = "store to another block's copy of" if remote else "multicast into"
+            raise CompileError(Multicast(span=span, name=name, what=what, blocks=blocks, fault=fault, change=change))
+
+
+def _shift(function: Function, lap: Lap, apply: Apply, used: Used, cluster: Perspective) -> tuple[str, str] | None:
+    """Return what is wrong with how far a store goes, and what to change.
+
+    It is one number for a thread and those of its place in the other blocks: then each block gets as much as it sends. The
+    indices of loops that make the same trips in all blocks are such numbers.
+    """
+    shift = next((argument for parameter, argument in operands_of(apply) if parameter.name == "shift"), None)
+    if isinstance(shift, Const) and int(shift.value) % cluster.size == 0:
+        return "it stays in its own block", f"write a `shift` from 1 to {cluster.size - 1}"
+    if shift is None or cluster <= shift.perspective:
+        return None
+    around = (body[index] for body, index in lap.rounds[0].trail[:-1])
+    counted = frozenset(s.symbol for s in (*around, *used.inside) if isinstance(s, For))
+    if all(_agreed(digit, cluster, counted) for digit in mentioned(reader(races.facts(function)).read(shift, {}))):
+        return None
+    return f"`shift` varies at {shift.perspective}", f"let `shift` depend on values at {cluster} or broader alone"
+
+
+def _agreed(digit: Digit, cluster: Perspective, counted: frozenset[Symbol]) -> bool:
+    """Whether a number is a thread's own in all blocks of a cluster, where loops over these indices are at the same trip."""
+    match digit.base:
+        case ("name" | "trip", symbol):
+            return symbol in counted or cluster <= symbol.perspective
+        case ("count" | "quotient" | "remainder" | "apply" | "xor" | "wrap", *_):
+            return True  # of what is mentioned too
+        case _:
+            return digit.base == THREADS or (digit.base == BLOCKS and digit.low % cluster.size == 0)
+
+
+def _counted(statement: Stmt) -> bool:
+    """Whether a statement is a loop that makes the same trips in every block: its bounds are constant, and nothing leaves it."""
+    if not isinstance(statement, For):
+        return False
+    constant = all(isinstance(bound, Const) for bound in (statement.start, statement.stop, statement.step))
+    return constant and not any(isinstance(s, Break | Continue | Return) for s in races.statements(statement.body))
+
+
+def _conditions(lap: Lap) -> Iterator[Expr]:
+    """Yield what decides how many rounds there are."""
+    for body, index in lap.rounds[0].trail[:-1]:
+        around = body[index]
+        if isinstance(around, If | For | While):
+            yield from expressions(around)
+        if isinstance(around, For | While):
+            for inner in races.statements(around.body):
+                if isinstance(inner, If) and any(
+                    isinstance(s, Break | Continue | Return) for s in races.statements((inner,))
+                ):
+                    yield inner.condition

@@ -1,0 +1,208 @@
+"""Stations: the scopes that open a ring, what each does with its copy, and where in it that is done.
+
+A station's spot is the narrowest statement list that holds all its uses and is executed once a visit: its threads are those
+that visit. Lists are entered through groups, views and the one arm of a split that has uses; not through conditions and loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from prism.lang.barriers import flow
+from prism.lang.barriers.walk_access import call_touch, make_touch
+from prism.lang.barriers.walk_context import Context, Place
+from prism.lang.barriers.walk_state import narrow_path
+from prism.lang.facts.budget import most_threads
+from prism.lang.facts.touches import Touch
+from prism.lang.tree import (
+    Async,
+    Body,
+    Call,
+    Claim,
+    Function,
+    Group,
+    Partition,
+    Pointer,
+    Split,
+    Stmt,
+    Symbol,
+    children,
+)
+from prism.lang.tree.plan import Path
+from prism.lang.types.perspective import WARP, Perspective
+
+Trail = tuple[tuple[Body, int], ...]
+"""The statement lists from a function's body down to a statement, each with the index of what contains it."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Used:
+    """A use of a copy: the access, and the statements around it, from the station's body inwards."""
+
+    touch: Touch
+    inside: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Spot:
+    """A statement list, of which statements `first` to `last` have all the uses; its code, and the way there from the block."""
+
+    body: Body
+    first: int
+    last: int
+    code: Perspective
+    path: Path
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Station:
+    """A scope that opens a ring. `spot` is None where nothing is done with the copy."""
+
+    ring: Symbol
+    opening: Claim | Partition
+    trail: Trail
+    used: tuple[Used, ...]
+    spot: Spot | None
+
+    @property
+    def in_flight(self) -> int:
+        """How many visits later its asynchronous readers are waited for."""
+        view = self.opening.view.view
+        return 0 if view is None else view.in_flight
+
+    @property
+    def touches(self) -> tuple[Touch, ...]:
+        """Its accesses to the copy."""
+        return tuple(used.touch for used in self.used)
+
+    @property
+    def writes(self) -> bool:
+        """Whether it changes the copy."""
+        return any(touch.kind != "read" for touch in self.touches)
+
+
+def ring_of(statement: Stmt) -> Symbol | None:
+    """Return the ring that a statement opens, or None."""
+    if isinstance(statement, Claim | Partition) and statement.view.view is not None:
+        source = statement.view.view.source
+        return source if is_ring(source) else None
+    return None
+
+
+def is_ring(symbol: Symbol) -> bool:
+    """Whether a name stands for a ring itself, not for a copy."""
+    return symbol.view is None and isinstance(symbol.type, Pointer) and symbol.type.ring > 0
+
+
+def stations(context: Context) -> list[Station]:
+    """Return the stations of a function's rings, in program order."""
+    return list(_stations(context, context.function.body, Place(context.function.bound.code), ()))
+
+
+def _stations(context: Context, body: Body, place: Place, trail: Trail) -> Iterator[Station]:
+    for index, statement in enumerate(body):
+        here: Trail = (*trail, (body, index))
+        ring = ring_of(statement)
+        if ring is not None:
+            assert isinstance(statement, Claim | Partition)
+            inner = place.open(statement.view, isinstance(statement, Claim))
+            used = tuple(_uses(context, statement.body, inner, statement.view, ()))
+            within = {s for one in used for s in one.inside}
+            spot = narrowest(statement.body, inner, within, {one.inside[-1] for one in used})
+            yield Station(ring, statement, here, used, spot)
+        for inside, part in inner_places(statement, place):
+            yield from _stations(context, part, inside, here)
+
+
+def inner_places(statement: Stmt, place: Place) -> Iterator[tuple[Place, Body]]:
+    """Yield the statement lists inside a statement, each with where it stands."""
+    match statement:
+        case Group():
+            yield place.enter(statement.unit, statement.unit), statement.body
+        case Split():
+            for arm in statement.arms:
+                entry = (statement.level, arm.first, arm.size)
+                yield place.enter(Perspective(statement.level, arm.size), entry), arm.body
+        case Partition() | Claim():
+            yield place.open(statement.view, isinstance(statement, Claim)), statement.body
+        case _:
+            for part in children(statement):
+                yield place, part
+
+
+def _uses(context: Context, body: Body, place: Place, view: Symbol, around: tuple[Stmt, ...]) -> Iterator[Used]:
+    """Yield the uses of a copy in a statement list."""
+    for statement in body:
+        inside = (*around, statement)
+        for use in flow.uses(statement):
+            if isinstance(use.expression, Call):
+                found = _called(context, place, use.expression)
+            else:
+                found = [make_touch(context, place, (), use)]
+            yield from (Used(touch, inside) for touch in found if any(step.view is view for step in touch.steps))
+        for there, part in inner_places(statement, place):
+            yield from _uses(context, part, there, view, inside)
+
+
+def _called(context: Context, place: Place, call: Call) -> list[Touch]:
+    """Return the accesses that a callee makes to what it is passed."""
+    found = []
+    for number, exposed in enumerate(context.summaries[call.function].entry):
+        touch = call_touch(context, place, (), call, exposed, ("entry", number))
+        found += [] if touch is None else [touch]
+    return found
+
+
+def narrowest(body: Body, place: Place, within: set[Stmt], direct: set[Stmt]) -> Spot | None:
+    """Return the narrowest list that has all statements of `within` that are in `body`; `direct` make uses themselves."""
+    users = [index for index, statement in enumerate(body) if statement in within]
+    if not users:
+        return None
+    statement = body[users[0]]
+    if len(users) == 1 and statement not in direct and isinstance(statement, Group | Split | Partition | Claim | Async):
+        inner = [(at, part) for at, part in inner_places(statement, place) if any(s in within for s in part)]
+        if len(inner) == 1:
+            return narrowest(inner[0][1], inner[0][0], within, direct)
+    return Spot(body, users[0], users[-1], place.code, narrow_path(place.path))
+
+
+# -- how many threads -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """The threads of a block that come to a place: `number` of them or, with `share`, that part of all that there are.
+
+    `whole`: they are whole warps.
+    """
+
+    number: Fraction
+    share: bool
+    whole: bool
+
+    @property
+    def single(self) -> bool:
+        """Whether it is one thread."""
+        return not self.share and self.number == 1
+
+
+def crowd(function: Function, path: Path) -> Crowd:
+    """Return the threads of a block that come along a path."""
+    bound = function.bound.thread
+    share = bound is None or bound != most_threads(function)
+    found = Crowd(Fraction(1 if share else bound or 1), share, bound is not None and bound % WARP == 0)
+    unit: int | None = None
+    for entry in path:
+        if isinstance(entry, Perspective):
+            unit = entry.size
+            continue
+        _, first, size = entry
+        whole = found.whole and first % WARP == 0 and size % WARP == 0
+        if unit is None:
+            found = Crowd(Fraction(size), False, whole)
+        else:
+            found = replace(found, number=found.number * size / unit, whole=whole)
+        unit = size
+    return found

@@ -1,0 +1,142 @@
+"""Visits of rings: a ring's rounds, the visits that a round is made of, and the laps of the rings that go in step.
+
+What they are; cycles.py finds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from prism.lang.facts.touches import Touch
+from prism.lang.rings.stations import Crowd, Spot, Station, Trail
+from prism.lang.tree import Body, For, If, Pointer, Stmt, Symbol, While
+from prism.lang.tree.plan import Cycle
+
+
+@dataclass(eq=False, slots=True)
+class Round:
+    """One ring's stations: in `home[first]` to `home[last]`, inside `loop` (None: in no loop), the way there in `trail`."""
+
+    ring: Symbol
+    stations: tuple[Station, ...]
+    home: Body
+    first: int
+    last: int
+    trail: Trail
+
+    @property
+    def copies(self) -> int:
+        """How many copies the ring has."""
+        assert isinstance(self.ring.type, Pointer)
+        return self.ring.type.ring
+
+    @property
+    def loops(self) -> list[Stmt]:
+        """The loops around, innermost first."""
+        around = [body[index] for body, index in reversed(self.trail[:-1])]
+        return [statement for statement in around if isinstance(statement, For | While)]
+
+
+Sections = tuple[Round, ...]
+"""One ring's rounds, of each place that visits it: mostly one."""
+
+
+@dataclass(eq=False, slots=True)
+class Visit:
+    """Stations of one cycle in one place: its threads make their uses of all the copies between one wait and one arrival."""
+
+    stations: tuple[Station, ...]
+    spot: Spot
+    crowd: Crowd
+    cycle: Cycle
+    rounds: tuple[Round, ...] = ()
+
+    def touches(self, ring: Symbol | None = None) -> list[Touch]:
+        """Return its accesses, to one ring or to all."""
+        return [touch for station in self.stations for touch in station.touches if ring in (None, station.ring)]
+
+    def surely(self, ring: Symbol) -> list[Touch]:
+        """Return its accesses to one ring that are under no condition and in no loop."""
+        used = [used for station in self.stations if station.ring is ring for used in station.used]
+        return [one.touch for one in used if not any(isinstance(s, If | For | While) for s in one.inside)]
+
+    def of(self, ring: Symbol) -> Station:
+        """Return its station of a ring."""
+        return next(station for station in self.stations if station.ring is ring)
+
+    @property
+    def rings(self) -> tuple[Symbol, ...]:
+        """The rings whose copies it uses."""
+        return tuple(station.ring for station in self.stations)
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """Where it comes in the text."""
+        return min(map(textual, self.stations))
+
+    def first_index(self, rings: Sequence[Symbol]) -> int:
+        """Return the first statement of its list that uses a copy of one of these rings."""
+        return min(s.spot.first for s in self.stations if s.ring in rings and s.spot is not None)
+
+    @property
+    def last_use(self) -> Stmt:
+        """The last statement of its list that uses a copy."""
+        return self.spot.body[max(s.spot.last for s in self.stations if s.spot is not None)]
+
+
+@dataclass(eq=False, slots=True)
+class Lap:
+    """A cycle with its rings' rounds and its visits, in program order.
+
+    `sections`: all laps of the cycle, where its rings are visited in several places (sections.py); else empty.
+    """
+
+    cycle: Cycle
+    rounds: tuple[Round, ...]
+    visits: list[Visit] = field(default_factory=list)
+    sections: tuple[Lap, ...] = ()
+
+    def twins(self, visit: Visit) -> list[Visit]:
+        """Return what a visit is in each section, itself among them."""
+        place = self.visits.index(visit)
+        return [lap.visits[place] for lap in self.sections or (self,)]
+
+    @property
+    def home(self) -> Body:
+        """The list that holds all stations."""
+        return self.rounds[0].home
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The first and the last statement of the list that holds stations."""
+        return min(r.first for r in self.rounds), max(r.last for r in self.rounds)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Edge:
+    """`later` may not begin before `earlier` has ended, of the round `lap` laps before: two accesses to a copy of `ring`."""
+
+    earlier: Visit
+    later: Visit
+    lap: int
+    ring: Symbol
+    first: Touch
+    second: Touch
+
+
+GROUPED_READS = ("wgmma", "bulk")
+"""What may read a copy after its visit's last statement."""
+
+
+def late(visit: Visit) -> int:
+    """Return how many rounds later a visit's asynchronous readers are waited for: what all their rings allow."""
+    if not visit.rounds or not visit.rounds[0].loops:
+        return 0
+    found = [s.in_flight for s in visit.stations if any(touch.how in GROUPED_READS for touch in s.touches)]
+    return min(found, default=0)
+
+
+def textual(station: Station) -> tuple[int, ...]:
+    """The order of stations in the text."""
+    return tuple(index for _, index in station.trail)

@@ -1,0 +1,106 @@
+"""The stub of `prism.lang`: what an editor shows of each of its names. It is made from their declarations."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from typing import Any
+
+from prism import lang
+from prism.lang import surface
+from prism.lang.intrinsics.declaration import Intrinsic
+from prism.lang.intrinsics.namespace import Namespace
+from prism.lang.types import Scalar, Vector
+
+_HEAD = '''\
+"""The language: what a kernel file imports.
+
+Made from the declarations by `pytest tests/lang/test_stub.py --update-golden`: not to be edited.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
+from typing import Any
+
+from prism.lang.diagnostics import CompileError as CompileError
+from prism.lang.diagnostics import InternalError as InternalError
+from prism.lang.intrinsics.namespace import Namespace
+from prism.lang.surface import Kernel as Kernel
+from prism.lang.surface import LevelName, PrismModule, VectorCast
+from prism.lang.types import Scalar, Vector
+'''
+_IMPORTED = ("CompileError", "InternalError", "Kernel")
+_LEVELS = {
+    "grid": "all blocks of a launch",
+    "block": "the threads of a block; block.scan and its like are the collectives for one",
+    "warp": "32 threads; warp.scan and its like are the collectives for one",
+    "warpgroup": "128 threads, which wgmma takes",
+    "thread": "one thread, or n of them: thread[n]",
+}
+
+
+def stub() -> str:
+    """Return the text of `prism/lang/__init__.pyi`: for each name its signature or type, and its documentation."""
+    names = sorted(set(lang.__all__) - set(_IMPORTED))
+    listed = ", ".join(f'"{name}"' for name in sorted(lang.__all__))
+    return "\n".join([_HEAD, *(_entry(name, getattr(lang, name)) for name in names), f"__all__ = [{listed}]\n"])
+
+
+def _entry(name: str, value: Any) -> str:
+    match value:
+        case Intrinsic():
+            return _function(
+                name, _parameters(value), f"{value.doc} Called by {value.requires}; {value.min_arch} and later."
+            )
+        case surface.Construct():
+            return _function(name, "*arguments: Any, **options: Any", f"{value.doc}.{_page(name)}")
+        case surface.LevelName():
+            return f'{name}: LevelName\n"""{_LEVELS[name]}.{_page(name)}"""\n'
+        case surface.VectorCast():
+            return f'{name}: VectorCast\n"""{name}(p[i]) loads a {value.vector} from p[i] on, {name}[p[i]] = v stores one."""\n'
+        case Vector():
+            return f'{name}: Vector\n"""{value.length} of {value.element}, moved as one word."""\n'
+        case Scalar():
+            alias = "" if value.name == name.removesuffix("_") else f": {value.name}"
+            return f'{name}: Scalar\n"""A scalar type{alias}, of {value.bits} bits."""\n'
+        case types.FunctionType():
+            return _python(name, value)
+        case Namespace():
+            said = '`intrinsic.mma(...)` is `mma`; `@intrinsic("text")` declares one of the user\'s own.'
+            return f'{name}: Namespace\n"""{said}"""\n'
+        case surface.PrismModule():
+            said = '@prism("global") marks a kernel, @prism("device") a function that kernels call.'
+            return f'{name}: PrismModule\n"""{said}{_page(name)}"""\n'
+        case _:
+            return f"{name}: Any\n"
+
+
+def _parameters(intrinsic: Intrinsic) -> str:
+    found = [f"{p.name}: Any{' = ...' if p.optional else ''}" for p in intrinsic.parameters]
+    return ", ".join([*found, "out: Sequence[Any] = ..."])
+
+
+def _page(name: str) -> str:
+    """Where the documentation has the construct, in the repository and on the site that it builds."""
+    return f" See docs/reference/{name}.md."
+
+
+def _function(name: str, parameters: str, doc: str) -> str:
+    text = doc.strip().replace("\\", "\\\\").replace('"""', "'''")
+    text = f"{text} " if text.endswith('"') else text
+    return f'def {name}({parameters}) -> Any:\n    """{text}"""\n'
+
+
+def _python(name: str, function: types.FunctionType) -> str:
+    signature = str(inspect.signature(function)).replace("'", "")
+    doc = inspect.cleandoc(function.__doc__ or "")
+    doc = f"{doc}{chr(10) * 2 if chr(10) in doc else ' '}{_page(name).strip()}"
+    doc = doc.replace("\n", "\n    ").replace("\\", "\\\\")
+    return (
+        f'def {name}{signature}:\n    """{doc}\n    """\n'
+        if "\n" in doc
+        else f'def {name}{signature}:\n    """{doc}"""\n'
+    )
+
+
+__all__ = ["stub"]
