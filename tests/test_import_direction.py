@@ -37,7 +37,7 @@ LANG_MAY_IMPORT: dict[str, set[str]] = {
     "check": {"diagnostics", "types", "keep", "errors", "intrinsics", "tree", "cuda", "surface", "parse", "facts"},
     "barriers": {"diagnostics", "types", "keep", "errors", "tree", "facts"},
     "rings": {"diagnostics", "types", "errors", "intrinsics", "tree", "facts", "barriers"},
-    "lower": {"diagnostics", "types", "keep", "errors", "intrinsics", "tree", "facts", "check", "barriers", "rings"},
+    "lower": {"diagnostics", "types", "keep", "errors", "intrinsics", "tree", "facts", "check", "rings"},
     "safety": {"diagnostics", "tree", "facts", "barriers", "lower"},
     "sync": {"diagnostics", "types", "errors", "tree", "facts", "check", "barriers", "rings"},
     "emit": {

@@ -35,7 +35,7 @@ from prism.lang import (
     thread,
 )  # fmt: skip
 from prism.lang.emit import emit
-from prism.lang.pipeline import build
+from prism.lang.pipeline import build, lower
 from prism.lang.surface import TemplateName
 
 
@@ -350,7 +350,9 @@ def test_breakpoint_opens_the_debugger_where_the_kernel_stands(monkeypatch: pyte
 
 def test_breakpoint_is_nothing_on_a_gpu() -> None:
     program = build(stops)
-    assert "printf" not in emit(program).source and "breakpoint" not in emit(program, comments=False).source
+    assert (
+        "printf" not in emit(lower(program)).source and "breakpoint" not in emit(lower(program), comments=False).source
+    )
     assert package.compile(stops).registers > 0
 
 

@@ -9,7 +9,7 @@ import numpy
 import prism
 from prism.kernels import sgemm
 from prism.lang.emit import emit
-from prism.lang.pipeline import build
+from prism.lang.pipeline import build, lower
 from prism.lib import operators, reduce_calls, reductions, scan_plans, sgemms
 from prism.lib.scan_plans import Shape, Task
 from prism.runtime.compile import MissingCompiler, compile_cubin
@@ -48,13 +48,13 @@ class Compiler:
     def setup(self, name: str) -> None:
         self.instance = _instance(name)
         self.program = build(self.instance.kernel, dict(self.instance.template))
-        self.source = emit(self.program).source
+        self.source = emit(lower(self.program)).source
 
     def time_check(self, name: str) -> None:
         build(self.instance.kernel, dict(self.instance.template))
 
     def time_emit(self, name: str) -> None:
-        emit(self.program)
+        emit(lower(self.program))
 
     def time_nvrtc(self, name: str) -> None:
         try:

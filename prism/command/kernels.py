@@ -146,8 +146,9 @@ def run_emit(options: argparse.Namespace) -> int:
         write(options, compiled.ptx)
     else:
         from prism.lang.emit import emit
+        from prism.lang.pipeline import lower
 
-        write(options, emit(program).source)
+        write(options, emit(lower(program)).source)
     return DONE
 
 

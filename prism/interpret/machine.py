@@ -1,8 +1,7 @@
-"""The reference machine: runs a checked and synchronised program on the CPU."""
+"""The reference machine: runs one form of a checked and synchronised program on the CPU."""
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,56 +11,26 @@ from prism.interpret.arguments import bind, granule_of
 from prism.interpret.calls import narrow
 from prism.interpret.clocks import Clocks
 from prism.interpret.compiler import compile_function
-from prism.interpret.errors import FlightError, MachineError
+from prism.interpret.errors import FlightError
 from prism.interpret.expressions import compile_expression
 from prism.interpret.frame import Block, Cluster, Frame, Machine
 from prism.interpret.lanes import Lanes
-from prism.interpret.schedules import HOW, SCHEDULES, Conductor, Strand
+from prism.interpret.schedules import HOW, Conductor, Strand
 from prism.interpret.scope import Code, Mode, Shop
 from prism.interpret.shadow import Shadow
 from prism.interpret.units import has_near_fences, has_rings, has_roles, smallest, uses_proxies
 from prism.interpret.versions import Versions
 from prism.interpret.waiting import steps_of
-from prism.lang.facts.blocks import threads_of
-from prism.lang.facts.counted import most_threads
 from prism.lang.tree.plan import Program
 from prism.lang.types.perspective import Level
 
-MAX_THREADS = 1024
-"""The threads of a block, at most: on every GPU."""
 RESIDENT = 16384
 """Threads that run at once at most, unless the launch is cooperative: more blocks begin as others end."""
 _MOST = 64
 _KEPT: dict[tuple[int, Mode], tuple[Program, Shop]] = {}
-_ROLES: dict[int, tuple[Program, Program]] = {}
 
 
-def run(
-    program: Program,
-    blocks: int,
-    threads: int,
-    arguments: Sequence[Any],
-    *,
-    check: bool = False,
-    schedule: str = "round-robin",
-    seed: int = 0,
-    resident: int | None = None,
-) -> None:
-    """Run a program's entry on NumPy arrays and numbers; results are in the arrays.
-
-    `check` reports every race, deadlock, access out of bounds, read of what was never written, misaligned vector access, barrier
-    that not all its threads meet, and fault around mbarriers and asynchronous operations, as a `MachineError`. `schedule` says in
-    which order blocks, warps and arms of splits run, and when asynchronous operations take effect (see `schedules`), `seed` which
-    of several. `resident` is how many blocks run at once (all, or as the schedule says).
-    """
-    try:
-        _run(program, blocks, threads, arguments, check, schedule, seed, resident)
-    except MachineError as error:
-        error.__traceback__ = None  # it says where the program is wrong: frames end with the caller's
-        raise
-
-
-def _run(
+def launch(
     program: Program,
     blocks: int,
     threads: int,
@@ -71,13 +40,8 @@ def _run(
     seed: int,
     resident: int | None,
 ) -> None:
-    if schedule not in SCHEDULES:
-        raise ValueError(f"schedule is one of {', '.join(SCHEDULES)}, not {schedule!r}")
-    seed = operator.index(seed)
-    _check_shape(program, blocks, threads)
+    """Run one form of a program, as it is written or as it is emitted; `launch.run` says what is what."""
     how = HOW[schedule]
-    if how.roles and seed // 2 % 2 == 0 and has_rings(program):
-        program = _specialised(program)
     late = how.late[seed % len(how.late)]
     split = how.apart == "always" or (how.apart == "rings" and has_rings(program))
     cluster = program.entry.bound.block or 1
@@ -125,37 +89,6 @@ def _shop(program: Program, mode: Mode) -> Shop:
             _KEPT.clear()
         found = _KEPT.setdefault(key, (program, Shop(program, mode, compile_expression, compile_function)))
     return found[1]
-
-
-def _specialised(program: Program) -> Program:
-    """Return the program as it is emitted: fills ahead, one body a role; made once."""
-    from prism.lang.lower.skew import skewed
-    from prism.lang.lower.specialise import specialise
-
-    found = _ROLES.get(id(program))
-    if found is None:
-        made = specialise(skewed(program))
-        if len(_ROLES) >= _MOST:
-            _ROLES.clear()
-        found = _ROLES.setdefault(id(program), (program, made))
-    return found[1]
-
-
-def _check_shape(program: Program, blocks: int, threads: int) -> None:
-    bound = program.entry.bound
-    if blocks < 1 or threads < 1:
-        raise ValueError(f"a launch has at least one block and one thread, not {blocks} x {threads}")
-    if threads > MAX_THREADS:
-        raise ValueError(f"a block has at most {MAX_THREADS} threads, not {threads}")
-    if bound.thread is not None and threads % bound.thread:
-        raise ValueError(f"`{program.entry.name}` needs a multiple of {bound.thread} threads a block, not {threads}")
-    if bound.block is not None and blocks % bound.block:
-        raise ValueError(f"`{program.entry.name}` needs a multiple of {bound.block} blocks, not {blocks}")
-    if threads_of(program) not in (None, threads):
-        raise ValueError(f"`{program.entry.name}` needs blocks of {threads_of(program)} threads, not of {threads}")
-    most = most_threads(program)
-    if most is not None and blocks * threads > most:
-        raise ValueError(f"`{program.entry.name}` counts at most {most} threads, in 32 bits, not {blocks} x {threads}")
 
 
 class _Launch:

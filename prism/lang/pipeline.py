@@ -1,12 +1,18 @@
-"""The stages, in order. `build` is the way from a kernel to a program; `emit` goes on from there.
+"""The stages, in order, each once. `build` is the way from a kernel to a program, `lower` from there to the form that is emitted.
 
-    check        (kernel, template) -> functions      parse, instantiate and check each function that the kernel reaches
-    lay_out      functions          -> layouts        scopes and alignment judged, shared memory placed
-    plan         functions, layouts -> plans          barriers, and the waits of rings
-    assemble     all of these       -> program        mbarriers placed behind the objects
-    judge        program            -> program        what is emitted of it: whole units, shared memory, named barriers
+    check            kernel, template   -> functions   parse, instantiate and check each function that the kernel reaches
+    check_blocks     functions          -> none        the sizes of blocks that they ask for go together
+    lay_out          functions          -> layouts     scopes and alignment judged, shared memory placed
+    plan             functions, layouts -> plans       barriers, and the waits of rings
+    assemble         all of these       -> Program     mbarriers placed behind the objects
 
-`emit` begins with `lower` (lowered.py), which issues fills ahead and gives each role its body; so does the reference machine.
+    skewed           Program            -> Program     fills issued ahead of the trips that need them
+    specialise       Program            -> Program     a body for each role
+    judge            both forms         -> none        whole units come to each barrier; the shared memory is enough
+    allocate_named   Program            -> Lowered     a number in the hardware for each named barrier
+
+What comes behind runs no stage: `prism.explanation` and `safety` take the Program, as it was written, `emit` the Lowered; the
+reference machine takes either form, as the schedule says.
 """
 
 from __future__ import annotations
@@ -23,33 +29,54 @@ from prism.lang.errors import calls as errors
 from prism.lang.errors.syntax import TooDeep
 from prism.lang.facts.align import check_alignment
 from prism.lang.facts.blocks import check_blocks
+from prism.lang.keep.once import kept
 from prism.lang.keep.uncollected import uncollected
 from prism.lang.lower.limits import check_shared_limit
 from prism.lang.lower.named import allocate_named
 from prism.lang.lower.place import place, with_mbarriers
 from prism.lang.lower.skew import shown, skewed
+from prism.lang.lower.specialise import specialise
 from prism.lang.sync import plan
 from prism.lang.tree import Function, Symbol
 from prism.lang.tree.inlined import traced
-from prism.lang.tree.plan import Layout, Plan, Program
+from prism.lang.tree.plan import Layout, Lowered, Plan, Program
 
 Functions = tuple[Function, ...]
 """Checked functions, callees first."""
 
 
 def build(kernel: surface.Kernel, template: Mapping[str, object] | None = None) -> Program:
-    """Return the checked and synchronised program of a kernel or device function. Raises CompileError."""
+    """Return the checked and synchronised program of a kernel or device function, which can be lowered. Raises CompileError."""
     with uncollected():
         functions = check(kernel, template)
         try:
             check_blocks(functions)
             layouts = lay_out(functions)
             plans = plan(functions, layouts)
-            return judge(assemble(functions, plans, layouts))
+            program = assemble(functions, plans, layouts)
+            lower(program)  # kept with the program: who emits it finds it there
+            return program
         except CompileError as failure:
             raise CompileError(*(traced(error, functions) for error in failure.errors)) from None
         except RecursionError:
             raise CompileError(TooDeep(span=functions[-1].span, name=functions[-1].name)) from None
+
+
+@kept
+def lower(program: Program) -> Lowered:
+    """Return what is emitted of a program; made once. Raises CompileError where the hardware has no place for it."""
+    apart = as_emitted(program)
+    judge(program, apart)
+    try:
+        return Lowered(apart, allocate_named(apart))
+    except ValueError:
+        return fail(errors.NamedBarriers(span=program.entry.span, name=program.entry.name))
+
+
+@kept
+def as_emitted(program: Program) -> Program:
+    """Return the form of a program that is emitted, not judged; made once. The machine runs what nobody would emit, too."""
+    return specialise(skewed(program))
 
 
 def lay_out(functions: Functions) -> dict[Function, Layout]:
@@ -75,13 +102,8 @@ def assemble(functions: Functions, plans: Mapping[Function, Plan], layouts: Mapp
     return Program(entry, functions, plans, layouts)
 
 
-def judge(program: Program) -> Program:
-    """Return the program where what is emitted of it has a place: its barriers, its shared memory with fills ahead."""
-    for one in dict.fromkeys((program, skewed(program))):
-        whole.check(one)
+def judge(program: Program, apart: Program) -> None:
+    """Judge a program as it is written and as it is emitted: each barrier is met by whole units, its shared memory is enough."""
+    for form in dict.fromkeys((program, apart)):
+        whole.check(form)
     check_shared_limit(program.entry, shown(program).layouts)
-    try:
-        allocate_named(program)
-    except ValueError:
-        fail(errors.NamedBarriers(span=program.entry.span, name=program.entry.name))
-    return program

@@ -8,6 +8,7 @@ from prism.lang.facts.blocks import threads_of
 from prism.lang.facts.counted import most_threads
 from prism.lang.facts.launched import launched
 from prism.lang.intrinsics.declaration import supports
+from prism.lang.pipeline import lower
 from prism.lang.tree.plan import Program
 from prism.lang.types import Mailbox, Pointer, Scalar, TensorMap, Type, Vector
 from prism.lang.types.structs import Struct
@@ -16,7 +17,7 @@ from prism.runtime.entry import Entry, EntryParameter
 
 def entry_of(program: Program, arch: str) -> Entry:
     """Return the entry of a kernel's program for one architecture, such as `sm_90a`."""
-    emitted = emit(program)
+    emitted = emit(lower(program))
     function = program.entry
     return Entry(
         name=emitted.name,

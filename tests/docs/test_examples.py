@@ -23,6 +23,7 @@ import pytest
 import prism
 from prism.interpret import MachineError
 from prism.lang.emit import emit
+from prism.lang.pipeline import lower
 from prism.lang.tree.plan import Program
 from prism.runtime.launch import LaunchError
 
@@ -101,7 +102,7 @@ def emitted(where: str, what: str, names: dict[str, object]) -> str:
     assert found, f"{where}: cuda of what?"
     kernel = eval(found["kernel"], names)
     program = kernel if isinstance(kernel, Program) else prism.check(kernel)
-    lines = emit(program).source.splitlines()
+    lines = emit(lower(program)).source.splitlines()
     lines = lines[next(k for k, line in enumerate(lines) if line.startswith(f"// {program.functions[0].name}")) :]
     if found["first"]:
         first, last = int(found["first"]), int(found["last"])

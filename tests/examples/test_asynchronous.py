@@ -7,6 +7,7 @@ import pytest
 
 import prism
 from prism.lang.emit import emit
+from prism.lang.pipeline import lower
 from prism.lang.types import BFLOAT16, FLOAT16, FLOAT32, INT8, INT32, UINT8
 from prism.runtime.compile import compile_cubin
 from tests.examples import asynchronous as a
@@ -54,10 +55,10 @@ def test_on_the_reference_machine(name: str) -> None:
 def test_machine_code(name: str) -> None:
     """It is made here, without a GPU: no register is spilled, and no wgmma waits for another (that would be an error)."""
     launch = LAUNCHES[name]()
-    binary = compile_cubin(emit(prism.check(launch.kernel, launch.template)).source, "sm_90a")
+    binary = compile_cubin(emit(lower(prism.check(launch.kernel, launch.template))).source, "sm_90a")
     assert binary.spills == 0 and not binary.warnings
 
 
 def test_the_paper_kernel_has_a_text_for_each_role(golden) -> None:
-    text = emit(prism.check(a.hgemm, {"BN": 256, "BK": 64, "STAGES": 4}), comments=False).source
+    text = emit(lower(prism.check(a.hgemm, {"BN": 256, "BK": 64, "STAGES": 4})), comments=False).source
     golden(text[text.index('extern "C" __global__') :], ".cu")

@@ -15,6 +15,7 @@ import numpy as np
 
 import prism
 from prism.lang.emit import emit
+from prism.lang.pipeline import lower
 from tests.generated.edges_verify import FAILED, Edge, Outcome, judged
 from tests.generated.programs import HEAD, loaded
 
@@ -137,7 +138,7 @@ def verify(seed: int) -> Outcome:
     if found.kind != "right":
         return found
     with loaded(HEAD + edge.text) as names:
-        text = emit(prism.check(names["kernel"])).source
+        text = emit(lower(prism.check(names["kernel"]))).source
     plain = list(contracted(text))
     return Outcome(FAILED, "\n".join(plain)) if plain else found
 

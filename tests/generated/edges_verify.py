@@ -93,7 +93,6 @@ def verify(kind: str, seed: int, *, device: bool = False) -> Outcome:
         return Outcome(FAILED, f"it ends in another error than Prism's own\n{traceback.format_exc()}")
     finally:
         machine._KEPT.clear()
-        machine._ROLES.clear()
 
 
 def judged(edge: Edge, seed: int, *, device: bool = False) -> Outcome:

@@ -15,6 +15,7 @@ import pytest
 
 from prism.compiler import DEFAULT_ARCH, check
 from prism.lang.emit import emit
+from prism.lang.pipeline import lower
 from prism.lang.types import BFLOAT16, FLOAT16, FLOAT32, INT8, INT32, UINT8, UINT16
 from prism.runtime import code
 from prism.runtime.compile import compile_cubin
@@ -123,7 +124,7 @@ def launches() -> dict[str, Launch]:
 @pytest.fixture(scope="module", autouse=True)
 def compiled() -> None:
     """Machine code for all of them, made by all cores at once: one after the other it would take most of the time."""
-    sources = {emit(check(launch.kernel, launch.template)).source for launch in launches().values()}
+    sources = {emit(lower(check(launch.kernel, launch.template))).source for launch in launches().values()}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for source, binary in zip(
             sources, pool.map(lambda text: compile_cubin(text, DEFAULT_ARCH), sources), strict=True

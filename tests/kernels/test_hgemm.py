@@ -14,6 +14,7 @@ from prism.kernels.hgemm import NN, TILES, Configuration, cuts, hgemm, identity,
 from prism.kernels.hgemm.configurations import PADDED, STRAIGHT
 from prism.lang import device, float32, requires, thread
 from prism.lang.emit import emit
+from prism.lang.pipeline import lower
 from prism.lang.types.shorts import bf16_bits, bf16_values
 from prism.lib.matmuls import program_for
 from prism.runtime.build import entry_of
@@ -132,7 +133,7 @@ def test_tiles_asked_for_early(transposed: tuple[bool, bool], turned: bool) -> N
     """Asking changes nothing, also for what is beyond the edges; in the text it comes before the loader's wait."""
     assert exact(136, 72, 128, early=192, blocks=4, transposed=transposed, turned=turned)
     layout = transposed[::-1] if turned else transposed
-    text = emit(program("bfloat16", "bfloat16", layout, False, False, 0, identity, SMALL, turned)).source
+    text = emit(lower(program("bfloat16", "bfloat16", layout, False, False, 0, identity, SMALL, turned))).source
     asked = [re.search(rf"px_tma_prefetch_2d<\d, 64>\(&map_{name}", text).start() for name in "ab"]
     assert max(asked) < text.index("px_follow();  // for what")
 

@@ -29,7 +29,7 @@ from prism.lang import (
 from prism.lang.check import again  # fmt: skip
 from prism.lang import prism as mark
 from prism.lang.emit import emit
-from prism.lang.pipeline import build
+from prism.lang.pipeline import build, lower
 from prism.lang.tree.plan import Program
 from prism.lib import warp
 from prism.lib.thread.operators import add, maximum
@@ -83,11 +83,11 @@ def test_a_program_is_the_same_whatever_was_checked_before():
     alone = []
     for given in programs:
         forget()
-        alone.append(emit(of(**given)).source)
+        alone.append(emit(lower(of(**given))).source)
     for order in (programs, programs[::-1], [*programs[2:], *programs[:2]]):
         forget()
         for given in (*order, *order):
-            assert emit(of(**given)).source == alone[programs.index(given)]
+            assert emit(lower(of(**given))).source == alone[programs.index(given)]
 
 
 def test_one_and_true_are_different_template_arguments():
@@ -113,8 +113,8 @@ def test_a_users_function_is_looked_at_for_each_program(monkeypatch: pytest.Monk
     before = build(scales)
     monkeypatch.setitem(globals(), "FACTOR", 5)
     after = build(scales)
-    assert "3 * x" in emit(before).source
-    assert "5 * x" in emit(after).source
+    assert "3 * x" in emit(lower(before)).source
+    assert "5 * x" in emit(lower(after)).source
 
 
 @mark("device")
@@ -125,24 +125,24 @@ def far(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
 
 
 def test_nor_is_a_function_of_the_package_known_that_calls_a_users(monkeypatch: pytest.MonkeyPatch):
-    before = emit(of(T=int32, U=float32, OP=far)).source
+    before = emit(lower(of(T=int32, U=float32, OP=far))).source
     monkeypatch.setitem(globals(), "FACTOR", 5)
-    after = emit(of(T=int32, U=float32, OP=far)).source
+    after = emit(lower(of(T=int32, U=float32, OP=far))).source
     assert before.replace("3 * b", "5 * b") == after != before
 
 
 def test_another_plan_gives_another_text():
     program = of(T=int32, U=int32)
-    text = emit(program).source
+    text = emit(lower(program)).source
     fewer = {f: replace(plan, barriers=()) for f, plan in program.plans.items()}
     assert "__syncthreads" in text
-    assert "__syncthreads" not in emit(replace(program, plans=fewer)).source
-    assert emit(program).source == text
+    assert "__syncthreads" not in emit(lower(replace(program, plans=fewer))).source
+    assert emit(lower(program)).source == text
 
 
 def test_shipped_kernels_are_the_same_one_after_another_and_alone():
     kernels = ships.kernels("sm_80")[::160]
-    together = [emit(build(one.kernel, dict(one.template))).source for one in kernels]
+    together = [emit(lower(build(one.kernel, dict(one.template)))).source for one in kernels]
     for one, text in zip(kernels, together, strict=True):
         forget()
-        assert emit(build(one.kernel, dict(one.template))).source == text
+        assert emit(lower(build(one.kernel, dict(one.template)))).source == text

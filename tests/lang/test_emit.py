@@ -17,7 +17,7 @@ from prism.lang.emit import emit
 from prism.lang.intrinsics import TABLE
 from prism.lang.lower.named import allocate_named
 from prism.lang.lower.place import place
-from prism.lang.pipeline import build
+from prism.lang.pipeline import build, lower
 from prism.lang.tree import (
     Apply,
     Arm,
@@ -158,11 +158,11 @@ def barrier(kind, unit, before, root, loop=False):
 @pytest.fixture
 def text(nvrtc):
     def both(p):
-        made = emit(p)
+        made = emit(lower(p))
         for arch in ("sm_80", "sm_90a"):
             nvrtc(made.source, arch)
-        assert emit(p) == made
-        plain = emit(p, comments=False).source
+        assert emit(lower(p)) == made
+        plain = emit(lower(p), comments=False).source
         assert "//" not in plain
         nvrtc(plain, "sm_90a")
         return made.source
@@ -336,7 +336,7 @@ def test_device_functions_take_a_position_and_a_frame(text):
     ]
     p_ = program(callee, pure, function("k", [x], body, bound=Bound(None, 1, 64)))
     source = squeezed(text(p_))
-    assert emit(p_).shared_bytes == 16 + 128
+    assert emit(lower(p_)).shared_bytes == 16 + 128
     assert "void warp_thing(int* p_, int (&values_)[3], const unsigned int px_t, const unsigned int px_b" in source
     assert "warp_thing(x_, mine_, threadIdx.x % 32u, blockIdx.x, 16u);" in source
     assert "int* const scratch_ = reinterpret_cast<int*>(px_shared + px_s);" in source
@@ -488,13 +488,14 @@ def test_counts(text, unit, code, expected):
 def test_a_grid_wide_id():
     out = symbol("out", Pointer(INT32), GRID)
     f = function("ids", [out], [assign(element(out, const(0)), ident(WARP1, GRID))])
-    assert "(int)((blockIdx.x * blockDim.x + threadIdx.x) / 32u)" in emit(program(f)).source
+    assert "(int)((blockIdx.x * blockDim.x + threadIdx.x) / 32u)" in emit(lower(program(f))).source
 
 
 def test_the_text_does_not_depend_on_the_process():
     code = (
-        "import sys; sys.path[:0] = ['tests/lang', '.']; import test_emit as t; from prism.lang.emit import emit\n"
-        "print(emit(t.program(t.copy_kernel())).source)"
+        "import sys; sys.path[:0] = ['tests/lang', '.']; import test_emit as t; from prism.lang.emit import emit; "
+        "from prism.lang.pipeline import lower\n"
+        "print(emit(lower(t.program(t.copy_kernel()))).source)"
     )
     runs = [
         subprocess.run([sys.executable, "-c", code], env={"PYTHONHASHSEED": s}, capture_output=True, check=True).stdout
@@ -543,7 +544,7 @@ def test_callees_start_above_what_lives_at_the_call():
 
 def test_a_line_is_shown_once_beside_what_becomes_of_it():
     """A call of a function that is compiled in becomes a declaration for each of its parameters."""
-    source = emit(build(single_pass.scan, single_pass.EXAMPLES["scan"])).source
+    source = emit(lower(build(single_pass.scan, single_pass.EXAMPLES["scan"]))).source
     notes = [line.partition("  // line ")[2] for line in source.splitlines()]
     assert not [a for a, b in itertools.pairwise(notes) if a and a == b]
     assert sum("add_totals(" in note for note in notes) == 1

@@ -8,6 +8,7 @@ import pytest
 
 from prism.lang.emit import emit
 from prism.lang.lower.specialise import specialise
+from prism.lang.pipeline import lower
 from prism.lang.tree import (
     Call,
     Element,
@@ -68,9 +69,9 @@ from tests.lang.test_emit import (
 @pytest.fixture
 def text(nvrtc):
     def both(p, *arches):
-        made = emit(p)
-        plain = emit(p, comments=False).source
-        assert emit(p) == made and "//" not in plain
+        made = emit(lower(p))
+        plain = emit(lower(p), comments=False).source
+        assert emit(lower(p)) == made and "//" not in plain
         for arch in arches or ("sm_90a",):
             nvrtc(made.source, arch)
             nvrtc(plain, arch)
@@ -350,8 +351,9 @@ def test_fragments_are_registers(text):
 
 def test_the_text_does_not_depend_on_the_process():
     code = (
-        "from tests.lang.async_trees import product; from prism.lang.emit import emit\n"
-        "print(emit(product(delay=2)).source)"
+        "from tests.lang.async_trees import product; from prism.lang.emit import emit; "
+        "from prism.lang.pipeline import lower\n"
+        "print(emit(lower(product(delay=2))).source)"
     )
     runs = [
         subprocess.run([sys.executable, "-c", code], env={"PYTHONHASHSEED": s}, capture_output=True, check=True).stdout

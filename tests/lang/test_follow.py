@@ -36,7 +36,7 @@ from prism.lang import (
 )
 from prism.lang.emit import emit
 from prism.lang.emit.follow import WAIT
-from prism.lang.pipeline import build
+from prism.lang.pipeline import build, lower
 from prism.runtime.build import entry_of
 
 
@@ -232,7 +232,7 @@ def asks_for_tiles(source: const(CUtensorMap(int32, 2, 32)) @ grid[1], y: ptr(in
 
 def lines(kernel: Any) -> list[str]:
     """Return the lines of a kernel's own text."""
-    text = emit(build(kernel), comments=False).source
+    text = emit(lower(build(kernel)), comments=False).source
     return [line.strip() for line in text[text.index('extern "C"') :].splitlines()]
 
 

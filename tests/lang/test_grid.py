@@ -34,6 +34,7 @@ from prism.lang import (
 )  # fmt: skip
 from prism.lang.emit import emit
 from prism.lang.emit.restrict import kinds
+from prism.lang.pipeline import lower
 from prism.lang.tree.plan import Program
 from tests.examples import cooperative as c
 from tests.examples.programs import Launch
@@ -255,14 +256,14 @@ def test_fewer_blocks_at_once_than_the_grid_has(resident: int, schedule: str) ->
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
 def test_machine_code(name: str, arch: str, nvrtc: Any) -> None:
     launch = LAUNCHES[name]()
-    text = emit(program_of(launch)).source
+    text = emit(lower(program_of(launch))).source
     if arch == "sm_90a" or name not in ("clusters", "ring"):
         ptx = nvrtc(text, arch).ptx
         assert "atom.add.release.gpu.u32" in ptx and "ld.acquire.gpu.u32" in ptx
 
 
 def test_the_word_is_the_last_parameter() -> None:
-    emitted = emit(program_of(LAUNCHES["in a function"]()), comments=False)
+    emitted = emit(lower(program_of(LAUNCHES["in a function"]())), comments=False)
     assert [name for name, _ in emitted.parameters] == ["x", "n", "steps"]
     assert "prism_shifted(int* x_, int n_, int steps_, unsigned int* px_grid) {" in emitted.source
     assert re.search(r"doubled_and_shifted\(x_, n_, [^;]*, px_grid\);", emitted.source)
@@ -279,9 +280,9 @@ def test_explained() -> None:
 
 
 def test_a_pointer_that_is_read_and_written_is_not_restricted() -> None:
-    assert "prism_smooth(int* x_, int* y_," in emit(prism.check(c.smooth)).source
+    assert "prism_smooth(int* x_, int* y_," in emit(lower(prism.check(c.smooth))).source
     assert "(const int* __restrict__ x_, int* sums_, int* __restrict__ y_," in emit(
-        prism.check(c.total, {"THREADS": 64})
+        lower(prism.check(c.total, {"THREADS": 64}))
     ).source  # fmt: skip
     program = program_of(LAUNCHES["in a function"]())
     assert {symbol.name: found for symbol, found in kinds(program.entry).items() if found} == {"x": {"read", "write"}}

@@ -18,7 +18,7 @@ from prism.compiler import compile
 from prism.lang import Kernel
 from prism.lang.diagnostics import CompileError
 from prism.lang.emit import emit
-from prism.lang.pipeline import build
+from prism.lang.pipeline import build, lower
 from prism.runtime.compile import compile_cubin
 from prism.runtime.entry import Entry
 
@@ -99,7 +99,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def plain(folder: Path) -> list[str]:
-    source = emit(build(kernel_of(folder), TEMPLATE)).source
+    source = emit(lower(build(kernel_of(folder), TEMPLATE))).source
     assert compile_cubin(source, "sm_90a").cubin
     return tokens(source)
 
@@ -112,7 +112,7 @@ def test_texts_that_are_spoken(folder: Path, plain: list[str], assertion: str, p
         program = build(kernel_of(folder, assertion=assertion, printed=printed), TEMPLATE)
     except (CompileError, UnicodeEncodeError, TypeError):  # a placeholder without a value, a lone surrogate
         return
-    assert tokens(emit(program).source) == plain
+    assert tokens(emit(lower(program)).source) == plain
 
 
 @given(comment=texts.map(lambda text: re.sub(r"[\n\r\x0b\x0c\0\x1c-\x1e\x85\u2028\u2029]", " ", text)))
@@ -123,14 +123,14 @@ def test_comments_of_the_source(folder: Path, plain: list[str], comment: str) ->
         program = build(kernel_of(folder, comment=comment), TEMPLATE)
     except (CompileError, UnicodeEncodeError):
         return
-    assert tokens(emit(program).source) == plain
+    assert tokens(emit(lower(program)).source) == plain
 
 
 @pytest.mark.parametrize(
     "name", ['qu"ote.py', "star*slash.py", "new\nline.py", "back\\slash.py", "tri??graph.py", "é%s.py"]
 )
 def test_names_of_files(folder: Path, plain: list[str], name: str) -> None:
-    source = emit(build(kernel_of(folder, name=name), TEMPLATE)).source
+    source = emit(lower(build(kernel_of(folder, name=name), TEMPLATE))).source
     assert tokens(source) == plain
     assert compile_cubin(source, "sm_90a").cubin
 
@@ -143,7 +143,7 @@ def test_dtypes_are_looked_up(folder: Path, plain: list[str], text: str) -> None
         program = build(kernel_of(folder), {**TEMPLATE, "T": text})
     except CompileError:
         return
-    assert [t for t in tokens(emit(program).source)] != [] and program.entry.parameters[
+    assert [t for t in tokens(emit(lower(program)).source)] != [] and program.entry.parameters[
         0
     ].type.element.name.isidentifier()
 
@@ -154,7 +154,7 @@ def test_numbers_are_printed_anew(folder: Path, plain: list[str], value: object,
         program = build(kernel_of(folder), {**TEMPLATE, name: value})
     except (CompileError, TypeError, ValueError, OverflowError):
         return
-    words = [t for t in tokens(emit(program).source) if re.fullmatch(r"[A-Za-z_]\w*", t)]
+    words = [t for t in tokens(emit(lower(program)).source) if re.fullmatch(r"[A-Za-z_]\w*", t)]
     extra = {w for w in words if w not in plain}
     assert extra <= {"__uint_as_float"}, extra
 
@@ -167,7 +167,7 @@ def test_names_of_functions(folder: Path, text: str) -> None:
     kernel = kernel_of(folder)
     kernel.__name__ = text
     try:
-        emitted = emit(build(kernel, TEMPLATE))
+        emitted = emit(lower(build(kernel, TEMPLATE)))
     except (CompileError, TypeError, ValueError):
         return
     assert re.fullmatch(r"prism_\w*", emitted.name, re.ASCII), emitted.name

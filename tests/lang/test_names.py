@@ -39,7 +39,7 @@ from prism.lang import struct as marked
 from prism.lang.cuda.names import function_name, plain, variable_name
 from prism.lang.cuda.raw_text import mentioned, renamed
 from prism.lang.emit import emit
-from prism.lang.pipeline import build
+from prism.lang.pipeline import build, lower
 from prism.lang.types import INT32
 from prism.lang.types.structs import Struct, scalar_called, struct_of
 from prism.runtime.compile import compile_cubin
@@ -127,7 +127,7 @@ def words(source: str) -> list[str]:
 def usual(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """The tokens of the kernel whose names are ordinary, numbered in the order in which they come."""
     kernel, given_ = everywhere(tmp_path_factory.mktemp("usual"), [f"name{k}" for k in range(POSITIONS)])
-    return anonymous(emit(build(kernel, given_)).source)
+    return anonymous(emit(lower(build(kernel, given_))).source)
 
 
 def anonymous(source: str) -> list[str]:
@@ -159,7 +159,7 @@ def test_every_name_at_every_position_changes_nothing_but_names(tmp_path: Path, 
         some = some[turn:] + some[:turn]
         if some[0].startswith("__"):  # in a class they are Python's own
             some[0] = "field"
-        source = emit(build(*everywhere(tmp_path, some))).source
+        source = emit(lower(build(*everywhere(tmp_path, some)))).source
         assert anonymous(source) == usual, some
 
 
@@ -170,7 +170,7 @@ def test_words_of_the_language_as_names(tmp_path: Path, usual: list[str], name: 
         names = [f"name{k}" for k in range(POSITIONS)]
         names[at] = name
         try:
-            assert anonymous(emit(build(*everywhere(tmp_path, names))).source) == usual, at
+            assert anonymous(emit(lower(build(*everywhere(tmp_path, names)))).source) == usual, at
         except CompileError as error:
             assert "bug in Prism" not in str(error), at
         except TypeError as error:
@@ -215,7 +215,7 @@ def kernel(y: ptr(Record) @ grid[1], {", ".join(f"{n}: int32 @ grid[1]" for n in
 """
     kernel = module_of(tmp_path / "all.py", text).kernel
     program = build(kernel)
-    source = emit(program).source
+    source = emit(lower(program)).source
     assert compile_cubin(source, "sm_90a").cubin
     y = np.zeros(1, struct_of_kernel(program))
     run(program, 1, 1, [y, *range(len(own[::2]))], check=True)
@@ -303,7 +303,7 @@ def test_fields_have_names_of_our_own(names: list[str]) -> None:
     struct = struct_of(record(*names))
     assert struct is not None and struct.names == tuple(names)
     assert scalar_called(struct.key) == struct and struct.key.isascii()
-    line = definition(emit(build(copied, {"T": struct})).source)
+    line = definition(emit(lower(build(copied, {"T": struct}))).source)
     found = re.fullmatch(r"struct __align__\(\d+\) px_struct_[0-9a-f]{16} \{((?: int [A-Za-z0-9_]+;)+) \};", line)
     assert found, line
     fields = re.findall(r"int (\w+);", found[1])
@@ -311,7 +311,7 @@ def test_fields_have_names_of_our_own(names: list[str]) -> None:
 
 
 def test_no_kernel_comes_in_by_a_fields_name() -> None:
-    source = emit(build(copied, {"T": struct_of(record(EVIL, "b"))})).source
+    source = emit(lower(build(copied, {"T": struct_of(record(EVIL, "b"))}))).source
     made = compile_cubin(source, "sm_90a")
     assert b"evil" not in made.cubin and "<%" not in "".join(tokens(source))
 
@@ -321,7 +321,7 @@ def test_nvrtc_takes_every_field() -> None:
     for k, name in enumerate(FIELDS):
         x[name] = k
     struct = struct_of(x.dtype)
-    assert compile_cubin(emit(build(copied, {"T": struct})).source, "sm_90a").cubin
+    assert compile_cubin(emit(lower(build(copied, {"T": struct}))).source, "sm_90a").cubin
     y = np.zeros_like(x)
     copied[1, 2](x, y, check=True)
     assert np.array_equal(x, y)
@@ -386,7 +386,7 @@ def raises(y: ptr(Affine) @ grid[1], CUDART_VERSION: ptr(const(prism.lang.float3
 
 
 def test_fields_in_raw_text() -> None:
-    source = emit(build(raises)).source
+    source = emit(lower(build(raises))).source
     assert "g.scale_ = f_.scale_ * threadIdx.x; (&g)->x_ += f_.x_ + *printf_;" in source
     assert compile_cubin(source, "sm_90a").cubin
 
@@ -406,7 +406,7 @@ def test_operands_of_intrinsics() -> None:
         with partition(y, thread[1], id()) as mine, group(thread[1]):
             mine[0] = CUDART_VERSION(mine[0], 1, other(2))
 
-    source = emit(build(kernel)).source
+    source = emit(lower(build(kernel))).source
     assert "return printf_ + int_2_ /* printf */ + linux_;" in source or "return printf_ + int_ /* printf */" in source
     assert compile_cubin(source, "sm_90a").cubin
 
@@ -434,7 +434,7 @@ def test_intrinsics_of_one_name_are_told_apart_by_their_text() -> None:
         with partition(y, thread[1], 2 * id()) as mine, group(thread[1]):
             mine[1] = one(mine[0]) + two(mine[0])
 
-    source = emit(build(kernel)).source
+    source = emit(lower(build(kernel))).source
     assert len(set(re.findall(r"px_user_got_[0-9a-f]{8}\(", source))) == 2
     assert compile_cubin(source, "sm_90a").cubin
 
@@ -464,7 +464,7 @@ def test_functions_whose_names_would_be_one() -> None:
 
     program = build(kernel)
     assert len({f.identifier for f in program.functions}) == 5
-    assert compile_cubin(emit(program).source, "sm_90a").cubin
+    assert compile_cubin(emit(lower(program)).source, "sm_90a").cubin
 
 
 def test_a_safe_name_of_a_kernel_is_seen_from_outside() -> None:

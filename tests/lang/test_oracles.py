@@ -31,7 +31,7 @@ from prism.lang import (
     uint32,
 )
 from prism.lang.emit import emit
-from prism.lang.pipeline import build
+from prism.lang.pipeline import build, lower
 from prism.lang.tree import Body, Split, Stmt, children
 from prism.lang.tree.plan import Program
 from prism.lang.types.perspective import BLOCK
@@ -160,7 +160,7 @@ def calls(x: ptr(int32) @ grid[1]):
 
 def test_w1_a_device_function_takes_a_position_and_a_frame() -> None:
     """Only one that asks for an index or for shared memory, itself or in what it calls."""
-    text = emit(build(calls), comments=False).source
+    text = emit(lower(build(calls)), comments=False).source
     position = "const unsigned int px_t, const unsigned int px_b, const unsigned int px_s"
     assert f"void prism_numbered(int* x_, {position}) {{" in text
     assert re.search(r"prism_numbered\([^;]*, threadIdx\.x, 0u, 0u\);", text)  # each block is alone in its unit
@@ -209,7 +209,7 @@ def programs() -> dict[str, Program]:
 
 @pytest.mark.parametrize("name", [*test_paper.PROGRAMS, "hgemm", "swapped", "total", "passed_on"])
 def test_w12_nothing_of_perspectives_is_left(name: str) -> None:
-    text = emit(programs()[name], comments=False).source
+    text = emit(lower(programs()[name]), comments=False).source
     assert not re.search(r"\b(grid|block|thread|warp|warpgroup)\s*\[", text)
     assert not re.search(r"\b(perspective|partition|claim|group|split)\b", text)
     assert not re.search(r"assert|\btrap\b|printf", text)
@@ -365,7 +365,7 @@ def test_t13_the_target_decides_what_may_be_read() -> None:
 def test_t11_the_products_roles() -> None:
     """The paper's kernel takes registers from a warpgroup that computes; here who loads gives, and who multiplies takes."""
     program = build(asynchronous.hgemm, {"BN": 256, "BK": 64, "STAGES": 4})
-    text = emit(program).source
+    text = emit(lower(program)).source
     kernel = text[text.index('extern "C" __global__') :]
     parts = re.split(r"// threads (\d+) to (\d+)", kernel)[1:]
     texts = {

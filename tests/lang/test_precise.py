@@ -8,6 +8,7 @@ import pytest
 import prism
 from prism.interpret import run
 from prism.lang.emit import emit, program
+from prism.lang.pipeline import lower
 from prism.lang.tree import Expr, Function
 from tests.generated import edge_floats
 from tests.generated.programs import HEAD, loaded
@@ -58,7 +59,7 @@ def built(condition: str = "f < limit", update: str = "f = g + d", kind: str = "
 def test_roles_agree_about_a_float_of_the_block() -> None:
     """With these numbers one rounding less makes two trips, not three: the other role would wait for ever."""
     program = built()
-    source = edge_floats.plainly(emit(program).source)
+    source = edge_floats.plainly(emit(lower(program)).source)
     assert source.count("g = __fmul_rn(f, r);") == 2 and source.count("f = __fadd_rn(g, d);") == 2
     assert "total = total + (here[t] * (float)g)" in source or "total = total + (here[t] * g)" in source
     y = np.zeros(64, np.int32)
@@ -83,7 +84,7 @@ def test_roles_agree_about_a_float_of_the_block() -> None:
     ],
 )
 def test_however_it_is_computed(condition: str, update: str, kind: str, said: str) -> None:
-    assert said in edge_floats.plainly(emit(built(condition, update, kind)).source)
+    assert said in edge_floats.plainly(emit(lower(built(condition, update, kind))).source)
 
 
 PLAIN = """
@@ -111,7 +112,7 @@ def kernel(y: ptr(float32) @ grid[1], r: float32 @ grid[1], d: float32 @ grid[1]
 )
 def test_what_decides_nothing_is_left_to_the_compiler(block: str, thread: str, shared: bool) -> None:
     with loaded(HEAD + PLAIN.format(block=block, thread=thread)) as names:
-        source = edge_floats.plainly(emit(prism.check(names["kernel"])).source)
+        source = edge_floats.plainly(emit(lower(prism.check(names["kernel"]))).source)
     assert ("f = __fadd_rn(__fmul_rn(r, d), 1.0f);" in source) == shared and ("_rn(" in source) == shared
     assert "h = (f * r) + d;" in source
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from prism.compiler import check
-from prism.interpret import run, schedules
-from prism.interpret.machine import SCHEDULES
+from prism.interpret import SCHEDULES, run, schedules
 from prism.kernels.hgemm import identity
 from prism.lang.emit import emit
 from prism.lang.lower.specialise import specialise
+from prism.lang.pipeline import lower
 from prism.lang.tree import Specialise
 from prism.lang.tree.plan import Advance
 from prism.lang.tree.walk import statements
@@ -101,7 +101,7 @@ def f(x: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1], rows: int32 @
 
 def test_a_warpgroup_sets_its_registers_before_its_warps_part():
     kernel = load(REGISTERS)["f"]
-    text = emit(check(kernel)).source
+    text = emit(lower(check(kernel))).source
     body = text[text.index("__global__") :]
     assert body.count("setmaxnreg") == 2  # `.sync.aligned`: one instruction, of all the warps of a warpgroup
     helpers = body[body.index("threads 128 to 255") :]
@@ -167,7 +167,7 @@ def loaded(name):
 def test_a_role_of_one_thread_is_that_threads_text(name):
     """Its warp's other lanes take no part in its loops; where they have something to do, they all go through them."""
     program = check(loaded(name))
-    text = emit(program, comments=False).source
+    text = emit(lower(program), comments=False).source
     loader = text[text.rindex("} else {") :]
     if name.startswith("one thread"):
         assert loader.count("if (threadIdx.x == 32u) {") == loader.count("threadIdx.x") == 1, "no second guard inside"
@@ -185,7 +185,7 @@ def test_a_role_of_one_thread_is_that_threads_text(name):
 
 def test_what_all_threads_of_a_role_do_first_stands_before_the_ones_text():
     launch = LAUNCHES["hgemm"]()
-    text = emit(check(launch.kernel, launch.template), comments=False).source
+    text = emit(lower(check(launch.kernel, launch.template)), comments=False).source
     producer = text[text.rindex("} else {") :]
     assert (
         producer.index("setmaxnreg.dec")
@@ -202,7 +202,7 @@ def test_a_clusters_blocks_end_together_after_one_threads_text():
     for clusters in (1, 2):
         cut = replace(hgemms.SMALL, cluster_m=clusters)
         code = hgemms.program("bfloat16", "bfloat16", (False, True), False, False, 0, identity, cut)
-        text = emit(code, comments=False).source
+        text = emit(lower(code), comments=False).source
         assert alone.findall(text) == ["256"], "the loader, after two warpgroups"
         _, found, barrier = text.partition("void px_cluster_barrier() {")
         assert bool(found) == (clusters > 1) == ("__syncwarp();" in barrier.partition("barrier.cluster.arrive")[0])

@@ -33,6 +33,7 @@ from prism.lang import (
     thread,
 )  # fmt: skip
 from prism.lang.emit import emit
+from prism.lang.pipeline import lower
 from prism.lang.safety import safety
 
 SCHEDULES = ("round-robin", "reversed", "random", "late", "ahead")
@@ -74,7 +75,7 @@ def one_block_s_own(y: ptr(int32) @ grid[1]):
 
 def test_of_one_block_s_own_memory() -> None:
     assert kinds(one_block_s_own) == ["block", "block"]
-    assert "atomicAdd_block" in emit(prism.check(one_block_s_own)).source
+    assert "atomicAdd_block" in emit(lower(prism.check(one_block_s_own))).source
     for schedule in SCHEDULES:
         y = np.zeros(24, np.int32)
         one_block_s_own[3, 64](y, check=True, schedule=schedule)

@@ -11,6 +11,7 @@ import prism
 from prism.interpret import run, schedules
 from prism.lang import CompileError
 from prism.lang.emit import emit
+from prism.lang.pipeline import lower
 from prism.lang.tree.plan import Arrive, Expect, Program, ProxyFence, Wait
 from prism.runtime.compile import compile_cubin
 from tests.examples import sent as s
@@ -46,7 +47,7 @@ def test_a_shift_that_is_computed(blocks: int, base: int) -> None:
     launch.compare(np.copy)
     for schedule, seed in schedules(8)[blocks % 2 :: 2]:
         launch.compare(np.copy, check=True, schedule=schedule, seed=seed)
-    assert compile_cubin(emit(program_of(launch)).source, "sm_90a").spills == 0
+    assert compile_cubin(emit(lower(program_of(launch))).source, "sm_90a").spills == 0
 
 
 def test_what_the_plan_has() -> None:
@@ -77,7 +78,7 @@ def test_every_mutant_is_caught(blocks: int) -> None:
 
 @pytest.mark.parametrize("kind", ["int32", "float32", "uint64", "float64"])
 def test_machine_code(kind: str) -> None:
-    text = emit(program_of(s.sent(kind, 3, 2, 4, 3))).source
+    text = emit(lower(program_of(s.sent(kind, 3, 2, 4, 3)))).source
     bits = 64 if "64" in kind else 32
     assert (
         f"px_st_async_{bits}(" in text

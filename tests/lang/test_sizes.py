@@ -10,6 +10,7 @@ import pytest
 import prism
 from prism.lang import CompileError
 from prism.lang.emit import emit
+from prism.lang.pipeline import lower
 from tests.generated.programs import HEAD, loaded
 
 PLAIN = "grid[1], block[1], thread[32]"
@@ -33,7 +34,7 @@ def code(text: str, template: Mapping[str, object] | None = None) -> str:
     begun = time.process_time()
     try:
         with loaded(HEAD + text) as names:
-            emit(prism.check(names["kernel"], template=template))
+            emit(lower(prism.check(names["kernel"], template=template)))
         return "legal"
     except CompileError as error:
         assert len(str(error)) < 20_000

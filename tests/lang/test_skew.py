@@ -36,6 +36,7 @@ from prism.lang.diagnostics import CompileError, Span
 from prism.lang.emit import emit
 from prism.lang.lower.skew import shown, skewed
 from prism.lang.lower.trips import Trips, once
+from prism.lang.pipeline import lower
 from prism.lang.tree import Binary, Cast, Const, Declare, Evaluate, For, If, Symbol, Var
 from prism.lang.tree.plan import Barrier, Wait
 from prism.lang.tree.walk import statements
@@ -203,7 +204,7 @@ def test_the_fills_stand_before_the_loop_and_in_it():
     everything = set(statements(ahead.entry.body))
     assert all(op.at in everything for op in plan.operations) and not plan.mbarriers
     assert [(b.kind, b.before) for b in plan.barriers] == [("block", trip)]
-    assert skewed(ahead) is ahead and emit(program) == emit(ahead)
+    assert skewed(ahead) is ahead and emit(lower(program)) == emit(lower(ahead))
 
 
 def test_first_fills_of_copies_never_used_wait_for_nobody():
@@ -220,19 +221,19 @@ def test_a_ring_without_mbarriers_needs_no_hopper():
 
 
 def test_cuda(golden):
-    text = emit(prism.check(a.in_turn, {"COPIES": 3}), comments=False).source
+    text = emit(lower(prism.check(a.in_turn, {"COPIES": 3})), comments=False).source
     golden(text[text.index('extern "C" __global__') :], ".cu")
 
 
 def test_cuda_of_loads_by_one_thread(golden):
-    text = emit(prism.check(s.asked, {"COPIES": 4}), comments=False).source
+    text = emit(lower(prism.check(s.asked, {"COPIES": 4})), comments=False).source
     golden(text[text.index('extern "C" __global__') :], ".cu")
 
 
 @pytest.mark.parametrize("name", [*RINGS, "tensor-cores"])
 def test_machine_code(nvrtc, name):
     launch = RINGS[name](3, 5) if name in RINGS else s.multiplied_of(5, 3)
-    assert nvrtc(emit(prism.check(launch.kernel, launch.template)).source).cubin
+    assert nvrtc(emit(lower(prism.check(launch.kernel, launch.template))).source).cubin
 
 
 def test_explain_shows_what_is_emitted():

@@ -26,8 +26,6 @@ from prism.lang.facts.budget import launched_registers, most_threads
 from prism.lang.intrinsics.asynchronous import cluster_barrier
 from prism.lang.intrinsics.memory import VECTOR
 from prism.lang.keep.once import kept
-from prism.lang.lower.lowered import lower
-from prism.lang.lower.named import allocate_named
 from prism.lang.lower.place import alignment
 from prism.lang.tree import (
     Apply,
@@ -50,7 +48,7 @@ from prism.lang.tree import (
     Symbol,
     expressions,
 )
-from prism.lang.tree.plan import Program
+from prism.lang.tree.plan import Lowered, Program
 from prism.lang.tree.walk import calls, statements, subexpressions
 from prism.lang.types import TensorMap, Type
 from prism.lang.types.perspective import THREAD, WARP
@@ -74,21 +72,20 @@ class Emitted:
     follows: bool
 
 
-def emit(program: Program, *, comments: bool = True) -> Emitted:
-    """Return a program as stand-alone CUDA C++: no includes, one `extern "C"` kernel, the same text every time.
+def emit(lowered: Lowered, *, comments: bool = True) -> Emitted:
+    """Return a lowered program as stand-alone CUDA C++: no includes, one `extern "C"` kernel, the same text every time.
 
     Raises CompileError where its text is nested too deeply.
     """
     try:
-        return _emitted(program, comments)
+        return _emitted(lowered.program, lowered.named, comments)
     except RecursionError:
-        raise CompileError(TooDeep(span=program.entry.span, name=program.entry.name)) from None
+        entry = lowered.program.entry
+        raise CompileError(TooDeep(span=entry.span, name=entry.name)) from None
 
 
-def _emitted(program: Program, comments: bool) -> Emitted:
-    program = lower(program)
+def _emitted(program: Program, named: Mapping[int, int], comments: bool) -> Emitted:
     entry = program.entry
-    named = allocate_named(program)
     positioned = frozenset(f for f in program.functions if needs_position(f))
     by_warp = multiplies(program)
     taken = frozenset(f.identifier for f in program.functions)

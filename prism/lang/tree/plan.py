@@ -370,3 +370,14 @@ class Program:
     def with_plan(self, plan: Plan) -> Program:
         """Return the program with one function's plan replaced."""
         return Program(self.entry, self.functions, {**self.plans, plan.function: plan}, self.layouts)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Lowered:
+    """A program in the form that is emitted: fills issued ahead, a body for each role.
+
+    `named`: for each size of unit that meets at a named barrier, the hardware's number of its first unit's barrier.
+    """
+
+    program: Program
+    named: Mapping[int, int]
