@@ -39,6 +39,7 @@ from prism.lang import (
     thread,
     tma_load,
     tma_store,
+    warp,
     warpgroup,
     wgmma,
 )  # fmt: skip
@@ -75,6 +76,31 @@ def waits(kernel: Any, **constants: Any) -> list[str]:
 
 
 # -- stores -----------------------------------------------------------------------------------------------------------------
+
+
+@prism("global")
+@attr("__launch_bounds__(64)")
+@requires(grid[1], block[1], thread[64])
+@template(TWO=constexpr(int))
+def in_turn(y: ptr(int32) @ grid[1], n: int32 @ grid[1]):
+    with partition(y, block[1], 0) as out, group(block[1]):
+        first, second = roles(warp, 1, 1)
+        s: shared(int32[32])
+        with partition(s, thread[1], id()) as mine, first, group(thread[1]):
+            mine[0] = 1
+        for k in range(n):
+            if k % 2 == 0:
+                with claim(out, first) as to, one(thread):
+                    bulk_store(to[0], s)
+            if k % 2 == 1:
+                with claim(out, second) as to, one(thread):
+                    bulk_store(to[TWO], s)
+
+
+def test_conditions_that_exclude_each_other_in_one_trip_do_not_so_in_two():
+    """Neither place depends on the loop's index, but whether it is written does."""
+    runs(in_turn, 64, lambda: [np.zeros(64, np.int32), np.int32(5)], TWO=16)
+    assert len(told(in_turn, TWO=16)) > len(told(in_turn, TWO=32))
 
 
 @prism("global")

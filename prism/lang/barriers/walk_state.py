@@ -254,7 +254,7 @@ def aged(changes: Changes, renewed: frozenset[Symbol], state: State, loop: Stmt)
             return pending
         if pending.loop and loop in pending.aged:
             return pending
-        moved = not pending.touch.names.isdisjoint(renewed)
+        moved = not pending.touch.varies.isdisjoint(renewed)
         if pending.loop and not moved:
             return pending
         return pending._replace(aged=pending.aged | {loop} if moved else pending.aged, loop=True)

@@ -87,7 +87,7 @@ class Alike:
         touch = pending.touch
         if touch is None or touch not in self.loops or self.loops[touch] is not loop:
             return pending
-        if not touch.names.isdisjoint(renewed):
+        if not touch.varies.isdisjoint(renewed):
             touch = replace(touch, steps=tuple(map(_anywhere, touch.steps)), where=None, use=None)
         return pending._replace(touch=self._of(touch, around, inside), aged=pending.aged - {loop})
 

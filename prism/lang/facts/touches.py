@@ -6,7 +6,7 @@ until its thread waits for it; what barriers it meets before says nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
 from typing import NamedTuple
@@ -91,7 +91,9 @@ class Touch:
     `how`: what makes it: a thread (the empty string), or what `Intrinsic.asynchronous` says. `by`: the copy or wgmma.
     `where`: its elements, where they are known. `allowed`: it is a callee's, through a partition for this unit that says
     `races="allow"`. `lands`: of an asynchronous write, the elements that come in, of tiles and boxes too. `use`: what makes it,
-    but for a call's. `names`: those whose values decide which elements it touches.
+    but for a call's. `names`: those whose values decide which elements it touches. `varies`: these, and those whose values decide
+    whether it is made: of two accesses in different trips of a loop that renews one of them, nothing that is said of both is
+    of one value.
     """
 
     root: Symbol
@@ -108,9 +110,13 @@ class Touch:
     lands: Address | None = None
     use: Use | None = None
     names: frozenset[Symbol] = field(init=False)
+    varies: frozenset[Symbol] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "names", _names(self.steps, self.where) | _names((), self.lands))
+        addresses = [address for address in (self.where, self.lands) if address is not None]
+        object.__setattr__(self, "names", _offsets(self.steps) | _mentioned(f for a in addresses for f in a.indices))
+        said = (f for a in addresses for f in (*a.guards, *(form for told in a.distinct for form in told.values)))
+        object.__setattr__(self, "varies", self.names | _mentioned(said))
 
     @property
     def level(self) -> Perspective:
@@ -132,7 +138,7 @@ class Pending(NamedTuple):
     """An access that has happened; `touch` None stands for whatever the caller did before the call.
 
     `open`: how many of its views are still open. `synced`: a barrier met since. `aged`: the loops whose back-edge it has gone
-    round, of those that change its views' offsets. `loop`: whether it went round any. `since`: None, or it is under way: how
+    round, of those that renew what it `varies` with. `loop`: whether it went round any. `since`: None, or it is under way: how
     many groups of its kind its thread has surely committed after its own (-1: its own is not yet committed). `fenced`: its
     thread has made a proxy fence since; `asynced`: a barrier met after that. `passed`: places that its thread has passed since,
     and whether the fence came first.
@@ -370,12 +376,13 @@ def spelled(expression: Expr) -> str:
     return expression.symbol.name if isinstance(expression, Var) else "..."
 
 
-def _names(steps: tuple[Step, ...], where: Address | None) -> frozenset[Symbol]:
-    found = {name for step in steps if step.offset is not None for name in races.names(step.offset)}
-    if where is not None:
-        bases = (digit.base for form in where.indices for digit in polynomials.mentioned(form))
-        found |= {base[1] for base in bases if base[0] in ("name", "trip")}
-    return frozenset(found)
+def _offsets(steps: tuple[Step, ...]) -> frozenset[Symbol]:
+    return frozenset(name for step in steps if step.offset is not None for name in races.names(step.offset))
+
+
+def _mentioned(forms: Iterable[polynomials.Form]) -> frozenset[Symbol]:
+    bases = (digit.base for form in forms for digit in polynomials.mentioned(form))
+    return frozenset(base[1] for base in bases if base[0] in ("name", "trip"))
 
 
 def in_memory(symbol: Symbol) -> bool:
