@@ -15,7 +15,7 @@ from prism.lang.barriers import flow, overlap
 from prism.lang.barriers.flow import Summary
 from prism.lang.barriers.groups import commits, kept
 from prism.lang.barriers.walk import Concurrent, Conflict, Context, Walk, summarise, walked
-from prism.lang.barriers.walk_context import context_of
+from prism.lang.barriers.walk_context import DEEP, context_of
 from prism.lang.barriers.walk_state import Fence, Landing, Mark, Registers, rank
 from prism.lang.check import again
 from prism.lang.diagnostics import CompileError, Label
@@ -61,7 +61,7 @@ def minimal(context: Context, placed: Placed) -> dict[tuple[Stmt, Mark], Conflic
         return {}
     order_of = {s: n for n, s in enumerate([*races.statements(context.function.body), context.end])}
     loops = {**enclosing(context.function.body), context.end: ()}
-    trail = Trail()
+    trail = Trail(DEEP)
     trail.add(context.function.body)
     trail.add((context.end,))
     current = dict(placed)

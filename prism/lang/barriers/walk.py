@@ -16,7 +16,7 @@ from functools import partial
 from prism.lang.barriers import flow
 from prism.lang.barriers.conditions import bare, forgotten, in_order, parted
 from prism.lang.barriers.walk_access import check_end, summarise, touch_all
-from prism.lang.barriers.walk_context import Concurrent, Conflict, Context, Exits, Place, Restart, Walk
+from prism.lang.barriers.walk_context import DEEP, Concurrent, Conflict, Context, Exits, Place, Restart, Walk
 from prism.lang.barriers.walk_state import (
     Fence,
     Landing,
@@ -116,6 +116,7 @@ def walk_statement(walk: Walk, place: Place, statement: Stmt, state: State) -> S
             if more == marks:
                 raise
             walk.placed[statement] = more
+            walk.heads.clear()
             continue
         for op in walk.context.after.get(statement, ()):
             found = operated(walk.context, found, op)
@@ -266,21 +267,34 @@ def walk_view(walk: Walk, place: Place, statement: Partition | Claim, state: Sta
 
 
 def walk_loop(walk: Walk, place: Place, loop: While | For, state: State) -> State:
-    """Walk a loop until its head's state is stable; a loop that may make no trip is also left as it was entered."""
+    """Walk a loop until its head's state is stable; a loop that may make no trip is also left as it was entered.
+
+    A loop deep in others is walked once each time that they come to it (`deep_head`), and the loop around them goes on until
+    it is stable too.
+    """
     gone = walk.context.conditions.changed.get(loop, frozenset())
-    head = state = forgotten(state, gone)
+    state = forgotten(state, gone)
+    deep = place.depth >= DEEP
+    head = deep_head(walk, loop, state) if deep else state
     again = partial(aged, walk.context.changes, walk.context.objects.known.renewed[loop])
     while True:
         exits = Exits()
+        if not deep:
+            walk.unsettled = False
         out = union(
             walk.context.changes,
-            walk_body(walk, replace(place, exits=exits, loop=loop), loop.body, head),
+            walk_body(walk, place.into(loop, exits), loop.body, head),
             *exits.continues,
         )
         if isinstance(loop, For) and walk.context.objects.known.trips.get(loop.symbol) == 1:
+            merged = head
+        else:
+            merged = union(walk.context.changes, head, again(forgotten(out, gone), loop))
+        if deep:
+            walk.unsettled = walk.unsettled or merged != head
+            walk.heads[loop] = head = merged
             break
-        merged = union(walk.context.changes, head, again(forgotten(out, gone), loop))
-        if merged == head:
+        if merged == head and not walk.unsettled:
             break
         head = merged
     match loop:
@@ -292,6 +306,19 @@ def walk_loop(walk: Walk, place: Place, loop: While | For, state: State) -> Stat
             after = union(walk.context.changes, head, *exits.breaks)
     after = left(walk.context.changes, forgotten(after, gone), state)
     return after if walk.context.alike is None else outside(walk.context, walk.context.alike, place, loop, after)
+
+
+def deep_head(walk: Walk, loop: While | For, state: State) -> State:
+    """Return the state at the head of a loop deep in others: what comes to it now, and what was found there before.
+
+    Where each loop is walked until it is stable each time that the one around it is walked, a nest of n takes 3^n walks of
+    the innermost body. In one pass over all of them, each adds what it found to its head, and passes are made until nothing is
+    added: some n of them. The states that come to a loop only grow from pass to pass, so what was found at its head is found
+    there by the last pass too; and in that none of them changes, so it has seen what each head's state leads to. A barrier that
+    is placed begins anew: what it settles may not come back.
+    """
+    known = walk.heads.get(loop)
+    return state if known is None else union(walk.context.changes, known, state)
 
 
 def outside(context: Context, alike: Alike, place: Place, loop: While | For, state: State) -> State:

@@ -23,6 +23,9 @@ from prism.lang.types.perspective import Level, Perspective
 MOST_WORK = 40_000_000
 """What walks over one function do at most (`Work`): some 10 to 30 seconds."""
 
+DEEP = 3
+"""Loops in one another that are each walked until they are stable; those inside them are walked together."""
+
 
 @dataclass(eq=False)
 class Conflict(Exception):
@@ -69,15 +72,21 @@ class Place:
     exits: Exits = field(default_factory=Exits)
     batch: bool = False
     loop: Stmt | None = None
+    depth: int = 0
+    """Loops around it."""
+
+    def into(self, loop: Stmt, exits: Exits) -> Place:
+        """Return the place inside a loop's body."""
+        return Place(self.code, self.path, self.opened, exits, self.batch, loop, self.depth + 1)
 
     def enter(self, code: Perspective, entry: Perspective | tuple[Level, int, int]) -> Place:
         """Return the place inside a group or an arm."""
-        return Place(code, (*self.path, entry), self.opened, self.exits, self.batch, self.loop)
+        return Place(code, (*self.path, entry), self.opened, self.exits, self.batch, self.loop, self.depth)
 
     def open(self, view: Symbol, claim: bool) -> Place:
         """Return the place inside a view's body."""
         opened = {**self.opened, view: (len(self.path), claim)}
-        return Place(self.code, self.path, opened, self.exits, self.batch, self.loop)
+        return Place(self.code, self.path, opened, self.exits, self.batch, self.loop, self.depth)
 
 
 @dataclass(eq=False, slots=True)
@@ -157,7 +166,8 @@ def issues(function: Function) -> Iterator[tuple[Stmt, Apply]]:
 class Walk:
     """One walk: the marks in place (`grow`: more may be placed), and what is found on the way (`notes`: elided too).
 
-    `told`: of each access, those before it of which there is nothing more to say.
+    `told`: of each access, those before it of which there is nothing more to say. `heads`: the states at the heads of loops that
+    are deep in others, as they were left; `unsettled`: one of them has changed in this pass.
     """
 
     context: Context
@@ -171,6 +181,8 @@ class Walk:
     returns: list[State] = field(default_factory=list)
     trail: Trail | None = None
     told: dict[Touch, set[Pending]] = field(default_factory=dict)
+    heads: dict[Stmt, State] = field(default_factory=dict)
+    unsettled: bool = False
 
     @property
     def keep(self) -> Keeping:

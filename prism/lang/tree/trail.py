@@ -22,7 +22,13 @@ States = list[Any]
 
 @dataclass(eq=False, slots=True)
 class Trail:
-    """What is recorded: by statement list, the states before each statement and after the last."""
+    """What is recorded: by statement list, the states before each statement and after the last.
+
+    `escaping`: lists of which the walk is not all in these states: ways leave them, or lead to loops with `deep` around them,
+    which know more at each visit.
+    """
+
+    deep: int
 
     places: dict[Stmt, tuple[Body, int, Stmt | None]] = field(default_factory=dict)
     escaping: set[int] = field(default_factory=set)
@@ -30,18 +36,23 @@ class Trail:
     fresh: dict[int, list[States]] = field(default_factory=dict)
     dirty: dict[int, list[int]] = field(default_factory=dict)
 
-    def add(self, body: Body, parent: Stmt | None = None) -> tuple[bool, bool]:
-        """Learn a statement list; return whether it is left by a jump of a loop outside, and by a return."""
-        jumps = returns = False
+    def add(self, body: Body, parent: Stmt | None = None, depth: int = 0) -> tuple[bool, bool, bool]:
+        """Learn a statement list, which has so many loops around it.
+
+        Return whether it is left by a jump of a loop outside, and by a return, and whether loops are in it.
+        """
+        jumps = returns = loops = False
         for index, statement in enumerate(body):
             self.places[statement] = (body, index, parent)
-            found = [self.add(part, statement) for part in children(statement)]
+            loop = isinstance(statement, While | For)
+            found = [self.add(part, statement, depth + loop) for part in children(statement)]
             own = isinstance(statement, Break | Continue)
-            jumps |= own or (not isinstance(statement, While | For) and any(jump for jump, _ in found))
-            returns |= isinstance(statement, Return) or any(end for _, end in found)
-        if jumps or returns:
+            jumps |= own or (not loop and any(jump for jump, _, _ in found))
+            returns |= isinstance(statement, Return) or any(end for _, end, _ in found)
+            loops |= loop or any(inner for _, _, inner in found)
+        if jumps or returns or (loops and depth >= self.deep):
             self.escaping.add(id(body))
-        return jumps, returns
+        return jumps, returns, loops
 
     def change(self, statements: Iterable[Stmt]) -> None:
         """Say whose barriers the next walk has changed."""
