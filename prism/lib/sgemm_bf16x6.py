@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from prism.interpret import run
 from prism.kernels.hgemm import HOST, NN, Configuration, blocks, choose, hgemm, identity, tall
 from prism.kernels.sgemm import split as planes
 from prism.lib.matmul_layouts import NO_BIAS, NO_SCALE
+from prism.lib.reference import run
 from prism.lib.sgemm_matrices import SIZE, Matrix
 from prism.lib.sgemm_ring import Call, Step
 from prism.runtime.arrays import ArrayInfo

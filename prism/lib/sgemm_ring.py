@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from prism.interpret import run
 from prism.kernels.sgemm import Layout
 from prism.kernels.sgemm import pack as packing
 from prism.kernels.sgemm import ring_configurations as rings
@@ -20,6 +19,7 @@ from prism.kernels.sgemm.ring import ring
 from prism.kernels.sgemm.ring_async import ring_async
 from prism.kernels.sgemm.sums import ADDERS, combine
 from prism.lib import own
+from prism.lib.reference import run
 from prism.lib.sgemm_matrices import SIZE, WIDE, Matrix
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.instance import Instance, instance

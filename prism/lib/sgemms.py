@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from prism.interpret import run
 from prism.kernels.sgemm import HOST, LESSON, VARIANTS, Configuration, Layout, choose, clocks
 from prism.lang.intrinsics.layouts import nest
 from prism.lang.tree.plan import Program
@@ -18,6 +17,7 @@ from prism.lib import matmul_warm as warm
 from prism.lib import own, sgemm_bf16x6, sgemm_ring
 from prism.lib.matmul_arguments import MOST, require_extents, require_like_result, require_operands
 from prism.lib.matmul_layouts import empty, overlap, rows_dense, transposed
+from prism.lib.reference import run
 from prism.lib.sgemm_matrices import SIZE, Matrix
 from prism.runtime.arrays import ArrayInfo, describe, one_place, require_writable
 from prism.runtime.device import device
