@@ -68,13 +68,13 @@ def test_every_snapshot_has_its_case() -> None:
 ELSE = (".sync", ".rings", ".launch")  # modules whose errors are found after checking
 # Errors that no file of Python 3.11 can show, or that other tests show.
 ELSEWHERE = {
-    "NoSource": "tests/lang/test_parse.py: a function without a text",
-    "SourceChanged": "tests/lang/test_parse.py: a file edited after its import",
-    "NotAFunction": "tests/lang/test_parse.py: no `def`",
-    "TooDeep": "tests/lang/test_parse.py: deeper than Python's stack",
-    "TooLarge": "tests/lang/test_depth.py: more accesses than are compared",
-    "TypeParameters": "tests/lang/test_parse.py: Python 3.12",
-    "NamedBarriers": "tests/lang: found where barriers are placed",
+    "NoSource": "tests/lang/parse/test_parse.py: a function without a text",
+    "SourceChanged": "tests/lang/parse/test_parse.py: a file edited after its import",
+    "NotAFunction": "tests/lang/parse/test_parse.py: no `def`",
+    "TooDeep": "tests/lang/parse/test_parse.py: deeper than Python's stack",
+    "TooLarge": "tests/lang/barriers/test_depth.py: more accesses than are compared",
+    "TypeParameters": "tests/lang/parse/test_parse.py: Python 3.12",
+    "NamedBarriers": "tests/lang/barriers: found where barriers are placed",
 }
 CODES = """
     bound-wf group split-sum split-align split-body decl read-up write-down cond loop jump id call-bound call-scalar call-ptr

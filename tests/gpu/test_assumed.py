@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from prism import LaunchError
-from tests.lang.test_cases import ALL, first_lanes
-from tests.lang.test_launched import rows
+from tests.lang.facts.test_cases import ALL, first_lanes
+from tests.lang.facts.test_launched import rows
 
 cupy = pytest.importorskip("cupy")
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.lang import test_async_order as order
+from tests.lang.rings import test_async_order as order
 
 cupy = pytest.importorskip("cupy")
 

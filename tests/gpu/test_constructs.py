@@ -5,11 +5,11 @@ import pytest
 
 from prism.lang import bf16, half
 from prism.lang.types.shorts import bf16_bits
-from tests.lang.test_halves import axpy
-from tests.lang.test_pointers import chosen, rotate
-from tests.lang.test_speech import clusters, counted
-from tests.lang.test_unsafe import mixed
-from tests.lang.test_vectors import swap, table
+from tests.lang.check.test_pointers import chosen, rotate
+from tests.lang.check.test_speech import clusters, counted
+from tests.lang.check.test_unsafe import mixed
+from tests.lang.check.test_vectors import swap, table
+from tests.lang.types.test_halves import axpy
 
 try:
     import cupy

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from prism.lang import const, dtype, grid, group, id, int32, partition, prism, ptr, requires, template, thread
-from tests.lang.test_names import EVIL, FIELDS, record
+from tests.lang.cuda.test_names import EVIL, FIELDS, record
 
 cupy = pytest.importorskip("cupy")
 

@@ -8,7 +8,7 @@ import pytest
 from tests.generated import edge_floats
 from tests.generated.edges_verify import judged
 from tests.generated.programs import HEAD, loaded
-from tests.lang.test_precise import LOOP
+from tests.lang.emit.test_precise import LOOP
 
 cupy = pytest.importorskip("cupy")
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import prism
-from tests.lang.test_structs import Affine as Floats
-from tests.lang.test_structs import Mixed, Point, fields, in_pairs, passed_on, turned
+from tests.lang.types.test_structs import Affine as Floats
+from tests.lang.types.test_structs import Mixed, Point, fields, in_pairs, passed_on, turned
 from tests.lib.test_structs import COMPOSE, JOIN, Affine, Extent, Short, collectives, compose, composed, maps
 
 try:

@@ -6,7 +6,7 @@ import pytest
 from prism.lang.intrinsics.wgmma import extents
 from prism.lang.types import BFLOAT16, FLOAT16, FLOAT32, INT8, INT32
 from prism.runtime.compile import compile_cubin
-from tests.lang.wgmma_kernels import WGMMA, cases, frame_bytes, kernel, simple
+from tests.lang.intrinsics.wgmma_kernels import WGMMA, cases, frame_bytes, kernel, simple
 
 try:
     import cupy

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.lang import test_ring_grid as g
-from tests.lang import test_sections as s
-from tests.lang import test_whole as w
+from tests.lang.barriers import test_whole as w
+from tests.lang.rings import test_ring_grid as g
+from tests.lang.rings import test_sections as s
 
 cupy = pytest.importorskip("cupy")
 ROOT = Path(__file__).parents[2]

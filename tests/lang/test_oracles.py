@@ -37,43 +37,43 @@ from prism.lang.tree.plan import Program
 from prism.lang.types.perspective import BLOCK
 from tests.errors import test_errors as errors
 from tests.examples import asynchronous, cooperative, test_paper
-from tests.lang import test_rules as rules
+from tests.lang.check import test_rules as rules
 
 HERE = "tests.lang.test_oracles:"
 ORACLES = {
     "W1": [
         f"{HERE}test_w1_a_device_function_takes_a_position_and_a_frame",
-        "tests.lang.test_emit:test_device_functions_take_a_position_and_a_frame",
+        "tests.lang.emit.test_emit:test_device_functions_take_a_position_and_a_frame",
     ],
     "W2": [
         f"{HERE}test_w2_a_group_under_the_second_arm",
-        "tests.lang.test_emit:test_groups_and_splits_erase_to_arithmetic_and_ifs",
+        "tests.lang.emit.test_emit:test_groups_and_splits_erase_to_arithmetic_and_ifs",
     ],
     "W3": ["tests.lang.test_sync:test_w3_reads_need_none_and_writes_do"],
     "W4": ["tests.lang.test_sync:test_w4_after_a_branch_the_barrier_is_at_the_join"],
     "W5": [
-        "tests.lang.test_pointers:test_w5_a_swap_takes_one_barrier_a_trip",
+        "tests.lang.check.test_pointers:test_w5_a_swap_takes_one_barrier_a_trip",
         "tests.lang.test_sync_pointers:test_w5_a_swap_takes_one_barrier_a_trip",
     ],
     "W6": [
-        "tests.lang.test_groups:test_w6_w10_slots_in_a_loop_two_groups_stay_pending_and_the_end_waits_for_one_after_the_other"
+        "tests.lang.barriers.test_groups:test_w6_w10_slots_in_a_loop_two_groups_stay_pending_and_the_end_waits_for_one_after_the_other"
     ],
     "W7": ["tests.lang.test_sync:test_w7_t15_a_claim_then_the_block_meets_outside_the_arm"],
-    "W8": ["tests.lang.test_rings:test_w8_w9_a_handoff_between_arms"],
-    "W9": ["tests.lang.test_rings:test_w8_w9_a_handoff_between_arms"],
-    "W10": ["tests.lang.test_groups:test_w10_each_use_waits_for_its_own_copy_alone"],
+    "W8": ["tests.lang.rings.test_rings:test_w8_w9_a_handoff_between_arms"],
+    "W9": ["tests.lang.rings.test_rings:test_w8_w9_a_handoff_between_arms"],
+    "W10": ["tests.lang.barriers.test_groups:test_w10_each_use_waits_for_its_own_copy_alone"],
     "W11": ["tests.lang.test_sync:test_w11_bytes_that_are_used_again_are_a_conflict"],
     "W12": [f"{HERE}test_w12_nothing_of_perspectives_is_left"],
     "W13": ["tests.lang.test_sync:test_w13_the_end_of_a_kernel_needs_none"],
     "W14": [
         "tests.lang.test_sync:test_w14_a_conflict_between_blocks_is_refused",
-        "tests.lang.test_grid:test_the_least_number_of_them",
+        "tests.lang.barriers.test_grid:test_the_least_number_of_them",
     ],
     "W15": ["tests.lang.test_sync:test_w15_whole_warps_take_a_named_barrier"],
     "T1": [
         f"{HERE}test_t1_the_illegal_program_of_each_rule",
         f"{HERE}test_t1_each_rule_has_its_messages",
-        "tests.lang.test_rules:test_legal",
+        "tests.lang.check.test_rules:test_legal",
         "tests.errors.test_errors:test_error",
     ],
     "T2": [f"{HERE}test_t2_the_figures_programs"],
@@ -104,8 +104,8 @@ ORACLES = {
     "T13": [f"{HERE}test_t13_the_target_decides_what_may_be_read"],
     "T14": [
         "tests.lang.test_sync_generated:test_generated_programs_do_not_race",
-        "tests.lang.test_rings_generated:test_generated_programs_with_rings",
-        "tests.lang.test_rings_run:test_every_number_of_copies_and_trips_means_the_same",
+        "tests.lang.rings.test_rings_generated:test_generated_programs_with_rings",
+        "tests.lang.rings.test_rings_run:test_every_number_of_copies_and_trips_means_the_same",
     ],
     "T15": [
         "tests.lang.test_sync:test_w7_t15_a_claim_then_the_block_meets_outside_the_arm",
@@ -302,7 +302,7 @@ def test_t1_each_rule_has_its_messages() -> None:
     missing = {f"R{k}" for k in range(1, 31)} - seen
     assert missing == set(), missing
     told = {case[0].split()[0] for case in rules.LEGAL}
-    assert {f"R{k}" for k in range(1, 26)} - told == {"R24"}  # asynchronous: tests/lang/test_async_front.py
+    assert {f"R{k}" for k in range(1, 26)} - told == {"R24"}  # asynchronous: tests/lang/check/test_async_front.py
 
 
 @device

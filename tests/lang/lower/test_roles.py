@@ -19,7 +19,7 @@ from prism.lang.types import BFLOAT16
 from prism.runtime.compile import compile_cubin
 from tests.examples import asynchronous as a
 from tests.kernels import test_hgemm as hgemms
-from tests.lang.test_rules import load
+from tests.lang.check.test_rules import load
 
 LAUNCHES = {
     "piped": lambda: a.ring(a.piped, 2, 5, 160, COPIES=2),

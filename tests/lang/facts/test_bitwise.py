@@ -26,7 +26,7 @@ from prism.lang.facts.polynomials import BLOCKS, THREADS, Digit, Form
 from prism.lang.pipeline import build
 from prism.lang.tree import Declare
 from prism.runtime.build import entry_of
-from tests.lang.test_disjoint import load
+from tests.lang.facts.test_disjoint import load
 
 HEAD = "from prism.lang import uint32\n"
 NAMES = (0, 1, 3, 6, 7, 9, -1)

@@ -16,7 +16,7 @@ from prism.lang.tree.plan import Arrive, Expect, Program, ProxyFence, Wait
 from prism.runtime.compile import compile_cubin
 from tests.examples import sent as s
 from tests.examples.programs import Launch
-from tests.lang import test_rules as rules
+from tests.lang.check import test_rules as rules
 from tests.mutation import TRIED, score
 
 LAUNCHES = {

@@ -10,7 +10,7 @@ from prism.lang.intrinsics import TABLE, Binding
 from prism.lang.intrinsics import asynchronous as wait
 from prism.lang.intrinsics.copies import CACHES, load_bytes, load_bytes_text
 from prism.lang.types import BFLOAT16, FLOAT32, FLOAT64, INT8, INT32, Pointer, TensorMap
-from tests.lang.wgmma_kernels import pieces
+from tests.lang.intrinsics.wgmma_kernels import pieces
 
 MAP = "struct __align__(64) CUtensorMap { unsigned long long words[16]; };"
 

@@ -15,7 +15,7 @@ from prism.lang import (
 from prism.lang import prism as mark
 from prism.lang.diagnostics import CompileError
 from prism.lang.tree.inlined import parts
-from tests.lang.test_inlined import in_turn, steps
+from tests.lang.check.test_inlined import in_turn, steps
 
 random = np.random.default_rng(7)
 

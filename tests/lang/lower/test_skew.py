@@ -45,7 +45,7 @@ from prism.lang.types.perspective import GRID
 from tests.examples import asynchronous as a
 from tests.examples import skewed as s
 from tests.interpret.test_mutation import right_of
-from tests.lang import test_rings_generated as generated
+from tests.lang.rings import test_rings_generated as generated
 from tests.mutation import TRIED, score
 
 COPIES = (1, 2, 3, 4, 7)

@@ -5,7 +5,7 @@ from prism.lang.tree import Apply, Const, Element, Symbol, Var
 from prism.lang.tree.bind import binding_of, operands_of
 from prism.lang.types import BFLOAT16, BOOL, FLOAT32, INT32, VOID, Fragment, Pointer, TensorMap
 from prism.lang.types.perspective import BLOCK, GRID, THREAD, WARPGROUP1
-from tests.lang.test_emit import S
+from tests.lang.emit.test_emit import S
 
 TILE = Pointer(BFLOAT16, space="shared", shape=(128, 64), swizzle=128)
 MAP = TensorMap(BFLOAT16, (128, 64), 128)

@@ -44,7 +44,7 @@ from prism.lang.types import INT32
 from prism.lang.types.structs import Struct, scalar_called, struct_of
 from prism.runtime.compile import compile_cubin
 from prism.runtime.export import header
-from tests.lang.test_injection import tokens
+from tests.lang.cuda.test_injection import tokens
 
 OURS = re.compile(r"[A-Za-z](?:_?[A-Za-z0-9])*_")
 WORDS = """

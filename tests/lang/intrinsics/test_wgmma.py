@@ -32,7 +32,7 @@ from prism.lang.types import (
     tiles,
 )  # fmt: skip
 from prism.runtime.compile import compile_cubin
-from tests.lang.wgmma_kernels import WGMMA, bound, cases, kernel, simple, together
+from tests.lang.intrinsics.wgmma_kernels import WGMMA, bound, cases, kernel, simple, together
 
 CASES = dict(cases())
 RNG = np.random.default_rng(7)

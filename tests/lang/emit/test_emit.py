@@ -493,7 +493,7 @@ def test_a_grid_wide_id():
 
 def test_the_text_does_not_depend_on_the_process():
     code = (
-        "import sys; sys.path[:0] = ['tests/lang', '.']; import test_emit as t; from prism.lang.emit import emit; "
+        "import sys; sys.path[:0] = ['tests/lang/emit', '.']; import test_emit as t; from prism.lang.emit import emit; "
         "from prism.lang.pipeline import lower\n"
         "print(emit(lower(t.program(t.copy_kernel()))).source)"
     )

@@ -36,7 +36,7 @@ from prism.lang.tree.plan import (
 )
 from prism.lang.types import BFLOAT16, FLOAT32, INT32, VOID, Fragment, Pointer, TensorMap
 from prism.lang.types.perspective import BLOCK, GRID, THREAD, WARP1, WARPGROUP1, Bound, Level, Perspective
-from tests.lang.test_emit import (
+from tests.lang.emit.test_emit import (
     S,
     assign,
     binary,

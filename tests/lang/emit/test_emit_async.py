@@ -34,7 +34,7 @@ from prism.lang.tree.plan import (
 from prism.lang.tree.walk import statements
 from prism.lang.types import BFLOAT16, FLOAT32, INT32, VOID, Fragment, Pointer, TensorMap, Vector
 from prism.lang.types.perspective import BLOCK, GRID, THREAD, WARP1, Bound, Level, Perspective
-from tests.lang.async_trees import (
+from tests.lang.emit.async_trees import (
     ONE,
     access,
     claim,
@@ -49,7 +49,7 @@ from tests.lang.async_trees import (
     tiles_in_turn,
     whole,
 )
-from tests.lang.test_emit import (
+from tests.lang.emit.test_emit import (
     S,
     apply,
     assign,
@@ -351,7 +351,7 @@ def test_fragments_are_registers(text):
 
 def test_the_text_does_not_depend_on_the_process():
     code = (
-        "from tests.lang.async_trees import product; from prism.lang.emit import emit; "
+        "from tests.lang.emit.async_trees import product; from prism.lang.emit import emit; "
         "from prism.lang.pipeline import lower\n"
         "print(emit(lower(product(delay=2))).source)"
     )

@@ -13,7 +13,7 @@ from prism.lang.emit import emit
 from prism.lang.pipeline import lower
 from prism.lang.tree import SharedDeclare
 from prism.runtime.compile import compile_cubin
-from tests.lang import test_rules as rules
+from tests.lang.check import test_rules as rules
 from tests.lang.plans import told
 
 KERNEL = """
