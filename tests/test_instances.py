@@ -1,4 +1,7 @@
-"""Which program a launch runs: that of these very template arguments, and of what its names stand for at the call."""
+"""Which program a launch runs: that of these very template arguments, and of what its names stand for at the call.
+
+Tests of prism/lang/keep/same.py; prism/lang/surface/bindings.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What a process keeps of the kernels that it has checked, and of a build in another thread when it forks."""
+"""What a process keeps of the kernels that it has checked, and of a build in another thread when it forks.
+
+Tests of prism/lang/keep: once, uncollected.
+"""
 
 from __future__ import annotations
 

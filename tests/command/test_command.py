@@ -1,4 +1,7 @@
-"""The `prism` command: what each part prints, its JSON, its exit codes, and what it says of what is wrong."""
+"""The `prism` command: what each part prints, its JSON, its exit codes, and what it says of what is wrong.
+
+Tests of prism: __init__, __main__, cli, compiler; prism/command: info, kernels, machine, output, sources.
+"""
 
 import json
 import os

@@ -1,4 +1,7 @@
-"""The C++ header that launches a kernel: what it passes on, what it refuses; and with nvcc, that all of it links."""
+"""The C++ header that launches a kernel: what it passes on, what it refuses; and with nvcc, that all of it links.
+
+Tests of prism/runtime/export.py.
+"""
 
 import shutil
 import struct

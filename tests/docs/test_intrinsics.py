@@ -1,4 +1,7 @@
-"""docs/intrinsics.md has the table of all intrinsics as their declarations make it."""
+"""docs/intrinsics.md has the table of all intrinsics as their declarations make it.
+
+Tests of prism/lang/intrinsics/table.py.
+"""
 
 from pathlib import Path
 

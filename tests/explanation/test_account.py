@@ -1,4 +1,7 @@
-"""What an account says of a program: perspectives by line, entries, counts, memory, the graph."""
+"""What an account says of a program: perspectives by line, entries, counts, memory, the graph.
+
+Tests of prism/explanation: counts, entries, graph, model, regions, text.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The page as a text: well-formed, whole, with nothing to fetch, and proof against what is in the source."""
+"""The page as a text: well-formed, whole, with nothing to fetch, and proof against what is in the source.
+
+Tests of prism/explanation: graph_map, ink, markup, memory_map.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""C's arithmetic: one value for all and one a thread agree with each other, and with ctypes."""
+"""C's arithmetic: one value for all and one a thread agree with each other, and with ctypes.
+
+Tests of prism/interpret/values.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Rings, asynchronous copies and wgmma: one result on every schedule, for any number of copies and of trips."""
+"""Rings, asynchronous copies and wgmma: one result on every schedule, for any number of copies and of trips.
+
+Tests of prism/interpret: flights, tensors, wgmma.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Branches and loops: each thread goes its own way, as the same code would alone."""
+"""Branches and loops: each thread goes its own way, as the same code would alone.
+
+Tests of prism/interpret: assign, expressions, scope, statements.
+"""
 
 # ruff: noqa: F821 -- names that kernels declare
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Asynchronous copies of memory that holds vectors: `cp_async` by some bytes, bulk copies of a ring's tile and back."""
+"""Asynchronous copies of memory that holds vectors: `cp_async` by some bytes, bulk copies of a ring's tile and back.
+
+Tests of prism/interpret/regions.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Faults other than races, each at its line."""
+"""Faults other than races, each at its line.
+
+Tests of prism/interpret: arguments, checker, errors, frame, launch, pointers.
+"""
 
 # ruff: noqa: F821 -- names that kernels declare
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""T5: `id()` and `count()` by enumeration, at every perspective."""
+"""T5: `id()` and `count()` by enumeration, at every perspective.
+
+Tests of prism/interpret/lanes.py.
+"""
 
 from __future__ import annotations
 

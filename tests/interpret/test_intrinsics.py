@@ -1,4 +1,7 @@
-"""Intrinsics in whole kernels: checked, synchronised, run on the reference machine, and compiled for the GPU."""
+"""Intrinsics in whole kernels: checked, synchronised, run on the reference machine, and compiled for the GPU.
+
+Tests of prism/interpret: apply, memory, operands; prism/lang/check: extend, intrinsics, registers.
+"""
 
 # ruff: noqa: F821 - locals that are declared, and not yet assigned
 

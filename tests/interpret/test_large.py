@@ -1,4 +1,7 @@
-"""Checked launches of many threads: all blocks are checked, their results are complete, and what has ended takes no room."""
+"""Checked launches of many threads: all blocks are checked, their results are complete, and what has ended takes no room.
+
+Tests of prism/interpret/machine.py.
+"""
 
 # ruff: noqa: F821 -- names that kernels declare
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What the machine reports of plans given by hand: each fault with its kind, its line, and who waits for whom."""
+"""What the machine reports of plans given by hand: each fault with its kind, its line, and who waits for whom.
+
+Tests of prism/interpret: mbarriers, objects, transfers, units.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Seeded races: each is found without its barrier, on every schedule, and with it there is nothing to report."""
+"""Seeded races: each is found without its barrier, on every schedule, and with it there is nothing to report.
+
+Tests of prism/interpret: homes, shadow.
+"""
 
 # ruff: noqa: F821, B007 -- names that kernels declare
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Relaxed atomics: a load may see an old value, and only where the memory model allows it."""
+"""Relaxed atomics: a load may see an old value, and only where the memory model allows it.
+
+Tests of prism/interpret/versions.py.
+"""
 
 # ruff: noqa: F821 -- names that kernels declare
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What a faulty run shows: the message, the calls that lead to the fault, and no frame of Prism's own."""
+"""What a faulty run shows: the message, the calls that lead to the fault, and no frame of Prism's own.
+
+Tests of prism/interpret/traces.py.
+"""
 
 # ruff: noqa: F821 -- names that kernels declare
 from __future__ import annotations

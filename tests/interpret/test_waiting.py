@@ -1,4 +1,7 @@
-"""What waits: arms of a split, sides of a branch, blocks with few resident, device functions."""
+"""What waits: arms of a split, sides of a branch, blocks with few resident, device functions.
+
+Tests of prism/interpret: barriers, calls, compiler, schedules.
+"""
 
 # ruff: noqa: F821 -- names that kernels declare
 from __future__ import annotations

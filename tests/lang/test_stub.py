@@ -1,4 +1,7 @@
-"""`prism/lang/__init__.pyi` says of each name of the language what an editor shows."""
+"""`prism/lang/__init__.pyi` says of each name of the language what an editor shows.
+
+Tests of prism/lang/__init__.py.
+"""
 
 import ast
 from pathlib import Path

@@ -1,4 +1,8 @@
-"""The synchronisation plan: the barriers of LANGUAGE 11's oracles, enough by the reference machine, and each one needed."""
+"""The synchronisation plan: the barriers of LANGUAGE 11's oracles, enough by the reference machine, and each one needed.
+
+Tests of prism/lang/barriers: flow, walk, walk_access, walk_changes, walk_context, walk_state;
+prism/lang/facts/touches.py.
+"""
 
 # ruff: noqa: B007, F821 -- kernels: loops that only count, names that they declare
 from __future__ import annotations

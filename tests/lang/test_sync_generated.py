@@ -1,4 +1,7 @@
-"""Generated programs: with the inferred barriers no schedule races; most barriers, left out, make one."""
+"""Generated programs: with the inferred barriers no schedule races; most barriers, left out, make one.
+
+Tests of prism/lang/tree/plan.py.
+"""
 
 from __future__ import annotations
 

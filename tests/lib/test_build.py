@@ -1,4 +1,7 @@
-"""`prism build`: what ships, what is kept, the same bytes each time, and launches that check nothing again."""
+"""`prism build`: what ships, what is kept, the same bytes each time, and launches that check nothing again.
+
+Tests of prism/lib: artifacts, shipped; prism/runtime: build, instance.
+"""
 
 import itertools
 import json

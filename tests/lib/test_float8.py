@@ -1,4 +1,7 @@
-"""prism.lib.hgemm of 8-bit floats on NumPy arrays: the reference machine's products, what is taken and what is refused."""
+"""prism.lib.hgemm of 8-bit floats on NumPy arrays: the reference machine's products, what is taken and what is refused.
+
+Tests of prism/lib/matmuls.py.
+"""
 
 import itertools
 from dataclasses import replace

@@ -1,4 +1,7 @@
-"""prism.lib.matmul and prism.lib.sgemm on NumPy arrays: what NumPy makes of the same arguments, errors' texts included."""
+"""prism.lib.matmul and prism.lib.sgemm on NumPy arrays: what NumPy makes of the same arguments, errors' texts included.
+
+Tests of prism/lib: matmul_arguments, matmul_batches, matmul_layouts, products, sgemms.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,7 @@
-"""Operators: their identities, and what is refused."""
+"""Operators: their identities, and what is refused.
+
+Tests of prism/lang/check/purity.py; prism/lib/thread/operators.py.
+"""
 
 import copy
 import pickle

@@ -1,4 +1,7 @@
-"""What is made and copied in the caller's own library goes to the stream that was asked for."""
+"""What is made and copied in the caller's own library goes to the stream that was asked for.
+
+Tests of prism/lib/reference.py.
+"""
 
 from __future__ import annotations
 

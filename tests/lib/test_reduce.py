@@ -1,4 +1,7 @@
-"""prism.lib.reduce and the reductions that NumPy names, on NumPy arrays: against NumPy, and the errors that it raises."""
+"""prism.lib.reduce and the reductions that NumPy names, on NumPy arrays: against NumPy, and the errors that it raises.
+
+Tests of prism/lib: reduce_calls, reductions.
+"""
 
 import doctest
 import importlib

@@ -1,4 +1,7 @@
-"""The plans that reductions make for a GPU, run on the reference machine: vectors, splits, several stages, all that is cut."""
+"""The plans that reductions make for a GPU, run on the reference machine: vectors, splits, several stages, all that is cut.
+
+Tests of prism/lib: reduce_axis_plans, reduce_steps.
+"""
 
 from dataclasses import replace
 from typing import Any

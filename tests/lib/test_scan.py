@@ -1,4 +1,7 @@
-"""prism.lib.scan on NumPy arrays: against NumPy, and the errors that CuPy would raise."""
+"""prism.lib.scan on NumPy arrays: against NumPy, and the errors that CuPy would raise.
+
+Tests of prism/lib: __init__, scans.
+"""
 
 import doctest
 import importlib

@@ -1,4 +1,7 @@
-"""prism.lib.scan along axes, its options, and the cumulative functions, on NumPy arrays: against NumPy."""
+"""prism.lib.scan along axes, its options, and the cumulative functions, on NumPy arrays: against NumPy.
+
+Tests of prism/lib: cumulative, scan_plans.
+"""
 
 import math
 from dataclasses import replace

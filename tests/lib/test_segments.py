@@ -1,4 +1,7 @@
-"""Scans and reductions of segments and of runs of equal keys, on NumPy arrays: against the definition, and the errors."""
+"""Scans and reductions of segments and of runs of equal keys, on NumPy arrays: against the definition, and the errors.
+
+Tests of prism/lib/by_key.py.
+"""
 
 import numpy as np
 import pytest

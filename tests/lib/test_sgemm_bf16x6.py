@@ -1,4 +1,7 @@
-"""sgemm(precision="bf16x6"): near float64 as float32 is, on the reference machine; and what is launched on a GPU."""
+"""sgemm(precision="bf16x6"): near float64 as float32 is, on the reference machine; and what is launched on a GPU.
+
+Tests of prism/lib/sgemm_matrices.py.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,7 @@
-"""Structs and complex numbers in the library: scans, reductions, segments, runs of keys, and the collectives beneath."""
+"""Structs and complex numbers in the library: scans, reductions, segments, runs of keys, and the collectives beneath.
+
+Tests of prism/lib/records.py.
+"""
 
 # ruff: noqa: F821 - kernels declare registers without a value
 

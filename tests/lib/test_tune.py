@@ -1,4 +1,7 @@
-"""`prism tune`: the search with a stopwatch that is told what to say, the tables that it prints, and the command."""
+"""`prism tune`: the search with a stopwatch that is told what to say, the tables that it prints, and the command.
+
+Tests of prism/command/tune.py; prism/lib/tune_device.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Arrays described, streams found, arguments bound: all that needs no GPU."""
+"""Arrays described, streams found, arguments bound: all that needs no GPU.
+
+Tests of prism/runtime: apart, bind, streams.
+"""
 
 import warnings
 from types import SimpleNamespace

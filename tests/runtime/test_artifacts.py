@@ -1,4 +1,7 @@
-"""Machine code that ships: found by source and by request, the same bytes each time, and never used when damaged."""
+"""Machine code that ships: found by source and by request, the same bytes each time, and never used when damaged.
+
+Tests of prism/runtime/packs.py.
+"""
 
 import json
 import random

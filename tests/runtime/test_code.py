@@ -1,4 +1,7 @@
-"""Text to machine code, the artifacts in the package, and the order in which they are asked."""
+"""Text to machine code, the artifacts in the package, and the order in which they are asked.
+
+Tests of prism/runtime: compile, cuda_core, keys.
+"""
 
 import json
 import re

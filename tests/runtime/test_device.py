@@ -1,4 +1,7 @@
-"""Scratch memory, and what to compile for: all that needs no GPU."""
+"""Scratch memory, and what to compile for: all that needs no GPU.
+
+Tests of prism/runtime/scratch.py.
+"""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any

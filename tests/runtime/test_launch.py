@@ -1,4 +1,7 @@
-"""Arguments packed and launches refused: all that needs no GPU."""
+"""Arguments packed and launches refused: all that needs no GPU.
+
+Tests of prism/runtime: driver, entry.
+"""
 
 import ctypes
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,7 @@
-"""Launches made again with two other addresses: what the driver gets, and when it gets it the longer way."""
+"""Launches made again with two other addresses: what the driver gets, and when it gets it the longer way.
+
+Tests of prism/runtime/extended.py.
+"""
 
 from __future__ import annotations
 

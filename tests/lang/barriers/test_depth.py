@@ -1,4 +1,7 @@
-"""Long and deep programs: the compiler's work grows with their length, and what is too large is told, not dropped."""
+"""Long and deep programs: the compiler's work grows with their length, and what is too large is told, not dropped.
+
+Tests of prism/lang/facts/alike.py; prism/lang/tree/trail.py.
+"""
 
 import importlib.util
 import time

@@ -1,4 +1,7 @@
-"""Barriers of the whole grid, in cooperative launches: placed where blocks conflict, needed, enough, and refused elsewhere."""
+"""Barriers of the whole grid, in cooperative launches: placed where blocks conflict, needed, enough, and refused elsewhere.
+
+Tests of prism/lang/emit/restrict.py.
+"""
 
 # ruff: noqa: F821 -- kernels: names that they declare
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Loops in loops: those deep in others are walked together, and find what they would find walked one by one."""
+"""Loops in loops: those deep in others are walked together, and find what they would find walked one by one.
+
+Tests of prism/lang/barriers/conditions.py.
+"""
 
 import importlib.util
 import random

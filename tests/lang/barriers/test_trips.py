@@ -1,6 +1,8 @@
 """Parts that a loop opens anew, in the grid's code: ordered in cooperative kernels; in others refused, proved, or listed.
 
 The reference machine's race detector judges: with the barriers there is no race, and without any one of them there is.
+
+Tests of prism/lang/barriers/meetings.py.
 """
 
 # ruff: noqa: B007 -- kernels: loops that only count, names that they declare

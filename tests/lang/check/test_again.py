@@ -1,4 +1,7 @@
-"""Device functions of the package are looked at once, a user's for each program; what comes out is as if none were known."""
+"""Device functions of the package are looked at once, a user's for each program; what comes out is as if none were known.
+
+Tests of prism/lang/tree/walk.py.
+"""
 
 # ruff: noqa: F821, I001 -- names that kernels declare
 

@@ -1,4 +1,7 @@
-"""`@attr`: what stands in `__launch_bounds__` is worked out before anything relies on it."""
+"""`@attr`: what stands in `__launch_bounds__` is worked out before anything relies on it.
+
+Tests of prism/lang/facts/budget.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Functions that take whole shared tiles: who runs them, what they are given, and what is said of them."""
+"""Functions that take whole shared tiles: who runs them, what they are given, and what is said of them.
+
+Tests of prism/lang/tree/inlined.py.
+"""
 
 # ruff: noqa: F821, I001 -- names that kernels declare
 

@@ -1,4 +1,8 @@
-"""The legal twin of each rule's negative cases (tests/errors): small programs that check, and what the typed tree says."""
+"""The legal twin of each rule's negative cases (tests/errors): small programs that check, and what the typed tree says.
+
+Tests of prism/lang/check: __init__, annotation, arguments, assign, body, calls, conversion, data, env, expressions,
+ids, roles, shared, signature, statements; prism/lang/types/perspective.py.
+"""
 
 from __future__ import annotations
 

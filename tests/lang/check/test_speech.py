@@ -1,4 +1,7 @@
-"""`assert_`, `print_`, `count()`, unrolling, early returns, clusters."""
+"""`assert_`, `print_`, `count()`, unrolling, early returns, clusters.
+
+Tests of prism/interpret/speak.py; prism/lang/check/speak.py; prism/lang/emit/speak.py.
+"""
 
 # ruff: noqa: F821 - locals declared without a value
 

@@ -1,4 +1,8 @@
-"""Vectors by name, their components, loads and stores of 16 bytes, arrays of them; objects of several dimensions."""
+"""Vectors by name, their components, loads and stores of 16 bytes, arrays of them; objects of several dimensions.
+
+Tests of prism/lang/check: elements, parts; prism/lang/facts/align.py; prism/lang/intrinsics/vectors.py;
+prism/lang/types/__init__.py.
+"""
 
 # ruff: noqa: F821 - locals declared without a value
 

@@ -1,4 +1,7 @@
-"""Text of users in generated source: an error, or a literal that changes nothing else."""
+"""Text of users in generated source: an error, or a literal that changes nothing else.
+
+Tests of prism/lang/cuda/raw_text.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Names of users' in C++: every name, at every position, is one of our own, and says nothing to the compiler."""
+"""Names of users' in C++: every name, at every position, is one of our own, and says nothing to the compiler.
+
+Tests of prism/runtime/export.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""CUDA C++ from small typed trees made by hand: what the text says, and that NVRTC takes it."""
+"""CUDA C++ from small typed trees made by hand: what the text says, and that NVRTC takes it.
+
+Tests of prism/lang/emit: context, expressions, program, statements; prism/lang/lower: named, pieces, place.
+"""
 
 import dataclasses
 import itertools

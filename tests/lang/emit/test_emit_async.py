@@ -1,4 +1,7 @@
-"""CUDA C++ of rings, asynchronous copies, fragments and roles, from typed trees and plans made by hand."""
+"""CUDA C++ of rings, asynchronous copies, fragments and roles, from typed trees and plans made by hand.
+
+Tests of prism/lang/emit: merge, operations, rings.
+"""
 
 import subprocess
 import sys

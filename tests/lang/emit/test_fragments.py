@@ -1,4 +1,7 @@
-"""Fragments of 64 rows and of more: where their elements lie, what they compile to, and what a kernel computes with them."""
+"""Fragments of 64 rows and of more: where their elements lie, what they compile to, and what a kernel computes with them.
+
+Tests of prism/interpret/fragments.py; prism/lang/emit/pieces.py; prism/lang/check/fragments.py.
+"""
 
 # ruff: noqa: F821 -- kernels: names that they declare
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """What is proved of accesses behind calls, by conditions that fix a number, and by assumptions: against the reference machine.
 
 Of each random kernel whose partitions are all proved disjoint, runs over many shapes and numbers find no race.
+
+Tests of prism/lang/barriers: behind, footprints.
 """
 
 import importlib.util

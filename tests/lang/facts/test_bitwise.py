@@ -2,6 +2,8 @@
 
 What is read of an expression is compared with its value for every thread, trip and name; what is proved of a partition, with all
 elements of all threads; what the proofs leave out of the plan is run on the reference machine with all its checks.
+
+Tests of prism/lang/facts/digits.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""`id()` and `count()` of threads through the whole grid: 32 bits, or 64 where they are declared so; never cut off unsaid."""
+"""`id()` and `count()` of threads through the whole grid: 32 bits, or 64 where they are declared so; never cut off unsaid.
+
+Tests of prism/launcher.py.
+"""
 # ruff: noqa: F821 -- template parameters
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""An `assume` that speaks of the launch alone: what is of the kind, and that each launch tests it before anything runs."""
+"""An `assume` that speaks of the launch alone: what is of the kind, and that each launch tests it before anything runs.
+
+Tests of prism/lang/facts/assumed.py.
+"""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,7 @@
-"""Rows of objects of several dimensions, passed as pointers: what a partition gives a unit, its elements side by side."""
+"""Rows of objects of several dimensions, passed as pointers: what a partition gives a unit, its elements side by side.
+
+Tests of prism/lang/facts/contiguous.py.
+"""
 
 # ruff: noqa: F821 - locals that kernels declare
 

@@ -1,4 +1,7 @@
-"""Strides that are arguments, in loops over all units; rows from the end; minima and maxima in conditions."""
+"""Strides that are arguments, in loops over all units; rows from the end; minima and maxima in conditions.
+
+Tests of prism/lang/facts/extremes.py.
+"""
 # ruff: noqa: F821 -- names that kernels declare
 
 import random

@@ -1,4 +1,7 @@
-"""`strides_nest`: what it says of strides, and what is proved from it; and what else such proofs rest on, premise by premise."""
+"""`strides_nest`: what it says of strides, and what is proved from it; and what else such proofs rest on, premise by premise.
+
+Tests of prism/lang/facts/nested.py; prism/lang/intrinsics/layouts.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What the L2 shall keep of tensor copies: chosen by the kernel, by its templates or while it runs; nothing for the values."""
+"""What the L2 shall keep of tensor copies: chosen by the kernel, by its templates or while it runs; nothing for the values.
+
+Tests of prism/lang/intrinsics/cache.py.
+"""
 
 # ruff: noqa: F821  names that Prism declares
 

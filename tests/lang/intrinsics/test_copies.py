@@ -1,4 +1,7 @@
-"""Asynchronous copies, and what waits for them: what they compile to, what they mean, what is wrong with them."""
+"""Asynchronous copies, and what waits for them: what they compile to, what they mean, what is wrong with them.
+
+Tests of prism/lang/intrinsics/asynchronous.py.
+"""
 
 import itertools
 import re

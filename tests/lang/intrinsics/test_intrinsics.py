@@ -1,4 +1,7 @@
-"""Each intrinsic compiles for every type that it allows, and its meaning is what a plain loop says."""
+"""Each intrinsic compiles for every type that it allows, and its meaning is what a plain loop says.
+
+Tests of prism/lang/intrinsics: declaration, mailboxes, memory, namespace.
+"""
 
 import itertools
 

@@ -1,4 +1,7 @@
-"""What the elementwise intrinsics and the collectives mean is what a plain loop over Python's numbers says."""
+"""What the elementwise intrinsics and the collectives mean is what a plain loop over Python's numbers says.
+
+Tests of prism/lang/intrinsics: arithmetic, bits, packed, special, warp.
+"""
 
 import math
 import re

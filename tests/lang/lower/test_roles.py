@@ -1,4 +1,7 @@
-"""A kernel as one body a role does what it did before: on the reference machine, under every schedule, with all its checks."""
+"""A kernel as one body a role does what it did before: on the reference machine, under every schedule, with all its checks.
+
+Tests of prism/lang/lower/specialise.py; prism/lang/emit/alone.py.
+"""
 
 import re
 from dataclasses import replace

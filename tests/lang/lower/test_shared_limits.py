@@ -1,4 +1,7 @@
-"""Shared memory beyond what a block can have: refused where a kernel is compiled, at the object that is too much."""
+"""Shared memory beyond what a block can have: refused where a kernel is compiled, at the object that is too much.
+
+Tests of prism/lang/lower/limits.py.
+"""
 
 # ruff: noqa: F821 - locals and template parameters
 

@@ -1,4 +1,7 @@
-"""Fills ahead: the same results, under every schedule and with all checks; where they are not, the reason."""
+"""Fills ahead: the same results, under every schedule and with all checks; where they are not, the reason.
+
+Tests of prism/lang/lower: renamed, trips; prism/lang/rings: ahead, early.
+"""
 
 # ruff: noqa: F821 -- kernels: loops that only count, names that they declare
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Arrays whose elements are listed: `v: float32[4] = [a, b, c, d]`, `v = [v[1], v[0]]`."""
+"""Arrays whose elements are listed: `v: float32[4] = [a, b, c, d]`, `v = [v[1], v[0]]`.
+
+Tests of prism/lang/check/lists.py.
+"""
 
 # ruff: noqa: F821 - locals that kernels declare
 

@@ -1,4 +1,7 @@
-"""Parsing: what each construct becomes, where the source comes from, and that no Python makes it crash."""
+"""Parsing: what each construct becomes, where the source comes from, and that no Python makes it crash.
+
+Tests of prism/lang/parse: expressions, instantiate, scopes, source, syntax; prism/lang/surface/__init__.py.
+"""
 
 import dataclasses
 import itertools

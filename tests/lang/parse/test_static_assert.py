@@ -1,4 +1,7 @@
-"""`static_assert`: what a function demands of constants, and of its block's size; errors stand at the call."""
+"""`static_assert`: what a function demands of constants, and of its block's size; errors stand at the call.
+
+Tests of prism/lang/facts: blocks, shapes.
+"""
 # ruff: noqa: F821 -- template parameters
 
 from __future__ import annotations

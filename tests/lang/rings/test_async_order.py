@@ -1,4 +1,7 @@
-"""Asynchronous writes that may go to one place are ordered, refused or reported; and what is under way has ended at the end."""
+"""Asynchronous writes that may go to one place are ordered, refused or reported; and what is under way has ended at the end.
+
+Tests of prism/lang/facts/destinations.py.
+"""
 
 # ruff: noqa: F821 -- names that kernels declare
 from __future__ import annotations

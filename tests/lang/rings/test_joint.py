@@ -1,4 +1,7 @@
-"""Joint reduction: what barriers and the waits of rings see to between them stands there once; and what must stay."""
+"""Joint reduction: what barriers and the waits of rings see to between them stands there once; and what must stay.
+
+Tests of prism/lang/rings: covers, happens, implied.
+"""
 
 # ruff: noqa: B007, F821 -- kernels: loops that only count, names that they declare
 from __future__ import annotations

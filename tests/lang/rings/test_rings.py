@@ -1,4 +1,7 @@
-"""Rings: each operation of the plan, where it stands, and its counts, spelled out by hand; and what is refused."""
+"""Rings: each operation of the plan, where it stands, and its counts, spelled out by hand; and what is refused.
+
+Tests of prism/lang/rings: cycles, loads, stations, visits, waits.
+"""
 
 # ruff: noqa: F821 -- kernels: loops that only count, names that they declare
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""`st_async`, a store into the ring of another block of the cluster: what waits for it, on every schedule; what is refused."""
+"""`st_async`, a store into the ring of another block of the cluster: what waits for it, on every schedule; what is refused.
+
+Tests of prism/lang/intrinsics/remote.py.
+"""
 
 from __future__ import annotations
 

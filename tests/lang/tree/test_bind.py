@@ -1,4 +1,7 @@
-"""What an application binds of tiles, tensor maps and fragments."""
+"""What an application binds of tiles, tensor maps and fragments.
+
+Tests of prism/lang/tree: expression, statement.
+"""
 
 from prism.lang.intrinsics import TABLE
 from prism.lang.tree import Apply, Const, Element, Symbol, Var

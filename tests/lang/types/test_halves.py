@@ -1,4 +1,7 @@
-"""`float16` and `bfloat16`: rounding, arithmetic rounded an operation, conversions, memory, and the C++ that says the same."""
+"""`float16` and `bfloat16`: rounding, arithmetic rounded an operation, conversions, memory, and the C++ that says the same.
+
+Tests of prism/lang/emit/halves.py; prism/lang/types/shorts.py.
+"""
 
 # ruff: noqa: F821 - locals declared without a value
 

@@ -1,4 +1,7 @@
-"""Structs: declared, laid out as NumPy's, made, taken apart, moved; on the reference machine and through NVRTC."""
+"""Structs: declared, laid out as NumPy's, made, taken apart, moved; on the reference machine and through NVRTC.
+
+Tests of prism/lang/check/structs.py; prism/lang/emit/structs.py.
+"""
 
 # ruff: noqa: F821 - kernels declare registers without a value
 

@@ -1,4 +1,7 @@
-"""argmin, argmax and arg_reduce, of a warp and of a block: as NumPy's, ties and NaN included."""
+"""argmin, argmax and arg_reduce, of a warp and of a block: as NumPy's, ties and NaN included.
+
+Tests of prism/lib/block: arg_reduce, argmax, argmin; prism/lib/warp: arg_reduce, argmax, argmin.
+"""
 
 # ruff: noqa: F821 - kernels declare registers without a value
 

@@ -1,4 +1,8 @@
-"""Exchanges of a block, and the loads and stores that use them: every arrangement, whole and partial tiles, any alignment."""
+"""Exchanges of a block, and the loads and stores that use them: every arrangement, whole and partial tiles, any alignment.
+
+Tests of prism/lib/block: blocked_to_striped, striped_to_blocked, blocked_to_warp_striped, warp_striped_to_blocked,
+load_transposed, scatter_to_blocked, scatter_to_striped, store_striped, store_transposed.
+"""
 
 # ruff: noqa: F821 - kernels declare registers without a value
 

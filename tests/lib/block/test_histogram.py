@@ -1,4 +1,7 @@
-"""block.fill and block.histogram: in shared memory and in global memory, over several tiles."""
+"""block.fill and block.histogram: in shared memory and in global memory, over several tiles.
+
+Tests of prism/lib/block: fill, load_striped.
+"""
 
 # ruff: noqa: F821 - kernels declare registers without a value
 

@@ -1,4 +1,7 @@
-"""block.load and block.store: tiles over several warps, whole and partial."""
+"""block.load and block.store: tiles over several warps, whole and partial.
+
+Tests of prism/lib/block: load, store.
+"""
 
 # ruff: noqa: F821 - kernels declare registers without a value
 

@@ -1,4 +1,7 @@
-"""block.reduce_into and block.reduce_valid, against their definition; called again and again."""
+"""block.reduce_into and block.reduce_valid, against their definition; called again and again.
+
+Tests of prism/lib/block: reduce_into, reduce_valid.
+"""
 
 import numpy as np
 import pytest

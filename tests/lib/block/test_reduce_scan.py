@@ -1,4 +1,7 @@
-"""block.reduce and block.scan, against their definition; called again and again, each with its own barrier."""
+"""block.reduce and block.scan, against their definition; called again and again, each with its own barrier.
+
+Tests of prism/lib/block: reduce, scan.
+"""
 
 # ruff: noqa: F821 - kernels declare registers without a value
 

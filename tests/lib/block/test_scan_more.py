@@ -1,4 +1,7 @@
-"""block.scan_initial, scan_valid and scan_both, against their definition, from any initial value and for partial tiles."""
+"""block.scan_initial, scan_valid and scan_both, against their definition, from any initial value and for partial tiles.
+
+Tests of prism/lib/block: scan_both, scan_initial, scan_valid.
+"""
 
 # ruff: noqa: F821 - kernels declare registers without a value
 

@@ -1,4 +1,7 @@
-"""block.offset, rotate, broadcast, shift_up and shift_down, against NumPy; called again and again."""
+"""block.offset, rotate, broadcast, shift_up and shift_down, against NumPy; called again and again.
+
+Tests of prism/lib/block: broadcast, offset, rotate, shift_down, shift_up.
+"""
 
 # ruff: noqa: F821 - kernels declare registers without a value
 

@@ -1,4 +1,7 @@
-"""block.any, block.all and block.count: no thread, one, all, any."""
+"""block.any, block.all and block.count: no thread, one, all, any.
+
+Tests of prism/lib/block: all, any, count.
+"""
 
 import numpy as np
 import pytest

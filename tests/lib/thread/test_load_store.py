@@ -1,4 +1,7 @@
-"""thread.load and thread.store: what they touch, and nothing beside it."""
+"""thread.load and thread.store: what they touch, and nothing beside it.
+
+Tests of prism/lib/thread: load, store.
+"""
 
 # ruff: noqa: F821 - kernels declare registers without a value
 

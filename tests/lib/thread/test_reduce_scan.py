@@ -1,4 +1,7 @@
-"""thread.reduce and thread.scan, against their definition."""
+"""thread.reduce and thread.scan, against their definition.
+
+Tests of prism/lib/thread: reduce, scan.
+"""
 
 # ruff: noqa: F821 - kernels declare registers without a value
 

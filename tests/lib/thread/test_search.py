@@ -1,4 +1,7 @@
-"""thread.lower_bound, thread.upper_bound and thread.merge_path, against NumPy."""
+"""thread.lower_bound, thread.upper_bound and thread.merge_path, against NumPy.
+
+Tests of prism/lib/thread: lower_bound, merge_path, upper_bound.
+"""
 
 import numpy as np
 import pytest

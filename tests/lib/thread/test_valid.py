@@ -1,4 +1,7 @@
-"""thread.reduce_valid and thread.scan_valid, against their definition; what is not valid is not touched."""
+"""thread.reduce_valid and thread.scan_valid, against their definition; what is not valid is not touched.
+
+Tests of prism/lib/thread: reduce_valid, scan_valid.
+"""
 
 # ruff: noqa: F821 - kernels declare registers without a value
 

@@ -1,4 +1,7 @@
-"""warp.load and warp.store: the layout of striped vectors, and partial runs."""
+"""warp.load and warp.store: the layout of striped vectors, and partial runs.
+
+Tests of prism/lib/warp: load, store.
+"""
 
 # ruff: noqa: F821 - kernels declare registers without a value
 

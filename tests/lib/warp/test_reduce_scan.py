@@ -1,4 +1,7 @@
-"""warp.reduce and warp.scan, against their definition: order kept, all lanes given the result."""
+"""warp.reduce and warp.scan, against their definition: order kept, all lanes given the result.
+
+Tests of prism/lib/warp: reduce, scan.
+"""
 
 # ruff: noqa: F821 - kernels declare registers without a value
 

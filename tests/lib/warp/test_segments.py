@@ -1,4 +1,7 @@
-"""warp.scan_segments and warp.reduce_segments, against their definition, with heads everywhere, nowhere and at random."""
+"""warp.scan_segments and warp.reduce_segments, against their definition, with heads everywhere, nowhere and at random.
+
+Tests of prism/lib/warp: reduce_segments, scan_segments.
+"""
 
 # ruff: noqa: F821 - kernels declare registers without a value
 

@@ -1,4 +1,7 @@
-"""warp.rotate, warp.shift_up and warp.shift_down, against NumPy."""
+"""warp.rotate, warp.shift_up and warp.shift_down, against NumPy.
+
+Tests of prism/lib/warp: rotate, shift_down, shift_up.
+"""
 
 # ruff: noqa: F821 - kernels declare registers without a value
 

@@ -1,4 +1,7 @@
-"""warp.reduce_valid, warp.scan_valid and warp.scan_both, against their definition, from any initial value."""
+"""warp.reduce_valid, warp.scan_valid and warp.scan_both, against their definition, from any initial value.
+
+Tests of prism/lib/warp: reduce_valid, scan_both, scan_valid.
+"""
 
 # ruff: noqa: F821 - kernels declare registers without a value
 
