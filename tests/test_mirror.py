@@ -51,7 +51,7 @@ def test_every_module_is_tested() -> None:
 
 
 def test_the_compilers_tests_stand_in_its_rooms() -> None:
-    """Beside the rooms is what tests a module beside them, `test_<module>.py` or `test_<module>_<part>.py`, and the two of BESIDE."""
+    """Beside the rooms is what tests a module beside them, `test_<module>.py` or `test_<module>_<part>.py`, and BESIDE."""
     here, there = TESTS / "lang", ROOT / "prism" / "lang"
     rooms = {path.name for path in here.iterdir() if path.is_dir()} - {"golden", "__pycache__"}
     assert rooms <= {path.name for path in there.iterdir() if path.is_dir()}

@@ -1,6 +1,6 @@
 """What an account says of a program: perspectives by line, entries, counts, memory, the graph.
 
-Tests of prism/explanation: counts, entries, graph, model, regions, text.
+Tests of prism/lang/lower/pieces.py; prism/explanation: counts, entries, graph, model, regions, text.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What is made and copied in the caller's own library goes to the stream that was asked for.
-
-Tests of prism/lib/reference.py.
-"""
+"""What is made and copied in the caller's own library goes to the stream that was asked for."""
 
 from __future__ import annotations
 

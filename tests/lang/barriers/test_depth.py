@@ -1,6 +1,6 @@
 """Long and deep programs: the compiler's work grows with their length, and what is too large is told, not dropped.
 
-Tests of prism/lang/facts/alike.py; prism/lang/tree/trail.py.
+Tests of prism/lang/facts/alike.py.
 """
 
 import importlib.util

@@ -1,6 +1,6 @@
 """CUDA C++ from small typed trees made by hand: what the text says, and that NVRTC takes it.
 
-Tests of prism/lang/emit: context, expressions, program, statements; prism/lang/lower: named, pieces, place.
+Tests of prism/lang/emit: context, expressions, program, statements; prism/lang/lower: named, place.
 """
 
 import dataclasses

@@ -1,6 +1,6 @@
 """`static_assert`: what a function demands of constants, and of its block's size; errors stand at the call.
 
-Tests of prism/lang/facts: blocks, shapes.
+Tests of prism/lang/facts/blocks.py.
 """
 # ruff: noqa: F821 -- template parameters
 
