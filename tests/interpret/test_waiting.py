@@ -159,7 +159,7 @@ def test_blocks_that_wait_for_later_ones_need_all_at_once(program):
     assert caught.value.block == 0
     text = str(caught.value)
     assert "the resident block waits" in text
-    assert "thread 0 of block 0 waits at line 38 for `boxes[1]`" in text
+    assert "thread 0 of block 0 waits at line 41 for `boxes[1]`" in text
     assert "blocks 1 to 3 have not begun: only one runs at once, and they begin when another has ended" in text
 
 
