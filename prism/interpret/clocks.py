@@ -162,6 +162,10 @@ class Clocks:
         mine = self.places(home, by)
         return home.table[mine, 0, mine]
 
+    def common_of(self, first: int, last: int) -> Any:
+        """Return a row that all of these know: there is none over several homes."""
+        return None
+
     def row(self, number: int) -> Any:
         """Return what one knows of all threads and agents of the launch."""
         return self.steps(number, np.arange(self.total + len(self.agents)))
