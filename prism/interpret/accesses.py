@@ -68,6 +68,7 @@ class Accesses:
         some = thread >= 0
         if np.count_nonzero(some) and (unfenced or not self._all_know(by, thread, some, at, clocks)):
             bad = some & (clocks.steps(by, thread, clocks.halves - 1 if unfenced else 0) < self.clock[at])
+            # A thread's own accesses are in the order of its program, but its fences decide what asynchronous ones see.
             bad &= clocks.plain(thread) if unfenced else thread != by
             if excused is not None and np.count_nonzero(bad):
                 bad &= ~excused(by, thread)
@@ -114,6 +115,8 @@ class Accesses:
         alone = (thread < 0) | (thread == by)
         if np.count_nonzero(alone) < len(alone):
             alone |= self._after(by, thread, self.clock[at], clocks)
+        # One access stands for all before it that are ordered before it: who must come after it comes after those too. As
+        # here: t0 reads, a barrier, t1 reads, t2 writes. If t2 is ordered after t1's read, so it is after t0's.
         alone &= rows < 0
         where = np.arange(at.start, at.stop) if isinstance(at, slice) else at
         chosen = where[alone]

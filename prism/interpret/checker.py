@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from prism.interpret.accesses import Conflict
 from prism.interpret.clocks import Clocks, Site
 from prism.interpret.errors import BoundsError, ProxyError, RaceError, UninitialisedError
 from prism.interpret.frame import Frame
 from prism.interpret.lanes import beyond
 from prism.interpret.regions import Parts, Region
-from prism.interpret.shadow import Conflict, Shadow
+from prism.interpret.shadow import Shadow
 from prism.interpret.shares import excuse, same_value
 from prism.lang.diagnostics import Label, Span
 

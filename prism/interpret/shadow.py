@@ -80,7 +80,7 @@ class Shadow:
             self._fetches.record(at, by, self.known, site)
         elif isinstance(at, slice) or isinstance(by, int):
             self._reads.record(at, by, self.known, site)
-        else:
+        else:  # a thread's step and knowledge are the same until `catch_up`, so what is noted then is what held now
             self._note_later(at, by, site)
         return None
 
@@ -291,10 +291,12 @@ class Shadow:
         writes = self._writes
         writes.start()
         writes.thread[at] = by
+        # Of two entries for one location NumPy keeps one: who isn't there wrote beside who is.
         lost = writes.thread[at] != by
         if np.count_nonzero(lost):
             index = int(lost.argmax())
             return Conflict(index, int(writes.thread[at][index]), site)
+        # The write is ordered after all accesses before it, or it had been reported. So it stands for them.
         writes.clock[at], writes.site[at] = self.known.own(by), site
         for accesses in (self._reads, self._fetches, self._polls, self._updates):
             accesses.forget(at)
