@@ -10,10 +10,11 @@ import numpy as np
 from prism.interpret.barriers import agreement
 from prism.interpret.checker import Checker
 from prism.interpret.errors import BoundsError
-from prism.interpret.expressions import (
+from prism.interpret.expressions import component_index, field_of
+from prism.interpret.fragments import toucher
+from prism.interpret.frame import Frame, Local, make_local
+from prism.interpret.items import (
     at_lanes,
-    component_index,
-    field_of,
     local_checker,
     local_of,
     outside_local,
@@ -21,9 +22,7 @@ from prism.interpret.expressions import (
     same_place,
     unwrapped_all,
 )
-from prism.interpret.fragments import toucher
-from prism.interpret.frame import Frame, Local, make_local
-from prism.interpret.lanes import Mask, minus, union, unwrapped
+from prism.interpret.lanes import Mask, minus, put, union, unwrapped
 from prism.interpret.objects import declare
 from prism.interpret.pointers import address_of, apart
 from prism.interpret.regions import Region, mixed
@@ -258,8 +257,10 @@ def _store_element(scope: Scope, target: Element, value: Eval) -> Run:
         region, index = address(frame)
         if checker is None and frame.mask is True:
             try:
-                one = _many(found, region) and not isinstance(index, np.ndarray)
-                region.data[unwrapped(index)] = found[-1] if one else found
+                if isinstance(index, np.ndarray):
+                    put(region.data, index, found)
+                else:
+                    region.data[unwrapped(index)] = found[-1] if _many(found, region) else found
             except IndexError as error:
                 raise outside(target, frame, region, str(error)) from None
             return False
@@ -271,7 +272,7 @@ def _store_element(scope: Scope, target: Element, value: Eval) -> Run:
         elif checker is not None:
             checker.access(frame, region, at, lanes, "write")
         try:
-            region.data[unwrapped(at)] = found[lanes] if _many(found, region) else found
+            put(region.data, at, found[lanes] if _many(found, region) else found)
         except IndexError as error:
             raise outside(target, frame, region, str(error)) from None
         return False

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from prism.interpret.accesses import Conflict
 from prism.interpret.clocks import Clocks, Site
 from prism.interpret.errors import BoundsError, ProxyError, RaceError, UninitialisedError
 from prism.interpret.frame import Frame
 from prism.interpret.lanes import beyond
 from prism.interpret.regions import Parts, Region
-from prism.interpret.shadow import Conflict, Shadow
+from prism.interpret.shadow import Shadow
 from prism.interpret.shares import excuse, same_value
 from prism.lang.diagnostics import Label, Span
 
@@ -45,9 +46,6 @@ class Checker:
         if shadow is None:
             return
         machine = frame.block.machine
-        if by is None and region.width == 1 and kind == "read" and not atomic and np.ndim(index) == 0:
-            self._access_one(frame, region, int(index) + region.first, lanes)
-            return
         at = np.asarray(index, np.int64) * region.width + region.first
         if at.shape != lanes.shape:
             at = np.broadcast_to(at, lanes.shape)
@@ -69,17 +67,22 @@ class Checker:
                 told = f"{_ATOMIC} {kind}" if both else kind
                 report(shadow.clocks, conflict, int(by[conflict.index]), f"{region.name}[{element}]", told)
 
-    def _access_one(self, frame: Frame, region: Region, at: int, lanes: Any) -> None:
-        """Check reads of one location by threads."""
+    def read_one(self, frame: Frame, region: Region, index: int, lanes: Any) -> None:
+        """Check plain reads of one element by `lanes`: as `access`, and quicker, for a loop over a tile that all threads read."""
         shadow = region.shadow
-        assert shadow is not None
-        if shadow.initialised is not None and shadow.initialised[at] != region.stamp:
+        if region.width != 1 or shadow is None or not len(lanes):
+            self.access(frame, region, index, lanes, "read")
+            return
+        if not 0 <= index < region.extent:
+            self.outside(frame, region.name, index, region.extent, int(lanes[0]))
+        at = index + region.first
+        if shadow.initialised is not None and shadow.initialised.item(at) != region.stamp:
             self._uninitialised(frame, region, int(lanes[0]), shadow.initialised[at] != 0)
-        by = lanes + frame.block.number * frame.block.machine.threads
-        found = shadow.read_one(at, by, self._site(shadow, "read", False))
+        first = frame.block.number * frame.block.machine.threads
+        found = shadow.read_one(at, lanes, first, self._site(shadow, "read", False))
         if found is not None:
-            name = f"{region.name}[{region.element(at - region.first)}]"
-            self._race(shadow.clocks, found, int(by[found.index]), name, "read")
+            name = f"{region.name}[{region.element(index)}]"
+            self._race(shadow.clocks, found, first + int(lanes[found.index]), name, "read")
 
     def share(self, frame: Frame, region: Region, index: Any, lanes: Any, values: Any, parts: Parts) -> None:
         """Check plain stores that other units may make too, unordered, of the same values: `parts` says which (shares.py)."""

@@ -162,6 +162,10 @@ class Clocks:
         mine = self.places(home, by)
         return home.table[mine, 0, mine]
 
+    def common_of(self, first: int, last: int) -> Any:
+        """Return a row that all of these know: there is none over several homes."""
+        return None
+
     def row(self, number: int) -> Any:
         """Return what one knows of all threads and agents of the launch."""
         return self.steps(number, np.arange(self.total + len(self.agents)))
@@ -223,7 +227,7 @@ class Clocks:
         """Return what these threads of a block have done and know, to be handed to who waits for it; they go on after it."""
         self.catch_up()
         row = self._told(numbers)
-        self._step(numbers)
+        self._step(numbers)  # what they do after they arrived is not in the row, so it must have a later step
         return row
 
     def take(self, numbers: Any, row: Row) -> None:
@@ -246,7 +250,7 @@ class Clocks:
             return
         home = self._home(int(numbers[0]))
         places = self.places(home, numbers)
-        home.table[places, 1, places] = home.table[places, 0, places]
+        home.table[places, 1, places] = home.table[places, 0, places]  # of plain accesses only a thread's own
         generic = self._where[2][: len(self.agents)] != 0
         mine = home.numbers[home.count : home.used] - self.total
         plain = home.count + np.flatnonzero(generic[mine])
@@ -286,6 +290,8 @@ class Clocks:
         if len(home.pool) > 1:
             for at, row in zip(places, threads, strict=True):
                 home.learn_far(np.array([at]), home.far_of(row), everything=True)
+        # An agent's own step is the number of its operation. Its threads go on to their next step: what they do from here on
+        # is beside the operation, not before it.
         home.table[places, 0, places] = self.last(agents)
         self._step(units.ravel())
 
@@ -294,6 +300,8 @@ class Clocks:
         mine = home.agents.setdefault((number, generic), [])
         for at in mine:
             agent = self.agents[at - self.total]
+            # Only where the issuer knows of the last one's end: else who knows of the new one (a greater number in the same
+            # column) would seem to know of the old one too.
             if home.table[number - home.first, 0, self._where[1, at - self.total]] >= agent.last:
                 break
         else:
@@ -371,6 +379,7 @@ class Clocks:
         """Return what acquiring the location teaches a thread now, or None; `near`: only what its own block left there."""
         if not self.near:
             return self._released.get((shadow, location, -1))
+        # A block's own place has what was released with its scope; what was released to all is for the block too.
         places = (thread // self.threads,) if near else (thread // self.threads, -1)
         return union_of(self._released.get((shadow, location, place)) for place in places)
 
@@ -389,6 +398,7 @@ class Clocks:
         seen, one = self._seen[near].get(thread), order == "sc" and not near
         if one:
             seen = union_of([seen, self._fenced])
+        # Acquire before release: what the thread has just learnt is in what it shows, so orders go on through a third thread.
         if order != "release":
             self.learn(thread, seen)
         if order != "acquire":

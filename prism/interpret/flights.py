@@ -119,9 +119,11 @@ class Flights:
             if not self.block.machine.delays():
                 self.land(flight)
             return
+        # The number of the group that is open: it has ended when a wait's limit, groups committed less pending, is beyond it.
         flight.groups = self.committed[flight.kind][flight.lanes]
         self.flying[flight.kind].append(flight)
         if not self.block.machine.delays():
+            # wgmmas of a warpgroup end in their order: a later one adds to the sums of the earlier.
             for earlier in self.flying["wgmma"] if flight.kind == "wgmma" else ():
                 earlier.complete()
             flight.complete()
@@ -140,7 +142,7 @@ class Flights:
 
     def wait(self, kind: str, lanes: Any, pending: int, *, read: bool = False) -> None:
         """Let all but the lanes' newest `pending` groups end; with `read`, only what reads their source."""
-        limit = np.full(self.block.machine.threads, -1, np.int64)
+        limit = np.full(self.block.machine.threads, -1, np.int64)  # groups below it end; -1: of others none
         limit[lanes] = self.committed[kind][lanes] - pending
         if not read:
             self.ended[kind][lanes] = np.maximum(self.ended[kind][lanes], limit[lanes])
@@ -221,6 +223,7 @@ class Flights:
         first = min(block.number for block in self.block.cluster.blocks) * threads
         last = (max(block.number for block in self.block.cluster.blocks) + 1) * threads
         agents = np.fromiter(self._held, np.int64)
+        # Any thread will do: the block's memory lives until its last thread ends, and that one may be who waited.
         known = clocks.steps(np.arange(first, last)[:, None], agents).max(axis=0)
         ended = known >= [number for number, _ in self._held.values()]
         return [self._held[int(agent)][1] for agent in agents[~ended]]

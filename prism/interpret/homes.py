@@ -79,6 +79,9 @@ class Home:
     agents: dict[tuple[int, bool], list[int]] = field(
         default_factory=dict
     )  # by who issues them, and how they access memory
+    # Of threads that stand side by side, their first and last place: a row that each of them knows, as they have met or were
+    # told together. What a thread knows only grows, so such a row stays true, and one look at it often spares one a thread.
+    common: dict[tuple[int, int], Any] = field(default_factory=dict)
 
     @property
     def halves(self) -> int:
@@ -110,6 +113,7 @@ class Home:
             table = np.zeros((room, self.table.shape[1], room), np.int32)
             table[:at, :, :at] = self.known
             self.table = table
+            self.common = {key: np.pad(row, (0, room - len(row))) for key, row in self.common.items()}
             self.far = np.concatenate([self.far, np.zeros(room - len(self.far), np.int32)])
             self.numbers = np.concatenate([self.numbers, np.zeros(room - len(self.numbers), np.int64)])
             self.generic = np.concatenate([self.generic, np.ones(room - len(self.generic), bool)])
@@ -121,7 +125,8 @@ class Home:
         """Let each row of places know what any of it knows."""
         part, one = self.known, consecutive(places[0]) if len(places) == 1 else None
         if one is not None:
-            part[one] = part[one].max(axis=0)
+            part[one] = every = part[one].max(axis=0)
+            self._share(one, every[0])
         else:
             part[places] = part[places].max(axis=1, keepdims=True)
         if len(self.pool) > 1:
@@ -151,8 +156,26 @@ class Home:
         part, one = self.table[:, :, columns], consecutive(places)
         if one is not None:
             np.maximum(part[one], own, out=part[one])
+            if len(places) > 1:
+                self._share(one, own[0])
         else:
             part[places] = np.maximum(part[places], own)
+
+    def _share(self, places: slice, row: Any) -> None:
+        """Note that each of these places, of threads, knows a row of steps."""
+        key = (places.start, places.stop - 1)
+        known = self.common.get(key)
+        if known is None:
+            known = self.common[key] = np.zeros(len(self.table), np.int32)
+        part = known[: len(row)]
+        np.maximum(part, row, out=part)
+
+    def common_of(self, first: int, last: int) -> Any:
+        """Return a row that all threads from one place to another know at least; None: there is none at hand."""
+        if last >= self.count:
+            return None
+        row = self.common.get((first, last))
+        return row if row is not None else self.common.get((0, self.count - 1))
 
     def far_of(self, places: Any) -> Any:
         """Return what any of these places knows of other homes; None: nothing."""

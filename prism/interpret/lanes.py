@@ -69,9 +69,53 @@ def unwrapped(index: Any) -> Any:
     if isinstance(index, np.ndarray) and index.ndim:
         if np.count_nonzero(below := index < 0):
             raise IndexError(f"index {index[below][0]} is out of bounds: it is negative")
+        # NumPy would take 2^64 - 1 for -1.
+        if index.dtype == np.uint64 and np.count_nonzero(above := index > np.uint64(_MOST)):
+            raise IndexError(f"index {index[above][0]} is out of bounds")
     elif index < 0:
         raise IndexError(f"index {index} is out of bounds: it is negative")
     return index
+
+
+_MOST = np.int64(2**63 - 1)
+
+
+def _beyond_if_negative(index: Any) -> Any:
+    """Return indices as NumPy takes them quickest, what is negative as an index beyond any end: -1 becomes 2^63 - 1.
+
+    That costs a fraction of a comparison, and NumPy looks for what is beyond the end anyway.
+    """
+    if index.dtype != np.int64:
+        if index.dtype != np.int32:
+            return unwrapped(index)
+        index = index.astype(np.int64)
+    return index & _MOST
+
+
+def taken(data: Any, index: Any) -> Any:
+    """Return the elements at indices, one a thread.
+
+    Raises:
+        IndexError: one is negative, or beyond the end.
+    """
+    try:
+        return data[_beyond_if_negative(index)]
+    except IndexError:
+        unwrapped(index)  # which says what was negative
+        raise
+
+
+def put(data: Any, index: Any, value: Any) -> None:
+    """Write elements at indices, one a thread.
+
+    Raises:
+        IndexError: one is negative, or beyond the end. Nothing is written then.
+    """
+    try:
+        data[_beyond_if_negative(index)] = value
+    except IndexError:
+        unwrapped(index)
+        raise
 
 
 class Lanes:

@@ -46,6 +46,8 @@ def launch(
     split = how.apart == "always" or (how.apart == "rings" and has_rings(program))
     cluster = program.entry.bound.block or 1
     apart = split or has_roles(program)
+    # `plain`: all threads go through the text in step, and a copy is made where it stands, so that waits have nothing to do. Not
+    # where copies come in late, where warps, roles or blocks of a cluster run apart, or where waits are what is checked.
     mode = Mode(check, plain=not (check or apart or late != "never" or cluster > 1), apart=apart)
     machine = Machine(
         blocks=blocks,
@@ -64,7 +66,7 @@ def launch(
     launch.arguments = bind(program, arguments, machine.clocks)
     launch.unit = smallest(program, threads) if split else threads
     if resident is None and how.few and not program.entry.cooperative:
-        resident = (1 + seed) * cluster
+        resident = (1 + seed) * cluster  # who waits for a block that has not begun is found so
     with np.errstate(all="ignore"):
         launch.run(resident or _together(program, blocks, threads), seed, direct=resident is None)
 

@@ -84,7 +84,7 @@ class Phases:
         """End the phase where all is there."""
         if self.arrived < self.count:
             return
-        if self.announced != self.came:
+        if self.announced != self.came:  # bytes may come in before they are announced: then the phase waits for that
             if self.checked and (self.came > self.announced or (self.alone and not self.flying)):
                 v = self.round(self.completed)
                 text = f"`{self.name}` is told of {self.announced} bytes in round {v}, and {self.came} come"
@@ -92,6 +92,7 @@ class Phases:
             return
         if self.handed:
             self.rows[self.completed] = union_of(self.handed)
+            # A wait of a parity passes for the last phase alone: who comes later is taken for another, and reported.
             self.rows.pop(self.completed - 2, None)
         self.completed += 1
         self.arrived = self.announced = self.came = 0
@@ -99,6 +100,7 @@ class Phases:
 
     def passes(self, phase: int, fault: Fault) -> bool:
         """Whether a wait for the phase passes: by its parity, as on the hardware."""
+        # Phase p is over when `completed` is p + 1, p + 3, ...: the hardware can't tell these apart, nor p - 1 from p + 1.
         passed = (self.completed - phase) % 2 == 1
         if self.checked and (self.completed > phase + 1 or (passed and self.completed < phase)):
             if self.completed > phase:

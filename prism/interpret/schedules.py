@@ -16,6 +16,7 @@ from prism.interpret.errors import DeadlockError
 from prism.interpret.frame import Block, Machine
 from prism.lang.diagnostics import Label
 
+# A loop that polls is never seen to stand still: what it waits for may come in any round. Where nothing polls one is enough.
 PATIENCE = 10_000  # rounds without progress after which blocks that poll are taken to wait for ever
 
 
@@ -115,7 +116,7 @@ class Conductor:
         first = self._choose()
         self._while_it_can(first)
         for strand in [s for s in self.live if s is not first]:
-            if self.step(strand):
+            if self.step(strand):  # it may have woken the first, which then is as far ahead as can be
                 self._while_it_can(first)
 
     def _while_it_can(self, strand: Strand) -> None:
@@ -125,6 +126,7 @@ class Conductor:
     def _starved(self) -> None:
         last = self._choose()
         others = [s for s in self.live if s is not last]
+        # A list, not a generator: all others take their step, whether or not one before has.
         if not any([self.step(strand) for strand in others]):
             self.step(last)
 

@@ -6,229 +6,18 @@ it conflicts with; an access by an asynchronous operation also whether a proxy f
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from prism.interpret.accesses import Accesses, Conflict, Known
 from prism.interpret.clocks import Clocks
 from prism.interpret.homes import Home
 
-
-@dataclass(frozen=True, slots=True)
-class Conflict:
-    """An access (entry `index` of a batch) and the earlier one that it is not ordered after.
-
-    `shared`: both are stores that several units may make, if they store one value.
-    """
-
-    index: int
-    thread: int
-    site: int
-    shared: bool = False
-
-
 _LATER = 1 << 18  # reads that are noted together, at most
+_TOGETHER = 8  # threads that read one location, and locations, from which on they are noted by row and column
 _MANY = 256  # accesses at a time that are worth a look at whether they are of a slice, or by one
-
-
-class _Clocks(Protocol):
-    """Who knows what of whom: `Clocks`, by the numbers of threads and agents, or a `Home`, by their places in it."""
-
-    @property
-    def halves(self) -> int: ...
-    def steps(self, by: Any, of: Any, half: int = 0) -> Any: ...
-    def own(self, by: Any) -> Any: ...
-    def plain(self, numbers: Any) -> Any: ...
-
-
-class _Accesses:
-    """For each location the accesses of one kind that a later write may conflict with: one, or a row of one a thread.
-
-    A row has a column for each thread (or agent) that was ever in a row here: `who` tells which. Many accesses at a time are of
-    a slice of locations, or by one thread: those are told as such (see `_brief`), and cost a fraction of what a list does.
-    """
-
-    def __init__(self, locations: int) -> None:
-        self.locations = locations
-        self.used = False
-
-    def start(self) -> None:
-        """Make room, at the first access."""
-        if self.used:
-            return
-        self.used = True
-        self.thread, self.row = np.full((2, self.locations), -1, np.int32)
-        self.clock, self.site = np.zeros((2, self.locations), np.int32)
-        self.clocks, self.sites = np.zeros((2, 0, 0), np.int32)
-        self.free, self.left = np.zeros(0, np.int64), 0  # the rows that are free, a stack, and how many those are
-        self.who = np.zeros(0, np.int64)
-        self.column, self.base = np.full(0, -1, np.int64), 0  # of each number from `base` on
-
-    def conflict(
-        self, at: Any, by: Any, clocks: _Clocks, unfenced: bool = False, excused: Any = None
-    ) -> Conflict | None:
-        """Return the first access that is not known; `unfenced`: the first plain one that no fence has made visible.
-
-        With `excused`, a function of the threads of both accesses, none of those that it holds for.
-        """
-        if not self.used:
-            return None
-        thread = self.thread[at]
-        some = thread >= 0
-        if np.count_nonzero(some):
-            bad = some & (clocks.steps(by, thread, clocks.halves - 1 if unfenced else 0) < self.clock[at])
-            bad &= clocks.plain(thread) if unfenced else thread != by
-            if excused is not None and np.count_nonzero(bad):
-                bad &= ~excused(by, thread)
-            if np.count_nonzero(bad):
-                index = int(np.where(bad, thread ^ by, -1).argmax())  # the two that need the broadest barrier
-                return Conflict(index, int(thread[index]), int(self.site[at][index]))
-        if not len(self.who):
-            return None
-        rows = self.row[at]
-        crowded = np.flatnonzero(rows >= 0)
-        return self._crowded(rows, crowded, by, clocks, unfenced, excused) if len(crowded) else None
-
-    def _crowded(
-        self, rows: Any, crowded: Any, by: Any, clocks: _Clocks, unfenced: bool, excused: Any
-    ) -> Conflict | None:
-        who = np.where(clocks.plain(self.who), self.who, -1) if unfenced else self.who
-        half = clocks.halves - 1 if unfenced else 0
-        work = len(crowded) * len(who)
-        for part in np.array_split(crowded, 1 + work // 4_000_000) if work > 4_000_000 else (crowded,):
-            mine = by[part][:, None] if isinstance(by, np.ndarray) else by
-            later = self.clocks[rows[part], : len(who)] > clocks.steps(mine, who, half)
-            later &= who >= 0 if unfenced else mine != who
-            if excused is not None and np.count_nonzero(later):
-                later &= ~excused(mine, who)
-            if np.count_nonzero(later):
-                index, other = divmod(int(np.where(later, mine ^ who, -1).argmax()), len(who))
-                return Conflict(int(part[index]), int(who[other]), int(self.sites[rows[part[index]], other]))
-        return None
-
-    def record(self, at: Any, by: Any, clocks: _Clocks, site: Any) -> None:
-        """Note accesses that are ordered after those that they conflict with; `site`: one for all, or an array."""
-        self.start()
-        one, clock = not isinstance(by, np.ndarray), clocks.own(by)
-        thread, rows = self.thread[at], self.row[at]
-        alone = (thread < 0) | (thread == by)
-        if np.count_nonzero(alone) < len(alone):
-            alone |= self._after(by, thread, self.clock[at], clocks)
-        alone &= rows < 0
-        where = np.arange(at.start, at.stop) if isinstance(at, slice) else at
-        chosen = where[alone]
-        # With several threads at one location the last stays alone, and the others make it a row.
-        self.thread[chosen], self.clock[chosen] = (by, clock) if one else (by[alone], clock[alone])
-        self.site[chosen] = site[alone] if isinstance(site, np.ndarray) else site
-        if one and len(chosen) == len(where):
-            return
-        crowded = (rows < 0) & (self.thread[at] != by)
-        if np.count_nonzero(crowded):
-            several = where[crowded]
-            if where is at:
-                order = np.arange(len(several))
-                self.row[several] = order
-                several = several[self.row[several] == order]  # each location once
-            self._widen(several)
-        self._note(self.row[at], by, clock, site)
-
-    @staticmethod
-    def _after(by: Any, thread: Any, since: Any, clocks: _Clocks) -> Any:
-        """Where accesses are ordered after those of `thread`, which need not be kept then."""
-        after = clocks.steps(by, thread) >= since
-        if clocks.halves > 1:  # a plain access that no fence has shown to engines yet is not forgotten for a later one
-            after &= (clocks.steps(by, thread, 1) >= since) | ~clocks.plain(thread)
-        return after
-
-    def _note(self, rows: Any, by: Any, clock: Any, site: Any) -> None:
-        """Note accesses of the locations that have a row."""
-        wide = rows >= 0
-        count = np.count_nonzero(wide)
-        if not count:
-            return
-        one = not isinstance(by, np.ndarray)
-        if count < len(rows):
-            rows = rows[wide]
-            by, clock = (by, clock) if one else (by[wide], clock[wide])
-            site = site[wide] if isinstance(site, np.ndarray) else site
-        columns = int(self._columns(np.array([by]))[0]) if one else self._columns(by)
-        self.clocks[rows, columns] = clock
-        self.sites[rows, columns] = site
-
-    def _columns(self, by: Any) -> Any:
-        least, most = int(by.min()), int(by.max()) + 1
-        if not len(self.column):
-            self.base = least
-        if least < self.base:
-            self.column = np.concatenate([np.full(self.base - least, -1, np.int64), self.column])
-            self.base = least
-        if most - self.base > len(self.column):
-            more = most + 32 - self.base - len(self.column)
-            self.column = np.concatenate([self.column, np.full(more, -1, np.int64)])
-        columns = self.column[by - self.base]
-        new = columns < 0
-        if not np.count_nonzero(new):
-            return columns
-        missing, have = np.unique(by[new]), len(self.who)
-        self.column[missing - self.base] = np.arange(have, have + len(missing))
-        self.who = np.concatenate([self.who, missing])
-        self._room(len(self.clocks), len(self.who))
-        return self.column[by - self.base]
-
-    def _room(self, rows: int, columns: int) -> None:
-        have_rows, have_columns = self.clocks.shape
-        if rows <= have_rows and columns <= have_columns:
-            return
-        shape = (max(rows, have_rows), max(16, columns + columns // 2) if columns > have_columns else have_columns)
-        clocks, sites = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
-        clocks[:have_rows, :have_columns], sites[:have_rows, :have_columns] = self.clocks, self.sites
-        self.clocks, self.sites = clocks, sites
-
-    def _widen(self, at: Any) -> None:
-        size = len(self.clocks)
-        if len(at) > self.left:
-            more = max(len(at) - self.left, size, 16)
-            self._room(size + more, len(self.who))
-            self.free = np.concatenate([self.free[: self.left], np.arange(size, size + more), np.zeros(size, np.int64)])
-            self.left += more
-        self.left -= len(at)
-        rows = self.free[self.left : self.left + len(at)].copy()
-        self.clocks[rows, : len(self.who)] = 0
-        self.row[at] = rows
-        columns = self._columns(self.thread[at])
-        self.clocks[rows, columns] = self.clock[at]
-        self.sites[rows, columns] = self.site[at]
-        self.thread[at] = -1
-
-    def of(self, thread: int) -> Any:
-        """Return, for each location, the site of a thread's access among these, or -1."""
-        found = np.full(self.locations, -1, np.int64)
-        if not self.used:
-            return found
-        alone = self.thread == thread
-        found[alone] = self.site[alone]
-        place = thread - self.base
-        column = int(self.column[place]) if 0 <= place < len(self.column) else -1
-        if column >= 0:
-            wide = np.flatnonzero(self.row >= 0)
-            mine = wide[self.clocks[self.row[wide], column] > 0]
-            found[mine] = self.sites[self.row[mine], column]
-        return found
-
-    def forget(self, at: Any) -> None:
-        """Drop the accesses to these locations."""
-        if not self.used:
-            return
-        if len(self.who):
-            rows = self.row[at]
-            wide = rows >= 0
-            if np.count_nonzero(wide):
-                gone = rows[wide] if isinstance(at, slice) else np.unique(rows[wide])
-                self.free[self.left : self.left + len(gone)] = gone
-                self.left += len(gone)
-                self.row[at] = -1
-        self.thread[at] = -1
 
 
 def _brief(at: Any, by: Any) -> tuple[Any, Any]:
@@ -256,17 +45,19 @@ class Shadow:
         Shadow.count += 1
         self.number = Shadow.count
         self.clocks, self.granule, self.home = clocks, granule, home
-        self.known: _Clocks = clocks if home is None else home
+        self.known: Known = clocks if home is None else home
         self._threads = clocks.total if home is None else home.count  # whose numbers, or places, are before the agents'
         clocks.shadows.add(self)
         self.initialised = None if initialised else np.zeros(locations, np.int64)
-        self._writes, self._polls, self._updates = (_Accesses(locations) for _ in range(3))
-        self._reads, self._fetches = _Accesses(locations), _Accesses(locations)  # by threads, and by agents
+        self._writes, self._polls, self._updates = (Accesses(locations) for _ in range(3))
+        self._reads, self._fetches = Accesses(locations), Accesses(locations)  # by threads, and by agents
         self._later: list[tuple[Any, Any, int]] = []  # threads' reads that are yet to be noted, and how many
         self._waiting = 0
+        # Lanes that read one location last, of which block (its first thread), and what they are kept by.
+        self._mine: tuple[Any, int, Any] = (None, 0, None)
         # those that are atomic in one block
-        self._near_polls, self._near_updates = _Accesses(locations), _Accesses(locations)
-        self._shares = _Accesses(locations)  # stores that several units may make: all are kept, of one value
+        self._near_polls, self._near_updates = Accesses(locations), Accesses(locations)
+        self._shares = Accesses(locations)  # stores that several units may make: all are kept, of one value
 
     def read(self, at: Any, by: Any, site: int, atomic: bool, _: int = 1, near: bool = False) -> Conflict | None:
         """Note reads of the locations `at` by the threads `by`, or return the first that races.
@@ -289,23 +80,36 @@ class Shadow:
             self._fetches.record(at, by, self.known, site)
         elif isinstance(at, slice) or isinstance(by, int):
             self._reads.record(at, by, self.known, site)
-        else:
+        else:  # a thread's step and knowledge are the same until `catch_up`, so what is noted then is what held now
             self._note_later(at, by, site)
         return None
 
-    def read_one(self, at: int, by: Any, site: int) -> Conflict | None:
-        """Note plain reads of one location by the threads `by`, or return the first that races: as `read`, and quicker."""
-        if self._updates.used or self._shares.used:
-            return self.read(np.full(len(by), at), by, site, False)
-        writes, mine = self._writes, self._by(by)
-        if writes.used:
-            thread = int(writes.thread[at])
-            if thread >= 0:
-                unknown = self.known.steps(mine, thread) < writes.clock[at]
-                if np.count_nonzero(unknown) and (unknown & (mine != thread)).any():
-                    return self.read(np.full(len(by), at), by, site, False)
+    def read_one(self, at: int, lanes: Any, first: int, site: int) -> Conflict | None:
+        """Note plain reads of one location by threads of a block, or return the first that races: as `read`, and quicker.
+
+        `lanes`: which threads, rising; `first`: the number of the block's first.
+        """
+        kept, start, mine = self._mine
+        if kept is not lanes or start != first:  # the same array for the same threads: `_note_all` goes by that
+            ahead = first if self.home is None else first - self.home.first
+            mine = lanes + ahead if ahead else lanes
+            self._mine = lanes, first, mine
+        if self._updates.used or self._shares.used or not self._ordered(at, mine):
+            return self.read(np.full(len(lanes), at), lanes + first, site, False)
         self._note_later(at, mine, site)
         return None
+
+    def _ordered(self, at: int, mine: Any) -> bool:
+        """Whether the last write of a location is ordered before what these threads do, or is one's own."""
+        writes = self._writes
+        thread = writes.thread.item(at) if writes.used else -1
+        if thread < 0 or not len(mine):
+            return True
+        clock, common = writes.clock.item(at), self.known.common_of(mine.item(0), mine.item(-1))
+        if common is not None and common.item(thread) >= clock:
+            return True
+        unknown = self.known.steps(mine, thread) < clock
+        return not np.count_nonzero(unknown) or not (unknown & (mine != thread)).any()
 
     def _by(self, numbers: Any) -> Any:
         """Return what threads, or agents, are kept by."""
@@ -340,6 +144,25 @@ class Shadow:
             self._note_all(kept)
 
     def _note_all(self, kept: list[tuple[Any, Any, int]]) -> None:
+        """Note reads: those of one location by several threads together with all others by the same ones."""
+        together: dict[int, list[tuple[int, Any, int]]] = {}
+        rest: list[tuple[Any, Any, int]] = []
+        for read in kept:
+            if isinstance(read[0], int) and len(read[1]) >= _TOGETHER:
+                together.setdefault(id(read[1]), []).append(read)
+            else:
+                rest.append(read)
+        for reads in together.values():
+            if len(reads) < _TOGETHER:
+                rest += reads
+                continue
+            sites = {at: site for at, _, site in reads}
+            at, site = (np.fromiter(numbers, np.int64, len(sites)) for numbers in (sites, sites.values()))
+            self._reads.record_together(at, reads[0][1], self.known, site)
+        if rest:
+            self._note_each(rest)
+
+    def _note_each(self, kept: list[tuple[Any, Any, int]]) -> None:
         at = np.concatenate([at if isinstance(at, np.ndarray) else np.full(len(by), at) for at, by, _ in kept])
         site = np.repeat([site for _, _, site in kept], [len(by) for _, by, _ in kept])
         self._reads.record(at, np.concatenate([by for _, by, _ in kept]), self.known, site)
@@ -468,10 +291,12 @@ class Shadow:
         writes = self._writes
         writes.start()
         writes.thread[at] = by
+        # Of two entries for one location NumPy keeps one: who isn't there wrote beside who is.
         lost = writes.thread[at] != by
         if np.count_nonzero(lost):
             index = int(lost.argmax())
             return Conflict(index, int(writes.thread[at][index]), site)
+        # The write is ordered after all accesses before it, or it had been reported. So it stands for them.
         writes.clock[at], writes.site[at] = self.known.own(by), site
         for accesses in (self._reads, self._fetches, self._polls, self._updates):
             accesses.forget(at)

@@ -47,7 +47,7 @@ class Versions:
         word.writers.append((thread, int(self.clocks.own(thread))))
         word.rows.append(self.clocks.released(*key, thread))
         self._see(word, thread, word.dropped + len(word.values) - 1)
-        if len(word.values) > KEPT:
+        if len(word.values) > KEPT:  # a load may then see fewer old values than on a GPU, never one that it could not
             word.dropped += 1
             for kept in (word.values, word.writers, word.rows):
                 del kept[0]
@@ -81,11 +81,12 @@ class Versions:
 
     def _newest_known(self, word: _Word, thread: int) -> int:
         steps = self.clocks.steps
+        # Coherence: a thread never goes back behind a value that it read, nor behind one whose read or write it knows of.
         found = word.seen[thread][0] if thread in word.seen else 0
         for reader, (number, clock) in word.seen.items():
             if number > found and steps(thread, reader) >= clock:
                 found = number
-        for at in range(len(word.writers) - 1, -1, -1):
+        for at in range(len(word.writers) - 1, -1, -1):  # the newest first: those before it need not be asked
             writer, clock = word.writers[at]
             if word.dropped + at <= found:
                 break

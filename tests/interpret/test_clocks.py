@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -43,6 +44,18 @@ def by_block(note, at, by, *more):
     return None
 
 
+def one_location(shadow):
+    """Return what notes reads of one location by threads of one block, the same array for the same threads."""
+    kept = {}
+
+    def note(at, by, site):
+        first = int(by[0]) // THREADS * THREADS
+        lanes = kept.setdefault(tuple(by), by - first)
+        return shadow.read_one(int(at[0]), lanes, first, site)
+
+    return note
+
+
 class Oracle:
     """Each thread knows a set of accesses; barriers and acquires unite sets; nothing is ever forgotten."""
 
@@ -79,19 +92,28 @@ class Oracle:
             self.known[member] = set(union)
 
 
-@settings(max_examples=700, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(st.lists(st.one_of(access, access, barrier, meeting, sync, everyone), max_size=25))
 @pytest.mark.parametrize("cluster", [1, BLOCKS])
-def test_detector_is_exact(cluster, trace):
+@pytest.mark.parametrize("together", [1, 8], ids=["by-row-and-column", "one-by-one"])
+def test_detector_is_exact(together, cluster, trace):
+    """`together`: from how many threads and locations on reads are noted by row and column."""
+    with patch.object(shadows, "_TOGETHER", together):
+        follow(cluster, trace)
+
+
+def follow(cluster, trace):
+    """Compare the detector with the oracle, access by access."""
     clocks, oracle = Clocks(BLOCKS, THREADS, cluster=cluster), Oracle()
     shadow = Shadow(clocks, LOCATIONS, 4, initialised=True, home=clocks.home(0) if cluster > 1 else None)
-    site = clocks.site(SITE)
+    site, note_one = clocks.site(SITE), one_location(shadow)
     for event in trace:
         match event:
             case ("access", kind, atomic, where):
-                by, at = np.array(list(where)), np.array(list(where.values()))
+                by = np.array(sorted(where))
+                at = np.array([where[thread] for thread in sorted(where)])
                 if kind == "read" and not atomic and len(set(where.values())) == 1:
-                    found = by_block(lambda at, *more: shadow.read_one(int(at[0]), *more), at, by, site)
+                    found = by_block(note_one, at, by, site)
                 else:
                     found = by_block(shadow.read if kind == "read" else shadow.write, at, by, site, atomic)
                 racy = oracle.access(kind, atomic, where)

@@ -87,7 +87,7 @@ def weighted(x: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1], tiles:
 
 
 def test_checks_cost_a_few_times_what_the_run_does() -> None:
-    """It was 10 to 13 times as much, and is 3 to 5; measured in processor time, the least of three runs each."""
+    """It was 10 to 13 times as much, then 4, and is 2.5; measured in processor time, the least of three runs each."""
     x, y, template = np.ones(2 * 16 * 64, np.float32), np.zeros(64, np.float32), {"N": 16, "D": 64}
 
     def least(check: bool) -> float:
@@ -100,7 +100,7 @@ def test_checks_cost_a_few_times_what_the_run_does() -> None:
 
     plain, checked = least(False), least(True)
     assert np.array_equal(y, 2 * 16 * 64 * (1 + np.arange(64) % 3))
-    assert checked < 7 * plain, (checked, plain)
+    assert checked < 4 * plain, (checked, plain)
 
 
 def test_the_product() -> None:

@@ -62,13 +62,15 @@ def waits(function: Function) -> Waits:
 
 def _waits(body: Body, outside: frozenset[Symbol], *, roles: bool) -> Waits:
     first = _first(body, outside)
-    if isinstance(first, Specialise):
+    if isinstance(first, Specialise):  # invariant: nobody reaches memory of the grid before a wait of its own role
         of = [_waits(role.body, outside, roles=True) for role in first.roles]
         return Waits(frozenset().union(*(w.before for w in of)), frozenset().union(*(w.behind for w in of)))
     if first is None:
         return Waits()
     inside = _first(first.body, outside) if roles and isinstance(first, For) and not _names(first, outside) else None
     if isinstance(inside, For):
+        # `for tile: place = f(tile); for k: load(x, place, k)`: before `for k`, so `f` of the first tile need not wait; later
+        # trips find the wait over. Behind `for tile` for a role that had no tile.
         return Waits(frozenset({inside}), frozenset({first}))
     return Waits(frozenset({first}))
 
@@ -79,6 +81,7 @@ def _first(body: Body, outside: frozenset[Symbol]) -> Stmt | None:
         if _names(statement, outside):  # its own expressions, as where a partition begins
             return statement
         if _reaches(statement, outside):
+            # Not into a branch or a loop: who doesn't go there must wait too, so all of it comes after the wait.
             inside = _first(statement.body, outside) if isinstance(statement, _SCOPES) else None
             return inside or statement
     return None

@@ -40,6 +40,8 @@ static __device__ __forceinline__ px_half operator*(px_half a, px_half b) {
 }
 """
 
+# A double becomes a float that is rounded to odd (cut off, its last bit set if anything was lost), then a bfloat16. A float has
+# more than two bits more than a bfloat16, so no tie is made that wasn't there, and rounding twice is rounding once.
 _BF16 = """\
 struct __align__(2) px_bf16 {
     unsigned short bits;
@@ -62,6 +64,7 @@ static __device__ __forceinline__ px_bf16 operator-(px_bf16 a, px_bf16 b) { retu
 static __device__ __forceinline__ px_bf16 operator*(px_bf16 a, px_bf16 b) { return px_bf16((float)a * (float)b); }
 """
 
+# In float: for 11 bits or fewer of a significand, quotients rounded to 24 and then to 11 are rounded right (24 >= 2 * 11 + 2).
 _REST = """\
 static __device__ __forceinline__ {0} operator/({0} a, {0} b) {{ return {0}((float)a / (float)b); }}
 static __device__ __forceinline__ {0} operator-({0} a) {{ a.bits ^= 0x8000u; return a; }}
@@ -73,6 +76,8 @@ static __device__ __forceinline__ bool operator>({0} a, {0} b) {{ return (float)
 static __device__ __forceinline__ bool operator>=({0} a, {0} b) {{ return (float)a >= (float)b; }}
 """
 
+# Without the instruction: a normal number's bits are cut to the type's, to the nearest, ties to even, by adding half and the last
+# bit kept; adding UNIT to a small one lets the float unit itself round it to a multiple of the least subnormal.
 _8_BITS = """\
 struct NAME {
     unsigned char bits;

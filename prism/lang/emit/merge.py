@@ -47,6 +47,9 @@ def _merge(
     if not expects or len(arrives) != 1:
         return
     arrive, sizes = arrives[0], [op.bytes for op in expects if op.bytes is not None]
+    # expect 512; load a; expect 512; load b; arrive  =>  arrive.expect 1024; load a; load b
+    # The phase can't end early: it ends when all announced bytes are in, and those of all loads are announced at once. Nothing
+    # but loads stands between, so whoever waits for the phase misses no plain write that came before the old arrival.
     first, last = body.index(expects[0].at), body.index(arrive.at)
     plain = (arrive.every, arrive.delay, arrive.copies, barrier.blocks) == (1, 0, False, 0)
     plain = plain and not any(op.path for op in (*expects, arrive))

@@ -70,7 +70,7 @@ def precise(functions: Sequence[Function]) -> Mapping[Function, frozenset[Expr]]
     """Return, for functions in an order of callees first, the operations that are each rounded by themselves."""
     found: dict[Function, frozenset[Expr]] = {}
     asked = _Asked()
-    for function in reversed(functions):
+    for function in reversed(functions):  # callers first: what they ask of a function is known when its turn comes
         if function in asked.whole:
             every = {part for s in statements(function.body) for e in _all(s) for part in subexpressions(e)}
             asked.whole.update(part.function for part in every if isinstance(part, Call))
@@ -106,6 +106,7 @@ class _Slice:
                         self.values.setdefault(whole.symbol, []).append(value)
                 case _:
                     pass
+            # `fill(limits, x)` and then `while f < limits[0]`: what the call does to the array decides too.
             for call, array in _changed(s):
                 self.values.setdefault(array, []).append(call)
 
@@ -115,6 +116,7 @@ class _Slice:
         for statement in statements(self.function.body):
             for root in self._roots(statement):
                 self._take(root)
+        # Where roles have copies of the text, a value in common is computed in each, and must not differ in a bit.
         for symbol in [s for s in self.values if copied and s.perspective.level > Level.THREAD]:
             self._name(symbol)
         return self.seen
