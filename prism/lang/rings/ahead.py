@@ -22,9 +22,8 @@ from prism.lang.barriers.whole import whole
 from prism.lang.facts.touches import Pending
 from prism.lang.rings.cycles import jumps
 from prism.lang.rings.early import Early, Held, needs
-from prism.lang.rings.implied import members
 from prism.lang.rings.loads import multicast_of
-from prism.lang.rings.stations import ring_of
+from prism.lang.rings.stations import members, ring_of
 from prism.lang.rings.visits import Edge, Lap, Visit, late
 from prism.lang.rings.waits import Ahead, Fences, Rings, edges, fences, planned
 from prism.lang.tree import Claim, Const, For, Group, Partition, Scalar, Stmt

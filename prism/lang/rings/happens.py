@@ -1,218 +1,36 @@
-"""What surely happens before what, in the trips that visit rings, with a plan's barriers, waits and fences in place.
-
-implied.py looks at the waits of rings alone. Here all that a plan has for a list of statements is gone through, trip after trip,
-with what each thread knows to be over: its own accesses when it has made them, or has waited for them; and what those knew whom
-it met at a barrier, or for whose visit it waited. Every schedule has at least this order, whatever runs ahead.
-
-Nothing is counted that some trip with a round might miss: what stands under a condition, in a loop inside, or behind a jump.
-"""
+"""What surely happens before what, in the trips that visit rings, with a plan's barriers, waits and fences in place."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from dataclasses import replace
 
-from prism.lang.barriers.walk_context import Place
-from prism.lang.barriers.walk_state import Known, Passed, narrow_path
+from prism.lang.barriers.walk_state import Known, Passed
 from prism.lang.facts.budget import most_threads
-from prism.lang.facts.touches import Touch
-from prism.lang.rings.cycles import jumps
-from prism.lang.rings.implied import members, standing_for
-from prism.lang.rings.stations import Trail, crowd, inner_places
-from prism.lang.rings.visits import GROUPED_READS, Edge, Lap, Visit
-from prism.lang.rings.waits import Unseen
-from prism.lang.tree import Async, Batch, Body, Break, Claim, Function, Group, Partition, Return, Split, Stmt
-from prism.lang.tree.plan import Arrive, Barrier, Commit, Mbarrier, Op, Path, Plan, ProxyFence, Wait, WaitGroup
+from prism.lang.rings.ground import Asked, Ground, Part, Point
+from prism.lang.rings.visits import GROUPED_READS
+from prism.lang.tree import Stmt
+from prism.lang.tree.plan import Arrive, Barrier, Commit, Mbarrier, Op, Plan, ProxyFence, Wait, WaitGroup
 from prism.lang.tree.walk import statements
 from prism.lang.types.perspective import BLOCK, WARP, WARP1, Perspective
 
-ALWAYS = Group | Split | Partition | Claim | Async | Batch
-"""What is entered each time that its list is executed, by the threads of its path."""
+
+def holds(ground: Ground, plan: Plan) -> bool:
+    """Whether all that was asked of the ground is known, with a plan's barriers and operations; and nothing is left under way."""
+    last = ground.laps[0].home[max(lap.range[1] for lap in ground.laps)]
+    return _Knowledge(ground, plan).answers(ground.asked, last)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Point:
-    """A place before or after a statement of a trip, and who comes there: the threads that stand for all."""
-
-    at: Stmt
-    side: str
-    threads: tuple[int, ...]
-    number: int
-    """How many threads those are in a block."""
-    whole: bool
-    """Whether they are whole warps, which may meet there."""
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Part:
-    """An access of a visit's threads, as bits: one for each of `threads`, from `first` on.
-
-    It is made in the trip's statement `at`; `inside`: in a condition or a loop there.
-    """
-
-    visit: Visit
-    touch: Touch
-    threads: tuple[int, ...]
-    first: int
-    at: Stmt
-    inside: bool
-
-    @property
-    def how(self) -> str:
-        """What makes it."""
-        return self.touch.how
-
-    @property
-    def kind(self) -> str:
-        """Read, write or atomic."""
-        return self.touch.kind
-
-    @property
-    def bits(self) -> int:
-        """All of them."""
-        return ((1 << len(self.threads)) - 1) << self.first
-
-    def of(self, thread: int) -> int:
-        """The bit of one thread's, or none."""
-        return 1 << (self.first + self.threads.index(thread)) if thread in self.threads else 0
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Asked:
-    """What `threads` have to know before the statement `at`, so many trips after the visits: `fenced`, with a proxy fence."""
-
-    bits: int
-    threads: tuple[int, ...]
-    at: Stmt
-    side: str
-    trips: int
-    fenced: bool = False
-
-
-@dataclass(eq=False, slots=True)
-class Ground:
-    """The trips of cycles that make their rounds together: their points in order, and what has to be known where."""
-
-    function: Function
-    laps: Sequence[Lap]
-    points: tuple[Point, ...]
-    numbers: tuple[int, ...]
-    warps: tuple[int, ...]
-    parts: tuple[Part, ...]
-    asked: list[Asked] = field(default_factory=list)
-    whole: bool = True
-    """Whether no trip is cut short where the rounds are made, not even the last one."""
-
-    def holds(self, plan: Plan) -> bool:
-        """Whether all that has to be known is, with this plan's barriers and operations."""
-        return _Trips(self, plan).hold()
-
-    def threads_at(self, at: Stmt, side: str) -> tuple[int, ...] | None:
-        """Return who comes to a point, or None where it is none that every trip comes to."""
-        return next((point.threads for point in self.points if point.at is at and point.side == side), None)
-
-    def warps_come(self, statement: Stmt) -> Stmt | None:
-        """Return the innermost statement around one, or itself, before which whole warps meet; None where there is none."""
-        found = None
-        for point in self.points:
-            if point.side == "before" and point.whole and statement in statements((point.at,)):
-                found = point.at
-        return found
-
-    def along(self, part: Part, path: Path) -> bool:
-        """Whether all threads that make some accesses come along a path."""
-        own = members(self.function, path)
-        return all(self.numbers[thread] in own for thread in part.threads)
-
-
-def ground(function: Function, laps: Sequence[Lap]) -> Ground | None:
-    """Return the trips of some cycles; None where their place is not one that all their threads come to alike."""
-    home, trail = laps[0].home, laps[0].rounds[0].trail
-    first, last = min(lap.range[0] for lap in laps), max(lap.range[1] for lap in laps)
-    place = _place(function, trail)
-    if place is None:
-        return None
-    outermost = len(laps[0].rounds[0].loops) == 1
-    end = last + 1
-    while end < len(home) and all(_final(jump, outermost) for jump in jumps(home, last + 1, end)):
-        end += 1
-    found = list(_points(home[:end], place))
-    paths = list(dict.fromkeys(narrow_path(where.path) for _, _, where in found))
-    sets = {path: members(function, path) for path in paths}
-    made = [tuple(thread in own for own in sets.values()) for thread in range(most_threads(function))]
-    kept, warps = standing_for(made)
-    threads = {path: tuple(k for k, thread in enumerate(kept) if thread in own) for path, own in sets.items()}
-    points: list[Point] = []
-    for at, side, where in found:
-        path = narrow_path(where.path)
-        whole = where.code >= WARP1 and crowd(function, path).whole
-        points.append(Point(at, side, threads[path], len(sets[path]), whole))
-    result = Ground(function, laps, tuple(points), kept, warps, (), whole=not jumps(home, first, last))
-    places = {(point.at, point.side): number for number, point in enumerate(points)}
-    inner = {s: point.at for point in points if point.side == "before" for s in statements((point.at,))}
-    parts: list[Part] = []
-    for visit in dict.fromkeys(visit for lap in laps for visit in lap.visits):
-        used = [used for station in visit.stations for used in station.used]
-        if any(one.inside[-1] not in inner for one in used):
-            return None
-        for one in used:
-            start, last_one = sum(len(part.threads) for part in parts), one.inside[-1]
-            at = inner[last_one]
-            who = points[places[at, "before"]].threads
-            parts.append(Part(visit, one.touch, who, start, at, at is not last_one))
-    result.parts = tuple(parts)
-    return result
-
-
-def _final(jump: Stmt, outermost: bool) -> bool:
-    """Whether no trip comes after one that is left by a jump."""
-    return isinstance(jump, Return) or (isinstance(jump, Break) and outermost)
-
-
-def _place(function: Function, trail: Trail) -> Place | None:
-    """Return where the last list of a trail stands."""
-    place: Place | None = Place(function.bound.code)
-    for (body, index), (inner, _) in pairwise(trail):
-        if place is not None:
-            place = next((there for there, part in inner_places(body[index], place) if part is inner), None)
-    return place
-
-
-def _points(body: Body, place: Place) -> Iterator[tuple[Stmt, str, Place]]:
-    """Yield the points that every execution of a list comes to, in the order of the text."""
-    for statement in body:
-        yield statement, "before", place
-        if isinstance(statement, ALWAYS):
-            for inside, part in inner_places(statement, place):
-                yield from _points(part, inside)
-        yield statement, "after", place
-
-
-# -- what has to be known -----------------------------------------------------------------------------------------------------
-
-
-def ask(ground: Ground, edge: Edge) -> None:
-    """Ask that an access of one visit has ended where another one is made."""
-    bits = next(part.bits for part in ground.parts if part.visit is edge.earlier and part.touch is edge.first)
-    later = next(part for part in ground.parts if part.visit is edge.later and part.touch is edge.second)
-    ground.asked.append(Asked(bits, later.threads, later.at, "before", edge.lap * edge.earlier.cycle.copies))
-
-
-def ask_fence(ground: Ground, pair: Unseen) -> None:
-    """Ask that an engine's access sees a visit's plain ones to the copy."""
-    own = [part for part in ground.parts if part.visit is pair.earlier and part.touch.root is pair.ring]
-    bits = sum(part.bits for part in own if part.how in ("", "cp_async"))
-    engine = next(part for part in ground.parts if part.visit is pair.engine and part.touch is pair.second)
-    trips = pair.lap * pair.earlier.cycle.copies
-    ground.asked.append(Asked(bits, engine.threads, engine.at, "before", trips, fenced=True))
+def known(ground: Ground, plan: Plan, asked: Sequence[Asked]) -> bool:
+    """Whether something is known where it has to be, with a plan's barriers and operations."""
+    return _Knowledge(ground, plan).answers(asked)
 
 
 # -- what is known ------------------------------------------------------------------------------------------------------------
 
 
-class _Trips:
-    """Goes through the trips, of which the first has the visits that are asked for."""
+class _Knowledge:
+    """What each thread knows, trip after trip; the first one has the accesses that are asked for."""
 
     def __init__(self, ground: Ground, plan: Plan) -> None:
         self.ground, self.plan = ground, plan
@@ -221,14 +39,13 @@ class _Trips:
         self.ended: dict[tuple[Mbarrier, int], tuple[int, int]] = {}
         self.since: dict[int, int] = {}  # of a bit that is under way: groups committed after its own
 
-    def hold(self) -> bool:
-        """Whether everything is known where it has to be, and nothing is under way when the loop has ended."""
-        last = self.ground.laps[0].home[max(lap.range[1] for lap in self.ground.laps)]
-        asked: dict[tuple[int, Stmt, str], list[Asked]] = {}
-        for one in self.ground.asked:
-            asked.setdefault((one.trips, one.at, one.side), []).append(one)
-        for trip, point in self.go(max((one.trips for one in self.ground.asked), default=0)):
-            if not all(map(self.answer, asked.get((trip, point.at, point.side), ()))):
+    def answers(self, asked: Sequence[Asked], last: Stmt | None = None) -> bool:
+        """Whether all is known where it has to be; and nothing is under way where the loop ends, behind the statement `last`."""
+        here: dict[tuple[int, Stmt], list[Asked]] = {}
+        for one in asked:
+            here.setdefault((one.trips, one.at), []).append(one)
+        for trip, point in self.go(max((one.trips for one in asked), default=0)):
+            if point.side == "before" and not all(map(self.answer, here.get((trip, point.at), ()))):
                 return False
             if trip == 0 and point.at is last and point.side == "after" and not self.ends():
                 return False
@@ -407,7 +224,7 @@ def news(ground: Ground, plan: Plan, number: int) -> Iterator[tuple[Stmt, Passed
     whole = next(point for point in ground.points if point.at in places)
     if whole.number != most_threads(ground.function):
         return
-    width, trips = len(ground.numbers), _Trips(replace(ground, parts=(), asked=[]), plan)
+    width, trips = len(ground.numbers), _Knowledge(replace(ground, parts=(), asked=[]), plan)
     passed: dict[int, int] = {}
     best: dict[tuple[int, int], int] = {}
     for trip, point in trips.go(1):

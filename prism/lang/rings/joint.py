@@ -27,7 +27,8 @@ from prism.lang.barriers.flow import Objects
 from prism.lang.barriers.walk_context import Context
 from prism.lang.barriers.walk_state import Known, Passed
 from prism.lang.facts.touches import MOST
-from prism.lang.rings.happens import Ground, ask, ask_fence, ground, news
+from prism.lang.rings.ground import Ground, ask, ask_fence, ground
+from prism.lang.rings.happens import holds, news
 from prism.lang.rings.implied import together
 from prism.lang.rings.loads import multicast_of
 from prism.lang.rings.visits import Edge, Lap
@@ -60,7 +61,7 @@ class Joint:
     def reduced(self, found: Rings, own: Sequence[Commit]) -> State:
         """Return what is left of what rings need, of the groups that are committed, and warps' barriers in place of waits."""
         state = State(found, tuple(own))
-        if not all(trips.holds(self.made(state)) for trips in self.grounds):
+        if not all(holds(trips, self.made(state)) for trips in self.grounds):
             return state
         for trips in self.grounds:
             state = self.met(trips, state)
@@ -72,7 +73,7 @@ class Joint:
     def holds(self, state: State) -> bool:
         """Whether all is well with these operations: what one cycle has may be what another one relies on."""
         plan = self.made(state)
-        return all(trips.holds(plan) for trips in self.grounds) and self.walks(state)
+        return all(holds(trips, plan) for trips in self.grounds) and self.walks(state)
 
     def met(self, trips: Ground, state: State) -> State:
         """Rules *met* and *warp*."""

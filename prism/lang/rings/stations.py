@@ -206,3 +206,18 @@ def crowd(function: Function, path: Path) -> Crowd:
             found = replace(found, number=found.number * size / unit, whole=whole)
         unit = size
     return found
+
+
+def members(function: Function, path: Path) -> frozenset[int]:
+    """Return the threads that come along a path from the block, of as many as a block may have."""
+    found = []
+    for thread in range(most_threads(function)):
+        at, inside = thread, True
+        for entry in path:
+            if isinstance(entry, Perspective):
+                at %= entry.size
+            else:
+                inside = inside and entry[1] <= at < entry[1] + entry[2]
+                at -= entry[1]
+        found += [thread] if inside else []
+    return frozenset(found)
