@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 
 from prism.lang.barriers import flow
 from prism.lang.barriers.walk_access import call_touch, make_touch
@@ -210,8 +211,13 @@ def crowd(function: Function, path: Path) -> Crowd:
 
 def members(function: Function, path: Path) -> frozenset[int]:
     """Return the threads that come along a path from the block, of as many as a block may have."""
+    return _members(most_threads(function), path)
+
+
+@lru_cache(maxsize=256)
+def _members(most: int, path: Path) -> frozenset[int]:
     found = []
-    for thread in range(most_threads(function)):
+    for thread in range(most):
         at, inside = thread, True
         for entry in path:
             if isinstance(entry, Perspective):
