@@ -129,6 +129,9 @@ def ground(function: Function, laps: Sequence[Lap]) -> Ground | None:
     place = _place(function, trail)
     if place is None:
         return None
+    # What stands behind the rounds counts as far as each trip comes there, or no trip comes after it:
+    #     rounds; if c: return; barrier     a trip without the barrier is the last, and nobody asks what it did
+    #     rounds; if c: continue; barrier   a later trip may ask for what the barrier would have told: the points end before it
     outermost = len(laps[0].rounds[0].loops) == 1
     end = last + 1
     while end < len(home) and all(_final(jump, outermost) for jump in jumps(home, last + 1, end)):
@@ -146,6 +149,8 @@ def ground(function: Function, laps: Sequence[Lap]) -> Ground | None:
         points.append(Point(at, side, threads[path], len(sets[path]), whole))
     result = Ground(function, laps, tuple(points), kept, warps, (), whole=not jumps(home, first, last))
     places = {(point.at, point.side): number for number, point in enumerate(points)}
+    # An access under a condition or in a loop is made somewhere between the points around that: it is over behind it. Points come
+    # outermost first, so that the last one that has a statement is the innermost.
     inner = {s: point.at for point in points if point.side == "before" for s in statements((point.at,))}
     parts: list[Part] = []
     for visit in dict.fromkeys(visit for lap in laps for visit in lap.visits):
@@ -186,7 +191,12 @@ def _points(body: Body, place: Place) -> Iterator[tuple[Stmt, str, Place]]:
 
 
 def standing_for(made: Sequence[tuple[bool, ...]]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return threads that stand for all, and the warp of each; `made` has, for each of a block, to which places it comes."""
+    """Return threads that stand for all, and the warp of each; `made` has, for each of a block, to which places it comes.
+
+    Threads that come to the same places, of warps that are alike, may change places and nothing else changes. So what one of
+    them knows of another depends on whether it is the same, of the same warp, or of another: two of a kind in a warp, and two
+    warps of a kind, show each of these. 1,024 threads in two roles become eight.
+    """
     kept: list[int] = []
     warps: list[int] = []
     alike: dict[tuple[tuple[bool, ...], ...], int] = {}
@@ -205,7 +215,10 @@ def standing_for(made: Sequence[tuple[bool, ...]]) -> tuple[tuple[int, ...], tup
 
 
 def ask(ground: Ground, edge: Edge) -> None:
-    """Ask that an access of one visit has ended where another one is made."""
+    """Ask that an access of one visit has ended where another one is made.
+
+    Of all its threads, where all who make the other one come: which thread meets which is not looked at here.
+    """
     bits = next(part.bits for part in ground.parts if part.visit is edge.earlier and part.touch is edge.first)
     later = next(part for part in ground.parts if part.visit is edge.later and part.touch is edge.second)
     ground.asked.append(Asked(bits, later.threads, later.at, edge.lap * edge.earlier.cycle.copies))
@@ -213,6 +226,7 @@ def ask(ground: Ground, edge: Edge) -> None:
 
 def ask_fence(ground: Ground, pair: Unseen) -> None:
     """Ask that an engine's access sees a visit's plain ones to the copy."""
+    # All plain ones, though one conflict is the witness: a fence is needed for each of them, and serves all at once.
     own = [part for part in ground.parts if part.visit is pair.earlier and part.touch.root is pair.ring]
     bits = sum(part.bits for part in own if part.how in ("", "cp_async"))
     engine = next(part for part in ground.parts if part.visit is pair.engine and part.touch is pair.second)
@@ -222,6 +236,7 @@ def ask_fence(ground: Ground, pair: Unseen) -> None:
 
 def end_of(ground: Ground, edge: Edge) -> Asked:
     """Return what a wait for an edge sees to: the earlier visit, with all its accesses, has ended where the later one waits."""
+    # A wait is for the visit, not for the access that is its witness: others may rely on what it brings besides.
     bits = sum(part.bits for part in ground.parts if part.visit is edge.earlier)
     at = edge.later.spot.body[edge.later.first_index([edge.ring])]
     threads = ground.threads_at(at, "before")

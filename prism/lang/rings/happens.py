@@ -1,4 +1,17 @@
-"""What surely happens before what, in the trips that visit rings, with a plan's barriers, waits and fences in place."""
+"""What surely happens before what, in the trips that visit rings, with a plan's barriers, waits and fences in place.
+
+This is the one engine for that question. It goes over the ground (ground.py) trip after trip, with what each thread knows to be
+over: its own accesses when it has made them, or has waited for them; and what those knew whom it met at a barrier, or for whose
+visit it waited. Every schedule has at least this order, whatever runs ahead.
+
+    for k in range(n):                            what is known, of trip 0
+        load(row)                                 filled, round 0: {load}
+        adders: wait filled; use row; arrive      adders: {load}, then {load, use}; read, round 0: {load, use}
+    two trips later, with two copies:
+        loader: wait read, of 2 trips ago         loader: {load, use}: it may fill the copy again
+
+implied.py asks with a ring's waits alone; joint.py with all that stands in a plan; `news` what a plan's waits join.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +43,14 @@ def known(ground: Ground, plan: Plan, asked: Sequence[Asked]) -> bool:
 
 
 class _Knowledge:
-    """What each thread knows, trip after trip; the first one has the accesses that are asked for."""
+    """What each thread knows, trip after trip; the first one has the accesses that are asked for.
+
+    Invariant: where a thread has a bit, the access has ended in every schedule before the thread does what comes next. Steps keep
+    it, because a thread gets a bit by its own program order, by its own wait, or from threads that had it before they arrived
+    where this one waits. To forget or to leave out a bit is always right: then something stays that was not needed.
+
+    All trips are alike, so the accesses of one are enough. Those before it could only tell more.
+    """
 
     def __init__(self, ground: Ground, plan: Plan) -> None:
         self.ground, self.plan = ground, plan
@@ -45,6 +65,7 @@ class _Knowledge:
         for one in asked:
             here.setdefault((one.trips, one.at), []).append(one)
         for trip, point in self.go(max((one.trips for one in asked), default=0)):
+            # `go` has stopped behind what stands before the statement: a wait there counts, the statement itself does not.
             if point.side == "before" and not all(map(self.answer, here.get((trip, point.at), ()))):
                 return False
             if trip == 0 and point.at is last and point.side == "after" and not self.ends():
@@ -53,6 +74,8 @@ class _Knowledge:
 
     def go(self, trips: int) -> Iterator[tuple[int, Point]]:
         """Go through the first trip and so many more; stop behind each point."""
+        # The order of the text is one schedule, in which nobody waits for what comes later. Others differ in what runs at once,
+        # but not in who has arrived where a wait ends: so what is handed on here is handed on in all of them.
         before, after = self.plan.before(), self.plan.after()
         for trip in range(trips + 1):
             for point in self.ground.points:
@@ -71,11 +94,15 @@ class _Knowledge:
 
         Of what comes in, somebody of the block has to know it: the block may end then.
         """
+        # A block may end behind its last trip, and its shared memory is another's then. It ends when all its threads have, so
+        # that one thread which has waited for a copy is enough.
         anyone = self.together(self.known, range(len(self.known)))
         if any(part.bits & ~anyone for part in self.ground.parts if part.how in ("cp_async", "load")):
             return False
         loops = self.ground.laps[0].rounds[0].loops
         drains = [op for op in self.plan.operations if isinstance(op, WaitGroup) and loops and op.at is loops[0]]
+        # Groups are a thread's own: nobody else can wait for them. With `in_flight` the trips' waits leave some under way, and
+        # the wait behind the loop ends those, if their groups were closed.
         for part in self.ground.parts:
             if part.how in GROUPED_READS:
                 own = [
@@ -96,7 +123,10 @@ class _Knowledge:
     # -- accesses -----------------------------------------------------------------------------------------------------
 
     def issue(self, trip: int, at: Stmt, inside: bool) -> None:
-        """Begin what goes on after its statement."""
+        """Begin what goes on after its statement.
+
+        -1 says that its group is still open: a wait for groups does not see it. The commit behind it makes it 0.
+        """
         for part in self.ground.parts if trip == 0 else ():
             if part.at is at and part.inside is inside and part.how in ("cp_async", "bulk", "wgmma"):
                 # Inside a condition or a loop, the group is closed there too, or by what stands behind it.
@@ -110,10 +140,11 @@ class _Knowledge:
         for part in self.ground.parts if trip == 0 else ():
             if part.at is not at:
                 continue
-            if part.how == "":
+            if part.how == "":  # over when the statement is: a thread's own order
                 for thread in part.threads:
                     self.known[thread] |= part.of(thread)
             elif part.how in ("load", "remote"):
+                # Bytes are told of by the mbarrier, not by who issued the copy: that thread goes on and knows nothing of them.
                 for apply, barrier in self.plan.completes.items():
                     if part.touch.by is apply:
                         self.tell(barrier, trip, part.bits, 0)
@@ -124,7 +155,10 @@ class _Knowledge:
         self.known[thread] |= part.of(thread)
 
     def tell(self, barrier: Mbarrier, round_: int, known: int, fenced: int) -> None:
-        """Hand something to those who wait for a round at an mbarrier."""
+        """Hand something to those who wait for a round at an mbarrier.
+
+        A phase completes when all its arrivals are there, and its bytes. So who waits for it learns what each of them brought.
+        """
         one, two = self.ended.get((barrier.itself, round_), (0, 0))
         self.ended[barrier.itself, round_] = one | known, two | fenced
 
@@ -136,13 +170,15 @@ class _Knowledge:
             case Barrier(unit=unit):
                 self.meet(point, unit)
             case Wait(barrier=barrier, lap=lap):
+                # The first rounds wait for nobody: of rounds before the first one nothing is known, which is what (0, 0) says.
                 self.learn(point, *self.ended.get((barrier.itself, trip - lap * barrier.cycle.copies), (0, 0)))
             case Arrive(drain=False):
                 self.arrive(trip, point, step)
-            case Commit(kind=kind):
+            case Commit(kind=kind):  # closes a group, or is one more behind it
                 for part, thread in self.flying(kind, point.threads):
                     self.since[part.of(thread)] += 1
             case WaitGroup(kind=kind, pending=most, read=read):
+                # It leaves the `most` newest groups: one with so many after it is over. `read` says so of stores' sources alone.
                 for part, thread in self.flying(kind, point.threads):
                     if self.since[part.of(thread)] >= most and (part.kind == "read" or not read):
                         self.land(part, thread)
@@ -152,7 +188,10 @@ class _Knowledge:
                 pass
 
     def fence(self, point: Point) -> None:
-        """Show engines what those who come to a point have done themselves, as threads do."""
+        """Show engines what those who come to a point have done themselves, as threads do.
+
+        Only their own: a proxy fence is for the accesses of its thread, so what others told it is not among them.
+        """
         for part in self.ground.parts:
             for thread in point.threads if part.how in ("", "cp_async") else ():
                 self.fenced[thread] |= self.known[thread] & part.of(thread)
@@ -165,13 +204,14 @@ class _Knowledge:
 
     def arrive(self, trip: int, point: Point, op: Arrive) -> None:
         """Let those who come to a point say what they know, and where the arrivals wait for copies, that these have ended."""
-        if op.every == WARP:
+        if op.every == WARP:  # the warp's threads meet before one of them arrives for all
             self.meet(point, WARP1)
         known, fenced = (self.together(knowing, point.threads) for knowing in (self.known, self.fenced))
-        if op.copies:
+        if op.copies:  # the arrival counts when all `cp.async`s of its thread have ended, whatever ring they fill
             for part, thread in self.flying("cp_async", point.threads):
                 known |= part.of(thread)
-        # Where the loop ends with this trip, the arrival comes behind it, and knows no more than this.
+        # With a delay the arrival for this round comes that many trips later, with what is known then of the late readers.
+        # Where the loop ends before, it comes behind the loop, and knows no more than what is known now: that is told first.
         self.tell(op.barrier, trip, known, fenced)
         if op.delay:
             late = sum(
@@ -194,7 +234,7 @@ class _Knowledge:
         elif unit.size == point.number:
             groups = [list(threads)]
         else:
-            return
+            return  # groups of a part of those who come: who is with whom is not known here
         for group in groups:
             for knowing in (self.known, self.fenced):
                 told = self.together(knowing, group)
@@ -224,6 +264,7 @@ def news(ground: Ground, plan: Plan, number: int) -> Iterator[tuple[Stmt, Passed
     whole = next(point for point in ground.points if point.at in places)
     if whole.number != most_threads(ground.function):
         return
+    # A place is passed as an access is made: its bits are the threads that have been there. One engine answers for both.
     width, trips = len(ground.numbers), _Knowledge(replace(ground, parts=(), asked=[]), plan)
     passed: dict[int, int] = {}
     best: dict[tuple[int, int], int] = {}
@@ -231,6 +272,7 @@ def news(ground: Ground, plan: Plan, number: int) -> Iterator[tuple[Stmt, Passed
         if point.side != "after" or point.at not in places:
             continue
         index = places[point.at]
+        # Asked before this place's own bits are set in the first trip: that a place is passed where it stands is no news.
         everyone = trips.known[0]
         for known in trips.known:
             everyone &= known
@@ -239,6 +281,7 @@ def news(ground: Ground, plan: Plan, number: int) -> Iterator[tuple[Stmt, Passed
             passed[index] = ((1 << width) - 1) << (index * width)
             for thread in range(width):
                 trips.known[thread] |= 1 << (index * width + thread)
+    # Only what is new is said: of places that all know passed, the latest; and of the trip before what the first one did not say.
     pairs: list[tuple[int, int]] = []
     for trip in (0, 1):
         before = best[0, last] if trip else -1

@@ -2,6 +2,13 @@
 
 Cycles that go round together, one round of each a trip of their loop, are looked at together. A wait is left out where the other
 waits alone, in a plan that has nothing else, see to what it would see to: happens.py says so, of every schedule.
+
+    with claim(a, fillers) ...                    fillers arrive at a_filled, then at b_filled
+    with claim(b, fillers) ...
+    with claim(b, users) ...                      users wait for b_filled
+    with claim(a, users) ...                      the wait for a_filled is implied: it was arrived at before
+
+Barriers do not stand yet, so none is counted. Where they do, joint.py asks again.
 """
 
 from __future__ import annotations
@@ -25,9 +32,11 @@ def find_implied(
     left = [edge for edge in needed if edge.later in visits]
     place, gone = ground(function, laps), list[Edge]()
     for edge in list(left) if place is not None else ():
+        # A multicast waits for visits of other blocks too. What is known here is of one block alone.
         if multicast_of(edge.later):
             continue
         rest = [other for other in left if other is not edge]
+        # What is gone already is asked for again: two edges may imply one another, and only one of them can go.
         if place is not None and known(place, plan_of(rest), [end_of(place, one) for one in (edge, *gone)]):
             gone.append(edge)
             left = rest
@@ -50,6 +59,7 @@ def together(laps: Sequence[Lap]) -> list[list[Lap]]:
 def _in_step(laps: Sequence[Lap]) -> bool:
     """Whether a trip that makes a round of one cycle makes one of each, or is the loop's last ever."""
     first, last = min(lap.range[0] for lap in laps), max(lap.range[1] for lap in laps)
+    # A trip that makes a round of one cycle alone puts their counts apart; in the last trip ever nobody counts on.
     outermost = len(laps[0].rounds[0].loops) == 1
     found = jumps(laps[0].home, first, last)
     return all(isinstance(jump, Return) or (isinstance(jump, Break) and outermost) for jump in found)
