@@ -158,11 +158,19 @@ def _called(context: Context, place: Place, call: Call) -> list[Touch]:
 
 def narrowest(body: Body, place: Place, within: set[Stmt], direct: set[Stmt]) -> Spot | None:
     """Return the narrowest list that has all statements of `within` that are in `body`; `direct` make uses themselves."""
+    # The narrower, the fewer threads wait and arrive, and the later and the earlier they do. It stops at a statement that uses the
+    # copy itself, and at conditions and loops: there a visit would be made by some, or more than once, and arrivals not be counted.
+    #     with claim(r, users) as c:             the spot is the group's list, statements 1 to 2:
+    #         with group(thread[1]):             the wait stands before `v = c[t]`, the arrival behind `v += c[0]`
+    #             w = x[t]
+    #             v = c[t]
+    #             v += c[0]
     users = [index for index, statement in enumerate(body) if statement in within]
     if not users:
         return None
     statement = body[users[0]]
     if len(users) == 1 and statement not in direct and isinstance(statement, Group | Split | Partition | Claim | Async):
+        # Two arms of a split that use the copy are two sets of threads: the visit is made by all that come to the split.
         inner = [(at, part) for at, part in inner_places(statement, place) if any(s in within for s in part)]
         if len(inner) == 1:
             return narrowest(inner[0][1], inner[0][0], within, direct)
@@ -191,6 +199,7 @@ class Crowd:
 
 def crowd(function: Function, path: Path) -> Crowd:
     """Return the threads of a block that come along a path."""
+    # Without an exact bound a launch decides how many threads there are: then counts are shares of them.
     bound = function.bound.thread
     share = bound is None or bound != most_threads(function)
     found = Crowd(Fraction(1 if share else bound or 1), share, bound is not None and bound % WARP == 0)
@@ -201,6 +210,7 @@ def crowd(function: Function, path: Path) -> Crowd:
             continue
         _, first, size = entry
         whole = found.whole and first % WARP == 0 and size % WARP == 0
+        # In the block an arm has as many threads as it says, whatever the launch; in a unit, that part of each unit's.
         if unit is None:
             found = Crowd(Fraction(size), False, whole)
         else:
