@@ -79,8 +79,8 @@ def _around_others(found: Round) -> bool:
 
 def _round(ring: Symbol, stations: Sequence[Station]) -> Round | Error:
     """Return where a ring's stations stand together, or the error that one of them is skipped in some rounds."""
-    # The round's home is the innermost list that all stations stand in. Below it each has to be executed once a trip, or the count
-    # of rounds would not be the same for all of them:
+    # The round's home is the innermost list that all stations stand in. Below it each has to be executed once a trip, or rounds
+    # would not be counted alike for all of them:
     #     for k in range(n):
     #         with claim(r, fillers) ...
     #         if k > 2:                      `Skipped`: the users' first round is the fillers' fourth
@@ -194,7 +194,7 @@ def _laps(function: Function, rings: Sequence[Sections]) -> list[Lap]:
 
 def _lap(function: Function, cycle: Cycle, rounds: Sequence[Round]) -> Lap:
     """Return a cycle with its visits in one place."""
-    # Stations whose uses stand in one list are one visit, with one wait and one arrival:
+    # Stations of a cycle whose uses stand in one list are one visit, with one wait and one arrival:
     #     with claim(a, users) as x, claim(b, users) as y:
     #         use x; use y                   waits before it for both, and one arrival for both behind it
     # Invariant: visits are in the order of the text, which is the order in which each thread makes its own.

@@ -65,8 +65,8 @@ class Joint:
         # from a right one: then nothing is left out.
         if not all(holds(trips, self.made(state)) for trips in self.grounds):
             return state
-        # Invariant: `state` holds, on all grounds and in the walk. A step replaces it only by one that holds too, so that the order
-        # of the steps decides what is left out, never whether that was right. Waits go first: they cost most.
+        # Invariant: `state` holds, on all grounds and in the walk. A step replaces it only by one that holds too: the order of
+        # the steps decides what is left out, never whether that was right. Waits go first: they cost most.
         for trips in self.grounds:
             state = self.met(trips, state)
             state = self.fenced(trips, state)

@@ -158,8 +158,8 @@ def _called(context: Context, place: Place, call: Call) -> list[Touch]:
 
 def narrowest(body: Body, place: Place, within: set[Stmt], direct: set[Stmt]) -> Spot | None:
     """Return the narrowest list that has all statements of `within` that are in `body`; `direct` make uses themselves."""
-    # The narrower, the fewer threads wait and arrive, and the later and the earlier they do. It stops at a statement that uses the
-    # copy itself, and at conditions and loops: there a visit would be made by some, or more than once, and arrivals not be counted.
+    # The narrower, the fewer threads wait and arrive, and the shorter they hold the copy. It stops at a statement that uses the
+    # copy itself, and at conditions and loops: inside, some would make a visit, or make it twice, and arrivals would not add up.
     #     with claim(r, users) as c:             the spot is the group's list, statements 1 to 2:
     #         with group(thread[1]):             the wait stands before `v = c[t]`, the arrival behind `v += c[0]`
     #             w = x[t]
