@@ -127,6 +127,7 @@ class _Rewriting:
 
     def loop(self, loop: For, skews: tuple[Skew, ...]) -> tuple[Stmt, ...]:
         """Return a loop with its fills ahead, behind loops of the first ones."""
+        # Bounds are read once before the first fills, and stay: both loops have to agree on which trips there are.
         changed = races.facts(self.original.function).changed
         start, one = once(loop.start, f"{loop.symbol.name}_start", changed)
         stop, two = once(loop.stop, f"{loop.symbol.name}_stop", changed)
@@ -140,6 +141,8 @@ class _Rewriting:
 
     def without(self, body: Body, skews: tuple[Skew, ...], gone: set[Stmt]) -> Body:
         """Return a statement list of a loop without its fills, and in the loop's own with what comes in their place."""
+        # The guarded fills for k' come in the loop's own list, before what led to where fills stood: so no scope of trip k is
+        # around them. The scopes that had the fills stay, for what else stands in them.
         made: list[Stmt] = []
         for s in body:
             made += [self.trips[skew] for skew in skews if (*skew.around, skew.fills[0])[0] is s]
@@ -160,10 +163,13 @@ class _Rewriting:
         index = replace(loop.symbol, name=f"{loop.symbol.name}_ahead")
         symbols = {s.symbol: replace(s.symbol, name=f"{s.symbol.name}_ahead") for s in skew.needs}
         self.names[skew] = Renamed({loop.symbol: index, **symbols}, lambda view: _ahead(view, skew))
+        # Each fill is made exactly once: those of the first `by` trips before the loop, that of trip k + by in trip k, if there
+        # is one. So the lead's rounds are the trips in their order, as the users count them.
         later = Declare(symbol=index, value=trips.later(skew.by), span=loop.span)
         fills = self.fills(skew, loop.body, skew.around)
         self.trips[skew] = If(condition=trips.has_later(skew.by), then=(later, *fills), otherwise=(), span=loop.span)
         first, self.firsts[skew] = trips.first(index, skew.by, self.fills(skew, loop.body, skew.around))
+        # In an outer loop the first fills come again, and then the copies have been used: only once are they surely fresh.
         if not _repeated(self.original.function.body, skew.loop):
             self.fresh |= set(statements((first,)))
         return first
@@ -194,6 +200,7 @@ class _Rewriting:
         operations: list[Op] = []
         for op in self.original.operations:
             for at in self.places(op, op.at, op.side, places):
+                # The first lap waits for nobody: beside fills that are surely of it, a wait for the lap before says nothing.
                 if isinstance(op, Wait) and op.lap and at in self.fresh:
                     continue
                 moved = replace(op, at=at)
@@ -212,6 +219,8 @@ class _Rewriting:
 
     def places(self, step: Barrier | Op, at: Stmt, side: str, places: Mapping[Stmt, list[Stmt]]) -> list[Stmt]:
         """Return what a step of the plan stands beside now."""
+        # What opens a trip's fills stands before the guard, and what closes them behind it, not inside: all threads come there in
+        # every trip, also in those that have nothing left to fill.
         for skew, trip in self.trips.items():
             if step in skew.opens:
                 return [trip]
@@ -235,6 +244,8 @@ def _repeated(body: Body, loop: For) -> bool:
 
 def _needed(body: Body, skews: tuple[Skew, ...]) -> Body:
     """Return a loop's body without declarations that only the fills needed."""
+    # From the last to the first, as a declaration may be needed by a later one alone:
+    #     row = 64 * k; at = row + t; fill(at); use          =>          use
     gone: set[Stmt] = set()
     for declaration in reversed([s for skew in skews for s in skew.needs]):
         left = [s for s in statements(body) if s not in gone and s is not declaration]

@@ -50,6 +50,7 @@ class Trips:
     def has_later(self, by: int) -> Expr:
         """Return whether there is a trip so many trips later."""
         index, stop, distance = self._var(self.loop.symbol), self.loop.stop, by * self.step
+        # k < stop - n, folded: a constant beyond the type's range is brought to its end, where no index is beyond it.
         if isinstance(stop, Const):
             return self._before(index, self._const(self._clamped(int(stop.value) - distance)))
         return self._apart(index, stop, self._const(abs(distance)))
@@ -57,6 +58,9 @@ class Trips:
     def first(self, index: Symbol, by: int, fills: Body) -> tuple[For, Stmt]:
         """Return a loop of `by` trips that does `fills` for the first indices, as many as there are; and its last statement."""
         start, stop = self.loop.start, self.loop.stop
+        # for k' in range(0, 64, 32): if k' < stop: fill(k')     where start and step are constants: nothing to compute
+        # for c in range(2): if start < stop and stop - start > 32 * c: k' = start + 32 * c; fill(k')     else
+        # `start < stop` comes first: only then is the difference one that cannot wrap round.
         end = int(start.value) + by * self.step if isinstance(start, Const) else None
         if end is not None and end == self._clamped(end):
             room = self._value(stop) - (end - self.step) if isinstance(stop, Const) else 0
@@ -83,6 +87,7 @@ class Trips:
         """Whether an index that comes before the end is further from it than `distance`."""
         one, two = (stop, index) if self.step > 0 else (index, stop)
         start = self.loop.start
+        # Both are on one side of 0, or without sign: then the difference fits the type. -2**31 and 2**31 - 1 are 2**32 - 1 apart.
         near = self.type.kind == "uint" or (self.step > 0 and isinstance(start, Const) and int(start.value) >= 0)
         if not near:
             one, two, distance = (self._unsigned(e) for e in (one, two, distance))

@@ -22,9 +22,8 @@ from prism.lang.barriers.whole import whole
 from prism.lang.facts.touches import Pending
 from prism.lang.rings.cycles import jumps
 from prism.lang.rings.early import Early, Held, needs
-from prism.lang.rings.implied import members
 from prism.lang.rings.loads import multicast_of
-from prism.lang.rings.stations import ring_of
+from prism.lang.rings.stations import members, ring_of
 from prism.lang.rings.visits import Edge, Lap, Visit, late
 from prism.lang.rings.waits import Ahead, Fences, Rings, edges, fences, planned
 from prism.lang.tree import Claim, Const, For, Group, Partition, Scalar, Stmt
@@ -130,6 +129,8 @@ def fills_of(context: Context, lap: Lap, unseen: Fences) -> Fills:
     """Return the fills of a cycle, with where they stand. Raises Held."""
     filling, using = parted(lap)
     loop = lap.rounds[0].loops[0]
+    # Of the copies one is in use and `held` are still read by what is in flight; the others may be filled. With ring=4 and
+    # in_flight=1: trip k uses copy k, copy k - 1 is still read, and what is filled is k + 1 and k + 2.
     held = max(late(visit) for visit in using)
     by = lap.cycle.copies - 1 - held
     if by < 1:
@@ -140,6 +141,7 @@ def fills_of(context: Context, lap: Lap, unseen: Fences) -> Fills:
     assert isinstance(loop, For)
     around, at = placed(lap, loop, filling)
     everything = frozenset(members(context.function, ()))
+    # One barrier a trip does for both ways where all threads fill and all use: cheaper than mbarriers for each copy.
     everyone = all(members(context.function, visit.spot.path) == everything for visit in filling)
     touches = [touch for visit in filling for touch in visit.touches()]
     code = getattr((*around, *at)[0], "code", THREAD)
@@ -214,6 +216,12 @@ def meeting(context: Context, fills: Fills, unseen: Fences) -> tuple[tuple[Barri
     every = [edge for edge in edges(fills.lap) if {edge.earlier, edge.later} & set(fills.visits)]
     filled = [edge for edge in every if edge.earlier in fills.visits]
     at, last = fills.at[0], fills.at[-1]
+    # In this order, because the barrier tells others what was known before it:
+    #     cp.async.wait_group by - 1    my copies of this trip are in; those of the trips after it go on
+    #     fence                         engines see them
+    #     barrier                       so are the others', and all have used the copy that this trip fills
+    #     fill, `by` trips ahead; commit
+    # The commit stands in each trip, also where there is nothing left to fill: groups count trips then, up to the last.
     opens: list[Barrier | Op] = []
     copies = [e for e in filled for touch in e.earlier.touches(e.ring) if touch.how == "cp_async"]
     first, second = (copies or filled)[0].first.access, (copies or filled)[0].second.access
@@ -241,6 +249,7 @@ def joined(context: Context, every: Sequence[Edge]) -> Perspective | None:
     if not units:
         return None
     function = context.function
+    # Only parts that divide a warp, and of which all threads come, have a barrier of their own; else it is the block's.
     small = all(unit.level == Level.THREAD and WARP % unit.size == 0 and whole(unit, BLOCK, function) for unit in units)
     return max(units, key=lambda unit: unit.size) if small else BLOCK
 

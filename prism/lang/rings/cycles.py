@@ -59,6 +59,7 @@ def laps(function: Function, stations: Sequence[Station]) -> list[Lap]:
 
 def _sections(ring: Symbol, stations: Sequence[Station]) -> Sections | Error:
     """Return a ring's rounds, of each place that has whole ones; or the error that there is no such place."""
+    # One place first: two stations that stand in one list are visits of one round, not rounds of two places.
     found = _round(ring, stations)
     if isinstance(found, Round):
         return (found,)
@@ -78,6 +79,12 @@ def _around_others(found: Round) -> bool:
 
 def _round(ring: Symbol, stations: Sequence[Station]) -> Round | Error:
     """Return where a ring's stations stand together, or the error that one of them is skipped in some rounds."""
+    # The round's home is the innermost list that all stations stand in. Below it each has to be executed once a trip, or rounds
+    # would not be counted alike for all of them:
+    #     for k in range(n):
+    #         with claim(r, fillers) ...
+    #         if k > 2:                      `Skipped`: the users' first round is the fillers' fourth
+    #             with claim(r, users) ...
     trails = [station.trail for station in stations]
     depth = 0
     while all(len(trail) > depth + 1 and trail[depth + 1][0] is trails[0][depth + 1][0] for trail in trails):
@@ -111,10 +118,12 @@ def _where(statement: Stmt) -> tuple[str, str] | None:
 
 def _faults(found: Round) -> Iterator[Error]:
     """Yield what is wrong with a ring's round: a jump out of its middle, a copy that is read before it is filled."""
+    # A jump in the middle ends a trip with half a round: those before it have counted on, those behind it have not.
     for jump in jumps(found.home, found.first, found.last):
         word = type(jump).__name__.lower()
         labels = (Label(found.stations[0].opening.span, "the round's first visit"),)
         yield Jump(span=jump.span, labels=labels, name=found.ring.name, jump=word)
+    # The first visit has waited for nobody: what it reads in the first lap, nobody has written.
     used = [station for station in found.stations if station.used]
     if used and not used[0].writes:
         touch = used[0].touches[0]
@@ -140,6 +149,7 @@ def _kept(function: Function) -> Iterator[Error]:
     """Yield the assignments of a ring's copy to a pointer."""
     for statement in races.statements(function.body):
         change = flow.pointer_change(statement)
+        # A copy is another one in each round: a pointer to it would outlive its visit, and no wait would know of its uses.
         for source in change[1] if change is not None else ():
             if is_ring(source.root()) and change is not None:
                 yield Kept(span=statement.span, name=source.root().name, pointer=change[0].name)
@@ -164,6 +174,7 @@ def _in_step(rings: Sequence[Sections]) -> list[list[Sections]]:
 
 def _beside(rounds: Sequence[Round]) -> bool:
     """Whether rings' rounds stand in one list, of as many copies, with no jump between."""
+    # One count of rounds does for all if no trip makes a round of one ring alone, and round v means copy v % copies for each.
     home, copies = rounds[0].home, rounds[0].copies
     same = all(one.home is home and one.copies == copies for one in rounds)
     return same and not jumps(home, min(r.first for r in rounds), max(r.last for r in rounds))
@@ -183,6 +194,10 @@ def _laps(function: Function, rings: Sequence[Sections]) -> list[Lap]:
 
 def _lap(function: Function, cycle: Cycle, rounds: Sequence[Round]) -> Lap:
     """Return a cycle with its visits in one place."""
+    # Stations of a cycle whose uses stand in one list are one visit, with one wait and one arrival:
+    #     with claim(a, users) as x, claim(b, users) as y:
+    #         use x; use y                   waits before it for both, and one arrival for both behind it
+    # Invariant: visits are in the order of the text, which is the order in which each thread makes its own.
     places: dict[int, list[Station]] = {}
     for station in sorted((s for one in rounds for s in one.stations if s.spot is not None), key=textual):
         assert station.spot is not None

@@ -69,6 +69,11 @@ class Early:
 
 def needs(early: Early, barriers: Sequence[Barrier]) -> tuple[Declare, ...]:
     """Return the declarations of the trip that the statements need, in the order of the text. Raises Held."""
+    # A fill `by` trips early gives what it would give in its trip, if all that it reads is the same then:
+    #     row = x + 64 * k       computed from k alone: declared again, with k' for k
+    #     s = s + 1; x[s]        s of trip k' is not known before trip k' - 1 has ended: Held
+    # Invariant: what is in `left` is executed early; each name in it is memory, the loop's index, or the fill's own, is outside
+    # the loop and unchanged there, or its declaration is in `found` and will be looked at too.
     loop, inner = early.loop, tuple(statements(early.fills))
     changed = frozenset(symbol for s in statements(loop.body) for symbol in assigned(s))
     made = frozenset(symbol for s in statements(loop.body) for symbol in declared(s))
@@ -245,6 +250,8 @@ def orders(body: Iterable[Stmt]) -> bool:
 
 def check_memory(early: Early, moved: Sequence[Stmt], barriers: Sequence[Barrier]) -> None:
     """Raise Held for memory that the moved statements read, and that may have another value in their own trip."""
+    # Three ways for memory to be another in the fill's own trip: others write it and are waited for in the loop; the loop writes
+    # it itself; or the kernel does anywhere, and a barrier in the loop is where that is seen.
     context, loop = early.context, early.loop
     early_ones, trip = set(moved), set(statements(loop.body))
     inside = [s for s in statements(loop.body) if s not in early_ones]

@@ -1,218 +1,56 @@
 """What surely happens before what, in the trips that visit rings, with a plan's barriers, waits and fences in place.
 
-implied.py looks at the waits of rings alone. Here all that a plan has for a list of statements is gone through, trip after trip,
-with what each thread knows to be over: its own accesses when it has made them, or has waited for them; and what those knew whom
-it met at a barrier, or for whose visit it waited. Every schedule has at least this order, whatever runs ahead.
+This is the one engine for that question. It goes over the ground (ground.py) trip after trip, with what each thread knows to be
+over: its own accesses when it has made them, or has waited for them; and what those knew whom it met at a barrier, or for whose
+visit it waited. Every schedule has at least this order, whatever runs ahead.
 
-Nothing is counted that some trip with a round might miss: what stands under a condition, in a loop inside, or behind a jump.
+    for k in range(n):                            what is known, of trip 0
+        load(row)                                 filled, round 0: {load}
+        adders: wait filled; use row; arrive      adders: {load}, then {load, use}; read, round 0: {load, use}
+    two trips later, with two copies:
+        loader: wait read, of 2 trips ago         loader: {load, use}: it may fill the copy again
+
+implied.py asks with a ring's waits alone; joint.py with all that stands in a plan; `news` what a plan's waits join.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from dataclasses import replace
 
-from prism.lang.barriers.walk_context import Place
-from prism.lang.barriers.walk_state import Known, Passed, narrow_path
+from prism.lang.barriers.walk_state import Known, Passed
 from prism.lang.facts.budget import most_threads
-from prism.lang.facts.touches import Touch
-from prism.lang.rings.cycles import jumps
-from prism.lang.rings.implied import members, standing_for
-from prism.lang.rings.stations import Trail, crowd, inner_places
-from prism.lang.rings.visits import GROUPED_READS, Edge, Lap, Visit
-from prism.lang.rings.waits import Unseen
-from prism.lang.tree import Async, Batch, Body, Break, Claim, Function, Group, Partition, Return, Split, Stmt
-from prism.lang.tree.plan import Arrive, Barrier, Commit, Mbarrier, Op, Path, Plan, ProxyFence, Wait, WaitGroup
+from prism.lang.rings.ground import Asked, Ground, Part, Point
+from prism.lang.rings.visits import GROUPED_READS
+from prism.lang.tree import Stmt
+from prism.lang.tree.plan import Arrive, Barrier, Commit, Mbarrier, Op, Plan, ProxyFence, Wait, WaitGroup
 from prism.lang.tree.walk import statements
 from prism.lang.types.perspective import BLOCK, WARP, WARP1, Perspective
 
-ALWAYS = Group | Split | Partition | Claim | Async | Batch
-"""What is entered each time that its list is executed, by the threads of its path."""
+
+def holds(ground: Ground, plan: Plan) -> bool:
+    """Whether all that was asked of the ground is known, with a plan's barriers and operations; and nothing is left under way."""
+    last = ground.laps[0].home[max(lap.range[1] for lap in ground.laps)]
+    return _Knowledge(ground, plan).answers(ground.asked, last)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Point:
-    """A place before or after a statement of a trip, and who comes there: the threads that stand for all."""
-
-    at: Stmt
-    side: str
-    threads: tuple[int, ...]
-    number: int
-    """How many threads those are in a block."""
-    whole: bool
-    """Whether they are whole warps, which may meet there."""
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Part:
-    """An access of a visit's threads, as bits: one for each of `threads`, from `first` on.
-
-    It is made in the trip's statement `at`; `inside`: in a condition or a loop there.
-    """
-
-    visit: Visit
-    touch: Touch
-    threads: tuple[int, ...]
-    first: int
-    at: Stmt
-    inside: bool
-
-    @property
-    def how(self) -> str:
-        """What makes it."""
-        return self.touch.how
-
-    @property
-    def kind(self) -> str:
-        """Read, write or atomic."""
-        return self.touch.kind
-
-    @property
-    def bits(self) -> int:
-        """All of them."""
-        return ((1 << len(self.threads)) - 1) << self.first
-
-    def of(self, thread: int) -> int:
-        """The bit of one thread's, or none."""
-        return 1 << (self.first + self.threads.index(thread)) if thread in self.threads else 0
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Asked:
-    """What `threads` have to know before the statement `at`, so many trips after the visits: `fenced`, with a proxy fence."""
-
-    bits: int
-    threads: tuple[int, ...]
-    at: Stmt
-    side: str
-    trips: int
-    fenced: bool = False
-
-
-@dataclass(eq=False, slots=True)
-class Ground:
-    """The trips of cycles that make their rounds together: their points in order, and what has to be known where."""
-
-    function: Function
-    laps: Sequence[Lap]
-    points: tuple[Point, ...]
-    numbers: tuple[int, ...]
-    warps: tuple[int, ...]
-    parts: tuple[Part, ...]
-    asked: list[Asked] = field(default_factory=list)
-    whole: bool = True
-    """Whether no trip is cut short where the rounds are made, not even the last one."""
-
-    def holds(self, plan: Plan) -> bool:
-        """Whether all that has to be known is, with this plan's barriers and operations."""
-        return _Trips(self, plan).hold()
-
-    def threads_at(self, at: Stmt, side: str) -> tuple[int, ...] | None:
-        """Return who comes to a point, or None where it is none that every trip comes to."""
-        return next((point.threads for point in self.points if point.at is at and point.side == side), None)
-
-    def warps_come(self, statement: Stmt) -> Stmt | None:
-        """Return the innermost statement around one, or itself, before which whole warps meet; None where there is none."""
-        found = None
-        for point in self.points:
-            if point.side == "before" and point.whole and statement in statements((point.at,)):
-                found = point.at
-        return found
-
-    def along(self, part: Part, path: Path) -> bool:
-        """Whether all threads that make some accesses come along a path."""
-        own = members(self.function, path)
-        return all(self.numbers[thread] in own for thread in part.threads)
-
-
-def ground(function: Function, laps: Sequence[Lap]) -> Ground | None:
-    """Return the trips of some cycles; None where their place is not one that all their threads come to alike."""
-    home, trail = laps[0].home, laps[0].rounds[0].trail
-    first, last = min(lap.range[0] for lap in laps), max(lap.range[1] for lap in laps)
-    place = _place(function, trail)
-    if place is None:
-        return None
-    outermost = len(laps[0].rounds[0].loops) == 1
-    end = last + 1
-    while end < len(home) and all(_final(jump, outermost) for jump in jumps(home, last + 1, end)):
-        end += 1
-    found = list(_points(home[:end], place))
-    paths = list(dict.fromkeys(narrow_path(where.path) for _, _, where in found))
-    sets = {path: members(function, path) for path in paths}
-    made = [tuple(thread in own for own in sets.values()) for thread in range(most_threads(function))]
-    kept, warps = standing_for(made)
-    threads = {path: tuple(k for k, thread in enumerate(kept) if thread in own) for path, own in sets.items()}
-    points: list[Point] = []
-    for at, side, where in found:
-        path = narrow_path(where.path)
-        whole = where.code >= WARP1 and crowd(function, path).whole
-        points.append(Point(at, side, threads[path], len(sets[path]), whole))
-    result = Ground(function, laps, tuple(points), kept, warps, (), whole=not jumps(home, first, last))
-    places = {(point.at, point.side): number for number, point in enumerate(points)}
-    inner = {s: point.at for point in points if point.side == "before" for s in statements((point.at,))}
-    parts: list[Part] = []
-    for visit in dict.fromkeys(visit for lap in laps for visit in lap.visits):
-        used = [used for station in visit.stations for used in station.used]
-        if any(one.inside[-1] not in inner for one in used):
-            return None
-        for one in used:
-            start, last_one = sum(len(part.threads) for part in parts), one.inside[-1]
-            at = inner[last_one]
-            who = points[places[at, "before"]].threads
-            parts.append(Part(visit, one.touch, who, start, at, at is not last_one))
-    result.parts = tuple(parts)
-    return result
-
-
-def _final(jump: Stmt, outermost: bool) -> bool:
-    """Whether no trip comes after one that is left by a jump."""
-    return isinstance(jump, Return) or (isinstance(jump, Break) and outermost)
-
-
-def _place(function: Function, trail: Trail) -> Place | None:
-    """Return where the last list of a trail stands."""
-    place: Place | None = Place(function.bound.code)
-    for (body, index), (inner, _) in pairwise(trail):
-        if place is not None:
-            place = next((there for there, part in inner_places(body[index], place) if part is inner), None)
-    return place
-
-
-def _points(body: Body, place: Place) -> Iterator[tuple[Stmt, str, Place]]:
-    """Yield the points that every execution of a list comes to, in the order of the text."""
-    for statement in body:
-        yield statement, "before", place
-        if isinstance(statement, ALWAYS):
-            for inside, part in inner_places(statement, place):
-                yield from _points(part, inside)
-        yield statement, "after", place
-
-
-# -- what has to be known -----------------------------------------------------------------------------------------------------
-
-
-def ask(ground: Ground, edge: Edge) -> None:
-    """Ask that an access of one visit has ended where another one is made."""
-    bits = next(part.bits for part in ground.parts if part.visit is edge.earlier and part.touch is edge.first)
-    later = next(part for part in ground.parts if part.visit is edge.later and part.touch is edge.second)
-    ground.asked.append(Asked(bits, later.threads, later.at, "before", edge.lap * edge.earlier.cycle.copies))
-
-
-def ask_fence(ground: Ground, pair: Unseen) -> None:
-    """Ask that an engine's access sees a visit's plain ones to the copy."""
-    own = [part for part in ground.parts if part.visit is pair.earlier and part.touch.root is pair.ring]
-    bits = sum(part.bits for part in own if part.how in ("", "cp_async"))
-    engine = next(part for part in ground.parts if part.visit is pair.engine and part.touch is pair.second)
-    trips = pair.lap * pair.earlier.cycle.copies
-    ground.asked.append(Asked(bits, engine.threads, engine.at, "before", trips, fenced=True))
+def known(ground: Ground, plan: Plan, asked: Sequence[Asked]) -> bool:
+    """Whether something is known where it has to be, with a plan's barriers and operations."""
+    return _Knowledge(ground, plan).answers(asked)
 
 
 # -- what is known ------------------------------------------------------------------------------------------------------------
 
 
-class _Trips:
-    """Goes through the trips, of which the first has the visits that are asked for."""
+class _Knowledge:
+    """What each thread knows, trip after trip; the first one has the accesses that are asked for.
+
+    Invariant: where a thread has a bit, the access has ended in every schedule before the thread does what comes next. Steps keep
+    it, because a thread gets a bit by its own program order, by its own wait, or from threads that had it before they arrived
+    where this one waits. To forget or to leave out a bit is always right: then something stays that was not needed.
+
+    All trips are alike, so the accesses of one are enough. Those before it could only tell more.
+    """
 
     def __init__(self, ground: Ground, plan: Plan) -> None:
         self.ground, self.plan = ground, plan
@@ -221,14 +59,14 @@ class _Trips:
         self.ended: dict[tuple[Mbarrier, int], tuple[int, int]] = {}
         self.since: dict[int, int] = {}  # of a bit that is under way: groups committed after its own
 
-    def hold(self) -> bool:
-        """Whether everything is known where it has to be, and nothing is under way when the loop has ended."""
-        last = self.ground.laps[0].home[max(lap.range[1] for lap in self.ground.laps)]
-        asked: dict[tuple[int, Stmt, str], list[Asked]] = {}
-        for one in self.ground.asked:
-            asked.setdefault((one.trips, one.at, one.side), []).append(one)
-        for trip, point in self.go(max((one.trips for one in self.ground.asked), default=0)):
-            if not all(map(self.answer, asked.get((trip, point.at, point.side), ()))):
+    def answers(self, asked: Sequence[Asked], last: Stmt | None = None) -> bool:
+        """Whether all is known where it has to be; and nothing is under way where the loop ends, behind the statement `last`."""
+        here: dict[tuple[int, Stmt], list[Asked]] = {}
+        for one in asked:
+            here.setdefault((one.trips, one.at), []).append(one)
+        for trip, point in self.go(max((one.trips for one in asked), default=0)):
+            # `go` has stopped behind what stands before the statement: a wait there counts, the statement itself does not.
+            if point.side == "before" and not all(map(self.answer, here.get((trip, point.at), ()))):
                 return False
             if trip == 0 and point.at is last and point.side == "after" and not self.ends():
                 return False
@@ -236,6 +74,8 @@ class _Trips:
 
     def go(self, trips: int) -> Iterator[tuple[int, Point]]:
         """Go through the first trip and so many more; stop behind each point."""
+        # The order of the text is one schedule, in which nobody waits for what comes later. Others differ in what runs at once,
+        # but not in who has arrived where a wait ends: so what is handed on here is handed on in all of them.
         before, after = self.plan.before(), self.plan.after()
         for trip in range(trips + 1):
             for point in self.ground.points:
@@ -254,11 +94,15 @@ class _Trips:
 
         Of what comes in, somebody of the block has to know it: the block may end then.
         """
+        # A block may end behind its last trip, and its shared memory is another's then. It ends when all its threads have, so
+        # that one thread which has waited for a copy is enough.
         anyone = self.together(self.known, range(len(self.known)))
         if any(part.bits & ~anyone for part in self.ground.parts if part.how in ("cp_async", "load")):
             return False
         loops = self.ground.laps[0].rounds[0].loops
         drains = [op for op in self.plan.operations if isinstance(op, WaitGroup) and loops and op.at is loops[0]]
+        # Groups are a thread's own: nobody else can wait for them. With `in_flight` the trips' waits leave some under way, and
+        # the wait behind the loop ends those, if their groups were closed.
         for part in self.ground.parts:
             if part.how in GROUPED_READS:
                 own = [
@@ -279,7 +123,10 @@ class _Trips:
     # -- accesses -----------------------------------------------------------------------------------------------------
 
     def issue(self, trip: int, at: Stmt, inside: bool) -> None:
-        """Begin what goes on after its statement."""
+        """Begin what goes on after its statement.
+
+        -1 says that its group is still open: a wait for groups does not see it. The commit behind it makes it 0.
+        """
         for part in self.ground.parts if trip == 0 else ():
             if part.at is at and part.inside is inside and part.how in ("cp_async", "bulk", "wgmma"):
                 # Inside a condition or a loop, the group is closed there too, or by what stands behind it.
@@ -293,10 +140,11 @@ class _Trips:
         for part in self.ground.parts if trip == 0 else ():
             if part.at is not at:
                 continue
-            if part.how == "":
+            if part.how == "":  # over when the statement is: a thread's own order
                 for thread in part.threads:
                     self.known[thread] |= part.of(thread)
             elif part.how in ("load", "remote"):
+                # Bytes are told of by the mbarrier, not by who issued the copy: that thread goes on and knows nothing of them.
                 for apply, barrier in self.plan.completes.items():
                     if part.touch.by is apply:
                         self.tell(barrier, trip, part.bits, 0)
@@ -307,7 +155,10 @@ class _Trips:
         self.known[thread] |= part.of(thread)
 
     def tell(self, barrier: Mbarrier, round_: int, known: int, fenced: int) -> None:
-        """Hand something to those who wait for a round at an mbarrier."""
+        """Hand something to those who wait for a round at an mbarrier.
+
+        A phase completes when all its arrivals are there, and its bytes. So who waits for it learns what each of them brought.
+        """
         one, two = self.ended.get((barrier.itself, round_), (0, 0))
         self.ended[barrier.itself, round_] = one | known, two | fenced
 
@@ -319,13 +170,15 @@ class _Trips:
             case Barrier(unit=unit):
                 self.meet(point, unit)
             case Wait(barrier=barrier, lap=lap):
+                # The first rounds wait for nobody: of rounds before the first one nothing is known, which is what (0, 0) says.
                 self.learn(point, *self.ended.get((barrier.itself, trip - lap * barrier.cycle.copies), (0, 0)))
             case Arrive(drain=False):
                 self.arrive(trip, point, step)
-            case Commit(kind=kind):
+            case Commit(kind=kind):  # closes a group, or is one more behind it
                 for part, thread in self.flying(kind, point.threads):
                     self.since[part.of(thread)] += 1
             case WaitGroup(kind=kind, pending=most, read=read):
+                # It leaves the `most` newest groups: one with so many after it is over. `read` says so of stores' sources alone.
                 for part, thread in self.flying(kind, point.threads):
                     if self.since[part.of(thread)] >= most and (part.kind == "read" or not read):
                         self.land(part, thread)
@@ -335,7 +188,10 @@ class _Trips:
                 pass
 
     def fence(self, point: Point) -> None:
-        """Show engines what those who come to a point have done themselves, as threads do."""
+        """Show engines what those who come to a point have done themselves, as threads do.
+
+        Only their own: a proxy fence is for the accesses of its thread, so what others told it is not among them.
+        """
         for part in self.ground.parts:
             for thread in point.threads if part.how in ("", "cp_async") else ():
                 self.fenced[thread] |= self.known[thread] & part.of(thread)
@@ -348,13 +204,14 @@ class _Trips:
 
     def arrive(self, trip: int, point: Point, op: Arrive) -> None:
         """Let those who come to a point say what they know, and where the arrivals wait for copies, that these have ended."""
-        if op.every == WARP:
+        if op.every == WARP:  # the warp's threads meet before one of them arrives for all
             self.meet(point, WARP1)
         known, fenced = (self.together(knowing, point.threads) for knowing in (self.known, self.fenced))
-        if op.copies:
+        if op.copies:  # the arrival counts when all `cp.async`s of its thread have ended, whatever ring they fill
             for part, thread in self.flying("cp_async", point.threads):
                 known |= part.of(thread)
-        # Where the loop ends with this trip, the arrival comes behind it, and knows no more than this.
+        # With a delay the arrival for this round comes that many trips later, with what is known then of the late readers.
+        # Where the loop ends before, it comes behind the loop, and knows no more than what is known now: that is told first.
         self.tell(op.barrier, trip, known, fenced)
         if op.delay:
             late = sum(
@@ -377,7 +234,7 @@ class _Trips:
         elif unit.size == point.number:
             groups = [list(threads)]
         else:
-            return
+            return  # groups of a part of those who come: who is with whom is not known here
         for group in groups:
             for knowing in (self.known, self.fenced):
                 told = self.together(knowing, group)
@@ -407,13 +264,15 @@ def news(ground: Ground, plan: Plan, number: int) -> Iterator[tuple[Stmt, Passed
     whole = next(point for point in ground.points if point.at in places)
     if whole.number != most_threads(ground.function):
         return
-    width, trips = len(ground.numbers), _Trips(replace(ground, parts=(), asked=[]), plan)
+    # A place is passed as an access is made: its bits are the threads that have been there. One engine answers for both.
+    width, trips = len(ground.numbers), _Knowledge(replace(ground, parts=(), asked=[]), plan)
     passed: dict[int, int] = {}
     best: dict[tuple[int, int], int] = {}
     for trip, point in trips.go(1):
         if point.side != "after" or point.at not in places:
             continue
         index = places[point.at]
+        # Asked before this place's own bits are set in the first trip: that a place is passed where it stands is no news.
         everyone = trips.known[0]
         for known in trips.known:
             everyone &= known
@@ -422,6 +281,7 @@ def news(ground: Ground, plan: Plan, number: int) -> Iterator[tuple[Stmt, Passed
             passed[index] = ((1 << width) - 1) << (index * width)
             for thread in range(width):
                 trips.known[thread] |= 1 << (index * width + thread)
+    # Only what is new is said: of places that all know passed, the latest; and of the trip before what the first one did not say.
     pairs: list[tuple[int, int]] = []
     for trip in (0, 1):
         before = best[0, last] if trip else -1

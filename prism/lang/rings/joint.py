@@ -27,7 +27,8 @@ from prism.lang.barriers.flow import Objects
 from prism.lang.barriers.walk_context import Context
 from prism.lang.barriers.walk_state import Known, Passed
 from prism.lang.facts.touches import MOST
-from prism.lang.rings.happens import Ground, ask, ask_fence, ground, news
+from prism.lang.rings.ground import Ground, ask, ask_fence, ground
+from prism.lang.rings.happens import holds, news
 from prism.lang.rings.implied import together
 from prism.lang.rings.loads import multicast_of
 from prism.lang.rings.visits import Edge, Lap
@@ -60,11 +61,16 @@ class Joint:
     def reduced(self, found: Rings, own: Sequence[Commit]) -> State:
         """Return what is left of what rings need, of the groups that are committed, and warps' barriers in place of waits."""
         state = State(found, tuple(own))
-        if not all(trips.holds(self.made(state)) for trips in self.grounds):
+        # Each step below asks whether all still holds. Where not all is known to hold at first, that could not tell a wrong step
+        # from a right one: then nothing is left out.
+        if not all(holds(trips, self.made(state)) for trips in self.grounds):
             return state
+        # Invariant: `state` holds, on all grounds and in the walk. A step replaces it only by one that holds too: the order of
+        # the steps decides what is left out, never whether that was right. Waits go first: they cost most.
         for trips in self.grounds:
             state = self.met(trips, state)
             state = self.fenced(trips, state)
+            # A trip that is cut short may skip a group's end, and a count of groups would be wrong.
             if trips.whole:
                 state = self.merged(trips, state)
         return state
@@ -72,16 +78,19 @@ class Joint:
     def holds(self, state: State) -> bool:
         """Whether all is well with these operations: what one cycle has may be what another one relies on."""
         plan = self.made(state)
-        return all(trips.holds(plan) for trips in self.grounds) and self.walks(state)
+        return all(holds(trips, plan) for trips in self.grounds) and self.walks(state)
 
     def met(self, trips: Ground, state: State) -> State:
         """Rules *met* and *warp*."""
+        # All edges of one wait go together: one mbarrier stands for them, and is left or not.
         visits = {visit for lap in trips.laps for visit in lap.visits}
         for wait in dict.fromkeys((e.earlier, e.later, e.lap) for e in state.rings.edges if e.later in visits):
             gone = [edge for edge in state.rings.edges if (edge.earlier, edge.later, edge.lap) == wait]
             other = replace(state, rings=without(self.context, state.groups, state.rings, gone, MET))
+            # First without anything in its place, then with a barrier of the warp at each place that may do.
             tried = (replace(other, barriers=(*state.barriers, *more)) for more in ((), *warps(trips, gone[0])))
             state = next((one for one in tried if self.holds(one)), state)
+        # One that was put for an early wait may do nothing more, now that a later one has brought another.
         for barrier in state.barriers:
             other = replace(state, barriers=tuple(one for one in state.barriers if one is not barrier))
             state = other if self.holds(other) else state
@@ -104,6 +113,8 @@ class Joint:
             if isinstance(op, WaitGroup | Commit) and (trips.threads_at(op.at, op.side) is not None or op.at in loops):
                 state = self.dropped(state, op)
         for op in state.rings.operations:
+            # `wait_group 0` => `wait_group 1`, where the newest group is one that nobody asks for yet. One more at a time: more
+            # groups under way only ever tell less, so the first count that fails ends it.
             while isinstance(op, WaitGroup) and trips.threads_at(op.at, op.side) is not None and op.pending < MOST:
                 more = replace(op, pending=op.pending + 1)
                 other = replace(state, rings=_exchanged(state.rings, op, (more,)))
@@ -126,9 +137,11 @@ def _exchanged(rings: Rings, old: Op, new: tuple[Op, ...]) -> Rings:
 
 def grounds(context: Context, found: Rings) -> list[Ground]:
     """Return the trips of a function's cycles; none where not enough is known of all, as of what is visited in several places."""
+    # In another section a trip of another loop may come between: "so many trips before" says nothing of its rounds.
     if any(lap.sections for lap in found.laps):
         return []
     groups = [asked(context, group) for group in together(found.laps)]
+    # All or none: a wait that is left out on one ground may be what brings news to another one.
     known = [trips for trips in groups if trips is not None]
     return known if len(known) == len(groups) else []
 
@@ -148,6 +161,7 @@ def warps(trips: Ground, edge: Edge) -> Iterator[tuple[Barrier]]:
     """Yield barriers of a warp that may do in place of a visit's mbarrier: before each of those that use the copy after it."""
     first, second = edge.first.access, edge.second.access
     for lap in trips.laps:
+        # From the visit on, round to itself: the news must come after it has ended, and before the copy is used.
         visits = [visit for visit in lap.visits if edge.ring in visit.rings]
         after = visits.index(edge.earlier) if edge.earlier in visits else 0
         for visit in (*visits[after + 1 :], *visits[: after + 1]):
@@ -159,6 +173,7 @@ def warps(trips: Ground, edge: Edge) -> Iterator[tuple[Barrier]]:
 def asked(context: Context, group: Sequence[Lap]) -> Ground | None:
     """Return the trips of some cycles with all that has to hold there; None where that is not known."""
     visits = [visit for lap in group for visit in lap.visits]
+    # Copies to other blocks end there: what this block's threads know of each other does not tell of that.
     if any(multicast_of(visit) or any(t.how == "remote" for t in visit.touches()) for visit in visits):
         return None
     found = ground(context.function, group)
@@ -182,6 +197,7 @@ def conflicts(lap: Lap) -> Iterator[Edge]:
                 earlier = visits[place - back]
                 for first, second in clashes(earlier.touches(one.ring), later.touches(one.ring)):
                     yield Edge(earlier, later, int(back > place), one.ring, first, second)
+                # Who wrote the copy has waited for all before it, as this function asks of that visit too.
                 if earlier.of(one.ring).writes:
                     break
 

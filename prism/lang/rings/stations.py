@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 
 from prism.lang.barriers import flow
 from prism.lang.barriers.walk_access import call_touch, make_touch
@@ -157,11 +158,19 @@ def _called(context: Context, place: Place, call: Call) -> list[Touch]:
 
 def narrowest(body: Body, place: Place, within: set[Stmt], direct: set[Stmt]) -> Spot | None:
     """Return the narrowest list that has all statements of `within` that are in `body`; `direct` make uses themselves."""
+    # The narrower, the fewer threads wait and arrive, and the shorter they hold the copy. It stops at a statement that uses the
+    # copy itself, and at conditions and loops: inside, some would make a visit, or make it twice, and arrivals would not add up.
+    #     with claim(r, users) as c:             the spot is the group's list, statements 1 to 2:
+    #         with group(thread[1]):             the wait stands before `v = c[t]`, the arrival behind `v += c[0]`
+    #             w = x[t]
+    #             v = c[t]
+    #             v += c[0]
     users = [index for index, statement in enumerate(body) if statement in within]
     if not users:
         return None
     statement = body[users[0]]
     if len(users) == 1 and statement not in direct and isinstance(statement, Group | Split | Partition | Claim | Async):
+        # Two arms of a split that use the copy are two sets of threads: the visit is made by all that come to the split.
         inner = [(at, part) for at, part in inner_places(statement, place) if any(s in within for s in part)]
         if len(inner) == 1:
             return narrowest(inner[0][1], inner[0][0], within, direct)
@@ -190,6 +199,7 @@ class Crowd:
 
 def crowd(function: Function, path: Path) -> Crowd:
     """Return the threads of a block that come along a path."""
+    # Without an exact bound a launch decides how many threads there are: then counts are shares of them.
     bound = function.bound.thread
     share = bound is None or bound != most_threads(function)
     found = Crowd(Fraction(1 if share else bound or 1), share, bound is not None and bound % WARP == 0)
@@ -200,9 +210,30 @@ def crowd(function: Function, path: Path) -> Crowd:
             continue
         _, first, size = entry
         whole = found.whole and first % WARP == 0 and size % WARP == 0
+        # In the block an arm has as many threads as it says, whatever the launch; in a unit, that part of each unit's.
         if unit is None:
             found = Crowd(Fraction(size), False, whole)
         else:
             found = replace(found, number=found.number * size / unit, whole=whole)
         unit = size
     return found
+
+
+def members(function: Function, path: Path) -> frozenset[int]:
+    """Return the threads that come along a path from the block, of as many as a block may have."""
+    return _members(most_threads(function), path)
+
+
+@lru_cache(maxsize=256)
+def _members(most: int, path: Path) -> frozenset[int]:
+    found = []
+    for thread in range(most):
+        at, inside = thread, True
+        for entry in path:
+            if isinstance(entry, Perspective):
+                at %= entry.size
+            else:
+                inside = inside and entry[1] <= at < entry[1] + entry[2]
+                at -= entry[1]
+        found += [thread] if inside else []
+    return frozenset(found)

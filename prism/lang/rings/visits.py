@@ -125,6 +125,18 @@ class Edge:
     second: Touch
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Unseen:
+    """A visit's plain access, and one by an engine in a later visit of the same copy, so many laps later: it has to see that."""
+
+    earlier: Visit
+    engine: Visit
+    lap: int
+    ring: Symbol
+    first: Touch
+    second: Touch
+
+
 GROUPED_READS = ("wgmma", "bulk")
 """What may read a copy after its visit's last statement."""
 

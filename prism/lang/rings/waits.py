@@ -14,9 +14,10 @@ Named rules, each with what makes it legal:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 
 from prism.lang.barriers import flow
 from prism.lang.barriers.flow import Objects
@@ -24,13 +25,14 @@ from prism.lang.barriers.groups import least
 from prism.lang.barriers.walk_context import Context
 from prism.lang.diagnostics import CompileError, Label
 from prism.lang.errors.rings import Idle, Late
+from prism.lang.facts import races
 from prism.lang.facts.touches import LOADS, Pending, Touch
 from prism.lang.rings.covers import covers
 from prism.lang.rings.cycles import laps
-from prism.lang.rings.implied import parade, together
+from prism.lang.rings.implied import find_implied, together
 from prism.lang.rings.loads import bytes_of_load, check_multicast, loads, multicast_of
 from prism.lang.rings.stations import stations
-from prism.lang.rings.visits import GROUPED_READS, Edge, Lap, Visit, late
+from prism.lang.rings.visits import GROUPED_READS, Edge, Lap, Unseen, Visit, late
 from prism.lang.tree import Apply, Function, Stmt, Symbol
 from prism.lang.tree.plan import (
     Access,
@@ -43,6 +45,7 @@ from prism.lang.tree.plan import (
     Mbarrier,
     Op,
     Path,
+    Plan,
     ProxyFence,
     Wait,
     WaitGroup,
@@ -98,7 +101,10 @@ def planned(context: Context, own: Sequence[Commit], cycles: Sequence[Lap], ahea
     """
     every = [edge for lap in cycles for edge in edges(lap)]
     moved = {visit: one for one in ahead.values() for visit in one.visits}
-    needed, elided = reduced(context, cycles, [e for e in every if not {e.earlier, e.later} & moved.keys()])
+    seen = fences(context.objects, cycles)
+    plan_of = partial(waits_alone, context, own, cycles, every, seen, moved)
+    stays = [edge for edge in every if not {edge.earlier, edge.later} & moved.keys()]
+    needed, elided = reduced(context, cycles, stays, plan_of)
     for edge in [edge for edge in every if {edge.earlier, edge.later} & moved.keys()]:
         if any(moved[visit].met for visit in (edge.earlier, edge.later) if visit in moved):
             elided.append(Elided(edge.first.access, edge.second.access, "the barrier before a trip's fills"))
@@ -106,12 +112,22 @@ def planned(context: Context, own: Sequence[Commit], cycles: Sequence[Lap], ahea
             elided.append(Elided(edge.first.access, edge.second.access, OWN))
         else:
             needed.append(edge)
-    unseen = {
-        visit: pair
-        for visit, pair in fences(context.objects, cycles).items()
-        if visit not in moved or not moved[visit].met
-    }
+    unseen = {visit: pair for visit, pair in seen.items() if visit not in moved or not moved[visit].met}
     return _gathered(context, own, cycles, every, needed, elided, unseen, ahead)
+
+
+def waits_alone(
+    context: Context, own: Sequence[Commit], cycles: Sequence[Lap], every: Sequence[Edge], unseen: Fences,
+    moved: Iterable[Visit], needed: Sequence[Edge],
+) -> Plan:  # fmt: skip
+    """Return a plan with the waits for some edges, what ends visits, and nothing else: no barrier stands in it.
+
+    Nor does what moves to another trip: at the end of a loop there are trips without it, so that nobody may count on it.
+    """
+    found = _gathered(context, own, cycles, every, needed, (), unseen, {})
+    away = frozenset(races.statements(tuple(station.opening for visit in moved for station in visit.stations)))
+    operations = tuple(op for op in (*own, *found.operations) if op.at not in away)
+    return Plan(context.function, (), operations=operations, completes=found.completes)
 
 
 def without(context: Context, own: Sequence[Commit], found: Rings, gone: Sequence[Edge], why: str) -> Rings:
@@ -227,7 +243,9 @@ def clashes(first: Sequence[Touch], second: Sequence[Touch]) -> Iterator[tuple[T
     return ((a, b) for a in first for b in second if flow.conflicting(a.kind, b.kind))
 
 
-def reduced(context: Context, cycles: Sequence[Lap], every: Sequence[Edge]) -> tuple[list[Edge], list[Elided]]:
+def reduced(
+    context: Context, cycles: Sequence[Lap], every: Sequence[Edge], plan_of: Callable[[Sequence[Edge]], Plan]
+) -> tuple[list[Edge], list[Elided]]:
     """Return the edges for which somebody has to wait; and those for which nobody has, with the reason."""
     elided: list[Elided] = []
     needed: list[Edge] = []
@@ -238,14 +256,10 @@ def reduced(context: Context, cycles: Sequence[Lap], every: Sequence[Edge]) -> t
         else:
             needed.append(edge)
     for group in together([lap for lap in cycles if not lap.sections]):
-        line, gone = parade(context.function, group), list[Edge]()
-        for edge in [edge for edge in needed if edge.later in line.visits and not multicast_of(edge.later)]:
-            rest = [other for other in needed if other is not edge and other.later in line.visits]
-            if all(line.implied(other, rest) for other in (edge, *gone)):
-                gone.append(edge)
-                needed.remove(edge)
-                why = "the other waits for the ring's visits see to it"
-                elided.append(Elided(edge.first.access, edge.second.access, why))
+        for edge in find_implied(context.function, group, needed, plan_of):
+            needed.remove(edge)
+            why = "the other waits for the ring's visits see to it"
+            elided.append(Elided(edge.first.access, edge.second.access, why))
     return needed, elided
 
 
@@ -318,18 +332,6 @@ def arrivals(visit: Visit, landed: bool) -> dict[str, Fraction]:
 
 Fences = Mapping[Visit, tuple[Touch, Touch]]
 """The visits whose threads make a proxy fence at the end: a plain access, and the one by an engine that has to see it."""
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Unseen:
-    """A visit's plain access, and one by an engine in a later visit of the same copy, so many laps later: it has to see that."""
-
-    earlier: Visit
-    engine: Visit
-    lap: int
-    ring: Symbol
-    first: Touch
-    second: Touch
 
 
 def fences(objects: Objects, cycles: Sequence[Lap]) -> Fences:
