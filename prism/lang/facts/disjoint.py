@@ -25,6 +25,8 @@ from itertools import chain, combinations, product
 from math import gcd, inf, prod
 
 from prism.lang.facts import bitwise, divisors, nested, strides
+from prism.lang.facts.bounds import Bounds
+from prism.lang.facts.definitions import Facts
 from prism.lang.facts.digits import reader
 from prism.lang.facts.exact import sure, without, wraps
 from prism.lang.facts.extremes import consequences
@@ -32,7 +34,6 @@ from prism.lang.facts.polynomials import (
     BLOCKS,
     THREADS,
     Base,
-    Bounds,
     Digit,
     Form,
     Key,
@@ -45,7 +46,6 @@ from prism.lang.facts.polynomials import (
     mentioned,
     number,
 )
-from prism.lang.facts.races import Facts
 from prism.lang.facts.told import one_unit
 from prism.lang.facts.touches import Address
 from prism.lang.tree import Symbol
