@@ -8,7 +8,6 @@ from dataclasses import replace
 from prism.explanation.model import Entry, Exempt, Spot
 from prism.lang.diagnostics import Span
 from prism.lang.emit.merge import ArriveExpect, Step, Steps, merged
-from prism.lang.facts.races import statements
 from prism.lang.tree import Body, Function, Split, Stmt
 from prism.lang.tree.inlined import Part, inside, last_line, owner, within
 from prism.lang.tree.plan import (
@@ -25,6 +24,7 @@ from prism.lang.tree.plan import (
     WaitGroup,
     WgmmaFence,
 )
+from prism.lang.tree.walk import statements
 from prism.lang.types.perspective import BLOCK, Level, Perspective
 
 _BARRIERS = {

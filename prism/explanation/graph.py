@@ -12,10 +12,10 @@ from dataclasses import replace
 from prism.explanation.entries import spot
 from prism.explanation.model import Crossing, Edge, Entry, Exempt, Graph, Line, Node, Span, Spot
 from prism.lang.barriers import flow
-from prism.lang.facts.races import statements
 from prism.lang.tree import Body, Call, Element, For, Function, Inlined, Partition, Pointer, Symbol, Var, While
 from prism.lang.tree.inlined import Part, last_line, own
 from prism.lang.tree.plan import Access
+from prism.lang.tree.walk import statements
 
 Place = tuple[int, int]
 """A line, and 0 for what stands before it, 1 for what is on it, 2 for what stands after it."""

@@ -16,12 +16,12 @@ import numpy as np
 from prism.interpret import BoundsError, MachineError, run
 from prism.interpret.schedules import schedules
 from prism.lang.barriers import flow
-from prism.lang.facts import races
 from prism.lang.facts.budget import most_threads
 from prism.lang.facts.shapes import MAX_BLOCKS, shape_fault
 from prism.lang.facts.touches import ATOMIC, NEAR
 from prism.lang.tree import Call, Element, Symbol, Var
 from prism.lang.tree.plan import Program
+from prism.lang.tree.walk import statements
 from prism.lang.types import SCALARS, Mailbox, Pointer, Scalar, Type, Vector
 from prism.lang.types.shorts import bits_of
 from prism.lang.types.structs import Struct
@@ -298,7 +298,7 @@ def _zeros_at_first(program: Program) -> frozenset[Symbol]:
 
 def _atomic(program: Program, parameter: Symbol) -> bool:
     function = next(f for f in program.functions if parameter in f.parameters)
-    for statement in races.statements(function.body):
+    for statement in statements(function.body):
         for use in flow.uses(statement):
             expression = use.expression
             if isinstance(expression, Call):

@@ -21,8 +21,8 @@ from typing import Any
 
 from prism.lang.barriers import overlap
 from prism.lang.diagnostics import Span, source_text
-from prism.lang.facts import races
 from prism.lang.facts.budget import most_threads
+from prism.lang.facts.definitions import facts
 from prism.lang.facts.launched import launched
 from prism.lang.lower.skew import shown
 from prism.lang.tree import Apply, Assume, Distinct, Function, Pointer, TensorMap, Unsafe, expressions
@@ -113,7 +113,7 @@ def told(found: tuple[Verdict, ...]) -> Iterator[str]:
 
 def partitions(function: Function, threads: int) -> Iterator[tuple[Span, Verdict]]:
     """Yield the verdict on each partition of a function, with where it stands."""
-    for _, verdict in overlap.verdicts(function, races.facts(function, threads)):
+    for _, verdict in overlap.verdicts(function, facts(function, threads)):
         view, meaning = verdict.view, verdict.view.view
         status, reason = PROVED if verdict.status == "disjoint" else NOT_PROVED, verdict.reason
         if status == NOT_PROVED and meaning is not None and meaning.races == "allow":

@@ -30,8 +30,8 @@ from prism.lang.errors.sync import (
     SameMulticast,
     SameTile,
 )
-from prism.lang.facts import races
 from prism.lang.facts.budget import most_threads
+from prism.lang.facts.definitions import Facts, facts
 from prism.lang.facts.destinations import between_blocks, brought_together, stored_by_all
 from prism.lang.rings.ahead import with_skews
 from prism.lang.rings.joint import Joint, State, grounds, told
@@ -39,6 +39,7 @@ from prism.lang.rings.waits import Rings, rings
 from prism.lang.tree import Body, Claim, For, Function, Group, Partition, Stmt, While, children
 from prism.lang.tree.plan import Barrier, Commit, Elided, Layout, Op, Plan, ProxyFence, WaitGroup, WgmmaFence
 from prism.lang.tree.trail import Trail
+from prism.lang.tree.walk import statements
 from prism.lang.types.perspective import BLOCK, THREAD, WARP, Level, Perspective
 
 Placed = dict[Stmt, tuple[Mark, ...]]
@@ -59,7 +60,7 @@ def minimal(context: Context, placed: Placed) -> dict[tuple[Stmt, Mark], Conflic
     """Drop each mark that is not needed, move it out of loops where that does; return the rest, with what forces each."""
     if not placed:
         return {}
-    order_of = {s: n for n, s in enumerate([*races.statements(context.function.body), context.end])}
+    order_of = {s: n for n, s in enumerate([*statements(context.function.body), context.end])}
     loops = {**enclosing(context.function.body), context.end: ()}
     trail = Trail(DEEP)
     trail.add(context.function.body)
@@ -122,7 +123,7 @@ def hoisted(context: Context, needed: Needed) -> Needed:
 
 def parts_narrower(statement: Stmt) -> bool:
     """Whether threads in parts of a block, of more than one thread, share something inside a statement."""
-    for inner in (s for body in children(statement) for s in races.statements(body)):
+    for inner in (s for body in children(statement) for s in statements(body)):
         match inner:
             case Group(unit=unit):
                 found = unit
@@ -221,7 +222,7 @@ def plan_function(
     threads: int | None = None,
 ) -> tuple[Plan, Summary]:
     """Return one function's plan and its summary; its callees' summaries are given, and the most threads that a block has."""
-    known = races.facts(function, threads)
+    known = facts(function, threads)
     check_partitions(function, known)
     check_tiles(function, known)
     context = context_of(function, flow.objects(known, layouts), summaries)
@@ -339,7 +340,7 @@ def made(
     )
 
 
-def check_partitions(function: Function, known: races.Facts) -> None:
+def check_partitions(function: Function, known: Facts) -> None:
     """Refuse partitions whose units surely write the same element."""
     errors: list[Overlap] = []
     for partition, verdict in overlap.verdicts(function, known):
@@ -356,7 +357,7 @@ def check_partitions(function: Function, known: races.Facts) -> None:
         raise CompileError(*errors)
 
 
-def check_tiles(function: Function, known: races.Facts) -> None:
+def check_tiles(function: Function, known: Facts) -> None:
     """Refuse tiles of a matrix that all blocks of a cluster surely store."""
     cluster = Perspective(Level.BLOCK, function.bound.block or 1)
     errors = [SameTile(span=e.span, name=e.symbol.name, unit=cluster) for e in stored_by_all(known, cluster)]

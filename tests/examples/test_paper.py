@@ -32,9 +32,9 @@ from prism.lang import (
     thread,
     warp,
 )
-from prism.lang.facts import races
 from prism.lang.tree import For
 from prism.lang.tree.plan import Barrier
+from prism.lang.tree.walk import statements
 from tests.examples import programs as p
 from tests.examples import spelled
 from tests.mutation import without_barriers
@@ -116,9 +116,9 @@ def test_tiled_products_have_two_barriers_a_step(name: str) -> None:
     found = all_forced(kernel, template)
     assert found == {kernel.__name__: [("block", "read a", "write a", "loop"), ("block", "write a", "read a")]}
     program = prism.check(kernel, template)
-    steps = [st for st in races.statements(program.entry.body) if isinstance(st, For) and st.symbol.name == "first"]
+    steps = [st for st in statements(program.entry.body) if isinstance(st, For) and st.symbol.name == "first"]
     assert len(steps) == 1
-    inside = set(races.statements(steps[0].body))
+    inside = set(statements(steps[0].body))
     assert all(barrier.before in inside for barrier in program.plans[program.entry].barriers)
 
 

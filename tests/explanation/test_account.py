@@ -13,7 +13,6 @@ import pytest
 import prism
 from prism.explanation import account, counted, explain, explain_page
 from prism.explanation.entries import EACH
-from prism.lang.facts.races import statements
 from prism.lang.tree import Apply, For
 from prism.lang.tree.inlined import parts
 from prism.lang.tree.plan import (
@@ -30,6 +29,7 @@ from prism.lang.tree.plan import (
     WaitGroup,
     WgmmaFence,
 )
+from prism.lang.tree.walk import statements
 from tests.explanation.programs import NAMES, neighbours, program
 
 

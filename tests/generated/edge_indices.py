@@ -18,8 +18,8 @@ import prism
 from prism.lang.barriers.overlap import verdicts
 from prism.lang.check import check
 from prism.lang.diagnostics import CompileError
-from prism.lang.facts import races
 from prism.lang.facts.budget import most_threads
+from prism.lang.facts.definitions import facts
 from prism.lang.tree import Function, Stmt, Symbol
 from prism.lang.tree.plan import Program
 from tests.generated.c_numbers import Event, Undefined, before, executed
@@ -235,7 +235,7 @@ def overlaps(function: Function, writer: Writer) -> bool:
 def judged(built: Program, threads: int, every: list[dict[str, int]], *, reported: bool = True) -> str:
     """Compare verdicts and barriers with what is accessed. Raises AssertionError; without `reported` it says `race`."""
     function, plan = built.entry, built.plans[built.entry]
-    said = {p.view: v.status for p, v in verdicts(function, races.facts(function, most_threads(function)))}
+    said = {p.view: v.status for p, v in verdicts(function, facts(function, most_threads(function)))}
     defined, shared = 0, False
     for inputs in every:
         try:

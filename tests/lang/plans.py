@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from prism.lang.facts.races import statements
 from prism.lang.pipeline import build
 from prism.lang.tree.plan import (
     Advance,
@@ -18,6 +17,7 @@ from prism.lang.tree.plan import (
     WaitGroup,
     WgmmaFence,
 )
+from prism.lang.tree.walk import statements
 
 
 def entry_plan(kernel: object, **template: object) -> tuple[Program, Plan]:

@@ -33,9 +33,9 @@ from prism.lang import (
     thread,
     warp,
 )  # fmt: skip
-from prism.lang.facts.races import statements
 from prism.lang.pipeline import build
 from prism.lang.tree import For
+from prism.lang.tree.walk import statements
 
 SCHEDULES = [("round-robin", 0), ("random", 1), ("random", 2), ("reversed", 0)]
 

@@ -11,12 +11,12 @@ from dataclasses import replace
 
 from prism.lang.barriers import flow
 from prism.lang.barriers.footprints import copied, reached
-from prism.lang.facts import races
 from prism.lang.facts.addresses import address, placed
+from prism.lang.facts.definitions import Facts, facts
 from prism.lang.facts.digits import entered
-from prism.lang.facts.races import Facts
 from prism.lang.facts.touches import Address, used
 from prism.lang.tree import Call, Element, Expr, Function, Symbol, Var
+from prism.lang.tree.walk import renewed, statements
 
 MOST = 64
 """Accesses of one callee that are looked at one by one."""
@@ -48,7 +48,7 @@ def _behind(known: Facts, call: Call, parameter: Symbol, argument: Expr) -> tupl
 def _accesses(known: Facts, call: Call, parameter: Symbol) -> Iterator[Reached]:
     """Yield what a callee does with a parameter, in the elements that it points to."""
     inside = entered(known, call)
-    for statement in races.statements(call.function.body):
+    for statement in statements(call.function.body):
         for source in copied(statement):
             if flow.resolve(source, ())[0] is parameter:
                 yield "write", None
@@ -66,7 +66,7 @@ def foreign(function: Function) -> frozenset[Symbol]:
     """Return the names of all functions that a function calls, and of those that they call."""
     found: set[Symbol] = set()
     for callee in _callees(function, set()):
-        found |= {*callee.parameters, *races.renewed(callee.body)}
+        found |= {*callee.parameters, *renewed(callee.body)}
     return frozenset(found)
 
 
@@ -75,7 +75,7 @@ def joined(known: Facts) -> Facts:
     if "joined" not in known.found:
         trips, ranges = dict(known.trips), dict(known.ranges)
         for callee in _callees(known.function, set()):
-            own = races.facts(callee, known.threads)
+            own = facts(callee, known.threads)
             trips, ranges = {**trips, **own.trips}, {**ranges, **own.ranges}
         known.found["joined"] = replace(known, trips=trips, ranges=ranges)
     found: Facts = known.found["joined"]

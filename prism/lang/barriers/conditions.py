@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from prism.lang.barriers.walk_state import State, thinned
-from prism.lang.facts import races
 from prism.lang.facts.touches import Touch
 from prism.lang.tree import (
     Assign,
@@ -35,6 +34,7 @@ from prism.lang.tree import (
     Var,
     While,
 )
+from prism.lang.tree.walk import assigned, statements
 from prism.lang.types.perspective import BLOCK
 
 MOST = 3
@@ -62,7 +62,7 @@ def conditions(function: Function) -> Conditions:
     """Return the conditions of a function that are asked more than once."""
     found: dict[If, tuple[Condition, bool]] = {}
     given = _given(function)
-    for statement in races.statements(function.body):
+    for statement in statements(function.body):
         if isinstance(statement, If) and statement.condition.perspective >= BLOCK:
             asked = _asked(statement.condition, given)
             if asked is not None:
@@ -72,7 +72,7 @@ def conditions(function: Function) -> Conditions:
     if not often:
         return Conditions()
     often = [replace(condition, number=number) for number, condition in enumerate(often)]
-    changed = {s: frozenset(c for c in often if c.names & _changes(s)) for s in races.statements(function.body)}
+    changed = {s: frozenset(c for c in often if c.names & _changes(s)) for s in statements(function.body)}
     return Conditions(
         {branch: (often[often.index(c)], straight) for branch, (c, straight) in found.items() if c in often},
         {statement: gone for statement, gone in changed.items() if gone},
@@ -81,11 +81,9 @@ def conditions(function: Function) -> Conditions:
 
 def _given(function: Function) -> Mapping[Symbol, Expr]:
     """Return what numbers stand for that functions which are compiled in are given: nothing in it changes while they run."""
-    every = tuple(races.statements(function.body))
+    every = tuple(statements(function.body))
     inlined = [s.inlined for s in every if isinstance(s, Partition) and s.inlined is not None]
-    ours = {p for one in inlined for p in one.parameters if isinstance(p.type, Scalar)} - set(
-        races.assigned(function.body)
-    )
+    ours = {p for one in inlined for p in one.parameters if isinstance(p.type, Scalar)} - set(assigned(function.body))
     return {s.symbol: s.value for s in every if isinstance(s, Declare) and s.symbol in ours and s.value is not None}
 
 
@@ -98,7 +96,7 @@ def _changes(statement: Stmt) -> frozenset[Symbol]:
             return frozenset(writes)
         case For() | While():
             own = frozenset({statement.symbol}) if isinstance(statement, For) else frozenset[Symbol]()
-            return own.union(*(_changes(s) for s in races.statements(statement.body) if not isinstance(s, For | While)))
+            return own.union(*(_changes(s) for s in statements(statement.body) if not isinstance(s, For | While)))
         case _:
             return frozenset()
 

@@ -14,9 +14,10 @@ from typing import Any
 
 from prism.lang import diagnostics
 from prism.lang.barriers.meetings import meet
-from prism.lang.facts import destinations, races
+from prism.lang.facts import destinations
+from prism.lang.facts.addresses import names_behind
+from prism.lang.facts.definitions import Facts, Span
 from prism.lang.facts.disjoint import Question, proved
-from prism.lang.facts.races import Facts, Span
 from prism.lang.facts.touches import (
     ATOMIC,
     LOADS,
@@ -58,6 +59,7 @@ from prism.lang.tree import (
     operands,
 )  # fmt: skip
 from prism.lang.tree.plan import Layout, Path
+from prism.lang.tree.walk import statements
 from prism.lang.types import UINT8
 from prism.lang.types.perspective import BLOCK, THREAD, Level, Perspective
 
@@ -413,20 +415,18 @@ def target(symbol: Symbol, env: Env) -> Symbol:
 
 
 def steps(
-    known: Facts, views: tuple[Symbol, ...], used: Span | None, path: Path, opened: Mapping[Symbol, tuple[int, bool]]
+    known: Facts, views: tuple[Symbol, ...], path: Path, opened: Mapping[Symbol, tuple[int, bool]]
 ) -> tuple[Step, ...]:
     """Return the chain's steps; `opened` has, for each open view, the length of the path there and whether it is a claim."""
     found: list[Step] = []
-    for view in reversed(views):
+    for view in views:
         assert view.view is not None
         if view in known.same:
             continue
-        offset = races.offset_form(known, view)
         depth, claim = opened.get(view, (0, False))
-        found.append(Step(view, view.view, offset, _who(path[depth:], view.view.unit) if claim else None, used))
-        span = races.span_of(known, offset)
-        used = (used[0] + span[0], used[1] + span[1]) if used is not None and span is not None else None
-    return tuple(reversed(found))
+        who = _who(path[depth:], view.view.unit) if claim else None
+        found.append(Step(view, view.view, names_behind(known, view), who))
+    return tuple(found)
 
 
 def _who(path: Path, unit: Perspective) -> Path | None:
@@ -437,15 +437,6 @@ def _who(path: Path, unit: Perspective) -> Path | None:
         if Perspective(entry[0], entry[2]) == unit:
             return path[:length]
     return None
-
-
-def index_span(known: Facts, use: Use) -> Span | None:
-    """Return the span of the indices of a use, where it is one element and its index is bounded."""
-    expression = use.expression
-    if not use.exact or not isinstance(expression, Element) or len(expression.indices) != 1:
-        return None
-    span = races.reach(known, expression.indices[0])
-    return None if span is None else (span[0], span[1] + use.width - 1)
 
 
 def pointer_change(statement: Stmt) -> tuple[Symbol, tuple[Symbol, ...]] | None:
@@ -480,7 +471,7 @@ def _returned(function: Function) -> frozenset[Symbol]:
     """Return the parameters that a function's result may be, whatever the order of its assignments."""
     sources: dict[Symbol, set[Symbol]] = {}
     found: set[Symbol] = set()
-    for statement in races.statements(function.body):
+    for statement in statements(function.body):
         change = pointer_change(statement)
         if change is not None:
             sources.setdefault(change[0], set()).update(change[1])
@@ -494,12 +485,12 @@ def _returned(function: Function) -> frozenset[Symbol]:
 @kept
 def callees(function: Function) -> tuple[Call, ...]:
     """Return all calls of a function."""
-    every = (e for statement in races.statements(function.body) for e in expressions(statement))
+    every = (e for statement in statements(function.body) for e in expressions(statement))
     return tuple(call for expression in every for call in _calls(expression))
 
 
 __all__ = [
     "Env", "Exposed", "Objects", "Partition", "Path", "Pending", "Relation", "Step", "Summary", "Touch", "Use", "callees",
-    "conflicting", "declared", "in_memory", "index_span", "objects", "pointer_change", "related", "resolve", "spelled",
+    "conflicting", "declared", "in_memory", "objects", "pointer_change", "related", "resolve", "spelled",
     "steps", "target", "uses",
 ]  # fmt: skip

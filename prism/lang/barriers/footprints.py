@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from math import inf
 
 from prism.lang.barriers import flow
-from prism.lang.facts import races
 from prism.lang.facts.addresses import address, passed
+from prism.lang.facts.definitions import Facts, Span, facts
 from prism.lang.facts.digits import reader
-from prism.lang.facts.races import Facts, Span
 from prism.lang.facts.touches import Address, used
 from prism.lang.keep.once import kept
 from prism.lang.tree import Call, Element, Expr, Function, Stmt, Symbol, Var
+from prism.lang.tree.walk import statements
 
 Footprints = Mapping[Symbol, tuple[frozenset[str], Span | None]]
 """By pointer parameter: how a function uses its memory, and the first and the last element that it reaches."""
@@ -23,7 +23,7 @@ _EMPTY = (2**63, -(2**63))
 @kept
 def footprints(function: Function, threads: int) -> Footprints:
     """Return what a function does with the memory that it is passed, in blocks of at most so many threads."""
-    known = races.facts(function, threads)
+    known = facts(function, threads)
     found: dict[Symbol, tuple[frozenset[str], Span | None]] = {}
 
     def note(root: Symbol, kind: str, where: Address | None) -> None:
@@ -33,7 +33,7 @@ def footprints(function: Function, threads: int) -> Footprints:
             both = None if span is None or more is None else (min(span[0], more[0]), max(span[1], more[1]))
             found[root] = (kinds | {kind}, both)
 
-    for statement in races.statements(function.body):
+    for statement in statements(function.body):
         for source in copied(statement):
             note(flow.resolve(source, ())[0], "write", None)
         for use in used(known, statement):

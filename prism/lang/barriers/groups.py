@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from prism.lang.facts import races
 from prism.lang.tree import (
     Apply,
     Async,
@@ -31,13 +30,14 @@ from prism.lang.tree import (
     children,
 )
 from prism.lang.tree.plan import Commit, Op, Path, ProxyFence, WaitGroup
+from prism.lang.tree.walk import statements
 from prism.lang.types.perspective import Level, Perspective
 
 
 def commits(function: Function) -> tuple[Commit, ...]:
     """Return where groups are made. What is copied into a ring counts at its mbarrier, and needs none."""
     found = []
-    for statement in races.statements(function.body):
+    for statement in statements(function.body):
         kind = _issued(statement)
         if kind:
             found.append(Commit(at=statement, side="after", kind=kind))
@@ -101,7 +101,7 @@ def _inside(statement: Stmt, kind: str, made: Mapping[Stmt, str], path: Path) ->
         case If():
             return min(least(part, kind, made, path) for part in children(statement))
         case For(start=Const(value=start), stop=Const(value=stop), step=Const(value=step)) if step:
-            jumps = any(isinstance(s, Break | Continue | Return) for s in races.statements(statement.body))
+            jumps = any(isinstance(s, Break | Continue | Return) for s in statements(statement.body))
             return (
                 0 if jumps else len(range(int(start), int(stop), int(step))) * least(statement.body, kind, made, path)
             )

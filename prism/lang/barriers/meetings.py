@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 
-from prism.lang.facts import races
 from prism.lang.facts.addresses import address
+from prism.lang.facts.definitions import Facts
 from prism.lang.facts.polynomials import Base, Digit, Form, inner, mentioned
-from prism.lang.facts.races import Facts
 from prism.lang.facts.touches import Address, Touch
 from prism.lang.tree import Assign, Binary, Const, For, Partition, Symbol, Var, While
+from prism.lang.tree.walk import assigned, statements
 from prism.lang.types.perspective import GRID, Level, Perspective
 
 MOST = 4096
@@ -59,12 +59,12 @@ def _where(known: Facts, counted: Facts, touch: Touch) -> Address | None:
 def _counting(known: Facts) -> Facts:
     """Return the facts with names that a `while` loop counts up read as indices of loops: each trip adds one number, once."""
     if "counting" not in known.found:
-        assigned = Counter(races.assigned(known.function.body))
+        changes = Counter(assigned(known.function.body))
         loops = dict(
             (symbol, loop)
             for outer in known.renewed
             if isinstance(outer, While)
-            for symbol, loop in _counters(outer, known, assigned)
+            for symbol, loop in _counters(outer, known, changes)
         )
         changed = known.changed - set(loops)
         counted = replace(known, changed=changed, loops={**known.loops, **loops}, found={}) if loops else known
@@ -86,12 +86,12 @@ def _counters(outer: While, known: Facts, assigned: Mapping[Symbol, int]) -> Ite
 
 def _around(known: Facts, view: Symbol) -> frozenset[Symbol] | None:
     """Return the indices of the loops around a view's partition; None for a claim, of which one unit has all."""
-    if not any(isinstance(s, Partition) and s.view is view for s in races.statements(known.function.body)):
+    if not any(isinstance(s, Partition) and s.view is view for s in statements(known.function.body)):
         return None
     return frozenset(
         index
         for index, loop in known.loops.items()
-        if any(isinstance(s, Partition) and s.view is view for s in races.statements(loop.body))
+        if any(isinstance(s, Partition) and s.view is view for s in statements(loop.body))
     )
 
 
@@ -122,7 +122,7 @@ def _counted(known: Facts, view: Symbol) -> bool:
     """Whether all loops around a view's partition count their trips."""
     loops = (loop for loop in known.renewed if not isinstance(loop, For))
     bodies = (getattr(loop, "body", ()) for loop in loops)
-    return not any(isinstance(s, Partition) and s.view is view for body in bodies for s in races.statements(body))
+    return not any(isinstance(s, Partition) and s.view is view for body in bodies for s in statements(body))
 
 
 def _moved(element: tuple[Known, ...], lane: int) -> Key:

@@ -12,17 +12,16 @@ from dataclasses import dataclass
 from prism.lang.barriers import flow
 from prism.lang.barriers.behind import behind, foreign, joined
 from prism.lang.barriers.footprints import copied
-from prism.lang.facts import races
 from prism.lang.facts.addresses import address
 from prism.lang.facts.cases import cases
 from prism.lang.facts.collisions import Collision, collision
+from prism.lang.facts.definitions import Facts, facts
 from prism.lang.facts.digits import reader
 from prism.lang.facts.disjoint import MOST_PROOFS, Question, proved, spent
 from prism.lang.facts.polynomials import Form, mentioned
-from prism.lang.facts.races import Facts
 from prism.lang.facts.touches import Address, used
 from prism.lang.tree import Call, Element, Expr, Function, Partition, Symbol, Var, View
-from prism.lang.tree.walk import subexpressions
+from prism.lang.tree.walk import renewed, statements, subexpressions
 from prism.lang.types.perspective import BLOCK
 
 MORE = "a block may have more than {} threads, unless `__launch_bounds__` says not, and then units' elements meet"
@@ -68,7 +67,7 @@ class _Left:
 
 def verdicts(function: Function, known: Facts) -> Iterator[tuple[Partition, Verdict]]:
     """Yield each partition with the verdict on it, in program order."""
-    for statement in races.statements(function.body):
+    for statement in statements(function.body):
         if isinstance(statement, Partition) and statement.view.view is not None and not statement.view.view.alias:
             yield statement, judge(known, statement)
 
@@ -97,7 +96,7 @@ def _judged(known: Facts, partition: Partition) -> Verdict:
         return Verdict(view, "overlap", "both are sure to write it", found)
     fewer = known.function.bound.thread
     if fewer is not None and fewer < known.threads:
-        fresh = races.facts(known.function, fewer)
+        fresh = facts(known.function, fewer)
         if _left(fresh, partition, list(_reaches(fresh, partition))) is None:
             return Verdict(view, "unknown", f"{MORE.format(fewer)}; the reference machine checks it")
     return Verdict(view, "unknown", f"{_why(known, left)}; the reference machine checks it")
@@ -105,7 +104,7 @@ def _judged(known: Facts, partition: Partition) -> Verdict:
 
 def _in_cases(known: Facts, partition: Partition) -> bool:
     """Whether it is proved in each case of arguments that are one of a few numbers."""
-    uses = (use for statement in races.statements(partition.body) for use in used(known, statement))
+    uses = (use for statement in statements(partition.body) for use in used(known, statement))
     through = [
         use.expression
         for use in uses
@@ -119,7 +118,7 @@ def _left(known: Facts, partition: Partition, made: Sequence[_Reach]) -> _Left |
     """Return the first two accesses of which nothing is proved, or None."""
     meaning = partition.view.view
     assert meaning is not None
-    free = frozenset(races.renewed(partition.body)) | foreign(known.function)
+    free = frozenset(renewed(partition.body)) | foreign(known.function)
     question, known = Question(meaning.source.perspective, meaning.unit, None, free), joined(known)
     tried, made = 0, list(_unlike(made))
     for place, one in enumerate(made):
@@ -186,7 +185,7 @@ def _large(known: Facts, form: Form) -> bool:
 
 
 def _reaches(known: Facts, partition: Partition) -> Iterator[_Reach]:
-    for statement in races.statements(partition.body):
+    for statement in statements(partition.body):
         for source in copied(statement):
             if partition.view in flow.resolve(source, ())[1]:
                 yield _Reach("write", None, statement.span.line, "what is done through the pointer made")

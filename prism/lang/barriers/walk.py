@@ -39,8 +39,8 @@ from prism.lang.barriers.walk_state import (
     without,
 )
 from prism.lang.barriers.whole import whole
-from prism.lang.facts import races
 from prism.lang.facts.alike import PENDING, Alike
+from prism.lang.facts.definitions import surely_entered
 from prism.lang.facts.touches import GROUPED, Pending
 from prism.lang.tree import (
     Arm,
@@ -300,7 +300,7 @@ def walk_loop(walk: Walk, place: Place, loop: While | For, state: State) -> Stat
     match loop:
         case While(condition=Const(value=value)) if value:
             after = union(walk.context.changes, *exits.breaks)
-        case For() if races.surely_entered(loop):
+        case For() if surely_entered(loop):
             after = union(walk.context.changes, out, *exits.breaks)
         case _:
             after = union(walk.context.changes, head, *exits.breaks)

@@ -13,8 +13,8 @@ from prism.lang.barriers.walk_state import State, narrow_path, order, synced
 from prism.lang.diagnostics import CompileError
 from prism.lang.errors.sync import SameArgument
 from prism.lang.facts.addresses import address
+from prism.lang.facts.definitions import Facts
 from prism.lang.facts.destinations import destination
-from prism.lang.facts.races import Facts
 from prism.lang.facts.touches import (
     ATOMIC,
     ENGINES,
@@ -158,7 +158,7 @@ def make_touch(context: Context, place: Place, env: Env, use: Use) -> Touch:
     key = (use.expression, use.kind, root, views)
     if key not in context.touches:
         known = context.objects.known
-        chain = flow.steps(known, views, flow.index_span(known, use), place.path, place.opened)
+        chain = flow.steps(known, views, place.path, place.opened)
         access = Access(root, use.kind, expression.span, spelled(expression), place.code)
         where = located(known, root, address(known, use))
         lands = located(known, root, destination(known, use, root, where))
@@ -250,7 +250,7 @@ def call_touch(
         where = located(known, root, reached(known, call.function, exposed.root, argument)[1])
     key = (call, which, root, views)
     if key not in context.touches:
-        chain = flow.steps(context.objects.known, views, None, place.path, place.opened)
+        chain = flow.steps(context.objects.known, views, place.path, place.opened)
         kind = "write" if exposed.root is None and exposed.kind in (ATOMIC, NEAR) else exposed.kind
         text = (
             f"{call.function.name}(...)" if exposed.root is None else f"{call.function.name}({exposed.root.name}=...)"

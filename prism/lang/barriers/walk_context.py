@@ -12,12 +12,12 @@ from prism.lang.barriers.walk_changes import Changes
 from prism.lang.barriers.walk_state import Keeping, Known, Mark, Passed, State
 from prism.lang.diagnostics import CompileError
 from prism.lang.errors.syntax import TooLarge
-from prism.lang.facts import races
 from prism.lang.facts.alike import Alike, alike
 from prism.lang.facts.touches import ENGINES, Exposed, Pending, Summary, Touch
 from prism.lang.tree import Apply, Evaluate, Function, Return, Stmt, Symbol
 from prism.lang.tree.plan import Elided, Mbarrier, Op, Path
 from prism.lang.tree.trail import Trail
+from prism.lang.tree.walk import statements
 from prism.lang.types.perspective import Level, Perspective
 
 MOST_WORK = 40_000_000
@@ -154,7 +154,7 @@ def context_of(function: Function, objects: flow.Objects, summaries: Mapping[Fun
 
 def issues(function: Function) -> Iterator[tuple[Stmt, Apply]]:
     """Yield the asynchronous copies and wgmmas of a function, with their statements."""
-    for statement in races.statements(function.body):
+    for statement in statements(function.body):
         match statement:
             case Evaluate(value=Apply() as apply) if apply.intrinsic.asynchronous:
                 yield statement, apply

@@ -17,7 +17,6 @@ from prism.lang.emit.operations import step
 from prism.lang.emit.raw import spliced
 from prism.lang.emit.rings import counters
 from prism.lang.emit.speak import assert_lines, print_lines
-from prism.lang.facts.races import assigned
 from prism.lang.tree import (
     Arm,
     Assert,
@@ -54,7 +53,7 @@ from prism.lang.tree import (
     While,
     expressions,
 )
-from prism.lang.tree.walk import statements, subexpressions
+from prism.lang.tree.walk import assigned, statements, subexpressions
 from prism.lang.types import FLOAT16, FLOAT32, INT32, Fragment, Pointer, Type
 from prism.lang.types.perspective import BLOCK, WARP, Level, Perspective
 

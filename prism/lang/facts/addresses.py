@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from prism.lang.facts.definitions import Facts, Span
 from prism.lang.facts.digits import Reader, reader
 from prism.lang.facts.exact import computed
 from prism.lang.facts.polynomials import Form, add, constant
-from prism.lang.facts.races import Facts, Span
 from prism.lang.facts.told import Told
-from prism.lang.facts.touches import Address, Use
+from prism.lang.facts.touches import Address, Use, names_of
 from prism.lang.intrinsics import load_vector, store_vector
 from prism.lang.tree import (
     Apply,
@@ -181,6 +181,16 @@ def through(
     return tuple(form for form, _ in indices)
 
 
+def names_behind(known: Facts, view: Symbol) -> frozenset[Symbol]:
+    """Return the names that a view's indices are computed from, beside its own parameters."""
+    memo: dict[Symbol, frozenset[Symbol]] = known.found.setdefault("views", {})
+    if view not in memo:
+        assert view.view is not None
+        forms = [reader(known).read(index, {}) for index in view.view.index]
+        memo[view] = names_of(forms) - {*view.view.params}
+    return memo[view]
+
+
 def _width(use: Use, site: Site, root: Symbol) -> tuple[int, bool] | None:
     """Return how many elements are touched, and whether only at multiples of so many."""
     name = "" if site.apply is None else site.apply.intrinsic.name
@@ -304,4 +314,4 @@ def _less(left: Form, right: Form, strictly: bool = True) -> Form:
     return add(add(right, left, -1), constant(-1 if strictly else 0))
 
 
-__all__ = ["Site", "address", "passed", "placed", "sited", "sites", "through", "told", "within"]
+__all__ = ["Site", "address", "names_behind", "passed", "placed", "sited", "sites", "through", "told", "within"]

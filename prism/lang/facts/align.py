@@ -1,7 +1,7 @@
 """Alignment of vector accesses: which are proved aligned, which are surely not, and which the reference machine checks.
 
 A vector of n elements may only be accessed at a multiple of n elements from an aligned base: a shared object's, or a
-kernel's pointer (the host checks those). The index is looked at as a polynomial (races.py).
+kernel's pointer (the host checks those). The place in the object is a polynomial: it is aligned where all its coefficients are.
 """
 
 from __future__ import annotations
@@ -11,12 +11,15 @@ from dataclasses import dataclass
 
 from prism.lang.diagnostics import CompileError
 from prism.lang.errors.types import Misaligned
-from prism.lang.facts import races
-from prism.lang.facts.races import Facts, Form
+from prism.lang.facts.addresses import through
+from prism.lang.facts.definitions import Facts, facts
+from prism.lang.facts.digits import reader
+from prism.lang.facts.exact import without
+from prism.lang.facts.polynomials import Form, add, constant, multiply
 from prism.lang.intrinsics import load_vector, store_vector
 from prism.lang.tree import Apply, Element, Function, Pointer, Symbol, expressions
 from prism.lang.tree.bind import binding_of
-from prism.lang.tree.walk import subexpressions
+from prism.lang.tree.walk import statements, subexpressions
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -31,8 +34,8 @@ class Access:
 
 def accesses(function: Function) -> Iterator[Access]:
     """Yield the vector accesses of a function, in program order, each with its verdict."""
-    known = races.facts(function)
-    for statement in races.statements(function.body):
+    known = facts(function)
+    for statement in statements(function.body):
         for expression in expressions(statement):
             for part in subexpressions(expression):
                 if isinstance(part, Apply) and part.intrinsic.name in (load_vector.name, store_vector.name):
@@ -64,17 +67,20 @@ def is_based(known: Facts, root: Symbol) -> bool:
 
 
 def position(known: Facts, element: Element) -> Form | None:
-    """Return an element's place in its object as a polynomial, or None; but for multiples of a power of two above any width."""
-    symbol, forms = element.symbol, [races.affine(known, index, modulo=True) for index in element.indices]
-    if symbol.view is not None:
-        form = forms[0] if len(forms) == 1 else None
-        while symbol.view is not None and form is not None:
-            offset = races.offset_form(known, symbol, modulo=True)
-            form = None if offset is None else races.add(form, offset)
-            symbol = symbol.view.source
-        return form
-    shape = symbol.type.shape if isinstance(symbol.type, Pointer) else None
-    return races.flat(forms, shape)
+    """Return an element's place in its object, row by row, as a polynomial, or None; but for multiples of 2^bits of its types.
+
+    What wraps drops such multiples, which every width divides: of `(a * 4) % 2**32` the place is `a * 4`, for `a` of any size.
+    """
+    reads, symbol = reader(known), element.symbol
+    indices = through(known, symbol, tuple((reads.read(index, {}), index.type) for index in element.indices))
+    root = symbol.root().type
+    shape = root.shape if isinstance(root, Pointer) and root.shape is not None else (1,)
+    if indices is None or (len(indices) != 1 and len(indices) != len(shape)):
+        return None
+    total: Form = {}
+    for index, extent in zip(indices, shape, strict=len(indices) != 1):
+        total = add(multiply(total, constant(extent)), without(index, lambda _: True))
+    return total
 
 
 def check_alignment(function: Function) -> None:

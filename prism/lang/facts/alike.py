@@ -23,8 +23,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from prism.lang.facts.races import Facts
-from prism.lang.facts.touches import Address, Pending, Step, Touch, used
+from prism.lang.facts.definitions import Facts
+from prism.lang.facts.touches import Address, Pending, Touch, used
 from prism.lang.tree import Fragment, Pointer, SharedDeclare, Stmt, Symbol
 from prism.lang.tree.walk import statements
 
@@ -63,8 +63,7 @@ class Alike:
     def _of(self, touch: Touch, loop: Stmt | None, inside: tuple[object, ...]) -> Touch:
         views = tuple((step.view, step.who) for step in touch.steps)
         group = (loop, inside, touch.root, touch.kind, views, touch.code, touch.path, touch.allowed)
-        spans = tuple(step.used for step in touch.steps)
-        key = (*group, spans, *_place(touch.where))
+        key = (*group, *_place(touch.where))
         if key not in self.stand:
             number = self.groups[group] = self.groups.get(group, 0) + 1
             if number > PLACES:
@@ -75,8 +74,7 @@ class Alike:
     def _somewhere(self, touch: Touch, group: Group, loop: Stmt | None) -> Touch:
         """Return the access that stands for all others of a group."""
         if group not in self.stand:
-            steps = tuple(replace(step, used=None) for step in touch.steps)
-            found = replace(touch, steps=steps, where=None, use=None)
+            found = replace(touch, where=None, use=None)
             self.stand[group], self.loops[found] = found, loop
         return self.stand[group]
 
@@ -88,12 +86,8 @@ class Alike:
         if touch is None or touch not in self.loops or self.loops[touch] is not loop:
             return pending
         if not touch.varies.isdisjoint(renewed):
-            touch = replace(touch, steps=tuple(map(_anywhere, touch.steps)), where=None, use=None)
+            touch = replace(touch, where=None, use=None)
         return pending._replace(touch=self._of(touch, around, inside), aged=pending.aged - {loop})
-
-
-def _anywhere(step: Step) -> Step:
-    return replace(step, used=None)
 
 
 def _place(where: Address | None) -> Iterator[object]:

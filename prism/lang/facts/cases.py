@@ -12,8 +12,8 @@ from dataclasses import replace
 from itertools import product
 
 from prism.lang.facts.assumed import Assumed, Code, Undefined, compiled
+from prism.lang.facts.definitions import Facts
 from prism.lang.facts.launched import launched
-from prism.lang.facts.races import Facts
 from prism.lang.keep.once import kept
 from prism.lang.tree import Const, Expr, Function, Scalar, Symbol, Var
 from prism.lang.tree.walk import subexpressions

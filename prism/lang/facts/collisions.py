@@ -12,10 +12,9 @@ from itertools import product
 from math import prod
 
 from prism.lang.diagnostics import Label, Span
-from prism.lang.facts import races
 from prism.lang.facts.addresses import address, within
+from prism.lang.facts.definitions import Facts, surely_entered
 from prism.lang.facts.polynomials import BLOCKS, THREADS, Base, Digit, inner
-from prism.lang.facts.races import Facts
 from prism.lang.facts.touches import Address, Use
 from prism.lang.tree import (
     Apply,
@@ -35,7 +34,7 @@ from prism.lang.tree import (
     Var,
 )
 from prism.lang.tree.bind import operands_of
-from prism.lang.tree.walk import subexpressions
+from prism.lang.tree.walk import assigned, renewed, statements, subexpressions
 from prism.lang.types.perspective import BLOCK, Level, Perspective
 
 MOST = 65536
@@ -60,7 +59,7 @@ def collision(known: Facts, partition: Partition) -> Collision | None:
     number = _guaranteed(known, meaning.source.perspective, level)
     if meaning.unit.size >= number:
         return None
-    free = frozenset(races.renewed(partition.body))
+    free = frozenset(renewed(partition.body))
     spaces: list[Callable[[Element], Address | None]] = [lambda element: address(known, Use(element, "write"))]
     if _stands_still(meaning.source, partition.body):
         # All units have the source in common: elements that are one in it are one, wherever it is itself.
@@ -111,7 +110,7 @@ def _surely(body: Body, view: Symbol, loops: tuple[For, ...]) -> Iterator[tuple[
                 yield copied, loops
             case Group() | Partition() | Async():
                 yield from _surely(statement.body, view, loops)
-            case For() if races.surely_entered(statement) and not any(map(_jumps, races.statements(statement.body))):
+            case For() if surely_entered(statement) and not any(map(_jumps, statements(statement.body))):
                 yield from _surely(statement.body, view, (*loops, statement))
             case _:
                 pass
@@ -136,7 +135,7 @@ def _stands_still(source: Symbol, body: Body) -> bool:
         if any(isinstance(part, Element) for part in parts):
             return False
         fixed.update(part.symbol for part in parts if isinstance(part, Var))
-    return fixed.isdisjoint(races.assigned(body))
+    return fixed.isdisjoint(assigned(body))
 
 
 def _chain(symbol: Symbol) -> Iterator[Symbol]:

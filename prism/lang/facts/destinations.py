@@ -11,10 +11,10 @@ from math import prod
 
 from prism.lang.facts.addresses import sited, through
 from prism.lang.facts.collisions import brought
+from prism.lang.facts.definitions import Facts, surely_entered
 from prism.lang.facts.digits import reader
 from prism.lang.facts.disjoint import Question, proved
 from prism.lang.facts.polynomials import BLOCKS, THREADS, Digit, Form, add, constant, mentioned, multiply, number
-from prism.lang.facts.races import Facts, surely_entered
 from prism.lang.facts.touches import Address, Pending, Touch, Use
 from prism.lang.tree import (
     Apply,

@@ -10,17 +10,17 @@ from dataclasses import dataclass, replace
 from math import gcd
 from operator import eq, ge, gt, le, lt, ne
 
-from prism.lang.facts import bitwise, races
-from prism.lang.facts.exact import ASSUMED, both, computed, fits, interval, promised, span, wrapped
+from prism.lang.facts import bitwise
+from prism.lang.facts.bounds import NOTHING, Bounds, both, fits, interval, span
+from prism.lang.facts.definitions import Facts, facts, read_first
+from prism.lang.facts.exact import ASSUMED, computed, promised, wrapped
 from prism.lang.facts.polynomials import (
     BLOCKS,
     EXTREMES,
     HUGE,
     MOST_BITS,
-    NOTHING,
     THREADS,
     Base,
-    Bounds,
     Digit,
     Form,
     Range,
@@ -30,9 +30,9 @@ from prism.lang.facts.polynomials import (
     mentioned,
     multiply,
     number,
+    units_of,
     unknown,
 )
-from prism.lang.facts.races import Facts
 from prism.lang.tree import (
     Apply,
     Binary,
@@ -134,7 +134,7 @@ class Reader:
             case Id(unit=unit, code=code):
                 return self.id(unit, code)
             case Count(unit=unit, code=code):
-                units = races.units_of(unit, code)
+                units = units_of(unit, code)
                 return atom(("count", unit, code)) if units is None else constant(units)
             case Var(symbol=symbol):
                 return given[symbol] if symbol in given else self.name(symbol)
@@ -204,7 +204,7 @@ class Reader:
         value = _returned(e.function)
         if value is None:
             return unknown()
-        own = races.facts(e.function, self.known.threads)
+        own = facts(e.function, self.known.threads)
         form = reader(entered(self.known, e, given)).read(value, {})
         names = {d.base[1] for d in mentioned(form) if d.base[0] in ("name", "trip")}
         return unknown() if names & {*own.definitions, *own.changed, *e.function.parameters} else form
@@ -224,7 +224,7 @@ class Reader:
         if symbol in self.known.changed or not (isinstance(symbol.type, Scalar) and symbol.type.integral):
             return unknown()
         if symbol not in self.names:
-            for name in races.read_first(self.known, symbol, self.names):
+            for name in read_first(self.known, symbol, self.names):
                 integral = isinstance(name.type, Scalar) and name.type.integral
                 form = self._defined(name) if integral else None
                 vague = form is None or any(d.base[0] == "unknown" for d in mentioned(form))
@@ -378,7 +378,7 @@ def _returned(function: Function) -> Expr | None:
 
 def entered(known: Facts, call: Call, given: Mapping[Symbol, Form] | None = None) -> Facts:
     """Return the facts of a callee, with the values of its arguments in the terms of the caller."""
-    own, reads = races.facts(call.function, known.threads), reader(known)
+    own, reads = facts(call.function, known.threads), reader(known)
     found = {name: own.found[name] for name in ("sites", "uses") if name in own.found}
     inside = replace(own, ranges={**known.ranges, **own.ranges}, trips={**known.trips, **own.trips}, found=found)
     names = {

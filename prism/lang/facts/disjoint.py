@@ -21,22 +21,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
-from itertools import chain, combinations, product
-from math import gcd, inf, prod
+from itertools import chain, combinations
+from math import gcd, inf
 
 from prism.lang.facts import bitwise, divisors, nested, strides
+from prism.lang.facts.bounds import Bounds
+from prism.lang.facts.definitions import Facts
 from prism.lang.facts.digits import reader
-from prism.lang.facts.exact import sure, without, wraps
-from prism.lang.facts.extremes import consequences
+from prism.lang.facts.exact import without, wraps
 from prism.lang.facts.polynomials import (
     BLOCKS,
     THREADS,
     Base,
-    Bounds,
     Digit,
     Form,
     Key,
-    Range,
     add,
     atom,
     constant,
@@ -45,7 +44,7 @@ from prism.lang.facts.polynomials import (
     mentioned,
     number,
 )
-from prism.lang.facts.races import Facts
+from prism.lang.facts.sides import Side, following, unwrapped
 from prism.lang.facts.told import one_unit
 from prism.lang.facts.touches import Address
 from prism.lang.tree import Symbol
@@ -92,70 +91,6 @@ class _Contradiction(Exception):
     """The equations have no solution: the two accesses never meet."""
 
 
-class _Side:
-    """One of the two accesses: its polynomials, what is not negative there, and the bounds that follow."""
-
-    def __init__(
-        self, known: Facts, indices: list[Form], guards: list[Form], side: int, extents: tuple[int, ...]
-    ) -> None:
-        lanes = [Digit(("lane", side, place)) for place in range(len(indices))]
-        wide = [(lane, extent) for lane, extent in zip(lanes, extents, strict=True) if extent > 1]
-        self.tighter: dict[Digit, Bounds] = {lane: (0, extent - 1) for lane, extent in wide}
-        self.guards, self.range = guards, Range(known, self.tighter)
-        self.indices = [
-            add(index, {(lane,): 1}) if extent > 1 else index
-            for index, lane, extent in zip(indices, lanes, extents, strict=True)
-        ]
-        self.never = False
-        """Whether what holds there contradicts itself: nothing is accessed."""
-        for guard in (*guards, *guards):
-            if not self.never:
-                self._tighten(guard)
-
-    def divided(self, digit: Digit, form: Form, by: int) -> None:
-        """What a number is at most, its quotient by a constant is too."""
-        if by > 0 and self.range.form(form)[0] >= 0:
-            for guard in self.guards:
-                most = self.range.form(add(form, guard))[1]
-                if most < inf:
-                    low, high = self.tighter.get(digit, (-inf, inf))
-                    self.tighter[digit] = low, min(high, most // by)
-
-    def _tighten(self, guard: Form) -> None:
-        for monomial, factor in guard.items():
-            if len(monomial) > 1 and factor < 0:
-                self._tighten_product(guard, monomial, -factor)
-            if len(monomial) == 1:
-                most = self.range.form({m: f for m, f in guard.items() if m != monomial})[1]
-                if most < inf:
-                    low, high = self.tighter.get(monomial[0], (-inf, inf))
-                    low, high = (low, min(high, most // -factor)) if factor < 0 else (max(low, -(most // factor)), high)
-                    self.tighter[monomial[0]] = low, high
-                    low, high = self.range.digit(monomial[0])
-                    self.never = self.never or low > high
-
-    def _tighten_product(self, guard: Form, monomial: tuple[Digit, ...], factor: int) -> None:
-        """Bound a number whose product with others, of 1 or more, is bounded: it is at most the product."""
-        most = self.range.form(_dropped_product(guard, monomial))[1]
-        ends = {digit: self.range.digit(digit) for digit in monomial}
-        if not 0 <= most < inf or len(ends) < len(monomial) or any(low < 0 for low, _ in ends.values()):
-            return
-        for digit, (low, high) in ends.items():
-            others = [least for other, (least, _) in ends.items() if other != digit]
-            if all(least >= 1 for least in others):
-                self.tighter[digit] = low, min(high, most // (factor * prod(map(int, others))))
-
-    def positive(self, form: Form, more: Iterable[Form] = ()) -> bool:
-        """Whether a polynomial is sure not to be negative."""
-        if self.range.form(form)[0] >= 0:
-            return True
-        beside = tuple(more)
-        if any(self.range.form(add(form, guard, -1))[0] >= 0 for guard in (*self.guards, *beside)):
-            return True
-        pairs = (*combinations(self.guards, 2), *product(beside, self.guards))
-        return any(self.range.form(add(add(form, a, -1), b, -1))[0] >= 0 for a, b in pairs)
-
-
 class _Proof:
     """The equations, and the digits that are equal on both sides."""
 
@@ -165,7 +100,7 @@ class _Proof:
         self.told = one.distinct, two.distinct
         self.fixed: tuple[dict[Digit, int], dict[Digit, int]] = {}, {}
         """Digits of one side alone that have one value, where the two accesses meet."""
-        one, two = _unwrapped(known, one), _unwrapped(known, two)
+        one, two = unwrapped(known, one), unwrapped(known, two)
         whole = one.aligned and two.aligned and one.width == two.width
         forms = [*one.indices, *one.guards, *two.indices, *two.guards]
         counts = {d.base for form in forms for d in digits_of(form) if d.base[0] == "count"}
@@ -204,11 +139,11 @@ class _Proof:
             index = reader(known).id(*base[1:])
             yield self.refined(add(add(atom(base), index, -1), constant(-1)))
 
-    def _side(self, known: Facts, a: Address, which: int, width: int) -> _Side:
+    def _side(self, known: Facts, a: Address, which: int, width: int) -> Side:
         indices, guards = ([self.refined(form) for form in forms] for forms in (a.indices, a.guards))
-        guards = [*guards, *map(self.refined, _following(known, guards))]
+        guards = [*guards, *map(self.refined, following(known, guards))]
         guards += self._counted(known, guards)
-        side = _Side(known, indices, guards, which, (*(a.rows or (1,) * (len(indices) - 1)), width))
+        side = Side(known, indices, guards, which, (*(a.rows or (1,) * (len(indices) - 1)), width))
         for digit in {d for form in indices for d in digits_of(form) if d.base[0] == "quotient"}:
             _, above, below = digit.base
             side.divided(digit, self.refined(dict(above)), number(dict(below)) or 0)
@@ -506,7 +441,7 @@ class _Proof:
         )
         return strides.apart((left, right), (one, two), pivot, self.same, beside)
 
-    def _remainders(self, form: Form, pivot: Digit, side: _Side) -> Iterator[Form]:
+    def _remainders(self, form: Form, pivot: Digit, side: Side) -> Iterator[Form]:
         """Yield what is not negative since a remainder is less than its divisor, n, or n / c, which is tiles of c in n.
 
         And since a unit's index is less than the number of units.
@@ -528,33 +463,6 @@ class _Proof:
                 times = (number(dict(below)) or 0) if dict(above) == of else 0
             if times > 0:
                 yield add(add(of, {(Digit(base),): 1}, -times), constant(-times))
-
-
-def _unwrapped(known: Facts, a: Address) -> Address:
-    """Return an access with the values of the wraps in it that are sure to fit, where it stands."""
-    forms = [*a.indices, *a.guards]
-    if not any(True for form in forms for _ in wraps(form)):
-        return a
-    side = _Side(known, list(a.indices), [*a.guards, *_following(known, a.guards)], 0, (1,) * len(a.indices))
-
-    def plain(digit: Digit) -> bool:
-        return digit.low == 1 and digit.high is None and sure(dict(digit.base[2]), digit.base[1], side.positive)
-
-    found = [without(form, plain) for form in forms]
-    if found == forms:
-        return a
-    count = len(a.indices)
-    return _unwrapped(known, replace(a, indices=tuple(found[:count]), guards=tuple(found[count:])))
-
-
-def _following(known: Facts, guards: Iterable[Form]) -> Iterator[Form]:
-    """Yield what follows from what is not negative, of the arguments of minima and maxima."""
-    span = Range(known, {})
-    return (more for guard in guards for more in consequences(guard, lambda form: span.form(form)[1]))
-
-
-def _dropped_product(form: Form, monomial: tuple[Digit, ...]) -> Form:
-    return {m: f for m, f in form.items() if m != monomial}
 
 
 def _dropped(form: Form, digit: Digit) -> Form:

@@ -12,30 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from math import inf
 
-from prism.lang.facts.polynomials import HUGE, Bounds, Digit, Form, Range, add, atom, constant, multiply
+from prism.lang.facts.bounds import Bounds, fits, span
+from prism.lang.facts.polynomials import HUGE, Digit, Form, Range, add, atom, constant, multiply
 from prism.lang.tree import Binary, Expr, Scalar, Symbol, Unary, Var
 from prism.lang.types import INT32
 
 ASSUMED = ("+", "-", "*")
 """Operators whose results, in a signed type of 32 bits or more, are the program's promise to fit."""
-
-
-def span(type_: Scalar) -> Bounds:
-    """Return the least and the greatest value of an integer type."""
-    if type_.kind == "uint":
-        return 0, 2**type_.bits - 1
-    return -(2 ** (type_.bits - 1)), 2 ** (type_.bits - 1) - 1
-
-
-def fits(bounds: Bounds, type_: Scalar) -> bool:
-    """Whether all values within bounds are a type's."""
-    least, most = span(type_)
-    return least <= bounds[0] and bounds[1] <= most
-
-
-def both(one: Bounds, two: Bounds) -> Bounds:
-    """Return the bounds of what is within both."""
-    return max(one[0], two[0]), min(one[1], two[1])
 
 
 def promised(op: str, type_: Scalar, bounds: Bounds) -> bool:
@@ -77,16 +60,6 @@ def promoted(of: Scalar, to: Scalar) -> Scalar:
     return of if of.bits >= 32 else INT32
 
 
-def interval(op: str, one: Bounds, two: Bounds) -> Bounds:
-    """Return the bounds of a sum, difference or product, before it wraps."""
-    if op == "+":
-        return one[0] + two[0], one[1] + two[1]
-    if op == "-":
-        return one[0] - two[1], one[1] - two[0]
-    ends = [a * b if a and b else 0 for a in one for b in two]
-    return min(ends), max(ends)
-
-
 # -- seen through -----------------------------------------------------------------------------------------------------------
 
 
@@ -113,6 +86,4 @@ def sure(form: Form, type_: Scalar, positive: Callable[[Form], bool]) -> bool:
     return positive(add(form, constant(-int(least)))) and positive(add(constant(int(most)), form, -1))
 
 
-__all__ = [
-    "ASSUMED", "both", "computed", "fits", "interval", "promised", "span", "sure", "without", "wrapped", "wraps",
-]  # fmt: skip
+__all__ = ["ASSUMED", "computed", "promised", "sure", "without", "wrapped", "wraps"]

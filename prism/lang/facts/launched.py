@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from prism.lang.diagnostics import source_text
-from prism.lang.facts import races
 from prism.lang.facts.assumed import Assumed, Code
+from prism.lang.facts.definitions import Facts, facts
 from prism.lang.intrinsics.layouts import strides_nest
 from prism.lang.keep.once import kept
 from prism.lang.tree import (
@@ -56,7 +56,7 @@ def launched(function: Function) -> Mapping[Assume, Assumed]:
     """Return the assumptions of a kernel that each launch tests, with what is tested."""
     if function.kind != "global":
         return {}
-    reader = _Reader(races.facts(function), {p: n for n, p in enumerate(function.parameters)}, {}, count())
+    reader = _Reader(facts(function), {p: n for n, p in enumerate(function.parameters)}, {}, count())
     found: dict[Assume, Assumed] = {}
     for statement in _reached(function.body):
         code = replace(reader, parts=count()).read(statement.condition)
@@ -84,7 +84,7 @@ def _reached(body: Body) -> Iterator[Assume]:
 class _Reader:
     """Reads conditions. `given`: what a function's parameters stand for, whose result is read; `parts` counts what is read."""
 
-    known: races.Facts
+    known: Facts
     positions: Mapping[Symbol, int]
     given: Mapping[Symbol, Code]
     parts: Iterator[int]
@@ -165,7 +165,7 @@ class _Reader:
             if code is None:
                 return None
             given[parameter] = code
-        return _Reader(races.facts(e.function), {}, given, self.parts).read(last.value)
+        return _Reader(facts(e.function), {}, given, self.parts).read(last.value)
 
 
 def _units(unit: object, code: object, type_: Scalar) -> Code | None:

@@ -15,10 +15,10 @@ from itertools import count
 from math import inf
 from typing import Any
 
-from prism.lang.facts import races
-from prism.lang.facts.races import Facts
+from prism.lang.facts.bounds import NOTHING, Bounds
+from prism.lang.facts.definitions import Facts
 from prism.lang.tree import Scalar
-from prism.lang.types.perspective import BLOCK, GRID, THREAD
+from prism.lang.types.perspective import BLOCK, GRID, THREAD, Level, Perspective
 
 Base = tuple[Any, ...]
 """A number: `("id", unit, code)`, `("count", unit, code)`, `("trip", index)`, `("name", symbol)`, `("apply", name, type, keys)`,
@@ -26,13 +26,12 @@ Base = tuple[Any, ...]
 `("unknown", number, "large")`."""
 Key = frozenset[tuple[Any, int]]
 """A polynomial, to be compared: its items."""
-Bounds = tuple[float, float]
-"""The least and the greatest value, both included; infinite where not known."""
-NOTHING: Bounds = (-inf, inf)
 HUGE = 2**256
 """More than any number is, and still one that Python can compute with beside infinity."""
 MOST_BITS = 64
 """Bits that are looked at: of a number that is taken apart, or shifted."""
+MOST_TERMS, MOST_FACTORS = 1024, 16
+"""Terms of a polynomial that is multiplied out, and factors of one term: of what is larger nothing is known."""
 THREADS: Base = ("id", THREAD, BLOCK)
 BLOCKS: Base = ("id", BLOCK, GRID)
 
@@ -92,7 +91,7 @@ def large() -> Form:
 
 def multiply(left: Form, right: Form) -> Form:
     """Return the product; nothing is known of one that is too large."""
-    if races.too_large(left, right):
+    if _too_large(left, right):
         return large()
     total: dict[tuple[Digit, ...], int] = {}
     for m, f in left.items():
@@ -100,6 +99,12 @@ def multiply(left: Form, right: Form) -> Form:
             monomial = tuple(sorted((*m, *n), key=hash))
             total[monomial] = total.get(monomial, 0) + f * g
     return {m: f for m, f in total.items() if f}
+
+
+def _too_large(left: Form, right: Form) -> bool:
+    """Whether a product is not multiplied out: each sum in it may double the terms."""
+    factors = sum(max(map(len, form), default=0) for form in (left, right))
+    return len(left) * len(right) > MOST_TERMS or factors > MOST_FACTORS
 
 
 def digits_of(form: Form) -> Iterator[Digit]:
@@ -167,7 +172,7 @@ class Range:
         """Return the bounds of a number."""
         kind = base[0]
         if kind == "id":
-            most = races.most_units(self.known, base[1], base[2])
+            most = _most_units(self.known, base[1], base[2])
             return 0, inf if most is None else most - 1
         if kind == "count":
             return 1, inf
@@ -230,6 +235,18 @@ class Range:
         return (0, high) if self.form(right)[0] >= 0 else (-high, high)
 
 
+def units_of(unit: Perspective, code: Perspective) -> int | None:
+    """Return how many units a unit of `code` has, where the two perspectives alone say so."""
+    return code.size // unit.size if unit.level == code.level else None
+
+
+def _most_units(known: Facts, unit: Perspective, code: Perspective) -> int | None:
+    """Return how many units a unit of `code` has at most: a block has no more threads than its launch bounds allow."""
+    if (unit.level, code.level) == (Level.THREAD, Level.BLOCK):
+        return known.threads * code.size // unit.size
+    return units_of(unit, code)
+
+
 def extreme(name: str, spans: Sequence[Bounds]) -> Bounds:
     """Return the bounds of a minimum or maximum of numbers with these."""
     of = min if name == "minimum" else max
@@ -267,4 +284,4 @@ def inner(base: Base) -> tuple[Form, ...]:
             return ()
 
 
-__all__ = ["BLOCKS", "THREADS", "Base", "Bounds", "Digit", "Form", "Range"]
+__all__ = ["BLOCKS", "MOST_FACTORS", "MOST_TERMS", "THREADS", "Base", "Digit", "Form", "Range"]

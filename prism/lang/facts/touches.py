@@ -12,8 +12,8 @@ from math import prod
 from typing import NamedTuple
 
 from prism.lang import diagnostics
-from prism.lang.facts import polynomials, races
-from prism.lang.facts.races import Facts, Form, Span
+from prism.lang.facts.definitions import Facts
+from prism.lang.facts.polynomials import Form, mentioned
 from prism.lang.facts.told import Told
 from prism.lang.tree import (
     Apply,
@@ -64,8 +64,8 @@ class Address:
     """
 
     root: Symbol
-    indices: tuple[polynomials.Form, ...]
-    guards: tuple[polynomials.Form, ...]
+    indices: tuple[Form, ...]
+    guards: tuple[Form, ...]
     width: int
     aligned: bool
     rows: tuple[int, ...] = ()
@@ -75,13 +75,12 @@ class Address:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Step:
-    """One view of a chain. `who` is the arm that a claim's one unit runs; `used` spans the indices, in the view's terms."""
+    """One view of a chain. `names`: those that its indices are computed from. `who`: the arm that a claim's one unit runs."""
 
     view: Symbol
     meaning: View
-    offset: Form | None
+    names: frozenset[Symbol]
     who: Path | None
-    used: Span | None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -114,9 +113,10 @@ class Touch:
 
     def __post_init__(self) -> None:
         addresses = [address for address in (self.where, self.lands) if address is not None]
-        object.__setattr__(self, "names", _offsets(self.steps) | _mentioned(f for a in addresses for f in a.indices))
+        names = frozenset[Symbol]().union(*(step.names for step in self.steps))
+        object.__setattr__(self, "names", names | names_of(f for a in addresses for f in a.indices))
         said = (f for a in addresses for f in (*a.guards, *(form for told in a.distinct for form in told.values)))
-        object.__setattr__(self, "varies", self.names | _mentioned(said))
+        object.__setattr__(self, "varies", self.names | names_of(said))
 
     @property
     def level(self) -> Perspective:
@@ -376,12 +376,9 @@ def spelled(expression: Expr) -> str:
     return expression.symbol.name if isinstance(expression, Var) else "..."
 
 
-def _offsets(steps: tuple[Step, ...]) -> frozenset[Symbol]:
-    return frozenset(name for step in steps if step.offset is not None for name in races.names(step.offset))
-
-
-def _mentioned(forms: Iterable[polynomials.Form]) -> frozenset[Symbol]:
-    bases = (digit.base for form in forms for digit in polynomials.mentioned(form))
+def names_of(forms: Iterable[Form]) -> frozenset[Symbol]:
+    """Return the names, and the loops' indices, that polynomials depend on."""
+    bases = (digit.base for form in forms for digit in mentioned(form))
     return frozenset(base[1] for base in bases if base[0] in ("name", "trip"))
 
 
@@ -392,5 +389,5 @@ def in_memory(symbol: Symbol) -> bool:
 
 __all__ = [
     "ATOMIC", "ENGINES", "GROUPED", "MOST", "NEAR", "Address", "Exposed", "Met", "Pending", "Step", "Summary", "Touch", "Use",
-    "declared", "in_memory", "indices_of", "spelled", "used", "uses",
+    "declared", "in_memory", "indices_of", "names_of", "spelled", "used", "uses",
 ]  # fmt: skip

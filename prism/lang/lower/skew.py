@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from prism.lang.facts import races
+from prism.lang.facts.definitions import facts
 from prism.lang.lower.place import with_mbarriers
 from prism.lang.lower.renamed import Renamed, copied, with_parts
 from prism.lang.lower.trips import Trips, once
@@ -128,7 +128,7 @@ class _Rewriting:
     def loop(self, loop: For, skews: tuple[Skew, ...]) -> tuple[Stmt, ...]:
         """Return a loop with its fills ahead, behind loops of the first ones."""
         # Bounds are read once before the first fills, and stay: both loops have to agree on which trips there are.
-        changed = races.facts(self.original.function).changed
+        changed = facts(self.original.function).changed
         start, one = once(loop.start, f"{loop.symbol.name}_start", changed)
         stop, two = once(loop.stop, f"{loop.symbol.name}_stop", changed)
         bounded = replace(loop, start=start, stop=stop)

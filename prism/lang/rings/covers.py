@@ -5,13 +5,13 @@ from __future__ import annotations
 from math import prod
 
 from prism.lang.barriers.flow import Objects
-from prism.lang.facts import races
+from prism.lang.facts.definitions import surely_entered
+from prism.lang.facts.disjoint import Question, proved
 from prism.lang.rings.stations import Used
 from prism.lang.rings.visits import Visit
 from prism.lang.tree import (
     Assign,
     Break,
-    Const,
     Continue,
     Element,
     For,
@@ -23,13 +23,14 @@ from prism.lang.tree import (
     Symbol,
     While,
 )
+from prism.lang.tree.walk import statements
 from prism.lang.types.perspective import THREAD
 
 
 def covers(objects: Objects, visit: Visit, ring: Symbol) -> bool:
     """Whether a visit's threads surely write, by plain stores or `cp_async`, every element of a ring's copy.
 
-    As many elements as the copy has are written, each by one thread: those of a thread are its part of an injective partition.
+    As many elements as the copy has are written, each by one thread, in one trip of the loops around: so each is written.
     """
     assert isinstance(ring.type, Pointer)
     shape = ring.type.shape
@@ -41,46 +42,38 @@ def covers(objects: Objects, visit: Visit, ring: Symbol) -> bool:
 
 def _elements(objects: Objects, visit: Visit, used: Used) -> int:
     """Return how many elements each thread surely writes, all different from the others'; 0 where that is not known."""
-    touch = used.touch
+    touch, known = used.touch, objects.known
     spot = next(number for number, s in enumerate(used.inside) if s in visit.spot.body)
-    if touch.kind != "write" or not all(map(_certain, used.inside[spot:-1])) or not touch.steps:
+    around = used.inside[spot:-1]
+    if touch.kind != "write" or not all(map(_certain, around)) or not touch.steps or touch.where is None:
         return 0
     *outer, part = touch.steps
     source = outer[-1].view.perspective if outer else touch.root.perspective
-    if part.meaning.unit != THREAD or any(step.who is None for step in outer):
+    if part.meaning.unit != THREAD or any(step.who is None for step in outer) or not _all_of(used):
         return 0
-    span = part.used
-    if span is None or not races.injective(part.offset, THREAD, source, span):
+    # Of a loop that the place does not depend on, one trip counts: the others write the same elements again.
+    loops = [s for s in around if isinstance(s, For) and s.symbol in touch.names]
+    free = frozenset(name for loop in loops for name in known.renewed[loop])
+    apart = [Question(source, THREAD, None, free), *(Question(source, None, loop.symbol, free) for loop in loops)]
+    if not all(proved(known, touch.where, touch.where, question) for question in apart):
         return 0
-    return span[1] - span[0] + 1 if _all_of(objects, used) else 0
+    return touch.where.width * prod(known.trips.get(loop.symbol, 0) for loop in loops)
 
 
 def _certain(around: Stmt) -> bool:
     """Whether what a statement holds is executed by all threads that come to it."""
     if isinstance(around, For):
-        inside = races.statements(around.body)
-        return races.surely_entered(around) and not any(isinstance(s, Break | Continue | Return) for s in inside)
+        inside = statements(around.body)
+        return surely_entered(around) and not any(isinstance(s, Break | Continue | Return) for s in inside)
     return not isinstance(around, If | While | Split)
 
 
-def _all_of(objects: Objects, used: Used) -> bool:
+def _all_of(used: Used) -> bool:
     """Whether a write is of every element that its index may mean."""
-    statement, touch, known = used.inside[-1], used.touch, objects.known
+    statement, touch = used.inside[-1], used.touch
     root = touch.root.type
-    if touch.how == "cp_async" and touch.by is not None:
-        targets = [a for a in touch.by.arguments if isinstance(a, Element) and a.symbol.root() is touch.root]
-        return all(isinstance(index, Const) for target in targets for index in target.indices)
+    if touch.how == "cp_async":
+        return touch.by is not None
     if touch.how or not isinstance(statement, Assign) or not isinstance(statement.target, Element):
         return False
-    if not isinstance(root, Pointer) or statement.target.type != root.element:
-        return False
-    (index,) = statement.target.indices
-    form = races.affine(known, index)
-    loops = [s for s in used.inside if isinstance(s, For)]
-    steps = [known.steps.get(loop.symbol) for loop in loops if form is not None and _only(form, loop.symbol)]
-    return (form is not None and not set(form) - {()}) or any(step in (1, -1) for step in steps)
-
-
-def _only(form: races.Form, symbol: Symbol) -> bool:
-    """Whether a form is a name, or its opposite, plus a constant."""
-    return {m for m in form if m} == {(("name", symbol, None),)} and abs(form[("name", symbol, None),]) == 1
+    return isinstance(root, Pointer) and statement.target.type == root.element

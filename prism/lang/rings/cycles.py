@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from prism.lang.barriers import flow
 from prism.lang.diagnostics import CompileError, Error, Label
 from prism.lang.errors.rings import Jump, Kept, Skipped, Unfilled
-from prism.lang.facts import races
 from prism.lang.rings.sections import apart, check_alike
 from prism.lang.rings.stations import Station, crowd, is_ring, ring_of
 from prism.lang.rings.visits import Lap, Round, Sections, Visit, textual
@@ -34,6 +33,7 @@ from prism.lang.tree import (
     children,
 )
 from prism.lang.tree.plan import Cycle
+from prism.lang.tree.walk import statements
 
 # -- rounds -----------------------------------------------------------------------------------------------------------------
 
@@ -73,7 +73,7 @@ def _sections(ring: Symbol, stations: Sequence[Station]) -> Sections | Error:
 def _around_others(found: Round) -> bool:
     """Whether a round has a visit of the ring's other places between its own."""
     own = {station.opening for station in found.stations}
-    inner = races.statements(found.home[found.first : found.last + 1])
+    inner = statements(found.home[found.first : found.last + 1])
     return any(ring_of(s) is found.ring and s not in own for s in inner)
 
 
@@ -147,7 +147,7 @@ def jumps(body: Body, first: int, last: int) -> list[Stmt]:
 
 def _kept(function: Function) -> Iterator[Error]:
     """Yield the assignments of a ring's copy to a pointer."""
-    for statement in races.statements(function.body):
+    for statement in statements(function.body):
         change = flow.pointer_change(statement)
         # A copy is another one in each round: a pointer to it would outlive its visit, and no wait would know of its uses.
         for source in change[1] if change is not None else ():

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from prism.lang.barriers import flow
 from prism.lang.barriers.walk_access import pointer_of
 from prism.lang.barriers.walk_context import Context
-from prism.lang.facts.races import statements
 from prism.lang.rings.stations import is_ring
 from prism.lang.tree import (
     Apply,
@@ -41,7 +40,7 @@ from prism.lang.tree import (
     expressions,
 )
 from prism.lang.tree.plan import Barrier
-from prism.lang.tree.walk import subexpressions
+from prism.lang.tree.walk import statements, subexpressions
 
 COPIES = ("cp_async", "load")
 """The asynchronous intrinsics that fill a copy."""

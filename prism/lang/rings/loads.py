@@ -7,7 +7,7 @@ from math import prod
 
 from prism.lang.diagnostics import CompileError
 from prism.lang.errors.rings import Multicast
-from prism.lang.facts import races
+from prism.lang.facts.definitions import facts
 from prism.lang.facts.digits import reader
 from prism.lang.facts.polynomials import BLOCKS, THREADS, Digit, mentioned
 from prism.lang.facts.touches import LOADS
@@ -31,6 +31,7 @@ from prism.lang.tree import (
     expressions,
 )
 from prism.lang.tree.bind import binding_of, operands_of
+from prism.lang.tree.walk import statements
 from prism.lang.types import tiles
 from prism.lang.types.perspective import Level, Perspective
 
@@ -141,7 +142,7 @@ def _shift(function: Function, lap: Lap, apply: Apply, used: Used, cluster: Pers
         return None
     around = (body[index] for body, index in lap.rounds[0].trail[:-1])
     counted = frozenset(s.symbol for s in (*around, *used.inside) if isinstance(s, For))
-    if all(_agreed(digit, cluster, counted) for digit in mentioned(reader(races.facts(function)).read(shift, {}))):
+    if all(_agreed(digit, cluster, counted) for digit in mentioned(reader(facts(function)).read(shift, {}))):
         return None
     return f"`shift` varies at {shift.perspective}", f"let `shift` depend on values at {cluster} or broader alone"
 
@@ -162,7 +163,7 @@ def _counted(statement: Stmt) -> bool:
     if not isinstance(statement, For):
         return False
     constant = all(isinstance(bound, Const) for bound in (statement.start, statement.stop, statement.step))
-    return constant and not any(isinstance(s, Break | Continue | Return) for s in races.statements(statement.body))
+    return constant and not any(isinstance(s, Break | Continue | Return) for s in statements(statement.body))
 
 
 def _conditions(lap: Lap) -> Iterator[Expr]:
@@ -172,8 +173,8 @@ def _conditions(lap: Lap) -> Iterator[Expr]:
         if isinstance(around, If | For | While):
             yield from expressions(around)
         if isinstance(around, For | While):
-            for inner in races.statements(around.body):
+            for inner in statements(around.body):
                 if isinstance(inner, If) and any(
-                    isinstance(s, Break | Continue | Return) for s in races.statements((inner,))
+                    isinstance(s, Break | Continue | Return) for s in statements((inner,))
                 ):
                     yield inner.condition

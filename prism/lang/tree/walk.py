@@ -7,7 +7,18 @@ from collections.abc import Iterator
 
 from prism.lang.keep.once import kept
 from prism.lang.tree.expression import Call, Element, Expr, Item, Place, Symbol, Var, operands
-from prism.lang.tree.statement import Body, Function, Stmt, children, expressions
+from prism.lang.tree.statement import (
+    Assign,
+    Body,
+    Declare,
+    For,
+    Function,
+    Partition,
+    Stmt,
+    Unsafe,
+    children,
+    expressions,
+)
 
 _NAMED = (Var, Item, Element, Place)
 
@@ -29,6 +40,30 @@ def _gather(body: Body, found: list[Stmt]) -> None:
         found.append(statement)
         for inner in children(statement):
             _gather(inner, found)
+
+
+def assigned(body: Body) -> Iterator[Symbol]:
+    """Yield the names that are changed inside a body, after they are declared."""
+    for statement in statements(body):
+        match statement:
+            case Unsafe(writes=writes):
+                yield from writes
+            case Assign(target=Var(symbol=symbol) | Item(symbol=symbol)):
+                yield symbol
+            case _:
+                pass
+
+
+def renewed(body: Body) -> Iterator[Symbol]:
+    """Yield the names that get their values inside a body."""
+    for statement in statements(body):
+        match statement:
+            case Declare(symbol=symbol) | For(symbol=symbol):
+                yield symbol
+            case Partition(view=view) if view.view is not None and view.view.offset is not None:
+                yield view.view.offset[0]
+            case _:
+                pass
 
 
 def calls(statement: Stmt) -> Iterator[Call]:

@@ -12,7 +12,8 @@ import pytest
 import prism
 from prism.lang.barriers import flow, overlap, walk, walk_context
 from prism.lang.diagnostics import CompileError
-from prism.lang.facts import alike, disjoint, polynomials, races
+from prism.lang.facts import alike, disjoint, polynomials
+from prism.lang.facts.definitions import facts
 from prism.runtime.build import entry_of
 
 HEAD = """import prism
@@ -112,7 +113,7 @@ def test_a_short_chain_is_still_multiplied_out(loaded):
 def verdict_of(kernel):
     """Return the verdict on the only partition of a kernel."""
     program = prism.check(kernel)
-    known = races.facts(program.entry, 1024)
+    known = facts(program.entry, 1024)
     ((_, verdict),) = overlap.verdicts(program.entry, known)
     return verdict
 
@@ -153,7 +154,7 @@ def test_the_limits_are_of_terms_and_of_factors():
     assert digit.base[0] == "unknown"
     assert vague != polynomials.multiply(total, total)
     power = names[0]
-    for _ in range(races.MOST_FACTORS - 1):
+    for _ in range(polynomials.MOST_FACTORS - 1):
         power = polynomials.multiply(power, names[0])
     assert all(d.base[0] == "count" for d in polynomials.digits_of(power))
     assert all(d.base[0] == "unknown" for d in polynomials.digits_of(polynomials.multiply(power, names[0])))

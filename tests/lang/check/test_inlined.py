@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from prism.lang.tree.walk import statements
 import prism
 from prism.interpret import SCHEDULES, run
 from prism.lang import (
@@ -15,7 +16,6 @@ from prism.lang import (
     warp, warpgroup, wgmma,
 )  # fmt: skip
 from prism.lang import prism as mark
-from prism.lang.facts.races import statements
 from tests.lang.plans import words
 from tests.mutation import mutants
 

@@ -22,11 +22,12 @@ from prism.interpret import SCHEDULES, run
 from prism.lang import CompileError
 from prism.lang.barriers.overlap import verdicts
 from prism.lang.check import check
-from prism.lang.facts import races
+from prism.lang.facts.definitions import facts
 from prism.lang.facts.digits import reader
 from prism.lang.facts.polynomials import BLOCKS, THREADS, Digit, Form
 from prism.lang.pipeline import build
 from prism.lang.tree import Declare
+from prism.lang.tree.walk import statements
 from prism.runtime.build import entry_of
 from tests.lang.facts.test_disjoint import load
 
@@ -165,9 +166,9 @@ def agreed(seeds: range, folder: Path) -> dict[str, int]:
             (function,) = check(getattr(module, f"kernel_{number}"), None)
         except CompileError:  # a constant shift too far, say
             continue
-        known = races.facts(function)
+        known = facts(function)
         lines = {line.split(":")[0].strip(): line.split(" = ")[1] for line in texts[number].split("\n") if " v" in line}
-        for statement in races.statements(function.body):
+        for statement in statements(function.body):
             if not isinstance(statement, Declare) or statement.symbol.name not in lines:
                 continue
             form = reader(known).read(statement.value, {})
@@ -294,7 +295,7 @@ def judged(seeds: range, folder: Path, runs: bool) -> dict[str, int]:
     for number, _ in enumerate(tiles):
         kernel, where = getattr(module, f"kernel_{number}"), f"seed {seeds.start + number}: {texts[number]}"
         (function,) = check(kernel, None)
-        found = [verdict.status for _, verdict in verdicts(function, races.facts(function))]
+        found = [verdict.status for _, verdict in verdicts(function, facts(function))]
         for two, status in enumerate(found):
             met = [collide(all_) for (of, _, _), all_ in written[number].items() if of == bool(two)]
             counted[status] += 1
@@ -406,7 +407,7 @@ def status_of(name: str, case: tuple[str, str, str], folder: Path) -> str:
     shape, offset, write = case
     text = HEAD + ONE.format(shape=shape, offset=offset, write=write)
     (function,) = check(load(text, f"one_{sum(map(ord, name))}", folder).kernel, None)
-    (found,) = [verdict.status for _, verdict in verdicts(function, races.facts(function))]
+    (found,) = [verdict.status for _, verdict in verdicts(function, facts(function))]
     return found
 
 

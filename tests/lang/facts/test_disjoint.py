@@ -26,7 +26,7 @@ from prism.kernels.hgemm.configurations import Configuration
 from prism.lang import CompileError, safety
 from prism.lang.barriers.overlap import verdicts
 from prism.lang.check import check
-from prism.lang.facts import races
+from prism.lang.facts.definitions import facts
 from prism.lang.pipeline import build
 from prism.lang.surface import Kernel
 
@@ -257,7 +257,7 @@ def judged(seeds: range, folder: Path) -> dict[tuple[str, str], int]:
     for number, writer in enumerate(writers):
         kernel = getattr(module, f"kernel_{number}")
         (function,) = check(kernel, None)
-        found = [verdict for _, verdict in verdicts(function, races.facts(function))]
+        found = [verdict for _, verdict in verdicts(function, facts(function))]
         launches = list(product((1, 2, 3, 4, 5, 7, 8, 11, 12, 24, 30, -1, -5, 0), (1, 2, 5)))
         sizes = (THREADS, 2 * THREADS)[: 1 + ("__(48)" in str(function.attributes))]
         written = [writer.elements(launches, threads) for threads in sizes]
@@ -382,7 +382,7 @@ def raced(seeds: range, folder: Path) -> tuple[int, int]:
     for number, seed in enumerate(seeds):
         kernel = getattr(module, f"kernel_{number}")
         (function,) = check(kernel, None)
-        known = races.facts(function)
+        known = facts(function)
         if any(verdict.status != "disjoint" for _, verdict in verdicts(function, known)):
             continue
         program = build(kernel)
@@ -492,7 +492,7 @@ def kernel():
 """
     name = f"wraps_{len(offset)}"
     (function,) = check(load("from prism.lang import int64, uint8, uint32\n" + text, name, tmp_path).kernel, None)
-    assert [verdict.status for _, verdict in verdicts(function, races.facts(function))] != ["disjoint"]
+    assert [verdict.status for _, verdict in verdicts(function, facts(function))] != ["disjoint"]
 
 
 HGEMM = {
@@ -545,7 +545,7 @@ def kernel(y: ptr(int32) @ grid[1]):
 """
     for k, bounds in enumerate(("", '@attr("__launch_bounds__(24)")')):
         (function,) = check(load(text.format(bounds=bounds), f"threads_{k}", tmp_path).kernel, None)
-        found = [verdict for _, verdict in verdicts(function, races.facts(function))]
+        found = [verdict for _, verdict in verdicts(function, facts(function))]
         assert [v.status for v in found] == [["unknown", "disjoint"][k], "disjoint"]
         assert k or "more than 24 threads" in found[0].reason
 
@@ -569,6 +569,6 @@ def kernel(n: int32 @ grid[1]):
 """
     for k, name in enumerate(("width", "size")):
         (function,) = check(load(text.format(name=name), f"again_{k}", tmp_path).kernel, None)
-        (found,) = [verdict for _, verdict in verdicts(function, races.facts(function))]
+        (found,) = [verdict for _, verdict in verdicts(function, facts(function))]
         assert found.status == ["disjoint", "unknown"][k]
         assert k == found.reason.startswith("`size`, in the index on line 18, is assigned again: "), found.reason

@@ -9,8 +9,8 @@ import prism
 from prism.interpret import SCHEDULES, run
 from prism.lang import CompileError
 from prism.lang.barriers.overlap import verdicts
-from prism.lang.facts import races
 from prism.lang.facts.budget import most_threads
+from prism.lang.facts.definitions import facts
 from prism.lang.tree.plan import Program
 from tests.generated.programs import LANGUAGE, loaded
 
@@ -35,7 +35,7 @@ def built(offset: str, index: str = "0", guard: str = "") -> Program:
 
 def status(program: Program) -> str:
     function = program.entry
-    ((_, verdict),) = verdicts(function, races.facts(function, most_threads(function)))
+    ((_, verdict),) = verdicts(function, facts(function, most_threads(function)))
     return verdict.status
 
 

@@ -32,7 +32,7 @@ from prism.lang import (
     warp,
 )
 from prism.lang.barriers.overlap import verdicts
-from prism.lang.facts import races  # fmt: skip
+from prism.lang.facts.definitions import facts
 from prism.lang.pipeline import build
 
 
@@ -73,7 +73,7 @@ def sums(y: ptr(int32) @ grid[1]):
 
 def test_a_row_for_a_warp_and_rows_to_read() -> None:
     program = build(sums, {"N": 2, "FIRST": 0})
-    assert [v.status for _, v in verdicts(program.entry, races.facts(program.entry))] == ["disjoint"] * 3
+    assert [v.status for _, v in verdicts(program.entry, facts(program.entry))] == ["disjoint"] * 3
     assert len(program.plans[program.entry].barriers) == 1  # none in the warps' rows
     for schedule in SCHEDULES:
         y = np.zeros(128, np.int32)
@@ -87,7 +87,7 @@ def test_a_row_for_a_warp_and_rows_to_read() -> None:
 def test_what_leaves_its_row_is_not_proved(n: int, first: int) -> None:
     """The element behind a row's end is the next row's first one, although the row's index is another."""
     program = build(sums, {"N": n, "FIRST": first})
-    found = {v.view.name: v.status for _, v in verdicts(program.entry, races.facts(program.entry))}
+    found = {v.view.name: v.status for _, v in verdicts(program.entry, facts(program.entry))}
     assert found["row"] == "unknown"
     with pytest.raises(Exception, match="machine-(race|bounds)"):
         run(program, 1, 128, [np.zeros(128, np.int32)], check=True)

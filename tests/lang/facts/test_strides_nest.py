@@ -18,7 +18,7 @@ import prism
 from prism.lang import safety
 from prism.lang.barriers.overlap import verdicts
 from prism.lang.diagnostics import CompileError
-from prism.lang.facts import races
+from prism.lang.facts.definitions import facts
 from prism.lang.facts.launched import launched
 from prism.lang.intrinsics import TABLE, Binding
 from prism.lang.intrinsics.layouts import nest
@@ -306,7 +306,7 @@ def test_what_is_proved_of_random_indices_holds(tmp_path: Path) -> None:
 
 def test_the_verdict_is_the_partitions(tmp_path: Path) -> None:
     function = build(kernel(rows(), tmp_path)).entry
-    assert [v.status for _, v in verdicts(function, races.facts(function))] == ["disjoint"]
+    assert [v.status for _, v in verdicts(function, facts(function))] == ["disjoint"]
 
 
 # -- warps and their lanes, and loops whose trips a bound leaves -------------------------------------------------------------

@@ -1,0 +1,109 @@
+"""One of the two accesses of a proof (disjoint.py): what is not negative where it is made, and the bounds that follow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import combinations, product
+from math import inf, prod
+
+from prism.lang.facts.bounds import Bounds
+from prism.lang.facts.definitions import Facts
+from prism.lang.facts.exact import sure, without, wraps
+from prism.lang.facts.extremes import consequences
+from prism.lang.facts.polynomials import Digit, Form, Range, add
+from prism.lang.facts.touches import Address
+
+
+class Side:
+    """One of the two accesses: its polynomials, what is not negative there, and the bounds that follow."""
+
+    def __init__(
+        self, known: Facts, indices: list[Form], guards: list[Form], side: int, extents: tuple[int, ...]
+    ) -> None:
+        lanes = [Digit(("lane", side, place)) for place in range(len(indices))]
+        wide = [(lane, extent) for lane, extent in zip(lanes, extents, strict=True) if extent > 1]
+        self.tighter: dict[Digit, Bounds] = {lane: (0, extent - 1) for lane, extent in wide}
+        self.guards, self.range = guards, Range(known, self.tighter)
+        self.indices = [
+            add(index, {(lane,): 1}) if extent > 1 else index
+            for index, lane, extent in zip(indices, lanes, extents, strict=True)
+        ]
+        self.never = False
+        """Whether what holds there contradicts itself: nothing is accessed."""
+        for guard in (*guards, *guards):
+            if not self.never:
+                self._tighten(guard)
+
+    def divided(self, digit: Digit, form: Form, by: int) -> None:
+        """What a number is at most, its quotient by a constant is too."""
+        if by > 0 and self.range.form(form)[0] >= 0:
+            for guard in self.guards:
+                most = self.range.form(add(form, guard))[1]
+                if most < inf:
+                    low, high = self.tighter.get(digit, (-inf, inf))
+                    self.tighter[digit] = low, min(high, most // by)
+
+    def _tighten(self, guard: Form) -> None:
+        for monomial, factor in guard.items():
+            if len(monomial) > 1 and factor < 0:
+                self._tighten_product(guard, monomial, -factor)
+            if len(monomial) == 1:
+                most = self.range.form({m: f for m, f in guard.items() if m != monomial})[1]
+                if most < inf:
+                    low, high = self.tighter.get(monomial[0], (-inf, inf))
+                    low, high = (low, min(high, most // -factor)) if factor < 0 else (max(low, -(most // factor)), high)
+                    self.tighter[monomial[0]] = low, high
+                    low, high = self.range.digit(monomial[0])
+                    self.never = self.never or low > high
+
+    def _tighten_product(self, guard: Form, monomial: tuple[Digit, ...], factor: int) -> None:
+        """Bound a number whose product with others, of 1 or more, is bounded: it is at most the product."""
+        most = self.range.form(_dropped_product(guard, monomial))[1]
+        ends = {digit: self.range.digit(digit) for digit in monomial}
+        if not 0 <= most < inf or len(ends) < len(monomial) or any(low < 0 for low, _ in ends.values()):
+            return
+        for digit, (low, high) in ends.items():
+            others = [least for other, (least, _) in ends.items() if other != digit]
+            if all(least >= 1 for least in others):
+                self.tighter[digit] = low, min(high, most // (factor * prod(map(int, others))))
+
+    def positive(self, form: Form, more: Iterable[Form] = ()) -> bool:
+        """Whether a polynomial is sure not to be negative."""
+        if self.range.form(form)[0] >= 0:
+            return True
+        beside = tuple(more)
+        if any(self.range.form(add(form, guard, -1))[0] >= 0 for guard in (*self.guards, *beside)):
+            return True
+        pairs = (*combinations(self.guards, 2), *product(beside, self.guards))
+        return any(self.range.form(add(add(form, a, -1), b, -1))[0] >= 0 for a, b in pairs)
+
+
+def unwrapped(known: Facts, a: Address) -> Address:
+    """Return an access with the values of the wraps in it that are sure to fit, where it stands."""
+    forms = [*a.indices, *a.guards]
+    if not any(True for form in forms for _ in wraps(form)):
+        return a
+    side = Side(known, list(a.indices), [*a.guards, *following(known, a.guards)], 0, (1,) * len(a.indices))
+
+    def plain(digit: Digit) -> bool:
+        return digit.low == 1 and digit.high is None and sure(dict(digit.base[2]), digit.base[1], side.positive)
+
+    found = [without(form, plain) for form in forms]
+    if found == forms:
+        return a
+    count = len(a.indices)
+    return unwrapped(known, replace(a, indices=tuple(found[:count]), guards=tuple(found[count:])))
+
+
+def following(known: Facts, guards: Iterable[Form]) -> Iterator[Form]:
+    """Yield what follows from what is not negative, of the arguments of minima and maxima."""
+    span = Range(known, {})
+    return (more for guard in guards for more in consequences(guard, lambda form: span.form(form)[1]))
+
+
+def _dropped_product(form: Form, monomial: tuple[Digit, ...]) -> Form:
+    return {m: f for m, f in form.items() if m != monomial}
+
+
+__all__ = ["Side", "following", "unwrapped"]
