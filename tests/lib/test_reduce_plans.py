@@ -19,6 +19,7 @@ from prism.lib.reduce_axis_plans import cut
 from prism.lib.reduce_plans import CAPACITY, plan_reduction, plan_search, stages
 from prism.lib.reduce_steps import Search, Work, word_bytes
 from tests.lib.oracles import LAST
+from tests.rarely import rarely
 
 ADD = BY_NAME["add"]
 
@@ -177,7 +178,7 @@ def test_axes_in_order(shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
     assert found.tolist() == wanted
 
 
-@pytest.mark.parametrize("kind", ["int8", "int32", "float64"])
+@pytest.mark.parametrize("kind", rarely(["int8", "int32", "float64"], but=["int8", "float64"]))
 @pytest.mark.parametrize(
     "shape", [(3, 4096), (4096, 3), (700, 16), (64, 4), (5, 33, 7), (1, 50_000), (3, 5000, 2)], ids=str
 )

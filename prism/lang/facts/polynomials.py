@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import chain, count
 from math import inf
 from typing import Any
 
@@ -81,7 +81,7 @@ def add(left: Form, right: Form, times: int = 1) -> Form:
     total = dict(left)
     for monomial, factor in right.items():
         total[monomial] = total.get(monomial, 0) + factor * times
-    return {m: f for m, f in total.items() if f}
+    return total if all(total.values()) else {m: f for m, f in total.items() if f}
 
 
 def large() -> Form:
@@ -126,10 +126,23 @@ class Range:
     """What a polynomial's digits can be; `tighter` says it of some digits, where an access stands."""
 
     known: Facts
-    tighter: Mapping[Digit, Bounds]
+    tighter: dict[Digit, Bounds]
+    _bounds: dict[Digit, Bounds] = field(default_factory=dict, init=False, repr=False)
+    """Of the digits that were asked for: proofs ask for the same few again and again."""
+
+    def tighten(self, digit: Digit, bounds: Bounds) -> None:
+        """Say more of a digit. Others may be computed from it, so what was found of them is found anew."""
+        self.tighter[digit] = bounds
+        self._bounds.clear()
 
     def digit(self, digit: Digit) -> Bounds:
         """Return the bounds of one digit."""
+        found = self._bounds.get(digit)
+        if found is None:
+            found = self._bounds[digit] = self._digit(digit)
+        return found
+
+    def _digit(self, digit: Digit) -> Bounds:
         low, high = self.base(digit.base)
         if digit.low > 1 or digit.high is not None:
             low, high = max(0, low) // digit.low, high // digit.low if high < inf else inf
@@ -155,6 +168,21 @@ class Range:
                     one, two = two, one
                 low, high = low + one * factor, high + two * factor
         return low, high
+
+    def least(self, form: Form, less: Form) -> float:
+        """Return the lower bound of `form - less`. Proofs ask it for each pair of guards; one term without a bound ends it."""
+        low: float = form.get((), 0) - less.get((), 0)
+        if not -HUGE < low < HUGE:
+            return -inf
+        others = ((monomial, -factor) for monomial, factor in less.items() if monomial not in form)
+        both = ((monomial, factor - less.get(monomial, 0)) for monomial, factor in form.items())
+        for monomial, factor in chain(both, others):
+            if monomial and factor:
+                one, two = self.digit(monomial[0]) if len(monomial) == 1 else self._product(monomial)
+                low += (one if factor > 0 else two) * factor
+                if low == -inf or not -HUGE < factor < HUGE:
+                    return -inf
+        return low
 
     def _product(self, monomial: tuple[Digit, ...]) -> Bounds:
         low: float = 1

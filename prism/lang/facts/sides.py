@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import combinations, product
 from math import inf, prod
 
 from prism.lang.facts.bounds import Bounds
@@ -42,7 +41,7 @@ class Side:
                 most = self.range.form(add(form, guard))[1]
                 if most < inf:
                     low, high = self.tighter.get(digit, (-inf, inf))
-                    self.tighter[digit] = low, min(high, most // by)
+                    self.range.tighten(digit, (low, min(high, most // by)))
 
     def _tighten(self, guard: Form) -> None:
         for monomial, factor in guard.items():
@@ -53,7 +52,7 @@ class Side:
                 if most < inf:
                     low, high = self.tighter.get(monomial[0], (-inf, inf))
                     low, high = (low, min(high, most // -factor)) if factor < 0 else (max(low, -(most // factor)), high)
-                    self.tighter[monomial[0]] = low, high
+                    self.range.tighten(monomial[0], (low, high))
                     low, high = self.range.digit(monomial[0])
                     self.never = self.never or low > high
 
@@ -66,21 +65,31 @@ class Side:
         for digit, (low, high) in ends.items():
             others = [least for other, (least, _) in ends.items() if other != digit]
             if all(least >= 1 for least in others):
-                self.tighter[digit] = low, min(high, most // (factor * prod(map(int, others))))
+                self.range.tighten(digit, (low, min(high, most // (factor * prod(map(int, others))))))
 
     def positive(self, form: Form, more: Iterable[Form] = ()) -> bool:
         """Whether a polynomial is sure not to be negative."""
         if self.range.form(form)[0] >= 0:
             return True
-        beside = tuple(more)
-        if any(self.range.form(add(form, guard, -1))[0] >= 0 for guard in (*self.guards, *beside)):
+        beside, least = tuple(more), self.range.least
+        if any(least(form, guard) >= 0 for guard in (*self.guards, *beside)):
             return True
-        pairs = (*combinations(self.guards, 2), *product(beside, self.guards))
-        return any(self.range.form(add(add(form, a, -1), b, -1))[0] >= 0 for a, b in pairs)
+        for place, guard in enumerate(self.guards, start=1):
+            rest = add(form, guard, -1)
+            if any(least(rest, other) >= 0 for other in (*self.guards[place:], *beside)):
+                return True
+        return False
 
 
 def unwrapped(known: Facts, a: Address) -> Address:
     """Return an access with the values of the wraps in it that are sure to fit, where it stands."""
+    memo: dict[Address, Address] = known.found.setdefault("unwrapped", {})
+    if a not in memo:
+        memo[a] = _unwrap(known, a)
+    return memo[a]
+
+
+def _unwrap(known: Facts, a: Address) -> Address:
     forms = [*a.indices, *a.guards]
     if not any(True for form in forms for _ in wraps(form)):
         return a

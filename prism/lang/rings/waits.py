@@ -25,7 +25,6 @@ from prism.lang.barriers.groups import least
 from prism.lang.barriers.walk_context import Context
 from prism.lang.diagnostics import CompileError, Label
 from prism.lang.errors.rings import Idle, Late
-from prism.lang.facts import races
 from prism.lang.facts.touches import LOADS, Pending, Touch
 from prism.lang.rings.covers import covers
 from prism.lang.rings.cycles import laps
@@ -50,6 +49,7 @@ from prism.lang.tree.plan import (
     Wait,
     WaitGroup,
 )
+from prism.lang.tree.walk import statements
 from prism.lang.types.perspective import WARP, Perspective
 
 OWN = "the same thread makes both"
@@ -125,7 +125,7 @@ def waits_alone(
     Nor does what moves to another trip: at the end of a loop there are trips without it, so that nobody may count on it.
     """
     found = _gathered(context, own, cycles, every, needed, (), unseen, {})
-    away = frozenset(races.statements(tuple(station.opening for visit in moved for station in visit.stations)))
+    away = frozenset(statements(tuple(station.opening for visit in moved for station in visit.stations)))
     operations = tuple(op for op in (*own, *found.operations) if op.at not in away)
     return Plan(context.function, (), operations=operations, completes=found.completes)
 
