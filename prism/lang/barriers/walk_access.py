@@ -8,7 +8,7 @@ from prism.lang.barriers import flow
 from prism.lang.barriers.conditions import far
 from prism.lang.barriers.flow import Env
 from prism.lang.barriers.footprints import reached
-from prism.lang.barriers.walk_context import Conflict, Context, Place, Relations, Walk
+from prism.lang.barriers.walk_context import PAIR, Conflict, Context, Place, Relations, Walk
 from prism.lang.barriers.walk_state import State, narrow_path, order, synced
 from prism.lang.diagnostics import CompileError
 from prism.lang.errors.sync import SameArgument
@@ -110,6 +110,7 @@ def _related(walk: Walk, known: Relations, earlier: Pending, touch: Touch) -> fl
         return None
     if earlier in known.found:
         return known.found[earlier]
+    walk.context.work.spend(walk.context.function, PAIR)
     relation = flow.related(walk.context.objects, earlier, touch)
     if relation is None:
         known.apart.add(earlier)
