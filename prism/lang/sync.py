@@ -73,15 +73,19 @@ def minimal(context: Context, placed: Placed) -> dict[tuple[Stmt, Mark], Conflic
         changed, before, needed = False, needed, {}
         marks = [(s, mark) for s, found in current.items() for mark in found]
         for statement, mark in sorted(marks, key=lambda m: (order_of[m[0]], *size_of(m[1]))):
-            if not changed and (statement, mark) in before:  # looked at since the last change
+            # Nothing was dropped since it was found to be needed, so it still is. The rounds end: each but the last makes the
+            # marks fewer, or moves one out of a loop.
+            if not changed and (statement, mark) in before:
                 needed[statement, mark] = before[statement, mark]
                 continue
+            # The invariant: with `current` in place the walk finds no conflict. Only what keeps it so is kept.
             rest = {**current, statement: tuple(m for m in current[statement] if m != mark)}
             conflict = failing(context, rest, trail, (statement,))
             if conflict is None:
                 trail.keep()
                 current, changed, needed = rest, True, {}
                 continue
+            # Outermost first: before a loop it is met once, and not in each trip.
             for loop in () if isinstance(mark, Registers) else loops[statement]:
                 there = sorted((*(m for m in rest.get(loop, ()) if m != mark), mark), key=rank)
                 moved = {**rest, loop: tuple(there)}
@@ -116,6 +120,7 @@ def hoisted(context: Context, needed: Needed) -> Needed:
             except (Conflict, Concurrent):
                 continue
             fresh = [m for s, m in found if isinstance(m, Perspective) and m not in moved.get(s, ())]
+            # Worth it only if the trip pays less than before: at most one barrier instead of this one, and a narrower one.
             if len(fresh) <= 1 and all(m < mark for m in fresh):
                 return hoisted(context, found)
     return needed
@@ -232,6 +237,7 @@ def plan_function(
     try:
         first = walked(context, {}, grow=True)
         needed = hoisted(context, minimal(context, first.placed))
+        # The check: no mark may be added here, so what it finds does not depend on how the marks were chosen.
         last = walked(context, grouped(needed), notes=True)
     except Conflict as conflict:
         raise refused(conflict, function) from None

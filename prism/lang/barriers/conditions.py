@@ -151,6 +151,9 @@ def parted(state: State, condition: Condition, straight: bool) -> tuple[State, S
     for env, pending in state.items():
         known = dict(env).get(condition)
         for truth, into in ((straight, taken), (not straight, other)):
+            # Where the condition is known to be the opposite, nobody comes this way: that case is left out.
+            #     if c: s[t] = v       after it: {c: the write}, {not c: nothing}
+            #     if not c: v += s[0]  only the second case comes here, so no barrier is needed
             if known is None or known == truth:
                 key = env if known is not None else tuple(sorted((*env, (condition, truth)), key=in_order))
                 into[key] = into[key] | pending if key in into else pending
@@ -171,6 +174,7 @@ def forgotten(state: State, gone: frozenset[Condition]) -> State:
         return state
     found: State = {}
     for env, pending in state.items():
+        # What was found under the old value stays pending: forgetting can only join cases, and lose no access.
         left = tuple(item for item in env if item[0] not in gone)
         found[left] = found[left] | pending if left in found else pending
     return {env: thinned(pending) for env, pending in found.items()}

@@ -14,6 +14,7 @@ from typing import Any
 
 from prism.lang import diagnostics
 from prism.lang.barriers.meetings import meet
+from prism.lang.barriers.pointers import pointer_change
 from prism.lang.facts import destinations
 from prism.lang.facts.addresses import names_behind
 from prism.lang.facts.definitions import Facts, Span
@@ -36,10 +37,8 @@ from prism.lang.facts.touches import (
 )  # fmt: skip
 from prism.lang.keep.once import kept
 from prism.lang.tree import (
-    Assign,
     Body,
     Call,
-    Declare,
     Element,
     Expr,
     For,
@@ -47,13 +46,9 @@ from prism.lang.tree import (
     Function,
     Partition,
     Pointer,
-    Return,
-    Select,
     SharedDeclare,
-    Stmt,
     Symbol,
     TensorMap,
-    Var,
     children,
     expressions,
     operands,
@@ -111,7 +106,9 @@ def objects(known: Facts, layouts: Mapping[Function, Layout] | None = None) -> O
     def visit(body: Body, scope: frozenset[Symbol]) -> None:
         for statement in body:
             if isinstance(statement, SharedDeclare):
-                live[statement.symbol] = scope
+                live[statement.symbol] = (
+                    scope  # of two, the later one has the earlier in its scope, if they live together
+                )
                 scope = scope | {statement.symbol}
             for expression in expressions(statement):
                 for call in _calls(expression):
@@ -254,6 +251,7 @@ def _near(found: Relation) -> Relation | None:
 
 def _ordered(first: Pending, earlier: Touch, second: Touch, unit: Perspective) -> Relation:
     """Return what two accesses that concern a unit still need, after what was met between them."""
+    # Plain accesses and the engine's go different ways to memory: a barrier alone does not order them, a fence before it does.
     fence = second.engine and not earlier.engine
     if first.since is not None:
         return Relation(unit, land=True, fence=fence)
@@ -263,6 +261,7 @@ def _ordered(first: Pending, earlier: Touch, second: Touch, unit: Perspective) -
         if fence and not first.fenced:
             return Relation(THREAD, fence=True)
         return Relation(None, "the same thread makes both")
+    # Barriers of broader units join all threads of narrower ones: the broadest that was met decides.
     met = first.asynced if fence else first.synced
     if met is not None and unit <= met[0]:
         return Relation(None, f"ordered by {met[1]}", met[3])
@@ -292,6 +291,10 @@ def _common(known: Facts, first: Pending, earlier: Touch, second: Touch) -> Rela
     for place in range(min(len(earlier.steps), len(second.steps)) + 1):
         left, right = _step(earlier, place), _step(second, place)
         steps = (left, right) if left is not None and right is not None else None
+        # One part of one source: nobody but its unit can be concerned, so the question goes one view down. That holds while the
+        # view is still the same opening of it, or the elements are proved to be one unit's.
+        #     with partition(s, warp[1], ...) as w:          # the two concern a warp: its part is nobody else's
+        #         w[0] = v; v = w[1]
         opened = steps is not None and place < first.open and steps[0].view is steps[1].view
         if not opened and not (steps is not None and _same_part(known, first, second, steps, source)):
             why = _believed(known, first, second, place, source)
@@ -437,49 +440,6 @@ def _who(path: Path, unit: Perspective) -> Path | None:
         if Perspective(entry[0], entry[2]) == unit:
             return path[:length]
     return None
-
-
-def pointer_change(statement: Stmt) -> tuple[Symbol, tuple[Symbol, ...]] | None:
-    """Return the pointer that a statement assigns and the names it may get the value of, or None."""
-    match statement:
-        case Declare(symbol=symbol, value=value) if isinstance(symbol.type, Pointer) and value is not None:
-            return symbol, tuple(_pointers(value))
-        case Assign(target=Var(symbol=symbol), value=value) if isinstance(symbol.type, Pointer):
-            return symbol, tuple(_pointers(value))
-        case _:
-            return None
-
-
-def _pointers(expression: Expr) -> Iterator[Symbol]:
-    match expression:
-        case Var(symbol=symbol) | Element(symbol=symbol):
-            yield symbol
-        case Select(then=then, otherwise=otherwise):
-            yield from _pointers(then)
-            yield from _pointers(otherwise)
-        case Call(function=function, arguments=arguments):
-            returned = _returned(function)
-            for parameter, argument in zip(function.parameters, arguments, strict=False):
-                if parameter in returned:
-                    yield from _pointers(argument)
-        case _:
-            pass
-
-
-@kept
-def _returned(function: Function) -> frozenset[Symbol]:
-    """Return the parameters that a function's result may be, whatever the order of its assignments."""
-    sources: dict[Symbol, set[Symbol]] = {}
-    found: set[Symbol] = set()
-    for statement in statements(function.body):
-        change = pointer_change(statement)
-        if change is not None:
-            sources.setdefault(change[0], set()).update(change[1])
-        if isinstance(statement, Return) and statement.value is not None and isinstance(statement.value.type, Pointer):
-            found.update(_pointers(statement.value))
-    while more := {root for symbol in found for root in (symbol.root(), *sources.get(symbol, ()))} - found:
-        found |= more
-    return frozenset(symbol for symbol in found if symbol.parameter)
 
 
 @kept

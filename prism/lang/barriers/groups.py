@@ -69,6 +69,7 @@ def kept(operations: Iterable[Op]) -> tuple[Op, ...]:
             case Commit(kind=kind) if kind not in awaited:
                 continue
             case ProxyFence():
+                # After it, the same fence at the same place does nothing; a wait between them lands accesses that need it.
                 key: tuple[object, ...] = ("fence", op.at, op.side, op.path, op.space)
             case WaitGroup():
                 seen -= {("fence", op.at, op.side, op.path, space) for space in ("shared", "global", "all")}
@@ -99,6 +100,7 @@ def least(body: Sequence[Stmt], kind: str, made: Mapping[Stmt, str], path: Path)
 def _inside(statement: Stmt, kind: str, made: Mapping[Stmt, str], path: Path) -> int:
     match statement:
         case If():
+            # A wait for all but n groups is right only if n came since on every way: so the fewest, here and below.
             return min(least(part, kind, made, path) for part in children(statement))
         case For(start=Const(value=start), stop=Const(value=stop), step=Const(value=step)) if step:
             jumps = any(isinstance(s, Break | Continue | Return) for s in statements(statement.body))

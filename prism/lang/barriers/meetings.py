@@ -103,6 +103,7 @@ def _met(known: Facts, view: Symbol, around: frozenset[Symbol], one: Address, tw
         search = _Search(known, where, view.view.unit)
         places: dict[Key, set[tuple[int, Turn]]] = {}
         for unit, turn, element in search.places():
+            # Only a witness counts: what may be anywhere is taken for no meeting, and is listed as not proved.
             if element is None:
                 return False
             mine = tuple(turn.get(index, 0) for index in sorted(around, key=id))
@@ -110,6 +111,7 @@ def _met(known: Facts, view: Symbol, around: frozenset[Symbol], one: Address, tw
                 places.setdefault(_moved(element, lane), set()).add((unit, mine))
         every = every and around <= set(search.loops) and _counted(known, view)
         found.append(places)
+    # Two units at one element in one trip are the partition's own affair, which its verdict speaks of.
     return any(
         unit != other and not (every and turn == theirs)
         for element, here in found[1].items()

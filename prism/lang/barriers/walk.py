@@ -84,6 +84,8 @@ def walk_along(walk: Walk, trail: Trail, place: Place, body: Body, state: State)
     known, changed = trail.find(body, state), trail.dirty.get(id(body), [])
     at, states = 0, [state]
     while at < len(body):
+        # From the same state, the same statements with the same barriers lead to the same states: up to the next statement whose
+        # barriers differ, what was recorded is what a walk would find.
         if known is not None and (at == 0 or states[-1] == known[at]):
             ahead = next((index for index in changed if index >= at), len(body))
             states += known[at + 1 : ahead + 1]
@@ -104,6 +106,7 @@ def walk_statement(walk: Walk, place: Place, statement: Stmt, state: State) -> S
         marks = walk.placed.get(statement, ())
         entered = state
         for mark in marks:
+            # A barrier that not all of its unit's threads come to orders nothing: it is walked over as if it were not there.
             if not isinstance(mark, Perspective) or whole(mark, place.code, walk.context.function):
                 entered = applied(walk.context.changes, entered, mark, statement, walk.keep)
         for op in walk.context.before.get(statement, ()):
@@ -114,8 +117,9 @@ def walk_statement(walk: Walk, place: Place, statement: Stmt, state: State) -> S
             wanted = remedy(walk, place, conflict, state) if walk.grow else ()
             more = marked(marks, wanted)
             if more == marks:
-                raise
+                raise  # to the statement around it: each try adds a mark, or goes one statement out, so this ends
             walk.placed[statement] = more
+            # A head's state may hold what the new barrier settles: with it the walk would ask for barriers that nothing needs.
             walk.heads.clear()
             continue
         for op in walk.context.after.get(statement, ()):
@@ -286,8 +290,12 @@ def walk_loop(walk: Walk, place: Place, loop: While | For, state: State) -> Stat
             walk_body(walk, place.into(loop, exits), loop.body, head),
             *exits.continues,
         )
+        # The head has what came in, and what any trip leaves: it only grows, over a finite set, so it becomes stable.
+        #     for i in range(n):    first pass: nothing is pending here
+        #         v += s[0]         second pass: the write below is; so this read needs a barrier before it
+        #         s[t] = v
         if isinstance(loop, For) and walk.context.objects.known.trips.get(loop.symbol) == 1:
-            merged = head
+            merged = head  # there is no second trip
         else:
             merged = union(walk.context.changes, head, again(forgotten(out, gone), loop))
         if deep:
@@ -298,9 +306,9 @@ def walk_loop(walk: Walk, place: Place, loop: While | For, state: State) -> Stat
             break
         head = merged
     match loop:
-        case While(condition=Const(value=value)) if value:
+        case While(condition=Const(value=value)) if value:  # its condition never ends it
             after = union(walk.context.changes, *exits.breaks)
-        case For() if surely_entered(loop):
+        case For() if surely_entered(loop):  # so a barrier in its body was surely met
             after = union(walk.context.changes, out, *exits.breaks)
         case _:
             after = union(walk.context.changes, head, *exits.breaks)
@@ -343,6 +351,7 @@ def walk_split(walk: Walk, place: Place, split: Split, state: State) -> State:
         inner = place.enter(Perspective(split.level, arm.size), (split.level, arm.first, arm.size))
         outs.append((arm, walk_body(walk, inner, arm.body, state)))
         paths.append(narrow_path(inner.path))
+    # Arms start from one state, not one from the other's: they run at once, so no barrier can stand between their accesses.
     for index, one in enumerate(outs):
         for two in outs[index + 1 :]:
             _check_arms(walk, split, state, one, two)
@@ -368,6 +377,7 @@ def _check_arms(walk: Walk, split: Split, state: State, one: tuple[Arm, State], 
                     continue
                 if not flow.conflicting(first.touch.kind, second.touch.kind):
                     continue
+                # A barrier that the first arm met is not between them: the other arm was not there.
                 alone = first._replace(synced=None, asynced=None)
                 relation = flow.related(walk.context.objects, alone, second.touch)
                 if relation is not None and relation.unit is not None and _meet(split, relation.unit, one[0], two[0]):

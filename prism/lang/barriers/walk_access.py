@@ -8,7 +8,7 @@ from prism.lang.barriers import flow
 from prism.lang.barriers.conditions import far
 from prism.lang.barriers.flow import Env
 from prism.lang.barriers.footprints import reached
-from prism.lang.barriers.walk_context import Conflict, Context, Place, Relations, Walk
+from prism.lang.barriers.walk_context import PAIR, Conflict, Context, Place, Relations, Walk
 from prism.lang.barriers.walk_state import State, narrow_path, order, synced
 from prism.lang.diagnostics import CompileError
 from prism.lang.errors.sync import SameArgument
@@ -77,6 +77,8 @@ def check(walk: Walk, touch: Touch, pending: Iterable[frozenset[Pending]], guard
     known = walk.context.relations.get(touch)
     if known is None:
         known = walk.context.relations[touch] = Relations()
+    # Whatever was found free once is free in each later walk: how two accesses stand is a fact of the two, and barriers that a
+    # walk has met are in the pending one. So only what is new is looked at.
     passed = _told(walk, known, touch) if walk.notes else known.free
     left: list[tuple[Pending, flow.Relation]] = []
     for earlier in frozenset[Pending]().union(*(some - passed for some in pending)):
@@ -91,7 +93,7 @@ def check(walk: Walk, touch: Touch, pending: Iterable[frozenset[Pending]], guard
         if relation.unit is not None and (relation.land or guard is None or not relation.unit <= guard):
             left.append((earlier, relation))
     if left:
-        first, relation = min(left, key=lambda pair: order(pair[0]))
+        first, relation = min(left, key=lambda pair: order(pair[0]))  # sets have no order, and plans are to be the same
         raise Conflict(first, touch, relation)
 
 
@@ -110,6 +112,7 @@ def _related(walk: Walk, known: Relations, earlier: Pending, touch: Touch) -> fl
         return None
     if earlier in known.found:
         return known.found[earlier]
+    walk.context.work.spend(walk.context.function, PAIR)
     relation = flow.related(walk.context.objects, earlier, touch)
     if relation is None:
         known.apart.add(earlier)
@@ -215,6 +218,8 @@ def _call(
                 if earlier.touch is None:
                     _expose(walk, touch, earlier, exposed.guard)
             check(walk, touch, [_named(pending) for pending in (before, fresh, others)], exposed.guard)
+    # Each path through the callee may have been taken: what was pending is so as each of them leaves it. A call that may not be
+    # made is one more, with no barrier.
     clears = (None, *summary.clears) if use.conditional else summary.clears or (None,)
     words = f"the barriers inside `{call.function.name}`, called on"
     before, fresh = (

@@ -23,6 +23,12 @@ from prism.lang.types.perspective import Level, Perspective
 MOST_WORK = 40_000_000
 """What walks over one function do at most (`Work`): some 10 to 30 seconds."""
 
+CASE = 400
+"""What each case costs beside the first, in accesses: each pointer that may have either of two values doubles them."""
+
+PAIR = 60
+"""What it costs to find out how two accesses stand, in accesses."""
+
 DEEP = 3
 """Loops in one another that are each walked until they are stable; those inside them are walked together."""
 
@@ -103,13 +109,22 @@ class Relations:
 
 @dataclass(eq=False, slots=True)
 class Work:
-    """How much the walks over a function have done: accesses that were pending, summed over all statements that they came to."""
+    """How much the walks over a function have done: accesses that were pending, summed over all statements that they came to.
+
+    Every kind of growth goes through it, so that one limit bounds them all: many accesses, many statements, many walks, many
+    cases. It counts what is done and no time, so that the same program is too large on every machine.
+    """
 
     done: int = 0
 
     def add(self, function: Function, state: State) -> None:
         """Count what is pending at a statement. Raises CompileError where that has become too much."""
-        self.done += sum(map(len, state.values()))
+        named = sum(map(len, state))  # pointers that were assigned: each step looks through all of them
+        self.spend(function, sum(map(len, state.values())) + 2 * named + CASE * (len(state) - 1))
+
+    def spend(self, function: Function, amount: int) -> None:
+        """Count what costs as much as so many pending accesses. Raises CompileError where that has become too much."""
+        self.done += amount
         if self.done > MOST_WORK:
             raise CompileError(TooLarge(span=function.span, name=function.name))
 

@@ -174,6 +174,7 @@ def synced(
         return pending
     before = at if keep.engines else None
     met: Met = (unit, f"{words} line {where.line}", before, where) if keep.notes else (unit, "", before, None)
+    # What is settled for good can never again be in conflict: without it the state stays small, and no answer changes.
     every = keep.notes and len(pending) < NOTED
 
     def meet(p: Pending) -> Pending | None:
@@ -254,6 +255,7 @@ def aged(changes: Changes, renewed: frozenset[Symbol], state: State, loop: Stmt)
             return pending
         if pending.loop and loop in pending.aged:
             return pending
+        # Only a loop that renews a name of the access makes its elements other ones: for the rest a trip is like another.
         moved = not pending.touch.varies.isdisjoint(renewed)
         if pending.loop and not moved:
             return pending

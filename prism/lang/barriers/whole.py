@@ -82,6 +82,7 @@ def _inside(s: Stmt, place: _Place, threads: int) -> list[_Place]:
             return [replace(place, code=unit)]
         case Split(level=level, arms=arms):
             inner = [replace(place, code=Perspective(level, arm.size)) for arm in arms]
+            # Threads of the block are numbered once: arms in the block's code are ranges of these, which may end inside a unit.
             if level < Level.BLOCK and place.code.level >= Level.BLOCK:  # elsewhere they are counted in each unit anew
                 return [part.among(arm.first, arm.first + arm.size) for part, arm in zip(inner, arms, strict=True)]
             return inner
@@ -94,6 +95,7 @@ def _check_copies(function: Function, barrier: Barrier, copies: list[_Place]) ->
     unit, found = barrier.unit, list[tuple[int, int]]()
     fits = all(whole(unit, place.code, function) for place in copies)
     for first, last in sorted((place.first, place.last) for place in copies):
+        # Copies in the texts of several roles are one barrier: what counts is which threads come to any of them.
         if found and first <= found[-1][1]:
             found[-1] = (found[-1][0], max(found[-1][1], last))
         else:

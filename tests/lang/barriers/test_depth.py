@@ -259,11 +259,99 @@ def test_thousands_of_lines_of_accesses(loaded):
 
 
 def test_too_much_to_compare_is_a_compile_error(loaded, monkeypatch):
-    monkeypatch.setattr(walk_context, "MOST_WORK", 2000)
+    monkeypatch.setattr(walk_context, "MOST_WORK", 200_000)
     lines = [f"m[{i}] = m[{i + 1}] + c" for i in range(100)]
     with pytest.raises(CompileError, match="`k` is too large"):
         prism.check(loaded(DEVICE + "".join(f"    {line}\n" for line in lines)))
     prism.check(loaded(DEVICE + "".join(f"    {line}\n" for line in lines[:20])))
+
+
+CHOICES = """
+@prism("device")
+@requires(thread[1])
+def k(m: ptr(int32) @ thread[1], w: ptr(int32) @ thread[1], c: int32 @ thread[1]):
+"""
+
+
+def choices(number):
+    """Return lines that each make a pointer to one of two objects: twice as many cases a line."""
+    return CHOICES + "".join(
+        f"    p{i}: ptr(int32) @ thread[1] = m if c > {i} else w\n    p{i}[{i}] = c\n" for i in range(number)
+    )
+
+
+def test_pointers_that_double_the_cases_are_too_large_in_a_while(loaded):
+    """The cases are counted, not only what is pending in each: twenty such pointers would be a million of them."""
+    prism.check(loaded(choices(6)))
+    kernel = loaded(choices(200))
+
+    def refuse():
+        with pytest.raises(CompileError, match="`k` is too large"):
+            prism.check(kernel)
+
+    assert seconds(refuse) < 20
+
+
+def test_comparing_two_accesses_counts_as_work(loaded, monkeypatch):
+    """Loops in sequence: little is pending at each statement, but each access is compared with many."""
+    monkeypatch.setattr(walk_context, "MOST_WORK", 20_000)
+    loops = ["for i in range(c):\n        m[i] = m[i] + c"] * 40
+    with pytest.raises(CompileError, match="`k` is too large"):
+        prism.check(loaded(DEVICE + "".join(f"    {line}\n" for line in loops)))
+    prism.check(loaded(DEVICE + "".join(f"    {line}\n" for line in loops[:5])))
+
+
+GROWING = {
+    "accesses": lambda n: DEVICE + "    m[0] = m[0] + c\n" * n,
+    "branches": lambda n: DEVICE + "".join(f"    if c > {i}:\n        m[{i}] = c\n" for i in range(n)),
+    "returns": lambda n: DEVICE + "".join(f"    if c == {i}:\n        m[0] = {i}\n        return\n" for i in range(n)),
+    "choices": lambda n: DEVICE + "".join(f"    m[0] = 1 if c > {i} else 2\n" for i in range(n)),
+    "locals": lambda n: (
+        DEVICE
+        + "    x0: int32 @ thread[1] = c\n"
+        + "".join(f"    x{i}: int32 @ thread[1] = x{i - 1} + 1\n" for i in range(1, n))
+        + "    m[0] = c\n"
+    ),
+    "undefined names": lambda n: DEVICE + "".join(f"    m[0] = name{i}\n" for i in range(n)),
+    "texts": lambda n: DEVICE + "".join(f"    'text {i}'\n" for i in range(n)) + "    m[0] = c\n",
+    "asserts": lambda n: DEVICE + "".join(f"    assert_(c > {i})\n" for i in range(n)),
+    "parameters": lambda n: (
+        DEVICE.replace("c: int32", "".join(f"a{i}: int32 @ thread[1], " for i in range(n)) + "c: int32")
+        + "    m[0] = c\n"
+    ),
+    "barriers": lambda n: (
+        BARRIERS
+        + "".join(
+            f"        with partition(s, thread[1], t) as p{i}, group(thread[1]):\n            p{i}[0] = t\n        t = s[c]\n"
+            for i in range(n)
+        )
+    ),
+}
+BARRIERS = """
+@prism("global")
+@requires(grid[1], block[1], thread[32])
+def k(m: ptr(int32) @ grid[1], c: int32 @ grid[1]):
+    with group(block[1]):
+        s: shared(int32[64])
+        t: int32 @ thread[1] = 0
+"""
+
+
+def checked(kernel):
+    """Check a kernel, which may be refused."""
+    try:
+        prism.check(kernel)
+    except CompileError:
+        pass
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("what", GROWING)
+def test_time_grows_with_the_length_and_not_with_its_square(loaded, what):
+    """Twice the program takes at most three times as long; beside a tenth of a second, which says nothing."""
+    small, large = (loaded(GROWING[what](n)) for n in (500, 1000))
+    checked(loaded(GROWING[what](10)))
+    assert seconds(lambda: checked(large)) <= 3 * seconds(lambda: checked(small)) + 0.1
 
 
 def test_proofs_beyond_the_limit_are_not_tried_and_that_is_told(loaded, monkeypatch):
