@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 from collections.abc import Iterator
 from string import Formatter
-from typing import ClassVar
+from typing import Any, ClassVar
 from unicodedata import category, east_asian_width
 
 from prism.lang.frozen import Node, Value
@@ -75,6 +75,10 @@ class Error(Node):
     def help(self) -> str:
         """One change that mends the program."""
         return self._fill(self.help_template)
+
+
+Fields = dict[str, Any]
+"""Some fields of an error or a node, by name: mypy does not ask of what type each is."""
 
 
 class ProgramError(Exception):
