@@ -24,15 +24,16 @@ MAY_IMPORT = {
 }
 # The rooms of prism/lang from the ground up, and which of the rooms below it each imports. "__init__" is `prism.lang` itself.
 LANG_MAY_IMPORT: dict[str, set[str]] = {
-    "diagnostics": set(),
-    "types": set(),
+    "frozen": set(),
+    "diagnostics": {"frozen"},
+    "types": {"frozen"},
     "keep": set(),
     "errors": {"diagnostics", "types"},
     "intrinsics": {"types"},
-    "tree": {"diagnostics", "types", "keep", "intrinsics"},
+    "tree": {"frozen", "diagnostics", "types", "keep", "intrinsics"},
     "cuda": {"diagnostics", "types", "intrinsics", "tree"},
     "surface": {"diagnostics", "types", "intrinsics"},
-    "parse": {"diagnostics", "types", "errors", "intrinsics", "surface"},
+    "parse": {"frozen", "diagnostics", "types", "errors", "intrinsics", "surface"},
     "facts": {"diagnostics", "types", "keep", "errors", "intrinsics", "tree"},
     "check": {"diagnostics", "types", "keep", "errors", "intrinsics", "tree", "cuda", "surface", "parse", "facts"},
     "barriers": {"diagnostics", "types", "keep", "errors", "tree", "facts"},

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from prism.lang.diagnostics import Error, Label, ProgramError, Span, render
 
 
-@dataclass(frozen=True, kw_only=True)
 class _Fault(Error):
     """A fault's texts, filled by the machine."""
 

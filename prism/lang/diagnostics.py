@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Iterator
-from dataclasses import dataclass
 from string import Formatter
-from typing import ClassVar
+from typing import Any, ClassVar
 from unicodedata import category, east_asian_width
 
+from prism.lang.frozen import Node, Value
 
-@dataclass(frozen=True, slots=True)
-class Span:
+
+class Span(Value):
     """A piece of source: lines count from 1, columns (characters, not bytes) from 0; the end is exclusive."""
 
     file: str
@@ -21,16 +21,14 @@ class Span:
     end_column: int
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(Value):
     """A piece of source and what is to be said about it."""
 
     span: Span
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Error:
+class Error(Node):
     """One error. A subclass declares its texts, which are `str.format` templates over its own fields and properties.
 
     A note or help that comes out empty is left out. `labels` point at the cause; `trace` is the chain of calls and
@@ -47,6 +45,12 @@ class Error:
     span: Span
     labels: tuple[Label, ...] = ()
     trace: tuple[Label, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self.__getstate__() == other.__getstate__()
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.__getstate__()))
 
     def _fill(self, template: str) -> str:
         names = {name for _, name, _, _ in Formatter().parse(template) if name}
@@ -71,6 +75,10 @@ class Error:
     def help(self) -> str:
         """One change that mends the program."""
         return self._fill(self.help_template)
+
+
+Fields = dict[str, Any]
+"""Some fields of an error or a node, by name: mypy does not ask of what type each is."""
 
 
 class ProgramError(Exception):
@@ -160,8 +168,7 @@ _SHOWN = 4  # lines of a longer span or chain of calls are left out in the middl
 Run = tuple[str, str]  # a text and its style
 
 
-@dataclass(frozen=True, slots=True)
-class _Mark:
+class _Mark(Value):
     """The part of a label that lies on one line, in columns of the screen; its text stands at the label's last line."""
 
     start: int

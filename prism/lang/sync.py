@@ -18,7 +18,7 @@ from prism.lang.barriers.walk import Concurrent, Conflict, Context, Walk, summar
 from prism.lang.barriers.walk_context import DEEP, context_of
 from prism.lang.barriers.walk_state import Fence, Landing, Mark, Registers, rank
 from prism.lang.check import again
-from prism.lang.diagnostics import CompileError, Label
+from prism.lang.diagnostics import CompileError, Fields, Label
 from prism.lang.errors.sync import (
     Arms,
     GridSync,
@@ -191,8 +191,8 @@ def refused(conflict: Conflict, function: Function) -> CompileError:
         )
     if (lacks := lacking(conflict.unit, function)) is not None:
         has, change = lacks
-        facts = {"name": name, "unit": conflict.unit, "first": first.kind, "second": second.kind}
-        return CompileError(NoBarrier(span=span, labels=labels, has=has, change=change, **facts))  # type: ignore[arg-type]
+        facts: Fields = {"name": name, "unit": conflict.unit, "first": first.kind, "second": second.kind}
+        return CompileError(NoBarrier(span=span, labels=labels, has=has, change=change, **facts))
     return CompileError(
         NoPlace(
             span=span, labels=labels, name=name, unit=conflict.unit, first=first.kind, second=second.kind,

@@ -4,7 +4,7 @@ import linecache
 import pickle
 import string
 import textwrap
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -45,7 +45,6 @@ def sources() -> None:
     register_source(OTHER, ["# a library\n", "def f(x, n):\n", "    pass\n"])
 
 
-@dataclass(frozen=True, kw_only=True)
 class Sample(Error):
     """An error for tests."""
 

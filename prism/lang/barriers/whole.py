@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from prism.lang.diagnostics import CompileError, InternalError, Label
+from prism.lang.diagnostics import CompileError, Fields, InternalError, Label
 from prism.lang.errors.sync import ClusterBarrier
 from prism.lang.facts.budget import most_threads
 from prism.lang.tree import Body, Function, Group, Specialise, Split, Stmt, children
@@ -116,6 +116,6 @@ def _wrong(barrier: Barrier, what: str) -> InternalError:
 def _no_cluster(program: Program, function: Function, barrier: Barrier) -> CompileError:
     first, second = barrier.first, barrier.second
     labels = (Label(first.span, f"the {first.kind}"),)
-    facts = {"name": second.root.name, "first": first.kind, "second": second.kind, "function": function.name}
-    of = {"unit": barrier.unit, "kernel": program.entry.name, "blocks": program.entry.bound.block or 1}
-    return CompileError(ClusterBarrier(span=second.span, labels=labels, **facts, **of))  # type: ignore[arg-type]
+    facts: Fields = {"name": second.root.name, "first": first.kind, "second": second.kind, "function": function.name}
+    of: Fields = {"unit": barrier.unit, "kernel": program.entry.name, "blocks": program.entry.bound.block or 1}
+    return CompileError(ClusterBarrier(span=second.span, labels=labels, **facts, **of))

@@ -8,7 +8,7 @@ from prism.lang import tree
 from prism.lang.check.conversion import coerce
 from prism.lang.check.env import Env, blame, constant, evidence, fail, narrowed, why_here
 from prism.lang.check.expressions import check_value, flatten, rank, visible
-from prism.lang.diagnostics import Label, Span, source_text
+from prism.lang.diagnostics import Fields, Label, Span, source_text
 from prism.lang.errors import calls as errors
 from prism.lang.errors import ownership
 from prism.lang.errors import tiles as tile_errors
@@ -101,15 +101,21 @@ def check_no_element(env: Env, name: str, formal: tree.Symbol, actual: s.Expr) -
     rows, first = (texts, "0") if len(texts) < rank(symbol) else (texts[:-1], texts[-1])
     column = "i" if first == "0" else f"{first} + i"
     index = f"({', '.join([*rows, column])})" if rows else column
-    facts = {"parameter": formal.name, "name": name, "memory": base.name, "unit": formal.perspective, "index": index}
-    fail(errors.CallElement(span=actual.span, labels=origins(formal, symbol), **facts))  # type: ignore[arg-type]
+    facts: Fields = {
+        "parameter": formal.name,
+        "name": name,
+        "memory": base.name,
+        "unit": formal.perspective,
+        "index": index,
+    }
+    fail(errors.CallElement(span=actual.span, labels=origins(formal, symbol), **facts))
 
 
 def check_owners(name: str, formal: tree.Symbol, symbol: tree.Symbol, span: Span) -> None:
     """R15 CALL-PTR: memory that may be written is of exactly the formal's perspective; const memory at least of it."""
     wanted, given = formal.type, symbol.type
     assert isinstance(wanted, Pointer) and isinstance(given, Pointer)
-    facts = {
+    facts: Fields = {
         "span": span,
         "parameter": formal.name,
         "name": name,
@@ -117,11 +123,11 @@ def check_owners(name: str, formal: tree.Symbol, symbol: tree.Symbol, span: Span
         "labels": origins(formal, symbol),
     }
     if given.const and not wanted.const:
-        fail(errors.CallConst(**facts))  # type: ignore[arg-type]
+        fail(errors.CallConst(**facts))
     if wanted.const and not formal.perspective <= symbol.perspective:
-        fail(errors.CallPointerNarrow(**facts, needed=formal.perspective, has=symbol.perspective))  # type: ignore[arg-type]
+        fail(errors.CallPointerNarrow(**facts, needed=formal.perspective, has=symbol.perspective))
     if not wanted.const and formal.perspective != symbol.perspective:
-        fail(errors.CallPointer(**facts, needed=formal.perspective, has=symbol.perspective))  # type: ignore[arg-type]
+        fail(errors.CallPointer(**facts, needed=formal.perspective, has=symbol.perspective))
 
 
 def origins(formal: tree.Symbol, symbol: tree.Symbol) -> tuple[Label, Label]:
@@ -134,8 +140,8 @@ def origins(formal: tree.Symbol, symbol: tree.Symbol) -> tuple[Label, Label]:
 
 def not_trusted(name: str, formal: tree.Symbol, symbol: tree.Symbol, span: Span) -> NoReturn:
     """Fail: memory that others may write, where the function loads it once for several threads."""
-    facts = {"name": name, "parameter": formal.name, "memory": symbol.name}
-    fail(ownership.LoadTrusting(span=span, labels=origins(formal, symbol), **facts))  # type: ignore[arg-type]
+    facts: Fields = {"name": name, "parameter": formal.name, "memory": symbol.name}
+    fail(ownership.LoadTrusting(span=span, labels=origins(formal, symbol), **facts))
 
 
 def swizzled(symbol: tree.Symbol, span: Span, error: type[tile_errors.SwizzlePointer]) -> None:
@@ -164,12 +170,12 @@ def check_array(env: Env, name: str, formal: tree.Symbol, actual: s.Expr) -> tre
     symbol = visible(env, actual.name, actual.span)
     if symbol.type != formal.type:
         mismatch(name, formal, actual, str(symbol.type))
-    facts = {"span": actual.span, "parameter": formal.name, "name": name, "actual": symbol.name}
+    facts: Fields = {"span": actual.span, "parameter": formal.name, "name": name, "actual": symbol.name}
     if constant(env, symbol) is not None and not formal.const:
-        fail(errors.CallConst(**facts, labels=origins(formal, symbol)))  # type: ignore[arg-type]
+        fail(errors.CallConst(**facts, labels=origins(formal, symbol)))
     if symbol.perspective != formal.perspective:
         facts |= {"needed": formal.perspective, "has": symbol.perspective, "labels": origins(formal, symbol)}
-        fail(errors.CallArray(**facts))  # type: ignore[arg-type]
+        fail(errors.CallArray(**facts))
     return tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=actual.span)
 
 

@@ -14,7 +14,7 @@ from prism.lang.check.pointers import assign_pointer, declare_pointer
 from prism.lang.check.shared import check_shared
 from prism.lang.check.table import check_expression, declaration_rule, statement_rule
 from prism.lang.check.vectors import is_vector_cast, vector_store
-from prism.lang.diagnostics import Span
+from prism.lang.diagnostics import Fields, Span
 from prism.lang.errors import names as name_errors
 from prism.lang.errors import ownership, tiles
 from prism.lang.errors import perspective as rules
@@ -280,8 +280,8 @@ def assign_memory(
             ownership.ConstWrite(span=target.span, name=symbol.name, type=str(symbol.type), labels=(declared(symbol),))
         )
     if env.code != THREAD:
-        facts = {"name": symbol.name, "code_perspective": env.code, "owner": symbol.perspective}
-        fail(ownership.StoreCode(span=target.span, labels=why_here(env), **facts))  # type: ignore[arg-type]
+        facts: Fields = {"name": symbol.name, "code_perspective": env.code, "owner": symbol.perspective}
+        fail(ownership.StoreCode(span=target.span, labels=why_here(env), **facts))
     if symbol.perspective != THREAD:
         fail(
             ownership.StoreView(
@@ -300,6 +300,6 @@ def assign_field(env: Env, field: tree.Component, target: s.Attribute, value: s.
         indexed(whole.symbol, whole)
         return assign_local(env, whole.symbol, field, value, span)
     if isinstance(whole, tree.Element):
-        facts = {"name": whole.symbol.name, "struct": str(whole.type), "field": target.name}
-        fail(errors.FieldOfMemory(span=target.span, **facts))  # type: ignore[arg-type]
+        facts: Fields = {"name": whole.symbol.name, "struct": str(whole.type), "field": target.name}
+        fail(errors.FieldOfMemory(span=target.span, **facts))
     fail(errors.NotSubscriptable(span=target.span, found="the target of this assignment"))

@@ -11,7 +11,7 @@ from prism.lang.check.env import Env, Step, declared, fail, why_here
 from prism.lang.check.purity import touches_memory
 from prism.lang.check.registers import check_code
 from prism.lang.check.table import statement_rule
-from prism.lang.diagnostics import Span, source_text
+from prism.lang.diagnostics import Fields, Span, source_text
 from prism.lang.errors import asynchronous as errors
 from prism.lang.errors import ownership
 from prism.lang.intrinsics import set_registers
@@ -38,9 +38,9 @@ def check_async(env: Env, st: s.Async) -> tree.Stmt:
         copies = f"{type_.ring} copies"
         fail(errors.RingUse(span=st.source.span, name=source.name, copies=copies, labels=(declared(source),)))
     if not source.perspective <= env.code:
-        facts = {"name": source.name, "place": source.perspective, "code_perspective": env.code}
+        facts: Fields = {"name": source.name, "place": source.perspective, "code_perspective": env.code}
         labels = (declared(source), *why_here(env))
-        fail(errors.AsyncOwners(span=st.source.span, labels=labels, **facts))  # type: ignore[arg-type]
+        fail(errors.AsyncOwners(span=st.source.span, labels=labels, **facts))
     view = make_view(env, source, source.perspective, None, "check", ownership.PartitionOffset)
     symbol = tree.Symbol(st.name, view_pointer(source, None), source.perspective, st.name_span, view=view)
     env.context.flights.add(symbol)
@@ -58,11 +58,11 @@ def check_issue(env: Env, intrinsic: Intrinsic, span: Span) -> None:
         check_code(env, span)
     if intrinsic.asynchronous == "wgmma":
         if env.code != WARPGROUP1:
-            facts = {"name": intrinsic.name, "code_perspective": env.code}
-            fail(errors.BatchCode(span=span, labels=why_here(env), **facts))  # type: ignore[arg-type]
+            facts: Fields = {"name": intrinsic.name, "code_perspective": env.code}
+            fail(errors.BatchCode(span=span, labels=why_here(env), **facts))
     elif intrinsic.asynchronous and env.code != THREAD:
         facts = {"function": intrinsic.name, "code_perspective": env.code, "bulk": intrinsic.asynchronous != "cp_async"}
-        fail(errors.CopyCode(span=span, labels=why_here(env), **facts))  # type: ignore[arg-type]
+        fail(errors.CopyCode(span=span, labels=why_here(env), **facts))
 
 
 def copies_alone(env: Env, symbol: tree.Symbol, span: Span) -> None:
@@ -98,8 +98,8 @@ def alone(env: Env, unit: Perspective) -> tuple[int, int] | None:
 def check_batch(env: Env, st: s.Batch) -> tree.Stmt:
     """R13 CALL-BOUND and R24 ASYNC for `with wgmma_async():` one warpgroup issues wgmmas, and touches nothing else."""
     if env.code != WARPGROUP1:
-        facts = {"name": "wgmma_async", "code_perspective": env.code}
-        fail(errors.BatchCode(span=st.span, labels=why_here(env), **facts))  # type: ignore[arg-type]
+        facts: Fields = {"name": "wgmma_async", "code_perspective": env.code}
+        fail(errors.BatchCode(span=st.span, labels=why_here(env), **facts))
     if in_batch(env):
         fail(errors.BatchBody(span=st.span, what="`wgmma_async`"))
     body = check_body(env.enter(Step("batch", head(st.span), env.code, "wgmma_async()")), st.body)

@@ -11,7 +11,7 @@ from prism.lang.check.env import Env, Step, blame, declared, evidence, fail, nar
 from prism.lang.check.expressions import check_index, visible
 from prism.lang.check.rings import in_flight, one_use
 from prism.lang.check.table import statement_rule
-from prism.lang.diagnostics import Span
+from prism.lang.diagnostics import Fields, Span
 from prism.lang.errors import ownership
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import types as errors
@@ -68,8 +68,8 @@ def divided(env: Env, e: s.Expr, construct: str) -> tuple[surface.LevelName, int
         fail(errors.NotAPerspective(span=e.span, change="write a level without a size: `thread`, `warp` or `block`"))
     have = env.bound.entry(level.level)
     if have is None or level.level == Level.GRID or not level.level <= env.code.level:
-        facts = {"level": level.name, "bound": str(env.bound), "construct": construct}
-        fail(rules.SplitLevel(span=e.span, labels=why_here(env), **facts))  # type: ignore[arg-type]
+        facts: Fields = {"level": level.name, "bound": str(env.bound), "construct": construct}
+        fail(rules.SplitLevel(span=e.span, labels=why_here(env), **facts))
     return level, have
 
 
@@ -83,17 +83,17 @@ def units(e: s.Expr, arm: str = "a case of `split`", usage: str = "case 32:") ->
 def enough(env: Env, level: surface.LevelName, needed: int, have: int, span: Span, arms: str) -> None:
     """R3 SPLIT-SUM: together the arms need no more units than are guaranteed."""
     if needed > have:
-        facts = {"level": str(level.level), "needed": needed, "have": have, "over": needed - have, "arms": arms}
-        fail(rules.SplitSum(span=span, labels=why_here(env), **facts))  # type: ignore[arg-type]
+        facts: Fields = {"level": str(level.level), "needed": needed, "have": have, "over": needed - have, "arms": arms}
+        fail(rules.SplitSum(span=span, labels=why_here(env), **facts))
 
 
 def align(env: Env, arm: str, span: Span, level: surface.LevelName, first: int, size: int, have: int) -> None:
     """R4 SPLIT-ALIGN: an arm starts at a multiple of its size, within the unit and, through the unit's base, absolutely."""
     if first % size != 0:
-        facts = {"arm": arm, "size": size // level.scale, "level": level.name, "first": first // level.scale}
+        facts: Fields = {"arm": arm, "size": size // level.scale, "level": level.name, "first": first // level.scale}
         if not arm.startswith("case "):
             facts["change"] = "name the larger roles first, or one more before it to fill the gap"
-        fail(rules.SplitAlign(span=span, **facts))  # type: ignore[arg-type]
+        fail(rules.SplitAlign(span=span, **facts))
     whole = env.bound.whole and env.code.level > level.level
     if not whole and env.code.level == level.level and have % size != 0 and first + size <= have:
         fail(rules.SplitBase(span=span, arm=arm, size=size, level=str(level.level), base=have, labels=why_here(env)))

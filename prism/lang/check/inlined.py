@@ -20,7 +20,7 @@ from prism.lang.check.expressions import visible
 from prism.lang.check.purity import evaluated, loaded_for_several
 from prism.lang.check.rings import no_ring
 from prism.lang.check.signature import check_parameter, check_requires, is_none
-from prism.lang.diagnostics import CompileError
+from prism.lang.diagnostics import CompileError, Fields
 from prism.lang.errors import inlined as errors
 from prism.lang.errors import ownership
 from prism.lang.parse import syntax as s
@@ -104,9 +104,9 @@ def check_tile(env: Env, name: str, formal: tree.Symbol, actual: s.Expr) -> tree
         mismatch(name, formal, actual, "an expression" if symbol is None else str(symbol.type))
     no_ring(symbol, actual.span)
     if replace(symbol.type, const=False) != replace(wanted, const=False):
-        facts = {"parameter": formal.name, "name": name, "actual": symbol.name}
+        facts: Fields = {"parameter": formal.name, "name": name, "actual": symbol.name}
         labels = (declared(symbol),)
-        fail(errors.CallTile(span=actual.span, wanted=wanted, given=symbol.type, labels=labels, **facts))  # type: ignore[arg-type]
+        fail(errors.CallTile(span=actual.span, wanted=wanted, given=symbol.type, labels=labels, **facts))
     check_owners(name, formal, symbol, actual.span)
     return symbol
 
@@ -119,8 +119,8 @@ def check_distinct(kernel: surface.Kernel, pairs: list[Given], given: tuple[s.Ex
             continue
         for other, earlier in seen:
             if value.root() is earlier.root() and not (readonly(formal) and readonly(other)):
-                facts = {"function": kernel.__name__, "one": other.name, "other": formal.name}
-                fail(errors.InlinedTwice(span=actual.span, name=value.root().name, **facts))  # type: ignore[arg-type]
+                facts: Fields = {"function": kernel.__name__, "one": other.name, "other": formal.name}
+                fail(errors.InlinedTwice(span=actual.span, name=value.root().name, **facts))
         seen.append((formal, value))
 
 

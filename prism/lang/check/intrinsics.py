@@ -30,7 +30,7 @@ from prism.lang.check.tiles import (
     tensor_operand,
     tile_operand,
 )
-from prism.lang.diagnostics import Span
+from prism.lang.diagnostics import Fields, Span
 from prism.lang.errors import asynchronous, ownership
 from prism.lang.errors import calls as errors
 from prism.lang.errors import types as type_errors
@@ -172,13 +172,13 @@ def of_numbers(intrinsic: Intrinsic, operands: list[Parameter], typed: Mapping[s
         found = typed[p.name]
         if p.kind == "element" and p.type == "T" and isinstance(found, tree.Element) and isinstance(found.type, Vector):
             kind, labels = found.type, (declared(found.symbol),)
-            facts = {
+            facts: Fields = {
                 "memory": found.symbol.name,
                 "element": str(kind.element),
                 "length": kind.length,
                 "found": str(kind),
             }
-            fail(errors.VectorElement(span=found.span, name=intrinsic.name, labels=labels, **facts))  # type: ignore[arg-type]
+            fail(errors.VectorElement(span=found.span, name=intrinsic.name, labels=labels, **facts))
 
 
 def type_variable(intrinsic: Intrinsic, operands: list[Parameter], typed: Mapping[str, tree.Expr]) -> Scalar | None:
@@ -213,10 +213,10 @@ def address(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, target: Per
     if symbol.type.const:
         fail(ownership.ConstWrite(span=e.span, name=symbol.name, type=str(symbol.type), labels=(declared(symbol),)))
     if env.code != THREAD:
-        facts = {"span": e.span, "name": symbol.name, "code_perspective": env.code, "labels": why_here(env)}
+        facts: Fields = {"span": e.span, "name": symbol.name, "code_perspective": env.code, "labels": why_here(env)}
         if p.atomic:
-            fail(ownership.AtomicCode(intrinsic=intrinsic.name, **facts))  # type: ignore[arg-type]
-        fail(ownership.StoreCode(**facts))  # type: ignore[arg-type]
+            fail(ownership.AtomicCode(intrinsic=intrinsic.name, **facts))
+        fail(ownership.StoreCode(**facts))
     if intrinsic.asynchronous:
         copies_alone(env, symbol, e.span)
         return in_flight_destination(env, intrinsic, found)
@@ -236,15 +236,15 @@ def in_flight_destination(env: Env, intrinsic: Intrinsic, found: tree.Element) -
     if intrinsic.asynchronous == "remote":
         into_ring(env, intrinsic.name, symbol, found.span)
     if intrinsic.asynchronous == "cp_async" and symbol not in env.context.flights and copy_of(symbol) is None:
-        facts = {"function": intrinsic.name, "name": symbol.name}
-        fail(asynchronous.AsyncDestination(span=found.span, labels=(declared(symbol),), **facts))  # type: ignore[arg-type]
+        facts: Fields = {"function": intrinsic.name, "name": symbol.name}
+        fail(asynchronous.AsyncDestination(span=found.span, labels=(declared(symbol),), **facts))
     return found
 
 
 def together(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, found: tree.Element) -> tree.Element:
     """R15, R18 of memory that a unit accesses together: it reads what is its own or broader, and writes what is its own."""
     symbol = found.symbol
-    facts = {
+    facts: Fields = {
         "span": e.span,
         "name": intrinsic.name,
         "actual": symbol.name,
@@ -255,14 +255,14 @@ def together(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, found: tre
     if p.effect == "read":
         if not p.unit <= symbol.perspective:
             change = f"read it through memory of {p.unit} or broader, before it is partitioned"
-            fail(errors.MatrixNarrow(**facts, change=change))  # type: ignore[arg-type]
+            fail(errors.MatrixNarrow(**facts, change=change))
         return found
     assert isinstance(symbol.type, Pointer)
     if symbol.type.const:
         fail(ownership.ConstWrite(span=e.span, name=symbol.name, type=str(symbol.type), labels=(declared(symbol),)))
     if symbol.perspective != p.unit or env.code != p.unit:
         change = f"partition it for {p.unit}, and write in a group of {p.unit}"
-        fail(errors.MatrixNarrow(**facts, change=change))  # type: ignore[arg-type]
+        fail(errors.MatrixNarrow(**facts, change=change))
     return found
 
 

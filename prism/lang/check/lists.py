@@ -8,7 +8,7 @@ from prism.lang import tree
 from prism.lang.check.conversion import coerce
 from prism.lang.check.env import Env, fail
 from prism.lang.check.expressions import check_value
-from prism.lang.diagnostics import Span
+from prism.lang.diagnostics import Fields, Span
 from prism.lang.errors import types as errors
 from prism.lang.parse import syntax as s
 from prism.lang.types import INT32, Array
@@ -31,8 +31,8 @@ def _given(env: Env, symbol: tree.Symbol, type_: Array, e: s.Expr, indices: tupl
         if not isinstance(e, s.Listed):
             fail(errors.ListDepth(span=e.span, name=symbol.name, type=str(type_), extent=extent))
         if len(e.items) != extent:
-            facts = {"name": symbol.name, "type": str(type_), "extent": extent, "given": len(e.items)}
-            fail(errors.ListLength(span=e.span, **facts))  # type: ignore[arg-type]
+            facts: Fields = {"name": symbol.name, "type": str(type_), "extent": extent, "given": len(e.items)}
+            fail(errors.ListLength(span=e.span, **facts))
         for number, item in enumerate(e.items):
             yield from _given(env, symbol, type_, item, (*indices, number))
         return

@@ -8,7 +8,7 @@ from prism.lang.check.arguments import swizzled
 from prism.lang.check.env import Env, declared, fail, why_here
 from prism.lang.check.expressions import check_scalar, must_agree, need_bool, visible
 from prism.lang.check.table import check_expression
-from prism.lang.diagnostics import Label, Span
+from prism.lang.diagnostics import Fields, Label, Span
 from prism.lang.errors import ownership
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import pointers as errors
@@ -106,8 +106,8 @@ def named_pointer(env: Env, e: s.Name, target: tree.Symbol, wanted: Pointer) -> 
     changing = symbol.type.space == "global" and not symbol.type.const
     if wanted.const and changing and not target.perspective <= THREAD:
         labels = (declared(symbol), Label(target.span, f"declared const @ {target.perspective}"))
-        facts = {"name": target.name, "place": target.perspective, "memory": symbol.name}
-        fail(ownership.LoadAlias(span=e.span, **facts, labels=labels))  # type: ignore[arg-type]
+        facts: Fields = {"name": target.name, "place": target.perspective, "memory": symbol.name}
+        fail(ownership.LoadAlias(span=e.span, **facts, labels=labels))
     swizzled(symbol, e.span, SwizzleRebind)
     if not shifts(symbol):
         fail(CallLambda(span=e.span, actual=symbol.name, labels=(Label(symbol.span, "made here"),)))

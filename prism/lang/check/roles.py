@@ -7,7 +7,7 @@ from prism.lang.check.body import check_body
 from prism.lang.check.data import align, divided, enough, head, units
 from prism.lang.check.env import Env, Role, Step, fail, why_here
 from prism.lang.check.table import declaration_rule, statement_rule
-from prism.lang.diagnostics import Label
+from prism.lang.diagnostics import Fields, Label
 from prism.lang.errors import roles as errors
 from prism.lang.parse import syntax as s
 from prism.lang.types.perspective import Perspective
@@ -40,8 +40,8 @@ def check_enter(env: Env, st: s.Enter) -> tree.Stmt:
     role = env.role(st.role.name, st.role.span)
     if env.code != role.code or env.bound.entry(role.level) != role.have:
         labels = (Label(role.span, f"divides {role.code}"), *why_here(env))
-        facts = {"name": role.name, "place": role.code, "code_perspective": env.code}
-        fail(errors.RoleCode(span=st.role.span, **facts, labels=labels))  # type: ignore[arg-type]
+        facts: Fields = {"name": role.name, "place": role.code, "code_perspective": env.code}
+        fail(errors.RoleCode(span=st.role.span, **facts, labels=labels))
     return arm(env, st, Step("arm", head(st.span), role.unit, f"with {role.name}", role.first), role.name)
 
 

@@ -6,6 +6,7 @@ from prism.lang import tree
 from prism.lang.check import annotation
 from prism.lang.check.env import Env, fail, why_here
 from prism.lang.check.rings import check_ring, in_loops
+from prism.lang.diagnostics import Fields
 from prism.lang.errors import ownership, tiles
 from prism.lang.parse import syntax as s
 from prism.lang.types import Pointer
@@ -28,8 +29,8 @@ def check_shared(
         fail(ownership.SharedValue(span=st.value.span, name=st.name))
     shape = meaning.type.shape
     if env.code != BLOCK and shape is not None and shape[0] != env.code.size:
-        facts = {"name": st.name, "blocks": env.code.size, "first": shape[0]}
-        fail(tiles.ClusterExtent(span=st.annotation.span, **facts, labels=why_here(env)))  # type: ignore[arg-type]
+        facts: Fields = {"name": st.name, "blocks": env.code.size, "first": shape[0]}
+        fail(tiles.ClusterExtent(span=st.annotation.span, **facts, labels=why_here(env)))
     symbol = tree.Symbol(st.name, meaning.type, env.code, st.name_span)
     env.context.lives[symbol] = env.scope
     align = max(meaning.align, meaning.type.element.bytes)

@@ -10,7 +10,7 @@ from prism.lang.check import annotation
 from prism.lang.check.env import Context, fail
 from prism.lang.check.fragments import placed
 from prism.lang.check.tiles import check_map_parameter
-from prism.lang.diagnostics import Span
+from prism.lang.diagnostics import Fields, Span
 from prism.lang.errors import calls as call_errors
 from prism.lang.errors import inlined
 from prism.lang.errors import names as name_errors
@@ -66,8 +66,8 @@ def check_requires(kernel: surface.Kernel, parsed: s.Function, template: Mapping
             fail(rules.BoundValue(span=span, text=f"{entry.level}[{written(size)}]"))
         if size > (most := MOST_UNITS[entry.level]):
             whole = "block" if entry.level == Level.THREAD else "cluster"
-            facts = {"whole": whole, "unit": str(entry.level), "most": most, "found": written(size)}
-            fail(rules.BoundTooLarge(span=span, **facts))  # type: ignore[arg-type]
+            facts: Fields = {"whole": whole, "unit": str(entry.level), "most": most, "found": written(size)}
+            fail(rules.BoundTooLarge(span=span, **facts))
         if entry.level in entries:
             fail(rules.BoundTwice(span=span, level=str(entry.level), first=entries[entry.level], second=size))
         entries[entry.level] = size

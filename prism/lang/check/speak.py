@@ -44,7 +44,8 @@ def check_demand(env: Env, e: s.Call) -> None:
         return
     if not isinstance(held, tree.Const):
         fail(demands.NoConstant(span=held.span))
-    if not need_bool(held).value:  # type: ignore[union-attr]
+    need_bool(held)
+    if not held.value:
         condition = source_text(e.arguments[0].span)
         given = {
             name: show(value) for name, value in env.context.template.items() if re.search(rf"\b{name}\b", condition)

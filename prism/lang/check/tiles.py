@@ -9,7 +9,7 @@ from prism.lang.check.asynchronous import WARPGROUP1, copies_alone
 from prism.lang.check.env import Env, constant, declared, fail
 from prism.lang.check.expressions import check_index, element, flatten, must_agree, visible
 from prism.lang.check.rings import into_ring
-from prism.lang.diagnostics import Label, Span
+from prism.lang.diagnostics import Fields, Label, Span
 from prism.lang.errors import calls as call_errors
 from prism.lang.errors import ownership
 from prism.lang.errors import tiles as errors
@@ -50,9 +50,9 @@ def tile_operand(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr) -> tre
     if p.effect != "read":
         written(env, intrinsic, symbol, e.span)
     elif not p.unit <= symbol.perspective:
-        facts = {"name": intrinsic.name, "actual": symbol.name, "needed": p.unit, "has": symbol.perspective}
+        facts: Fields = {"name": intrinsic.name, "actual": symbol.name, "needed": p.unit, "has": symbol.perspective}
         change = f"read it through memory of {p.unit} or broader, before it is partitioned"
-        fail(call_errors.MatrixNarrow(span=e.span, labels=(declared(symbol),), change=change, **facts))  # type: ignore[arg-type]
+        fail(call_errors.MatrixNarrow(span=e.span, labels=(declared(symbol),), change=change, **facts))
     return found
 
 
@@ -129,8 +129,8 @@ def refuse(
     """Fail: an operand of another kind."""
     found = "an expression" if symbol is None else f"{symbol.type} @ {symbol.perspective}"
     labels = () if symbol is None else (declared(symbol),)
-    facts = {"parameter": p.name, "name": intrinsic.name, "wanted": wanted, "found": found, "change": change}
-    fail(errors.Operand(span=e.span, labels=labels, **facts))  # type: ignore[arg-type]
+    facts: Fields = {"parameter": p.name, "name": intrinsic.name, "wanted": wanted, "found": found, "change": change}
+    fail(errors.Operand(span=e.span, labels=labels, **facts))
 
 
 def scalar_of(e: tree.Expr) -> Scalar | None:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from prism.lang.tree import Apply, Body, Declare, Evaluate, Stmt, children
 from prism.lang.tree.plan import Arrive, Barrier, Expect, Mbarrier, Op, Operation, Plan
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class ArriveExpect(Operation):
     """Announce the bytes of all loads of this visit, and arrive: its phase ends when they are in."""
 

@@ -1,4 +1,4 @@
-"""The errors, one frozen dataclass each, grouped by the stage that finds them. No other file holds a message."""
+"""The errors, one class each, grouped by the stage that finds them. No other file holds a message."""
 
 from __future__ import annotations
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from prism.lang.diagnostics import Error
 from prism.lang.types.perspective import Perspective
 
 # -- async_ -----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class AsyncSource(Error):
     """R24: `async_` of what no asynchronous copy writes."""
 
@@ -23,7 +20,6 @@ class AsyncSource(Error):
     found: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class AsyncOwners(Error):
     """R24: `async_` in code narrower than the owners."""
 
@@ -37,7 +33,6 @@ class AsyncOwners(Error):
     code_perspective: Perspective
 
 
-@dataclass(frozen=True, kw_only=True)
 class AsyncUse(Error):
     """R24: what is in flight, used by something else than a copy."""
 
@@ -50,7 +45,6 @@ class AsyncUse(Error):
     source: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class AsyncDestination(Error):
     """R24: an asynchronous copy to memory that is not in flight."""
 
@@ -63,7 +57,6 @@ class AsyncDestination(Error):
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class LoadDestination(Error):
     """R24: a bulk or tensor load into a plain shared object."""
 
@@ -83,7 +76,6 @@ class LoadDestination(Error):
         return f"{self.root[:1]}_now"
 
 
-@dataclass(frozen=True, kw_only=True)
 class LoadInFunction(Error):
     """R24: a bulk or tensor load, or a store to another block, into a parameter."""
 
@@ -101,7 +93,6 @@ class LoadInFunction(Error):
     root: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class LoadMixed(Error):
     """R24: a copy of a ring that is loaded and used in one scope."""
 
@@ -116,7 +107,6 @@ class LoadMixed(Error):
 # -- The thread that issues a copy ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class CopyCode(Error):
     """R18: an asynchronous copy by code that speaks for several threads."""
 
@@ -137,7 +127,6 @@ class CopyCode(Error):
         return "partition the destination for thread[1], and copy inside `with group(thread[1]):`"
 
 
-@dataclass(frozen=True, kw_only=True)
 class CopyOwner(Error):
     """R18: a destination whose owners are more than the one thread that copies for them."""
 
@@ -150,7 +139,6 @@ class CopyOwner(Error):
     place: Perspective
 
 
-@dataclass(frozen=True, kw_only=True)
 class CopyTwice(Error):
     """R18: two threads that each copy for the same owner."""
 
@@ -166,7 +154,6 @@ class CopyTwice(Error):
 # -- wgmma ------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class BatchCode(Error):
     """R13: a wgmma by other code than one warpgroup's."""
 
@@ -186,7 +173,6 @@ class BatchCode(Error):
         return "move it out of the groups and arms that narrow the code below a warpgroup"
 
 
-@dataclass(frozen=True, kw_only=True)
 class BatchBody(Error):
     """R24: something else than wgmmas in a batch."""
 
@@ -205,7 +191,6 @@ class BatchBody(Error):
 # -- Rings ------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class RingUse(Error):
     """A ring used by its own name."""
 
@@ -219,7 +204,6 @@ class RingUse(Error):
     copies: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class RingPlace(Error):
     """A ring declared elsewhere than in a kernel's code at block[1]."""
 
@@ -235,7 +219,6 @@ class RingPlace(Error):
     where: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class RingCopies(Error):
     """`ring=` of something else than a positive constant."""
 
@@ -245,7 +228,6 @@ class RingCopies(Error):
     help_template = "write `ring=2`, or the name of a template parameter; leave `ring` out for a plain shared object"
 
 
-@dataclass(frozen=True, kw_only=True)
 class RingTooLong(Error):
     """More copies of a ring than the shared memory of any GPU holds."""
 
@@ -259,7 +241,6 @@ class RingTooLong(Error):
     more: int
 
 
-@dataclass(frozen=True, kw_only=True)
 class InFlight(Error):
     """`in_flight=` that does not fit."""
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from prism.lang.diagnostics import Error
 from prism.lang.types.perspective import Perspective
 
 
-@dataclass(frozen=True, kw_only=True)
 class CallBound(Error):
     """R13: a callee whose bound the caller cannot give."""
 
@@ -31,7 +28,6 @@ class CallBound(Error):
         return f"require it of this function's callers too: put {self.needs}, or a multiple, into its `@requires(...)`"
 
 
-@dataclass(frozen=True, kw_only=True)
 class CallCooperative(Error):
     """R13: a callee whose blocks wait for one another, in a kernel whose blocks need not run at once."""
 
@@ -44,7 +40,6 @@ class CallCooperative(Error):
     caller: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class CallArguments(Error):
     """A wrong number of arguments, or an argument given twice."""
 
@@ -58,7 +53,6 @@ class CallArguments(Error):
     parameters: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class CallScalar(Error):
     """R14: a scalar argument that varies where the callee needs agreement."""
 
@@ -74,14 +68,12 @@ class CallScalar(Error):
     has: Perspective
 
 
-@dataclass(frozen=True, kw_only=True)
 class IntrinsicScalar(CallScalar):
     """R14: an intrinsic's operand that varies where its threads must agree."""
 
     help_template = "pass a value @ {needed} or broader"
 
 
-@dataclass(frozen=True, kw_only=True)
 class CallArray(Error):
     """R15: a local array whose owners are not the callee's."""
 
@@ -97,7 +89,6 @@ class CallArray(Error):
     has: Perspective
 
 
-@dataclass(frozen=True, kw_only=True)
 class CallPointer(Error):
     """R15: a pointer argument whose owners are not the callee's."""
 
@@ -115,7 +106,6 @@ class CallPointer(Error):
     has: Perspective
 
 
-@dataclass(frozen=True, kw_only=True)
 class CallPointerNarrow(Error):
     """R15: a const pointer argument narrower than the callee's parameter."""
 
@@ -131,7 +121,6 @@ class CallPointerNarrow(Error):
     has: Perspective
 
 
-@dataclass(frozen=True, kw_only=True)
 class CallConst(Error):
     """R15, R17: a const pointer passed where the callee may write."""
 
@@ -145,7 +134,6 @@ class CallConst(Error):
     actual: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class CallType(Error):
     """An argument of the wrong type."""
 
@@ -160,7 +148,6 @@ class CallType(Error):
     hint: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class CallKernel(Error):
     """A kernel called from a kernel."""
 
@@ -171,7 +158,6 @@ class CallKernel(Error):
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class IntrinsicType(Error):
     """An intrinsic applied to a type that it doesn't have."""
 
@@ -184,7 +170,6 @@ class IntrinsicType(Error):
     found: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class IntrinsicProblem(Error):
     """An intrinsic applied to what it has the types for, but not together."""
 
@@ -196,7 +181,6 @@ class IntrinsicProblem(Error):
     problem: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class IntrinsicResults(Error):
     """`out=[...]` of a number of targets that is not the number of results."""
 
@@ -209,7 +193,6 @@ class IntrinsicResults(Error):
     given: int
 
 
-@dataclass(frozen=True, kw_only=True)
 class MatrixNarrow(Error):
     """R15: memory that several threads access together, through a name that belongs to fewer."""
 
@@ -225,7 +208,6 @@ class MatrixNarrow(Error):
     change: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class StaticArgument(Error):
     """An intrinsic's compile-time argument that is none."""
 
@@ -238,7 +220,6 @@ class StaticArgument(Error):
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class StaticChoice(Error):
     """An intrinsic's compile-time argument that is none of its choices."""
 
@@ -252,7 +233,6 @@ class StaticChoice(Error):
     allowed: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class CallLambda(Error):
     """R15: a view made by a lambda that does more than shift, passed as a pointer."""
 
@@ -266,7 +246,6 @@ class CallLambda(Error):
     actual: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class CallElement(Error):
     """R15: an element of memory where a pointer is asked for."""
 
@@ -283,7 +262,6 @@ class CallElement(Error):
     index: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class Effects(Error):
     """Several accesses to memory in one statement, of which a call is one."""
 
@@ -294,7 +272,6 @@ class Effects(Error):
     help_template = "assign the call's result to a variable first"
 
 
-@dataclass(frozen=True, kw_only=True)
 class IndexEffect(Error):
     """A call that touches memory inside an index."""
 
@@ -304,7 +281,6 @@ class IndexEffect(Error):
     help_template = "assign the result to a variable first, and index with that"
 
 
-@dataclass(frozen=True, kw_only=True)
 class NamedBarriers(Error):
     """More named barriers than the hardware has."""
 
@@ -317,7 +293,6 @@ class NamedBarriers(Error):
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class ElementArgument(Error):
     """An intrinsic's address operand that is no element of memory."""
 
@@ -330,7 +305,6 @@ class ElementArgument(Error):
     kind: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
 class VectorElement(Error):
     """An intrinsic of numbers in memory, given memory of vectors."""
 
@@ -347,7 +321,6 @@ class VectorElement(Error):
     length: int
 
 
-@dataclass(frozen=True, kw_only=True)
 class CallSharedMemory(Error):
     """R16: more shared memory than `requires` allows."""
 
@@ -361,7 +334,6 @@ class CallSharedMemory(Error):
     allows: int
 
 
-@dataclass(frozen=True, kw_only=True)
 class SharedLimit(Error):
     """R16: a limit that is no number of bytes."""
 
@@ -373,7 +345,6 @@ class SharedLimit(Error):
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class Recursion(Error):
     """R30: a function that calls itself, directly or through others."""
 
@@ -387,7 +358,6 @@ class Recursion(Error):
     through: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class Extern(Error):
     """R29: a function without a body."""
 
@@ -399,7 +369,6 @@ class Extern(Error):
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class ReturnValue(Error):
     """A return that does not fit the function's result."""
 
@@ -412,7 +381,6 @@ class ReturnValue(Error):
     hint: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class ReturnMissing(Error):
     """A function with a result that can end without one."""
 
@@ -424,7 +392,6 @@ class ReturnMissing(Error):
     result: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class ReturnVaries(Error):
     """R8: a returned value narrower than the declared result."""
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from prism.lang.diagnostics import Error, Label, Span
 
 
-@dataclass(frozen=True, kw_only=True)
 class Demand(Error):
     """A condition on constants that does not hold: at the call that gave them, or where a kernel states it.
 
@@ -36,7 +35,6 @@ class Demand(Error):
         return replace(self, span=call, labels=(*self.labels, cause), called=True)
 
 
-@dataclass(frozen=True, kw_only=True)
 class BlockSize(Error):
     """A demand of the block's size that the kernel's launches can't keep."""
 
@@ -49,7 +47,6 @@ class BlockSize(Error):
     why: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class NoConstant(Error):
     """A demand that only a run can decide."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from prism.lang.diagnostics import Error
 from prism.lang.types import Pointer
@@ -10,7 +10,6 @@ from prism.lang.types import Pointer
 WHY = "a function that takes a shared tile is compiled into its callers: how it lies, and what is under way in it, is theirs"
 
 
-@dataclass(frozen=True, kw_only=True)
 class CallTile(Error):
     """R15: what is no whole tile of the parameter's element, shape and swizzle."""
 
@@ -59,7 +58,6 @@ class CallTile(Error):
         return f"declare the parameter `{self.parameter}: {self.found[2:]}`, or the shared object as the parameter is"
 
 
-@dataclass(frozen=True, kw_only=True)
 class TileParameter(Error):
     """R25: a parameter that says how a tile is laid out, which its declaration does."""
 
@@ -74,7 +72,6 @@ class TileParameter(Error):
     keyword: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class InlinedValue(Error):
     """A call inside an expression."""
 
@@ -86,7 +83,6 @@ class InlinedValue(Error):
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class InlinedResult(Error):
     """A result."""
 
@@ -98,7 +94,6 @@ class InlinedResult(Error):
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class InlinedReturn(Error):
     """R11: a return."""
 
@@ -111,7 +106,6 @@ class InlinedReturn(Error):
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class InlinedTwice(Error):
     """R21: one object under two names."""
 
@@ -126,7 +120,6 @@ class InlinedTwice(Error):
     other: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class InlinedExtern(Error):
     """R29: a body in CUDA C++."""
 
@@ -139,7 +132,6 @@ class InlinedExtern(Error):
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class InlinedLimit(Error):
     """R16: a limit of shared memory."""
 
@@ -152,7 +144,6 @@ class InlinedLimit(Error):
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class CallAlone(Error):
     """A function that is checked where it is called, and was to be checked without a call."""
 

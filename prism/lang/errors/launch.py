@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from prism.lang.diagnostics import Error
 
 
-@dataclass(frozen=True, kw_only=True)
 class Architecture(Error):
     """An intrinsic that the architecture compiled for does not have."""
 
@@ -20,7 +17,6 @@ class Architecture(Error):
     arch: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class SharedMemory(Error):
     """R16: more shared memory than a block of the architecture can have."""
 

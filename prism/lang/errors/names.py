@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 
 from prism.lang.diagnostics import Error, Span
 
 
-@dataclass(frozen=True, kw_only=True)
 class NotDefined(Error):
     """A name that nothing binds."""
 
@@ -21,7 +19,6 @@ class NotDefined(Error):
     change: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class CudaName(Error):
     """A name of CUDA C++ that Prism writes otherwise, or not at all."""
 
@@ -99,7 +96,6 @@ def not_defined(span: Span, name: str, known: Iterable[str], ours: Collection[st
     return NotDefined(span=span, name=name, change=change)
 
 
-@dataclass(frozen=True, kw_only=True)
 class OutOfScope(Error):
     """A local used after its block ended."""
 
@@ -111,7 +107,6 @@ class OutOfScope(Error):
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class Undeclared(Error):
     """An assignment to a name without a declaration in scope."""
 
@@ -124,7 +119,6 @@ class Undeclared(Error):
     type: str = "int"
 
 
-@dataclass(frozen=True, kw_only=True)
 class PythonBuiltin(Error):
     """A builtin of Python that kernels don't have."""
 
@@ -151,7 +145,6 @@ def python_builtin(span: Span, name: str) -> Error:
     return PythonBuiltin(span=span, name=name, change=PYTHON.get(name, HOST))
 
 
-@dataclass(frozen=True, kw_only=True)
 class NotConstant(Error):
     """A closed-over or global object that is neither a constant nor part of the language."""
 
@@ -164,7 +157,6 @@ class NotConstant(Error):
     kind: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class AttributeNumber(Error):
     """Launch bounds that are no numbers."""
 
@@ -176,7 +168,6 @@ class AttributeNumber(Error):
     why: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class AttributeText(Error):
     """A text that would not end where the attribute does."""
 
@@ -186,7 +177,6 @@ class AttributeText(Error):
     help_template = "code of your own goes into `unsafe`, or into a function with `@extern`"
 
 
-@dataclass(frozen=True, kw_only=True)
 class HostFunction(Error):
     """A function or a type of NumPy's, or of `math`."""
 
@@ -205,7 +195,6 @@ OTHERWISE = {
 """Functions of the host's that go by another name here."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class PlainFunction(Error):
     """A Python function without @prism called or mentioned."""
 
@@ -216,7 +205,6 @@ class PlainFunction(Error):
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class NoAttribute(Error):
     """`module.name` that the module lacks."""
 
@@ -228,7 +216,6 @@ class NoAttribute(Error):
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class TemplateUnbound(Error):
     """A template parameter used by a function that does not declare it."""
 
@@ -240,7 +227,6 @@ class TemplateUnbound(Error):
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class TemplateMissing(Error):
     """No value for a template parameter."""
 
@@ -254,7 +240,6 @@ class TemplateMissing(Error):
     change: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class TemplateUnknown(Error):
     """A template argument that the function does not have."""
 
@@ -269,7 +254,6 @@ class TemplateUnknown(Error):
     have: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class TemplateKind(Error):
     """A template argument of the wrong kind."""
 
@@ -285,7 +269,6 @@ class TemplateKind(Error):
     given: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class NotFolded(Error):
     """A constexpr whose value isn't known at compile time."""
 
@@ -297,7 +280,6 @@ class NotFolded(Error):
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class PerspectiveSize(Error):
     """`thread[n]` with an n that is no positive constant."""
 
@@ -309,7 +291,6 @@ class PerspectiveSize(Error):
     level: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class ShiftCount(Error):
     """A constant shift by a count that no type has."""
 
@@ -320,7 +301,6 @@ class ShiftCount(Error):
     count: int
 
 
-@dataclass(frozen=True, kw_only=True)
 class NotFinite(Error):
     """A constant expression whose value is no finite number, where one is needed."""
 
@@ -330,7 +310,6 @@ class NotFinite(Error):
     help_template = "check the constants or template arguments that it is made of"
 
 
-@dataclass(frozen=True, kw_only=True)
 class DivisionByZero(Error):
     """A constant division by zero."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from prism.lang.diagnostics import Error
@@ -13,7 +12,6 @@ CHANGES = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
 class LoadVaries(Error):
     """R19: a load that varies within the target's unit."""
 
@@ -25,7 +23,6 @@ class LoadVaries(Error):
     has: Perspective
 
 
-@dataclass(frozen=True, kw_only=True)
 class LoadIndex(LoadVaries):
     """R19: a load whose index varies."""
 
@@ -34,7 +31,6 @@ class LoadIndex(LoadVaries):
     help_template = "index with a value @ {place} or broader, or declare `{name}` @ {has}"
 
 
-@dataclass(frozen=True, kw_only=True)
 class LoadPart(LoadVaries):
     """R19: a load from a part that belongs to something narrower."""
 
@@ -43,7 +39,6 @@ class LoadPart(LoadVaries):
     help_template = "declare `{name}` @ {has}, or combine the values with a collective (a reduce or a broadcast)"
 
 
-@dataclass(frozen=True, kw_only=True)
 class LoadChanging(LoadVaries):
     """R19: a load from global memory that somebody may write."""
 
@@ -54,7 +49,6 @@ class LoadChanging(LoadVaries):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class LoadTrusting(Error):
     """R19: memory that may be written passed where a callee loads it once for several threads."""
 
@@ -70,7 +64,6 @@ class LoadTrusting(Error):
     memory: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class LoadAlias(Error):
     """R19: a const name, of several threads, for memory that may be written."""
 
@@ -87,7 +80,6 @@ class LoadAlias(Error):
     memory: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class StoreCode(Error):
     """R18: a store to memory by more than one thread."""
 
@@ -109,7 +101,6 @@ class StoreCode(Error):
         return f"open `with partition({self.name}, thread[1], offset) as mine:` and"
 
 
-@dataclass(frozen=True, kw_only=True)
 class AtomicCode(StoreCode):
     """R18: an atomic access by more than one thread."""
 
@@ -121,7 +112,6 @@ class AtomicCode(StoreCode):
     intrinsic: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class StoreView(Error):
     """R18: a store through a name that several threads own."""
 
@@ -137,7 +127,6 @@ class StoreView(Error):
     place: Perspective
 
 
-@dataclass(frozen=True, kw_only=True)
 class ConstWrite(Error):
     """R17: a store to something const."""
 
@@ -150,7 +139,6 @@ class ConstWrite(Error):
     type: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class MailboxPlain(Error):
     """R19: a plain access to a mailbox."""
 
@@ -162,7 +150,6 @@ class MailboxPlain(Error):
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class PartitionSource(Error):
     """R20: a partition of something that threads do not share."""
 
@@ -175,7 +162,6 @@ class PartitionSource(Error):
     type: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClaimSource(Error):
     """R22: a claim of something that threads do not share."""
 
@@ -188,7 +174,6 @@ class ClaimSource(Error):
     type: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class Owners(Error):
     """A partition, or a claim, where the owners are not all present, or not only they."""
 
@@ -208,7 +193,6 @@ class Owners(Error):
         return f"declare `{self.name}` @ {self.code_perspective}, and pass a part that belongs to it"
 
 
-@dataclass(frozen=True, kw_only=True)
 class PartitionOwners(Owners):
     """R20: a partition where the owners are not all present, or not only they."""
 
@@ -219,7 +203,6 @@ class PartitionOwners(Owners):
     there = "open the partition in code at {place}, before the group or arm that narrows it"
 
 
-@dataclass(frozen=True, kw_only=True)
 class PartitionUnit(Error):
     """R20: a partition to a unit broader than the source, or not of its size."""
 
@@ -234,7 +217,6 @@ class PartitionUnit(Error):
     bound: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class OffsetVaries(Error):
     """R7 for offsets: one that varies within the unit that the part is for."""
 
@@ -247,7 +229,6 @@ class OffsetVaries(Error):
     needed: Perspective
 
 
-@dataclass(frozen=True, kw_only=True)
 class PartitionOffset(OffsetVaries):
     """R20: a partition's offset or lambda that varies within the unit."""
 
@@ -255,7 +236,6 @@ class PartitionOffset(OffsetVaries):
     rule = "R20"
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClaimOffset(OffsetVaries):
     """R22: a claim's offset or lambda that varies within the unit."""
 
@@ -263,7 +243,6 @@ class ClaimOffset(OffsetVaries):
     rule = "R22"
 
 
-@dataclass(frozen=True, kw_only=True)
 class Hidden(Error):
     """R21: the original name used inside its partition or claim."""
 
@@ -276,7 +255,6 @@ class Hidden(Error):
     view: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClaimOwners(Owners):
     """R22: a claim where the owners are not all present."""
 
@@ -287,7 +265,6 @@ class ClaimOwners(Owners):
     there = "open the claim in code at {place}, and put the split inside it"
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClaimUnit(Error):
     """R22: a claim for a unit that the owners do not have."""
 
@@ -302,7 +279,6 @@ class ClaimUnit(Error):
     bound: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClaimTwice(Error):
     """R23: a claimed name used by two arms."""
 
@@ -315,7 +291,6 @@ class ClaimTwice(Error):
     unit: Perspective
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClaimGroup(Error):
     """R23: a claimed name under a group."""
 
@@ -328,7 +303,6 @@ class ClaimGroup(Error):
     unit: Perspective
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClaimNoArm(Error):
     """R23: a claimed name used outside an arm of its unit."""
 
@@ -341,7 +315,6 @@ class ClaimNoArm(Error):
     unit: Perspective
 
 
-@dataclass(frozen=True, kw_only=True)
 class SharedPlace(Error):
     """R25: shared memory declared elsewhere than in a block's code."""
 
@@ -357,7 +330,6 @@ class SharedPlace(Error):
     code_perspective: Perspective
 
 
-@dataclass(frozen=True, kw_only=True)
 class SharedInArm(Error):
     """R5: shared memory declared in an arm of a split."""
 
@@ -371,7 +343,6 @@ class SharedInArm(Error):
     code_perspective: Perspective
 
 
-@dataclass(frozen=True, kw_only=True)
 class SharedNotBlock(Error):
     """R25: shared memory declared at another perspective than the code's."""
 
@@ -385,7 +356,6 @@ class SharedNotBlock(Error):
     code_perspective: Perspective
 
 
-@dataclass(frozen=True, kw_only=True)
 class SharedValue(Error):
     """R25: shared memory with an initial value."""
 

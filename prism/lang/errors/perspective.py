@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from prism.lang.diagnostics import Error
 from prism.lang.types.perspective import Perspective
 
@@ -12,7 +10,6 @@ CHANGES = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
 class BoundTwice(Error):
     """R1: two entries of one level."""
 
@@ -26,7 +23,6 @@ class BoundTwice(Error):
     second: int
 
 
-@dataclass(frozen=True, kw_only=True)
 class BoundMissing(Error):
     """R1: no @requires, or an empty one."""
 
@@ -39,7 +35,6 @@ class BoundMissing(Error):
     example: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class BoundValue(Error):
     """R1: an entry that is no perspective with a positive size."""
 
@@ -51,7 +46,6 @@ class BoundValue(Error):
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class BoundTooLarge(Error):
     """R1: more threads than a block can have, or more blocks than a cluster."""
 
@@ -66,7 +60,6 @@ class BoundTooLarge(Error):
     found: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class BoundKernel(Error):
     """R1: a kernel without an entry for the grid."""
 
@@ -79,7 +72,6 @@ class BoundKernel(Error):
     bound: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class BoundCooperative(Error):
     """R1: a cooperative launch asked for by code that does not speak for the grid."""
 
@@ -94,7 +86,6 @@ class BoundCooperative(Error):
     bound: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class GroupDivides(Error):
     """R2: a group whose size does not divide the guaranteed units."""
 
@@ -109,7 +100,6 @@ class GroupDivides(Error):
     have: int
 
 
-@dataclass(frozen=True, kw_only=True)
 class GroupBroadens(Error):
     """R2: a group broader than the code."""
 
@@ -122,7 +112,6 @@ class GroupBroadens(Error):
     code_perspective: Perspective
 
 
-@dataclass(frozen=True, kw_only=True)
 class SplitLevel(Error):
     """R3: a split at a level that the bound does not have."""
 
@@ -136,7 +125,6 @@ class SplitLevel(Error):
     construct: str = "split"
 
 
-@dataclass(frozen=True, kw_only=True)
 class SplitSum(Error):
     """R3: the cases, or the roles, need more units than there are."""
 
@@ -152,7 +140,6 @@ class SplitSum(Error):
     arms: str = "cases"
 
 
-@dataclass(frozen=True, kw_only=True)
 class SplitAlign(Error):
     """R4: a case, or a role, that starts at no multiple of its size."""
 
@@ -168,7 +155,6 @@ class SplitAlign(Error):
     change: str = "list the larger cases first, or pad with a case of `pass`"
 
 
-@dataclass(frozen=True, kw_only=True)
 class SplitBase(Error):
     """R4: a case, or a role, whose size does not divide the alignment of what is split."""
 
@@ -183,7 +169,6 @@ class SplitBase(Error):
     base: int
 
 
-@dataclass(frozen=True, kw_only=True)
 class SplitCase(Error):
     """R3: a case, or a role, that is no positive constant."""
 
@@ -196,7 +181,6 @@ class SplitCase(Error):
     usage: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class DeclareBroader(Error):
     """R6: a declaration broader than the code."""
 
@@ -210,7 +194,6 @@ class DeclareBroader(Error):
     code_perspective: Perspective
 
 
-@dataclass(frozen=True, kw_only=True)
 class DeclareUnits(Error):
     """R6: a declaration at units that the bound does not guarantee: they could straddle two broader ones."""
 
@@ -229,7 +212,6 @@ class DeclareUnits(Error):
     level: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class WriteDown(Error):
     """R8: a value that varies within the target's unit."""
 
@@ -245,7 +227,6 @@ class WriteDown(Error):
     has: Perspective
 
 
-@dataclass(frozen=True, kw_only=True)
 class WriteUp(Error):
     """R8: an assignment to something broader than the code."""
 
@@ -260,7 +241,6 @@ class WriteUp(Error):
     code_perspective: Perspective
 
 
-@dataclass(frozen=True, kw_only=True)
 class ReadUp(Error):
     """R7: an index that varies within the unit that needs to agree on it."""
 
@@ -276,7 +256,6 @@ class ReadUp(Error):
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class Condition(Error):
     """R9: a condition that the code's threads may disagree on."""
 
@@ -298,7 +277,6 @@ class Condition(Error):
         return CHANGES.format(memory=self.memory) if self.memory else ""
 
 
-@dataclass(frozen=True, kw_only=True)
 class ConditionCollective(Error):
     """R9: a collective that only some threads would reach."""
 
@@ -316,7 +294,6 @@ class ConditionCollective(Error):
     code_perspective: Perspective
 
 
-@dataclass(frozen=True, kw_only=True)
 class LoopBound(Error):
     """R10: a loop bound that the code's threads may disagree on."""
 
@@ -337,7 +314,6 @@ class LoopBound(Error):
         return CHANGES.format(memory=self.memory) if self.memory else ""
 
 
-@dataclass(frozen=True, kw_only=True)
 class LoopVariable(Error):
     """R10: an assignment to a loop's variable."""
 
@@ -349,7 +325,6 @@ class LoopVariable(Error):
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class LoopStep(Error):
     """R10: a loop with step zero."""
 
@@ -360,7 +335,6 @@ class LoopStep(Error):
     help_template = "use a step that is not zero"
 
 
-@dataclass(frozen=True, kw_only=True)
 class Jump(Error):
     """R11: a jump across a change of perspective."""
 
@@ -375,7 +349,6 @@ class Jump(Error):
     target: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class IdBroader(Error):
     """R12: an index of units that the code does not have."""
 
@@ -390,7 +363,6 @@ class IdBroader(Error):
     code_perspective: Perspective
 
 
-@dataclass(frozen=True, kw_only=True)
 class IdSize(Error):
     """R12: an index of units that the bound does not guarantee."""
 
@@ -405,7 +377,6 @@ class IdSize(Error):
     have: int
 
 
-@dataclass(frozen=True, kw_only=True)
 class IdAlone(Error):
     """R12: an index among one."""
 
@@ -420,7 +391,6 @@ class IdAlone(Error):
     hint: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class CountAlone(IdAlone):
     """R12: a count of one."""
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from prism.lang.diagnostics import Error
 from prism.lang.types.perspective import Perspective
 
 
-@dataclass(frozen=True, kw_only=True)
 class PointerRebind(Error):
     """R28: something that is no pointer given to one."""
 
@@ -31,7 +28,6 @@ class PointerRebind(Error):
         return self.source or self.name
 
 
-@dataclass(frozen=True, kw_only=True)
 class PointerFixed(Error):
     """R28: a shared object or a view given another meaning."""
 
@@ -43,7 +39,6 @@ class PointerFixed(Error):
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class PointerOpen(Error):
     """R28: a pointer assigned while a part of it is named."""
 
@@ -56,7 +51,6 @@ class PointerOpen(Error):
     view: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class PointerLife(Error):
     """R28: a pointer to what ends sooner than the pointer."""
 
@@ -69,7 +63,6 @@ class PointerLife(Error):
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class PointerElement(Error):
     """R28: pointers to different elements."""
 
@@ -84,7 +77,6 @@ class PointerElement(Error):
     found: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class PointerConst(Error):
     """R28: a pointer to const given to one that may be written through."""
 
@@ -97,7 +89,6 @@ class PointerConst(Error):
     given: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class PointerPlace(Error):
     """R28: pointers of different owners."""
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from prism.lang.diagnostics import Error
 
 
-@dataclass(frozen=True, kw_only=True)
 class UnsafeText(Error):
     """R27: a text that isn't known when the kernel is compiled."""
 
@@ -18,7 +15,6 @@ class UnsafeText(Error):
     help_template = 'write the text itself: `unsafe("x += 1;", reads=[x], writes=[x])`'
 
 
-@dataclass(frozen=True, kw_only=True)
 class UnsafeKeyword(Error):
     """R27: an argument that `unsafe` doesn't have."""
 
@@ -30,7 +26,6 @@ class UnsafeKeyword(Error):
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class UnsafeName(Error):
     """R27: an effect that is no name."""
 
@@ -41,7 +36,6 @@ class UnsafeName(Error):
     help_template = "write the pointer or variable that is touched, without an index: `reads=[p], writes=[x]`"
 
 
-@dataclass(frozen=True, kw_only=True)
 class UnsafeMeaning(Error):
     """R27: a meaning that is no function."""
 
@@ -52,7 +46,6 @@ class UnsafeMeaning(Error):
     help_template = "define the function at the top of the file, and pass its name"
 
 
-@dataclass(frozen=True, kw_only=True)
 class ExternEffect(Error):
     """R29: an effect on what is no pointer parameter."""
 
@@ -65,7 +58,6 @@ class ExternEffect(Error):
     function: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class ExternBody(Error):
     """R29: a body beside the text that stands for it."""
 

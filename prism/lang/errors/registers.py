@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from prism.lang.diagnostics import Error
 from prism.lang.types.perspective import Perspective
 
 
-@dataclass(frozen=True, kw_only=True)
 class RegistersCode(Error):
     """`set_registers` by code that is not whole warpgroups."""
 
@@ -19,7 +16,6 @@ class RegistersCode(Error):
     code_perspective: Perspective
 
 
-@dataclass(frozen=True, kw_only=True)
 class RegistersPlace(Error):
     """`set_registers` where it may be run more than once, or not at all."""
 
@@ -30,7 +26,6 @@ class RegistersPlace(Error):
     where: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class RegistersBlock(Error):
     """`set_registers` in a block whose size is not known."""
 
@@ -41,7 +36,6 @@ class RegistersBlock(Error):
     threads: int
 
 
-@dataclass(frozen=True, kw_only=True)
 class RegistersTwice(Error):
     """Two numbers of registers for one warpgroup."""
 
@@ -52,7 +46,6 @@ class RegistersTwice(Error):
     warpgroup: int
 
 
-@dataclass(frozen=True, kw_only=True)
 class RegistersSum(Error):
     """More registers than the block was launched with."""
 

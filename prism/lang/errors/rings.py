@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from prism.lang.diagnostics import Error
 
 
-@dataclass(frozen=True, kw_only=True)
 class Skipped(Error):
     """A station of a ring that is not visited once in each round of the others."""
 
@@ -23,7 +20,6 @@ class Skipped(Error):
     inner: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class Uneven(Error):
     """A ring that is visited in several places, not alike in all of them."""
 
@@ -38,7 +34,6 @@ class Uneven(Error):
     fault: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class Jump(Error):
     """A jump between the stations of a ring."""
 
@@ -51,7 +46,6 @@ class Jump(Error):
     jump: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class Unfilled(Error):
     """A ring whose first station reads."""
 
@@ -64,7 +58,6 @@ class Unfilled(Error):
     view: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class Kept(Error):
     """A pointer to a ring's copy that is kept in a variable."""
 
@@ -77,7 +70,6 @@ class Kept(Error):
     pointer: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class Late(Error):
     """`in_flight` where a later visit of the same round needs the copy."""
 
@@ -99,7 +91,6 @@ class Late(Error):
         return "" if self.delay == 1 else "s"
 
 
-@dataclass(frozen=True, kw_only=True)
 class Idle(Error):
     """`in_flight` where nothing is in flight."""
 
@@ -111,7 +102,6 @@ class Idle(Error):
     delay: int
 
 
-@dataclass(frozen=True, kw_only=True)
 class Multicast(Error):
     """A multicast, or a store to another block, that not all blocks of the cluster make."""
 

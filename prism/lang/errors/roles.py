@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from prism.lang.diagnostics import Error
 from prism.lang.types.perspective import Perspective
 
 
-@dataclass(frozen=True, kw_only=True)
 class TwoRoles(Error):
     """`with claim(a, producer) as x, claim(b, consumers) as y:`."""
 
@@ -21,7 +18,6 @@ class TwoRoles(Error):
     second: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class RoleTarget(Error):
     """`x[0], b = roles(...)`."""
 
@@ -32,7 +28,6 @@ class RoleTarget(Error):
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class OneUnit(Error):
     """R3: `one(warp)` where not even one whole unit is guaranteed."""
 
@@ -46,7 +41,6 @@ class OneUnit(Error):
     have: int
 
 
-@dataclass(frozen=True, kw_only=True)
 class RolesCount(Error):
     """R3: as many names as numbers, or not."""
 
@@ -59,7 +53,6 @@ class RolesCount(Error):
     sizes: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class RoleCode(Error):
     """R3: a role entered by other code than was divided."""
 
@@ -75,7 +68,6 @@ class RoleCode(Error):
     code_perspective: Perspective
 
 
-@dataclass(frozen=True, kw_only=True)
 class RoleValue(Error):
     """A role used as a value."""
 
@@ -86,7 +78,6 @@ class RoleValue(Error):
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class NotARole(Error):
     """`with x:` of something else."""
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from prism.lang.diagnostics import Error
 from prism.lang.types.perspective import Perspective
 
 
-@dataclass(frozen=True, kw_only=True)
 class GridSync(Error):
     """A conflict between blocks in the middle of a kernel."""
 
@@ -28,7 +25,6 @@ class GridSync(Error):
     second: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class NoPlace(Error):
     """A conflict in code that is narrower than the threads it concerns."""
 
@@ -46,7 +42,6 @@ class NoPlace(Error):
     code_at: Perspective
 
 
-@dataclass(frozen=True, kw_only=True)
 class NoBarrier(Error):
     """A conflict among threads, or blocks, of which there is no barrier."""
 
@@ -63,7 +58,6 @@ class NoBarrier(Error):
     change: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClusterBarrier(Error):
     """A conflict between some blocks of a cluster, in a function whose units are smaller than the kernel's clusters."""
 
@@ -84,7 +78,6 @@ class ClusterBarrier(Error):
     second: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class InFlight(Error):
     """A conflict with an asynchronous access that nothing waits for here."""
 
@@ -100,7 +93,6 @@ class InFlight(Error):
     second: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class Arms(Error):
     """Two arms of a split, which run at the same time, conflict."""
 
@@ -114,7 +106,6 @@ class Arms(Error):
     second: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class SameArgument(Error):
     """One object passed twice to a callee that takes its pointers for different objects."""
 
@@ -128,7 +119,6 @@ class SameArgument(Error):
     other: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class ScopeNarrow(Error):
     """An atomic access whose scope is narrower than those who share the memory."""
 
@@ -146,7 +136,6 @@ class ScopeNarrow(Error):
     owner: Perspective
 
 
-@dataclass(frozen=True, kw_only=True)
 class Overlap(Error):
     """A partition whose units' parts overlap for sure."""
 
@@ -162,7 +151,6 @@ class Overlap(Error):
     element: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class SameLoad(Error):
     """Two loads of one visit of a ring that bring the same elements."""
 
@@ -174,7 +162,6 @@ class SameLoad(Error):
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class SameMulticast(Error):
     """Elements that all blocks of a cluster bring for one another."""
 
@@ -188,7 +175,6 @@ class SameMulticast(Error):
     unit: Perspective
 
 
-@dataclass(frozen=True, kw_only=True)
 class SameTile(Error):
     """A tile of a matrix that all blocks of a cluster store."""
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from prism.lang.diagnostics import Error, Span
 
 
-@dataclass(frozen=True, kw_only=True)
 class SyntaxFault(Error):
     """What all errors of this file have."""
 
     code = "syntax"
 
 
-@dataclass(frozen=True, kw_only=True)
 class Unsupported(SyntaxFault):
     """A piece of Python with no meaning in Prism; UNSUPPORTED has the texts."""
 
@@ -85,7 +81,6 @@ def unsupported(span: Span, kind: str) -> Unsupported:
     return Unsupported(span=span, what=what, why=why, change=change)
 
 
-@dataclass(frozen=True, kw_only=True)
 class UnsupportedConstant(SyntaxFault):
     """`None`, a complex number, bytes, `...` where a value is needed."""
 
@@ -95,7 +90,6 @@ class UnsupportedConstant(SyntaxFault):
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class StarredKeywords(SyntaxFault):
     """`f(**options)`."""
 
@@ -104,7 +98,6 @@ class StarredKeywords(SyntaxFault):
     help_template = "write each argument, as in `name=value`"
 
 
-@dataclass(frozen=True, kw_only=True)
 class LambdaParameters(SyntaxFault):
     """A lambda with defaults, or with `*args`."""
 
@@ -113,7 +106,6 @@ class LambdaParameters(SyntaxFault):
     help_template = "write `lambda i: ...`, or `lambda i, j: ...` for two subscripts"
 
 
-@dataclass(frozen=True, kw_only=True)
 class StringValue(SyntaxFault):
     """A string that is no argument."""
 
@@ -122,7 +114,6 @@ class StringValue(SyntaxFault):
     help_template = "use a number for what the string stands for"
 
 
-@dataclass(frozen=True, kw_only=True)
 class NoEffect(SyntaxFault):
     """An expression as a statement that is no call."""
 
@@ -132,7 +123,6 @@ class NoEffect(SyntaxFault):
     change: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class TooDeep(SyntaxFault):
     """An expression or block nested so deep that Python's stack ends."""
 
@@ -142,7 +132,6 @@ class TooDeep(SyntaxFault):
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class TooLarge(SyntaxFault):
     """A function with more accesses, or more loops and partitions around them, than the walk over it can compare."""
 
@@ -155,7 +144,6 @@ class TooLarge(SyntaxFault):
 # -- The function itself ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class NoSource(SyntaxFault):
     """The text of the function is not to be had."""
 
@@ -166,7 +154,6 @@ class NoSource(SyntaxFault):
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class SourceChanged(SyntaxFault):
     """The file no longer holds the function where Python found it."""
 
@@ -176,7 +163,6 @@ class SourceChanged(SyntaxFault):
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class NotAFunction(SyntaxFault):
     """A lambda, class or other object was decorated."""
 
@@ -187,7 +173,6 @@ class NotAFunction(SyntaxFault):
     name_to_use: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class ForeignDecorator(SyntaxFault):
     """A decorator that isn't Prism's."""
 
@@ -198,7 +183,6 @@ class ForeignDecorator(SyntaxFault):
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class TypeParameters(SyntaxFault):
     """`def f[T](...)`."""
 
@@ -208,7 +192,6 @@ class TypeParameters(SyntaxFault):
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class VariadicParameter(SyntaxFault):
     """`*args` or `**kwargs`."""
 
@@ -219,7 +202,6 @@ class VariadicParameter(SyntaxFault):
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class ParameterMarker(SyntaxFault):
     """A parameter after `*`, or before `/`."""
 
@@ -231,7 +213,6 @@ class ParameterMarker(SyntaxFault):
     marker: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class ParameterDefault(SyntaxFault):
     """A parameter with a default."""
 
@@ -241,7 +222,6 @@ class ParameterDefault(SyntaxFault):
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class MissingAnnotation(SyntaxFault):
     """A parameter without a type."""
 
@@ -251,7 +231,6 @@ class MissingAnnotation(SyntaxFault):
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class QuotedAnnotation(SyntaxFault):
     """An annotation in quotes."""
 
@@ -263,7 +242,6 @@ class QuotedAnnotation(SyntaxFault):
 # -- Assignments ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class ChainedAssignment(SyntaxFault):
     """`a = b = 0`."""
 
@@ -274,7 +252,6 @@ class ChainedAssignment(SyntaxFault):
     value: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class Unpacking(SyntaxFault):
     """`a, b = ...`."""
 
@@ -283,7 +260,6 @@ class Unpacking(SyntaxFault):
     help_template = "write one assignment a line, or a value for each: `a, b = b, a`"
 
 
-@dataclass(frozen=True, kw_only=True)
 class BadTarget(SyntaxFault):
     """`x.y = ...`, or a declaration of something that is no plain name."""
 
@@ -296,7 +272,6 @@ class BadTarget(SyntaxFault):
     change: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class ChainedCall(SyntaxFault):
     """`a < f(x) < b`: the middle would be evaluated twice."""
 
@@ -308,7 +283,6 @@ class ChainedCall(SyntaxFault):
 # -- Loops ------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class NotRange(SyntaxFault):
     """`for x in xs`."""
 
@@ -318,7 +292,6 @@ class NotRange(SyntaxFault):
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class RangeArguments(SyntaxFault):
     """`range()`, `range(1, 2, 3, 4)`, `range(n, step=2)`."""
 
@@ -328,7 +301,6 @@ class RangeArguments(SyntaxFault):
     fault: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class LoopTarget(SyntaxFault):
     """`for i, j in ...`, `for a[0] in ...`."""
 
@@ -338,7 +310,6 @@ class LoopTarget(SyntaxFault):
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class LoopElse(SyntaxFault):
     """`for ... else`, `while ... else`."""
 
@@ -351,7 +322,6 @@ class LoopElse(SyntaxFault):
 # -- Constructs -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class UnknownWith(SyntaxFault):
     """`with open(...)`."""
 
@@ -382,7 +352,6 @@ def unknown_with(span: Span, text: str, found: object, unknown: bool) -> Unknown
     return UnknownWith(span=span, text=text, why=why, change=change)
 
 
-@dataclass(frozen=True, kw_only=True)
 class ConstructName(SyntaxFault):
     """`with group(...) as x`, or `with partition(...)` without `as`."""
 
@@ -405,7 +374,6 @@ def construct_name(span: Span, construct: str, text: str, *, wants_name: bool) -
                          why="what it gives must have a name", change=f"write `with {text} as y:`")  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
 class ConstructArguments(SyntaxFault):
     """A construct with an argument too many, too few, or of an unknown name."""
 
@@ -436,7 +404,6 @@ MEANING = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
 class BareConstruct(SyntaxFault):
     """`group(thread[1])` as a statement or inside an expression."""
 
@@ -458,7 +425,6 @@ class BareConstruct(SyntaxFault):
                 return f"with {self.text} as y:"
 
 
-@dataclass(frozen=True, kw_only=True)
 class NotSplit(SyntaxFault):
     """`match x:`."""
 
@@ -468,7 +434,6 @@ class NotSplit(SyntaxFault):
     help_template = "to choose by a value, use `if`; to divide the threads, write `match split(thread):`"
 
 
-@dataclass(frozen=True, kw_only=True)
 class CasePattern(SyntaxFault):
     """A pattern that is no number of units."""
 
@@ -486,7 +451,6 @@ def case_pattern(span: Span, text: str, wildcard: bool) -> CasePattern:
     return CasePattern(span=span, text=text, why=why)
 
 
-@dataclass(frozen=True, kw_only=True)
 class CaseGuard(SyntaxFault):
     """`case 32 if x:`."""
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from prism.lang.diagnostics import Error
 from prism.lang.types.perspective import Perspective
 
 # -- Shared tiles -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class SharedKeyword(Error):
     """R25: an argument that `shared` doesn't have."""
 
@@ -22,7 +19,6 @@ class SharedKeyword(Error):
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class Swizzle(Error):
     """R25: a swizzle that the hardware or the shape does not have."""
 
@@ -38,7 +34,6 @@ class Swizzle(Error):
     change: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class SwizzlePointer(Error):
     """R15: a swizzled tile passed as a pointer."""
 
@@ -53,7 +48,6 @@ class SwizzlePointer(Error):
     swizzle: int
 
 
-@dataclass(frozen=True, kw_only=True)
 class SwizzleRebind(SwizzlePointer):
     """R28: a swizzled tile given to a pointer."""
 
@@ -63,7 +57,6 @@ class SwizzleRebind(SwizzlePointer):
     help_template = "name a part of it with `partition` or `claim`, or declare it without `swizzle=`"
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClusterExtent(Error):
     """R25: an object of a cluster without an extent for its blocks."""
 
@@ -81,7 +74,6 @@ class ClusterExtent(Error):
 # -- Tensor maps ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class MapArguments(Error):
     """`CUtensorMap` without what the compiler must know of it."""
 
@@ -92,7 +84,6 @@ class MapArguments(Error):
     fault: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class MapBox(Error):
     """A box or swizzle that the copy engine does not have."""
 
@@ -107,7 +98,6 @@ class MapBox(Error):
     fault: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class MapPlace(Error):
     """A tensor map that is no parameter at grid[1]."""
 
@@ -120,7 +110,6 @@ class MapPlace(Error):
     what: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class MapUse(Error):
     """A tensor map used as memory or as a value."""
 
@@ -133,7 +122,6 @@ class MapUse(Error):
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class Operand(Error):
     """An operand that is no tile, no tile of a tensor map, or no fragment."""
 
@@ -148,7 +136,6 @@ class Operand(Error):
     change: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class OperandElement(Error):
     """Operands of an intrinsic that hold different elements."""
 
@@ -166,7 +153,6 @@ class OperandElement(Error):
 # -- Fragments --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class FragmentShape(Error):
     """A fragment that the tensor cores do not have."""
 
@@ -178,7 +164,6 @@ class FragmentShape(Error):
     fault: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class FragmentPlace(Error):
     """R6: a fragment of another unit than a warpgroup or a warp."""
 
@@ -192,7 +177,6 @@ class FragmentPlace(Error):
     place: Perspective
 
 
-@dataclass(frozen=True, kw_only=True)
 class FragmentCode(Error):
     """R7: an element of a fragment in code for several threads."""
 
@@ -207,7 +191,6 @@ class FragmentCode(Error):
     code_perspective: Perspective
 
 
-@dataclass(frozen=True, kw_only=True)
 class FragmentValue(Error):
     """A fragment given something else than a number that fills it."""
 
@@ -218,7 +201,6 @@ class FragmentValue(Error):
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class FragmentName(Error):
     """`row`, `column` or `count` of something else."""
 

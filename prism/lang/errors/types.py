@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from prism.lang.diagnostics import Error
 
 
-@dataclass(frozen=True, kw_only=True)
 class NotAType(Error):
     """An annotation that names no type."""
 
@@ -22,7 +20,6 @@ class NotAType(Error):
     help_template = "write the type before the `@`: `x: int @ thread[1]`"
 
 
-@dataclass(frozen=True, kw_only=True)
 class SharedParameter(Error):
     """A kernel's parameter declared as a shared object."""
 
@@ -33,7 +30,6 @@ class SharedParameter(Error):
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class KernelParameter(Error):
     """A kernel's parameter that a host cannot pass."""
 
@@ -47,7 +43,6 @@ class KernelParameter(Error):
     type: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class NotAPerspective(Error):
     """Something else where a perspective belongs."""
 
@@ -59,7 +54,6 @@ class NotAPerspective(Error):
     change: str = "write `grid[1]`, `block[1]`, `warp[k]` or `thread[n]`"
 
 
-@dataclass(frozen=True, kw_only=True)
 class MissingPlace(Error):
     """A parameter or result without a perspective."""
 
@@ -73,7 +67,6 @@ class MissingPlace(Error):
     type: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class VectorSize(Error):
     """A vector that is no machine word."""
 
@@ -85,7 +78,6 @@ class VectorSize(Error):
     length: int
 
 
-@dataclass(frozen=True, kw_only=True)
 class ArrayExtent(Error):
     """An extent or alignment that isn't a positive constant."""
 
@@ -95,7 +87,6 @@ class ArrayExtent(Error):
     help_template = "use a number, a constexpr or a template parameter"
 
 
-@dataclass(frozen=True, kw_only=True)
 class SharedExtent(ArrayExtent):
     """R25: a size of shared memory that isn't a positive constant."""
 
@@ -106,7 +97,6 @@ class SharedExtent(ArrayExtent):
     help_template = "use a number, a constexpr or a template parameter: as large as it ever needs to be"
 
 
-@dataclass(frozen=True, kw_only=True)
 class Mismatch(Error):
     """A value of one type where another is needed."""
 
@@ -119,7 +109,6 @@ class Mismatch(Error):
     hint: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class Operands(Error):
     """An operator that the operands' types don't have."""
 
@@ -133,7 +122,6 @@ class Operands(Error):
     hint: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class ConditionType(Error):
     """A condition that isn't a bool."""
 
@@ -151,7 +139,6 @@ class ConditionType(Error):
         return self.text if re.fullmatch(r"[\w.]+(\(.*\)|\[.*\])?", self.text) else f"({self.text})"
 
 
-@dataclass(frozen=True, kw_only=True)
 class LiteralRange(Error):
     """A literal that its type can't hold."""
 
@@ -175,7 +162,6 @@ class LiteralRange(Error):
         return f"`{same}` has these bits; else use a {'signed' if found[1] else 'wider'} type"
 
 
-@dataclass(frozen=True, kw_only=True)
 class NotCallable(Error):
     """Something called that is no function."""
 
@@ -186,7 +172,6 @@ class NotCallable(Error):
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class NotAValue(Error):
     """A construct, perspective or function used as a value."""
 
@@ -198,7 +183,6 @@ class NotAValue(Error):
     hint: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class Indices(Error):
     """A wrong number of subscripts."""
 
@@ -216,7 +200,6 @@ class Indices(Error):
         return "1 index" if self.wanted == 1 else f"{self.wanted} indices"
 
 
-@dataclass(frozen=True, kw_only=True)
 class OffsetIndices(Indices):
     """An offset that gives a wrong number of indices."""
 
@@ -235,7 +218,6 @@ class OffsetIndices(Indices):
         return f"({sums})" if self.wanted > 1 else sums
 
 
-@dataclass(frozen=True, kw_only=True)
 class IndexRange(Error):
     """A constant index outside its array."""
 
@@ -249,7 +231,6 @@ class IndexRange(Error):
     last: int
 
 
-@dataclass(frozen=True, kw_only=True)
 class NotSubscriptable(Error):
     """A subscript on something without elements."""
 
@@ -260,7 +241,6 @@ class NotSubscriptable(Error):
     found: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class WholeArray(Error):
     """An array or pointer used as a number, or assigned whole."""
 
@@ -273,7 +253,6 @@ class WholeArray(Error):
     use: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class ArrayInitial(Error):
     """An initial value of an array other than a list or `{0}`."""
 
@@ -285,7 +264,6 @@ class ArrayInitial(Error):
     type: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class ListLength(Error):
     """A list with more or fewer values than the array has elements."""
 
@@ -299,7 +277,6 @@ class ListLength(Error):
     given: int
 
 
-@dataclass(frozen=True, kw_only=True)
 class ListDepth(Error):
     """A value where an array of several extents takes a list."""
 
@@ -312,7 +289,6 @@ class ListDepth(Error):
     extent: int
 
 
-@dataclass(frozen=True, kw_only=True)
 class Misaligned(Error):
     """A vector access that is surely not aligned."""
 
@@ -326,7 +302,6 @@ class Misaligned(Error):
     rest: int
 
 
-@dataclass(frozen=True, kw_only=True)
 class VectorItems(Error):
     """A vector made of the wrong number of components."""
 
@@ -340,7 +315,6 @@ class VectorItems(Error):
     items: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class NoField(Error):
     """A field that a struct does not have."""
 
@@ -353,7 +327,6 @@ class NoField(Error):
     fields: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class FieldOfMemory(Error):
     """A field of an element of memory as the target of an assignment."""
 
@@ -367,7 +340,6 @@ class FieldOfMemory(Error):
     field: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class StructUse(Error):
     """A struct where a type of numbers belongs."""
 
@@ -381,7 +353,6 @@ class StructUse(Error):
     hint: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class VectorCast(Error):
     """`float4_cast` of something else than an element of memory of its scalar."""
 
@@ -396,7 +367,6 @@ class VectorCast(Error):
     found: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class Speech(Error):
     """`assert_`, `print_` or `breakpoint` with other arguments than theirs."""
 
@@ -409,7 +379,6 @@ class Speech(Error):
     rest: str = "; the text is a literal"
 
 
-@dataclass(frozen=True, kw_only=True)
 class AssumedMemory(Error):
     """An assumption that reads memory, or has an effect."""
 
@@ -419,7 +388,6 @@ class AssumedMemory(Error):
     help_template = "read it into a variable before, `v: int32 = x[i]`, and write `assume(v > 0)`"
 
 
-@dataclass(frozen=True, kw_only=True)
 class DistinctValue(Error):
     """`distinct` of what is no integer."""
 
@@ -430,7 +398,6 @@ class DistinctValue(Error):
     type: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class DistinctNowhere(Error):
     """`distinct` of values that the whole grid agrees on."""
 
@@ -440,7 +407,6 @@ class DistinctNowhere(Error):
     help_template = "declare the number for the units that it is to tell apart: `tile: int32 @ block[1] = ...`"
 
 
-@dataclass(frozen=True, kw_only=True)
 class PrintFields(Error):
     """A format that does not fit its values."""
 
@@ -452,7 +418,6 @@ class PrintFields(Error):
     given: int
 
 
-@dataclass(frozen=True, kw_only=True)
 class Unroll(Error):
     """An unroll factor that isn't a positive constant."""
 
@@ -463,7 +428,6 @@ class Unroll(Error):
     help_template = "write `unroll=True` to unroll the whole loop, `unroll=4` for four trips at a time"
 
 
-@dataclass(frozen=True, kw_only=True)
 class NoValue(Error):
     """A call without a result used as a value."""
 

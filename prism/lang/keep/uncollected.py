@@ -23,6 +23,9 @@ class _Pause:
     """Threads for which collecting is off; the last that ends puts it on again, if it was on when the first began."""
 
     def __init__(self) -> None:
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
         self.lock, self.threads, self.on = threading.Lock(), 0, False
 
     def begin(self) -> None:
@@ -42,7 +45,7 @@ class _Pause:
         """A forked child has one thread, and what the others of its parent began does not end in it."""
         if self.threads and self.on:
             gc.enable()
-        self.__init__()  # type: ignore[misc]
+        self.begin_anew()
 
 
 _pause = _Pause()

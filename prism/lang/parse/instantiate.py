@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from prism.lang import surface
-from prism.lang.diagnostics import CompileError, Error, Span, source_text
+from prism.lang.diagnostics import CompileError, Error, Fields, Span, source_text
 from prism.lang.errors import names as errors
 from prism.lang.errors import syntax as syntax_errors
 from prism.lang.errors import types as type_errors
@@ -456,11 +456,11 @@ def fold_statement(scope: Scope, st: s.Stmt) -> s.Stmt:  # noqa: C901
             arms = tuple(replace(arm, size=fold(scope, arm.size), body=inner(arm.body)) for arm in st.arms)
             return replace(st, level=fold(scope, st.level), arms=arms)
         case s.Partition():
-            facts = {name: maybe(scope, getattr(st, name)) for name in ("source", "unit", "offset", "races")}
-            return replace(st, **facts, body=inner(st.body))  # type: ignore[arg-type]
+            facts: Fields = {name: maybe(scope, getattr(st, name)) for name in ("source", "unit", "offset", "races")}
+            return replace(st, **facts, body=inner(st.body))
         case s.Claim():
             facts = {name: maybe(scope, getattr(st, name)) for name in ("source", "unit", "offset", "in_flight")}
-            return replace(st, **facts, body=inner(st.body))  # type: ignore[arg-type]
+            return replace(st, **facts, body=inner(st.body))
         case s.Async():
             return replace(st, source=fold(scope, st.source), body=inner(st.body))
         case s.Roles():

@@ -23,13 +23,11 @@ chain `a < b < c` is parsed as `a < b and b < c`; `and`/`or` of several operands
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from prism.lang import frozen
 from prism.lang.diagnostics import Span
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
-class Node:
+class Node(frozen.Node):
     """What all nodes have."""
 
     span: Span
@@ -38,21 +36,18 @@ class Node:
 # -- expressions ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Name(Node):
     """An identifier."""
 
     name: str
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Literal(Node):
     """`3`, `2.5`, `True`, `"text"`."""
 
     value: bool | int | float | str
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Resolved(Node):
     """A Python object that a name stood for, and how the source spells it."""
 
@@ -60,7 +55,6 @@ class Resolved(Node):
     text: str
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Unary(Node):
     """`op` is `-`, `~` or `not`; unary plus is dropped."""
 
@@ -68,7 +62,6 @@ class Unary(Node):
     operand: Expr
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Binary(Node):
     """`op` as in Python: `+ - * / // % << >> & | ^ @ == != < <= > >= and or`."""
 
@@ -77,7 +70,6 @@ class Binary(Node):
     right: Expr
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Conditional(Node):
     """`then if condition else otherwise`."""
 
@@ -86,7 +78,6 @@ class Conditional(Node):
     otherwise: Expr
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Call(Node):
     """`function(arguments, keywords)`."""
 
@@ -95,7 +86,6 @@ class Call(Node):
     keywords: tuple[tuple[str, Expr], ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Subscript(Node):
     """`base[i]`, `base[i, j]` and `base[i][j]` (then base is a Subscript itself)."""
 
@@ -103,7 +93,6 @@ class Subscript(Node):
     indices: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Attribute(Node):
     """`base.name`."""
 
@@ -111,7 +100,6 @@ class Attribute(Node):
     name: str
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Lambda(Node):
     """`lambda i, j: body`."""
 
@@ -119,14 +107,12 @@ class Lambda(Node):
     body: Expr
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Braces(Node):
     """`{ 0 }`, an array's initialiser; also a list `[a, b]` (template arguments)."""
 
     items: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Listed(Node):
     """`[a, b]`, an array's elements; of lists where it has several extents."""
 
@@ -141,7 +127,6 @@ Expr = (
 # -- statements -----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Declare(Node):
     """`name: annotation @ place = value`; `place` is None where the source omits it."""
 
@@ -152,7 +137,6 @@ class Declare(Node):
     value: Expr | None
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Assign(Node):
     """`target = value`; the target is a Name or Subscript."""
 
@@ -160,7 +144,6 @@ class Assign(Node):
     value: Expr
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Together(Node):
     """`a, b = b, a`: all values, then all assignments."""
 
@@ -168,7 +151,6 @@ class Together(Node):
     values: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Augment(Node):
     """`target op= value`."""
 
@@ -177,14 +159,12 @@ class Augment(Node):
     value: Expr
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Evaluate(Node):
     """An expression as a statement: a call."""
 
     value: Expr
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class If(Node):
     """`if condition: then else: otherwise`."""
 
@@ -193,7 +173,6 @@ class If(Node):
     otherwise: Body
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class While(Node):
     """`while condition: body`."""
 
@@ -201,7 +180,6 @@ class While(Node):
     body: Body
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class For(Node):
     """`for name in range(start, stop, step, unroll=...)`; omitted bounds are Literals 0 and 1."""
 
@@ -214,29 +192,24 @@ class For(Node):
     body: Body
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Break(Node):
     """`break`."""
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Continue(Node):
     """`continue`."""
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Return(Node):
     """`return` or `return value`."""
 
     value: Expr | None
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Pass(Node):
     """`pass`; a docstring or `...` is one too."""
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Group(Node):
     """`with group(unit): body`."""
 
@@ -244,7 +217,6 @@ class Group(Node):
     body: Body
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Case(Node):
     """One arm of a split; `size` may name a template parameter (written `case (N)` or a dotted or plain name)."""
 
@@ -252,7 +224,6 @@ class Case(Node):
     body: Body
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Split(Node):
     """`match split(level): case n: ...`; `match level:` is accepted too."""
 
@@ -260,7 +231,6 @@ class Split(Node):
     arms: tuple[Case, ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Partition(Node):
     """`with partition(source, unit, offset) as name: body`; `offset` is a value, a Lambda, or None."""
 
@@ -273,7 +243,6 @@ class Partition(Node):
     body: Body
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Claim(Node):
     """`with claim(source, unit, offset) as name: body`; `unit` may name a role."""
 
@@ -286,7 +255,6 @@ class Claim(Node):
     body: Body
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Async(Node):
     """`with async_(source) as name: body`."""
 
@@ -296,14 +264,12 @@ class Async(Node):
     body: Body
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Batch(Node):
     """`with wgmma_async(): body`."""
 
     body: Body
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Roles(Node):
     """`first, second = roles(level, 2, 1)`: a split that is named, not made yet."""
 
@@ -312,7 +278,6 @@ class Roles(Node):
     sizes: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Enter(Node):
     """`with role: body`: the one arm of a split. Made too by a claim for a role."""
 
@@ -320,7 +285,6 @@ class Enter(Node):
     body: Body
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class One(Node):
     """`with one(level): body`: the first such unit runs it."""
 
@@ -328,7 +292,6 @@ class One(Node):
     body: Body
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Unsafe(Node):
     """`unsafe("text", reads=[...], writes=[...])`."""
 
@@ -343,7 +306,6 @@ Stmt = (
 Body = tuple[Stmt, ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Parameter(Node):
     """`name: annotation @ place`; `place` is None where the source omits it (an error that check reports)."""
 
@@ -352,7 +314,6 @@ class Parameter(Node):
     place: Expr | None
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Function(Node):
     """A parsed function; `span` is that of its name. `extern` when the body is just `pass`.
 

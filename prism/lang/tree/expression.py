@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from prism.lang.diagnostics import Span
+from prism.lang.frozen import Frozen, Node
 from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.types import Type
 from prism.lang.types.perspective import GRID, Perspective
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from prism.lang.tree.statement import Function
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class View:
+class View(Frozen):
     """What a partition's or claim's name means: `new[i]` is `source[index]`, `index` an expression over `params`.
 
     `offset` is evaluated once, on entry, into a symbol of its own (perspective: the unit's); a lambda has none. A view of a
@@ -37,8 +37,7 @@ class View:
     alias: bool = False
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Symbol:
+class Symbol(Frozen):
     """A name in force: a parameter, a local, a shared object, a loop's index, a view."""
 
     name: str
@@ -64,8 +63,7 @@ class Symbol:
         return symbol
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
-class Expression:
+class Expression(Node):
     """What all expressions have."""
 
     type: Type
@@ -73,7 +71,6 @@ class Expression:
     span: Span
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Const(Expression):
     """A literal or constexpr value; lives at grid[1]."""
 
@@ -81,14 +78,12 @@ class Const(Expression):
     perspective: Perspective = GRID
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Var(Expression):
     """A symbol's value; for arrays, the array itself (by reference); for pointers, the pointer."""
 
     symbol: Symbol
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Unary(Expression):
     """`op` is `-`, `~` or `not`."""
 
@@ -96,7 +91,6 @@ class Unary(Expression):
     operand: Expr
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Binary(Expression):
     """`op` is one of `+ - * / % << >> & | ^ == != < <= > >= and or`; both operands have the same type, but for shifts.
 
@@ -108,7 +102,6 @@ class Binary(Expression):
     right: Expr
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Select(Expression):
     """`then if condition else otherwise`; only the chosen side is evaluated."""
 
@@ -117,14 +110,12 @@ class Select(Expression):
     otherwise: Expr
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Cast(Expression):
     """A conversion between scalars, as C converts."""
 
     operand: Expr
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Item(Expression):
     """An element of a local array, or of a thread's part of a fragment (one index, below its type's `size`)."""
 
@@ -132,7 +123,6 @@ class Item(Expression):
     indices: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Element(Expression):
     """An element of memory, through a pointer, a shared object or a view. Indices are as written: views map them.
 
@@ -144,7 +134,6 @@ class Element(Expression):
     indices: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Component(Expression):
     """`vector[index]`; `vector` is a Var or Item of Vector type (any vector expression where it is read)."""
 
@@ -152,7 +141,6 @@ class Component(Expression):
     index: Expr
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Id(Expression):
     """The index of unit `unit` inside the current unit of the code's perspective `code`."""
 
@@ -160,7 +148,6 @@ class Id(Expression):
     code: Perspective
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Count(Expression):
     """How many units `unit` the current unit of the code's perspective `code` has."""
 
@@ -168,7 +155,6 @@ class Count(Expression):
     code: Perspective
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Place(Expression):
     """Row (`axis` 0) or column (1) of element `index` of this thread's part of a fragment.
 
@@ -182,7 +168,6 @@ class Place(Expression):
     axis: int
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Call(Expression):
     """A device function called; every `function.bound.code` unit inside the current one runs it."""
 
@@ -191,7 +176,6 @@ class Call(Expression):
     code: Perspective
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Apply(Expression):
     """An intrinsic applied. `statics` are its compile-time arguments."""
 

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from prism.lang.diagnostics import Error, Label, Span
+from prism.lang.frozen import Frozen
 from prism.lang.keep.once import kept
 from prism.lang.tree import Body, Function, Group, Inlined, Partition, Split, Stmt, children
 from prism.lang.tree.plan import Path
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Place:
+class Place(Frozen):
     """A statement list, and which threads come to it."""
 
     body: Body
     path: Path
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Part:
+class Part(Frozen):
     """Lines of source that are explained together: `function` is a whole one, or says so of one that is compiled into `host`.
 
     `places`: where its body stands, once for each call.

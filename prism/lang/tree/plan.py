@@ -30,10 +30,11 @@ may be missing yet, or gone already, when another reaches into its shared memory
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from prism.lang.diagnostics import Span
+from prism.lang.frozen import Frozen, Node
 from prism.lang.tree import Apply, Declare, For, Function, Stmt, Symbol
 from prism.lang.types import Pointer
 from prism.lang.types.perspective import Level, Perspective
@@ -42,8 +43,7 @@ Path = tuple[Perspective | tuple[Level, int, int], ...]
 """Where code stands: a group's unit, or a split arm's level, first unit and size, outermost first."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Access:
+class Access(Frozen):
     """One access to an object: `kind` is `read`, `write` or `atomic`; `root` the object; `text` the source's spelling."""
 
     root: Symbol
@@ -53,8 +53,7 @@ class Access:
     by: Perspective
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Barrier:
+class Barrier(Frozen):
     """A barrier before `before`; `first` and `second` are the accesses that force it.
 
     `kind` is `warp`, `named`, `block`, `cluster`, or `grid` (in a cooperative launch only). `loop` tells that `first` reaches
@@ -74,8 +73,7 @@ class Barrier:
 # -- rings, asynchronous copies, wgmma ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Cycle:
+class Cycle(Frozen):
     """Rings of the same number of copies that are visited in step: each thread has one count of its rounds.
 
     `leads`: None, or the cycle whose fills this one counts.
@@ -87,8 +85,7 @@ class Cycle:
     leads: Cycle | None = None
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Mbarrier:
+class Mbarrier(Frozen):
     """`cycle.copies` mbarriers in shared memory: the one of a copy completes a phase when a station's visit of it has ended.
 
     `count`: the arrivals of a phase; with `per`, so many for each `per` threads of the block (a launch decides how many it
@@ -116,8 +113,7 @@ class Mbarrier:
         return self.count * threads // self.per if self.per else self.count
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
-class Operation:
+class Operation(Node):
     """What all operations have: they stand `before` or `after` the statement `at`, for each thread that comes there.
 
     `path`: only those of them do it that would come there through these arms and groups, which start at the block (for a
@@ -129,7 +125,6 @@ class Operation:
     path: Path = ()
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Wait(Operation):
     """Wait for the other station's visit, of this round (`lap` 0) or of the copy's last (1): of round v - lap * copies."""
 
@@ -139,7 +134,6 @@ class Wait(Operation):
     second: Access
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Arrive(Operation):
     """Say that the visit of round v - `delay` has ended; nothing where it was said before, or v < delay.
 
@@ -155,7 +149,6 @@ class Arrive(Operation):
     drain: bool = False
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Expect(Operation):
     """Announce the bytes of a bulk or tensor load before it is issued; None: what its operands say when it is.
 
@@ -167,14 +160,12 @@ class Expect(Operation):
     bytes: int | None
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Advance(Operation):
     """Go to the cycle's next round."""
 
     cycle: Cycle
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class ProxyFence(Operation):
     """Make the thread's plain accesses visible to asynchronous ones (bulk, tensor, wgmma) that come after.
 
@@ -186,14 +177,12 @@ class ProxyFence(Operation):
     space: str = "shared"
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Commit(Operation):
     """Make a group of what the thread issued since the last: `kind` is `cp_async`, `bulk` (stores) or `wgmma`."""
 
     kind: str
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class WaitGroup(Operation):
     """Wait until at most `pending` of the thread's newest groups are under way. `read`: bulk stores have read their source."""
 
@@ -204,7 +193,6 @@ class WaitGroup(Operation):
     read: bool = False
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class WgmmaFence(Operation):
     """Order the warpgroup's accesses to registers before the wgmmas that come after."""
 
@@ -212,8 +200,7 @@ class WgmmaFence(Operation):
 Op = Wait | Arrive | Expect | Advance | ProxyFence | Commit | WaitGroup | WgmmaFence
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Elided:
+class Elided(Frozen):
     """A conflict that needed no barrier of its own, and why; `where`: the line that the reason ends with, where it has one.
 
     `unproved`: nothing orders the two, and that they never meet is not proved; then it is the kind of what is not (see
@@ -232,8 +219,7 @@ class Elided:
         return self.unproved not in ("", "overlap", "store")
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Skew:
+class Skew(Frozen):
     """Fills that can be issued `by` visits ahead: `fills`, statements of one list, which `around` (outermost first) lead to from
     the body of `loop`. They need the values that `needs` declare, in the order of the text.
 
@@ -251,16 +237,14 @@ class Skew:
     closes: tuple[Op, ...] = ()
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Note:
+class Note(Frozen):
     """What is worth knowing of a place, though nothing stands there."""
 
     span: Span
     text: str
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Plan:
+class Plan(Frozen):
     """All barriers of one function, in program order, and its operations, in the order of execution at each place.
 
     `completes`: the mbarrier on which each bulk or tensor load completes. `skewed`: the plan for fills ahead, with its `skews`.
@@ -330,8 +314,7 @@ def shared_bytes(symbol: Symbol) -> int:
     return pointer.element.bytes * count // symbol.perspective.size
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Layout:
+class Layout(Frozen):
     """Shared memory of one function: byte offsets in its frame, where callees' frames start, and the bytes in all.
 
     A ring's copies stand one after the other, `strides[ring]` bytes apart. `mbarriers`: the offset of the first of each array.
@@ -348,8 +331,7 @@ class Layout:
         return self.strides[symbol] * copies(symbol) if symbol in self.strides else shared_bytes(symbol)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Program:
+class Program(Frozen):
     """A checked and synchronised program: the entry, and for each reachable function its plan and its layout.
 
     `functions` lists callees before callers, the entry last.
@@ -372,8 +354,7 @@ class Program:
         return Program(self.entry, self.functions, {**self.plans, plan.function: plan}, self.layouts)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Lowered:
+class Lowered(Frozen):
     """A program in the form that is emitted: fills issued ahead, a body for each role.
 
     `named`: for each size of unit that meets at a named barrier, the hardware's number of its first unit's barrier.

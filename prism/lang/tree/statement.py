@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import attrgetter
 from typing import Any
 
 from prism.lang.diagnostics import Span
+from prism.lang.frozen import Frozen, Node
 from prism.lang.tree.expression import Element, Expr, Symbol
 from prism.lang.types import Type
 from prism.lang.types.perspective import Bound, Level, Perspective
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
-class Statement:
+class Statement(Node):
     """What all statements have."""
 
     span: Span
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Declare(Statement):
     """A local variable; `value` is None for arrays and where the source gives none."""
 
@@ -28,7 +27,6 @@ class Declare(Statement):
     value: Expr | None
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class SharedDeclare(Statement):
     """A shared object of the block, uninitialised; `align` in bytes."""
 
@@ -36,7 +34,6 @@ class SharedDeclare(Statement):
     align: int
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Assign(Statement):
     """`target = value`. Values are already cast to the target's type."""
 
@@ -44,14 +41,12 @@ class Assign(Statement):
     value: Expr
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Evaluate(Statement):
     """A call for its effect."""
 
     value: Expr
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class If(Statement):
     """A branch; the condition is uniform at the code's perspective."""
 
@@ -60,7 +55,6 @@ class If(Statement):
     otherwise: Body
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class While(Statement):
     """A loop; the condition reads no memory (the checker rewrites one that does as `while True: if not c: break`)."""
 
@@ -68,7 +62,6 @@ class While(Statement):
     body: Body
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class For(Statement):
     """`for symbol in range(start, stop, step)`, bounds evaluated once; `unroll`: True, False, a factor or None."""
 
@@ -80,24 +73,20 @@ class For(Statement):
     unroll: bool | int | None = None
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Break(Statement):
     """Leaves the innermost loop."""
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Continue(Statement):
     """Goes to the innermost loop's next trip."""
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Return(Statement):
     """Leaves the function."""
 
     value: Expr | None
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Group(Statement):
     """Every unit of `unit` inside the current one runs the body."""
 
@@ -106,8 +95,7 @@ class Group(Statement):
     body: Body
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Arm:
+class Arm(Frozen):
     """One case of a split: units `first .. first + size - 1` of the split's level run the body. `name`: a role's, or none."""
 
     first: int
@@ -117,7 +105,6 @@ class Arm:
     name: str = ""
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Split(Statement):
     """Different units run different arms; `level` is THREAD or BLOCK, sizes in its units; leftovers idle."""
 
@@ -126,8 +113,7 @@ class Split(Statement):
     arms: tuple[Arm, ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Inlined:
+class Inlined(Frozen):
     """A device function whose text is compiled into another one, and the call that it stands for."""
 
     name: str
@@ -138,7 +124,6 @@ class Inlined:
     call: Span
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Partition(Statement):
     """In the body, `view` names each unit's own part of `view.view.source`; the whole of it, if the view is an `alias`.
 
@@ -151,7 +136,6 @@ class Partition(Statement):
     inlined: Inlined | None = None
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Claim(Statement):
     """In the body, `view` names the source for the one unit whose arm uses it."""
 
@@ -160,7 +144,6 @@ class Claim(Statement):
     body: Body
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Async(Statement):
     """In the body, `view` names the source as the destination of asynchronous copies, which have ended when it is used again."""
 
@@ -169,7 +152,6 @@ class Async(Statement):
     body: Body
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Batch(Statement):
     """wgmmas that are issued as one group: they read tiles and write accumulators until the group is waited for.
 
@@ -180,8 +162,7 @@ class Batch(Statement):
     body: Body
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Role:
+class Role(Frozen):
     """Threads `first .. first + size - 1` of the block run `body`, a projection of the function's body onto them.
 
     Positions inside are as outside: `id()` and the like count from the block's first thread, not from the role's.
@@ -192,14 +173,12 @@ class Role:
     body: Body
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Specialise(Statement):
     """One body a role; threads of no role run nothing. Stands last in a kernel, or in a role; made by specialise.py."""
 
     roles: tuple[Role, ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Unsafe(Statement):
     """Text spliced into the emitted code; nothing in it is checked.
 
@@ -219,7 +198,6 @@ class Unsafe(Statement):
     returns: bool = False
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Assert(Statement):
     """`assert_(condition, text)`: the condition is uniform at the code's perspective."""
 
@@ -228,7 +206,6 @@ class Assert(Statement):
     code: Perspective
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Assume(Statement):
     """`assume(condition)`: it holds for every thread that comes here; nothing is emitted. It reads no memory."""
 
@@ -236,7 +213,6 @@ class Assume(Statement):
     code: Perspective
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Distinct(Statement):
     """`assume(distinct(values))`: no two units of a launch ever have the same values here; nothing is emitted.
 
@@ -248,7 +224,6 @@ class Distinct(Statement):
     code: Perspective
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Print(Statement):
     """`print_`: once for each unit of `code`; `texts` has None where the next value stands."""
 
@@ -257,7 +232,6 @@ class Print(Statement):
     code: Perspective
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Breakpoint(Print):
     """`breakpoint()`: prints nothing; where the reference machine comes here, Python's debugger opens."""
 
@@ -292,8 +266,7 @@ Stmt = (
 Body = tuple[Stmt, ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
-class Function:
+class Function(Node):
     """A checked function, all template arguments bound. `identifier` is unique in a program and safe in C++."""
 
     name: str

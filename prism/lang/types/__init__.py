@@ -5,12 +5,12 @@ Structs are scalars too: structs.py.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from prism.lang.frozen import Value
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
+
+class Scalar(Value):
     """A number: `kind` is `bool`, `int`, `uint` or `float`; `cuda` its C++ name; `numpy` NumPy's, of how it is stored.
 
     NumPy has no bfloat16 and no floats of 8 bits: an array of these on the host holds their bits, as unsigned integers. A struct
@@ -83,8 +83,7 @@ SCALARS = {
 ALIASES = {"half": FLOAT16, "bf16": BFLOAT16}
 
 
-@dataclass(frozen=True, slots=True)
-class Vector:
+class Vector(Value):
     """`length` scalars moved as one word of at most 16 bytes; components are `v[k]`."""
 
     element: Scalar
@@ -99,8 +98,7 @@ class Vector:
         return f"vector({self.element}, {self.length})"
 
 
-@dataclass(frozen=True, slots=True)
-class Mailbox:
+class Mailbox(Value):
     """A word between blocks: written by `publish`, read by `receive`, never by plain loads and stores."""
 
     element: Scalar
@@ -114,8 +112,7 @@ class Mailbox:
         return f"mailbox({self.element})"
 
 
-@dataclass(frozen=True, slots=True)
-class Array:
+class Array(Value):
     """An array of each owner's own: registers of a thread, `T[n]` or `T[n][m]`."""
 
     element: Scalar | Vector
@@ -133,8 +130,7 @@ class Array:
         return f"{self.element}" + "".join(f"[{n}]" for n in self.shape)
 
 
-@dataclass(frozen=True, slots=True)
-class Fragment:
+class Fragment(Value):
     """A `rows` x `columns` matrix that a warpgroup (128 threads) or a warp (32) owns; each thread keeps a part in registers.
 
     Which thread has which element is the tensor cores' layout of an accumulator, of 64 rows (a warp's: 16); a matrix of more
@@ -163,8 +159,7 @@ class Fragment:
 SWIZZLES = (0, 32, 64, 128)
 
 
-@dataclass(frozen=True, slots=True)
-class TensorMap:
+class TensorMap(Value):
     """A view of a matrix in global memory that the tensor copy engine reads and writes a tile at a time.
 
     `box` is a tile's shape, outermost first, as the shared tile's; `swizzle` the span in bytes in which the engine permutes
@@ -180,8 +175,7 @@ class TensorMap:
         return f"CUtensorMap({self.element}, {extents}{f', swizzle={self.swizzle}' if self.swizzle else ''})"
 
 
-@dataclass(frozen=True, slots=True)
-class Pointer:
+class Pointer(Value):
     """Memory that several threads can reach. `space` is `global` or `shared`.
 
     `shape` is known for shared objects, and for views that name one of them, or one copy of a ring, whole. `ring` is the number
@@ -207,8 +201,7 @@ class Pointer:
         return f"ptr(const({self.element}))" if self.const else f"ptr({self.element})"
 
 
-@dataclass(frozen=True, slots=True)
-class Void:
+class Void(Value):
     """The type of a call that returns nothing."""
 
     def __str__(self) -> str:

@@ -5,8 +5,10 @@ The order is that of the paper's main text: `l1[n1] <= l2[n2]` iff `l1 < l2`, or
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
+
+from prism.lang.frozen import Value
 
 WARP = 32
 WARPGROUP = 128
@@ -25,8 +27,7 @@ class Level(IntEnum):
         return self.name.lower()
 
 
-@dataclass(frozen=True, slots=True)
-class Perspective:
+class Perspective(Value):
     """`size` adjacent units of `level`, aligned to `size`: `thread[32]` is a warp.
 
     `named`: the source gives its size by a name, `thread[SIZE]`, which is another number in another instance.
@@ -75,8 +76,7 @@ def meet(left: Perspective, right: Perspective) -> Perspective:
     return Perspective(left.level, a)
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(Value):
     """What code may rely on: for each level the guaranteed units, or None; broadest entry = the code's perspective.
 
     `whole` says that the thread units in force start at thread 0 of a block, so that a split's offsets are absolute (R4).

@@ -11,7 +11,6 @@ import hashlib
 import inspect
 import re
 import sys
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -23,7 +22,6 @@ from prism.lang.types.shorts import short_bits
 _KEY = re.compile(r"struct\{([^{}]*)\}")
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Struct(Scalar):
     """A record of scalars. `fields` are their names and types, in memory's order; `align` is in bytes.
 
