@@ -1,4 +1,7 @@
-"""The race detector against its definition: happens-before as a graph, over random traces."""
+"""The race detector against its definition: happens-before as a graph, over random traces.
+
+Tests of prism/interpret: accesses.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""An index that is outside, wherever it stands, is a BoundsError, and a loop's step of 0 an UndefinedError: checked or not."""
+"""An index that is outside, wherever it stands, is a BoundsError, and a loop's step of 0 an UndefinedError: checked or not.
+
+Tests of prism/interpret: items.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""W5: pointers that are swapped in a loop. The checker refuses to rebind pointers, so these trees are made by hand."""
+"""W5: pointers that are swapped in a loop. The checker refuses to rebind pointers, so these trees are made by hand.
+
+Tests of prism/lang/barriers: pointers.
+"""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 `disjoint` must be right for all values of the names, and a collision that is claimed must be one. Other programs are run
 on the reference machine: what the proofs leave out of the plan is not missed.
 
-Tests of prism/lang/barriers/overlap.py; prism/lang/facts: addresses, collisions, polynomials, races.
+Tests of prism/lang/barriers/overlap.py; prism/lang/facts: addresses, bounds, collisions, definitions, polynomials, sides.
 """
 
 from __future__ import annotations

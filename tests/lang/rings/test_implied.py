@@ -1,4 +1,7 @@
-"""What the other waits of rings imply, as the order engine (ground.py, happens.py) says, and what they do not."""
+"""What the other waits of rings imply, as the order engine (ground.py, happens.py) says, and what they do not.
+
+Tests of prism/lang/rings: ground.
+"""
 
 # ruff: noqa: F821 -- kernels: names that they declare
 from __future__ import annotations
