@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Any
 
 from prism.kernels.hgemm import Configuration as C
-from prism.kernels.hgemm import blocks, choose, follows_late, identity, tall
-from prism.kernels.hgemm import early as steps_early
-from prism.kernels.hgemm.candidates import PROCESSORS, SHAPES, all_cuts, candidates, parsed
+from prism.kernels.hgemm import blocks, choose, follows_late, group_m, identity
+from prism.kernels.hgemm import prefetch_steps as steps_early
+from prism.kernels.hgemm.candidates import PROCESSORS, SHAPES, all_cuts, candidates, parse_size
 
 START = time.monotonic()
 L2 = 60 << 20
@@ -52,9 +52,9 @@ def compiled(request: tuple[C, str]) -> tuple[C, str, Any, str]:
     cut, layout = request
     try:
         transposed = (layout[0] == "T", layout[1] == "N")
-        turned = cut.turns(transposed)
-        of_kernel = transposed[::-1] if turned else transposed
-        program = program_for("bfloat16", "bfloat16", of_kernel, False, False, 0, identity, cut, 0, "", turned)
+        trans = cut.transposes_out(transposed)
+        of_kernel = transposed[::-1] if trans else transposed
+        program = program_for("bfloat16", "bfloat16", of_kernel, False, False, 0, identity, cut, 0, "", trans)
         entry = entry_of(program, "sm_90a")
         binary = compile_cubin(entry.source, entry.arch)
         machine_code(entry.source, entry.arch)
@@ -104,24 +104,24 @@ def call_of(
     """
     from prism.runtime.arrays import describe
     from prism.runtime.launch import prepare
-    from prism.runtime.tensor_maps import encoded
+    from prism.runtime.tensor_maps import encode
 
     (m, k), n = sets[0][0].shape, sets[0][1].shape[1]
-    turned = cut.turns((layout[0] == "T", layout[1] == "N"))
-    rows, columns = (n, m) if turned else (m, n)
-    made = (layout[1] == "N", layout[0] == "T") if turned else (layout[0] == "T", layout[1] == "N")
+    trans = cut.transposes_out((layout[0] == "T", layout[1] == "N"))
+    rows, columns = (n, m) if trans else (m, n)
+    made = (layout[1] == "N", layout[0] == "T") if trans else (layout[0] == "T", layout[1] == "N")
     late = follows_late(cut, rows, columns, k, PROCESSORS, made) if early is None else not early
     launch = prepare(replace(entry, programmatic=not late), 0)
     down, across = cut.tiles(rows, columns)
     grid = blocks(cut, down, across, PROCESSORS)
-    many = tall(cut, down, across, PROCESSORS)
+    many = group_m(cut, down, across, PROCESSORS)
     ahead = (steps_early(cut, rows, columns, k, PROCESSORS) if steps is None else steps) * cut.bk
     values = []
     for a, b, c in sets:
         operands = (a.T if layout[0] == "T" else a, b.T if layout[1] == "T" else b)
-        operands = (*operands[:: -1 if turned else 1], c, c)
+        operands = (*operands[:: -1 if trans else 1], c, c)
         operands = operands[: 2 if cut.parts > 1 else None]
-        maps = [encoded(p, describe(x)) for p, x in zip(entry.parameters, operands, strict=False)]
+        maps = [encode(p, describe(x)) for p, x in zip(entry.parameters, operands, strict=False)]
         unread = a.data_ptr()  # in place of a bias, and of scales
         how = (1.0,) if cut.parts > 1 else (many, ahead, 1.0, 0.0)
         values.append((*maps, c.data_ptr(), n, unread, rows, columns, k, *how, unread, unread))
@@ -319,7 +319,7 @@ def measure(text: str, entries: dict[tuple[C, str], Any], good: set[str], meter:
     """Print and return the table of one shape."""
     import torch
 
-    m, n, k = parsed(text)
+    m, n, k = parse_size(text)
     flops, sets = 2.0 * m * n * k, matrices(m, n, k)
     small = flops < 5e10
     tried = {cut.name: entries[cut, "NN"] for cut in candidates(m, n, k) if cut.name in good and (cut, "NN") in entries}
@@ -392,7 +392,7 @@ def layouts(text: str, entries: dict[tuple[C, str], Any], meter: Meter) -> None:
     """Print the speed of the library's choice in each layout, beside cuBLAS's, in long turns."""
     import torch
 
-    m, n, k = parsed(text)
+    m, n, k = parse_size(text)
     flops, cuts = 2.0 * m * n * k, {layout: choice(text, layout) for layout in LAYOUTS}
     graphs: dict[str, Any] = {}
     kept, wrong = [], {}
@@ -424,7 +424,7 @@ def odd(text: str) -> None:
 
     from prism.lib import hgemm
 
-    sets, calls = matrices(*parsed(text)), 60
+    sets, calls = matrices(*parse_size(text)), 60
 
     def microseconds(call: Callable[..., Any]) -> float:
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -449,7 +449,7 @@ def odd(text: str) -> None:
 
 def prepared(shapes: Sequence[str]) -> tuple[dict[tuple[C, str], Any], set[str]]:
     """Compile what the shapes' candidates are, and return it, with the names of those that are exact."""
-    cuts = list(dict.fromkeys(cut for text in shapes for cut in candidates(*parsed(text))))
+    cuts = list(dict.fromkeys(cut for text in shapes for cut in candidates(*parse_size(text))))
     others = [(choice(text, layout), layout) for text in BY_LAYOUT if text in shapes for layout in LAYOUTS[1:]]
     requests = list(dict.fromkeys([*((cut, "NN") for cut in cuts), *others]))
     entries = compile_all(requests)
@@ -463,7 +463,7 @@ def prepared(shapes: Sequence[str]) -> tuple[dict[tuple[C, str], Any], set[str]]
 
 def choice(text: str, layout: str = "NN") -> C:
     """Return what the library chooses for a shape."""
-    return choose(*parsed(text), PROCESSORS, layout=(layout[0] == "T", layout[1] == "N"), parted=True)
+    return choose(*parse_size(text), PROCESSORS, layout=(layout[0] == "T", layout[1] == "N"), parted=True)
 
 
 def tables_of(

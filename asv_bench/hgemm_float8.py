@@ -23,7 +23,7 @@ from hgemm import L2, Meter, compare, elapsed, graph_of, long_turns, ratio_of
 
 import prism
 from prism.kernels.hgemm import Configuration, choose, identity
-from prism.kernels.hgemm.candidates import PROCESSORS, parsed
+from prism.kernels.hgemm.candidates import PROCESSORS, parse_size
 from prism.lib import matmuls
 from prism.lib.matmul_layouts import NO_BIAS, Job
 from prism.runtime.arrays import describe
@@ -87,7 +87,7 @@ def error(of: Set) -> tuple[float, float]:
 
 def measure(text: str, cuts: tuple[Configuration, ...], meter: Meter) -> dict[str, Any]:
     """Print and return the table of one shape."""
-    m, n, k = parsed(text)
+    m, n, k = parse_size(text)
     flops, sets = 2.0 * m * n * k, matrices(m, n, k)
     launches = max(len(sets), min(200, int(12e-3 * 1.2e15 / flops)), 2)
     rows, columns = torch.ones((m, 1), device="cuda"), torch.ones((1, n), device="cuda")

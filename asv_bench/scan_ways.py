@@ -34,7 +34,7 @@ def short(task: Task, shape: Shape) -> Iterator[tuple[str, Way]]:
                 template = {**common, "THREADS": threads, "ITEMS": vectors * vector}
                 yield (
                     f"block {threads}x{vectors}",
-                    Way(kernels.scan_block, template, threads, 1, (size, *shape.tiled(vector))),
+                    Way(kernels.scan_block, template, threads, 1, (size, *shape.tile(vector))),
                 )
     for threads in (128, 256, 512):
         for vectors in (1, 2, 4, 8):
@@ -47,7 +47,7 @@ def short(task: Task, shape: Shape) -> Iterator[tuple[str, Way]]:
                     template,
                     threads,
                     tiles,
-                    (size, *shape.tiled(vector)),
+                    (size, *shape.tile(vector)),
                     "flat",
                     4096,
                     multiple=tiles,

@@ -76,7 +76,7 @@ def show(program: Program, barrier: Barrier) -> None:
 
 def without(program: Program, barrier: Barrier) -> str:
     """Return what the reference machine says of the program without one of its barriers."""
-    mutant = next(program.with_plan(p.without(barrier)) for p in program.plans.values() if barrier in p.barriers)
+    mutant = next(program.with_plan(p.drop_step(barrier)) for p in program.plans.values() if barrier in p.barriers)
     x = np.arange(2000, dtype=np.int32)
     for schedule in ("round-robin", "reversed", "random"):
         scratch = (np.zeros(64, np.uint64), 64, np.zeros(1, np.uint64))

@@ -74,7 +74,7 @@ def _launch(*arguments: Any, **options: Any) -> Any:
 
 
 def _explain(found: Kernel) -> str:
-    text: str = importlib.import_module("prism.compiler").shown(found)
+    text: str = importlib.import_module("prism.compiler").notebook_html(found)
     return text
 
 

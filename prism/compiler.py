@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from prism.lang.diagnostics import CompileError
-from prism.lang.keep.once import once
+from prism.lang.keep.memo import lazy_property
 from prism.lang.lower.limits import check_architecture
 from prism.lang.pipeline import build
 from prism.lang.surface import Kernel
@@ -31,34 +31,34 @@ class Compiled:
     program: Program
     arch: str
 
-    @once
+    @lazy_property
     def entry(self) -> Any:
         """The runtime's view of the kernel."""
         from prism.runtime.build import entry_of
 
         return entry_of(self.program, self.arch)
 
-    @once
+    @lazy_property
     def cuda(self) -> str:
         """The CUDA C++ text, which stands alone."""
         text: str = self.entry.source
         return text
 
-    @once
+    @lazy_property
     def cubin(self) -> bytes:
         """The machine code: from the package's artifacts, the user's cache, or compiled now; needs no GPU."""
         from prism.runtime.code import machine_code
 
         return machine_code(self.cuda, self.arch)
 
-    @once
+    @lazy_property
     def ptx(self) -> str:
         """The PTX: what the compiler makes of the text before the assembler."""
         from prism.runtime.compile import compile_ptx
 
         return compile_ptx(self.cuda, self.arch)
 
-    @once
+    @lazy_property
     def binary(self) -> Any:
         """What the assembler made and said, compiled now: a `prism.runtime.compile.Binary`."""
         from prism.runtime.compile import compile_cubin
@@ -88,7 +88,7 @@ class Compiled:
 
     def _repr_html_(self) -> str:
         """The explained source, for a notebook."""
-        return framed(self.explain(html=True))
+        return frame_page(self.explain(html=True))
 
 
 def check(kernel: Kernel, template: Mapping[str, object] | None = None) -> Program:
@@ -151,7 +151,7 @@ def explain(
     return explain_program(program, said if isinstance(said, Resources) else None)
 
 
-def shown(kernel: Kernel) -> str:
+def notebook_html(kernel: Kernel) -> str:
     """Return what a notebook shows of a kernel: the page of its explanation in a frame, or the message of its error.
 
     A kernel with a template is shown with its file's `EXAMPLES`; where there are none, its name and its template.
@@ -165,12 +165,12 @@ def shown(kernel: Kernel) -> str:
             f"<code>{html.escape(kernel.__name__)}</code>: explained by <code>prism.explain(kernel, {{{wants}}})</code>"
         )
     try:
-        return framed(explain_page(build(kernel, template)))
+        return frame_page(explain_page(build(kernel, template)))
     except CompileError as error:
         return f"<pre>{html.escape(error.render())}</pre>"
 
 
-def framed(page: str) -> str:
+def frame_page(page: str) -> str:
     """Return a page in a frame of its own, so that its style and a notebook's leave each other alone."""
     return f'<iframe srcdoc="{html.escape(page)}" style="width: 100%; height: 40em; border: 1px solid #8888"></iframe>'
 

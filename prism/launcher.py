@@ -9,19 +9,19 @@ import numpy as np
 
 from prism.lang.check import annotation, parsed_of
 from prism.lang.facts.blocks import threads_of
-from prism.lang.keep.same import exact_items
+from prism.lang.keep.keys import exact_items
 from prism.lang.lower.limits import check_architecture
 from prism.lang.pipeline import build
 from prism.lang.surface import Kernel
-from prism.lang.surface.bindings import recorded
+from prism.lang.surface.bindings import record_lookups
 from prism.lang.tree.plan import Program
 from prism.lang.types import Pointer, Type
 from prism.lang.types.structs import scalar_called, struct_of
-from prism.runtime.apart import require_apart
 from prism.runtime.arrays import describe
 from prism.runtime.bind import bind, require_count
 from prism.runtime.build import entry_of
 from prism.runtime.launch import Assumptions, LaunchError, check_numbers, check_shape
+from prism.runtime.overlap import require_apart
 
 MOST_VARIANTS, MOST_INSTANCES = 4, 256
 """Programs that are kept of a kernel with the same template arguments, by what its names stood for; and template arguments."""
@@ -37,7 +37,7 @@ class Known:
     __slots__ = ("assumptions", "bindings", "entries", "host", "program", "ready")
 
     def __init__(self, kernel: Kernel, template: Mapping[str, object]) -> None:
-        with recorded() as self.bindings:
+        with record_lookups() as self.bindings:
             self.program = build(kernel, template)
         self.host = host_entry(self.program)
         self.assumptions = Assumptions(self.host) if self.host.assumed else None
@@ -86,7 +86,7 @@ def launch(
     require_count(kernel.__name__, [p.name for p in parsed_of(kernel).parameters], len(arguments))
     if not isinstance(template, Mapping | None):
         raise TypeError(f"`template` must be a dict of template arguments, not {type(template).__qualname__}")
-    bound_template = deduced(kernel, arguments, template or {})
+    bound_template = deduce_template(kernel, arguments, template or {})
     for name, value in bound_template.items():
         if getattr(value, "__hash__", None) is None:
             raise TypeError(
@@ -177,7 +177,7 @@ def launch_shape(program: Program, shape: Any) -> tuple[int, int]:
     return fewest[0] if given[0] is None else given[0], fewest[1] if threads is None else threads
 
 
-def deduced(kernel: Kernel, arguments: Sequence[Any], given: Mapping[str, object]) -> dict[str, object]:
+def deduce_template(kernel: Kernel, arguments: Sequence[Any], given: Mapping[str, object]) -> dict[str, object]:
     """Return the template arguments: those given, and the dtypes that the arrays imply.
 
     Raises TypeError for an argument that is neither array nor number, where what it would imply is missing.

@@ -25,7 +25,7 @@ from prism.lang.tree.plan import (
     WaitGroup,
     WgmmaFence,
 )
-from prism.lang.tree.walk import used
+from prism.lang.tree.walk import used_objects
 from prism.lang.types import Pointer
 from prism.lang.types.perspective import BLOCK, THREAD, WARP, WARP1, Level
 
@@ -57,7 +57,7 @@ def mutants(plan: Plan) -> Iterator[Mutant]:
     plan = replace(plan, skewed=None)
     steps: tuple[Step, ...] = (*plan.barriers, *plan.operations)
     for step in steps:
-        yield Mutant(f"without {named(step)}", plan.without(step), harmless(plan, step, ""), step)
+        yield Mutant(f"without {named(step)}", plan.drop_step(step), harmless(plan, step, ""), step)
         for what, changed in weaker(step):
             name = f"{named(step)}: {what}"
             yield Mutant(name, exchanged(plan, step, changed), harmless(plan, step, what), step, what)
@@ -81,7 +81,7 @@ def harmless(plan: Plan, step: Step, what: str) -> str:
         told = any(barrier.cycle is step.cycle for barrier in plan.mbarriers)
         if step.cycle.copies == 1 and not told and not what:
             return UNTOLD
-        return EMPTY if used(plan.function).isdisjoint(ring.root() for ring in step.cycle.rings) else ""
+        return EMPTY if used_objects(plan.function).isdisjoint(ring.root() for ring in step.cycle.rings) else ""
     if not isinstance(step, Arrive):
         return ""
     if step.drain and what in ("", "one round later", "one round sooner"):
@@ -105,7 +105,7 @@ def excused(step: Step, threads: int, what: str) -> str:
 
 def without_barriers(program: Program) -> list[tuple[Barrier, Program]]:
     """Return the program without each of its barriers in turn."""
-    return [(b, program.with_plan(plan.without(b))) for plan in program.plans.values() for b in plan.barriers]
+    return [(b, program.with_plan(plan.drop_step(b))) for plan in program.plans.values() for b in plan.barriers]
 
 
 def named(step: Step) -> str:

@@ -20,7 +20,7 @@ from typing import Any
 
 import prism.interpret
 from prism.lang import pipeline
-from prism.lib import shipped
+from prism.lib import shipped_kernels
 from prism.lib.artifacts import module_digest
 from prism.runtime.instance import request_key
 
@@ -84,7 +84,7 @@ def merged(folder: Path) -> dict[str, dict[str, Any]]:
 
 def without(found: dict[str, dict[str, Any]]) -> set[str]:
     """Return the kernels that ship, and were not run."""
-    shipping = {one.kernel for arch in shipped.ARCHITECTURES for one in shipped.instances(arch)}
+    shipping = {one.kernel for arch in shipped_kernels.ARCHITECTURES for one in shipped_kernels.instances(arch)}
     return {f"{kernel.__module__}:{kernel.__qualname__}" for kernel in shipping} - set(found)
 
 

@@ -1,6 +1,6 @@
 """Which program a launch runs: that of these very template arguments, and of what its names stand for at the call.
 
-Tests of prism/lang/keep/same.py; prism/lang/surface/bindings.py.
+Tests of prism/lang/keep/keys.py; prism/lang/surface/bindings.py.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from prism.lang import (
     template,
     thread,
 )
-from prism.lang.keep.same import exact
+from prism.lang.keep.keys import exact
 from prism.launcher import MOST_INSTANCES, MOST_VARIANTS, known_of
 from prism.lib import Operator
 from prism.runtime.compile import nvrtc_build, nvrtc_version

@@ -1,6 +1,6 @@
 """What a process keeps of the kernels that it has checked, and of a build in another thread when it forks.
 
-Tests of prism/lang/keep: once, uncollected.
+Tests of prism/lang/keep: memo, collection.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 import prism
 from prism.lang import grid, group, id, int32, partition, ptr, requires, thread
 from prism.lang.check import PARSED
-from prism.lang.keep.once import once
-from prism.lang.keep.uncollected import uncollected
+from prism.lang.keep.collection import defer_collection
+from prism.lang.keep.memo import lazy_property
 from prism.lang.tree.plan import Program
 from tests.runtime.test_forks import in_child
 
@@ -77,7 +77,7 @@ def test_what_is_found_out_about_a_function_goes_with_it() -> None:
 def test_collecting_is_off_until_the_last_thread_has_built() -> None:
     """One that began while another had switched it off took that for what it must restore."""
     assert gc.isenabled()
-    first, second = uncollected(), uncollected()
+    first, second = defer_collection(), defer_collection()
     first.__enter__()
     second.__enter__()
     first.__exit__(None, None, None)
@@ -119,7 +119,7 @@ def test_a_child_that_is_forked_while_another_thread_builds_collects() -> None:
     begun, done = threading.Event(), threading.Event()
 
     def work() -> None:
-        with uncollected():
+        with defer_collection():
             begun.set()
             done.wait()
 
@@ -143,7 +143,7 @@ class Slow:
     def __init__(self, begun: threading.Event, done: threading.Event) -> None:
         self.begun, self.done = begun, done
 
-    @once
+    @lazy_property
     def found(self) -> object:
         """Found slowly."""
         self.begun.set()

@@ -1,6 +1,6 @@
 """Every module of the package has a test that is named as it is, in the same place, or one whose docstring says that it tests it.
 
-A docstring names a module as `prism/lang/facts/digits.py`, and several of a folder as `prism/lang/facts: digits, exact`.
+A docstring names a module as `prism/lang/facts/digits.py`, and several of a folder as `prism/lang/facts: digits, wraps`.
 """
 
 import ast
@@ -66,11 +66,11 @@ def test_what_docstrings_name_is_there() -> None:
 
 
 def test_names_are_read_out_of_docstrings() -> None:
-    text = "Of prism/cli.py, prism/lang/facts: digits,\n    exact and prism/lang: sync."
+    text = "Of prism/cli.py, prism/lang/facts: digits,\n    wraps and prism/lang: sync."
     assert sorted(named(text)) == [
         "prism/cli.py",
         "prism/lang/facts/digits.py",
-        "prism/lang/facts/exact.py",
+        "prism/lang/facts/wraps.py",
         "prism/lang/sync.py",
     ]
     assert list(named("Of prism.lang: all. See tests/lang/test_sync.py: it tests more.")) == []

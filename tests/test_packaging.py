@@ -133,7 +133,7 @@ assert not prism.__file__.startswith(FROM), prism.__file__
 assert prism.lib.scan(np.arange(5)).tolist() == [0, 1, 3, 6, 10]
 way = scan_plans.flat(scan_plans.Task(operators.add, "int32", "int32"), scan_plans.Shape(1, 100, 1, True))
 request = instance(way.kernel, tuple(way.template.items())).request
-found = artifacts.requested(request, "sm_90a", sources_digest())
+found = artifacts.find_request(request, "sm_90a", sources_digest())
 print(found.entry["name"], found.registers)
 """
 

@@ -9,9 +9,9 @@ from prism.kernels.hgemm.configurations import (
     blocks,
     choose,
     cuts,
-    early,
+    prefetch_steps,
     follows_late,
-    tall,
+    group_m,
 )
 from prism.kernels.hgemm.parts import hgemm_in_parts
 from prism.kernels.hgemm.persistent import hgemm, identity
@@ -25,10 +25,10 @@ __all__ = [
     "blocks",
     "choose",
     "cuts",
-    "early",
+    "prefetch_steps",
     "follows_late",
     "hgemm",
     "hgemm_in_parts",
     "identity",
-    "tall",
+    "group_m",
 ]

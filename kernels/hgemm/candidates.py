@@ -39,7 +39,7 @@ def candidates(m: int, n: int, k: int, processors: int = PROCESSORS) -> list[C]:
     return list(dict.fromkeys([choose(m, n, k, processors, layout=NN, parted=True), *some]))
 
 
-def parsed(text: str) -> tuple[int, int, int]:
+def parse_size(text: str) -> tuple[int, int, int]:
     """`4096` is square, `64x8192x8192` is m x n x k."""
     numbers = [int(part) for part in text.split("x")]
     return (numbers[0],) * 3 if len(numbers) == 1 else (numbers[0], numbers[1], numbers[2])
@@ -47,5 +47,5 @@ def parsed(text: str) -> tuple[int, int, int]:
 
 def all_cuts() -> list[C]:
     """Every configuration that is chosen for some shape, or is a candidate of a measured one."""
-    tried = (cut for text in SHAPES for cut in candidates(*parsed(text)))
+    tried = (cut for text in SHAPES for cut in candidates(*parse_size(text)))
     return list(dict.fromkeys([*cuts((False, False)), *cuts(NN), *SHARING, *cuts((False, False), parted=True), *tried]))

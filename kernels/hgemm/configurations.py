@@ -20,7 +20,7 @@ class Configuration:
     begin. The sums are rounded and stored in slabs of a tile's columns, at most `span` bytes of each row, of which there are
     `slabs`, or fewer if there is no room. `cluster_m` blocks share the columns of a tile, or `cluster_n` its rows: each
     copies a part of what they share, for all of them. Or `parts` blocks make one tile, each of a part of K, by another kernel.
-    `turned`: the product is made as its transpose wherever `a` has K inside; `straight`: nowhere.
+    `trans`: the product is made as its transpose wherever `a` has K inside; `straight`: nowhere.
     """
 
     bm: int = 128
@@ -34,7 +34,7 @@ class Configuration:
     span: int = SPAN
     bk: int = 64
     parts: int = 1
-    turned: bool = False
+    trans: bool = False
     straight: bool = False
 
     @property
@@ -66,13 +66,13 @@ class Configuration:
         """Columns of such a tile, in whole spans: what is beyond `bn` is read and not used."""
         return ceil(self.bn / (self.span_b // 2)) * (self.span_b // 2)
 
-    def turns(self, layout: Layout) -> bool:
+    def transposes_out(self, layout: Layout) -> bool:
         """Whether a product is made as its transpose, where `a` has K inside: if columns of `b` were in parts of spans.
 
         The widest tiles whatever `b` has, for they store whole lines so: it brings 1 to 4 % (docs/hgemm.md).
         """
         padded = layout[1] and self.bn % (SPAN // 2) != 0
-        return not (layout[0] or self.straight) and (self.turned or padded or self.bm * self.bn > 128 * 256)
+        return not (layout[0] or self.straight) and (self.trans or padded or self.bm * self.bn > 128 * 256)
 
     @property
     def name(self) -> str:
@@ -80,7 +80,7 @@ class Configuration:
         facts = {"w": self.consumers, "s": self.stages, "a": self.ahead, "slabs": self.slabs}
         cluster = f" c{self.cluster_m}x{self.cluster_n}" if self.cluster > self.parts else ""
         cluster += f" p{self.parts}" if self.parts > 1 else ""
-        cluster += " t" if self.turned else " straight" if self.straight else ""
+        cluster += " t" if self.trans else " straight" if self.straight else ""
         tile = f"{self.bm}x{self.bn}x{self.bk} "
         return tile + " ".join(f"{key}{value}" for key, value in facts.items() if value > 1 or key in "a") + cluster
 
@@ -105,7 +105,7 @@ class Configuration:
         return ceil(m / (self.bm * self.cluster_m)), ceil(n / (self.bn * self.cluster_n))
 
     def template(
-        self, *, transpose_a: bool, transpose_b: bool, out_bytes: int, in_bytes: int = 2, turned: bool = False,
+        self, *, transpose_a: bool, transpose_b: bool, out_bytes: int, in_bytes: int = 2, trans: bool = False,
         beta: bool = False, by_row: int = 0, by_column: int = 0,
     ) -> dict[str, Any]:
         """Return the kernel's template arguments that this decides, for operands that have K inside, or outside.
@@ -117,9 +117,9 @@ class Configuration:
         columns = self.b_columns if transpose_b else self.bn
         ahead = 2 * 4 * (by_row * self.bm + by_column * ceil(self.span // out_bytes / 32) * 32)  # bytes, for two slabs
         room = (ROOM - self.stages * (self.bm + columns) * self.bk * 2 - ahead) // self.bm  # bytes of each row
-        slab = self.slab(out_bytes, added=(turned or self.straight) and beta, room=room)
+        slab = self.slab(out_bytes, added=(trans or self.straight) and beta, room=room)
         slabs = min(4, min(self.slabs * self.span, room) // (slab * out_bytes))  # five or seven make wide tiles spill
-        span = SPAN if turned else next((n for n in (128, 64, 32) if slab * out_bytes % n == 0), 0)
+        span = SPAN if trans else next((n for n in (128, 64, 32) if slab * out_bytes % n == 0), 0)
         both = {
             "TRANSPOSE_A": transpose_a, "TRANSPOSE_B": transpose_b, "A_ROWS": bk if transpose_a else self.bm,
             "B_ROWS": bk if transpose_b else self.bn, "B_COLUMNS": self.b_columns if transpose_b else bk,
@@ -129,9 +129,9 @@ class Configuration:
         if self.parts > 1:
             workers = 128 * self.consumers
             assert self.bm // self.parts * self.bn % workers == 0, "all add up as many"
-            return {**both, "PARTS": self.parts, "TURNED": turned}
+            return {**both, "PARTS": self.parts, "TRANS": trans}
         return {
-            **both, "SLAB": slab, "TURNED": turned, "SPAN": span, "SLABS": slabs, "CLUSTER_M": self.cluster_m,
+            **both, "SLAB": slab, "TRANS": trans, "SPAN": span, "SLABS": slabs, "CLUSTER_M": self.cluster_m,
             "CLUSTER_N": self.cluster_n, "CLUSTER": self.cluster, "WORKER_REGISTERS": workers, "HELPER_REGISTERS": helpers,
         }  # fmt: skip
 
@@ -174,14 +174,14 @@ SHARING = (
 # Of few rows, where `a` has K inside: what is wide, `b`, is read once, by tiles of 64 of its columns and all of the rows.
 FEW = 256
 NARROW = (
-    Configuration(64, 16, 10, 1, bk=128, turned=True),
-    Configuration(64, 16, 5, 1, bk=128, turned=True),
-    Configuration(64, 48, 7, 1, bk=128, turned=True),
-    Configuration(64, 80, 8, 1, turned=True),
-    Configuration(64, 112, 8, 1, turned=True),
-    Configuration(64, 160, 7, 1, turned=True),
-    Configuration(64, 192, 6, 1, turned=True),
-    Configuration(64, 224, 6, 1, turned=True),
+    Configuration(64, 16, 10, 1, bk=128, trans=True),
+    Configuration(64, 16, 5, 1, bk=128, trans=True),
+    Configuration(64, 48, 7, 1, bk=128, trans=True),
+    Configuration(64, 80, 8, 1, trans=True),
+    Configuration(64, 112, 8, 1, trans=True),
+    Configuration(64, 160, 7, 1, trans=True),
+    Configuration(64, 192, 6, 1, trans=True),
+    Configuration(64, 224, 6, 1, trans=True),
 )
 
 # Where `a` has K inside the widest are turned: one of them that is not.
@@ -195,8 +195,8 @@ PADDED = (
 
 # Where both have K inside, as weights do that are kept n x k: more such, and tiles that fit what is wide, of any columns.
 FITTED = (
-    Configuration(64, 32, 8, 1, bk=128, turned=True),
-    Configuration(64, 96, 8, 1, turned=True),
+    Configuration(64, 32, 8, 1, bk=128, trans=True),
+    Configuration(64, 96, 8, 1, trans=True),
     Configuration(64, 40, 7, 1, bk=128),
     Configuration(64, 48, 7, 1, bk=128),
     Configuration(64, 80, 8, 1),
@@ -215,8 +215,8 @@ PARTED = (
     *(Configuration(128, 128, 4, parts=parts) for parts in (2, 4)),
 )
 NARROW_PARTED = (
-    *(Configuration(64, 32, 7, 1, bk=128, parts=parts, turned=True) for parts in (2, 4, 8)),
-    *(Configuration(64, 16, 9, 1, bk=128, parts=parts, turned=True) for parts in (2, 4)),
+    *(Configuration(64, 32, 7, 1, bk=128, parts=parts, trans=True) for parts in (2, 4, 8)),
+    *(Configuration(64, 16, 9, 1, bk=128, parts=parts, trans=True) for parts in (2, 4)),
 )
 FITTED_PARTED = (Configuration(64, 80, 7, 1, parts=2), Configuration(128, 112, 5, parts=2))
 
@@ -287,14 +287,14 @@ def clocks(
     found: Configuration, m: int, n: int, k: int, processors: int, batches: int = 1, layout: Layout = (False, False)
 ) -> float:  # fmt: skip
     """Return about how long a product takes, in clocks, or so many of that shape in one launch."""
-    if batches == 1 and found.turns(layout):
+    if batches == 1 and found.transposes_out(layout):
         m, n, layout = n, m, layout[::-1]
     slabs = min(1.0, found.slabs * found.span / (2 * found.bn))  # of a tile's columns, of 16 bits
     after = (STORE + FREED * (1 - slabs) if batches == 1 or found.whole(m) else PLAIN) * found.bm * found.bn
     if found.parts > 1:
         after = MEET + EACH * found.parts + ADD * found.bm * found.bn
     rounds, steps, busy, least = _work(found, m, n, k, processors, batches, layout)
-    zeros = BEYOND * steps * found.parts * beyond(found, m, n, layout)
+    zeros = BEYOND * steps * found.parts * wasted_spans(found, m, n, layout)
     hidden, shown = (0.0, zeros) if min(m, n) <= SHORT else (zeros, 0.0)
     longest = max(busy, least + BESIDE * busy + hidden) + shown
     late = LATE if batches == 1 and follows_late(found, m, n, k, processors, layout) else 0
@@ -305,10 +305,10 @@ def _work(
     found: Configuration, m: int, n: int, k: int, processors: int, batches: int, layout: Layout
 ) -> tuple[int, int, float, float]:  # fmt: skip
     """Return the tiles of a block that has the most, the steps of each, the clocks that these take, and those of the memory."""
-    rounds = ceil(batches * prod(found.tiles(m, n)) / together(found, processors))
+    rounds = ceil(batches * prod(found.tiles(m, n)) / resident_clusters(found, processors))
     steps = ceil(ceil(k / found.bk) / found.parts)
-    least = 0.0 if batches > 1 else read(found, m, n) * 2 * k * (m + n) / (MEMORY * processors)
-    return rounds, steps, rounds * steps * step_clocks(found, layout[1], inside(m, n, k, layout)), least
+    least = 0.0 if batches > 1 else read_cost(found, m, n) * 2 * k * (m + n) / (MEMORY * processors)
+    return rounds, steps, rounds * steps * step_clocks(found, layout[1], rows_in_sectors(m, n, k, layout)), least
 
 
 def follows_late(found: Configuration, m: int, n: int, k: int, processors: int, layout: Layout) -> bool:
@@ -325,13 +325,13 @@ def follows_late(found: Configuration, m: int, n: int, k: int, processors: int, 
     return least > NEAR * busy
 
 
-def read(found: Configuration, m: int, n: int) -> float:
+def read_cost(found: Configuration, m: int, n: int) -> float:
     """Return how many times longer than memory needs it takes to read operands: a narrow result in several tiles takes longer."""
     short, extent = min((m, found.bm), (n, found.bn))
     return 1 + AGAIN * (ceil(short / extent) - 1) if short <= FEW else 1.0
 
 
-def beyond(found: Configuration, m: int, n: int, layout: Layout) -> int:
+def wasted_spans(found: Configuration, m: int, n: int, layout: Layout) -> int:
     """Return how many spans of 128 bytes all blocks ask for in a step that are in rows beyond an operand's last.
 
     They get zeros, but not for nothing: 64 blocks of 64 x 64 that each want one row take 1.7 times as long as if they wanted 64.
@@ -341,7 +341,7 @@ def beyond(found: Configuration, m: int, n: int, layout: Layout) -> int:
     return rows * 2 * found.bk // SPAN
 
 
-def together(found: Configuration, processors: int) -> int:
+def resident_clusters(found: Configuration, processors: int) -> int:
     """Return how many clusters run at once: of four or eight blocks fewer, for each is within a part of the chip.
 
     On an H200, of 132 multiprocessors, 28 of four run at once, 32 don't; nor do 16 of eight.
@@ -349,7 +349,7 @@ def together(found: Configuration, processors: int) -> int:
     return (processors if found.cluster <= 2 else processors * 7 // 8) // found.cluster
 
 
-def inside(m: int, n: int, k: int, layout: Layout) -> tuple[bool, bool]:
+def rows_in_sectors(m: int, n: int, k: int, layout: Layout) -> tuple[bool, bool]:
     """Return whether rows of `a` and of `b`, one after the other in memory, begin inside the L2's sectors.
 
     Rows that are no multiple of 16 bytes are copied, to where they don't.
@@ -363,7 +363,7 @@ def step_clocks(
     """Return about how long a block takes for `bk` of K, which `b` has outside or inside.
 
     A wgmma, of 64 rows, reads all of the columns from shared memory. Rows of most padded tiles begin inside the L2's lines of 128
-    bytes, and take two for each. `rows_inside`: as `inside`.
+    bytes, and take two for each. `rows_inside`: as `rows_in_sectors`.
     """
     row, columns = 2 * found.bk, found.b_columns if k_outside else found.bn
     lines = columns * (2 - gcd(2 * found.bn, SPAN) / SPAN) if columns > found.bn else columns
@@ -386,27 +386,27 @@ def choose(
     """
     known = MEASURED.get(str(m) if m == n == k else f"{m}x{n}x{k}") if batches == 1 else None
     if known is None or processors != PROCESSORS or (layout == TN and known.b_columns > known.bn):
-        return modelled(m, n, k, processors, batches, layout, parted=parted)
+        return choose_by_model(m, n, k, processors, batches, layout, parted=parted)
     return known
 
 
-def modelled(
+def choose_by_model(
     m: int, n: int, k: int, processors: int, batches: int = 1, layout: Layout = (False, False), *, parted: bool = False
 ) -> Configuration:  # fmt: skip
     """Return the first tile that is, by the model, about as fast as the fastest."""
-    sharing = SHARING if batches == 1 and any(inside(m, n, k, layout)) else ()
+    sharing = SHARING if batches == 1 and any(rows_in_sectors(m, n, k, layout)) else ()
     fitting = [found for found in cuts(layout) if m <= FEW or found not in NARROW]
     some = (*fitting, *sharing) if batches == 1 else [found for found in TILES if k % found.bk == 0]
     times = {found: clocks(found, m, n, k, processors, batches, layout) for found in some or TILES}  # a step is of one product
     least = min(times.values())
     if parted and batches == 1:
-        room = [found for found in cuts(layout, parted=True) if together(found, processors) > 0]
+        room = [found for found in cuts(layout, parted=True) if resident_clusters(found, processors) > 0]
         times |= {found: SURE * clocks(found, m, n, k, processors, layout=layout) for found in room}
     best = min(times.values())
     return next(found for found in times if times[found] <= (CLOSE * best if best == least else best))
 
 
-def tall(found: Configuration, down: int, across: int, processors: int) -> int:
+def group_m(found: Configuration, down: int, across: int, processors: int) -> int:
     """Return how many clusters' tiles, of a result's `down`, to go down before going right: a round is about a square.
 
     In a narrow result of more than a round no more than there are `across`: 0.6 to 1.5 % faster, in 8192 x 1024 x 8192,
@@ -428,11 +428,11 @@ def blocks(found: Configuration, down: int, across: int, processors: int, batche
     most = min(tiles, processors // found.cluster)
     rounds = ceil(tiles / most)
     each = tiles // rounds
-    full = tiles % rounds == 0 and each % tall(found, down, across, processors) == 0
+    full = tiles % rounds == 0 and each % group_m(found, down, across, processors) == 0
     return (each if batches == 1 and full and each >= ALMOST * most else most) * found.cluster
 
 
-def early(found: Configuration, m: int, n: int, k: int, processors: int) -> int:
+def prefetch_steps(found: Configuration, m: int, n: int, k: int, processors: int) -> int:
     """Return for how many steps of K the tiles are asked for early: one by each of the first blocks, before it waits.
 
     Of products of one round, which leave some multiprocessors idle: there the next product's first blocks begin early.

@@ -18,7 +18,7 @@ from prism.lang import (
     T=dtype, TB=dtype, TBIAS=dtype, OUT=dtype, TRANSPOSE_A=constexpr(bool), TRANSPOSE_B=constexpr(bool),
     A_ROWS=constexpr(int), B_ROWS=constexpr(int), B_COLUMNS=constexpr(int), SPAN_B=constexpr(int), BM=constexpr(int),
     BN=constexpr(int), BK=constexpr(int), STAGES=constexpr(int), AHEAD=constexpr(int), CONSUMERS=constexpr(int),
-    THREADS=constexpr(int), PARTS=constexpr(int), TURNED=constexpr(bool), SCALE_A=constexpr(int), SCALE_B=constexpr(int),
+    THREADS=constexpr(int), PARTS=constexpr(int), TRANS=constexpr(bool), SCALE_A=constexpr(int), SCALE_B=constexpr(int),
     BIAS=constexpr(int), EPILOGUE=function,
 )  # fmt: skip
 @requires(grid[1], block[PARTS], thread[THREADS])
@@ -35,12 +35,12 @@ def hgemm_in_parts(
     Perspective: grid, of a cluster of `PARTS` blocks of `CONSUMERS + 1` warpgroups for each tile of `BM x BN` of the result.
     Shapes:      as hgemm's (persistent.py): `map_a` m x k, or k x m where `TRANSPOSE_A`, `map_b` n x k, or k x n; rows of `out`
                  lie `stride` elements apart; `bias`, `scale_a` and `scale_b` by `BIAS`, `SCALE_A` and `SCALE_B`. m, n, k
-                 are at least 1. Where `TURNED`, `out` is the transpose, n x m.
+                 are at least 1. Where `TRANS`, `out` is the transpose, n x m.
     Cost:        `STAGES` tiles of `BM x BK` and `BN x BK`, and `BM x BN` sums, in the shared memory of each block.
     Numerics:    the steps of a part are added up as in hgemm, then the parts in their order: it depends on k and `PARTS` alone.
     Test:        tests/kernels/test_hgemm_parts.py, tests/gpu/test_hgemm.py
     """
-    assume(m >= 1 and n >= 1 and strides_nest(n if TURNED else m, stride, m if TURNED else n, 1))
+    assume(m >= 1 and n >= 1 and strides_nest(n if TRANS else m, stride, m if TRANS else n, 1))
     ROWS: constexpr(int) = BM / CONSUMERS  # of a warpgroup
     SHARE: constexpr(int) = BM / PARTS  # rows that a block adds up
     WORKERS: constexpr(int) = 128 * CONSUMERS  # its threads that do
@@ -49,7 +49,7 @@ def hgemm_in_parts(
     i: int32 @ block[PARTS] = tile % tiles_m * BM
     j: int32 @ block[PARTS] = tile / tiles_m * BN
     with (
-        partition(out, thread[1], lambda y, x: x * stride + y if TURNED else y * stride + x, races="none") as target,
+        partition(out, thread[1], lambda y, x: x * stride + y if TRANS else y * stride + x, races="none") as target,
         group(block[PARTS]),
     ):
         parts: shared(float32[PARTS, BM, BN + 8])  # rows begin in other banks: a warp's eight rows meet no conflict

@@ -17,7 +17,7 @@ from prism.lang import (
 
 @prism("global")
 @template(
-    T=dtype, TB=dtype, TBIAS=dtype, OUT=dtype, TRANSPOSE_A=constexpr(bool), TRANSPOSE_B=constexpr(bool), TURNED=constexpr(bool),
+    T=dtype, TB=dtype, TBIAS=dtype, OUT=dtype, TRANSPOSE_A=constexpr(bool), TRANSPOSE_B=constexpr(bool), TRANS=constexpr(bool),
     A_ROWS=constexpr(int), B_ROWS=constexpr(int), B_COLUMNS=constexpr(int), SPAN_B=constexpr(int), SLAB=constexpr(int),
     BM=constexpr(int), BN=constexpr(int), BK=constexpr(int), STAGES=constexpr(int), AHEAD=constexpr(int), SCALE_A=constexpr(int),
     SPAN=constexpr(int), SLABS=constexpr(int), CLUSTER_M=constexpr(int), CLUSTER_N=constexpr(int), CLUSTER=constexpr(int),
@@ -30,10 +30,10 @@ from prism.lang import (
 def hgemm(
     map_a: const(CUtensorMap(T, A_ROWS / CLUSTER_N, BM if TRANSPOSE_A else BK, swizzle=128)) @ grid[1],
     map_b: const(CUtensorMap(TB, B_ROWS / CLUSTER_M, B_COLUMNS, swizzle=SPAN_B)) @ grid[1],
-    map_c: const(CUtensorMap(OUT, SLAB if TURNED else BM, BM if TURNED else SLAB, swizzle=SPAN)) @ grid[1],
-    map_out: CUtensorMap(OUT, SLAB if TURNED else BM, BM if TURNED else SLAB, swizzle=SPAN) @ grid[1],
+    map_c: const(CUtensorMap(OUT, SLAB if TRANS else BM, BM if TRANS else SLAB, swizzle=SPAN)) @ grid[1],
+    map_out: CUtensorMap(OUT, SLAB if TRANS else BM, BM if TRANS else SLAB, swizzle=SPAN) @ grid[1],
     out: ptr(OUT) @ grid[1], stride: int64 @ grid[1], bias: ptr(const(TBIAS)) @ grid[1], m: int32 @ grid[1],
-    n: int32 @ grid[1], k: int32 @ grid[1], tall: int32 @ grid[1], early: int32 @ grid[1], alpha: float32 @ grid[1],
+    n: int32 @ grid[1], k: int32 @ grid[1], group_m: int32 @ grid[1], prefetch_k: int32 @ grid[1], alpha: float32 @ grid[1],
     beta: float32 @ grid[1], scale_a: ptr(const(float32)) @ grid[1], scale_b: ptr(const(float32)) @ grid[1],
 ):
     """`out = EPILOGUE(alpha * A @ B + beta * C + bias)`, of sums in float32; A and B of 16-bit floats, or both of 8-bit ones.
@@ -43,8 +43,8 @@ def hgemm(
                  (read where `BETA`) and `map_out`: m x n. Operands of 8-bit floats have K inside. Where `PLAIN`, `out` is
                  written instead, its rows `stride` elements apart. `bias`: one a column (`BIAS` 1), or one a row (2).
                  `scale_a`: one factor (`SCALE_A` 1), or one a row (2); `scale_b`: one, or one a column. m, n, k,
-                 tall are at least 1. `early`: so much of K is asked for before the wait, in a product of one round. `SLAB`
-                 columns of a tile are stored at a time. Where `TURNED`, `map_c`, `map_out` and `out` are transposes, n x m.
+                 tall are at least 1. `prefetch_k`: so much of K is asked for before the wait, in a product of one round. `SLAB`
+                 columns of a tile are stored at a time. Where `TRANS`, `map_c`, `map_out` and `out` are transposes, n x m.
     Cost:        `STAGES` tiles of `BM x BK` and `BN x BK`, `SLABS` of `BM x SLAB`, two slabs' scales and bias, in shared memory.
     Numerics:    products are exact; they are added in float32 (those of 8-bit floats in fewer bits, docs/intrinsics.md), in an
                  order that depends on k alone.
@@ -55,13 +55,13 @@ def hgemm(
     WIDE: constexpr(int) = (SLAB + 31) / 32 * 32  # columns of a slab, to whole rounds of a warp
     ALL_A: constexpr(int) = (1 << CLUSTER_N) - 1 if CLUSTER_N > 1 else 0
     ALL_B: constexpr(int) = (1 << CLUSTER_M) - 1 if CLUSTER_M > 1 else 0
-    assume(m >= 1 and n >= 1 and tall >= 1)
-    rows: int32 @ grid[1] = tall if BATCH > 0 else m  # of a product
+    assume(m >= 1 and n >= 1 and group_m >= 1)
+    rows: int32 @ grid[1] = group_m if BATCH > 0 else m  # of a product
     tiles_m: int32 @ grid[1] = (rows + (BM * CLUSTER_M - 1)) / (BM * CLUSTER_M)
     tiles_n: int32 @ grid[1] = (n + (BN * CLUSTER_N - 1)) / (BN * CLUSTER_N)
     tiles: int32 @ grid[1] = tiles_m * tiles_n
     products: int32 @ grid[1] = m / rows if BATCH > 0 else 1
-    down: int32 @ grid[1] = tiles_m if BATCH > 0 else tall  # tiles, before those at the right
+    down: int32 @ grid[1] = tiles_m if BATCH > 0 else group_m  # tiles, before those at the right
     clusters: int32 @ grid[1] = count(block[CLUSTER])
     first: int32 @ block[CLUSTER] = id()
     with partition(out, block[1], lambda y, x: y * stride + x, races="none") as whole, group(block[CLUSTER]):
@@ -69,7 +69,7 @@ def hgemm(
         with group(block[1]):
             a: shared(T[A_ROWS, BM if TRANSPOSE_A else BK], ring=STAGES, swizzle=128)
             b: shared(TB[B_ROWS, B_COLUMNS], ring=STAGES, swizzle=SPAN_B)
-            slab: shared(OUT[SLAB if TURNED else BM, BM if TURNED else SLAB], ring=SLABS, swizzle=SPAN)
+            slab: shared(OUT[SLAB if TRANS else BM, BM if TRANS else SLAB], ring=SLABS, swizzle=SPAN)
             by_row: shared(float32[BM], ring=2)  # factors of a slab's rows, and of its columns, and what is added
             by_column: shared(float32[WIDE], ring=2)
             added: shared(float32[BM if BIAS == 2 else WIDE], ring=2)
@@ -77,8 +77,8 @@ def hgemm(
             w: int32 @ warpgroup[1] = id()
             strip: int32 @ warp[1] = ROWS * w + id() % 4 * 16  # the warp's first row: it has 16 of each 64
             lane: int32 @ thread[1] = id() % 32
-            row: int32 @ thread[1] = lane / 8 % 2 * 8 + (0 if TURNED else lane % 8)  # of the lane's piece, or row of it
-            column: int32 @ thread[1] = lane / 16 % (PIECES / 2) * 8 + (lane % 8 if TURNED else 0)
+            row: int32 @ thread[1] = lane / 8 % 2 * 8 + (0 if TRANS else lane % 8)  # of the lane's piece, or row of it
+            column: int32 @ thread[1] = lane / 16 % (PIECES / 2) * 8 + (lane % 8 if TRANS else 0)
             workers, helpers = roles(warpgroup, CONSUMERS, 1)
             consumers, loader, fetcher, storer = roles(warp, 4 * CONSUMERS, 1, 1, 1)
             if WORKER_REGISTERS > 0:
@@ -91,9 +91,9 @@ def hgemm(
                 prefetch_map(map_b)
                 t: int32 @ thread[1] = first % (tiles_m + tiles_n)  # before the wait: a tile of each of the first blocks
                 s: int32 @ thread[1] = first / (tiles_m + tiles_n) * BK
-                if s < early and t < tiles_m:
+                if s < prefetch_k and t < tiles_m:
                     tma_prefetch(map_a[s if TRANSPOSE_A else t * BM, t * BM if TRANSPOSE_A else s])
-                elif s < early:
+                elif s < prefetch_k:
                     tma_prefetch(map_b[s if TRANSPOSE_B else (t - tiles_m) * BN, (t - tiles_m) * BN if TRANSPOSE_B else s])
             for tile in range(first, tiles * products, clusters):
                 product: int32 @ block[1] = tile / tiles if BATCH > 0 else 0
@@ -103,7 +103,7 @@ def hgemm(
                 height: int32 @ block[1] = min(tiles_m - above, down)
                 i: int32 @ block[1] = ((above + within % height) * CLUSTER_M + rank % CLUSTER_M) * BM
                 j: int32 @ block[1] = (within / height * CLUSTER_N + rank / CLUSTER_M) * BN
-                top: int32 @ block[1] = product * (n if TURNED else rows)  # of the result
+                top: int32 @ block[1] = product * (n if TRANS else rows)  # of the result
                 for step in range(0, k, BK):
                     with claim(a, loader) as sa, claim(b, loader) as sb, one(thread):
                         p: int32 @ thread[1] = A_ROWS / CLUSTER_N * rank if CLUSTER_N > 1 else 0  # each brings a part, for all
@@ -119,8 +119,8 @@ def hgemm(
                                 transpose_a=TRANSPOSE_A, transpose_b=TRANSPOSE_B, accumulate=step > 0,
                             )
                 for s in range(0, BN / SLAB, unroll=True):
-                    upper: int32 @ block[1] = j + SLAB * s if TURNED else i  # the slab's first row, and column, of the result
-                    left: int32 @ block[1] = i if TURNED else j + SLAB * s
+                    upper: int32 @ block[1] = j + SLAB * s if TRANS else i  # the slab's first row, and column, of the result
+                    left: int32 @ block[1] = i if TRANS else j + SLAB * s
                     if BETA:
                         with claim(slab, fetcher) as sc, one(thread):
                             tma_load(sc, map_c[top + upper, left])
@@ -131,7 +131,7 @@ def hgemm(
                     with (
                         claim(slab, consumers) as sc, claim(by_row, consumers) as ra, claim(by_column, consumers) as cb,
                         claim(added, consumers) as more,
-                        partition(sc, warp[1], lambda y, x: (x if TURNED else strip + y, strip + y if TURNED else x)) as own,
+                        partition(sc, warp[1], lambda y, x: (x if TRANS else strip + y, strip + y if TRANS else x)) as own,
                         group(warp[1]),
                     ):  # fmt: skip
                         for r in range(0, ROWS, 64, unroll=True):
@@ -165,15 +165,15 @@ def hgemm(
                                                 words[q] = pack_bf16x2(values[e], values[e + 1])
                                             else:
                                                 words[q] = pack_f16x2(values[e], values[e + 1])
-                                    stmatrix(own[r + row, 4 * PIECES * p + column], words, trans=TURNED)
+                                    stmatrix(own[r + row, 4 * PIECES * p + column], words, trans=TRANS)
                     if PLAIN:
                         with claim(slab, storer) as sc, claim(whole, storer) as target:
                             with partition(target, thread[1], lambda y, x: (y, x), races="none") as mine:
                                 with group(thread[1]):
                                     for e in range(lane, BM * SLAB, 32):
-                                        y: int32 = e / (BM if TURNED else SLAB)
-                                        x: int32 = e % (BM if TURNED else SLAB)
-                                        if upper + y < (n if TURNED else rows) and left + x < (rows if TURNED else n):
+                                        y: int32 = e / (BM if TRANS else SLAB)
+                                        x: int32 = e % (BM if TRANS else SLAB)
+                                        if upper + y < (n if TRANS else rows) and left + x < (rows if TRANS else n):
                                             mine[top + upper + y, left + x] = sc[y, x]
                     else:
                         with claim(slab, storer) as sc, one(thread):

@@ -135,18 +135,18 @@ def reduce_axis(
                             above: T @ thread[1] = shuffle_down(sums[q], 1 << j + apart)
                             sums[q] = OP(sums[q], above)  # right in the first lane of each unit
             if UNITS == 1 and wide:
-                desk: shared(T[THREADS * EACH]) @ block[1]
-                with partition(desk, thread[1], offset=(w * groups + beside) * EACH) as slot, group(thread[1]):
+                partials: shared(T[THREADS * EACH]) @ block[1]
+                with partition(partials, thread[1], offset=(w * groups + beside) * EACH) as slot, group(thread[1]):
                     if along == 0:
                         for q in range(EACH):
                             slot[q] = sums[q]
                 t: int32 @ thread[1] = id()
                 with group(thread[1]):
                     for j in range(t, groups * EACH, 32 * warps, unroll=False):
-                        total: T = desk[j]
+                        total: T = partials[j]
                         for v in range(1, THREADS // 32):  # unrolled: one after the other, reads take most of a short launch
                             if v < warps:
-                                total = OP(total, desk[v * (groups * EACH) + j])
+                                total = OP(total, partials[v * (groups * EACH) + j])
                         one: U = band * groups + j / EACH
                         if one < units:
                             where: int64 = place(one, j % EACH, across, splits, outer_step, split_step, inner_step, EACH=EACH)

@@ -176,11 +176,11 @@ def find(
                                 best[e] = value if won else best[e]
                                 at[e] = where if won else at[e]
                 if UNITS == 1 and wide:
-                    desk: shared(T[THREADS * EACH]) @ block[1]
-                    places: shared(int64[THREADS * EACH]) @ block[1]
+                    partials: shared(T[THREADS * EACH]) @ block[1]
+                    partial_positions: shared(int64[THREADS * EACH]) @ block[1]
                     slots: int32 @ thread[1] = (w * groups + beside) * EACH
-                    with partition(desk, thread[1], offset=slots) as slot:
-                        with partition(places, thread[1], offset=slots) as slot_at, group(thread[1]):
+                    with partition(partials, thread[1], offset=slots) as slot:
+                        with partition(partial_positions, thread[1], offset=slots) as slot_at, group(thread[1]):
                             if along == 0:
                                 for e in range(EACH):
                                     slot[e] = best[e]
@@ -188,11 +188,11 @@ def find(
                     t: int32 @ thread[1] = id()
                     with group(thread[1]):
                         for j in range(t, groups * EACH, 32 * warps, unroll=False):
-                            value: T = desk[j]
-                            where: int64 = places[j]
+                            value: T = partials[j]
+                            where: int64 = partial_positions[j]
                             for v in range(1, warps, unroll=False):
-                                other: T = desk[v * (groups * EACH) + j]
-                                there: int64 = places[v * (groups * EACH) + j]
+                                other: T = partials[v * (groups * EACH) + j]
+                                there: int64 = partial_positions[v * (groups * EACH) + j]
                                 won: bool = takes(value, where, other, there, BEATS=BEATS)
                                 value = other if won else value
                                 where = there if won else where

@@ -115,7 +115,7 @@ def find_whole(
                     for j in range(AHEAD):
                         soon: int64 = int64(me) * threads + j * lanes
                         prefetch(x[head + soon * WIDTH], int32(min(max(vectors - soon, 0), threads)) * WIDTH)
-            desk: shared(uint32[1]) @ block[1]
+            epoch_cell: shared(uint32[1]) @ block[1]
             before: uint32 @ thread[1] = 0
             if blocks > 1:
                 match split(thread):
@@ -150,13 +150,13 @@ def find_whole(
                 if lane < tail:
                     end: int64 = head + vectors * WIDTH + lane
                     mine = OP(mine, word_of(T(x[end]), end, WORD=WORD, BEATS=BEATS))
-            with claim(desk, thread[1]) as own:
+            with claim(epoch_cell, thread[1]) as own:
                 match split(thread):
                     case 1:
                         own[0] = before
             best: WORD @ thread[1] = meet(mine, nothing, OP=OP, THREADS=THREADS, TENSOR=False)
             gather(
-                result, words, control, capacity, desk, before, best, best, nothing, nothing, me, blocks, OP=OP,
+                result, words, control, capacity, epoch_cell, before, best, best, nothing, nothing, me, blocks, OP=OP,
                 INTO=position_of, WORDS=WORDS, ORDERED=False, TENSOR=False,
             )
 

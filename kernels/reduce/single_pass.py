@@ -65,7 +65,7 @@ def reduce(
                     for j in range(0 if ORDERED else AHEAD):
                         soon: int64 = int64(me) * (threads * BESIDE) + j * lanes
                         prefetch(x[head + soon * WIDTH], int32(min(max(vectors - soon, 0), threads * BESIDE)) * WIDTH)
-            desk: shared(uint32[1]) @ block[1]
+            epoch_cell: shared(uint32[1]) @ block[1]
             before: uint32 @ thread[1] = 0
             if blocks > 1:
                 match split(thread):
@@ -81,7 +81,7 @@ def reduce(
             elif ONCE:
                 t: int32 @ thread[1] = id()
                 with group(thread[1]):
-                    mine = once(
+                    mine = load_at_once(
                         x, here, me * (threads * ROWS) + t, threads, int32(vectors), head, tail, identity, P=P, OP=OP,
                         MAP=MAP, ROWS=ROWS, WIDTH=WIDTH, VECTORIZED=VECTORIZED,
                     )
@@ -91,13 +91,13 @@ def reduce(
                         x, lane, lanes, vectors, head, tail, identity, P=P, OP=OP, MAP=MAP, ROWS=ROWS, WIDTH=WIDTH,
                         VECTORIZED=VECTORIZED,
                     )
-            with claim(desk, thread[1]) as own:
+            with claim(epoch_cell, thread[1]) as own:
                 match split(thread):
                     case 1:
                         own[0] = before  # here, not above: the loads of elements don't wait for this one
             total: T @ thread[1] = meet(mine, identity, OP=OP, THREADS=THREADS, TENSOR=TENSOR)
             gather(
-                result, words, control, capacity, desk, before, total, OP(initial, total), initial, identity, me, blocks,
+                result, words, control, capacity, epoch_cell, before, total, OP(initial, total), initial, identity, me, blocks,
                 OP=OP, INTO=maps.same, WORDS=WORDS, ORDERED=ORDERED, TENSOR=TENSOR,
             )
 
@@ -109,14 +109,14 @@ def reduce(
 )
 def gather(
     result: ptr(TO) @ block[1], words: ptr(mailbox(T)) @ grid[1], control: ptr(uint32) @ grid[1], capacity: uint32 @ grid[1],
-    desk: shared(uint32[1]) @ block[1], before: uint32 @ thread[1], total: T @ thread[1], alone: T @ thread[1],
+    epoch_cell: shared(uint32[1]) @ block[1], before: uint32 @ thread[1], total: T @ thread[1], alone: T @ thread[1],
     initial: T @ block[1], identity: T @ block[1], me: int32 @ block[1], blocks: int32 @ block[1],
 ):
     """`result[0] = INTO(OP(initial, ..., total))` of all blocks' totals, in their order; `INTO(alone)` where there is one block.
 
     Perspective: block, number `me` of `blocks`, of any number of warps; the last one writes `result`, the others publish.
     Shapes:      `words`, `control`, `capacity`: as of `reduce`. `before`: how many launches there were, in the first thread, and
-                 on the `desk` for all. `total`, `alone`: the first thread's.
+                 on the `epoch_cell` for all. `total`, `alone`: the first thread's.
     Cost:        as of `collect`; no barrier.
     """
     if me < blocks - 1:
@@ -129,7 +129,7 @@ def gather(
                 case 1:
                     own[0] = INTO(alone, T=TO)
     else:
-        epoch: uint32 @ block[1] = desk[0] + 1
+        epoch: uint32 @ block[1] = epoch_cell[0] + 1
         with claim(result, warp[1]) as whole:
             match split(warp):
                 case 1:
@@ -206,7 +206,7 @@ def share(
     TI=dtype, P=dtype, T=dtype, OP=function, MAP=function, ROWS=constexpr(int), WIDTH=constexpr(int),
     VECTORIZED=constexpr(bool),
 )
-def once(
+def load_at_once(
     x: ptr(const(TI)) @ grid[1], lane: int32 @ thread[1], v: int32 @ thread[1], step: int32 @ thread[1],
     vectors: int32 @ thread[1], head: int32 @ thread[1], tail: int32 @ thread[1], identity: T @ thread[1],
 ) -> T @ thread[1]:

@@ -6,7 +6,7 @@ from prism.kernels.scan.configurations import (
     ONCE_ITEMS, ONCE_OTHERS, ONCE_THREADS, ONCE_TILES, SEGMENTS, UNPACKED, ColumnConfiguration, Configuration,
     StripConfiguration, for_columns, for_runs,
 )
-from prism.kernels.scan.heads import BITS, KEYS, ROWS, mark
+from prism.kernels.scan.head_flags import BITS, KEYS, ROWS, mark
 from prism.kernels.scan.packed import scan_packed
 from prism.kernels.scan.rows import AND, ANY, MAX, MIN, OR, SUM
 from prism.kernels.scan.runs import reduce_runs

@@ -163,13 +163,13 @@ def scan_columns_shared(
     tile: int32 @ block[1] = -1  # the tile that `items` holds: none as yet
     with partition(y, block[1], races="allow") as whole:  # `x` may be the same memory: each tile of a strip is one block's
         with group(block[1]):
-            desk: shared(uint64[1]) @ block[1]  # what one thread draws, for all
-            with claim(desk, thread[1]) as own:
+            ticket_cell: shared(uint64[1]) @ block[1]  # what one thread draws, for all
+            with claim(ticket_cell, thread[1]) as own:
                 match split(thread):
                     case 1:
                         own[0] = atomic_add(control[s], 1)
-            epoch: uint32 @ block[1] = uint32(desk[0] >> 32) + 1
-            following: int32 @ block[1] = int32(desk[0])
+            epoch: uint32 @ block[1] = uint32(ticket_cell[0] >> 32) + 1
+            following: int32 @ block[1] = int32(ticket_cell[0])
             t: int32 @ thread[1] = id()
             prefix: T[WIDTH] @ thread[1]
             with group(thread[1]):
@@ -181,7 +181,7 @@ def scan_columns_shared(
             totals: T[WIDTH] @ thread[1]
             while tile < tiles:
                 # The following tile comes first: its totals are out before this block waits for anybody's.
-                drawn: uint64 @ thread[1] = 0
+                ticket: uint64 @ thread[1] = 0
                 if following < tiles:
                     with partition(x, block[1], offset=first + int64(following) * TILE * stride) as source:
                         load_strip(source, stride, extent(following, n, TILE=TILE), columns, ahead, identity, WIDTH=WIDTH, TX=TX)
@@ -202,17 +202,17 @@ def scan_columns_shared(
                             for k in range(WIDTH):
                                 publish(words[letters + int64(following) * COLUMNS + t * WIDTH + k], totals[k], epoch)
                         if t == 0:
-                            drawn = atomic_add(control[s], 1)
+                            ticket = atomic_add(control[s], 1)
 
                 # This tile's prefixes: all totals since the block's tile before.
                 look_back_strip(
                     words, letters, done, tile, identity, epoch, prefix, WIDTH=WIDTH, TX=TX, OP=OP, THREADS=THREADS, WORDS=WORDS,
                 )
-                with claim(desk, thread[1]) as own:
+                with claim(ticket_cell, thread[1]) as own:
                     match split(thread):
                         case 1:
                             if following < tiles:
-                                own[0] = drawn  # here, not above: words are asked for while the draw is under way
+                                own[0] = ticket  # here, not above: words are asked for while the draw is under way
                 there: int32 @ block[1] = tile
                 if there >= 0:
                     with group(thread[1]):
@@ -226,7 +226,7 @@ def scan_columns_shared(
                         for k in range(ITEMS):
                             items[k] = ahead[k]
                 tile = following
-                following = int32(desk[0])
+                following = int32(ticket_cell[0])
 
             if tile == tiles + sharers - 1:  # every block of the strip has drawn its last number
                 stale: int64 @ block[1] = epoch % capacity

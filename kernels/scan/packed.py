@@ -56,13 +56,13 @@ def scan_packed(
                 case 1:
                     guess: int32 = max(tiles - 1 - me, 0) if REVERSE else me
                     prefetch(x[int64(guess) * TILE], extent(guess, n, TILE=TILE))
-            desk: shared(uint64[1]) @ block[1]  # what one thread draws, for all
-            with claim(desk, thread[1]) as own:
+            ticket_cell: shared(uint64[1]) @ block[1]  # what one thread draws, for all
+            with claim(ticket_cell, thread[1]) as own:
                 match split(thread):
                     case 1:
                         own[0] = atomic_add(control[0], 1)
-            epoch: uint32 @ block[1] = uint32(desk[0] >> 32) + 1
-            following: int32 @ block[1] = int32(desk[0])
+            epoch: uint32 @ block[1] = uint32(ticket_cell[0] >> 32) + 1
+            following: int32 @ block[1] = int32(ticket_cell[0])
             prefixes: T[2] @ block[1]  # of the tile; with STABLE also of the whole groups of tiles before it
             for k in range(2):
                 prefixes[k] = initial
@@ -75,7 +75,7 @@ def scan_packed(
             soon_lower: T @ block[1] = identity
             while tile < tiles:
                 # The following tile comes first: its total is out before this block waits for anybody's.
-                drawn: uint64 @ thread[1] = 0
+                ticket: uint64 @ thread[1] = 0
                 if following < tiles:
                     here: int32 @ block[1] = tiles - 1 - following if REVERSE else following  # where it lies
                     with partition(x, block[1], offset=int64(here) * TILE - before) as source:
@@ -104,10 +104,10 @@ def scan_packed(
                     match split(thread):
                         case 1:
                             publish(words[following], total, epoch)
-                            drawn = atomic_add(control[0], 1)
+                            ticket = atomic_add(control[0], 1)
 
                 add_totals(  # since the block's tile before
-                    words, done, tile, identity, epoch, drawn, following < tiles, desk, prefixes,
+                    words, done, tile, identity, epoch, ticket, following < tiles, ticket_cell, prefixes,
                     OP=OP, STABLE=STABLE, THREADS=THREADS, WORDS=WORDS,
                 )
                 done = tile / THREADS * THREADS if STABLE else max(tile, 0)
@@ -127,7 +127,7 @@ def scan_packed(
                             bases[k] = soon_bases[k]
                     lower = soon_lower
                 tile = following
-                following = int32(desk[0])
+                following = int32(ticket_cell[0])
 
             if tile == tiles + blocks - 1:  # every block has drawn its last number
                 match split(thread):

@@ -10,7 +10,7 @@ from prism.lang import (
     int64, mailbox, partition, popcount, prefetch, prism, ptr, publish, requires, shared, split, store_relaxed, template, thread,
     uint32, uint64,
 )
-from prism.kernels.scan.heads import begin, key_heads, look_back_heads, scan_heads
+from prism.kernels.scan.head_flags import begin, key_flags, look_back_heads, scan_heads
 from prism.kernels.scan.tiles import extent, load_tile, place
 from prism.lib.thread import operators
 
@@ -45,13 +45,13 @@ def reduce_runs(
     skew: int32 @ grid[1] = 0 if aligned else -1
     with partition(unique, block[1]) as unique_out, partition(y, block[1]) as y_out:
         with partition(runs, block[1]) as runs_out, group(block[1]):
-            desk: shared(uint64[1]) @ block[1]  # what one thread draws, for all
-            with claim(desk, thread[1]) as own:
+            ticket_cell: shared(uint64[1]) @ block[1]  # what one thread draws, for all
+            with claim(ticket_cell, thread[1]) as own:
                 match split(thread):
                     case 1:
                         own[0] = atomic_add(control[0], 1)
-            epoch: uint32 @ block[1] = uint32(desk[0] >> 32) + 1
-            following: int32 @ block[1] = int32(desk[0])
+            epoch: uint32 @ block[1] = uint32(ticket_cell[0] >> 32) + 1
+            following: int32 @ block[1] = int32(ticket_cell[0])
             at: int32 @ thread[1] = place(ITEMS=ITEMS, WIDTH=WIDTH)
             tile: int32 @ block[1] = -1  # the tile that `items` holds: none as yet
             prefix: T @ thread[1] = initial  # all threads of the block hold the same
@@ -64,7 +64,7 @@ def reduce_runs(
             within: int32 @ thread[1] = 0  # how many heads of the tile are in the warps before
             while tile < tiles:
                 # The following tile comes first: its total is out before this block waits for anybody's.
-                drawn: uint64 @ thread[1] = 0
+                ticket: uint64 @ thread[1] = 0
                 coming: uint32 @ thread[1] = 0
                 facts: int32[3] @ thread[1] = {0}
                 if following < tiles:
@@ -80,7 +80,7 @@ def reduce_runs(
                             prefetch(x[int64(soon) * TILE], extent(soon, n, TILE=TILE))
                             prefetch(keys[int64(soon) * TILE], extent(soon, n, TILE=TILE))
                     end: int32 @ block[1] = int32(min(n - start, TILE))
-                    coming = key_heads(
+                    coming = key_flags(
                         keys, start, extent(following, n, TILE=TILE), end, ITEMS=ITEMS, WIDTH=WIDTH, KEYED=KEYED,
                     )
                     total: T @ block[1] = scan_heads(
@@ -90,18 +90,18 @@ def reduce_runs(
                         case 1:
                             publish(words[following], total, epoch)
                             publish(marks[following], uint32(facts[1]), epoch)
-                            drawn = atomic_add(control[0], 1)
+                            ticket = atomic_add(control[0], 1)
 
                 # This tile's prefix, and how many heads are before it: by all totals since the block's tile before.
                 number: int32[1] @ thread[1]
                 between: T @ block[1] = look_back_heads(
                     words, marks, done, tile, identity, epoch, number, OP=OP, THREADS=THREADS, WORDS=WORDS, KNOWN=False,
                 )
-                with claim(desk, thread[1]) as own:
+                with claim(ticket_cell, thread[1]) as own:
                     match split(thread):
                         case 1:
                             if following < tiles:
-                                own[0] = drawn  # here, not above: words are asked for while the draw is under way
+                                own[0] = ticket  # here, not above: words are asked for while the draw is under way
                 prefix = between if number[0] != 0 else OP(prefix, between)
                 before = before + number[0]
                 if tile >= 0:
@@ -121,7 +121,7 @@ def reduce_runs(
                 open = facts[0]
                 within = facts[2]
                 tile = following
-                following = int32(desk[0])
+                following = int32(ticket_cell[0])
 
             if tile == tiles + blocks - 1:  # every block has drawn its last number
                 match split(thread):
@@ -139,13 +139,13 @@ def reduce_runs(
 @template(K=dtype, T=dtype, TO=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int))
 def write_runs(
     keys: ptr(const(K)) @ grid[1], unique: ptr(K) @ block[1], y: ptr(TO) @ block[1], runs: ptr(int64) @ block[1],
-    items: T[ITEMS] @ thread[1], heads: uint32 @ thread[1], start: int64 @ block[1], before: int64 @ thread[1],
+    items: T[ITEMS] @ thread[1], flags: uint32 @ thread[1], start: int64 @ block[1], before: int64 @ thread[1],
     n: int64 @ grid[1],
 ):
     """Write what ends and what begins at the heads of the tile that begins at `start`; `before` of them precede the warp's.
 
     Perspective: block.
-    Shapes:      `items`, `heads` as in `load_tile`: at each head, the aggregate of the run before it.
+    Shapes:      `items`, `flags` as in `load_tile`: at each head, the aggregate of the run before it.
     """
     at: int64 @ thread[1] = start + place(ITEMS=ITEMS, WIDTH=WIDTH)
     t: int32 @ thread[1] = id()
@@ -154,7 +154,7 @@ def write_runs(
     with partition(unique, thread[1]) as keys_out, partition(y, thread[1]) as values_out:
         with partition(runs, thread[1]) as count_out, group(thread[32]):
             for j in range(ITEMS // WIDTH):
-                row: uint32 @ thread[1] = heads >> (j * WIDTH)
+                row: uint32 @ thread[1] = flags >> (j * WIDTH)
                 below: int32 @ thread[1] = 0  # heads of the row in lower lanes
                 all: int32 @ thread[1] = 0
                 for k in range(WIDTH):

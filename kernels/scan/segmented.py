@@ -10,7 +10,7 @@ from prism.lang import (
     mailbox, may_alias, partition, prefetch, prism, ptr, publish, requires, shared, split, store_relaxed, template, thread,
     uint32, uint64,
 )
-from prism.kernels.scan.heads import KEYS, ROWS, begin, key_heads, look_back_heads, marked_heads, periodic_heads, scan_heads
+from prism.kernels.scan.head_flags import KEYS, ROWS, begin, key_flags, look_back_heads, unpack_flags, periodic_flags, scan_heads
 from prism.kernels.scan.tiles import extent, load_tile, place, store_tile
 from prism.lib.thread import operators
 
@@ -54,13 +54,13 @@ def scan_segments(
     tile: int32 @ block[1] = -1  # the tile that `items` holds: none as yet
     with partition(y, block[1], races="allow") as whole:  # `x` may be the same memory: each tile is one block's
         with group(block[1]):
-            desk: shared(uint64[1]) @ block[1]  # what one thread draws, for all
-            with claim(desk, thread[1]) as own:
+            ticket_cell: shared(uint64[1]) @ block[1]  # what one thread draws, for all
+            with claim(ticket_cell, thread[1]) as own:
                 match split(thread):
                     case 1:
                         own[0] = atomic_add(control[0], 1)
-            epoch: uint32 @ block[1] = uint32(desk[0] >> 32) + 1
-            following: int32 @ block[1] = int32(desk[0])
+            epoch: uint32 @ block[1] = uint32(ticket_cell[0] >> 32) + 1
+            following: int32 @ block[1] = int32(ticket_cell[0])
             prefix: T @ thread[1] = initial  # all threads of the block hold the same
             done: int32 @ block[1] = 0  # how many tiles' totals are in the prefix
             items: T[ITEMS] @ thread[1]
@@ -70,7 +70,7 @@ def scan_segments(
             behind: int64 @ block[1] = 0  # how far behind the head of its segment the tile begins
             while tile < tiles:
                 # The following tile comes first: its total is out before this block waits for anybody's.
-                drawn: uint64 @ thread[1] = 0
+                ticket: uint64 @ thread[1] = 0
                 soon_open: int32 @ thread[1] = 0
                 soon_behind: int64 @ block[1] = 0
                 if following < tiles:
@@ -95,13 +95,13 @@ def scan_segments(
                         until: int64 @ block[1] = period - soon_behind if soon_behind > 0 else 0
                         if until < TILE:
                             rows: int32 @ block[1] = int32(min(period, 2 * TILE))  # of further heads, none is in the tile
-                            flags = periodic_heads(int32(until), rows, ITEMS=ITEMS, WIDTH=WIDTH)
+                            flags = periodic_flags(int32(until), rows, ITEMS=ITEMS, WIDTH=WIDTH)
                     elif HEADS == KEYS:
-                        flags = key_heads(
+                        flags = key_flags(
                             heads, int64(here) * TILE, extent(here, n, TILE=TILE), TILE, ITEMS=ITEMS, WIDTH=WIDTH, KEYED=KEYED,
                         )
                     else:
-                        flags = marked_heads(heads, int64(here) * TILE, extent(here, n, TILE=TILE), ITEMS=ITEMS, WIDTH=WIDTH)
+                        flags = unpack_flags(heads, int64(here) * TILE, extent(here, n, TILE=TILE), ITEMS=ITEMS, WIDTH=WIDTH)
                     facts: int32[3] @ thread[1]
                     total: T @ block[1] = scan_heads(
                         ahead, flags, facts, identity, initial, WIDTH=WIDTH, OP=OP, EXCLUSIVE=EXCLUSIVE, RUNS=False,
@@ -112,7 +112,7 @@ def scan_segments(
                             publish(words[following], total, epoch)
                             if HEADS != ROWS:
                                 publish(marks[following], uint32(facts[1]), epoch)
-                            drawn = atomic_add(control[0], 1)
+                            ticket = atomic_add(control[0], 1)
 
                 # This tile's prefix: all totals since the block's tile before, or since the last head.
                 since: int32 @ block[1] = done
@@ -124,11 +124,11 @@ def scan_segments(
                 between: T @ block[1] = look_back_heads(
                     words, marks, since, tile, identity, epoch, number, OP=OP, THREADS=THREADS, WORDS=WORDS, KNOWN=REGULAR,
                 )
-                with claim(desk, thread[1]) as own:
+                with claim(ticket_cell, thread[1]) as own:
                     match split(thread):
                         case 1:
                             if following < tiles:
-                                own[0] = drawn  # here, not above: words are asked for while the draw is under way
+                                own[0] = ticket  # here, not above: words are asked for while the draw is under way
                 prefix = between if number[0] != 0 else OP(prefix, between)
                 if tile >= 0:
                     with group(thread[1]):
@@ -147,7 +147,7 @@ def scan_segments(
                 open = soon_open
                 behind = soon_behind
                 tile = following
-                following = int32(desk[0])
+                following = int32(ticket_cell[0])
 
             if tile == tiles + blocks - 1:  # every block has drawn its last number
                 match split(thread):

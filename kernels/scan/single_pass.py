@@ -49,7 +49,7 @@ def scan(
     Test:        tests/kernels/test_scan.py, tests/gpu/test_scan.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
-    TURNED: constexpr(bool) = WIDTH == 1  # elements of 16 bytes: four shuffles each; a thread's own adjacent ones need none
+    TRANSPOSED: constexpr(bool) = WIDTH == 1  # elements of 16 bytes: four shuffles each; a thread's own adjacent ones need none
     end: int64 @ grid[1] = n + before
     tiles: int32 @ grid[1] = int32((end + (TILE - 1)) / TILE)
     blocks: int32 @ grid[1] = count(block[1])
@@ -61,13 +61,13 @@ def scan(
                 case 1:
                     guess: int32 = max(tiles - 1 - me, 0) if REVERSE else me
                     prefetch(x[int64(guess) * TILE], extent(guess, n, TILE=TILE))
-            desk: shared(uint64[1]) @ block[1]  # what one thread draws, for all
-            with claim(desk, thread[1]) as own:
+            ticket_cell: shared(uint64[1]) @ block[1]  # what one thread draws, for all
+            with claim(ticket_cell, thread[1]) as own:
                 match split(thread):
                     case 1:
                         own[0] = atomic_add(control[0], 1)
-            epoch: uint32 @ block[1] = uint32(desk[0] >> 32) + 1
-            following: int32 @ block[1] = int32(desk[0])
+            epoch: uint32 @ block[1] = uint32(ticket_cell[0] >> 32) + 1
+            following: int32 @ block[1] = int32(ticket_cell[0])
             prefixes: T[2] @ block[1]  # of the tile; with STABLE also of the whole groups of tiles before it
             for k in range(2):
                 prefixes[k] = initial
@@ -76,7 +76,7 @@ def scan(
             ahead: T[ITEMS] @ thread[1]
             while tile < tiles:
                 # The following tile comes first: its total is out before this block waits for anybody's.
-                drawn: uint64 @ thread[1] = 0
+                ticket: uint64 @ thread[1] = 0
                 if following < tiles:
                     here: int32 @ block[1] = tiles - 1 - following if REVERSE else following  # where it lies
                     with partition(x, block[1], offset=int64(here) * TILE - before) as source:
@@ -88,17 +88,17 @@ def scan(
                         case 1:
                             soon: int32 = max(here - blocks, 0) if REVERSE else here + blocks  # about what this block draws next
                             prefetch(x[int64(soon) * TILE], extent(soon, n, TILE=TILE))
-                    if TURNED:
+                    if TRANSPOSED:
                         block.warp_striped_to_blocked(ahead, THREADS=THREADS)
-                    RUN: constexpr(int) = ITEMS if TURNED else WIDTH
+                    RUN: constexpr(int) = ITEMS if TRANSPOSED else WIDTH
                     total: T @ block[1] = block.scan(ahead, identity, WIDTH=RUN, OP=OP, EXCLUSIVE=EXCLUSIVE)
                     match split(thread):
                         case 1:
                             publish(words[following], total, epoch)
-                            drawn = atomic_add(control[0], 1)
+                            ticket = atomic_add(control[0], 1)
 
                 add_totals(  # since the block's tile before
-                    words, done, tile, identity, epoch, drawn, following < tiles, desk, prefixes,
+                    words, done, tile, identity, epoch, ticket, following < tiles, ticket_cell, prefixes,
                     OP=OP, STABLE=STABLE, THREADS=THREADS, WORDS=WORDS,
                 )
                 done = tile / THREADS * THREADS if STABLE else max(tile, 0)
@@ -106,7 +106,7 @@ def scan(
                     with group(thread[1]):
                         for k in range(ITEMS):
                             items[k] = OP(prefixes[0], items[k])
-                    if TURNED:
+                    if TRANSPOSED:
                         block.blocked_to_warp_striped(items, THREADS=THREADS)
                     there: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile
                     assume(distinct(there))  # a number is drawn once
@@ -120,7 +120,7 @@ def scan(
                         for k in range(ITEMS):
                             items[k] = ahead[k]
                 tile = following
-                following = int32(desk[0])
+                following = int32(ticket_cell[0])
 
             if tile == tiles + blocks - 1:  # every block has drawn its last number
                 match split(thread):
@@ -133,7 +133,7 @@ def scan(
 @template(T=dtype, OP=function, STABLE=constexpr(bool), THREADS=constexpr(int), WORDS=constexpr(int))
 def add_totals(
     words: ptr(mailbox(T)) @ grid[1], done: int32 @ block[1], tile: int32 @ block[1], identity: T @ block[1],
-    epoch: uint32 @ block[1], drawn: uint64 @ thread[1], more: bool @ block[1], desk: shared(uint64[1]) @ block[1],
+    epoch: uint32 @ block[1], ticket: uint64 @ thread[1], more: bool @ block[1], ticket_cell: shared(uint64[1]) @ block[1],
     prefixes: T[2] @ block[1],
 ):
     """Add the totals of the tiles from `done` to `tile` to the first prefix, which is then the tile's.
@@ -154,11 +154,11 @@ def add_totals(
                     prefixes[1] = prefixes[0]
     else:
         between = look_back(words, done, tile, identity, epoch, OP=OP, THREADS=THREADS, WORDS=WORDS)
-    with claim(desk, thread[1]) as own:
+    with claim(ticket_cell, thread[1]) as own:
         match split(thread):
             case 1:
                 if more:
-                    own[0] = drawn
+                    own[0] = ticket
     if not STABLE:
         prefixes[0] = OP(prefixes[0], block.reduce(between, OP=OP))
 

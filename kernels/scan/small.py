@@ -79,7 +79,7 @@ def scan_once(
             match split(thread):  # before this kernel waits for the one before it
                 case 1:
                     prefetch(x[int64(here) * TILE], extent(here, n, TILE=TILE))
-            desk: shared(uint32[1]) @ block[1]
+            epoch_cell: shared(uint32[1]) @ block[1]
             launches: uint64 @ thread[1] = 0
             match split(thread):
                 case 1:
@@ -89,12 +89,12 @@ def scan_once(
                 load_tile(
                     source, items, extent(here, end, TILE=TILE), identity, skew, skip, WIDTH=WIDTH, REVERSE=REVERSE, SPARE=True,
                 )
-            with claim(desk, thread[1]) as own:
+            with claim(epoch_cell, thread[1]) as own:
                 match split(thread):
                     case 1:
                         own[0] = uint32(launches >> 32)  # here, not above: the loads of elements don't wait for this one
             total: T @ block[1] = block.scan(items, identity, WIDTH=WIDTH, OP=OP, EXCLUSIVE=EXCLUSIVE)
-            epoch: uint32 @ block[1] = desk[0] + 1
+            epoch: uint32 @ block[1] = epoch_cell[0] + 1
             match split(thread):
                 case 1:
                     publish(words[tile], total, epoch)

@@ -30,7 +30,7 @@ def ring(
     B: (const(CUtensorMap(float32, BK, BN)) if TENSOR_B else ptr(const(float32))) @ grid[1],
     rs_b: int64 @ grid[1], cs_b: int64 @ grid[1],
     out: ptr(float32) @ grid[1], stride: int64 @ grid[1], m: int32 @ grid[1], n: int32 @ grid[1], k: int32 @ grid[1],
-    tile: int32 @ grid[1], end: int32 @ grid[1], share: int32 @ grid[1], tall: int32 @ grid[1], alpha: float32 @ grid[1],
+    tile: int32 @ grid[1], end: int32 @ grid[1], share: int32 @ grid[1], group_m: int32 @ grid[1], alpha: float32 @ grid[1],
     beta: float32 @ grid[1],
 ):
     """`out = alpha * A @ B + beta * out` of the tiles from `tile` to `end`, or the parts of them that `combine` adds up to it.
@@ -45,7 +45,7 @@ def ring(
                  `B` alike: a map of k x n, of a row-major B; or `B[kk * rs_b + j * cs_b]`, and `rs_b` is 1 where `ALONG_B`.
                  `out`: m x n, its rows `stride` elements apart, all at multiples of 16 bytes, and n a multiple of 4, where
                  `WIDE`. Or it has two parts for each block, of BM x BN, `stride` is BN, and there are as many blocks as
-                 shares. m, n, k, `share`, `tall` are at least 1. `BM` is a multiple of 64, `BK` 32 or 64, `COLUMNS` (of a
+                 shares. m, n, k, `share`, `group_m` are at least 1. `BM` is a multiple of 64, `BK` 32 or 64, `COLUMNS` (of a
                  thread; it has 8 rows) 4, 8 or 16; `UNROLL` 1 or 2.
     Cost:        `STAGES` tiles of `BK x BM` and of `BK x BN` in shared memory, rows longer by `PAD` where threads copy them.
                  In 2 k a thread does 16 * `COLUMNS` multiply-adds, and reads 4 + `COLUMNS` / 2 vectors of 16 bytes.
@@ -93,7 +93,7 @@ def ring(
             behind: int32 @ block[1] = first / steps + unit if split else p + unit * blocks  # of `tile`
             start: int32 @ block[1] = max(first - behind * steps, 0) if split else 0
             stop: int32 @ block[1] = min(last - behind * steps, steps) if split else steps
-            corner: int2 @ block[1] = place(tile + behind, tall, tiles_m, tiles_n)
+            corner: int2 @ block[1] = place(tile + behind, group_m, tiles_m, tiles_n)
             i0: int32 @ block[1] = corner[0] * BM
             j0: int32 @ block[1] = corner[1] * BN
             with math, group(thread[1]):

@@ -22,7 +22,7 @@ def ring_async(
     A: ptr(const(float32)) @ grid[1], rs_a: int64 @ grid[1], cs_a: int64 @ grid[1],
     B: ptr(const(float32)) @ grid[1], rs_b: int64 @ grid[1], cs_b: int64 @ grid[1],
     out: ptr(float32) @ grid[1], stride: int64 @ grid[1], m: int32 @ grid[1], n: int32 @ grid[1], k: int32 @ grid[1],
-    tile: int32 @ grid[1], end: int32 @ grid[1], share: int32 @ grid[1], tall: int32 @ grid[1], alpha: float32 @ grid[1],
+    tile: int32 @ grid[1], end: int32 @ grid[1], share: int32 @ grid[1], group_m: int32 @ grid[1], alpha: float32 @ grid[1],
     beta: float32 @ grid[1],
 ):
     """As `ring`: `out = alpha * A @ B + beta * out` of the tiles from `tile` to `end`, or the parts that `combine` adds up to it.
@@ -68,7 +68,7 @@ def ring_async(
             behind: int32 @ block[1] = first / steps + unit if split else p + unit * blocks  # of `tile`
             start: int32 @ block[1] = max(first - behind * steps, 0) if split else 0
             stop: int32 @ block[1] = min(last - behind * steps, steps) if split else steps
-            corner: int2 @ block[1] = place(tile + behind, tall, tiles_m, tiles_n)
+            corner: int2 @ block[1] = place(tile + behind, group_m, tiles_m, tiles_n)
             i0: int32 @ block[1] = corner[0] * BM
             j0: int32 @ block[1] = corner[1] * BN
             from_a: int64 @ thread[1] = (i0 + ia) * step_a + ka * down_a
@@ -117,12 +117,12 @@ def copy(
             for s in range(BK / DOWN, unroll=True):
                 cp_async(
                     coming[DOWN * s, SIDE * r], x[at + (step + DOWN * s) * near + SIDE * r * apart], 4 * EACH,
-                    inside(left - right - SIDE * r, EACH) if step + below + DOWN * s < k else 0,
+                    valid_bytes(left - right - SIDE * r, EACH) if step + below + DOWN * s < k else 0,
                 )
 
 
 @prism("device")
 @requires(thread[1])
-def inside(left: int32 @ thread[1], each: int32 @ thread[1]) -> int32 @ thread[1]:
+def valid_bytes(left: int32 @ thread[1], each: int32 @ thread[1]) -> int32 @ thread[1]:
     """Return how many bytes of `each` elements there are, where `left` are left."""
     return max(min(left, each), 0) * 4

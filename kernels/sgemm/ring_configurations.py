@@ -195,7 +195,7 @@ class Cut(NamedTuple):
         rest = (self.tiles - self.whole) * self.steps
         return self.tiles - self.whole + self.blocks - ceil(rest / lcm(self.steps, self.share))
 
-    def crowded(self, processors: int) -> bool:
+    def is_crowded(self, processors: int) -> bool:
         """Whether shares may lie two on one multiprocessor and none on another: they begin where a kernel before leaves room.
 
         That was seen, and it takes twice as long; what is in `MEASURED` was not seen to do so. Where more than two fit, `clocks`
@@ -226,7 +226,7 @@ def cuts(m: int, n: int, k: int, processors: int = 132, among: tuple[Tile, ...] 
         shares = [least or steps, *(ceil(steps / parts) for parts in PARTS if tiles < wave)]
         shares = [share for share in shares if share >= least and wave * steps < 2**30]  # steps have 32-bit numbers
         ways += [cut_in(found, m, n, k, share, wave) for share in (steps, *shares)]
-    return [cut for cut in dict.fromkeys(ways) if not cut.crowded(processors)]
+    return [cut for cut in dict.fromkeys(ways) if not cut.is_crowded(processors)]
 
 
 def clocks(cut: Cut, m: int, n: int, processors: int) -> float:

@@ -99,8 +99,8 @@ def pair(low: float32 @ thread[1], high: float32 @ thread[1], parts: uint32[4] @
     if not (abs(low) <= TOP and abs(high) <= TOP):
         x = finite(low)
         y = finite(high)
-        whole = pack_bf16x2(bounded(low), bounded(high))
-        first = pack_bf16x2(bounded(x), bounded(y))
+        whole = pack_bf16x2(clamp_finite(low), clamp_finite(high))
+        first = pack_bf16x2(clamp_finite(x), clamp_finite(y))
     x -= unpack_bf16x2(first, 0)
     y -= unpack_bf16x2(first, 1)
     second: uint32 = pack_bf16x2(x, y)
@@ -119,7 +119,7 @@ def finite(x: float32 @ thread[1]) -> float32 @ thread[1]:
 
 @prism("device")
 @requires(thread[1])
-def bounded(x: float32 @ thread[1]) -> float32 @ thread[1]:
+def clamp_finite(x: float32 @ thread[1]) -> float32 @ thread[1]:
     """The value, or bfloat16's largest of its sign where it is finite and beyond it."""
     return x if abs(x) > LARGEST else min(max(x, -TOP), TOP)
 

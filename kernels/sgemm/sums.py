@@ -99,18 +99,18 @@ def store(
 @prism("device")
 @requires(block[1])
 def place(
-    tile: int32 @ block[1], tall: int32 @ grid[1], tiles_m: int32 @ grid[1], tiles_n: int32 @ grid[1],
+    tile: int32 @ block[1], group_m: int32 @ grid[1], tiles_m: int32 @ grid[1], tiles_n: int32 @ grid[1],
 ) -> int2 @ block[1]:
     """Return the row and the column, among tiles, of the one that is done as the `tile`-th.
 
-    Down `tall` tiles before right: those under way at a time then share rows and columns, in the L2.
+    Down `group_m` tiles before right: those under way at a time then share rows and columns, in the L2.
     """
-    strip: int32 @ block[1] = uint32(tile) / uint32(tall * tiles_n)  # without signs, a division is half as long
-    within: int32 @ block[1] = tile - strip * tall * tiles_n
-    height: int32 @ block[1] = min(tiles_m - strip * tall, tall)
+    strip: int32 @ block[1] = uint32(tile) / uint32(group_m * tiles_n)  # without signs, a division is half as long
+    within: int32 @ block[1] = tile - strip * group_m * tiles_n
+    height: int32 @ block[1] = min(tiles_m - strip * group_m, group_m)
     right: int32 @ block[1] = uint32(within) / uint32(height)
     found: int2 @ block[1]
-    found[0] = strip * tall + within - right * height
+    found[0] = strip * group_m + within - right * height
     found[1] = right
     return found
 
@@ -120,7 +120,7 @@ def place(
 @requires(grid[1], block[1], thread[ADDERS])
 def combine(
     parts: ptr(const(float32)) @ grid[1], out: ptr(float32) @ grid[1], stride: int64 @ grid[1], m: int32 @ grid[1],
-    n: int32 @ grid[1], tile: int32 @ grid[1], steps: int32 @ grid[1], share: int32 @ grid[1], tall: int32 @ grid[1],
+    n: int32 @ grid[1], tile: int32 @ grid[1], steps: int32 @ grid[1], share: int32 @ grid[1], group_m: int32 @ grid[1],
     alpha: float32 @ grid[1], beta: float32 @ grid[1],
 ):
     """`out = alpha * (the sum of its parts) + beta * out`, of the tiles from `tile` on: what is to be done after `ring` in parts.
@@ -139,7 +139,7 @@ def combine(
     tiles_m: int32 @ grid[1] = (m + (BM - 1)) / BM
     tiles_n: int32 @ grid[1] = (n + (BN - 1)) / BN
     behind: int32 @ block[1] = id() / EACH  # of `tile`
-    corner: int2 @ block[1] = place(tile + behind, tall, tiles_m, tiles_n)
+    corner: int2 @ block[1] = place(tile + behind, group_m, tiles_m, tiles_n)
     begin: int32 @ block[1] = behind * steps
     first: int32 @ block[1] = uint32(begin) / uint32(share)  # of the blocks that did some of the tile
     last: int32 @ block[1] = uint32(begin + steps - 1) / uint32(share)

@@ -25,7 +25,7 @@ def facts() -> Mapping[str, Any]:
         "packages": packages(),
         "compiler": compiler(),
         "gpus": gpus(),
-        "artifacts": shipped(),
+        "artifacts": artifact_summary(),
         "cache": cache(),
     }
     return {**found, "advice": advice(found)}
@@ -44,11 +44,11 @@ def packages() -> dict[str, str | None]:
 
 def compiler() -> dict[str, Any]:
     """Return NVRTC's version and the architectures it knows, or why it can't be used."""
-    from prism.runtime.compile import MissingCompiler, nvrtc_version, supported
+    from prism.runtime.compile import MissingCompiler, nvrtc_version, supported_archs
 
     try:
         version = "{}.{}".format(*nvrtc_version())
-        return {"nvrtc": version, "architectures": [f"sm_{number}" for number in supported()]}
+        return {"nvrtc": version, "architectures": [f"sm_{number}" for number in supported_archs()]}
     except MissingCompiler as error:
         return {"nvrtc": None, "why": str(error)}
 
@@ -56,12 +56,12 @@ def compiler() -> dict[str, Any]:
 def gpus() -> dict[str, Any]:
     """Return the driver's version and each GPU, or why there is none."""
     from prism.runtime.device import device
-    from prism.runtime.driver import DeviceError, checked, driver
+    from prism.runtime.driver import DeviceError, check, driver
 
     try:
         cuda = driver()
-        version = int(checked(cuda.cuDriverGetVersion(), "asking the driver"))
-        count = int(checked(cuda.cuDeviceGetCount(), "asking the driver"))
+        version = int(check(cuda.cuDriverGetVersion(), "asking the driver"))
+        count = int(check(cuda.cuDeviceGetCount(), "asking the driver"))
     except DeviceError as error:
         return {"driver": None, "devices": [], "why": str(error), "status": error.code}
     listed = []
@@ -77,14 +77,14 @@ def gpus() -> dict[str, Any]:
     return {"driver": f"{version // 1000}.{version % 1000 // 10}", "devices": listed}
 
 
-def shipped() -> dict[str, Any]:
+def artifact_summary() -> dict[str, Any]:
     """Return what the package has compiled ahead of time, by architecture, and whether it was built from these sources."""
     from prism.runtime import artifacts, packs
     from prism.runtime.instance import sources_digest
 
     by_arch = {}
     for arch in artifacts.architectures():
-        listed = artifacts.listed(arch)
+        listed = artifacts.read_manifest(arch)
         there = artifacts.manifest(arch)
         compilers = sorted({str(facts["compiler"]) for facts in listed})
         by_arch[arch] = {"kernels": len(listed), "bytes": sum(int(facts["bytes"]) for facts in listed),
@@ -146,7 +146,7 @@ def _ready(arch: str, shipping: Mapping[str, Any]) -> bool:
     return any(target in shipping for target in runs_on(arch))
 
 
-def described(found: Mapping[str, Any]) -> str:
+def describe(found: Mapping[str, Any]) -> str:
     """Return what was found, as text."""
     prism, gpu, stored = found["prism"], found["gpus"], found["cache"]
     packages = ", ".join(f"{name} {version}" for name, version in found["packages"].items() if version)

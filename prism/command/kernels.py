@@ -21,7 +21,7 @@ def run_check(options: argparse.Namespace) -> int:
 
     4 where `--strict` is given and something is not proved.
     """
-    from prism.lang.safety import safety, told, trusted, verdicts
+    from prism.lang.safety import describe_trusted, describe_verdicts, safety, verdicts
 
     if options.schedules is not None:
         return run_schedules(options)
@@ -29,8 +29,8 @@ def run_check(options: argparse.Namespace) -> int:
     require_shape(program, options)
     barriers = sum(len(plan.barriers) for plan in program.plans.values())
     shared = program.layouts[program.entry].bytes
-    listed = "".join(f"{line}\n" for line in trusted(program)) if options.unsafe else ""
-    said = "".join(f"{line}\n" for line in told(verdicts(program)))
+    listed = "".join(f"{line}\n" for line in describe_trusted(program)) if options.unsafe else ""
+    said = "".join(f"{line}\n" for line in describe_verdicts(verdicts(program)))
     text = (
         f"{program.entry.name}: {len(program.functions)} functions checked, {barriers} barriers inferred, "
         f"{shared} bytes of shared memory\n{said}{listed}"
@@ -67,7 +67,7 @@ def run_schedules(options: argparse.Namespace) -> int:
     from prism.interpret import explore
 
     try:
-        told = explore.given(options.arguments)
+        told = explore.parse_arguments(options.arguments)
         program = program_of(options, told)
         shape = explore.shape_of(program, options.blocks, options.threads)
         with contextlib.redirect_stdout(sys.stderr if options.json else sys.stdout):  # what the kernel prints
@@ -77,7 +77,7 @@ def run_schedules(options: argparse.Namespace) -> int:
     except MemoryError as error:
         raise CommandError(f"there is not enough memory for the arguments: {error}") from None
     command = " ".join(shlex.quote(part) for part in (options.kernel, *(f"-t{text}" for text in options.template)))
-    write(options, explore.described(program, report, command), run_facts(program.entry.name, report))
+    write(options, explore.describe_report(program, report, command), run_facts(program.entry.name, report))
     return FOUND if report.findings else strictly(options, program)
 
 
@@ -108,7 +108,7 @@ def run_facts(name: str, report: Any) -> Mapping[str, Any]:
 def run_explain(options: argparse.Namespace) -> int:
     """`prism explain`: the source with its barriers, as text or as a page; or their numbers alone."""
     from prism.compiler import DEFAULT_ARCH, resources
-    from prism.explanation import Resources, account, counted, explain, explain_page
+    from prism.explanation import Resources, account, describe_counts, explain, explain_page
 
     program = program_of(options)
     page = options.output is not None and options.output.suffix in (".html", ".htm")
@@ -118,7 +118,7 @@ def run_explain(options: argparse.Namespace) -> int:
         found = account(program) if said is None else account(program, said)
         write(options, "", dataclasses.asdict(found))
     elif options.count:
-        write(options, counted(account(program)))
+        write(options, describe_counts(account(program)))
     elif page and said is not None:
         write(options, explain_page(program, said))
     else:
@@ -165,7 +165,7 @@ def run_export(options: argparse.Namespace) -> int:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{stem}.cubin").write_bytes(compiled.binary.cubin)
-        facts = exported(compiled, f"{stem}.cubin")
+        facts = export_json(compiled, f"{stem}.cubin")
         (folder / f"{stem}.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
     except OSError as error:
         raise CommandError(f"can't write into {folder}: {error.strerror}") from None
@@ -186,7 +186,7 @@ def entry_of(options: argparse.Namespace) -> Any:
     return program
 
 
-def exported(compiled: Any, cubin: str) -> Mapping[str, Any]:
+def export_json(compiled: Any, cubin: str) -> Mapping[str, Any]:
     """Return the JSON of an exported kernel."""
     from prism.lang.safety import safety
     from prism.runtime.export import description

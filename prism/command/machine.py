@@ -23,7 +23,7 @@ def run_build(options: argparse.Namespace) -> int:
     """`prism build`: the library's kernels, as artifacts."""
     from prism.command.sources import target
     from prism.lib.artifacts import build
-    from prism.lib.shipped import ARCHITECTURES
+    from prism.lib.shipped_kernels import ARCHITECTURES
     from prism.runtime.packs import MissingLZMA
 
     if options.jobs is not None and options.jobs < 1:
@@ -97,10 +97,10 @@ class Bar:
 
 def run_info(options: argparse.Namespace) -> int:
     """`prism info`: what is found, and what to do about what is missing."""
-    from prism.command.info import described, facts
+    from prism.command.info import describe, facts
 
     found = facts()
-    write(options, described(found), found)
+    write(options, describe(found), found)
     return DONE
 
 

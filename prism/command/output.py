@@ -59,7 +59,11 @@ def _print(text: str) -> None:
 def complain(options: argparse.Namespace, error: Exception) -> None:
     """Say what went wrong: on the error stream, and as JSON on the output where that is asked for."""
     if getattr(options, "json", False):
-        listed = [told(each) for each in error.errors] if isinstance(error, CompileError) else [{"message": str(error)}]
+        listed = (
+            [error_json(each) for each in error.errors]
+            if isinstance(error, CompileError)
+            else [{"message": str(error)}]
+        )
         try:
             _print(json.dumps({"errors": listed}, indent=2) + "\n")
         except CommandError as why:
@@ -70,7 +74,7 @@ def complain(options: argparse.Namespace, error: Exception) -> None:
         print(f"prism: {error}", file=sys.stderr)
 
 
-def told(error: Error) -> Mapping[str, Any]:
+def error_json(error: Error) -> Mapping[str, Any]:
     """Return an error of a program as JSON takes it."""
     span = error.span
     place = {"file": span.file, "line": span.line, "column": span.column + 1}

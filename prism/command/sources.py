@@ -27,11 +27,11 @@ def program_of(options: argparse.Namespace, told: Mapping[str, Any] | None = Non
     template = dict(argument(module, text) for text in options.template)
     example = dict(getattr(module, "EXAMPLES", {}).get(kernel.__name__, {}))
     if told:
-        template = deduced(kernel, told, template, example)
+        template = deduce_template(kernel, told, template, example)
     return check(kernel, template or example)
 
 
-def deduced(
+def deduce_template(
     kernel: Kernel, told: Mapping[str, Any], template: dict[str, Any], example: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the template arguments: those given, those that the arguments' dtypes imply, then the example's."""
@@ -42,7 +42,7 @@ def deduced(
     names = [parameter.name for parameter in parsed_of(kernel).parameters]
     dtypes = [told[name].dtype if name in told else None for name in names]
     samples = [0 if dtype is None else explore.sample(dtype) for dtype in dtypes]
-    implied = launcher.deduced(kernel, samples, template)
+    implied = launcher.deduce_template(kernel, samples, template)
     return implied if template or not example else {**example, **implied}
 
 

@@ -13,7 +13,7 @@ DEFAULT = ("scan", "reduce")
 
 def run_tune(options: argparse.Namespace) -> int:
     """`prism tune`: tables to paste; progress goes to the error stream."""
-    from prism.lib.tune import Unusable, as_json, table_text, tune, written
+    from prism.lib.tune import Unusable, as_json, spell_choice, table_text, tune
     from prism.runtime.driver import DeviceError
 
     wanted = {name: keys_of(options, name) for name in options.table or DEFAULT}
@@ -27,7 +27,7 @@ def run_tune(options: argparse.Namespace) -> int:
                 done = {}
                 for key, one in tune(table, keys, timer, options.rounds):
                     done[key] = one
-                    best = f"{written(one.best.choice)}, {one.best.ratio:.3f} of the present time"
+                    best = f"{spell_choice(one.best.choice)}, {one.best.ratio:.3f} of the present time"
                     print(f"{table} {key}: {best}; {len(one.unusable)} unusable", file=sys.stderr, flush=True)
                 texts.append(table_text(table, done))
                 found += as_json(table, done)

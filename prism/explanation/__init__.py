@@ -7,6 +7,6 @@
 from prism.explanation.account import account
 from prism.explanation.model import Account, Resources
 from prism.explanation.page import explain_page
-from prism.explanation.text import counted, explain
+from prism.explanation.text import describe_counts, explain
 
-__all__ = ["Account", "Resources", "account", "counted", "explain", "explain_page"]
+__all__ = ["Account", "Resources", "account", "describe_counts", "explain", "explain_page"]

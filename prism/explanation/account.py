@@ -9,8 +9,8 @@ from prism.explanation.model import Account, Chapter, Remark, Resources, Unprove
 from prism.explanation.regions import lines, regions
 from prism.lang.facts.budget import most_threads
 from prism.lang.lower.pieces import pieces
-from prism.lang.lower.skew import shown
-from prism.lang.safety import NOT_PROVED, partitions, unordered
+from prism.lang.lower.skew import unskew
+from prism.lang.safety import NOT_PROVED, partitions, unordered_verdicts
 from prism.lang.tree.inlined import Part, parts
 from prism.lang.tree.plan import Plan, Program
 
@@ -19,7 +19,7 @@ NOT_COMPILED = "not known: it was not compiled"
 
 def account(program: Program, resources: Resources | str = NOT_COMPILED) -> Account:
     """Return what there is to say about a program, the entry first; `resources` is what compiling it for a machine said."""
-    seen = shown(program)
+    seen = unskew(program)
     every = (part for function in reversed(seen.functions) for part in parts(function))
     return Account(tuple(chapter(seen, part) for part in every), resources)
 
@@ -35,12 +35,12 @@ def chapter(program: Program, part: Part) -> Chapter:
         file=function.file,
         line=function.span.line,
         bound=str(function.bound),
-        template=tuple((name, _shown(value)) for name, value in function.template.items()),
+        template=tuple((name, _spell(value)) for name, value in function.template.items()),
         lines=source,
         regions=inside,
         entries=between,
         exempts=tuple(one for one in without if not one.unproved),
-        unproved=_unproved(part, plan, most_threads(program.entry)),
+        unproved=_list_unproved(part, plan, most_threads(program.entry)),
         remarks=tuple(Remark(note.span.line, note.text) for note in plan.notes if part.has(note.span)),
         counts=counts(program, host) if part.whole else (),
         bytes=0 if layout is None or not part.whole else layout.bytes,
@@ -50,15 +50,15 @@ def chapter(program: Program, part: Part) -> Chapter:
     )
 
 
-def _unproved(part: Part, plan: Plan, threads: int) -> tuple[Unproved, ...]:
+def _list_unproved(part: Part, plan: Plan, threads: int) -> tuple[Unproved, ...]:
     found = (
         Unproved(verdict.kind, verdict.what, verdict.line, verdict.reason)
-        for span, verdict in (*partitions(part.host, threads), *unordered(part.host, plan))
+        for span, verdict in (*partitions(part.host, threads), *unordered_verdicts(part.host, plan))
         if verdict.status == NOT_PROVED and part.has(span)
     )
     return tuple(dict.fromkeys(found))
 
 
-def _shown(value: object) -> str:
+def _spell(value: object) -> str:
     """Return a template argument as one would write it: a function by its name."""
     return str(getattr(value, "__name__", value))

@@ -7,24 +7,10 @@ from dataclasses import dataclass, field
 
 from prism.explanation.entries import entry, role_names
 from prism.explanation.model import Count, Duty, Tally
+from prism.lang import tree
 from prism.lang.diagnostics import source_lines
-from prism.lang.emit.merge import Step, merged
+from prism.lang.emit.merge import Step, merge_steps
 from prism.lang.lower.specialise import roles_of
-from prism.lang.tree import (
-    Arm,
-    Body,
-    Break,
-    Continue,
-    For,
-    Function,
-    If,
-    Return,
-    Specialise,
-    Split,
-    Stmt,
-    While,
-    children,
-)
 from prism.lang.tree.inlined import owner as owner_of
 from prism.lang.tree.inlined import parts
 from prism.lang.tree.plan import Path, Plan, Program
@@ -54,10 +40,10 @@ class _Counter:
     program: Program
     deep: bool
     role: tuple[int, int] | None = None
-    known: dict[Function, Range] = field(default_factory=dict)
+    known: dict[tree.Function, Range] = field(default_factory=dict)
 
 
-def counts(program: Program, function: Function) -> tuple[Count, ...]:
+def counts(program: Program, function: tree.Function) -> tuple[Count, ...]:
     """Return what a function makes a thread meet: first outside all loops, then a trip of each loop, as far as there is any.
 
     Where threads have roles, each role in turn has these counts of its own.
@@ -68,7 +54,7 @@ def counts(program: Program, function: Function) -> tuple[Count, ...]:
     return tuple(c for d in found for c in _counts(program, function, d.name, (d.first, d.first + d.size)))
 
 
-def duties(function: Function) -> tuple[Duty, ...]:
+def duties(function: tree.Function) -> tuple[Duty, ...]:
     """Return the roles of a kernel's threads, each by the narrowest of its names; none where all do the same."""
     named = sorted(role_names(function).items(), key=lambda one: one[0][1])
     found = []
@@ -78,7 +64,7 @@ def duties(function: Function) -> tuple[Duty, ...]:
     return tuple(found) if len(found) > 1 else ()
 
 
-def _counts(program: Program, function: Function, name: str, threads: tuple[int, int] | None) -> tuple[Count, ...]:
+def _counts(program: Program, function: tree.Function, name: str, threads: tuple[int, int] | None) -> tuple[Count, ...]:
     deep, own = _Counter(program, True, threads), _Counter(program, False, threads)
     once = _tallies(_whole(deep, function))
     found = [Count(None, "", "", once, _tallies(_whole(own, function)), name)] if once or threads is None else []
@@ -98,49 +84,49 @@ def _tallies(range_: Range) -> tuple[Tally, ...]:
 
 
 def _loops(
-    function: Function, role: tuple[int, int] | None, met: set[Function]
-) -> Iterator[tuple[Function, While | For]]:
+    function: tree.Function, role: tuple[int, int] | None, met: set[tree.Function]
+) -> Iterator[tuple[tree.Function, tree.While | tree.For]]:
     """Yield the loops of a function and of what it calls, each once, with the function that each is in."""
     met.add(function)
-    for statement in _reached(function.body, role):
-        if isinstance(statement, While | For):
+    for statement in _reachable(function.body, role):
+        if isinstance(statement, tree.While | tree.For):
             yield function, statement
         for call in calls(statement):
             if call.function not in met:
                 yield from _loops(call.function, None, met)
 
 
-def _reached(body: Body, role: tuple[int, int] | None) -> Iterator[Stmt]:
+def _reachable(body: tree.Body, role: tuple[int, int] | None) -> Iterator[tree.Stmt]:
     """Yield the statements of a list, and of those inside them, that threads of a role come to."""
     for statement in body:
         yield statement
-        arms = _arms(statement, role) if isinstance(statement, Split) else None
-        for part in children(statement) if arms is None else (arm.body for arm in arms):
-            yield from _reached(part, role)
+        arms = _arms(statement, role) if isinstance(statement, tree.Split) else None
+        for part in tree.children(statement) if arms is None else (arm.body for arm in arms):
+            yield from _reachable(part, role)
 
 
-def _arms(split: Split, role: tuple[int, int] | None) -> tuple[Arm, ...]:
+def _arms(split: tree.Split, role: tuple[int, int] | None) -> tuple[tree.Arm, ...]:
     """Return the arms of a split that threads of a role may run."""
     if role is None or split.level != Level.THREAD or split.code != BLOCK:
         return split.arms
     return tuple(arm for arm in split.arms if _overlap(role, arm.first, arm.size))
 
 
-def _whole(counter: _Counter, function: Function) -> Range:
+def _whole(counter: _Counter, function: tree.Function) -> Range:
     if function not in counter.known:
         ways = _body(counter, counter.program.plans[function], function.body)
         counter.known[function] = _either([r for r in (ways.through, *ways.returned) if r is not None])
     return counter.known[function]
 
 
-def _trip(counter: _Counter, function: Function, loop: While | For) -> Range:
+def _trip(counter: _Counter, function: tree.Function, loop: tree.While | tree.For) -> Range:
     ways = _body(counter, counter.program.plans[function], loop.body)
     return _either([r for r in (ways.through, *ways.again) if r is not None])
 
 
-def _body(counter: _Counter, plan: Plan, body: Body) -> _Ways:
+def _body(counter: _Counter, plan: Plan, body: tree.Body) -> _Ways:
     """Return the ways through a statement list."""
-    before, after = merged(plan, body)
+    before, after = merge_steps(plan, body)
     sofar: Range = {}
     again: list[Range] = []
     returned: list[Range] = []
@@ -149,7 +135,7 @@ def _body(counter: _Counter, plan: Plan, body: Body) -> _Ways:
         if counter.deep:
             for call in calls(statement):
                 sofar = _sum(sofar, _whole(counter, call.function))
-        ways = _inside(counter, plan, statement)
+        ways = _ways_inside(counter, plan, statement)
         again += (_sum(sofar, way) for way in ways.again)
         returned += (_sum(sofar, way) for way in ways.returned)
         if ways.through is None:
@@ -158,25 +144,25 @@ def _body(counter: _Counter, plan: Plan, body: Body) -> _Ways:
     return _Ways(sofar, tuple(again), tuple(returned))
 
 
-def _inside(counter: _Counter, plan: Plan, statement: Stmt) -> _Ways:
+def _ways_inside(counter: _Counter, plan: Plan, statement: tree.Stmt) -> _Ways:
     """Return the ways through what stands inside a statement."""
     match statement:
-        case While() | For():  # a loop's trips are counted apart
+        case tree.While() | tree.For():  # a loop's trips are counted apart
             return _Ways({}, (), _body(counter, plan, statement.body).returned)
-        case Continue():
+        case tree.Continue():
             return _Ways(None, ({},))
-        case Break():
+        case tree.Break():
             return _Ways(None)
-        case Return():
+        case tree.Return():
             return _Ways(None, (), ({},))
-        case If():
-            return _joined([_body(counter, plan, part) for part in children(statement)])
-        case Split() if counter.role is not None:
-            return _joined([_body(counter, plan, arm.body) for arm in _arms(statement, counter.role)] or [_Ways({})])
-        case Split() | Specialise():  # the threads of no arm pass by
-            return _joined([*(_body(counter, plan, part) for part in children(statement)), _Ways({})])
+        case tree.If():
+            return _join([_body(counter, plan, part) for part in tree.children(statement)])
+        case tree.Split() if counter.role is not None:
+            return _join([_body(counter, plan, arm.body) for arm in _arms(statement, counter.role)] or [_Ways({})])
+        case tree.Split() | tree.Specialise():  # the threads of no arm pass by
+            return _join([*(_body(counter, plan, part) for part in tree.children(statement)), _Ways({})])
         case _:
-            parts = children(statement)
+            parts = tree.children(statement)
             return _body(counter, plan, parts[0]) if parts else _Ways({})
 
 
@@ -184,7 +170,7 @@ def _overlap(role: tuple[int, int], first: int, size: int) -> bool:
     return first < role[1] and role[0] < first + size
 
 
-def _met(counter: _Counter, plan: Plan, steps: Iterable[Step], statement: Stmt) -> Range:
+def _met(counter: _Counter, plan: Plan, steps: Iterable[Step], statement: tree.Stmt) -> Range:
     mine = (step for step in steps if counter.role is None or _comes(counter.role, getattr(step, "path", ())))
     part = parts(plan.function)[0]
     kinds = [entry(part, step, statement).kind for step in mine]
@@ -196,7 +182,7 @@ def _comes(role: tuple[int, int], path: Path) -> bool:
     return not path or isinstance(path[0], Perspective) or _overlap(role, path[0][1], path[0][2])
 
 
-def _joined(arms: list[_Ways]) -> _Ways:
+def _join(arms: list[_Ways]) -> _Ways:
     through = [arm.through for arm in arms if arm.through is not None]
     again = tuple(way for arm in arms for way in arm.again)
     returned = tuple(way for arm in arms for way in arm.returned)

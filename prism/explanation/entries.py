@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from prism.explanation.model import Entry, Exempt, Spot
 from prism.lang.diagnostics import Span
-from prism.lang.emit.merge import ArriveExpect, Step, Steps, merged
+from prism.lang.emit.merge import ArriveExpect, Step, Steps, merge_steps
 from prism.lang.tree import Body, Function, Split, Stmt
-from prism.lang.tree.inlined import Part, inside, last_line, owner, within
+from prism.lang.tree.inlined import Part, bodies_with_paths, last_line, own_bodies, owner
 from prism.lang.tree.plan import (
     Access,
     Advance,
@@ -40,20 +40,20 @@ EACH = "each thread that comes here"
 
 def entries(part: Part, plan: Plan) -> tuple[Entry, ...]:
     """Return all that a plan puts before and after a part's statements, in the order of the lines, each with a key."""
-    steps = merged(plan, part.host.body)
-    found = [one for place in part.places for one in _inside(part, place.body, steps, place.path)]
+    steps = merge_steps(plan, part.host.body)
+    found = [one for place in part.places for one in _entries_inside(part, place.body, steps, place.path)]
     unique = dict.fromkeys(sorted(found, key=lambda one: (one.line, one.side == "after")))
     return tuple(_named(unique))
 
 
-def _inside(part: Part, body: Body, steps: tuple[Steps, Steps], path: Path) -> Iterator[Entry]:
+def _entries_inside(part: Part, body: Body, steps: tuple[Steps, Steps], path: Path) -> Iterator[Entry]:
     """Yield what stands in a statement list, in the order of execution; `path` says which threads come there."""
     before, after = steps
     for statement in body:
         yield from (entry(part, step, statement, path) for step in before.get(statement, ()))
-        if inside(statement):
-            for inner, there in within(statement, path):
-                yield from _inside(part, inner, steps, there)
+        if own_bodies(statement):
+            for inner, there in bodies_with_paths(statement, path):
+                yield from _entries_inside(part, inner, steps, there)
         yield from (entry(part, step, statement, path) for step in after.get(statement, ()))
 
 
@@ -117,7 +117,9 @@ def entry(part: Part, step: Step, at: Stmt, path: Path = ()) -> Entry:  # noqa: 
 
 def who(function: Function, path: Path) -> str:
     """Return which threads come to the end of a path, which starts at the block: those of a role by its name."""
-    first = size = within = 0  # threads `first .. first + size - 1`, or (`within`) some of each group inside them
+    first = size = within = (
+        0  # threads `first .. first + size - 1`, or (`bodies_with_paths`) some of each group inside them
+    )
     name = ""
     for part in path:
         if isinstance(part, Perspective):

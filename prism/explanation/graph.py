@@ -26,7 +26,7 @@ def graph(part: Part, lines: tuple[Line, ...], entries: tuple[Entry, ...], exemp
     names = _names(part.function)
     code = {line.number: line.perspective for line in lines}
     walls = sorted(entry.line for entry in entries if entry.counted)
-    paired = {one for one in _paired(entries, exempts) if one.here}
+    paired = {one for one in _pair(entries, exempts) if one.here}
     covered = {(one.line, one.start) for one in paired}
     spots = sorted({*paired, *(one for one in _direct(part) if (one.line, one.start) not in covered)}, key=_order)
     scopes: dict[tuple[object, ...], Node] = {}
@@ -75,9 +75,9 @@ def _direct(part: Part) -> Iterable[Spot]:
             expression = use.expression
             if isinstance(expression, Element):
                 root, _ = flow.resolve(expression.symbol, ())
-                yield spot(part, Access(root, use.kind, expression.span, flow.spelled(expression), code))
+                yield spot(part, Access(root, use.kind, expression.span, flow.spell(expression), code))
             elif isinstance(expression, Call):
-                yield from _passed(part, expression)
+                yield from _spots_of_call(part, expression)
         if isinstance(statement, Partition) and statement.inlined is not None:
             yield from _compiled_in(part, statement.body, statement.inlined)
 
@@ -91,7 +91,7 @@ def _compiled_in(part: Part, body: Body, inlined: Inlined) -> Iterable[Spot]:
                 yield spot(part, Access(root, use.kind, inlined.call, f"{inlined.name}(...)", inlined.bound.code))
 
 
-def _passed(part: Part, call: Call) -> Iterable[Spot]:
+def _spots_of_call(part: Part, call: Call) -> Iterable[Spot]:
     """Yield what a call does to the memory that it is given."""
     for parameter, argument in zip(call.function.parameters, call.arguments, strict=False):
         if isinstance(parameter.type, Pointer) and isinstance(argument, Var | Element):
@@ -116,7 +116,7 @@ def _effects(function: Function, parameter: Symbol) -> frozenset[str]:
     return frozenset(found)
 
 
-def _paired(entries: tuple[Entry, ...], exempts: tuple[Exempt, ...]) -> Iterable[Spot]:
+def _pair(entries: tuple[Entry, ...], exempts: tuple[Exempt, ...]) -> Iterable[Spot]:
     for entry in entries:
         yield from (one for one in (entry.first, entry.second) if one is not None)
     for exempt in exempts:

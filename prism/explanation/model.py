@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from prism.lang.keep.once import once
+from prism.lang.keep.memo import lazy_property
 from prism.lang.lower.pieces import Piece
 from prism.lang.types.perspective import Perspective
 
@@ -274,17 +274,17 @@ class Chapter:
     graph: Graph
     duties: tuple[Duty, ...] = ()
 
-    @once
+    @lazy_property
     def barriers(self) -> int:
         """How many entries are barriers, at which threads meet."""
         return sum(entry.barrier for entry in self.entries)
 
-    @once
+    @lazy_property
     def waits(self) -> int:
         """How many entries make a thread wait for what others, or copies, have done."""
         return sum(bool(entry.counted) and not entry.barrier for entry in self.entries)
 
-    def beside(self, number: int, side: str) -> tuple[Entry, ...]:
+    def entries_at(self, number: int, side: str) -> tuple[Entry, ...]:
         """Return what stands before or after a line."""
         return tuple(entry for entry in self.entries if entry.line == number and entry.side == side)
 

@@ -14,7 +14,7 @@ from prism.explanation.graph_map import graph
 from prism.explanation.markup import Markup, tag, text
 from prism.explanation.memory_map import memory
 from prism.explanation.model import Account, Chapter, Entry, Line, Resources, Spot
-from prism.explanation.text import described
+from prism.explanation.text import describe_count
 from prism.lang.tree.plan import Program
 from prism.lang.types.perspective import Perspective
 
@@ -25,10 +25,10 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 def explain_page(program: Program, resources: Resources | str = NOT_COMPILED) -> str:
     """Return the explanation of a whole program as a page; `resources` is what compiling it said, or why it was not."""
-    return printed(account(program, resources))
+    return render(account(program, resources))
 
 
-def printed(found: Account) -> str:
+def render(found: Account) -> str:
     """Return an account as a page."""
     title = f"{found.chapters[0].name}, explained"
     head = tag(
@@ -135,11 +135,11 @@ def _source(chapter: Chapter, prefix: str) -> Markup:
     rows: list[Markup] = []
     force = ""
     for line in chapter.lines:
-        rows += (_entry(entry, chapter, prefix) for entry in chapter.beside(line.number, "before"))
+        rows += (_entry(entry, chapter, prefix) for entry in chapter.entries_at(line.number, "before"))
         shown = str(line.perspective) if line.text.strip() and str(line.perspective) != force else ""
         force = shown or force
         rows.append(_line(line, chapter, prefix, styles, shown))
-        rows += (_entry(entry, chapter, prefix) for entry in chapter.beside(line.number, "after"))
+        rows += (_entry(entry, chapter, prefix) for entry in chapter.entries_at(line.number, "after"))
     return tag("div", *rows, cls="source", style=f"--deep:{deep}")
 
 
@@ -211,7 +211,7 @@ def _after(chapter: Chapter, prefix: str) -> Iterator[Markup]:
         yield _exempts(chapter, prefix)
     if chapter.unproved:
         yield tag("h3", "Not proved")
-        yield tag("ul", *_unproved(chapter, prefix))
+        yield tag("ul", *_list_unproved(chapter, prefix))
     if chapter.remarks:
         yield tag("h3", "Rings that threads fill and use")
         yield tag("ul", *(tag("li", _links(f"line {r.line}: {r.text}", chapter, prefix)) for r in chapter.remarks))
@@ -223,7 +223,7 @@ def _after(chapter: Chapter, prefix: str) -> Iterator[Markup]:
         yield tag("p", "No barriers.", cls="quiet")
 
 
-def _unproved(chapter: Chapter, prefix: str) -> Iterator[Markup]:
+def _list_unproved(chapter: Chapter, prefix: str) -> Iterator[Markup]:
     """Yield each reason with what it holds for."""
     reasons: dict[str, list[str]] = {}
     for one in chapter.unproved:
@@ -253,7 +253,7 @@ def _counted(count: object, chapter: Chapter, prefix: str) -> Iterator[str]:
         yield " "
         yield tag("code", shown)
         yield ": "
-    yield tag("b", described(count))  # type: ignore[arg-type]
+    yield tag("b", describe_count(count))  # type: ignore[arg-type]
 
 
 def _exempts(chapter: Chapter, prefix: str) -> Markup:

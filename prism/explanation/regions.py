@@ -5,69 +5,49 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from prism.explanation.model import Line, Name, Region
+from prism.lang import tree
 from prism.lang.diagnostics import Span, source_lines
-from prism.lang.tree import (
-    Async,
-    Body,
-    Claim,
-    Declare,
-    Element,
-    Expr,
-    For,
-    Function,
-    Group,
-    Item,
-    Partition,
-    SharedDeclare,
-    Split,
-    Stmt,
-    Symbol,
-    Var,
-    View,
-    expressions,
-    operands,
-)
-from prism.lang.tree.inlined import inside as own_lists
 from prism.lang.tree.inlined import last_line, own
+from prism.lang.tree.inlined import own_bodies as own_lists
 from prism.lang.types.perspective import Level, Perspective
 
 _UNITS = {Level.THREAD: "thread", Level.BLOCK: "block", Level.GRID: "grid"}
 
 
-def regions(function: Function) -> tuple[Region, ...]:
+def regions(function: tree.Function) -> tuple[Region, ...]:
     """Return the regions inside a function, outer before inner."""
-    return tuple(dict.fromkeys(_inside(function.body, source_lines(function.span.file))))
+    return tuple(dict.fromkeys(_regions_inside(function.body, source_lines(function.span.file))))
 
 
-def _inside(body: Body, lines: list[str]) -> Iterator[Region]:
+def _regions_inside(body: tree.Body, lines: list[str]) -> Iterator[Region]:
     for statement in body:
         match statement:
-            case Group(unit=unit):
+            case tree.Group(unit=unit):
                 yield from _region(f"group({unit})", unit, statement, statement.body, lines, code=True)
-            case Split(level=level, arms=arms):
+            case tree.Split(level=level, arms=arms):
                 for number, arm in enumerate(arms, 1):
                     units = _UNITS[level] + ("s" if arm.size > 1 else "")
                     range_ = f"{arm.first} to {arm.first + arm.size - 1}" if arm.size > 1 else str(arm.first)
                     which = arm.name or f"arm {number} of {len(arms)}"
                     title = f"{which}: {units} {range_}"
                     yield from _region(title, Perspective(level, arm.size), arm, arm.body, lines, code=True)
-            case Partition(view=Symbol(view=View(alias=True))):
+            case tree.Partition(view=tree.Symbol(view=tree.View(alias=True))):
                 pass
-            case Partition(view=view) | Claim(view=view) | Async(view=view):
+            case tree.Partition(view=view) | tree.Claim(view=view) | tree.Async(view=view):
                 kind = type(statement).__name__.lower()
                 title = f"{kind}: {view.name}, of {source_of(view)}"
                 yield from _region(title, view.perspective, statement, statement.body, lines, code=False)
         for inner in own_lists(statement):
-            yield from _inside(inner, lines)
+            yield from _regions_inside(inner, lines)
 
 
-def source_of(view: Symbol) -> str:
+def source_of(view: tree.Symbol) -> str:
     """Return the name of what a view is a part of."""
     return view.view.source.name if view.view is not None else view.name
 
 
 def _region(
-    title: str, perspective: Perspective, head: object, body: Body, lines: list[str], *, code: bool
+    title: str, perspective: Perspective, head: object, body: tree.Body, lines: list[str], *, code: bool
 ) -> Iterator[Region]:
     if body:
         span = getattr(head, "span")  # noqa: B009 -- a statement's or an arm's
@@ -86,7 +66,7 @@ def _with_comments(last: int, column: int, lines: list[str]) -> int:
     return last
 
 
-def lines(function: Function, inside: tuple[Region, ...], furthest: int = 0) -> tuple[Line, ...]:
+def lines(function: tree.Function, inside: tuple[Region, ...], furthest: int = 0) -> tuple[Line, ...]:
     """Return a function's lines of source, at least up to `furthest`, each with its perspective and its names."""
     source = source_lines(function.span.file)
     last = max([furthest, function.span.end_line, *map(last_line, function.body), *(region.last for region in inside)])
@@ -100,26 +80,26 @@ def lines(function: Function, inside: tuple[Region, ...], furthest: int = 0) -> 
     return tuple(found)
 
 
-def names(function: Function, source: list[str]) -> dict[int, list[Name]]:
+def names(function: tree.Function, source: list[str]) -> dict[int, list[Name]]:
     """Return the names of each line whose perspective is known, from left to right."""
     found: dict[tuple[int, int], Name] = {}
 
-    def note(symbol: Symbol, at: Span) -> None:
+    def note(symbol: tree.Symbol, at: Span) -> None:
         text = source[at.line - 1] if at.file == function.span.file and 0 < at.line <= len(source) else ""
         end = at.column + len(symbol.name)
         if text[at.column : end] == symbol.name and not text[end : end + 1].isidentifier():
             found[at.line, at.column] = Name(at.column, end, symbol.perspective)
 
-    def visit(expression: Expr) -> None:
-        if isinstance(expression, Var | Item | Element):
+    def visit(expression: tree.Expr) -> None:
+        if isinstance(expression, tree.Var | tree.Item | tree.Element):
             note(expression.symbol, expression.span)
-        for operand in operands(expression):
+        for operand in tree.operands(expression):
             visit(operand)
 
-    for symbol in (*function.parameters, *filter(None, map(_declared, own(function.body)))):
+    for symbol in (*function.parameters, *filter(None, map(_declared_symbol, own(function.body)))):
         note(symbol, symbol.span)
     for statement in own(function.body):
-        for expression in expressions(statement):
+        for expression in tree.expressions(statement):
             visit(expression)
     lines_: dict[int, list[Name]] = {}
     for (line, _), name in sorted(found.items()):
@@ -127,11 +107,11 @@ def names(function: Function, source: list[str]) -> dict[int, list[Name]]:
     return lines_
 
 
-def _declared(statement: Stmt) -> Symbol | None:
+def _declared_symbol(statement: tree.Stmt) -> tree.Symbol | None:
     match statement:
-        case Declare(symbol=symbol) | SharedDeclare(symbol=symbol) | For(symbol=symbol):
+        case tree.Declare(symbol=symbol) | tree.SharedDeclare(symbol=symbol) | tree.For(symbol=symbol):
             return symbol
-        case Partition(view=view) | Claim(view=view) | Async(view=view):
+        case tree.Partition(view=view) | tree.Claim(view=view) | tree.Async(view=view):
             return view
         case _:
             return None

@@ -17,10 +17,10 @@ from prism.lang.tree.plan import Program
 
 def explain(program: Program, resources: Resources | None = None) -> str:
     """Return the explanation of a whole program; with `resources`, also what compiling it said."""
-    return printed(account(program) if resources is None else account(program, resources))
+    return render(account(program) if resources is None else account(program, resources))
 
 
-def printed(found: Account) -> str:
+def render(found: Account) -> str:
     """Return an account as text."""
     parts = ["\n".join(_chapter(chapter)) for chapter in found.chapters]
     if isinstance(found.resources, Resources):
@@ -28,7 +28,7 @@ def printed(found: Account) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def counted(found: Account) -> str:
+def describe_counts(found: Account) -> str:
     """Return what each function that makes a thread wait makes it meet, once and in each trip of its loops."""
     parts = ["\n".join((_title(chapter), *_counts(chapter, True))) for chapter in found.chapters if _meets(chapter)]
     return "\n\n".join(parts or [f"{found.chapters[0].name}: no barriers"]) + "\n"
@@ -77,13 +77,13 @@ def _source(chapter: Chapter) -> Iterator[str]:
     blank = " " * (width + 1 + wide)
     force = ""
     for line in chapter.lines:
-        for entry in chapter.beside(line.number, "before"):
+        for entry in chapter.entries_at(line.number, "before"):
             yield from _entry(entry, blank)
         now = str(line.perspective)
         shown = now if line.text.strip() and now != force else ""
         force = now if line.text.strip() else force
         yield f"{line.number:>{width}} {shown:<{wide}} | {line.text}".rstrip()
-        for entry in chapter.beside(line.number, "after"):
+        for entry in chapter.entries_at(line.number, "after"):
             yield from _entry(entry, blank)
 
 
@@ -108,17 +108,17 @@ def _counts(chapter: Chapter, once: bool) -> Iterator[str]:
     """Yield a line for each loop that meets any; `once`: first what is met outside of loops."""
     for count in chapter.counts:
         if count.loop is None and once:
-            yield f"  {_role(count)}once: {described(count)}"
+            yield f"  {_role(count)}once: {describe_count(count)}"
         elif count.loop is not None:
             owner = f" of {count.function}" if count.function else ""
-            yield f"  {_role(count)}a trip of the loop on line {count.loop}{owner} (`{count.text}`): {described(count)}"
+            yield f"  {_role(count)}a trip of the loop on line {count.loop}{owner} (`{count.text}`): {describe_count(count)}"
 
 
 def _role(count: Count) -> str:
     return f"{count.role}, " if count.role else ""
 
 
-def described(count: Count) -> str:
+def describe_count(count: Count) -> str:
     """Return what a count says, and how much of it is in called functions."""
     total = ", ".join(map(str, count.total)) or "none"
     if count.total == count.own or not count.total:

@@ -201,7 +201,7 @@ def _outside(frame: Frame, node: Apply, error: IndexError) -> BoundsError:
     return BoundsError(text, node.span, perspective=node.code, block=frame.block.number)
 
 
-def _asked(boxes: list[Reference]) -> str:
+def _describe_boxes(boxes: list[Reference]) -> str:
     """Name the first elements that the first thread asks for."""
     return " and ".join(f"`{box.region.name}[{int(box.index[0])}]`" for box in boxes)
 
@@ -214,7 +214,11 @@ def _blocking(scope: Scope, node: Apply, prepare: Any, deliver: Any) -> Eval:
         lanes, values, steps = prepare(frame)
         boxes = [value for value in values if isinstance(value, Reference)]
         state = Wait(
-            node.span, f"`{node.intrinsic.name}` waits", int(lanes[0]), needs=lambda: _asked(boxes), calls=frame.calls
+            node.span,
+            f"`{node.intrinsic.name}` waits",
+            int(lanes[0]),
+            needs=lambda: _describe_boxes(boxes),
+            calls=frame.calls,
         )
         frame.block.waits.append(state)
         try:

@@ -13,9 +13,9 @@ from prism.interpret.objects import scalar_bytes
 from prism.interpret.regions import Address, Region, region_of
 from prism.interpret.shadow import Shadow
 from prism.interpret.tensors import tensor_of
-from prism.interpret.units import once
+from prism.interpret.units import memoize_program
 from prism.interpret.values import wrap
-from prism.lang.tree import Body, Pointer, Scalar, SharedDeclare, Symbol, TensorMap, children
+from prism.lang import tree
 from prism.lang.tree.plan import Program
 from prism.lang.types import Mailbox
 from prism.lang.types.structs import Struct
@@ -27,20 +27,20 @@ def bind(program: Program, arguments: Sequence[Any], clocks: Clocks | None) -> l
     if len(arguments) != len(parameters):
         raise TypeError(f"`{program.entry.name}` takes {len(parameters)} arguments, not {len(arguments)}")
     values: list[Any] = []
-    regions: list[tuple[Symbol, Region]] = []
+    regions: list[tuple[tree.Symbol, Region]] = []
     for parameter, argument in zip(parameters, arguments, strict=True):
         match parameter.type:
-            case Pointer():
+            case tree.Pointer():
                 region = region_of(parameter.name, argument, parameter.type)
                 regions.append((parameter, region))
                 values.append(Address(region))
-            case TensorMap():
+            case tree.TensorMap():
                 tensor = tensor_of(parameter.name, argument, parameter.type)
                 if not (parameter.const or argument.flags.writeable):
                     raise ValueError(f"`{parameter.name}` is written, but its array is read-only")
                 regions.append((parameter, tensor.region))
                 values.append(tensor)
-            case Scalar():
+            case tree.Scalar():
                 values.append(_scalar(parameter.name, argument, parameter.type))
             case other:
                 raise TypeError(f"`{parameter.name}`: a kernel takes no {other}")
@@ -49,7 +49,7 @@ def bind(program: Program, arguments: Sequence[Any], clocks: Clocks | None) -> l
     return values
 
 
-def _scalar(name: str, argument: Any, type_: Scalar) -> Any:
+def _scalar(name: str, argument: Any, type_: tree.Scalar) -> Any:
     if isinstance(type_, Struct):
         try:
             return type_.value(argument).item()
@@ -64,19 +64,19 @@ def _scalar(name: str, argument: Any, type_: Scalar) -> Any:
     return narrowed
 
 
-def _shadow_regions(clocks: Clocks, regions: list[tuple[Symbol, Region]]) -> None:
+def _shadow_regions(clocks: Clocks, regions: list[tuple[tree.Symbol, Region]]) -> None:
     """Give regions whose bytes overlap one shadow; regions that nothing writes have none."""
-    clusters: list[list[tuple[Symbol, Region]]] = []
+    clusters: list[list[tuple[tree.Symbol, Region]]] = []
     end = -1
     for symbol, region in sorted(regions, key=lambda pair: pair[1].address):
-        if isinstance(symbol.type, Pointer) and isinstance(symbol.type.element, Mailbox):
+        if isinstance(symbol.type, tree.Pointer) and isinstance(symbol.type.element, Mailbox):
             continue
         if region.address >= end or not clusters:
             clusters.append([])
         clusters[-1].append((symbol, region))
         end = max(end, region.address + region.data.nbytes)
     for cluster in clusters:
-        if all(isinstance(symbol.type, Pointer) and symbol.type.const for symbol, _ in cluster):
+        if all(isinstance(symbol.type, tree.Pointer) and symbol.type.const for symbol, _ in cluster):
             continue
         first = cluster[0][1].address
         last = max(region.address + region.data.nbytes for _, region in cluster)
@@ -87,16 +87,16 @@ def _shadow_regions(clocks: Clocks, regions: list[tuple[Symbol, Region]]) -> Non
             region.width = region.data.nbytes // max(1, len(region.data)) // granule or 1
 
 
-@once
+@memoize_program
 def granule_of(program: Program) -> int:
     """Return the bytes of the smallest scalar in shared memory."""
-    declared = [statement for function in program.functions for statement in _shared(function.body)]
-    return min([16, *(scalar_bytes(s.symbol.type) for s in declared if isinstance(s.symbol.type, Pointer))])
+    declared = [statement for function in program.functions for statement in _shared_declarations(function.body)]
+    return min([16, *(scalar_bytes(s.symbol.type) for s in declared if isinstance(s.symbol.type, tree.Pointer))])
 
 
-def _shared(body: Body) -> Iterator[SharedDeclare]:
+def _shared_declarations(body: tree.Body) -> Iterator[tree.SharedDeclare]:
     for statement in body:
-        if isinstance(statement, SharedDeclare):
+        if isinstance(statement, tree.SharedDeclare):
             yield statement
-        for inner in children(statement):
-            yield from _shared(inner)
+        for inner in tree.children(statement):
+            yield from _shared_declarations(inner)

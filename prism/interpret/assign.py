@@ -22,50 +22,35 @@ from prism.interpret.items import (
     same_place,
     unwrapped_all,
 )
-from prism.interpret.lanes import Mask, minus, put, union, unwrapped
+from prism.interpret.lanes import Mask, minus, put, union, unwrap
 from prism.interpret.objects import declare
-from prism.interpret.pointers import address_of, apart
-from prism.interpret.regions import Region, mixed
+from prism.interpret.pointers import access_each_part, address_of
+from prism.interpret.regions import Region, mix_pointers
 from prism.interpret.scope import Eval, Run, Scope
-from prism.interpret.shares import parts_of, shared
+from prism.interpret.shares import allows_overlap, parts_of
 from prism.interpret.values import dtype_of, merge
-from prism.lang.tree import (
-    Array,
-    Assign,
-    Component,
-    Declare,
-    Element,
-    Fragment,
-    Item,
-    Pointer,
-    Scalar,
-    SharedDeclare,
-    Stmt,
-    Symbol,
-    Var,
-    Vector,
-)
+from prism.lang import tree
 from prism.lang.types.perspective import Level
 from prism.lang.types.structs import Struct, alignment_of
 
 RING_ALIGN = 128
 
 
-def per_thread(symbol: Symbol) -> bool:
+def per_thread(symbol: tree.Symbol) -> bool:
     """Whether each thread has its own of a local."""
     return symbol.perspective.level == Level.THREAD
 
 
-def compile_declare(scope: Scope, statement: Declare) -> Run:
+def compile_declare(scope: Scope, statement: tree.Declare) -> Run:
     """A local variable."""
     symbol = statement.symbol
-    if isinstance(symbol.type, Array | Fragment):
+    if isinstance(symbol.type, tree.Array | tree.Fragment):
         return _declare_array(scope, statement, symbol.type)
     if statement.value is not None:
         return store_value(scope, symbol, scope.keep(statement.value), statement, fresh=True)
     slot, check = scope.slot(symbol), scope.check
-    dtype = dtype_of(symbol.type) if isinstance(symbol.type, Scalar | Vector) else None
-    each, length = per_thread(symbol), symbol.type.length if isinstance(symbol.type, Vector) else 0
+    dtype = dtype_of(symbol.type) if isinstance(symbol.type, tree.Scalar | tree.Vector) else None
+    each, length = per_thread(symbol), symbol.type.length if isinstance(symbol.type, tree.Vector) else 0
 
     def run(frame: Frame) -> bool:
         if length:
@@ -80,7 +65,7 @@ def compile_declare(scope: Scope, statement: Declare) -> Run:
     return run
 
 
-def _declare_array(scope: Scope, statement: Declare, type_: Array | Fragment) -> Run:
+def _declare_array(scope: Scope, statement: tree.Declare, type_: tree.Array | tree.Fragment) -> Run:
     slot, each, check = scope.slot(statement.symbol), per_thread(statement.symbol), scope.check
     value = None if statement.value is None else scope.evaluate(statement.value)
     touch = toucher(scope, statement.symbol, statement.span)
@@ -100,11 +85,11 @@ def _declare_array(scope: Scope, statement: Declare, type_: Array | Fragment) ->
     return run
 
 
-def compile_shared(scope: Scope, statement: SharedDeclare) -> Run:
+def compile_shared(scope: Scope, statement: tree.SharedDeclare) -> Run:
     """A shared object: bytes of the block's shared memory, with nothing in them."""
     symbol = statement.symbol
     pointer = symbol.type
-    assert isinstance(pointer, Pointer)
+    assert isinstance(pointer, tree.Pointer)
     size = pointer.element.bytes * (int(np.prod(pointer.shape)) if pointer.shape else 1)
     if symbol.perspective.size > 1:
         size //= symbol.perspective.size  # each block of the cluster has a part
@@ -121,13 +106,13 @@ def compile_shared(scope: Scope, statement: SharedDeclare) -> Run:
     return run
 
 
-def _place(scope: Scope, statement: SharedDeclare, size: int) -> int:
+def _place(scope: Scope, statement: tree.SharedDeclare, size: int) -> int:
     symbol = statement.symbol
     if scope.layout is not None and symbol in scope.layout.offsets:
         offset = scope.layout.offsets[symbol]
     else:
         pointer = symbol.type
-        assert isinstance(pointer, Pointer)
+        assert isinstance(pointer, tree.Pointer)
         align = max(statement.align, alignment_of(pointer.element), RING_ALIGN if pointer.ring else 1)
         offset = (scope.live + align - 1) // align * align
     scope.live = max(scope.live, offset + size)
@@ -135,24 +120,24 @@ def _place(scope: Scope, statement: SharedDeclare, size: int) -> int:
     return offset
 
 
-def compile_assign(scope: Scope, statement: Assign) -> Run:
+def compile_assign(scope: Scope, statement: tree.Assign) -> Run:
     """`target = value`: the value is evaluated first."""
     match statement.target:
-        case Var() if isinstance(statement.target.symbol.type, Fragment):
+        case tree.Var() if isinstance(statement.target.symbol.type, tree.Fragment):
             return _fill_fragment(scope, statement.target.symbol, statement)
-        case Var():
+        case tree.Var():
             return store_value(scope, statement.target.symbol, scope.keep(statement.value), statement)
-        case Item():
+        case tree.Item():
             return _store_item(scope, statement.target, scope.evaluate(statement.value))
-        case Element():
+        case tree.Element():
             return _store_element(scope, statement.target, scope.evaluate(statement.value))
-        case Component():
+        case tree.Component():
             return _store_component(scope, statement.target, scope.evaluate(statement.value))
         case other:
             raise TypeError(f"{type(other).__name__} is no target")
 
 
-def _fill_fragment(scope: Scope, symbol: Symbol, statement: Assign) -> Run:
+def _fill_fragment(scope: Scope, symbol: tree.Symbol, statement: tree.Assign) -> Run:
     """`acc = 0`: every element of each thread's part."""
     slot, value = scope.slot(symbol), scope.evaluate(statement.value)
     touch = toucher(scope, symbol, statement.span)
@@ -170,12 +155,12 @@ def _fill_fragment(scope: Scope, symbol: Symbol, statement: Assign) -> Run:
     return run
 
 
-def store_value(scope: Scope, symbol: Symbol, value: Eval, node: Stmt, *, fresh: bool = False) -> Run:
+def store_value(scope: Scope, symbol: tree.Symbol, value: Eval, node: tree.Stmt, *, fresh: bool = False) -> Run:
     """Return the closure that gives a variable a value, for the threads that run now."""
     slot, each = scope.slot(symbol), per_thread(symbol)
-    type_ = symbol.type if isinstance(symbol.type, Scalar | Vector) else None
-    scalar, pointer = isinstance(symbol.type, Scalar), isinstance(symbol.type, Pointer)
-    vector = isinstance(symbol.type, Vector)
+    type_ = symbol.type if isinstance(symbol.type, tree.Scalar | tree.Vector) else None
+    scalar, pointer = isinstance(symbol.type, tree.Scalar), isinstance(symbol.type, tree.Pointer)
+    vector = isinstance(symbol.type, tree.Vector)
     agree = agreement(scope, symbol.perspective, node.span, f"value of `{symbol.name}`", vector=vector)
 
     def run(frame: Frame) -> bool:
@@ -190,7 +175,7 @@ def store_value(scope: Scope, symbol: Symbol, value: Eval, node: Stmt, *, fresh:
             if type_ is not None:
                 found = merge(frame.mask, found, old, type_)
             elif pointer:
-                found = mixed((frame.mask, found), (minus(True, frame.mask), old))
+                found = mix_pointers((frame.mask, found), (minus(True, frame.mask), old))
         frame.values[slot] = found
         if frame.holes:
             _fill(frame, slot, fresh or not each)
@@ -208,7 +193,7 @@ def _fill(frame: Frame, slot: int, whole: bool) -> None:
             frame.holes[slot] = written
 
 
-def _store_item(scope: Scope, target: Item, value: Eval) -> Run:
+def _store_item(scope: Scope, target: tree.Item, value: Eval) -> Run:
     slot, indices = local_of(scope, target)
     check, at = local_checker(scope, target, write=True), places_of(indices)
 
@@ -247,7 +232,7 @@ def _varies(found: Any, local: Local, where: tuple[Any, ...]) -> bool:
     return isinstance(found, np.ndarray) and found.ndim == local.data.ndim - len(where)
 
 
-def _store_element(scope: Scope, target: Element, value: Eval) -> Run:
+def _store_element(scope: Scope, target: tree.Element, value: Eval) -> Run:
     address = address_of(scope, target)
     checker = Checker(target.span, target.perspective) if scope.check else None
     parts = parts_of(target.symbol)
@@ -260,13 +245,13 @@ def _store_element(scope: Scope, target: Element, value: Eval) -> Run:
                 if isinstance(index, np.ndarray):
                     put(region.data, index, found)
                 else:
-                    region.data[unwrapped(index)] = found[-1] if _many(found, region) else found
+                    region.data[unwrap(index)] = found[-1] if _many(found, region) else found
             except IndexError as error:
-                raise outside(target, frame, region, str(error)) from None
+                raise bounds_error(target, frame, region, str(error)) from None
             return False
         lanes = frame.active()
         at = index[lanes] if isinstance(index, np.ndarray) else np.full(len(lanes), index)
-        if checker is not None and shared(region.parts + parts):
+        if checker is not None and allows_overlap(region.parts + parts):
             picked = found[lanes] if _many(found, region) else found
             checker.share(frame, region, at, lanes, picked, region.parts + parts)
         elif checker is not None:
@@ -274,10 +259,10 @@ def _store_element(scope: Scope, target: Element, value: Eval) -> Run:
         try:
             put(region.data, at, found[lanes] if _many(found, region) else found)
         except IndexError as error:
-            raise outside(target, frame, region, str(error)) from None
+            raise bounds_error(target, frame, region, str(error)) from None
         return False
 
-    return apart(scope, target, run)
+    return access_each_part(scope, target, run)
 
 
 def _many(found: Any, region: Region) -> bool:
@@ -285,20 +270,20 @@ def _many(found: Any, region: Region) -> bool:
     return isinstance(found, np.ndarray) and found.ndim == region.data.ndim
 
 
-def outside(target: Element, frame: Frame, region: Region, text: str) -> BoundsError:
+def bounds_error(target: tree.Element, frame: Frame, region: Region, text: str) -> BoundsError:
     """Return the error of an index that NumPy refused."""
     return BoundsError(
         f"`{region.name}`: {text}", target.span, perspective=target.perspective, block=frame.block.number
     )
 
 
-def _store_component(scope: Scope, target: Component, value: Eval) -> Run:
+def _store_component(scope: Scope, target: tree.Component, value: Eval) -> Run:
     if isinstance(target.vector.type, Struct):
         return _store_field(scope, target, value)
     index = component_index(scope, target)
-    if isinstance(target.vector, Item):
+    if isinstance(target.vector, tree.Item):
         return _store_item_component(scope, target.vector, index, value)
-    assert isinstance(target.vector, Var)
+    assert isinstance(target.vector, tree.Var)
     symbol = target.vector.symbol
     slot, each = scope.slot(symbol), per_thread(symbol)
 
@@ -317,14 +302,14 @@ def _store_component(scope: Scope, target: Component, value: Eval) -> Run:
     return run
 
 
-def _store_field(scope: Scope, target: Component, value: Eval) -> Run:
+def _store_field(scope: Scope, target: tree.Component, value: Eval) -> Run:
     """A field of a struct that is a local, or an element of a local array."""
     whole = target.vector
     name, encode = field_of(target)
-    assert isinstance(whole, Var | Item)
+    assert isinstance(whole, tree.Var | tree.Item)
     symbol = whole.symbol
     slot, each = scope.slot(symbol), per_thread(symbol)
-    if isinstance(whole, Item):
+    if isinstance(whole, tree.Item):
         indices = [scope.evaluate(index) for index in whole.indices]
         check = local_checker(scope, whole, write=True)
 
@@ -367,7 +352,7 @@ def _set_component(frame: Frame, vectors: Any, k: Any, found: Any) -> None:
     vectors[lanes, at] = found[lanes] if isinstance(found, np.ndarray) else found
 
 
-def _store_item_component(scope: Scope, item: Item, index: Eval, value: Eval) -> Run:
+def _store_item_component(scope: Scope, item: tree.Item, index: Eval, value: Eval) -> Run:
     slot, indices = local_of(scope, item)
     check: Callable[..., None] | None = local_checker(scope, item, write=True)
 

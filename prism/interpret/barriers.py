@@ -43,7 +43,7 @@ def _in_step(barrier: Barrier) -> Callable[[Frame], bool]:
         machine = frame.block.machine
         size = machine.threads if unit.level == Level.BLOCK else unit.size
         whole = machine.threads // size * size
-        if (lanes := _beyond(frame, whole)) is not None:
+        if (lanes := _first_cut_unit(frame, whole)) is not None:
             raise _incomplete(frame, barrier, lanes)
         members = machine.everyone[:whole].reshape(-1, size)
         if frame.mask is not True:
@@ -59,7 +59,7 @@ def _in_step(barrier: Barrier) -> Callable[[Frame], bool]:
     return run
 
 
-def _beyond(frame: Frame, whole: int) -> int | None:
+def _first_cut_unit(frame: Frame, whole: int) -> int | None:
     """Return the first thread here whose unit the block ends in, the block's whole units having so many threads; or None."""
     threads = frame.block.machine.threads
     if whole == threads:
@@ -110,13 +110,13 @@ class _Meeting:
         self.passed = np.zeros(threads, np.int64)
         self.counts = counts  # so many threads, whether they live or not
 
-    def gone(self, cluster: Cluster) -> Any:
+    def excused_threads(self, cluster: Cluster) -> Any:
         """Return which threads it does not wait for: those that have ended, but where it counts."""
         return np.zeros(len(self.here), bool) if self.counts else ~np.concatenate([b.live for b in cluster.blocks])
 
     def settle(self, cluster: Cluster, size: int) -> None:
         """Let the units go on of which all threads that it waits for are here."""
-        gone = self.gone(cluster)
+        gone = self.excused_threads(cluster)
         room = max(size, len(gone) // cluster.size)
         for start in range(0, len(gone), room):  # units are counted in a block, or make up whole blocks
             stop = start + room // size * size
@@ -149,7 +149,7 @@ def _meeting(barrier: Barrier) -> Callable[[Frame], Generator[None, None, bool]]
             meeting = cluster.meetings[key] = _Meeting(threads * cluster.size, counts)
         lanes = frame.active() + block.rank * threads
         size = unit.size if unit.level == Level.THREAD else unit.size * threads
-        if unit.level == Level.THREAD and (lane := _beyond(frame, threads // size * size)) is not None:
+        if unit.level == Level.THREAD and (lane := _first_cut_unit(frame, threads // size * size)) is not None:
             raise _incomplete(frame, barrier, lane)
         goal = meeting.passed[lanes] + 1
         meeting.here[lanes] = True
@@ -178,7 +178,7 @@ def _gone_on(meeting: _Meeting, cluster: Cluster, size: int, lanes: Any, goal: A
 
 
 def _absent(meeting: _Meeting, cluster: Cluster, lanes: Any, size: int, barrier: Barrier) -> str:
-    gone = meeting.gone(cluster)
+    gone = meeting.excused_threads(cluster)
     room = max(size, len(gone) // cluster.size)
     first = int(lanes[0]) // room * room + int(lanes[0]) % room // size * size
     absent = np.flatnonzero(~gone[first : first + size] & ~meeting.here[first : first + size]) + first

@@ -42,7 +42,7 @@ def compile_call(scope: Scope, node: Call) -> Eval:
             try:
                 run(inner)
             except MachineError as error:
-                error.called(label)
+                error.add_calls(label)
                 raise
             return inner.result
 
@@ -55,7 +55,7 @@ def compile_call(scope: Scope, node: Call) -> Eval:
         try:
             yield from steps(inner)
         except MachineError as error:
-            error.called(label)
+            error.add_calls(label)
             raise
         frame.values[slot] = inner.result
 

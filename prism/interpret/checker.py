@@ -10,7 +10,7 @@ from prism.interpret.accesses import Conflict
 from prism.interpret.clocks import Clocks, Site
 from prism.interpret.errors import BoundsError, ProxyError, RaceError, UninitialisedError
 from prism.interpret.frame import Frame
-from prism.interpret.lanes import beyond
+from prism.interpret.lanes import first_outside
 from prism.interpret.regions import Parts, Region
 from prism.interpret.shadow import Shadow
 from prism.interpret.shares import excuse, same_value
@@ -56,8 +56,8 @@ class Checker:
             by = np.repeat(by, region.width)
         site = self._site(shadow, kind, atomic)
         if kind != "write" and shadow.initialised is not None:
-            self._written(frame, region, shadow.initialised[at], lanes)
-        gap = shadow.unfenced(at, by, kind) if proxy else None
+            self._check_written(frame, region, shadow.initialised[at], lanes)
+        gap = shadow.find_unfenced(at, by, kind) if proxy else None
         note = shadow.read if kind == "read" else shadow.write
         found = note(at, by, site, atomic, region.stamp, near)
         for conflict, report in ((found, self._race), (gap, self._proxy)):
@@ -74,10 +74,10 @@ class Checker:
             self.access(frame, region, index, lanes, "read")
             return
         if not 0 <= index < region.extent:
-            self.outside(frame, region.name, index, region.extent, int(lanes[0]))
+            self.bounds_error(frame, region.name, index, region.extent, int(lanes[0]))
         at = index + region.first
         if shadow.initialised is not None and shadow.initialised.item(at) != region.stamp:
-            self._uninitialised(frame, region, int(lanes[0]), shadow.initialised[at] != 0)
+            self._report_uninitialised(frame, region, int(lanes[0]), shadow.initialised[at] != 0)
         first = frame.block.number * frame.block.machine.threads
         found = shadow.read_one(at, lanes, first, self._site(shadow, "read", False))
         if found is not None:
@@ -111,10 +111,10 @@ class Checker:
 
     def bounds(self, frame: Frame, region: Region, index: Any, lanes: Any) -> None:
         """Report an index outside the region."""
-        if (found := beyond(index, region.extent, lanes)) is not None:
-            self.outside(frame, region.name, found[0], region.extent, found[1])
+        if (found := first_outside(index, region.extent, lanes)) is not None:
+            self.bounds_error(frame, region.name, found[0], region.extent, found[1])
 
-    def outside(self, frame: Frame, name: str, index: int, extent: int, lane: int) -> None:
+    def bounds_error(self, frame: Frame, name: str, index: int, extent: int, lane: int) -> None:
         """Raise the error of an index outside an extent."""
         raise BoundsError(
             f"index {index} is outside `{name}`, which has {extent} elements",
@@ -125,14 +125,14 @@ class Checker:
             block=frame.block.number,
         )
 
-    def _written(self, frame: Frame, region: Region, stamps: Any, lanes: Any) -> None:
+    def _check_written(self, frame: Frame, region: Region, stamps: Any, lanes: Any) -> None:
         """Report the first location of those read that nothing was written to."""
         missing = stamps != region.stamp
         if np.count_nonzero(missing):
             bad = int(np.argmax(missing))
-            self._uninitialised(frame, region, int(lanes[bad // region.width]), stamps[bad] != 0)
+            self._report_uninitialised(frame, region, int(lanes[bad // region.width]), stamps[bad] != 0)
 
-    def _uninitialised(self, frame: Frame, region: Region, lane: int, stale: bool) -> None:
+    def _report_uninitialised(self, frame: Frame, region: Region, lane: int, stale: bool) -> None:
         notes = (f"what is there was written in another round: this round's copy of `{region.name}` is fresh",)
         raise UninitialisedError(
             f"`{region.name}` is read where nothing was written",
@@ -148,7 +148,7 @@ class Checker:
         before = clocks.sites[found.site]
         block, lane, mine = clocks.who(number)
         other_block, other, theirs = clocks.who(found.thread)
-        words = None if mine or theirs else clocks.passed(found.thread, number)
+        words = None if mine or theirs else clocks.message_sites(found.thread, number)
         if mine or theirs:
             two = "two asynchronous operations" if mine and theirs else "a thread and an asynchronous operation"
             remedy = f"wait for the {theirs or mine} to end before the other access, or let it start after that"
@@ -163,14 +163,16 @@ class Checker:
         raise RaceError(
             f"`{what}` is accessed by {two}, and nothing orders them",
             self.span,
-            here=f"{kind} by {named(block, lane, mine)}",
+            here=f"{kind} by {describe_thread(block, lane, mine)}",
             other=before.span,
-            there=f"{before.kind} by {named(other_block, other, theirs)}",
+            there=f"{before.kind} by {describe_thread(other_block, other, theirs)}",
             perspective=self.perspective,
             thread=lane,
             block=block,
             barrier=remedy,
-            others=() if words is None else _word(words, named(other_block, other), named(block, lane)),
+            others=()
+            if words is None
+            else _word(words, describe_thread(other_block, other), describe_thread(block, lane)),
         )
 
     def _proxy(self, clocks: Clocks, found: Conflict, number: int, what: str, kind: str) -> None:
@@ -180,9 +182,9 @@ class Checker:
         raise ProxyError(
             f"`{what}` is accessed asynchronously, and no proxy fence stands after the plain access before",
             self.span,
-            here=f"{kind} by {named(block, lane, mine)}",
+            here=f"{kind} by {describe_thread(block, lane, mine)}",
             other=before.span,
-            there=f"{before.kind} by {named(other_block, other, theirs)}",
+            there=f"{before.kind} by {describe_thread(other_block, other, theirs)}",
             perspective=self.perspective,
             thread=lane,
             block=block,
@@ -190,7 +192,7 @@ class Checker:
         )
 
 
-def named(block: int, lane: int, what: str = "") -> str:
+def describe_thread(block: int, lane: int, what: str = "") -> str:
     """Say who makes an access: a thread, or what it issued."""
     thread = f"thread {lane} of block {block}"
     return f"the {what} of {thread}" if what else thread

@@ -133,7 +133,7 @@ class Clocks:
         there[elsewhere] = self._agents_at(home, of[elsewhere])
         found = home.table[mine, half, there]
         if len(home.pool) > 1:
-            self._far(home, mine, of, (there < 0) & (of >= 0), half, found)
+            self._put_other_homes(home, mine, of, (there < 0) & (of >= 0), half, found)
         return found
 
     def _agents_at(self, home: Home, of: Any) -> Any:
@@ -145,7 +145,7 @@ class Clocks:
         return np.where((number >= 0) & (index == home.index), place, -1)
 
     @staticmethod
-    def _far(home: Home, mine: Any, of: Any, other: Any, half: int, found: Any) -> None:
+    def _put_other_homes(home: Home, mine: Any, of: Any, other: Any, half: int, found: Any) -> None:
         """Put in what is known of threads and agents of other homes."""
         rows, of, other = np.broadcast_arrays(home.far[mine], of, other)
         for k in np.unique(rows[other]):
@@ -343,9 +343,9 @@ class Clocks:
             number, what = agent.owner, agent.what
         return (*divmod(number, self.threads), what)
 
-    def passed(self, one: int, two: int) -> tuple[Site, Site] | None:
+    def message_sites(self, one: int, two: int) -> tuple[Site, Site] | None:
         """Return where a thread wrote a word atomically and another read it so, which fences would make an order; or None."""
-        found = (shadow.passed(one, two) for shadow in self.shadows)
+        found = (shadow.message_sites(one, two) for shadow in self.shadows)
         return next(((self.sites[write], self.sites[read]) for write, read in filter(None, found)), None)
 
     def plain(self, numbers: Any) -> Any:
@@ -366,16 +366,16 @@ class Clocks:
 
     def acquire(self, shadow: int, location: int, thread: int) -> None:
         """Order what was released at the location before what `thread` does next."""
-        self.learn(thread, self.released(shadow, location, thread))
+        self.learn(thread, self.find_release(shadow, location, thread))
 
     def _hand(self, shadow: int, location: int, thread: int, row: Row, near: bool = False) -> None:
         """Leave at a location what a thread has done; `near`: for its own block."""
         own, all_ = (shadow, location, thread // self.threads), (shadow, location, -1)
         for key in (*((own,) if self.near else ()), *(() if near else (all_,))):
             before = self._released.get(key)
-            self._released[key] = row if before is None else before.joined(row)
+            self._released[key] = row if before is None else before.join(row)
 
-    def released(self, shadow: int, location: int, thread: int, near: bool = False) -> Row | None:
+    def find_release(self, shadow: int, location: int, thread: int, near: bool = False) -> Row | None:
         """Return what acquiring the location teaches a thread now, or None; `near`: only what its own block left there."""
         if not self.near:
             return self._released.get((shadow, location, -1))
@@ -413,15 +413,15 @@ class Clocks:
 
     def saw(self, shadow: int, location: int, thread: int) -> None:
         """Note a relaxed read: what was released at the location is ordered before the next acquire fence."""
-        own = self.released(shadow, location, thread, near=True) if self.near else None
-        self.learnt(thread, self.released(shadow, location, thread), own)
+        own = self.find_release(shadow, location, thread, near=True) if self.near else None
+        self.learnt(thread, self.find_release(shadow, location, thread), own)
 
     def learnt(self, thread: int, row: Row | None, near: Row | None = None) -> None:
         """Note what the next acquire fence of a thread orders before what comes after it; `near`: what one for its block does."""
         for seen, found in zip(self._seen, (row, near), strict=True):
             if found is not None:
                 before = seen.get(thread)
-                seen[thread] = found if before is None else before.joined(found)
+                seen[thread] = found if before is None else before.join(found)
 
     def show(self, shadow: int, location: int, thread: int) -> None:
         """Note a relaxed write: it releases what the thread had done at its last release fence."""

@@ -53,7 +53,7 @@ class MachineError(ProgramError):
         self.notes, self.others = notes, others
         self.trace: tuple[Label, ...] = ()
 
-    def called(self, *calls: Label) -> None:
+    def add_calls(self, *calls: Label) -> None:
         """Add calls that led here, innermost first."""
         self.trace = (*self.trace, *calls)
 

@@ -80,7 +80,7 @@ class Report:
 # -- what the command says ------------------------------------------------------------------------------------------------
 
 
-def given(texts: Sequence[str]) -> dict[str, Given]:
+def parse_arguments(texts: Sequence[str]) -> dict[str, Given]:
     """Return the arguments of `name=value,...` texts: a number, `[1024]`, `int32[1024]`, and either with `:FILL`."""
     found: dict[str, Given] = {}
     for text in (part for whole in texts for part in whole.split(",") if part.strip()):
@@ -144,8 +144,8 @@ def explore(program: Program, shape: Shape, told: Mapping[str, Given], number: i
     sizes: dict[str, int] = {}
     known: dict[tuple[object, ...], int] = {}
     for now, schedule in zip(report.seeds, chosen, strict=True):
-        error, arguments = _once(program, shape, told, now, schedule, sizes)
-        report.arguments = _described(program, arguments, told)
+        error, arguments = _run_seed(program, shape, told, now, schedule, sizes)
+        report.arguments = _spell_arguments(program, arguments, told)
         if error is None:
             continue
         key = (type(error), error.access, error.other)
@@ -158,7 +158,7 @@ def explore(program: Program, shape: Shape, told: Mapping[str, Given], number: i
     return report
 
 
-def _once(
+def _run_seed(
     program: Program,
     shape: Shape,
     told: Mapping[str, Given],
@@ -259,9 +259,9 @@ def _array(pointer: Pointer, size: int, fill: Any, random: np.random.Generator) 
     """Return memory of `size` elements, aligned as an allocator on a device would. Mailboxes are empty."""
     element = pointer.element
     if isinstance(element, Mailbox):
-        return _aligned(np.zeros(size * element.bytes, np.uint8))
+        return _align(np.zeros(size * element.bytes, np.uint8))
     scalar, length = (element.element, element.length) if isinstance(element, Vector) else (element, 1)
-    return _aligned(_values(scalar, size * length, fill, random))
+    return _align(_values(scalar, size * length, fill, random))
 
 
 def _values(scalar: Scalar, number: int, fill: Any, random: np.random.Generator) -> Any:
@@ -283,7 +283,7 @@ def _values(scalar: Scalar, number: int, fill: Any, random: np.random.Generator)
     return np.resize(table.astype(dtype), number)
 
 
-def _aligned(values: Any) -> Any:
+def _align(values: Any) -> Any:
     room = np.zeros(values.nbytes + _LINE, np.uint8)
     start = -room.__array_interface__["data"][0] % _LINE
     found = room[start : start + values.nbytes].view(values.dtype)
@@ -315,7 +315,7 @@ def _is(named: Var | Element, parameter: Symbol) -> bool:
     return flow.resolve(named.symbol, ())[0] is parameter
 
 
-def _described(program: Program, arguments: list[Any], told: Mapping[str, Given]) -> str:
+def _spell_arguments(program: Program, arguments: list[Any], told: Mapping[str, Given]) -> str:
     """Return the arguments of a run as the command takes them, as far as they are numbers or arrays of known size."""
     parts = []
     for parameter, argument in zip(program.entry.parameters, arguments, strict=True):
@@ -345,7 +345,7 @@ def sample(dtype: str) -> Any:
 # -- what is said of it ---------------------------------------------------------------------------------------------------
 
 
-def described(program: Program, report: Report, kernel: str) -> str:
+def describe_report(program: Program, report: Report, kernel: str) -> str:
     """Return a report as text; `kernel` is what the command calls it."""
     seeds, shape = report.seeds, report.shape
     span = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"

@@ -13,104 +13,81 @@ from prism.interpret.errors import BoundsError, UninitialisedError
 from prism.interpret.fragments import compile_place
 from prism.interpret.frame import Frame
 from prism.interpret.items import compile_item
-from prism.interpret.lanes import beyond, both, minus, taken, unwrapped
-from prism.interpret.pointers import address_of, apart, pointer_value
-from prism.interpret.regions import mixed
+from prism.interpret.lanes import both, first_outside, minus, take, unwrap
+from prism.interpret.pointers import access_each_part, address_of, pointer_value
+from prism.interpret.regions import mix_pointers
 from prism.interpret.scope import Eval, Scope
-from prism.interpret.undefined import defined_binary, defined_negation, may_be_undefined
+from prism.interpret.undefined_arithmetic import defined_binary, defined_negation, may_be_undefined
 from prism.interpret.values import Operation, binary, cast, dtype_of, merge, unary, wrap
-from prism.lang.tree import (
-    Apply,
-    Array,
-    Binary,
-    Call,
-    Cast,
-    Component,
-    Const,
-    Count,
-    Element,
-    Expr,
-    Fragment,
-    Id,
-    Item,
-    Place,
-    Pointer,
-    Scalar,
-    Select,
-    TensorMap,
-    Unary,
-    Var,
-    Vector,
-    operands,
-)
+from prism.lang import tree
 from prism.lang.types.perspective import Level
 from prism.lang.types.shorts import bits_of, values_of
 from prism.lang.types.structs import Struct
 
 
-def compile_expression(scope: Scope, node: Expr) -> Eval:  # noqa: C901
+def compile_expression(scope: Scope, node: tree.Expr) -> Eval:  # noqa: C901
     """Return the closure that evaluates an expression for the threads that are active in a frame."""
     match node:
-        case Const():
+        case tree.Const():
             return compile_const(node)
-        case Var():
+        case tree.Var():
             return compile_var(scope, node)
-        case Unary():
+        case tree.Unary():
             return compile_unary(scope, node)
-        case Binary():
+        case tree.Binary():
             return compile_binary(scope, node)
-        case Select():
+        case tree.Select():
             return compile_select(scope, node)
-        case Cast():
+        case tree.Cast():
             return compile_cast(scope, node)
-        case Item():
+        case tree.Item():
             return compile_item(scope, node)
-        case Element():
+        case tree.Element():
             return compile_element(scope, node)
-        case Component():
+        case tree.Component():
             return compile_component(scope, node)
-        case Id():
+        case tree.Id():
             return compile_id(scope, node)
-        case Count():
+        case tree.Count():
             return compile_count(node)
-        case Place():
+        case tree.Place():
             return compile_place(scope, node)
-        case Call():
+        case tree.Call():
             return compile_call(scope, node)
-        case Apply():
+        case tree.Apply():
             return compile_apply(scope, node)
 
 
-def scalar_type(node: Expr) -> Scalar:
+def scalar_type(node: tree.Expr) -> tree.Scalar:
     """Return the type of a scalar expression."""
-    if not isinstance(node.type, Scalar):
+    if not isinstance(node.type, tree.Scalar):
         raise TypeError(f"{node.type} is no scalar")
     return node.type
 
 
-def is_pure(scope: Scope, node: Expr) -> bool:
+def is_pure(scope: Scope, node: tree.Expr) -> bool:
     """Whether evaluating it for threads that don't need it is harmless."""
-    risky: tuple[type, ...] = (Element, Item, Apply, Call)
+    risky: tuple[type, ...] = (tree.Element, tree.Item, tree.Apply, tree.Call)
     if scope.check:
-        risky = (*risky, Var)
-    return not isinstance(node, risky) and all(is_pure(scope, part) for part in operands(node))
+        risky = (*risky, tree.Var)
+    return not isinstance(node, risky) and all(is_pure(scope, part) for part in tree.operands(node))
 
 
-def compile_const(node: Const) -> Eval:
+def compile_const(node: tree.Const) -> Eval:
     """A literal."""
-    value = wrap(node.type)(node.value) if isinstance(node.type, Scalar) else node.value
+    value = wrap(node.type)(node.value) if isinstance(node.type, tree.Scalar) else node.value
     return lambda frame: value
 
 
-def compile_var(scope: Scope, node: Var) -> Eval:
+def compile_var(scope: Scope, node: tree.Var) -> Eval:
     """A variable, an array by reference, or a pointer."""
     symbol = node.symbol
     if symbol in scope.bound:
         return scope.bound[symbol]
-    if isinstance(symbol.type, Pointer):
+    if isinstance(symbol.type, tree.Pointer):
         return pointer_value(scope, symbol)
     slot = scope.slot(symbol)
-    if not scope.check or isinstance(symbol.type, Array | Fragment | TensorMap):
+    if not scope.check or isinstance(symbol.type, tree.Array | tree.Fragment | tree.TensorMap):
         return lambda frame: frame.values[slot]
     name, span, perspective = symbol.name, node.span, node.perspective
 
@@ -128,7 +105,7 @@ def compile_var(scope: Scope, node: Var) -> Eval:
     return checked
 
 
-def compile_unary(scope: Scope, node: Unary) -> Eval:
+def compile_unary(scope: Scope, node: tree.Unary) -> Eval:
     """`-`, `~`, `not`."""
     operand, scalar = scope.evaluate(node.operand), scalar_type(node)
     apply = unary(node.op, scalar)
@@ -137,21 +114,21 @@ def compile_unary(scope: Scope, node: Unary) -> Eval:
     return lambda frame: apply(operand(frame))
 
 
-def compile_binary(scope: Scope, node: Binary) -> Eval:
+def compile_binary(scope: Scope, node: tree.Binary) -> Eval:
     """An operator; `and` and `or` evaluate their right side only where it decides."""
     left, right = scope.evaluate(node.left), scope.evaluate(node.right)
     if node.op in ("and", "or"):
         return _logical(node.op == "and", left, right, is_pure(scope, node.right))
     scalar = scalar_type(node.left)
     apply = binary(node.op, scalar)
-    if node.op in ("/", "%") and scalar.integral and isinstance(node.right, Const) and int(node.right.value) > 0:
-        return _divided(node.op == "/", left, wrap(scalar)(node.right.value), apply)
+    if node.op in ("/", "%") and scalar.integral and isinstance(node.right, tree.Const) and int(node.right.value) > 0:
+        return _divide(node.op == "/", left, wrap(scalar)(node.right.value), apply)
     if scope.check and may_be_undefined(node.op, scalar):
         return defined_binary(node, scalar, left, right, apply)
     return lambda frame: apply(left(frame), right(frame))
 
 
-def _divided(quotient: bool, left: Eval, by: int, apply: Operation) -> Eval:
+def _divide(quotient: bool, left: Eval, by: int, apply: Operation) -> Eval:
     """A quotient or remainder by a positive number, which is the commonest: of an index, for all threads at once."""
 
     def evaluate(frame: Frame) -> Any:
@@ -184,15 +161,15 @@ def _logical(conjunction: bool, left: Eval, right: Eval, pure: bool) -> Eval:
     return evaluate
 
 
-def compile_select(scope: Scope, node: Select) -> Eval:
+def compile_select(scope: Scope, node: tree.Select) -> Eval:
     """`then if condition else otherwise`."""
     condition = scope.evaluate(node.condition)
     then, otherwise = scope.evaluate(node.then), scope.evaluate(node.otherwise)
     pure = is_pure(scope, node.then) and is_pure(scope, node.otherwise)
     type_ = node.type
-    if isinstance(type_, Pointer):
+    if isinstance(type_, tree.Pointer):
         return _select_pointer(condition, then, otherwise)
-    assert isinstance(type_, Scalar | Vector)
+    assert isinstance(type_, tree.Scalar | tree.Vector)
 
     def evaluate(frame: Frame) -> Any:
         chosen = condition(frame)
@@ -220,18 +197,18 @@ def _select_pointer(condition: Eval, then: Eval, otherwise: Eval) -> Eval:
         which = condition(frame)
         if not isinstance(which, np.ndarray):
             return then(frame) if which else otherwise(frame)
-        return mixed((which, then(frame)), (~which, otherwise(frame)))
+        return mix_pointers((which, then(frame)), (~which, otherwise(frame)))
 
     return chosen
 
 
-def compile_cast(scope: Scope, node: Cast) -> Eval:
+def compile_cast(scope: Scope, node: tree.Cast) -> Eval:
     """A conversion."""
     operand, convert = scope.evaluate(node.operand), cast(scalar_type(node.operand), scalar_type(node))
     return lambda frame: convert(operand(frame))
 
 
-def compile_id(scope: Scope, node: Id) -> Eval:
+def compile_id(scope: Scope, node: tree.Id) -> Eval:
     """The index of a unit inside the current one; in a view's lambda, inside the one that opened the view."""
     origin = scope.origin
     if node.unit.level == Level.GRID:
@@ -242,7 +219,7 @@ def compile_id(scope: Scope, node: Id) -> Eval:
     return _id(node)
 
 
-def _id(node: Id) -> Eval:
+def _id(node: tree.Id) -> Eval:
     size, code, dtype = node.unit.size, node.code, dtype_of(node.type).type
     if node.unit.level == Level.BLOCK:
         return lambda frame: frame.bid // size
@@ -256,7 +233,7 @@ def _id(node: Id) -> Eval:
     return through_blocks
 
 
-def compile_count(node: Count) -> Eval:
+def compile_count(node: tree.Count) -> Eval:
     """The number of units in the current one."""
     size, code = node.unit.size, node.code
     if node.unit.level == Level.GRID or code.level == Level.THREAD:
@@ -270,20 +247,20 @@ def compile_count(node: Count) -> Eval:
     return counted
 
 
-def field_of(node: Component) -> tuple[str, Any]:
+def field_of(node: tree.Component) -> tuple[str, Any]:
     """Return the name of the field that a component is, and the function from its values to what is stored."""
     struct = node.vector.type
-    assert isinstance(struct, Struct) and isinstance(node.index, Const)
+    assert isinstance(struct, Struct) and isinstance(node.index, tree.Const)
     name, scalar = struct.fields[int(node.index.value)]
     return name, (lambda found: bits_of(found, scalar)) if scalar.coded else lambda found: found
 
 
-def compile_field(scope: Scope, node: Component) -> Eval:
+def compile_field(scope: Scope, node: tree.Component) -> Eval:
     """A field of a struct."""
     whole, (name, _) = scope.evaluate(node.vector), field_of(node)
-    assert isinstance(node.index, Const)
+    assert isinstance(node.index, tree.Const)
     at, scalar = int(node.index.value), node.type
-    assert isinstance(scalar, Scalar)
+    assert isinstance(scalar, tree.Scalar)
 
     def field(frame: Frame) -> Any:
         found = whole(frame)
@@ -297,7 +274,7 @@ def compile_field(scope: Scope, node: Component) -> Eval:
     return field
 
 
-def compile_component(scope: Scope, node: Component) -> Eval:
+def compile_component(scope: Scope, node: tree.Component) -> Eval:
     """A vector's component, or a struct's field."""
     if isinstance(node.vector.type, Struct):
         return compile_field(scope, node)
@@ -313,14 +290,18 @@ def compile_component(scope: Scope, node: Component) -> Eval:
     return component
 
 
-def component_index(scope: Scope, node: Component) -> Eval:
+def component_index(scope: Scope, node: tree.Component) -> Eval:
     """Which component, of those that the vector has: the threads that don't run may ask for any."""
     index = scope.evaluate(node.index)
-    if isinstance(node.index, Const):
+    if isinstance(node.index, tree.Const):
         return index
-    assert isinstance(node.vector.type, Vector)
+    assert isinstance(node.vector.type, tree.Vector)
     checker, length = Checker(node.span, node.perspective), node.vector.type.length
-    name = node.vector.symbol.name if isinstance(node.vector, Var | Item | Element) else str(node.vector.type)
+    name = (
+        node.vector.symbol.name
+        if isinstance(node.vector, tree.Var | tree.Item | tree.Element)
+        else str(node.vector.type)
+    )
 
     def checked(frame: Frame) -> Any:
         k = index(frame)
@@ -328,8 +309,8 @@ def component_index(scope: Scope, node: Component) -> Eval:
             return k
         lanes = frame.active()
         asked = k[lanes] if isinstance(k, np.ndarray) else k
-        if (found := beyond(asked, length, lanes)) is not None:
-            checker.outside(frame, name, found[0], length, found[1])
+        if (found := first_outside(asked, length, lanes)) is not None:
+            checker.bounds_error(frame, name, found[0], length, found[1])
         return k
 
     return checked
@@ -338,7 +319,7 @@ def component_index(scope: Scope, node: Component) -> Eval:
 # -- arrays and memory ----------------------------------------------------------------------------------------------------
 
 
-def compile_element(scope: Scope, node: Element) -> Eval:
+def compile_element(scope: Scope, node: tree.Element) -> Eval:
     """A read of memory."""
     address = address_of(scope, node)
     checker = Checker(node.span, node.perspective) if scope.check else None
@@ -354,17 +335,17 @@ def compile_element(scope: Scope, node: Element) -> Eval:
         data = region.data
         try:
             if not isinstance(index, np.ndarray):
-                found = data[unwrapped(index)]
+                found = data[unwrap(index)]
                 return found.copy() if data.ndim == 2 else found.item()
             if frame.mask is True:
-                return taken(data, index)
+                return take(data, index)
             lanes = frame.active()
             result = np.zeros((len(index), *data.shape[1:]), data.dtype)
-            result[lanes] = taken(data, index[lanes])
+            result[lanes] = take(data, index[lanes])
             return result
         except IndexError as error:
             raise BoundsError(
                 f"`{region.name}`: {error}", node.span, perspective=node.perspective, block=frame.block.number
             ) from None
 
-    return apart(scope, node, load)
+    return access_each_part(scope, node, load)

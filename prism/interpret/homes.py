@@ -34,7 +34,7 @@ class Row:
         found[:, self.numbers] = self.own
         return either(found, self.far)
 
-    def joined(self, other: Row) -> Row:
+    def join(self, other: Row) -> Row:
         """Return what either knows."""
         if self is other:
             return self
@@ -47,7 +47,7 @@ class Row:
 def union_of(rows: Iterable[Row | None]) -> Row | None:
     """Return the union of what rows know, or None of none."""
     told = [row for row in rows if row is not None]
-    return functools.reduce(Row.joined, told) if told else None
+    return functools.reduce(Row.join, told) if told else None
 
 
 def either(one: Any, two: Any) -> Any:

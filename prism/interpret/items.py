@@ -11,7 +11,7 @@ from prism.interpret.checker import Checker
 from prism.interpret.errors import BoundsError, UninitialisedError
 from prism.interpret.fragments import toucher
 from prism.interpret.frame import Frame, Local
-from prism.interpret.lanes import beyond, unwrapped
+from prism.interpret.lanes import first_outside, unwrap
 from prism.interpret.scope import Eval, Scope
 from prism.lang.tree import Item
 
@@ -44,13 +44,13 @@ def unwrapped_all(where: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the indices of a place that all threads mean, as they are; IndexError where one is negative."""
     for k in where:
         if isinstance(k, np.ndarray) or k < 0:
-            unwrapped(k)
+            unwrap(k)
     return where
 
 
 def at_lanes(where: tuple[Any, ...], lanes: Any) -> tuple[Any, ...]:
     """Return the indices that these threads mean; IndexError where one is negative."""
-    return tuple([unwrapped(k[lanes] if isinstance(k, np.ndarray) else k) for k in where])
+    return tuple([unwrap(k[lanes] if isinstance(k, np.ndarray) else k) for k in where])
 
 
 def compile_item(scope: Scope, node: Item) -> Eval:
@@ -112,8 +112,8 @@ def _inside(checker: Checker, name: str, frame: Frame, local: Local, where: tupl
         if isinstance(k, np.ndarray):
             varies = True
             k = k if all_of_them else k[lanes]
-        if (found := beyond(k, extent, lanes)) is not None:
-            checker.outside(frame, name, found[0], extent, found[1])
+        if (found := first_outside(k, extent, lanes)) is not None:
+            checker.bounds_error(frame, name, found[0], extent, found[1])
         place.append(k)
     return (*place, lanes) if local.each and varies else tuple(place)
 

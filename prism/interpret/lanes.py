@@ -48,7 +48,7 @@ def union(left: Mask, right: Mask) -> Mask:
 _UNSIGNED = {np.dtype(np.int32): np.uint32, np.dtype(np.int64): np.uint64}
 
 
-def beyond(index: Any, extent: int, lanes: Any) -> tuple[int, int] | None:
+def first_outside(index: Any, extent: int, lanes: Any) -> tuple[int, int] | None:
     """Return the first index outside an extent and its thread, or None; `index` is one for all of `lanes`, or one each."""
     if not isinstance(index, np.ndarray) or not index.ndim:
         return None if 0 <= index < extent or not len(lanes) else (int(index), int(lanes[0]))
@@ -60,7 +60,7 @@ def beyond(index: Any, extent: int, lanes: Any) -> tuple[int, int] | None:
     return int(index[at]), int(lanes[at])
 
 
-def unwrapped(index: Any) -> Any:
+def unwrap(index: Any) -> Any:
     """Return an index, or one a thread, as it is.
 
     Raises:
@@ -87,12 +87,12 @@ def _beyond_if_negative(index: Any) -> Any:
     """
     if index.dtype != np.int64:
         if index.dtype != np.int32:
-            return unwrapped(index)
+            return unwrap(index)
         index = index.astype(np.int64)
     return index & _MOST
 
 
-def taken(data: Any, index: Any) -> Any:
+def take(data: Any, index: Any) -> Any:
     """Return the elements at indices, one a thread.
 
     Raises:
@@ -101,7 +101,7 @@ def taken(data: Any, index: Any) -> Any:
     try:
         return data[_beyond_if_negative(index)]
     except IndexError:
-        unwrapped(index)  # which says what was negative
+        unwrap(index)  # which says what was negative
         raise
 
 
@@ -114,7 +114,7 @@ def put(data: Any, index: Any, value: Any) -> None:
     try:
         data[_beyond_if_negative(index)] = value
     except IndexError:
-        unwrapped(index)
+        unwrap(index)
         raise
 
 

@@ -15,7 +15,7 @@ from prism.interpret.errors import MachineError
 from prism.interpret.schedules import HOW, SCHEDULES
 from prism.interpret.units import has_rings
 from prism.lang.facts.blocks import threads_of
-from prism.lang.facts.counted import most_threads
+from prism.lang.facts.thread_limit import most_threads
 from prism.lang.pipeline import as_emitted
 from prism.lang.tree.plan import Program
 

@@ -11,6 +11,7 @@ from prism.interpret.arguments import bind, granule_of
 from prism.interpret.calls import narrow
 from prism.interpret.clocks import Clocks
 from prism.interpret.compiler import compile_function
+from prism.interpret.coroutines import steps_of
 from prism.interpret.errors import FlightError
 from prism.interpret.expressions import compile_expression
 from prism.interpret.frame import Block, Cluster, Frame, Machine
@@ -20,7 +21,6 @@ from prism.interpret.scope import Code, Mode, Shop
 from prism.interpret.shadow import Shadow
 from prism.interpret.units import has_near_fences, has_rings, has_roles, smallest, uses_proxies
 from prism.interpret.versions import Versions
-from prism.interpret.waiting import steps_of
 from prism.lang.tree.plan import Program
 from prism.lang.types.perspective import Level
 
@@ -68,10 +68,10 @@ def launch(
     if resident is None and how.few and not program.entry.cooperative:
         resident = (1 + seed) * cluster  # who waits for a block that has not begun is found so
     with np.errstate(all="ignore"):
-        launch.run(resident or _together(program, blocks, threads), seed, direct=resident is None)
+        launch.run(resident or _resident_blocks(program, blocks, threads), seed, direct=resident is None)
 
 
-def _together(program: Program, blocks: int, threads: int) -> int:
+def _resident_blocks(program: Program, blocks: int, threads: int) -> int:
     """Return how many blocks run at once: all, but of large launches as many as a GPU would have; all of a cooperative one."""
     if program.entry.cooperative:
         return blocks

@@ -10,9 +10,9 @@ import numpy as np
 from prism.interpret.checker import Checker
 from prism.interpret.errors import MisalignedError, SpaceError
 from prism.interpret.frame import Frame
-from prism.interpret.lanes import unwrapped
+from prism.interpret.lanes import unwrap
 from prism.interpret.regions import Reference, Region
-from prism.interpret.shares import shared
+from prism.interpret.shares import allows_overlap
 from prism.interpret.versions import Versions
 
 
@@ -29,7 +29,7 @@ class IntrinsicMemory:
             index, lanes = index[where], lanes[where]
         if self.checker is not None:
             self.checker.access(self.frame, reference.region, index, lanes, kind, atomic, near=self.near)
-        return unwrapped(index)
+        return unwrap(index)
 
     def load(self, reference: Reference, offset: Any = 0, atomic: bool = False, where: Any = None) -> Any:
         """Read one element a thread."""
@@ -47,7 +47,7 @@ class IntrinsicMemory:
 
     def store(self, reference: Reference, value: Any, offset: Any = 0, atomic: bool = False, where: Any = None) -> None:
         """Write one element a thread."""
-        if not atomic and self.checker is not None and shared(reference.parts):
+        if not atomic and self.checker is not None and allows_overlap(reference.parts):
             index = self._share(reference, np.asarray(offset, np.int64), value, where)
         else:
             index = self._at(reference, offset, "write", atomic, where)
@@ -84,7 +84,7 @@ class IntrinsicMemory:
     def store_row(self, reference: Reference, values: Any, where: Any = None) -> None:
         """Write elements that follow one another: a row a thread, or one for all."""
         count = np.shape(values)[-1]
-        if self.checker is not None and shared(reference.parts):
+        if self.checker is not None and allows_overlap(reference.parts):
             columns = (self._share(reference, k, values[..., k], where) for k in range(count))
             index = np.stack(list(columns), axis=1)
         else:
@@ -99,7 +99,7 @@ class IntrinsicMemory:
         index = start[:, None] + np.arange(count)
         if self.checker is not None:
             self.checker.access(self.frame, reference.region, index.T.ravel(), np.tile(lanes, count), kind)
-        return unwrapped(index)
+        return unwrap(index)
 
     def update(self, reference: Reference, step: Callable[[Any, int], Any], order: str) -> Any:
         """Replace each thread's element by `step(element, k)`, thread after thread, and return the values before."""
@@ -135,7 +135,7 @@ class IntrinsicMemory:
         for k, at in enumerate(index):
             key, thread = self._key(region, at), self._thread(self.lanes[k])
             old = stale.read(key, thread)
-            row = stale.clocks.released(*key, thread) if old is None else old[1]
+            row = stale.clocks.find_release(*key, thread) if old is None else old[1]
             if old is not None:
                 found[k] = old[0]
             self.learnt[thread] = row
@@ -257,7 +257,7 @@ class IntrinsicMemory:
             index = np.where(mask, index, 0)
         if self.checker is not None:
             self.checker.bounds(self.frame, reference.region, index, self.lanes)
-        return unwrapped(index)
+        return unwrap(index)
 
 
 def _words(records: Any, like: Any) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 
 from prism.interpret.errors import DivergenceError
 from prism.interpret.frame import Block, Frame
-from prism.interpret.regions import Address, Region, typed
+from prism.interpret.regions import Address, Region, as_elements
 from prism.lang.diagnostics import Span
 from prism.lang.tree import Pointer, SharedDeclare
 from prism.lang.tree.plan import Cycle
@@ -115,7 +115,7 @@ def declare(frame: Frame, statement: SharedDeclare, offset: int, stride: int, cy
 def _region(
     block: Block, name: str, pointer: Pointer, first: int, size: int, stamp: int, shape: tuple[int, ...] | None
 ) -> Region:
-    data = typed(block.cluster.shared[first : first + size], pointer.element)
+    data = as_elements(block.cluster.shared[first : first + size], pointer.element)
     region = Region(name, data, first, shared=True, stamp=stamp, shape=shape)
     shadow = block.shadow
     if shadow is not None:

@@ -9,15 +9,15 @@ import numpy as np
 
 from prism.interpret.errors import BoundsError, DivergenceError, UninitialisedError
 from prism.interpret.frame import Frame, Local
-from prism.interpret.lanes import beyond
+from prism.interpret.lanes import first_outside
 from prism.interpret.pointers import address_of
 from prism.interpret.regions import Reference
 from prism.interpret.scope import Scope
 from prism.interpret.shares import parts_of
 from prism.interpret.tensors import tensor_operand, tile_operand
 from prism.interpret.values import dtype_of
+from prism.lang import tree
 from prism.lang.intrinsics.declaration import Parameter
-from prism.lang.tree import Apply, Element, Expr, Item, Var, Vector
 from prism.lang.types.perspective import Level
 
 Operand = Callable[[Frame, Any], Any]
@@ -32,9 +32,9 @@ class _Rows(np.ndarray[Any, Any]):
     where: tuple[Any, ...]
 
 
-def operand_of(scope: Scope, parameter: Parameter, argument: Expr) -> Operand:  # noqa: C901
+def operand_of(scope: Scope, parameter: Parameter, argument: tree.Expr) -> Operand:  # noqa: C901
     """Return the closure of an operand, for the threads that are active."""
-    if parameter.kind == "element" and isinstance(argument, Element):
+    if parameter.kind == "element" and isinstance(argument, tree.Element):
         locate, parts = address_of(scope, argument), parts_of(argument.symbol)
 
         def reference(frame: Frame, lanes: Any) -> Reference:
@@ -50,10 +50,10 @@ def operand_of(scope: Scope, parameter: Parameter, argument: Expr) -> Operand:  
     if parameter.kind in ("tensor", "map"):
         return tensor_operand(scope, argument)
     if parameter.kind == "fragment":
-        assert isinstance(argument, Var)
+        assert isinstance(argument, tree.Var)
         slot = scope.slot(argument.symbol)
         return lambda frame, lanes: frame.values[slot]
-    if isinstance(argument, Item) and parameter.kind == "element":
+    if isinstance(argument, tree.Item) and parameter.kind == "element":
         raise TypeError(f"`{parameter.name}` takes an element of memory, not of a local array")
     value = scope.evaluate(argument)
     dtype = dtype_of(argument.type)
@@ -62,18 +62,18 @@ def operand_of(scope: Scope, parameter: Parameter, argument: Expr) -> Operand:  
         found = value(frame)
         if not isinstance(found, np.ndarray):
             return np.asarray(found, dtype)[()]
-        if isinstance(argument.type, Vector) and found.ndim == 1:
+        if isinstance(argument.type, tree.Vector) and found.ndim == 1:
             return np.broadcast_to(found, (len(lanes), len(found)))
         return found if frame.mask is True else found[lanes]
 
     return picked
 
 
-def _array_operand(scope: Scope, parameter: Parameter, argument: Expr) -> Operand:
+def _array_operand(scope: Scope, parameter: Parameter, argument: tree.Expr) -> Operand:
     """A local array, or a row of one."""
-    assert isinstance(argument, Item | Var)
+    assert isinstance(argument, tree.Item | tree.Var)
     slot = scope.slot(argument.symbol)
-    indices = [scope.evaluate(index) for index in argument.indices] if isinstance(argument, Item) else []
+    indices = [scope.evaluate(index) for index in argument.indices] if isinstance(argument, tree.Item) else []
     reads = scope.check and parameter.effect != "write"
 
     def rows(frame: Frame, lanes: Any) -> Any:
@@ -87,12 +87,12 @@ def _array_operand(scope: Scope, parameter: Parameter, argument: Expr) -> Operan
 
 
 def _check_rows(
-    frame: Frame, argument: Var | Item, local: Local, where: tuple[Any, ...], lanes: Any, reads: bool
+    frame: Frame, argument: tree.Var | tree.Item, local: Local, where: tuple[Any, ...], lanes: Any, reads: bool
 ) -> None:
     name, extents = argument.symbol.name, local.data.shape
     perspective, block = argument.perspective, frame.block.number
     for k, extent in zip(where, extents, strict=False):
-        if (found := beyond(k, extent, lanes)) is not None:
+        if (found := first_outside(k, extent, lanes)) is not None:
             text = f"index {found[0]} is outside `{name}`, which has {extent} rows there"
             raise BoundsError(
                 text, argument.span, here="this row", thread=found[1], perspective=perspective, block=block
@@ -143,7 +143,7 @@ def write_back(rows: Any) -> None:
         local.initialised[first] = True
 
 
-def whole_units(frame: Frame, node: Apply) -> None:
+def whole_units(frame: Frame, node: tree.Apply) -> None:
     """Report a unit of which only a part runs a collective."""
     if frame.mask is True or node.intrinsic.requires.level != Level.THREAD:
         return
@@ -152,7 +152,7 @@ def whole_units(frame: Frame, node: Apply) -> None:
         raise divergence(frame, node, rows)
 
 
-def divergence(frame: Frame, node: Apply, rows: Any) -> DivergenceError:
+def divergence(frame: Frame, node: tree.Apply, rows: Any) -> DivergenceError:
     """Return the error of a unit of which not all run a collective."""
     unit = int((rows.any(axis=1) != rows.all(axis=1)).argmax())
     lane = unit * rows.shape[1] + int(np.argmin(rows[unit]))

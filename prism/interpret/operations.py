@@ -81,7 +81,7 @@ def _immediate(scope: Scope, op: Op) -> Run:
 # -- who does it ----------------------------------------------------------------------------------------------------------
 
 
-def _on(path: Path, frame: Frame) -> Any:
+def _threads_on(path: Path, frame: Frame) -> Any:
     """Return the threads that would come there through these arms and groups."""
     at = frame.block.machine.everyone
     inside = np.ones(len(at), bool)
@@ -100,7 +100,7 @@ def _along(path: Path, run: Run) -> Piece:
 
     def narrowed(frame: Frame) -> bool:
         mask = frame.mask
-        frame.mask = _on(path, frame)
+        frame.mask = _threads_on(path, frame)
         if frame.mask is not False:
             run(frame)
         frame.mask = mask
@@ -114,7 +114,7 @@ def _waiting_along(path: Path, steps: Steps) -> Piece:
         return Piece(None, steps)
 
     def narrowed(frame: Frame) -> Generator[None, None, bool]:
-        inner = frame.arm(_on(path, frame), frame.lanes, frame.bid)
+        inner = frame.arm(_threads_on(path, frame), frame.lanes, frame.bid)
         if inner.mask is not False:
             yield from steps(inner)
         return False
@@ -199,7 +199,7 @@ def _arrive(op: Arrive) -> Run:
         if v < 0:
             return False
         if delay:
-            said = _said(block, barrier)
+            said = _rounds_arrived(block, barrier)
             if v < said[lanes[0]]:
                 return False
             said[lanes] = v + 1
@@ -216,7 +216,7 @@ def _drain(op: Arrive) -> Run:
     def run(frame: Frame) -> bool:
         block = frame.block
         rounds = rounds_of(block, barrier.cycle).get(frame, barrier.cycle.name)
-        said = _said(block, barrier)
+        said = _rounds_arrived(block, barrier)
         lanes = frame.active()
         for v in range(int(said[lanes[0]]), rounds):
             phase, copy = divmod(v, copies)
@@ -227,7 +227,7 @@ def _drain(op: Arrive) -> Run:
     return run
 
 
-def _said(block: Block, barrier: Mbarrier) -> Any:
+def _rounds_arrived(block: Block, barrier: Mbarrier) -> Any:
     """Return how many rounds each thread has arrived for."""
     found = block.state.get((barrier, "said"))
     if found is None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from prism.interpret.errors import BoundsError, UninitialisedError
 from prism.interpret.frame import Frame
-from prism.interpret.lanes import beyond, both
+from prism.interpret.lanes import both, first_outside
 from prism.interpret.objects import Ring, Spread
 from prism.interpret.regions import Address, Mixed, Parts, Region
 from prism.interpret.scope import Eval, Scope
@@ -79,7 +79,7 @@ def _locate_spread(scope: Scope, slot: int, root: Symbol, indices: list[Eval], n
         spread: Spread = frame.values[slot]
         r = rank(frame)
         if check and node is not None:
-            _inside(frame, r, blocks, root.name, node)
+            _check_inside(frame, r, blocks, root.name, node)
         return spread.region, r * spread.stride + inner(frame)
 
     return locate
@@ -102,7 +102,7 @@ def _one(frame: Frame, address: Mixed | None, root: Symbol, node: Element | None
     )  # fmt: skip
 
 
-def apart(scope: Scope, node: Element, one: Eval) -> Eval:
+def access_each_part(scope: Scope, node: Element, one: Eval) -> Eval:
     """Return an access that is made for each part of the threads that hold one pointer, where they hold several."""
     root = node.symbol.root()
     if root.parameter and not scope.assigns(root):
@@ -156,17 +156,17 @@ def _flatten(scope: Scope, root: Symbol, indices: list[Eval], node: Element | No
         for index, extent in zip(indices, extents, strict=True):
             k = index(frame)
             if check and node is not None:
-                _inside(frame, k, extent, root.name, node)
+                _check_inside(frame, k, extent, root.name, node)
             total = total * extent + k
         return total
 
     return flat
 
 
-def _inside(frame: Frame, index: Any, extent: int, name: str, node: Element) -> None:
+def _check_inside(frame: Frame, index: Any, extent: int, name: str, node: Element) -> None:
     lanes = frame.active()
     picked = index[lanes] if isinstance(index, np.ndarray) and frame.mask is not True else index
-    if (found := beyond(picked, extent, lanes)) is not None:
+    if (found := first_outside(picked, extent, lanes)) is not None:
         value, lane = found
         raise BoundsError(
             f"index {value} is outside a dimension of `{name}`, of {extent} elements", node.span,
@@ -200,12 +200,12 @@ def pointer_value(scope: Scope, symbol: Symbol) -> Eval:
             return at
 
         held = frame.values[root]
-        return Address(_parted(held.region(frame, lead) if type(held) is Ring else held.region, parts), map_indices)
+        return Address(_part(held.region(frame, lead) if type(held) is Ring else held.region, parts), map_indices)
 
     return value
 
 
-def _parted(region: Region, parts: Parts) -> Region:
+def _part(region: Region, parts: Parts) -> Region:
     """Return a region as a function gets it that is passed such a view."""
     return replace(region, parts=region.parts + parts) if parts else region
 
@@ -218,7 +218,7 @@ def _start(root: int, lead: Cycle | None, slot: int, locate: Locate, parts: Part
         region, first = locate(frame)
         held = frame.values[root]
         return Address(
-            _parted(held.region(frame, lead) if type(held) is Ring else region, parts),
+            _part(held.region(frame, lead) if type(held) is Ring else region, parts),
             lambda _, indices: first + indices[0],
         )
 

@@ -15,7 +15,7 @@ from prism.interpret.pointers import pointer_value
 from prism.interpret.regions import Address, Mixed, Region
 from prism.interpret.scope import Eval, Run, Scope
 from prism.interpret.values import dtype_of
-from prism.lang.tree import Array, Pointer, Scalar, Symbol, Unsafe, Vector
+from prism.lang import tree
 
 
 class Memory:
@@ -67,13 +67,13 @@ class Memory:
             region.data[at] = value if whole is None else whole[lanes]
 
 
-def compile_unsafe(scope: Scope, statement: Unsafe) -> Run:
+def compile_unsafe(scope: Scope, statement: tree.Unsafe) -> Run:
     """A meaning is called with all that the text uses, by name; it gives what it writes, in order, or the result."""
     meaning = statement.meaning
     if not callable(meaning):
         if statement.text.startswith("#pragma"):
             return lambda frame: False
-        return _refused(scope, statement)
+        return _refuse(scope, statement)
     checker = Checker(statement.span, statement.code)
     values = [(symbol.name, _value(scope, symbol, checker)) for symbol in statement.uses]
     slots = [(scope.fresh(), symbol) for symbol in statement.writes]
@@ -96,7 +96,7 @@ def compile_unsafe(scope: Scope, statement: Unsafe) -> Run:
     return run
 
 
-def _refused(scope: Scope, statement: Unsafe) -> Run:
+def _refuse(scope: Scope, statement: tree.Unsafe) -> Run:
     what = (
         f"the extern function `{scope.function.name}`"
         if scope.function.span == statement.span
@@ -117,12 +117,12 @@ def _from(slot: int) -> Eval:
     return lambda frame: frame.values[slot]
 
 
-def _value(scope: Scope, symbol: Symbol, checker: Checker) -> Eval:
-    if isinstance(symbol.type, Pointer):
+def _value(scope: Scope, symbol: tree.Symbol, checker: Checker) -> Eval:
+    if isinstance(symbol.type, tree.Pointer):
         pointer = pointer_value(scope, symbol)
         return lambda frame: Memory(frame, pointer(frame), checker, scope.check)
     slot = scope.slot(symbol)
-    if isinstance(symbol.type, Array):
+    if isinstance(symbol.type, tree.Array):
         return lambda frame: frame.values[slot].data
     dtype = dtype_of(symbol.type)
 
@@ -136,11 +136,11 @@ def _value(scope: Scope, symbol: Symbol, checker: Checker) -> Eval:
 
 
 def _spread(frame: Frame, found: Any, type_: Any) -> Any:
-    if not isinstance(type_, Scalar | Vector):
+    if not isinstance(type_, tree.Scalar | tree.Vector):
         return found
     found = np.asarray(found).astype(dtype_of(type_), copy=False)
     lanes = frame.active()
-    if found.ndim == (1 if isinstance(type_, Vector) else 0):
+    if found.ndim == (1 if isinstance(type_, tree.Vector) else 0):
         return found if found.ndim else found.item()
     result = np.zeros((frame.block.machine.threads, *found.shape[1:]), found.dtype)
     result[lanes] = found

@@ -67,7 +67,7 @@ class Mixed:
     parts: list[tuple[Any, Address]]
 
 
-def mixed(*parts: tuple[Any, Any]) -> Any:
+def mix_pointers(*parts: tuple[Any, Any]) -> Any:
     """Return the pointer that each mask's threads hold."""
     flat: list[tuple[Any, Address]] = []
     for mask, value in parts:
@@ -87,21 +87,21 @@ class Reference:
     parts: Parts = field(default=(), kw_only=True)
 
 
-def typed(data: Any, element: Scalar | Vector | Mailbox) -> Any:
+def as_elements(data: Any, element: Scalar | Vector | Mailbox) -> Any:
     """Return bytes as elements."""
     match element:
         case Vector():
-            return stored(data.view(element.element.numpy).reshape(-1, element.length), element.element)
+            return decode(data.view(element.element.numpy).reshape(-1, element.length), element.element)
         case Mailbox():
             if element.bytes == 8:
                 return data.view(np.dtype([("value", "u4"), ("tag", "u4")]))
             words = (2,) if element.bytes == 32 else ()  # of 16 bytes each
             return data.view(np.dtype([("value", "u8"), ("tag", "u8")])).reshape(-1, *words)
         case _:
-            return stored(data.view(element.numpy), element)
+            return decode(data.view(element.numpy), element)
 
 
-def stored(data: Any, scalar: Scalar) -> Any:
+def decode(data: Any, scalar: Scalar) -> Any:
     """Return stored elements as what they mean: floats that NumPy hasn't are kept as bits, and bools as bytes."""
     if scalar.kind == "bool":
         return Truths(data.view(np.uint8), scalar)
@@ -163,5 +163,5 @@ def region_of(name: str, array: Any, pointer: Pointer) -> Region:
         array = array.view(scalar.numpy)  # complex numbers
     if scalar is not None and array.dtype != np.dtype(scalar.numpy):
         raise TypeError(f"`{name}` takes an array of {scalar}, not {array.dtype}")
-    data = typed(array.reshape(-1), element)
+    data = as_elements(array.reshape(-1), element)
     return Region(name, data, array.__array_interface__["data"][0], shared=False)

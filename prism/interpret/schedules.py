@@ -152,13 +152,13 @@ def _look_for_deadlock(machine: Machine, live: list[Strand], idle: int) -> None:
         thread=first.thread,
         block=block.number,
         others=others,
-        notes=(*_told(waits), *_late(machine, blocks)),
+        notes=(*_describe_waits(waits), *_describe_late(machine, blocks)),
     )
-    error.called(*first.calls)
+    error.add_calls(*first.calls)
     raise error
 
 
-def _told(waits: list[tuple[Block, Any]]) -> Iterator[str]:
+def _describe_waits(waits: list[tuple[Block, Any]]) -> Iterator[str]:
     for number, (block, wait) in enumerate(waits[:6]):
         if wait.needs is not None:
             yield f"thread {wait.thread} of block {block.number} waits at line {wait.span.line} for {wait.needs()}"
@@ -166,7 +166,7 @@ def _told(waits: list[tuple[Block, Any]]) -> Iterator[str]:
             yield f"block {block.number} waits at line {wait.span.line}"
 
 
-def _late(machine: Machine, blocks: list[Block]) -> Iterator[str]:
+def _describe_late(machine: Machine, blocks: list[Block]) -> Iterator[str]:
     """Say which blocks are yet to begin: those that wait may wait for them."""
     late = [number for number in range(machine.blocks) if number not in machine.begun]
     if late:

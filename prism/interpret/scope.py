@@ -9,28 +9,7 @@ from typing import Any
 import numpy as np
 
 from prism.interpret.frame import Frame
-from prism.lang.tree import (
-    Apply,
-    Assign,
-    Body,
-    Call,
-    Cast,
-    Component,
-    Expr,
-    Expression,
-    Function,
-    Item,
-    Scalar,
-    Select,
-    Stmt,
-    Symbol,
-    Var,
-    Vector,
-    While,
-    children,
-    expressions,
-    operands,
-)
+from prism.lang import tree
 from prism.lang.tree.plan import Barrier, Cycle, Layout, Mbarrier, Op, Program
 from prism.lang.types.perspective import Perspective
 
@@ -51,7 +30,7 @@ class Piece:
 class Code:
     """A compiled function."""
 
-    function: Function
+    function: tree.Function
     body: Piece
     slots: int
     bytes: int
@@ -76,27 +55,27 @@ class Shop:
 
     program: Program
     mode: Mode
-    expression: Callable[[Scope, Expr], Eval]
-    function: Callable[[Shop, Function], Code]
-    codes: dict[Function, Code] = field(default_factory=dict)
-    waiting: dict[Function, bool] = field(default_factory=dict)
+    expression: Callable[[Scope, tree.Expr], Eval]
+    function: Callable[[Shop, tree.Function], Code]
+    codes: dict[tree.Function, Code] = field(default_factory=dict)
+    waiting: dict[tree.Function, bool] = field(default_factory=dict)
 
     @property
     def check(self) -> bool:
         """Whether the run is checked."""
         return self.mode.check
 
-    def waits(self, node: Stmt | Expr) -> bool:
+    def waits(self, node: tree.Stmt | tree.Expr) -> bool:
         """Whether a statement or an expression may wait for another block or another arm."""
-        if isinstance(node, Call):
+        if isinstance(node, tree.Call):
             function = node.function
             if function not in self.waiting:
                 self.waiting[function] = any(self.waits(statement) for statement in function.body)
             if self.waiting[function]:
                 return True
-        if isinstance(node, Apply) and node.intrinsic.blocking:
+        if isinstance(node, tree.Apply) and node.intrinsic.blocking:
             return True
-        if isinstance(node, While) and spins(node):
+        if isinstance(node, tree.While) and spins(node):
             return True
         return any(self.waits(part) for part in parts(node))
 
@@ -106,20 +85,20 @@ class Scope:
     """The compilation of one function."""
 
     shop: Shop
-    function: Function
+    function: tree.Function
     code: Perspective
     layout: Layout | None
-    slots: dict[Symbol, int] = field(default_factory=dict)
-    bound: dict[Symbol, Eval] = field(default_factory=dict)
+    slots: dict[tree.Symbol, int] = field(default_factory=dict)
+    bound: dict[tree.Symbol, Eval] = field(default_factory=dict)
     waits: list[Callable[[Frame], Generator[None, None, None]]] = field(default_factory=list)
-    origins: dict[Symbol, int] = field(default_factory=dict)  # where a view's scope keeps who opened it
+    origins: dict[tree.Symbol, int] = field(default_factory=dict)  # where a view's scope keeps who opened it
     origin: int | None = None
-    assigned: frozenset[Symbol] | None = None
-    before: Mapping[Stmt, tuple[Barrier | Op, ...]] = field(default_factory=dict)
-    after: Mapping[Stmt, tuple[Op, ...]] = field(default_factory=dict)
-    cycles: Mapping[Symbol, Cycle] = field(default_factory=dict)
-    leads: Mapping[Symbol, Cycle] = field(default_factory=dict)  # of rings whose fills are ahead
-    completes: Mapping[Apply, Mbarrier] = field(default_factory=dict)
+    assigned: frozenset[tree.Symbol] | None = None
+    before: Mapping[tree.Stmt, tuple[Barrier | Op, ...]] = field(default_factory=dict)
+    after: Mapping[tree.Stmt, tuple[Op, ...]] = field(default_factory=dict)
+    cycles: Mapping[tree.Symbol, Cycle] = field(default_factory=dict)
+    leads: Mapping[tree.Symbol, Cycle] = field(default_factory=dict)  # of rings whose fills are ahead
+    completes: Mapping[tree.Apply, Mbarrier] = field(default_factory=dict)
     count: int = 0
     live: int = 0
     high: int = 0
@@ -129,14 +108,16 @@ class Scope:
         """Whether the run is checked."""
         return self.shop.check
 
-    def evaluate(self, node: Expr) -> Eval:
+    def evaluate(self, node: tree.Expr) -> Eval:
         """Return the closure of an expression."""
         return self.shop.expression(self, node)
 
-    def keep(self, node: Expr) -> Eval:
+    def keep(self, node: tree.Expr) -> Eval:
         """Return the closure of a value that is kept: a copy where it would be a view of an array's row."""
         value = self.evaluate(node)
-        if not isinstance(node, Item | Component | Select | Cast) or not isinstance(node.type, Scalar | Vector):
+        if not isinstance(node, tree.Item | tree.Component | tree.Select | tree.Cast) or not isinstance(
+            node.type, tree.Scalar | tree.Vector
+        ):
             return value
 
         def copied(frame: Frame) -> Any:
@@ -145,13 +126,13 @@ class Scope:
 
         return copied
 
-    def assigns(self, symbol: Symbol) -> bool:
+    def assigns(self, symbol: tree.Symbol) -> bool:
         """Whether the function assigns a variable."""
         if self.assigned is None:
-            self.assigned = frozenset(_assigned(self.function.body))
+            self.assigned = frozenset(_assigned_symbols(self.function.body))
         return symbol in self.assigned
 
-    def slot(self, symbol: Symbol) -> int:
+    def slot(self, symbol: tree.Symbol) -> int:
         """Return the slot of a variable."""
         if symbol not in self.slots:
             self.slots[symbol] = self.fresh()
@@ -163,37 +144,37 @@ class Scope:
         return self.count - 1
 
 
-def _assigned(body: Body) -> Iterator[Symbol]:
+def _assigned_symbols(body: tree.Body) -> Iterator[tree.Symbol]:
     for statement in body:
-        if isinstance(statement, Assign) and isinstance(statement.target, Var):
+        if isinstance(statement, tree.Assign) and isinstance(statement.target, tree.Var):
             yield statement.target.symbol
-        for inner in children(statement):
-            yield from _assigned(inner)
+        for inner in tree.children(statement):
+            yield from _assigned_symbols(inner)
 
 
-def parts(node: Stmt | Expr) -> Iterator[Stmt | Expr]:
+def parts(node: tree.Stmt | tree.Expr) -> Iterator[tree.Stmt | tree.Expr]:
     """Return the statements and expressions directly inside a node."""
-    if isinstance(node, Expression):
-        yield from operands(node)
+    if isinstance(node, tree.Expression):
+        yield from tree.operands(node)
         return
-    yield from expressions(node)
-    for body in children(node):
+    yield from tree.expressions(node)
+    for body in tree.children(node):
         yield from body
 
 
-def spins(loop: While) -> bool:
+def spins(loop: tree.While) -> bool:
     """Whether a loop polls a word that others write."""
     return any(_polls(part) for part in loop.body)
 
 
-def _polls(node: Stmt | Expr) -> bool:
-    if isinstance(node, Apply) and any(
+def _polls(node: tree.Stmt | tree.Expr) -> bool:
+    if isinstance(node, tree.Apply) and any(
         p.atomic and p.effect in ("read", "update") and not p.mailbox for p in node.intrinsic.parameters
     ):
         return True
     return any(_polls(part) for part in parts(node))
 
 
-def uses(body: Body, kinds: tuple[type, ...]) -> bool:
+def uses(body: tree.Body, kinds: tuple[type, ...]) -> bool:
     """Whether a statement of these kinds stands anywhere inside a body."""
-    return any(isinstance(s, kinds) or any(uses(inner, kinds) for inner in children(s)) for s in body)
+    return any(isinstance(s, kinds) or any(uses(inner, kinds) for inner in tree.children(s)) for s in body)

@@ -72,7 +72,7 @@ class Shadow:
             updates = self._updates if near else self._near_updates
             found = updates.conflict(at, by, self.known, excused=self._neighbours)
         if found is not None:
-            return self._told(found)
+            return self._name_thread(found)
         if atomic:
             for polls in (self._polls, self._near_polls)[: 1 + near]:
                 polls.record(at, by, self.known, site)
@@ -115,7 +115,7 @@ class Shadow:
         """Return what threads, or agents, are kept by."""
         return numbers if self.home is None or not len(numbers) else self.clocks.places(self.home, numbers)
 
-    def _told(self, found: Conflict) -> Conflict:
+    def _name_thread(self, found: Conflict) -> Conflict:
         """Return a conflict with the number of the other thread."""
         return found if self.home is None else replace(found, thread=int(self.home.numbers[found.thread]))
 
@@ -191,12 +191,12 @@ class Shadow:
                 found = found or accesses.conflict(at, by, clocks, excused=self._neighbours)
             for updates in () if found else (self._updates, self._near_updates)[: 1 + near]:
                 updates.record(at, by, clocks, site)
-            return None if found is None else self._told(found)
+            return None if found is None else self._name_thread(found)
         found = found or self._polls.conflict(at, by, clocks) or self._updates.conflict(at, by, clocks)
-        found = found or self._again(at, by) or self._overwrite(at, by, site)
-        return None if found is None else self._told(found)
+        found = found or self._find_rewrite(at, by) or self._overwrite(at, by, site)
+        return None if found is None else self._name_thread(found)
 
-    def _again(self, at: Any, by: Any) -> Conflict | None:
+    def _find_rewrite(self, at: Any, by: Any) -> Conflict | None:
         """Return a location that an agent has written since it was issued: the copies of one group are in no order."""
         writes = self._writes
         if not writes.used or not self._agents(by):
@@ -207,7 +207,7 @@ class Shadow:
         index = int(again.argmax())
         return Conflict(index, int(writes.thread[at][index]), int(writes.site[at][index]))
 
-    def passed(self, one: int, two: int) -> tuple[int, int] | None:
+    def message_sites(self, one: int, two: int) -> tuple[int, int] | None:
         """Return the sites where a thread wrote a word atomically, and another read it so; None where there is no such word."""
         if self.home is not None:
             one, two = self.clocks.place(self.home, one), self.clocks.place(self.home, two)
@@ -242,7 +242,7 @@ class Shadow:
             self._shares.record(at, by, known, site)
             if self.clocks.stale is not None:
                 self.clocks.stale.forget(self.number, at)
-        return None if found is None else self._told(found)
+        return None if found is None else self._name_thread(found)
 
     def _by_number(self, excused: Any) -> Any:
         """Return a function of two threads' places that is one of their numbers."""
@@ -257,10 +257,10 @@ class Shadow:
         if found is None and len(other):
             found = self._shares.conflict(at[other], by[other], self.known)
             found = found and replace(found, index=int(other[found.index]))
-        found = found or self._twice(at, by, site, last, excused)
+        found = found or self._find_twice(at, by, site, last, excused)
         return found and replace(found, shared=True)
 
-    def _twice(self, at: Any, by: Any, site: int, last: Any, excused: Any) -> Conflict | None:
+    def _find_twice(self, at: Any, by: Any, site: int, last: Any, excused: Any) -> Conflict | None:
         """Return two of these stores that are to one location: of different values, or by threads that are not excused."""
         bad = last != np.arange(len(at))
         if not np.count_nonzero(bad):
@@ -275,7 +275,7 @@ class Shadow:
         index = int(bad.argmax())
         return Conflict(index, int(by[last[index]]), site)
 
-    def unfenced(self, at: Any, by: Any, kind: str) -> Conflict | None:
+    def find_unfenced(self, at: Any, by: Any, kind: str) -> Conflict | None:
         """Return a plain access that an asynchronous one (of agents `by`) comes after, with no proxy fence between."""
         self.clocks.catch_up()
         at, by = _brief(at, self._by(by))
@@ -285,7 +285,7 @@ class Shadow:
             earlier += [self._reads, self._fetches, self._polls]
         for accesses in earlier:
             found = found or accesses.conflict(at, by, self.known, unfenced=True)
-        return None if found is None else self._told(found)
+        return None if found is None else self._name_thread(found)
 
     def _overwrite(self, at: Any, by: Any, site: int) -> Conflict | None:
         writes = self._writes

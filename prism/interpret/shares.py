@@ -27,7 +27,7 @@ def parts_of(symbol: Symbol) -> Parts:
     return tuple(reversed(found))
 
 
-def shared(parts: Parts) -> bool:
+def allows_overlap(parts: Parts) -> bool:
     """Whether any of the partitions says that an overlap is meant."""
     return any(allowed for _, allowed in parts)
 
@@ -82,4 +82,4 @@ def _bytes(region: Region, values: Any, count: int, at: Any = None) -> Any:
     return np.ascontiguousarray(found).view(np.uint8).reshape(count, -1)
 
 
-__all__ = ["excuse", "parts_of", "same_value", "shared"]
+__all__ = ["excuse", "parts_of", "same_value", "allows_overlap"]

@@ -12,7 +12,7 @@ from prism.interpret.errors import AssertError, AssumeError
 from prism.interpret.frame import Frame, Local
 from prism.interpret.regions import Address, Region
 from prism.interpret.scope import Run, Scope
-from prism.lang.tree import Assert, Assume, Breakpoint, Distinct, Print, Scalar
+from prism.lang import tree
 from prism.lang.types.perspective import Level, Perspective
 
 
@@ -36,7 +36,7 @@ def unit_of(frame: Frame, code: Perspective, lane: int) -> str:
     return ""
 
 
-def compile_print(scope: Scope, statement: Print) -> Run:
+def compile_print(scope: Scope, statement: tree.Print) -> Run:
     """A line a unit, on standard output."""
     values = [(scope.evaluate(value), value.type) for value in statement.values]
 
@@ -44,7 +44,7 @@ def compile_print(scope: Scope, statement: Print) -> Run:
         found = [(value(frame), type_) for value, type_ in values]
         for lane in speakers(frame, statement.code):
             given = iter(found)
-            line = "".join(_shown(next(given), int(lane)) if text is None else text for text in statement.texts)
+            line = "".join(_show(next(given), int(lane)) if text is None else text for text in statement.texts)
             said = unit_of(frame, statement.code, int(lane)) + line
             print(
                 said.encode("utf-8", "backslashreplace").decode()
@@ -54,7 +54,7 @@ def compile_print(scope: Scope, statement: Print) -> Run:
     return run
 
 
-def compile_breakpoint(scope: Scope, statement: Breakpoint) -> Run:
+def compile_breakpoint(scope: Scope, statement: tree.Breakpoint) -> Run:
     """Python's debugger, where the kernel stands, with its variables: those of all threads of the block at once."""
     span = statement.span
     code = compile("\n" * (span.line - 1) + "breakpoint()", span.file, "exec")
@@ -62,26 +62,26 @@ def compile_breakpoint(scope: Scope, statement: Breakpoint) -> Run:
 
     def run(frame: Frame) -> bool:
         names: dict[str, Any] = {"block": frame.block.number, "threads": frame.active()}
-        names |= {name: seen(frame.values[slot]) for name, slot in visible.items()}
+        names |= {name: visible_value(frame.values[slot]) for name, slot in visible.items()}
         exec(code, {"__builtins__": builtins, "__name__": scope.function.name}, names)
         return False
 
     return run
 
 
-def seen(value: Any) -> Any:
+def visible_value(value: Any) -> Any:
     """Return a variable as one looks at it: of a local array, or of memory, its elements."""
     found = value.region if isinstance(value, Address) else value
     return found.data if isinstance(found, Local | Region) else found
 
 
-def _shown(value: tuple[Any, Any], lane: int) -> str:
+def _show(value: tuple[Any, Any], lane: int) -> str:
     found, type_ = value
     one = found[lane].item() if isinstance(found, np.ndarray) else found
-    return f"{one:g}" if isinstance(type_, Scalar) and type_.kind == "float" else str(one)
+    return f"{one:g}" if isinstance(type_, tree.Scalar) and type_.kind == "float" else str(one)
 
 
-def compile_assert(scope: Scope, statement: Assert) -> Run:
+def compile_assert(scope: Scope, statement: tree.Assert) -> Run:
     """The first thread for which it does not hold ends the run."""
     condition = scope.evaluate(statement.condition)
 
@@ -99,7 +99,7 @@ def compile_assert(scope: Scope, statement: Assert) -> Run:
     return run
 
 
-def compile_assume(scope: Scope, statement: Assume) -> Run:
+def compile_assume(scope: Scope, statement: tree.Assume) -> Run:
     """The first thread for which it does not hold ends the run, whatever else is checked: what follows rests on it."""
     condition = scope.evaluate(statement.condition)
 
@@ -121,7 +121,7 @@ MOST = 2**20
 """Values of one place that are kept; those that come later are compared with these alone."""
 
 
-def compile_distinct(scope: Scope, statement: Distinct) -> Run:
+def compile_distinct(scope: Scope, statement: tree.Distinct) -> Run:
     """The first unit that has what another one had ends the run, whatever else is checked."""
     values = [scope.evaluate(value) for value in statement.values]
     place = scope.function.identifier, statement.span
@@ -136,7 +136,7 @@ def compile_distinct(scope: Scope, statement: Distinct) -> Run:
             elif other != unit:
                 raise AssumeError(
                     "two units have the same value, which is said to be distinct", statement.span,
-                    here=f"{_shown_values(had)}, which {_named(statement.unit, other, frame)} had too",
+                    here=f"{_shown_values(had)}, which {_name_unit(statement.unit, other, frame)} had too",
                     perspective=statement.code, thread=lane, block=frame.block.number,
                 )  # fmt: skip
         return False
@@ -155,7 +155,7 @@ def _had(frame: Frame, unit: Perspective, values: list[Any]) -> Iterator[tuple[i
     yield from zip(lanes.tolist(), numbers.tolist(), zip(*columns, strict=True), strict=True)
 
 
-def _named(unit: Perspective, number: int, frame: Frame) -> str:
+def _name_unit(unit: Perspective, number: int, frame: Frame) -> str:
     """Name a unit by its number in the launch."""
     if unit.level == Level.BLOCK:
         return f"{'block' if unit.size == 1 else unit} {number}"

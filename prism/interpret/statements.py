@@ -1,6 +1,6 @@
 """Typed statements as closures over a frame. A statement tells whether no thread goes on after it.
 
-A statement in which something may wait is a generator instead: those are in `waiting`.
+A statement in which something may wait is a generator instead: those are in `coroutines`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from prism.interpret import waiting
+from prism.interpret import coroutines
 from prism.interpret.assign import compile_assign, compile_declare, compile_shared
 from prism.interpret.barriers import agreement
 from prism.interpret.calls import narrow
@@ -18,55 +18,23 @@ from prism.interpret.frame import Frame
 from prism.interpret.lanes import both, minus, union
 from prism.interpret.operations import steps_after, steps_before
 from prism.interpret.raw import compile_unsafe
-from prism.interpret.regions import mixed
+from prism.interpret.regions import mix_pointers
 from prism.interpret.scope import Eval, Piece, Run, Scope, Steps, uses
 from prism.interpret.speak import compile_assert, compile_assume, compile_breakpoint, compile_distinct, compile_print
-from prism.interpret.traces import called, traced
-from prism.interpret.undefined import counts_past, require_end, require_step
+from prism.interpret.traces import add_call, call_label
+from prism.interpret.undefined_arithmetic import counts_past, require_end, require_step
 from prism.interpret.values import merge
-from prism.lang.tree import (
-    Assert,
-    Assign,
-    Assume,
-    Async,
-    Batch,
-    Body,
-    Break,
-    Breakpoint,
-    Claim,
-    Const,
-    Continue,
-    Declare,
-    Distinct,
-    Evaluate,
-    Expr,
-    For,
-    Group,
-    Id,
-    If,
-    Partition,
-    Print,
-    Return,
-    Scalar,
-    SharedDeclare,
-    Specialise,
-    Split,
-    Stmt,
-    Unsafe,
-    Vector,
-    While,
-    operands,
-)
+from prism.lang import tree
 from prism.lang.types.perspective import Level, Perspective
 
 
-def compile_body(scope: Scope, body: Body) -> Piece:
+def compile_body(scope: Scope, body: tree.Body) -> Piece:
     """Return the closure of a statement list; shared objects declared in it end with it."""
     live = scope.live
     pieces = [piece for statement in body for piece in compile_statement(scope, statement)]
     scope.live = live
     if any(piece.run is None for piece in pieces):
-        return Piece(None, waiting.sequence(pieces))
+        return Piece(None, coroutines.sequence(pieces))
     runs = [piece.run for piece in pieces if piece.run is not None]
     if len(runs) == 1:
         return Piece(runs[0])
@@ -80,63 +48,63 @@ def compile_body(scope: Scope, body: Body) -> Piece:
     return Piece(run)
 
 
-def compile_statement(scope: Scope, statement: Stmt) -> list[Piece]:
+def compile_statement(scope: Scope, statement: tree.Stmt) -> list[Piece]:
     """Return what runs for a statement: its barriers, what its expressions wait for, itself, and what comes after it."""
     pieces = steps_before(scope, statement)
     outer, scope.waits = scope.waits, []
     piece = _dispatch(scope, statement)
-    pieces.extend(Piece(None, waiting.wait(step)) for step in scope.waits)
+    pieces.extend(Piece(None, coroutines.wait(step)) for step in scope.waits)
     scope.waits = outer
     return [*pieces, piece, *steps_after(scope, statement)]
 
 
-def _dispatch(scope: Scope, statement: Stmt) -> Piece:  # noqa: C901
+def _dispatch(scope: Scope, statement: tree.Stmt) -> Piece:  # noqa: C901
     match statement:
-        case Declare():
+        case tree.Declare():
             return Piece(compile_declare(scope, statement))
-        case SharedDeclare():
+        case tree.SharedDeclare():
             return Piece(compile_shared(scope, statement))
-        case Assign():
+        case tree.Assign():
             return Piece(compile_assign(scope, statement))
-        case Evaluate():
+        case tree.Evaluate():
             return compile_evaluate(scope, statement)
-        case If():
+        case tree.If():
             return compile_if(scope, statement)
-        case While():
+        case tree.While():
             return compile_while(scope, statement)
-        case For():
+        case tree.For():
             return compile_for(scope, statement)
-        case Break():
+        case tree.Break():
             return compile_break()
-        case Continue():
+        case tree.Continue():
             return compile_continue()
-        case Return():
+        case tree.Return():
             return compile_return(scope, statement)
-        case Group():
+        case tree.Group():
             return compile_group(scope, statement)
-        case Split():
+        case tree.Split():
             return compile_split(scope, statement)
-        case Partition() | Claim() | Async():
+        case tree.Partition() | tree.Claim() | tree.Async():
             return compile_view(scope, statement)
-        case Batch():
+        case tree.Batch():
             return compile_body(scope, statement.body)
-        case Specialise():
+        case tree.Specialise():
             return compile_roles(scope, statement)
-        case Assert():
+        case tree.Assert():
             return Piece(compile_assert(scope, statement))
-        case Assume():
+        case tree.Assume():
             return Piece(compile_assume(scope, statement))
-        case Distinct():
+        case tree.Distinct():
             return Piece(compile_distinct(scope, statement))
-        case Breakpoint():
+        case tree.Breakpoint():
             return Piece(compile_breakpoint(scope, statement))
-        case Print():
+        case tree.Print():
             return Piece(compile_print(scope, statement))
-        case Unsafe():
+        case tree.Unsafe():
             return Piece(compile_unsafe(scope, statement))
 
 
-def compile_evaluate(scope: Scope, statement: Evaluate) -> Piece:
+def compile_evaluate(scope: Scope, statement: tree.Evaluate) -> Piece:
     """A call for its effect."""
     value = scope.evaluate(statement.value)
 
@@ -150,7 +118,7 @@ def compile_evaluate(scope: Scope, statement: Evaluate) -> Piece:
 # -- branches and loops ---------------------------------------------------------------------------------------------------
 
 
-def condition_of(scope: Scope, statement: If | While) -> Eval:
+def condition_of(scope: Scope, statement: tree.If | tree.While) -> Eval:
     """Return the closure of a condition; checked, that the threads of a unit agree."""
     condition = scope.evaluate(statement.condition)
     check = agreement(scope, scope.code, statement.condition.span, "condition")
@@ -165,14 +133,14 @@ def condition_of(scope: Scope, statement: If | While) -> Eval:
     return checked
 
 
-def compile_if(scope: Scope, statement: If) -> Piece:
+def compile_if(scope: Scope, statement: tree.If) -> Piece:
     """A branch."""
     condition = condition_of(scope, statement)
     outer, scope.waits = scope.waits, []
     then, otherwise = compile_body(scope, statement.then), compile_body(scope, statement.otherwise)
     scope.waits = outer
     if then.run is None or otherwise.run is None:
-        return Piece(None, waiting.branch(condition, waiting.steps_of(then), waiting.steps_of(otherwise)))
+        return Piece(None, coroutines.branch(condition, coroutines.steps_of(then), coroutines.steps_of(otherwise)))
     return Piece(_branch(condition, then.run, otherwise.run))
 
 
@@ -198,7 +166,7 @@ def _branch(condition: Eval, then: Run, otherwise: Run) -> Run:
     return run
 
 
-def compile_while(scope: Scope, statement: While) -> Piece:
+def compile_while(scope: Scope, statement: tree.While) -> Piece:
     """A loop: it runs until no thread is left in it."""
     condition = condition_of(scope, statement)
     outer, scope.waits = scope.waits, []
@@ -206,7 +174,9 @@ def compile_while(scope: Scope, statement: While) -> Piece:
     scope.waits = outer
     polls = scope.shop.waits(statement)
     if body.run is None or polls:
-        return Piece(None, waiting.loop(condition, waiting.steps_of(body), None, statement.span if polls else None))
+        return Piece(
+            None, coroutines.loop(condition, coroutines.steps_of(body), None, statement.span if polls else None)
+        )
     return Piece(_loop(condition, body.run, None))
 
 
@@ -239,18 +209,18 @@ def _loop(condition: Eval, body: Run, advance: Callable[[Frame], None] | None) -
     return run
 
 
-def compile_for(scope: Scope, statement: For) -> Piece:
+def compile_for(scope: Scope, statement: tree.For) -> Piece:
     """A counted loop; the bounds are evaluated once."""
     bounds = tuple(scope.evaluate(bound) for bound in (statement.start, statement.stop, statement.step))
     slot = scope.slot(statement.symbol)
     outer, scope.waits = scope.waits, []
     body = compile_body(scope, statement.body)
     scope.waits = outer
-    jumps = uses(statement.body, (Break, Continue, Return))
+    jumps = uses(statement.body, (tree.Break, tree.Continue, tree.Return))
     stop_slot, step_slot = scope.fresh(), scope.fresh()
-    known, type_ = isinstance(statement.step, Const), statement.symbol.type
-    assert isinstance(type_, Scalar)
-    ends = scope.check and not uses(statement.body, (Break, Return)) and counts_past(type_, statement.step)
+    known, type_ = isinstance(statement.step, tree.Const), statement.symbol.type
+    assert isinstance(type_, tree.Scalar)
+    ends = scope.check and not uses(statement.body, (tree.Break, tree.Return)) and counts_past(type_, statement.step)
 
     def begin(frame: Frame) -> None:
         frame.values[slot], frame.values[stop_slot], frame.values[step_slot] = (bound(frame) for bound in bounds)
@@ -270,12 +240,16 @@ def compile_for(scope: Scope, statement: For) -> Piece:
         frame.values[slot] = frame.values[slot] + frame.values[step_slot]
 
     if body.run is None:
-        return Piece(None, waiting.counted(begin, waiting.loop(condition, waiting.steps_of(body), advance, None)))
+        return Piece(
+            None, coroutines.counted_loop(begin, coroutines.loop(condition, coroutines.steps_of(body), advance, None))
+        )
     general = _loop(condition, body.run, advance)
-    return Piece(_counted(begin, (slot, stop_slot, step_slot), general, body.run, jumps))
+    return Piece(_counted_loop(begin, (slot, stop_slot, step_slot), general, body.run, jumps))
 
 
-def _counted(begin: Callable[[Frame], None], slots: tuple[int, int, int], general: Run, body: Run, jumps: bool) -> Run:
+def _counted_loop(
+    begin: Callable[[Frame], None], slots: tuple[int, int, int], general: Run, body: Run, jumps: bool
+) -> Run:
     slot, stop_slot, step_slot = slots
 
     def run(frame: Frame) -> bool:
@@ -312,7 +286,7 @@ def compile_continue() -> Piece:
     return Piece(run)
 
 
-def compile_return(scope: Scope, statement: Return) -> Piece:
+def compile_return(scope: Scope, statement: tree.Return) -> Piece:
     """`return`, for the threads that reach it."""
     if statement.value is None:
         return Piece(lambda frame: True)
@@ -320,10 +294,10 @@ def compile_return(scope: Scope, statement: Return) -> Piece:
 
     def run(frame: Frame) -> bool:
         found = value(frame)
-        if frame.mask is not True and frame.result is not None and isinstance(type_, Scalar | Vector):
+        if frame.mask is not True and frame.result is not None and isinstance(type_, tree.Scalar | tree.Vector):
             found = merge(frame.mask, found, frame.result, type_)
         elif frame.mask is not True and frame.result is not None:
-            found = mixed((frame.mask, found), (minus(True, frame.mask), frame.result))
+            found = mix_pointers((frame.mask, found), (minus(True, frame.mask), frame.result))
         frame.result = found
         return True
 
@@ -333,14 +307,14 @@ def compile_return(scope: Scope, statement: Return) -> Piece:
 # -- perspectives ---------------------------------------------------------------------------------------------------------
 
 
-def compile_group(scope: Scope, statement: Group) -> Piece:
+def compile_group(scope: Scope, statement: tree.Group) -> Piece:
     """Every unit runs the body, each for itself."""
     unit, outer, waits = statement.unit, scope.code, scope.waits
     scope.code, scope.waits = unit, []
     body = compile_body(scope, statement.body)
     scope.code, scope.waits = outer, waits
     if body.run is None:
-        return Piece(None, waiting.narrowed(unit, waiting.steps_of(body)))
+        return Piece(None, coroutines.group(unit, coroutines.steps_of(body)))
     inner = body.run
 
     def run(frame: Frame) -> bool:
@@ -353,9 +327,9 @@ def compile_group(scope: Scope, statement: Group) -> Piece:
     return Piece(run)
 
 
-def compile_roles(scope: Scope, statement: Specialise) -> Piece:
+def compile_roles(scope: Scope, statement: tree.Specialise) -> Piece:
     """One body a role, each with variables of its own from here on; threads of no role have ended."""
-    roles = [(role.first, role.size, waiting.steps_of(compile_body(scope, role.body))) for role in statement.roles]
+    roles = [(role.first, role.size, coroutines.steps_of(compile_body(scope, role.body))) for role in statement.roles]
 
     def steps(frame: Frame) -> Generator[None, None, bool]:
         lanes, left = frame.block.machine.everyone, frame.mask
@@ -366,7 +340,7 @@ def compile_roles(scope: Scope, statement: Specialise) -> Piece:
             if mask is not False:
                 strands.append(_role(frame.fork(mask), body))
         frame.block.live[lanes if left is True else left] = False
-        yield from waiting.interleave(strands)
+        yield from coroutines.interleave(strands)
         return False  # what the plan puts behind the roles' texts is still to be done, as waits for stores
 
     return Piece(None, steps)
@@ -410,7 +384,7 @@ def _arms_of(arms: Arms, level: Level, code: Perspective) -> Callable[[Frame], l
     return block_arms if level == Level.BLOCK else thread_arms
 
 
-def compile_split(scope: Scope, statement: Split) -> Piece:
+def compile_split(scope: Scope, statement: tree.Split) -> Piece:
     """Different units run different arms, interleaved where one may wait."""
     outer, waits = scope.code, scope.waits
     arms: Arms = []
@@ -420,7 +394,7 @@ def compile_split(scope: Scope, statement: Split) -> Piece:
     scope.code, scope.waits = outer, waits
     frames = _arms_of(arms, statement.level, statement.code)
     if any(body.run is None for _, _, body in arms):
-        return Piece(None, _interleaved(frames))
+        return Piece(None, _interleave(frames))
 
     def run(frame: Frame) -> bool:
         for body, inner in frames(frame):
@@ -431,16 +405,16 @@ def compile_split(scope: Scope, statement: Split) -> Piece:
     return Piece(run)
 
 
-def _interleaved(frames: Callable[[Frame], list[tuple[Piece, Frame]]]) -> Any:
+def _interleave(frames: Callable[[Frame], list[tuple[Piece, Frame]]]) -> Any:
     def steps(frame: Frame) -> Generator[None, None, bool]:
-        yield from waiting.interleave([waiting.steps_of(body)(inner) for body, inner in frames(frame)])
+        yield from coroutines.interleave([coroutines.steps_of(body)(inner) for body, inner in frames(frame)])
         return False
 
     return steps
 
 
-def _names_units(node: Expr) -> bool:
-    return isinstance(node, Id) or any(map(_names_units, operands(node)))
+def _names_units(node: tree.Expr) -> bool:
+    return isinstance(node, tree.Id) or any(map(_names_units, tree.operands(node)))
 
 
 def _opener(frame: Frame) -> Frame:
@@ -448,14 +422,14 @@ def _opener(frame: Frame) -> Frame:
     return frame.arm(frame.mask, frame.lanes, frame.bid)
 
 
-def compile_view(scope: Scope, statement: Partition | Claim | Async) -> Piece:
+def compile_view(scope: Scope, statement: tree.Partition | tree.Claim | tree.Async) -> Piece:
     """A view's name costs nothing but its offset, which is evaluated once."""
-    if isinstance(statement, Partition) and statement.inlined is not None:
-        return traced(called(statement.inlined.name, statement.inlined.call), _view(scope, statement))
+    if isinstance(statement, tree.Partition) and statement.inlined is not None:
+        return add_call(call_label(statement.inlined.name, statement.inlined.call), _view(scope, statement))
     return _view(scope, statement)
 
 
-def _view(scope: Scope, statement: Partition | Claim | Async) -> Piece:
+def _view(scope: Scope, statement: tree.Partition | tree.Claim | tree.Async) -> Piece:
     view = statement.view.view
     if view is None or (view.offset is None and not any(map(_names_units, view.index))):
         return compile_body(scope, statement.body)
@@ -468,7 +442,7 @@ def _view(scope: Scope, statement: Partition | Claim | Async) -> Piece:
     body = compile_body(scope, statement.body)
     scope.waits = waits
     if body.run is None:
-        return Piece(None, waiting.preceded(slot, offset, waiting.steps_of(body)))
+        return Piece(None, coroutines.view_scope(slot, offset, coroutines.steps_of(body)))
     inner = body.run
 
     def run(frame: Frame) -> bool:

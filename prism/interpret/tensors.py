@@ -58,7 +58,7 @@ class Tile(Reference):
         return found.ravel()
 
 
-def stored(data: Any) -> Any:
+def encode(data: Any) -> Any:
     """Return elements as they are stored: of floats that NumPy hasn't, the bits."""
     return data.bits if isinstance(data, CodedArray) else data
 

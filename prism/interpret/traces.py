@@ -15,12 +15,12 @@ from prism.interpret.scope import Piece
 from prism.lang.diagnostics import Label, Span
 
 
-def called(name: str, span: Span) -> Label:
+def call_label(name: str, span: Span) -> Label:
     """Return what is said of a call, as a compile error says it."""
     return Label(span, f"`{name}` is called here")
 
 
-def traced(label: Label, piece: Piece) -> Piece:
+def add_call(label: Label, piece: Piece) -> Piece:
     """Return a function's body that is compiled into another's text, with its call in what goes wrong inside."""
     inner, waits = piece.run, piece.steps
     if inner is not None:
@@ -31,7 +31,7 @@ def traced(label: Label, piece: Piece) -> Piece:
             try:
                 return body(frame)
             except MachineError as error:
-                error.called(label)
+                error.add_calls(label)
                 raise
             finally:
                 frame.calls = outer
@@ -45,7 +45,7 @@ def traced(label: Label, piece: Piece) -> Piece:
         try:
             return (yield from wait(frame))
         except MachineError as error:
-            error.called(label)
+            error.add_calls(label)
             raise
         finally:
             frame.calls = outer

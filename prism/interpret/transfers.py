@@ -17,13 +17,13 @@ from prism.interpret.checker import Checker
 from prism.interpret.errors import BoundsError, BytesError, FlightError, MachineError, MisalignedError
 from prism.interpret.flights import Effect, Flight, flights_of
 from prism.interpret.frame import Block, Frame
-from prism.interpret.lanes import unwrapped
+from prism.interpret.lanes import unwrap
 from prism.interpret.mbarriers import Phases, phases_of
 from prism.interpret.objects import rounds_of
 from prism.interpret.operands import Operand, operand_of
 from prism.interpret.regions import Region
 from prism.interpret.scope import Eval, Scope
-from prism.interpret.tensors import Box, Tile, stored
+from prism.interpret.tensors import Box, Tile, encode
 from prism.lang.tree import Apply
 from prism.lang.tree.bind import binding_of, operands_of
 from prism.lang.tree.plan import Mbarrier
@@ -232,13 +232,13 @@ class _Transfer:
         read = np.ones(out.shape, bool)
         if valid is not None:
             read &= np.arange(count) < np.broadcast_to(np.asarray(valid), self.lanes.shape)[:, None]
-        here, there = stored(destination.region.data), stored(source.region.data)
+        here, there = encode(destination.region.data), encode(source.region.data)
 
         def move(chosen: Any) -> None:
             found = np.zeros((*into[chosen].shape, *there.shape[1:]), there.dtype)
             wanted = read[chosen]
-            found[wanted] = there[unwrapped(out[chosen][wanted])]
-            here[unwrapped(into[chosen])] = found
+            found[wanted] = there[unwrap(out[chosen][wanted])]
+            here[unwrap(into[chosen])] = found
 
         effect = self._within(move)
         if self.plain:
@@ -303,19 +303,19 @@ def _storing(source: _Side, destinations: list[_Side]) -> tuple[Effect, Effect]:
 
 
 def _elements(region: Region, index: Any) -> _Side:
-    data = stored(region.data)
+    data = encode(region.data)
 
     def put(values: Any) -> None:
-        data[unwrapped(index)] = values.reshape(data[index].shape)
+        data[unwrap(index)] = values.reshape(data[index].shape)
 
-    return _Side(region, index, lambda: data[unwrapped(index)], put)
+    return _Side(region, index, lambda: data[unwrap(index)], put)
 
 
 def _of_block(region: Region, mine: Block, block: Block) -> Region:
     """Return the same place in the shared memory of another block of the cluster."""
     if block is mine:
         return region
-    shift, data = block.first - mine.first, stored(region.data)
+    shift, data = block.first - mine.first, encode(region.data)
     first = region.address + shift
     other = block.cluster.shared[first : first + data.nbytes].view(data.dtype).reshape(data.shape)
     granules = 0 if region.shadow is None else shift // region.shadow.granule

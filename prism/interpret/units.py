@@ -15,7 +15,7 @@ _MOST = 64
 T = TypeVar("T")
 
 
-def once(find: Callable[[Program], T]) -> Callable[[Program], T]:
+def memoize_program(find: Callable[[Program], T]) -> Callable[[Program], T]:
     """Keep what is found of a program, for the programs that ran last."""
     kept: dict[int, tuple[Program, T]] = {}
 
@@ -46,7 +46,7 @@ def smallest(program: Program, threads: int) -> int:
     return threads if size is None else min(size, threads)
 
 
-@once
+@memoize_program
 def _broadest(program: Program) -> int | None:
     """Return how many threads run together, None for all of a block."""
     size = WARP
@@ -61,13 +61,13 @@ def _broadest(program: Program) -> int | None:
     return size
 
 
-@once
+@memoize_program
 def uses_proxies(program: Program) -> bool:
     """Whether anything accesses memory through the asynchronous proxy."""
     return any(isinstance(n, Apply) and n.intrinsic.asynchronous in ("load", "bulk", "wgmma") for n in nodes(program))
 
 
-@once
+@memoize_program
 def has_near_fences(program: Program) -> bool:
     """Whether any fence is for the threads of one block."""
     return any(
@@ -76,7 +76,7 @@ def has_near_fences(program: Program) -> bool:
     )
 
 
-@once
+@memoize_program
 def has_roles(program: Program) -> bool:
     """Whether the program is one that specialise.py made: its roles run apart."""
     return any(isinstance(node, Specialise) for node in nodes(program))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from prism.lang.types import Scalar, Type, Vector
-from prism.lang.types.shorts import round_short, rounded
+from prism.lang.types.shorts import round_short, round_to
 
 Value = Any
 Operation = Callable[[Any, Any], Any]
@@ -44,9 +44,9 @@ def wrap(scalar: Scalar) -> Callable[[Any], Any]:
             return (lambda x: float(np.float32(x))) if scalar.bits == 32 else float
 
 
-def fitted(scalar: Scalar, many: Operation) -> Operation:
+def round_results(scalar: Scalar, many: Operation) -> Operation:
     """Return an operation on arrays with its results rounded to the type, where NumPy's own type is wider."""
-    return (lambda a, b: rounded(many(a, b), scalar)) if scalar.coded else many
+    return (lambda a, b: round_to(many(a, b), scalar)) if scalar.coded else many
 
 
 # -- division -------------------------------------------------------------------------------------------------------------
@@ -105,7 +105,7 @@ def binary(op: str, scalar: Scalar) -> Operation:
         return _division(op, scalar)
     one, many = _ARITHMETIC[op]
     narrow = wrap(scalar)
-    return _either(lambda a, b: narrow(one(a, b)), fitted(scalar, many))
+    return _either(lambda a, b: narrow(one(a, b)), round_results(scalar, many))
 
 
 def _either(one: Operation, many: Operation) -> Operation:
@@ -123,7 +123,7 @@ def _division(op: str, scalar: Scalar) -> Operation:
     narrow = wrap(scalar)
     if scalar.kind == "float":
         one, many = (_divide_float, np.divide) if op == "/" else (_remain_float, np.fmod)
-        return _either(lambda a, b: narrow(one(a, b)), fitted(scalar, many))
+        return _either(lambda a, b: narrow(one(a, b)), round_results(scalar, many))
     if op == "%":
         return _either(_remain_int, np.fmod)
     return _either(lambda a, b: narrow(_divide_int(a, b)), np.floor_divide if scalar.kind == "uint" else _divide_ints)
@@ -167,7 +167,7 @@ def cast(source: Scalar, target: Scalar) -> Callable[[Any], Any]:
         return lambda a: a != 0
     if target.coded:
         exact = np.float32 if source.kind == "float" and source.bits < 64 else np.float64
-        return lambda a: rounded(a.astype(exact), target) if isinstance(a, np.ndarray) else _rounded(exact(a), target)
+        return lambda a: round_to(a.astype(exact), target) if isinstance(a, np.ndarray) else _round(exact(a), target)
     if target.kind == "float":
         here = dtype_of(source)
         return lambda a: _to_float(a, here, dtype)
@@ -175,8 +175,8 @@ def cast(source: Scalar, target: Scalar) -> Callable[[Any], Any]:
     return lambda a: a.astype(dtype) if isinstance(a, np.ndarray) else narrow(int(a))
 
 
-def _rounded(value: Any, target: Scalar) -> float:
-    return float(rounded(value, target))
+def _round(value: Any, target: Scalar) -> float:
+    return float(round_to(value, target))
 
 
 def _to_float(value: Any, source: np.dtype[Any], target: np.dtype[Any]) -> Any:

@@ -45,7 +45,7 @@ class Versions:
             word = self.words[key] = _Word([before], [(thread, 0)], [None])
         word.values.append(value)
         word.writers.append((thread, int(self.clocks.own(thread))))
-        word.rows.append(self.clocks.released(*key, thread))
+        word.rows.append(self.clocks.find_release(*key, thread))
         self._see(word, thread, word.dropped + len(word.values) - 1)
         if len(word.values) > KEPT:  # a load may then see fewer old values than on a GPU, never one that it could not
             word.dropped += 1

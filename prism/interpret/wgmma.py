@@ -17,8 +17,8 @@ from prism.interpret.fragments import gather, scatter
 from prism.interpret.frame import Frame, Local
 from prism.interpret.operands import operand_of, whole_units
 from prism.interpret.scope import Eval, Scope
-from prism.interpret.tensors import Tile, stored
-from prism.lang.intrinsics.wgmma import extents, transposed
+from prism.interpret.tensors import Tile, encode
+from prism.lang.intrinsics.wgmma import extents, is_transposed
 from prism.lang.tree import Apply
 from prism.lang.tree.bind import binding_of, operands_of
 from prism.lang.types.perspective import WARP
@@ -34,7 +34,7 @@ def compile_wgmma(scope: Scope, node: Apply) -> Eval:
     meaning, fragment = node.intrinsic.meaning, binding.fragments["accumulator"]
     shapes, plain = (extents(binding, "a"), extents(binding, "b")), scope.shop.mode.plain
     checker, check = Checker(node.span, node.code), scope.check
-    columns = 1 if transposed(binding, "a") else 0
+    columns = 1 if is_transposed(binding, "a") else 0
     assert meaning is not None
     name = getattr(pairs[0][1], "symbol").name  # noqa: B009 -- a fragment is given by its name
 
@@ -44,7 +44,7 @@ def compile_wgmma(scope: Scope, node: Apply) -> Eval:
         local, a, b, *more = (operand(frame, lanes) for operand in operands)
         tiles = [_read(tile, len(lanes), shape) for tile, shape in zip((a, b), shapes, strict=True)]
         accumulate = [np.broadcast_to(value, lanes.shape)[:: fragment.threads].copy() for value in more]
-        data = [stored(tile.region.data) for tile in (a, b)]
+        data = [encode(tile.region.data) for tile in (a, b)]
 
         def effect(_: Any) -> None:
             left, right = (held[index] for held, index in zip(data, tiles, strict=True))

@@ -8,7 +8,7 @@ from string import Formatter
 from typing import Any, ClassVar
 from unicodedata import category, east_asian_width
 
-from prism.lang.frozen import Node, Value
+from prism.lang.bases import Node, Value
 
 
 class Span(Value):
@@ -203,7 +203,7 @@ def _message(error: Error) -> Iterator[list[Run]]:
         else:
             yield [(" " * (width + 1) + "|", "frame")]
             yield from _excerpt(here, ":::", width)
-    for step in _shortened(error.trace):
+    for step in _shorten(error.trace):
         yield [(" " * (width + 1) + "|", "frame")]
         if isinstance(step, str):
             yield [(" " * width + step, "frame")]
@@ -219,7 +219,7 @@ def _gutter(error: Error) -> int:
     return max(len(str(span.end_line)) for span in spans)
 
 
-def _shortened(trace: tuple[Label, ...]) -> list[Label | str]:
+def _shorten(trace: tuple[Label, ...]) -> list[Label | str]:
     if len(trace) <= 2 * _SHOWN:
         return list(trace)
     return [*trace[:_SHOWN], f"... {len(trace) - 2 * _SHOWN} more", *trace[-_SHOWN:]]
@@ -309,7 +309,7 @@ def _underline(marks: list[_Mark]) -> Iterator[list[Run]]:
     beside: list[Run] = []
     if hanging and hanging[-1].end == len(cells) and all(mark.start < hanging[-1].start for mark in hanging[:-1]):
         beside = [(f" {hanging[-1].text}", hanging.pop().style)]
-    yield _joined(cells) + beside
+    yield _join(cells) + beside
     if hanging:
         yield _bars(hanging)
     while hanging:
@@ -323,10 +323,10 @@ def _bars(marks: list[_Mark], width: int | None = None) -> list[Run]:
     cells: list[Run] = [(" ", "")] * size
     for mark in marks:
         cells[mark.start] = ("|", mark.style)
-    return _joined(cells)
+    return _join(cells)
 
 
-def _joined(cells: list[Run]) -> list[Run]:
+def _join(cells: list[Run]) -> list[Run]:
     runs: list[Run] = []
     for text, style in cells:
         if runs and runs[-1][1] == style:

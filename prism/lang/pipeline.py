@@ -6,7 +6,7 @@
     plan             functions, layouts -> plans       barriers, and the waits of rings
     assemble         all of these       -> Program     mbarriers placed behind the objects
 
-    skewed           Program            -> Program     fills issued ahead of the trips that need them
+    skew             Program            -> Program     fills issued ahead of the trips that need them
     specialise       Program            -> Program     a body for each role
     judge            both forms         -> none        whole units come to each barrier; the shared memory is enough
     allocate_named   Program            -> Lowered     a number in the hardware for each named barrier
@@ -20,25 +20,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from prism.lang import surface
-from prism.lang.barriers import whole
+from prism.lang.barriers import whole_units
 from prism.lang.barriers.scopes import check_scopes
-from prism.lang.check import again, check
+from prism.lang.check import check, reuse
 from prism.lang.check.env import fail
 from prism.lang.diagnostics import CompileError
 from prism.lang.errors import calls as errors
 from prism.lang.errors.syntax import TooDeep
 from prism.lang.facts.align import check_alignment
 from prism.lang.facts.blocks import check_blocks
-from prism.lang.keep.once import kept
-from prism.lang.keep.uncollected import uncollected
+from prism.lang.keep.collection import defer_collection
+from prism.lang.keep.memo import memoize
 from prism.lang.lower.limits import check_shared_limit
-from prism.lang.lower.named import allocate_named
+from prism.lang.lower.named_barriers import allocate_named
 from prism.lang.lower.place import place, with_mbarriers
-from prism.lang.lower.skew import shown, skewed
+from prism.lang.lower.skew import skew, unskew
 from prism.lang.lower.specialise import specialise
 from prism.lang.sync import plan
 from prism.lang.tree import Function, Symbol
-from prism.lang.tree.inlined import traced
+from prism.lang.tree.inlined import add_calls
 from prism.lang.tree.plan import Layout, Lowered, Plan, Program
 
 Functions = tuple[Function, ...]
@@ -47,7 +47,7 @@ Functions = tuple[Function, ...]
 
 def build(kernel: surface.Kernel, template: Mapping[str, object] | None = None) -> Program:
     """Return the checked and synchronised program of a kernel or device function, which can be lowered. Raises CompileError."""
-    with uncollected():
+    with defer_collection():
         functions = check(kernel, template)
         try:
             check_blocks(functions)
@@ -57,12 +57,12 @@ def build(kernel: surface.Kernel, template: Mapping[str, object] | None = None) 
             lower(program)  # kept with the program: who emits it finds it there
             return program
         except CompileError as failure:
-            raise CompileError(*(traced(error, functions) for error in failure.errors)) from None
+            raise CompileError(*(add_calls(error, functions) for error in failure.errors)) from None
         except RecursionError:
             raise CompileError(TooDeep(span=functions[-1].span, name=functions[-1].name)) from None
 
 
-@kept
+@memoize
 def lower(program: Program) -> Lowered:
     """Return what is emitted of a program; made once. Raises CompileError where the hardware has no place for it."""
     apart = as_emitted(program)
@@ -73,10 +73,10 @@ def lower(program: Program) -> Lowered:
         return fail(errors.NamedBarriers(span=program.entry.span, name=program.entry.name))
 
 
-@kept
+@memoize
 def as_emitted(program: Program) -> Program:
     """Return the form of a program that is emitted, not judged; made once. The machine runs what nobody would emit, too."""
-    return specialise(skewed(program))
+    return specialise(skew(program))
 
 
 def lay_out(functions: Functions) -> dict[Function, Layout]:
@@ -84,7 +84,7 @@ def lay_out(functions: Functions) -> dict[Function, Layout]:
     layouts: dict[Function, Layout] = {}
     scopes: dict[Function, frozenset[Symbol]] = {}
     for function in functions:
-        memo = again.notes(function) if function.kind == "device" else {}
+        memo = reuse.notes(function) if function.kind == "device" else {}
         if "layout" not in memo:
             check_alignment(function)
             memo["scopes"] = check_scopes(function, scopes)
@@ -105,5 +105,5 @@ def assemble(functions: Functions, plans: Mapping[Function, Plan], layouts: Mapp
 def judge(program: Program, apart: Program) -> None:
     """Judge a program as it is written and as it is emitted: each barrier is met by whole units, its shared memory is enough."""
     for form in dict.fromkeys((program, apart)):
-        whole.check(form)
-    check_shared_limit(program.entry, shown(program).layouts)
+        whole_units.check(form)
+    check_shared_limit(program.entry, unskew(program).layouts)

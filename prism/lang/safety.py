@@ -16,16 +16,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from prism.lang import tree
 from prism.lang.barriers import overlap
+from prism.lang.bases import Value
 from prism.lang.diagnostics import Span, source_text
+from prism.lang.facts.assumptions import launch_assumptions
 from prism.lang.facts.budget import most_threads
 from prism.lang.facts.definitions import facts
-from prism.lang.facts.launched import launched
-from prism.lang.lower.skew import shown
-from prism.lang.tree import Apply, Assume, Distinct, Function, Pointer, TensorMap, Unsafe, expressions
+from prism.lang.lower.skew import unskew
 from prism.lang.tree.inlined import owner
 from prism.lang.tree.plan import Elided, Plan, Program, Wait
 from prism.lang.tree.walk import statements, subexpressions
@@ -35,8 +35,7 @@ STATUSES = (PROVED, CHECKED, NOT_PROVED, ASSUMED, BELIEVED)
 TESTED = "it speaks of the launch alone, and each launch from Python tests it"
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Value):
     """One thing that must hold for a program to be right.
 
     `kind` is one of those above. `status`: `proved`; `checked` on the host by each launch; `not proved`, neither that it holds
@@ -67,11 +66,13 @@ class Verdict:
 
 def verdicts(program: Program) -> tuple[Verdict, ...]:
     """Return every verdict on a program, callees first, each once."""
-    seen, threads = shown(program), most_threads(program.entry)
+    seen, threads = unskew(program), most_threads(program.entry)
     found: dict[Verdict, None] = {}
     for function in seen.functions:
-        judged = (one for _, one in (*partitions(function, threads), *unordered(function, seen.plans[function])))
-        found.update(dict.fromkeys((*judged, *_believed(function))))
+        judged = (
+            one for _, one in (*partitions(function, threads), *unordered_verdicts(function, seen.plans[function]))
+        )
+        found.update(dict.fromkeys((*judged, *_believed_verdicts(function))))
     return tuple(found)
 
 
@@ -81,23 +82,23 @@ def safety(program: Program) -> Mapping[str, Any]:
     `functions`: how many were checked, each against every rule. `barriers` and `waits`: how many were inferred, by kind, for
     every schedule. `verdicts`: how many are proved, and each that is checked, not proved, assumed or believed.
     """
-    seen = shown(program)
+    seen = unskew(program)
     plans = [seen.plans[function] for function in seen.functions]
     return {
         "functions": len(seen.functions),
         "barriers": dict(sorted(Counter(b.kind for plan in plans for b in plan.barriers).items())),
         "waits": sum(isinstance(op, Wait) for plan in plans for op in plan.operations),
-        "verdicts": counted(verdicts(program)),
+        "verdicts": count_verdicts(verdicts(program)),
     }
 
 
-def counted(found: tuple[Verdict, ...]) -> Mapping[str, Any]:
+def count_verdicts(found: tuple[Verdict, ...]) -> Mapping[str, Any]:
     """Return how many are proved, and the others by their status."""
     listed = {status: [one.facts() for one in found if one.status == status] for status in STATUSES if status != PROVED}
     return {PROVED: sum(one.status == PROVED for one in found), **listed}
 
 
-def told(found: tuple[Verdict, ...]) -> Iterator[str]:
+def describe_verdicts(found: tuple[Verdict, ...]) -> Iterator[str]:
     """Yield lines for people: how many have each status, and each that is not proved. Nothing of `checked` where nothing is."""
     numbers = [(sum(one.status == status for one in found), status) for status in STATUSES]
     yield ", ".join(f"{number} {status}" for number, status in numbers if number or status != CHECKED)
@@ -111,7 +112,7 @@ def told(found: tuple[Verdict, ...]) -> Iterator[str]:
 # -- what is proved, or not -----------------------------------------------------------------------------------------------------
 
 
-def partitions(function: Function, threads: int) -> Iterator[tuple[Span, Verdict]]:
+def partitions(function: tree.Function, threads: int) -> Iterator[tuple[Span, Verdict]]:
     """Yield the verdict on each partition of a function, with where it stands."""
     for _, verdict in overlap.verdicts(function, facts(function, threads)):
         view, meaning = verdict.view, verdict.view.view
@@ -124,7 +125,7 @@ def partitions(function: Function, threads: int) -> Iterator[tuple[Span, Verdict
         yield view.span, Verdict("partition", status, name, view.span.line, f"partition `{view.name}`", reason)
 
 
-def unordered(function: Function, plan: Plan) -> Iterator[tuple[Span, Verdict]]:
+def unordered_verdicts(function: tree.Function, plan: Plan) -> Iterator[tuple[Span, Verdict]]:
     """Yield a verdict for two accesses each that nothing orders, though it is not proved that they never meet; and where."""
     for one in plan.elided:
         span, roots = one.second.span, (one.first.root, one.second.root)
@@ -149,15 +150,15 @@ def _pair(one: Elided) -> str:
 # -- what is believed -----------------------------------------------------------------------------------------------------------
 
 
-def _believed(function: Function) -> Iterator[Verdict]:
-    yield from _apart(function)
+def _believed_verdicts(function: tree.Function) -> Iterator[Verdict]:
+    yield from _memory_verdict(function)
     for st in statements(function.body):
-        if isinstance(st, Assume | Distinct):
+        if isinstance(st, tree.Assume | tree.Distinct):
             name, what = owner(function, st.span) or function.name, f"`{source_text(st.span, 'assume(...)')}`"
-            tested = st in launched(function)
+            tested = st in launch_assumptions(function)
             status, reason = (CHECKED, TESTED) if tested else (ASSUMED, "every checked run tests it")
             yield Verdict("assumption", status, name, st.span.line, what, reason)
-        if isinstance(st, Unsafe):
+        if isinstance(st, tree.Unsafe):
             effects = "it does what is declared" if st.listed else "it does what its text mentions"
             kind, text = _text(function, st)
             name = owner(function, st.span) or function.name
@@ -165,10 +166,10 @@ def _believed(function: Function) -> Iterator[Verdict]:
     yield from _own_intrinsics(function)
 
 
-def _apart(function: Function) -> Iterator[Verdict]:
+def _memory_verdict(function: tree.Function) -> Iterator[Verdict]:
     """Yield one verdict on a kernel's memory: none of it is said to overlap, and some is written."""
     kernel = function.kind == "global"
-    memory = [p for p in function.parameters if isinstance(p.type, Pointer | TensorMap)]
+    memory = [p for p in function.parameters if isinstance(p.type, tree.Pointer | tree.TensorMap)]
     pairs = [(a, b) for n, a in enumerate(memory) for b in memory[n + 1 :] if not (_const(a.type) and _const(b.type))]
     taken = [(a, b) for a, b in pairs if not any({a.name, b.name} <= names for names in function.may_alias)]
     if kernel and taken:
@@ -179,24 +180,24 @@ def _apart(function: Function) -> Iterator[Verdict]:
 
 
 def _const(type_: object) -> bool:
-    return isinstance(type_, Pointer) and type_.const
+    return isinstance(type_, tree.Pointer) and type_.const
 
 
-def _own_intrinsics(function: Function) -> Iterator[Verdict]:
+def _own_intrinsics(function: tree.Function) -> Iterator[Verdict]:
     for st in statements(function.body):
-        for e in (part for expression in expressions(st) for part in subexpressions(expression)):
-            if isinstance(e, Apply) and e.intrinsic.source == "user":
+        for e in (part for expression in tree.expressions(st) for part in subexpressions(expression)):
+            if isinstance(e, tree.Apply) and e.intrinsic.source == "user":
                 name = owner(function, e.span) or function.name
                 reason = "one of your own: it is said to do " + (e.intrinsic.effect or "nothing to memory")
                 yield Verdict("intrinsic", BELIEVED, name, e.span.line, f"`{e.intrinsic.name}`", reason)
 
 
-def trusted(program: Program) -> list[str]:
+def describe_trusted(program: Program) -> list[str]:
     """Return two lines for each text that the program takes at its word: where and what it is, and what it is said to do."""
     lines = []
     for function in program.functions:
         for st in statements(function.body):
-            if isinstance(st, Unsafe):
+            if isinstance(st, tree.Unsafe):
                 kind, text = _text(function, st)
                 effects = [f"{k} {e.symbol.name}" for e, k in st.accesses] + [f"write {s.name}" for s in st.writes]
                 how = "declared" if st.listed else "from its text"
@@ -206,10 +207,19 @@ def trusted(program: Program) -> list[str]:
     return lines or ["no unsafe text, no extern functions"]
 
 
-def _text(function: Function, st: Unsafe) -> tuple[str, str]:
+def _text(function: tree.Function, st: tree.Unsafe) -> tuple[str, str]:
     """Return what kind of text it is, and its beginning."""
     text = " ".join(st.text.split())
     return "extern" if st.span == function.span else "unsafe", text if len(text) < 60 else f"{text[:57]}..."
 
 
-__all__ = ["Verdict", "counted", "partitions", "safety", "told", "trusted", "unordered", "verdicts"]
+__all__ = [
+    "Verdict",
+    "count_verdicts",
+    "partitions",
+    "safety",
+    "describe_verdicts",
+    "describe_trusted",
+    "unordered_verdicts",
+    "verdicts",
+]

@@ -13,11 +13,11 @@ from functools import partial
 
 from prism.lang.barriers import flow, overlap
 from prism.lang.barriers.flow import Summary
-from prism.lang.barriers.groups import commits, kept
-from prism.lang.barriers.walk import Concurrent, Conflict, Context, Walk, summarise, walked
+from prism.lang.barriers.groups import commits, drop_unused_groups
+from prism.lang.barriers.walk import Concurrent, Conflict, Context, Walk, summarise, walk_function
 from prism.lang.barriers.walk_context import DEEP, context_of
 from prism.lang.barriers.walk_state import Fence, Landing, Mark, Registers, rank
-from prism.lang.check import again
+from prism.lang.check import reuse
 from prism.lang.diagnostics import CompileError, Fields, Label
 from prism.lang.errors.sync import (
     Arms,
@@ -33,8 +33,8 @@ from prism.lang.errors.sync import (
 from prism.lang.facts.budget import most_threads
 from prism.lang.facts.definitions import Facts, facts
 from prism.lang.facts.destinations import between_blocks, brought_together, stored_by_all
-from prism.lang.rings.ahead import with_skews
-from prism.lang.rings.joint import Joint, State, grounds, told
+from prism.lang.rings.fills_ahead import with_skews
+from prism.lang.rings.joint import Joint, State, grounds, joins_of
 from prism.lang.rings.waits import Rings, rings
 from prism.lang.tree import Body, Claim, For, Function, Group, Partition, Stmt, While, children
 from prism.lang.tree.plan import Barrier, Commit, Elided, Layout, Op, Plan, ProxyFence, WaitGroup, WgmmaFence
@@ -50,7 +50,7 @@ def failing(context: Context, placed: Placed, trail: Trail, changed: Iterable[St
     """Return the first conflict that these marks leave, or None. They differ from what the trail holds at `changed`."""
     trail.change(changed)
     try:
-        walked(context, placed, trail=trail)
+        walk_function(context, placed, trail=trail)
     except Conflict as conflict:
         return conflict
     return None
@@ -98,7 +98,7 @@ def minimal(context: Context, placed: Placed) -> dict[tuple[Stmt, Mark], Conflic
     return needed
 
 
-def hoisted(context: Context, needed: Needed) -> Needed:
+def hoist(context: Context, needed: Needed) -> Needed:
     """Return the marks with broad barriers moved out of loops, where in their place a trip needs no more than a narrower one.
 
     A barrier of the block in a loop may stand there for two things: what came before the loop, of which all threads learn in the
@@ -106,7 +106,7 @@ def hoisted(context: Context, needed: Needed) -> Needed:
     in each trip one of the few.
     """
     loops = {**enclosing(context.function.body), context.end: ()}
-    placed = grouped(needed)
+    placed = group_marks(needed)
     for statement, mark in needed:
         if not (isinstance(mark, Perspective) and mark >= BLOCK):
             continue
@@ -116,13 +116,13 @@ def hoisted(context: Context, needed: Needed) -> Needed:
             moved = {**placed, statement: tuple(m for m in placed[statement] if m != mark)}
             moved[loop] = tuple(sorted({*moved.get(loop, ()), mark}, key=rank))
             try:
-                found = minimal(context, walked(context, dict(moved), grow=True).placed)
+                found = minimal(context, walk_function(context, dict(moved), grow=True).placed)
             except (Conflict, Concurrent):
                 continue
             fresh = [m for s, m in found if isinstance(m, Perspective) and m not in moved.get(s, ())]
             # Worth it only if the trip pays less than before: at most one barrier instead of this one, and a narrower one.
             if len(fresh) <= 1 and all(m < mark for m in fresh):
-                return hoisted(context, found)
+                return hoist(context, found)
     return needed
 
 
@@ -146,7 +146,7 @@ def size_of(mark: Mark) -> tuple[int, int, int]:
     return (rank(mark), mark.level, mark.size) if isinstance(mark, Perspective) else (rank(mark), 0, 0)
 
 
-def grouped(placed: Iterable[tuple[Stmt, Mark]]) -> Placed:
+def group_marks(placed: Iterable[tuple[Stmt, Mark]]) -> Placed:
     """Return marks by the statement that they stand before."""
     found: Placed = {}
     for statement, mark in placed:
@@ -174,7 +174,7 @@ def kind_of(unit: Perspective) -> str:
     return "warp" if WARP % unit.size == 0 else "named"
 
 
-def refused(conflict: Conflict, function: Function) -> CompileError:
+def conflict_error(conflict: Conflict, function: Function) -> CompileError:
     """Return the error for a conflict in a function that no barrier can order."""
     first, second = conflict.first.touch, conflict.second
     assert first is not None
@@ -235,20 +235,20 @@ def plan_function(
     found = rings(context, own)
     context = found.into(context, own)
     try:
-        first = walked(context, {}, grow=True)
-        needed = hoisted(context, minimal(context, first.placed))
+        first = walk_function(context, {}, grow=True)
+        needed = hoist(context, minimal(context, first.placed))
         # The check: no mark may be added here, so what it finds does not depend on how the marks were chosen.
-        last = walked(context, grouped(needed), notes=True)
+        last = walk_function(context, group_marks(needed), notes=True)
     except Conflict as conflict:
-        raise refused(conflict, function) from None
+        raise conflict_error(conflict, function) from None
     except Concurrent as concurrent:
         one, two = concurrent.first, concurrent.second
         labels = (Label(one.access.span, f"the other arm's {one.kind}"),)
         error = Arms(span=two.access.span, labels=labels, name=two.root.name, first=one.kind, second=two.kind)
         raise CompileError(error) from None
     elided = left_alone(last)
-    planned = made(context, found, own, needed, elided)
-    other = partial(made, context, own=own, needed=needed, elided=elided)
+    planned = assemble_plan(context, found, own, needed, elided)
+    other = partial(assemble_plan, context, own=own, needed=needed, elided=elided)
     planned = with_skews(context, own, found, planned, other)
     if planned.skewed is None and found.laps:
         planned = replace(jointly(context, found, own, needed, elided), notes=planned.notes)
@@ -267,16 +267,16 @@ def jointly(
     trips = grounds(context, found)
 
     def aware(rings: Rings, groups: Sequence[Commit]) -> Context:
-        waits = made(context, rings, groups, {}, ())
-        return replace(rings.into(context, groups), news=told(trips, waits))
+        waits = assemble_plan(context, rings, groups, {}, ())
+        return replace(rings.into(context, groups), news=joins_of(trips, waits))
 
     def plan_of(state: State) -> Plan:
-        plan = made(context, state.rings, state.groups, needed, elided)
+        plan = assemble_plan(context, state.rings, state.groups, needed, elided)
         return replace(plan, barriers=(*plan.barriers, *state.barriers))
 
     def walks(state: State) -> bool:
         try:
-            walked(aware(state.rings, state.groups), grouped(needed))
+            walk_function(aware(state.rings, state.groups), group_marks(needed))
         except Conflict:
             return False
         return True
@@ -284,19 +284,19 @@ def jointly(
     if trips and any(isinstance(mark, Perspective) and mark >= BLOCK for _, mark in needed):
         joined = aware(found, own)
         if joined.news:
-            needed = minimal(joined, grouped(needed))
-            elided = left_alone(walked(joined, grouped(needed), notes=True))
-    return plan_of(Joint(context, trips, plan_of, walks).reduced(found, own))
+            needed = minimal(joined, group_marks(needed))
+            elided = left_alone(walk_function(joined, group_marks(needed), notes=True))
+    return plan_of(Joint(context, trips, plan_of, walks).reduce(found, own))
 
 
-def noted(walk: Walk) -> tuple[Elided, ...]:
+def elided_conflicts(walk: Walk) -> tuple[Elided, ...]:
     """Return the conflicts that needed no barrier: all of them, for what is not proved is among them."""
     return tuple(walk.elided[key] for key in sorted(walk.elided))
 
 
 def left_alone(walk: Walk) -> tuple[Elided, ...]:
     """Return the conflicts of one block that needed no barrier, and those of several, between which none can stand."""
-    own = noted(walk)
+    own = elided_conflicts(walk)
     told = {(one.first, one.second) for one in own if one.unproved == "store"}
     known, touches = walk.context.objects.known, walk.context.touches.values()
     loads = list(brought_together(known, touches))
@@ -307,7 +307,7 @@ def left_alone(walk: Walk) -> tuple[Elided, ...]:
     return (*own, *(one for one in others if (one.first, one.second) not in told))
 
 
-def made(
+def assemble_plan(
     context: Context,
     found: Rings,
     own: Sequence[Op],
@@ -334,7 +334,7 @@ def made(
                 operations.append(ProxyFence(at=at, side=side, first=pair[0], second=pair[1], space=space))
             case Registers():
                 operations.append(WgmmaFence(at=at, side=side))
-    everything = kept((*own, *found.operations, *operations))
+    everything = drop_unused_groups((*own, *found.operations, *operations))
     return Plan(
         context.function,
         tuple(barriers),
@@ -380,7 +380,7 @@ def plan(functions: Sequence[Function], layouts: Mapping[Function, Layout] | Non
     summaries: dict[Function, Summary] = {}
     threads = most_threads(functions[-1]) if functions else None
     for function in functions:
-        memo = again.notes(function) if function.kind == "device" else {}
+        memo = reuse.notes(function) if function.kind == "device" else {}
         key = ("plan", threads, layouts is None)
         if key not in memo:
             memo[key] = plan_function(function, summaries, layouts, threads)

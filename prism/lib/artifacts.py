@@ -21,7 +21,7 @@ from prism.lang.lower.limits import check_architecture
 from prism.lang.pipeline import build as checked_program
 from prism.lang.safety import safety
 from prism.lang.surface import Kernel
-from prism.lib import shipped
+from prism.lib import shipped_kernels
 from prism.runtime import artifacts, packs
 from prism.runtime.artifacts import Artifact, Made
 from prism.runtime.build import entry_of
@@ -86,7 +86,7 @@ def build(
     *,
     folder: Path | None = None,
     jobs: int | None = None,
-    wanted: Callable[[str], Iterable[Instance]] = shipped.instances,
+    wanted: Callable[[str], Iterable[Instance]] = shipped_kernels.instances,
     progress: Callable[[Progress], None] = lambda _: None,
 ) -> Result:
     """Make a folder (default: the package's own) hold the kernels that ship, for these architectures.
@@ -127,17 +127,17 @@ def build(
             assert one.request is not None
             found[one.request] = one
             asked.setdefault(one.request, []).append(arch)
-    have = {arch: _kept(arch, where) for arch in archs}
+    have = {arch: _load(arch, where) for arch in archs}
     if all(_current(where, arch, [r for r, a in asked.items() if arch in a], have[arch]) for arch in archs):
         artifacts.write_runs(_runs(), folder=where)
         result.kept = sum(len(kept) for kept in have.values())
-        return _counted(result, archs)
+        return _count(result, archs)
     with ProcessPoolExecutor(jobs or os.cpu_count(), initializer=_begin) as pool:
         references = sorted(map(_reference, found.values()), key=lambda one: (one.kernel, repr(one.template)))
         tasks = [(one, tuple(asked[one.request])) for one in references]
         checking = pool.map(_check, tasks, chunksize=16)  # a process remembers the functions that its kernels share
         checked = list(_done("check", checking, len(tasks), progress))
-        made = _compiled(pool, have, checked, result, progress)
+        made = _compile_all(pool, have, checked, result, progress)
     absent: dict[str, list[str]] = {}
     for arch in archs:
         absent[arch] = [one.request for one in checked if arch in asked[one.request] and arch not in one.archs]
@@ -145,7 +145,7 @@ def build(
             result.without[arch] = len(absent[arch])
     reports = {_report_key(one.report): one.report for one in checked}
     artifacts.write(made, folder=where, sources=sources_digest(), absent=absent, reports=reports, runs=_runs())
-    return _counted(result, archs)
+    return _count(result, archs)
 
 
 def _current(folder: Path, arch: str, requests: Sequence[str], have: Mapping[str, Artifact]) -> bool:
@@ -156,13 +156,13 @@ def _current(folder: Path, arch: str, requests: Sequence[str], have: Mapping[str
     return set(listed.requests.values()) == set(have)
 
 
-def _kept(arch: str, folder: Path) -> dict[str, Artifact]:
+def _load(arch: str, folder: Path) -> dict[str, Artifact]:
     """Return what a folder has for an architecture, made by this compiler, by sources' keys."""
     version = "{}.{}".format(*nvrtc_version())
-    return {key: one for key, one in artifacts.kept(arch, folder=folder).items() if one.compiler == version}
+    return {key: one for key, one in artifacts.load_all(arch, folder=folder).items() if one.compiler == version}
 
 
-def _counted(result: Result, archs: Sequence[str]) -> Result:
+def _count(result: Result, archs: Sequence[str]) -> Result:
     for arch in archs:
         there = artifacts.manifest(arch, result.folder)
         result.by_arch[arch] = len(there.kernels())
@@ -171,7 +171,7 @@ def _counted(result: Result, archs: Sequence[str]) -> Result:
     return result
 
 
-def _compiled(
+def _compile_all(
     pool: ProcessPoolExecutor,
     kept: Mapping[str, Mapping[str, Artifact]],
     checked: Sequence[_Checked],
@@ -233,7 +233,7 @@ def _named(value: Any) -> Any:
     return ("function", value.__module__, value.__qualname__) if isinstance(value, Kernel) else value
 
 
-def _resolved(value: Any) -> Any:
+def _resolve(value: Any) -> Any:
     return getattr(importlib.import_module(value[1]), value[2]) if isinstance(value, tuple) else value
 
 
@@ -258,12 +258,12 @@ def _check(task: tuple[_Reference, tuple[str, ...]]) -> _Checked:
     """Return a kernel checked."""
     reference, archs = task
     module, name = reference.kernel
-    template = tuple((key, _resolved(value)) for key, value in reference.template)
+    template = tuple((key, _resolve(value)) for key, value in reference.template)
     program = checked_program(getattr(importlib.import_module(module), name), dict(template))
     entries = tuple(entry_of(program, arch) for arch in archs if _has(program, arch))
     report = {
         "kernel": f"{module}:{name}",
-        "template": {k: _spelled(v) for k, v in reference.template},
+        "template": {k: _spell(v) for k, v in reference.template},
         **safety(program),
     }
     return _Checked(reference.request, entries, report)
@@ -289,7 +289,7 @@ def module_digest(kernel: str) -> str:
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()
 
 
-def _spelled(value: Any) -> Any:
+def _spell(value: Any) -> Any:
     return f"{value[1]}:{value[2]}" if isinstance(value, tuple) else value
 
 

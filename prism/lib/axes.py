@@ -50,7 +50,7 @@ def normal_axis(axis: Any, ndim: int) -> int:
     return index % ndim
 
 
-def without(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool = False) -> tuple[int, ...]:
+def drop_axes(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool = False) -> tuple[int, ...]:
     """Return a shape less some axes; `keepdims` leaves them, of extent 1."""
     if keepdims:
         return tuple(1 if k in axes else extent for k, extent in enumerate(shape))

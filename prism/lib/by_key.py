@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from prism.kernels.scan import KEYS
-from prism.lib import own, scan_plans, scans
+from prism.lib import result_arrays, scan_plans, scans
 from prism.lib.operators import Operator
 from prism.lib.scan_plans import Shape, Task
-from prism.lib.segments import Session, apart
+from prism.lib.segments import Session, copy_if_shared
 from prism.runtime.arrays import ArrayInfo, describe, one_place, require_axes
 
 _KEYS = (*scans.SUPPORTED, "bool")
@@ -64,11 +64,19 @@ def scan_by_key(
     begin = shown if initial is None else scans.initial_of(initial, task)
     result = None if out is None else scans.result_of(out, given, task.result, given.shape, _SCAN)
     with Session(given, [given, labels, *([] if result is None else [result])], stream) as session:
-        y = own.empty(given, given.size, scans.dtype_of(task.result, given)) if result is None else result.owner
+        y = (
+            result_arrays.empty(given, given.size, scans.dtype_of(task.result, given))
+            if result is None
+            else result.owner
+        )
         if not given.size:
             return y
-        source, target, heads = scans.contiguous(given, result), result or describe(y, "out"), apart(labels, result)
-        shape = Shape(1, given.size, 1, session.aligned(source, target))
+        source, target, heads = (
+            scans.contiguous(given, result),
+            result or describe(y, "out"),
+            copy_if_shared(labels, result),
+        )
+        shape = Shape(1, given.size, 1, session.is_aligned(source, target))
         session.scan(source, target, heads, _kind(heads), KEYS, task, begin, shape)
     return y
 
@@ -117,9 +125,9 @@ def reduce_by_key(
     task, shown = scans.task_of(op, given, dtype, exclusive=True, called=_REDUCE)
     begin = shown if initial is None else scans.initial_of(initial, task)
     with Session(given, [given, labels], stream) as session:
-        unique = own.empty(given, given.size, scans.dtype_of(labels.scalar, labels))
-        y = own.empty(given, given.size, scans.dtype_of(task.result, given))
-        number = own.empty(given, 1, np.dtype(np.int64))
+        unique = result_arrays.empty(given, given.size, scans.dtype_of(labels.scalar, labels))
+        y = result_arrays.empty(given, given.size, scans.dtype_of(task.result, given))
+        number = result_arrays.empty(given, 1, np.dtype(np.int64))
         if given.size:
             arrays = (
                 scans.contiguous(labels, None),
@@ -145,7 +153,7 @@ def _reduce(session: Session, arrays: tuple[ArrayInfo, ...], task: Task, initial
         way = scan_plans.runs(task, source.size, False, key, host=True)
         scan_plans.run_on_host(way, task, tuple(map(scans.plain, arrays, kinds)), initial)
         return
-    way = scan_plans.runs(task, source.size, session.aligned(source), key, keys_aligned=session.aligned(keys))
+    way = scan_plans.runs(task, source.size, session.is_aligned(source), key, keys_aligned=session.is_aligned(keys))
     plan = scan_plans.plan(way, task, session.ordinal)
     plan(session.ordinal, session.stream, tuple(info.pointer for info in arrays), initial.item())
 
@@ -153,7 +161,7 @@ def _reduce(session: Session, arrays: tuple[ArrayInfo, ...], task: Task, initial
 def _pair(keys: Any, values: Any) -> tuple[ArrayInfo, ArrayInfo]:
     """Return the facts of values and keys, checked."""
     given, labels = describe(values, "values"), describe(keys, "keys")
-    own.require_known(given, "values")
+    result_arrays.require_known(given, "values")
     one_place({"values": given, "keys": labels})
     if labels.library != given.library:
         raise TypeError(f"`keys` must be an array of {given.library}, as `values` is, not of {labels.library}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from prism.lib import again, own, scans
+from prism.lib import repeat, result_arrays, scans
 from prism.lib.axes import normal_axis
 from prism.runtime.arrays import ArrayInfo, describe, one_place, require_writable
 from prism.runtime.streams import choose_stream
@@ -172,10 +172,10 @@ def _cumulative(
 ) -> Any:
     """Scan `a`, which the caller's caller knows as `name`, by what `names` has for the operator."""
     options = ("cumulative", op, axis, type(axis), dtype)
-    if stream is None and (known := again.run(a, out, options)) is not None:
+    if stream is None and (known := repeat.run(a, out, options)) is not None:
         return known
     given = describe(a, name)
-    own.require_known(given, name)
+    result_arrays.require_known(given, name)
     along = None if axis is None else normal_axis(axis, max(1, len(given.shape)))
     shape = (given.size,) if along is None or not given.shape else given.shape
     result = None if out is None else _target(out, given, shape, name)
@@ -186,7 +186,7 @@ def _cumulative(
     return _put(out, made, given, stream)
 
 
-def promoted(given: ArrayInfo) -> str:
+def sum_dtype(given: ArrayInfo) -> str:
     """Return the name of the dtype that sums and products of an array have by default: NumPy's."""
     kind = given.dtype.kind
     return "int64" if kind in "bi" else "uint64" if kind == "u" else given.scalar
@@ -210,7 +210,7 @@ def _result_dtype(op: str, given: ArrayInfo, asked: Any, result: ArrayInfo | Non
         return asked
     if op not in ("add", "multiply"):
         return given.scalar
-    return promoted(given) if result is None else result.scalar
+    return sum_dtype(given) if result is None else result.scalar
 
 
 def _target(out: Any, given: ArrayInfo, shape: tuple[int, ...], name: str) -> ArrayInfo:
@@ -227,14 +227,14 @@ def _target(out: Any, given: ArrayInfo, shape: tuple[int, ...], name: str) -> Ar
 
 def _put(out: Any, made: Any, given: ArrayInfo, stream: Any) -> Any:
     """Copy a result to where it belongs, on the stream that it is made on."""
-    with own.working(given, None if stream is None else choose_stream(stream, (given,))):
+    with result_arrays.working(given, None if stream is None else choose_stream(stream, (given,))):
         out[...] = made
     return out
 
 
 def _array_api(op: str, x: Any, axis: Any, dtype: Any, out: Any, include_initial: bool, stream: Any) -> Any:
     given = describe(x, "x")
-    own.require_known(given, "x")
+    result_arrays.require_known(given, "x")
     if axis is None:
         if len(given.shape) > 1:
             raise ValueError(f"`axis` must be given: `x` has {len(given.shape)} dimensions")
@@ -247,13 +247,13 @@ def _array_api(op: str, x: Any, axis: Any, dtype: Any, out: Any, include_initial
     result = None if out is None else _target(out, given, tuple(shape), "x")
     task, _ = _task(op, given, dtype, result, scans.Called(_API_NAMES[op]))
     behind = (slice(None),) * along
-    queue = own.working(given, None if stream is None else choose_stream(stream, (given,)))
+    queue = result_arrays.working(given, None if stream is None else choose_stream(stream, (given,)))
     with queue:
-        whole = own.empty(given, tuple(shape), scans.dtype_of(task.result, given)) if result is None else out
+        whole = result_arrays.empty(given, tuple(shape), scans.dtype_of(task.result, given)) if result is None else out
         rest = whole[(*behind, slice(1, None))]
         _cumulative(op, x, along, task.result, rest.reshape(-1) if not given.shape else rest, stream, _API_NAMES, "x")
         whole[(*behind, slice(0, 1))] = 0 if op == "add" else 1  # last: it may be an element of `x`
     return whole
 
 
-__all__ = ["cummax", "cummin", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "promoted"]
+__all__ = ["cummax", "cummin", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "sum_dtype"]

@@ -11,14 +11,16 @@ import numpy as np
 
 from prism.lib import matmul_warm as warm
 from prism.lib.matmul_arguments import MOST
-from prism.lib.matmul_layouts import ROWS, Call, Job, empty, inside, overlap, rows_dense
+from prism.lib.matmul_layouts import ROWS, Call, Job, empty, fits_tensor_copy, overlap, rows_dense
 from prism.runtime.arrays import ArrayInfo, describe
 
 Made = tuple[Any, warm.Again | None]
 """A result, and the call that makes it again, if nothing but launches did."""
 
 
-def made(job: Job, one: Callable[[Job], Made], all_of: Callable[[Call], warm.Again | None] = lambda call: None) -> Made:
+def multiply_batch(
+    job: Job, one: Callable[[Job], Made], all_of: Callable[[Call], warm.Again | None] = lambda call: None
+) -> Made:
     """Make a job's result by `one`, which makes a product of two matrices; its axes before the last two are a batch.
 
     `all_of` makes a batch's results at once, or, where it can't, returns None. The result of a batch is made beside `out` where
@@ -45,7 +47,7 @@ def _all_made(
     single = _one_product(job, batch)
     if single is not None:
         return one(single)[1]
-    together = stacked(job, batch)
+    together = stack(job, batch)
     call = None if together is None else all_of(together)
     if call is not None:
         return call
@@ -72,7 +74,7 @@ def _one_product(job: Job, batch: tuple[int, ...]) -> Job | None:
         return None
     if prod(job.a.shape[:-1]) > MOST:
         return None
-    rows = [None if info is None else _below(info) for info in (job.a, job.c, job.out)]
+    rows = [None if info is None else _as_one_matrix(info) for info in (job.a, job.c, job.out)]
     if any(found is None and info is not None for found, info in zip(rows, (job.a, job.c, job.out), strict=True)):
         return None
     a, c, out = rows
@@ -80,7 +82,7 @@ def _one_product(job: Job, batch: tuple[int, ...]) -> Job | None:
     return replace(job, a=a, b=_matrix(job.b, (0,) * len(batch)), c=c, out=out)
 
 
-def stacked(job: Job, batch: tuple[int, ...]) -> Call | None:
+def stack(job: Job, batch: tuple[int, ...]) -> Call | None:
     """Return a batch as one launch; None where the matrices don't lie below each other, or tensor copies don't take them."""
     assert job.out is not None
     m, n, k, count = *job.out.shape[-2:], job.a.shape[-1], prod(batch)
@@ -88,7 +90,7 @@ def stacked(job: Job, batch: tuple[int, ...]) -> Call | None:
     out, before = _rows(job.out), None if job.c is None else _rows(job.c)
     if left is None or right is None or out is None or not rows_dense(out):
         return None
-    if job.c is not None and (before is None or not inside(before, 1)):
+    if job.c is not None and (before is None or not fits_tensor_copy(before, 1)):
         return None
     if k == 0 or count * max(m, n, k) > MOST or (job.bias is not None and not job.bias.contiguous):
         return None
@@ -106,22 +108,22 @@ def _stack(info: ArrayInfo, count: int, along_k: int, k_inside: bool) -> tuple[A
         return None
     *shape, down, across = info.shape
     *strides, apart, beside = info.strides
-    turned = replace(info, shape=(*shape, across, down), strides=(*strides, beside, apart))
-    for view, axis in ((info, 0), (turned, 1)):
+    transposed = replace(info, shape=(*shape, across, down), strides=(*strides, beside, apart))
+    for view, axis in ((info, 0), (transposed, 1)):
         rows = _rows(view)
-        if rows is not None and inside(rows, 1) and not (k_inside and axis == along_k):
+        if rows is not None and fits_tensor_copy(rows, 1) and not (k_inside and axis == along_k):
             return rows, axis == along_k, many > 1
     return None
 
 
-def _below(info: ArrayInfo) -> ArrayInfo | None:
+def _as_one_matrix(info: ArrayInfo) -> ArrayInfo | None:
     """Return an array of matrices as one matrix, where one stride leads from each row to the next."""
     found = _rows(info)
     return None if found is None else replace(found, owner=info.owner.reshape(found.shape))
 
 
 def _rows(info: ArrayInfo) -> ArrayInfo | None:
-    """Return what `_below` does, but for the owner."""
+    """Return what `_as_one_matrix` does, but for the owner."""
     step = end = 0  # bytes to the next row, and to the first row behind those looked at
     for extent, stride in zip(info.shape[-2::-1], info.strides[-2::-1], strict=True):
         if extent == 1:

@@ -16,7 +16,7 @@ from prism.runtime.tensor_maps import PIECE, SECTOR
 NO_BIAS, COLUMNS, ROWS = 0, 1, 2
 """What a bias has an element for."""
 
-PER_TURNED = {NO_BIAS: NO_BIAS, COLUMNS: ROWS, ROWS: COLUMNS}
+PER_TRANS = {NO_BIAS: NO_BIAS, COLUMNS: ROWS, ROWS: COLUMNS}
 """The same of the transposed result."""
 
 NO_SCALE, ONE_SCALE, EACH_SCALE = 0, 1, 2
@@ -72,7 +72,7 @@ class Call:
 
     `result` is what the caller gets; where `copied`, what the kernel makes is copied there. Of `batches` products the matrices
     lie below each other, those of `a` where `batch` is 1 or 3, those of `b` where it is 2 or 3; where not, all have the same.
-    Where `turned`, the kernel makes out^T: its `a` is the caller's b^T, and so on; `out` and `c` stay as they are.
+    Where `trans`, the kernel makes out^T: its `a` is the caller's b^T, and so on; `out` and `c` stay as they are.
     """
 
     a: ArrayInfo
@@ -88,7 +88,7 @@ class Call:
     copied: bool
     batch: int = 0
     batches: int = 1
-    turned: bool = False
+    trans: bool = False
     scale_a: ArrayInfo | None = None
     scale_b: ArrayInfo | None = None
 
@@ -98,16 +98,16 @@ class Call:
         k = self.a.shape[0 if self.transpose_a else 1]
         apart = self.transpose_a and self.batch % 2 == 1
         rows, columns = self.out.shape[0] // self.batches, self.out.shape[1]
-        m, n = (columns, rows) if self.turned else (rows, columns)
+        m, n = (columns, rows) if self.trans else (rows, columns)
         return m, n, k // self.batches if apart else k
 
     def turn(self) -> Call:
         """Return the same product, not of a batch, that the kernel makes as its transpose."""
         a_outside, b_outside = self.transpose_b, self.transpose_a
         found = replace(self, a=self.b, b=self.a, kinds=self.kinds[::-1], transpose_a=a_outside, transpose_b=b_outside)
-        return replace(found, per=PER_TURNED[self.per], turned=True, scale_a=self.scale_b, scale_b=self.scale_a)
+        return replace(found, per=PER_TRANS[self.per], trans=True, scale_a=self.scale_b, scale_b=self.scale_a)
 
-    def untouched(self, job: Job) -> bool:
+    def takes_own_arrays(self, job: Job) -> bool:
         """Whether the kernel is given the caller's own arrays alone: the same call again makes no copy and no new array."""
         kept = {self.a.pointer, self.b.pointer} == {job.a.pointer, job.b.pointer} and not self.copied
         same = self.c is None or job.c is None or self.c.pointer == job.c.pointer
@@ -122,7 +122,7 @@ class Call:
     @property
     def plain(self) -> bool:
         """Whether tensor copies can't write the result: not at all, or not without writing beyond its rows."""
-        return not inside(self.out, 1) or self.out.shape[1] * self.out.dtype.itemsize % PIECE != 0
+        return not fits_tensor_copy(self.out, 1) or self.out.shape[1] * self.out.dtype.itemsize % PIECE != 0
 
     @property
     def stride(self) -> int:
@@ -140,16 +140,16 @@ def _pointers(*infos: ArrayInfo | None) -> set[int]:
     return {info.pointer for info in infos if info is not None}
 
 
-def arranged(job: Job) -> Call:
+def arrange(job: Job) -> Call:
     """Return how the kernel makes a result: operands copied where they must be, the result beside `out` where it must be."""
-    if job.out is not None and job.out.size and not inside(job.out, 1) and inside(job.out, 0):
-        job = _turned(job)
+    if job.out is not None and job.out.size and not fits_tensor_copy(job.out, 1) and fits_tensor_copy(job.out, 0):
+        job = _transpose(job)
     m, n, _ = job.shape
     a, b = operands(job)
     left, transpose_a = _operand(a, 1, job.k_inside)
     right, transpose_b = _operand(b, 0, job.k_inside)
     bias = left if job.bias is None else _dense(job.bias)
-    before = job.c if job.c is None or inside(job.c, 1) else describe(_padded(job.c))
+    before = job.c if job.c is None or fits_tensor_copy(job.c, 1) else describe(_pad(job.c))
     scales = [None if info is None else _dense(info) for info in (job.scale_a, job.scale_b)]
     reads = left, right, bias, *(info for info in scales if info is not None)
     target = (
@@ -163,16 +163,16 @@ def arranged(job: Job) -> Call:
     )  # fmt: skip
 
 
-def _turned(job: Job) -> Job:
+def _transpose(job: Job) -> Job:
     """Return the transposed product: for a result whose columns, not its rows, lie one after the other."""
-    turned = [None if info is None else transposed(info) for info in (job.b, job.a, job.c, job.out)]
-    a, b, before, out = turned
+    trans = [None if info is None else transpose(info) for info in (job.b, job.a, job.c, job.out)]
+    a, b, before, out = trans
     assert a is not None and b is not None
-    per = PER_TURNED[job.per]
+    per = PER_TRANS[job.per]
     return replace(job, a=a, b=b, c=before, out=out, per=per, scale_a=job.scale_b, scale_b=job.scale_a)
 
 
-def transposed(info: ArrayInfo) -> ArrayInfo:
+def transpose(info: ArrayInfo) -> ArrayInfo:
     """Return the same memory with the last two axes exchanged."""
     *before, rows, columns = info.shape
     *apart, down, across = info.strides
@@ -192,7 +192,7 @@ def operands(job: Job) -> tuple[ArrayInfo, ArrayInfo]:
 # -- operands ---------------------------------------------------------------------------------------------------------
 
 
-def inside(info: ArrayInfo, axis: int) -> bool:
+def fits_tensor_copy(info: ArrayInfo, axis: int) -> bool:
     """Whether tensor copies take a matrix as it is, its elements along an axis one after the other."""
     size, apart = info.dtype.itemsize, info.strides[1 - axis]
     dense = info.strides[axis] == size or info.shape[axis] == 1
@@ -202,18 +202,18 @@ def inside(info: ArrayInfo, axis: int) -> bool:
 
 def _operand(info: ArrayInfo, along_k: int, k_inside: bool) -> tuple[ArrayInfo, bool]:
     """Return a matrix as its tensor map has it, outer extent first, and whether that is K, its axis `along_k`."""
-    if k_inside and not inside(info, along_k):
-        info = describe(_padded(info)) if along_k else transposed(describe(_padded(transposed(info))))
-    elif not inside(info, 0) and not inside(info, 1):
-        info = describe(_padded(info))
-    k_outside = not inside(info, along_k)
+    if k_inside and not fits_tensor_copy(info, along_k):
+        info = describe(_pad(info)) if along_k else transpose(describe(_pad(transpose(info))))
+    elif not fits_tensor_copy(info, 0) and not fits_tensor_copy(info, 1):
+        info = describe(_pad(info))
+    k_outside = not fits_tensor_copy(info, along_k)
     outer = along_k if k_outside else 1 - along_k
     axes = (outer, 1 - outer)
     shape, strides = tuple(info.shape[axis] for axis in axes), tuple(info.strides[axis] for axis in axes)
     return replace(info, shape=shape, strides=strides), k_outside
 
 
-def _padded(info: ArrayInfo) -> Any:
+def _pad(info: ArrayInfo) -> Any:
     """Return a copy of a matrix whose rows begin at multiples of 32 bytes: with a sector of the L2."""
     rows, columns = info.shape
     copy = empty(info, (rows, _room(columns, info.dtype.itemsize)), info.scalar)[:, :columns]

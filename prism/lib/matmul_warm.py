@@ -16,7 +16,7 @@ import numpy as np
 
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.device import count, current_device
-from prism.runtime.extended import LEGACY
+from prism.runtime.extended_launch import LEGACY
 from prism.runtime.launch import Held, Launcher
 from prism.runtime.streams import current_stream, stream_handle
 
@@ -59,7 +59,7 @@ class Call:
         try:
             held = free.pop()
         except IndexError:
-            held = self._launcher.held(self._blocks, self._threads, self._values)
+            held = self._launcher.prepare(self._blocks, self._threads, self._values)
         _, configuration, function, arguments, captured = held
         configuration.stream = stream
         if captured is not None and stream > LEGACY and captured():
@@ -102,7 +102,7 @@ _launches = [0]  # of all that are kept
 _rooms: dict[Any, tuple[tuple[int, int], str]] = {}
 
 
-def repeated(key: Any, stream: Any) -> bool:
+def repeat(key: Any, stream: Any) -> bool:
     """Make the call again that is kept under `key`; return whether there is one.
 
     Raises:

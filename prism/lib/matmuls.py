@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prism.kernels import hgemm as kernels
-from prism.kernels.hgemm import HOST, Configuration, blocks, choose, early, follows_late, identity, tall
+from prism.kernels.hgemm import HOST, Configuration, blocks, choose, follows_late, group_m, identity, prefetch_steps
 from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS
 from prism.lib import matmul_warm as warm
-from prism.lib import own
+from prism.lib import result_arrays
 from prism.lib.matmul_arguments import (
     eight_bits,
     require_extents,
@@ -21,19 +21,19 @@ from prism.lib.matmul_arguments import (
     require_like_result,
     require_operands,
 )
-from prism.lib.matmul_batches import Made, made
+from prism.lib.matmul_batches import Made, multiply_batch
 from prism.lib.matmul_layouts import (
     COLUMNS,
     NO_BIAS,
     ROWS,
     Call,
     Job,
-    arranged,
+    arrange,
     empty,
     how_many,
     operands,
     other,
-    transposed,
+    transpose,
 )
 from prism.lib.reference import run
 from prism.lib.sgemms import batch_of
@@ -41,7 +41,7 @@ from prism.runtime.arrays import CODED, ArrayInfo, describe, one_place, require_
 from prism.runtime.device import device
 from prism.runtime.instance import Instance, instance
 from prism.runtime.streams import choose_stream, order
-from prism.runtime.tensor_maps import encoded
+from prism.runtime.tensor_maps import encode
 
 if TYPE_CHECKING:
     from prism.lang.tree.plan import Program
@@ -138,7 +138,7 @@ def hgemm(
     key = warm.key(a, b, c, bias, out, alpha, beta, epilogue, out_dtype, dtype)
     if scale_a is not None or scale_b is not None:
         key = warm.also(key, (scale_a, scale_b))
-    if warm.repeated(key, stream):
+    if warm.repeat(key, stream):
         return out
     alpha, beta = float(alpha), float(beta)
     left, right = _operands(a, b, dtype)
@@ -149,16 +149,16 @@ def hgemm(
             warm.keep_kind(a, b, out_dtype, job.kind)
     elif stream is not None:
         raise ValueError("`stream` is for arrays on a GPU, and `a` is on the host")
-    return multiplied(job, stream, key)
+    return multiply(job, stream, key)
 
 
-def multiplied(job: Job, stream: Any = None, key: Any = None) -> Any:
+def multiply(job: Job, stream: Any = None, key: Any = None) -> Any:
     """Make a checked call's result; on a GPU its launches are kept under `key`, where nothing else needs to be done.
 
     Raises:
         prism.lang.CompileError, DeviceError: as `hgemm`.
     """
-    return made(job, _on_host)[0] if job.a.device is None else on_device(job, stream, key=key)
+    return multiply_batch(job, _on_host)[0] if job.a.device is None else on_device(job, stream, key=key)
 
 
 # -- Arguments --------------------------------------------------------------------------------------------------------
@@ -181,7 +181,7 @@ def _as(info: ArrayInfo, name: str, dtype: Any) -> ArrayInfo:
     """Return the facts of an array whose elements are the bits of 8-bit floats, if `dtype` says so."""
     if dtype is None:
         return info
-    kind = _named(dtype)
+    kind = _dtype_name(dtype)
     if kind not in FLOATS_OF_8_BITS:
         raise TypeError(f"`dtype` says which 8-bit floats uint8 holds, {' or '.join(FLOATS_OF_8_BITS)}, not {kind}")
     if info.scalar not in ("uint8", kind):
@@ -189,7 +189,7 @@ def _as(info: ArrayInfo, name: str, dtype: Any) -> ArrayInfo:
     return replace(info, dtype=CODED[kind])
 
 
-def _named(dtype: Any) -> str:
+def _dtype_name(dtype: Any) -> str:
     """Return the name of a dtype, given by name or as a library's own."""
     return dtype if isinstance(dtype, str) else getattr(dtype, "__name__", str(dtype)).removeprefix("torch.")
 
@@ -231,7 +231,7 @@ def _job(
 def _result_dtype(asked: Any, out: ArrayInfo | None, a: ArrayInfo) -> str:
     """Return the name of the result's dtype."""
     if asked is not None:
-        kind = _named(asked)
+        kind = _dtype_name(asked)
     elif out is not None:
         kind = out.scalar
     else:
@@ -288,16 +288,16 @@ def _scale(scale: Any, name: str, a: ArrayInfo, b: ArrayInfo) -> ArrayInfo | Non
 @functools.lru_cache(maxsize=1024)
 def instance_for(
     kind: str, result: str, transposed: tuple[bool, bool], plain: bool, beta: bool, per: int, epilogue: Kernel,
-    configuration: Configuration, batch: int = 0, other: str = "", turned: bool = False, scales: tuple[int, int] = (0, 0),
+    configuration: Configuration, batch: int = 0, other: str = "", trans: bool = False, scales: tuple[int, int] = (0, 0),
 ) -> Instance:  # fmt: skip
-    """Return the kernel for dtypes and layouts, cut into tiles by a configuration; `batch` and `turned` as in `Call`.
+    """Return the kernel for dtypes and layouts, cut into tiles by a configuration; `batch` and `trans` as in `Call`.
 
     `other`: the dtype of b, where it is not that of a. `scales`: what `how_many` says of those of a, and of b.
     """
     sizes, outside = {"out_bytes": SCALARS[result].bytes, "in_bytes": SCALARS[kind].bytes}, transposed
     ahead = {"by_row": (scales[0] > 0) + (per == ROWS), "by_column": (scales[1] > 0) + (per == COLUMNS)}
     cut = configuration.template(
-        transpose_a=outside[0], transpose_b=outside[1], turned=turned, beta=beta, **ahead, **sizes
+        transpose_a=outside[0], transpose_b=outside[1], trans=trans, beta=beta, **ahead, **sizes
     )
     facts: dict[str, Any] = {"T": kind, "TB": other or kind, "TBIAS": result if SCALARS[kind].stored else kind}
     facts |= {"OUT": result, "BIAS": per, "EPILOGUE": epilogue, "SCALE_A": scales[0], "SCALE_B": scales[1]}
@@ -321,7 +321,7 @@ def _on_host(job: Job) -> Made:
     result = empty(job.a, (m, n), job.kind)
     if m and n:
         left, right = operands(job)
-        a, b = _bits(left), _bits(transposed(right) if job.k_inside else right)
+        a, b = _bits(left), _bits(transpose(right) if job.k_inside else right)
         before = result if job.c is None else _bits(job.c)
         unused = SCALARS[_bias_kind(job.a, job.kind)].numpy
         bias = np.zeros(1, unused) if job.bias is None else _bits(job.bias).reshape(-1)
@@ -356,10 +356,10 @@ def on_device(job: Job, stream: Any, configuration: Configuration | None = None,
     handle = choose_stream(stream, (job.a,))
     given = (job.a, job.b, job.c, job.bias, job.out, job.scale_a, job.scale_b)
     order([info for info in given if info is not None], handle)
-    with own.working(job.a, None if stream is None else handle):
-        result, call = made(
+    with result_arrays.working(job.a, None if stream is None else handle):
+        result, call = multiply_batch(
             job,
-            lambda one: _launched(one, handle, configuration),
+            lambda one: _launch_product(one, handle, configuration),
             lambda every: _launch(every, job, handle, configuration),
         )
     if key is not None and call is not None:
@@ -367,14 +367,14 @@ def on_device(job: Job, stream: Any, configuration: Configuration | None = None,
     return result
 
 
-def _launched(job: Job, stream: int, configuration: Configuration | None) -> Made:
+def _launch_product(job: Job, stream: int, configuration: Configuration | None) -> Made:
     """Launch the product of two matrices."""
-    call, again = arranged(job), None
+    call, again = arrange(job), None
     if call.out.size:
         again = _launch(call, job, stream, configuration)
     if call.copied:
         call.result[...] = call.out.owner
-    return call.result if job.out is None else job.out.owner, again if call.untouched(job) else None
+    return call.result if job.out is None else job.out.owner, again if call.takes_own_arrays(job) else None
 
 
 def _launch(call: Call, job: Job, stream: int, configuration: Configuration | None) -> warm.Call | None:
@@ -385,7 +385,7 @@ def _launch(call: Call, job: Job, stream: int, configuration: Configuration | No
     deep = -(-k * SCALARS[job.a.scalar].bytes // 2)  # the work of so many elements of 16 bits
     outside, alone = (call.transpose_a, call.transpose_b), not call.beta and call.batch == 0
     cut = configuration or choose(m, n, deep, processors, call.batches, outside, parted=alone)
-    if call.batch == 0 and cut.turns(outside):
+    if call.batch == 0 and cut.transposes_out(outside):
         call = call.turn()
         m, n, k = call.shape
     apart = call.transpose_a and call.batch % 2 == 1, call.transpose_b and call.batch > 1
@@ -395,17 +395,17 @@ def _launch(call: Call, job: Job, stream: int, configuration: Configuration | No
     plain = call.plain or (call.batch > 0 and not cut.whole(m))
     facts = (call.kinds[0], job.kind, layout, plain, call.beta, call.per, job.epilogue)
     scales = how_many(call.scale_a), how_many(call.scale_b)
-    launcher = instance_for(*facts, cut, call.batch, other(call.kinds), call.turned, scales).launcher(job.a.device)
+    launcher = instance_for(*facts, cut, call.batch, other(call.kinds), call.trans, scales).launcher(job.a.device)
     if call.batch == 0 and follows_late(cut, m, n, deep, processors, layout):
-        launcher = launcher.late()
+        launcher = launcher.serialize()
     down, across = cut.tiles(m, n)
     many = blocks(cut, down, across, processors, call.batches)
     maps = [
-        info if isinstance(info, bytes) else encoded(parameter, info)
+        info if isinstance(info, bytes) else encode(parameter, info)
         for parameter, info in zip(launcher.entry.parameters, call.maps[: 2 if cut.parts > 1 else None], strict=False)
     ]
-    order = m if call.batch else tall(cut, down, across, processors)
-    ahead = 0 if call.batch else early(cut, m, n, deep, processors) * cut.bk * 2 // SCALARS[job.a.scalar].bytes
+    order = m if call.batch else group_m(cut, down, across, processors)
+    ahead = 0 if call.batch else prefetch_steps(cut, m, n, deep, processors) * cut.bk * 2 // SCALARS[job.a.scalar].bytes
     how = (job.alpha,) if cut.parts > 1 else (order, ahead, job.alpha, job.beta)
     factors = (
         (call.bias if x is None else x).pointer for x in (call.scale_a, call.scale_b)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from prism.lang.keep.same import exact
+from prism.lang.keep.keys import exact
 from prism.lang.surface import Kernel
 from prism.lang.types.structs import struct_of
 from prism.lib.thread import operators as functions
@@ -99,7 +99,7 @@ class Operator:
         struct = struct_of(dtype)
         if struct is not None:
             try:
-                found = struct.shown(struct.value(value))
+                found = struct.to_library(struct.value(value))
                 return dtype.type(0) if shown and struct.tag and found == 0 else found
             except (OverflowError, ValueError, TypeError) as error:
                 raise TypeError(f"the identity of `{self.name}`: {error}") from error

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
-from prism.lib.again import Launch, Recipe
+from prism.lib.repeat import Launch, Recipe
 from prism.runtime.arrays import ArrayInfo, describe
 from prism.runtime.streams import choose_stream, current_stream
 

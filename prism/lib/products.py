@@ -8,7 +8,7 @@ import numpy as np
 
 from prism.kernels.hgemm import identity
 from prism.lib import matmul_warm as warm
-from prism.lib import matmuls, own, sgemms
+from prism.lib import matmuls, result_arrays, sgemms
 from prism.lib.matmul_arguments import require_alike
 from prism.lib.matmul_layouts import NO_BIAS, Job
 from prism.runtime.arrays import ArrayInfo, describe, one_place, require_writable
@@ -61,7 +61,7 @@ def matmul(a: Any, b: Any, out: Any = None) -> Any:
     if out is None:
         out = warm.room(a, b, "matmul")
     key = warm.key(a, b, None, None, out, "matmul")
-    if warm.repeated(key, None):
+    if warm.repeat(key, None):
         return out
     left, right = describe(a, "a"), describe(b, "b")
     _require_operands(left, right)
@@ -89,7 +89,7 @@ def matmul(a: Any, b: Any, out: Any = None) -> Any:
 def _require_operands(a: ArrayInfo, b: ArrayInfo) -> None:
     """Check the operands' libraries, dtypes and axes, with NumPy's words where NumPy has some."""
     for number, (name, info) in enumerate((("a", a), ("b", b))):
-        own.require_known(info, name)
+        result_arrays.require_known(info, name)
         if info.scalar not in KINDS:
             raise TypeError(
                 f"`{name}` has dtype {info.scalar}, and matmul takes {', '.join(KINDS[:-1])} or {KINDS[-1]}"
@@ -123,5 +123,5 @@ def _result(out: Any, a: ArrayInfo, shape: tuple[int, ...]) -> ArrayInfo:
 def _product(a: ArrayInfo, b: ArrayInfo, out: ArrayInfo | None, shape: tuple[int, ...], key: Any = None) -> Any:
     """Return the product of arrays of two axes or more."""
     if a.scalar == "float32":
-        return sgemms.multiplied(sgemms.Job(a, b, None, out, shape), key=key)
-    return matmuls.multiplied(Job(a, b, None, None, NO_BIAS, out, a.scalar, 1.0, 0.0, identity), key=key)
+        return sgemms.multiply(sgemms.Job(a, b, None, out, shape), key=key)
+    return matmuls.multiply(Job(a, b, None, None, NO_BIAS, out, a.scalar, 1.0, 0.0, identity), key=key)

@@ -98,7 +98,7 @@ def _form(
 ) -> tuple[Form, bool]:
     """Return which form reduces a stage, and whether its vectors leave elements before and behind them."""
     form = configuration.rows if along else configuration.columns
-    if form.width > 1 and _aligned(stage, form.width, size, misaligned, along):
+    if form.width > 1 and _is_aligned(stage, form.width, size, misaligned, along):
         return form, False
     if form.width > 1 and along and stage.n_stride == 1 and not ordered and stage.n * size >= _LOOSE:
         return form, True
@@ -129,14 +129,14 @@ def along_axis(
     split = how.splits > 1
     part = work.first() if split else work
     units = stage.outer * how.across * how.splits
-    chosen = _reducer(part, how.kernel, how.width, how.along, _counted(how, units))
+    chosen = _reducer(part, how.kernel, how.width, how.along, _unit_count(how, units))
     steps_out = (how.splits * stage.inner, stage.inner, 1) if split else (stage.outer_step, 0, stage.inner_step)
     numbers = (*_numbers(stage, how, units, size, misaligned, steps_out), part.identity, part.initial)
     partial = scratch.take(part.result, stage.results * how.splits) if split else target
     found = [Step(chosen, how.blocks, how.threads, (source, partial), numbers)]
     if split:
         found += along_axis(
-            work.rest(), _joined(stage, how.splits), 0, partial, target, scratch, machine, splittable=False
+            work.rest(), _combining_stage(stage, how.splits), 0, partial, target, scratch, machine, splittable=False
         )
     return found
 
@@ -192,9 +192,13 @@ def search_along(search: Search, stage: Collapsed, misaligned: int, machine: Mac
     steps_out = (how.splits * stage.inner, stage.inner, 1)
     numbers = (*_numbers(stage, how, units, size, misaligned, steps_out), search.weakest, True, False)
     bests = scratch.take(search.dtype, stage.results * how.splits)
-    places = scratch.take("int64", stage.results * how.splits)
-    one = Step(chosen, how.blocks, how.threads, (X, _none("int64"), bests, places), numbers)
-    joined, search, size = _joined(stage, how.splits), replace(search, given=search.dtype), size_of(search.dtype)
+    positions = scratch.take("int64", stage.results * how.splits)
+    one = Step(chosen, how.blocks, how.threads, (X, _none("int64"), bests, positions), numbers)
+    joined, search, size = (
+        _combining_stage(stage, how.splits),
+        replace(search, given=search.dtype),
+        size_of(search.dtype),
+    )
     configuration = HOST_AXIS if machine.host else SEARCH[size]
     how = cut(joined, size, 0, configuration, _wave(configuration, machine), splittable=False, short_forms=False)
     chosen, units = _finder(search, how, joined)
@@ -204,14 +208,14 @@ def search_along(search: Search, stage: Collapsed, misaligned: int, machine: Mac
         False,
         True,
     )
-    two = Step(chosen, how.blocks, how.threads, (bests, places, _none(search.dtype), Y), numbers)
+    two = Step(chosen, how.blocks, how.threads, (bests, positions, _none(search.dtype), Y), numbers)
     return Plan((one, two), 0, scratch.used)
 
 
 def _finder(search: Search, how: Cut, stage: Collapsed) -> tuple[Instance, int]:
     """Return the kernel that finds positions, and for how many units."""
     units = stage.outer * how.across * how.splits
-    return _seeker(search, how.kernel, how.width, how.along, _counted(how, units)), units
+    return _seeker(search, how.kernel, how.width, how.along, _unit_count(how, units)), units
 
 
 def _seeker(search: Search, kernel: Cutting, width: int, along: bool, units: int = 1) -> Instance:
@@ -239,7 +243,7 @@ def _none(dtype: str) -> Buffer:
     return Buffer("scratch", 0, dtype, 0)
 
 
-def _joined(stage: Collapsed, splits: int) -> Collapsed:
+def _combining_stage(stage: Collapsed, splits: int) -> Collapsed:
     """Return the stage that combines a stage's partial results, which lie as (outer, splits, inner)."""
     inner = 1 if stage.inner > 1 else 0
     return Collapsed(
@@ -263,7 +267,7 @@ def _numbers(
     return (units, how.across, stage.n, how.splits, how.chunk, skew, lanes, apart, how.wide, *strides, *steps)
 
 
-def _aligned(stage: Collapsed, width: int, size: int, misaligned: int, along: bool) -> bool:
+def _is_aligned(stage: Collapsed, width: int, size: int, misaligned: int, along: bool) -> bool:
     """Whether all vectors of `width` elements are aligned, and none is cut off."""
     if width * size > 16 or misaligned % (width * size):
         return False
@@ -279,7 +283,7 @@ def _power(n: int) -> int:
     return 1 << max(n - 1, 0).bit_length()
 
 
-def _counted(how: Cut, units: int) -> int:
+def _unit_count(how: Cut, units: int) -> int:
     """Return how many units there are, or at least as many as make those of a launch of 2^32 threads too many for int32."""
     return max(units, how.blocks * how.threads // 4)
 

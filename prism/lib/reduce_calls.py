@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from prism.lang.types.structs import dtype_called, struct_of
-from prism.lib import again, own, plans
-from prism.lib.axes import collapse, normal_axes, without
+from prism.lib import plans, repeat, result_arrays
+from prism.lib.axes import collapse, drop_axes, normal_axes
 from prism.lib.operators import Operator, number_in
 from prism.lib.records import is_record, record_dtype, require_numbers
 from prism.lib.reduce_device import Gpu, Ready
@@ -84,12 +84,12 @@ def call(
 ) -> Any:
     """Return a reduction of `x`; `name` is what the caller calls it, for errors."""
     if stream is None and initial is None:
-        known = again.run(x, out, (what, axis, type(axis), keepdims, dtype))
+        known = repeat.run(x, out, (what, axis, type(axis), keepdims, dtype))
         if known is not None:
             return known
     asked = (axis, keepdims, dtype, initial)
-    given = _described(x, name)
-    result = None if out is None else _described(out, "out")
+    given = _describe(x, name)
+    result = None if out is None else _describe(out, "out")
     known = (
         what, given.library, given.dtype, given.shape, given.strides, given.pointer & 15, given.device, type(axis), axis,
         keepdims, dtype, None if initial is None else _key_of(initial),
@@ -100,10 +100,10 @@ def call(
     except TypeError:  # what can't be looked up, as a list of axes, is wrong, or a rare spelling
         found, kept = None, False
     if found is None:
-        own.require_known(given, name)
+        result_arrays.require_known(given, name)
         if given.device is not None:
             require_outside(choose_stream(stream, (given,)), f"this {what.name}")
-        found = _prepared(what, given, axis, keepdims, dtype, initial, result, name)
+        found = _prepare(what, given, axis, keepdims, dtype, initial, result, name)
         if kept:
             if len(_CALLS) >= _MOST_CALLS:
                 _CALLS.clear()
@@ -121,7 +121,7 @@ def _key_of(initial: Any) -> tuple[Any, ...]:
     return type(initial), getattr(initial, "dtype", None), exact
 
 
-def _described(array: Any, name: str) -> ArrayInfo:
+def _describe(array: Any, name: str) -> ArrayInfo:
     """Return the facts of an array; bfloat16, whosever it is, is called by one dtype."""
     found = describe(array, name)
     return replace(found, dtype=BFLOAT16) if found.dtype.kind == "V" and found.scalar == "bfloat16" else found
@@ -130,13 +130,13 @@ def _described(array: Any, name: str) -> ArrayInfo:
 def forget() -> None:
     """Forget all calls, for who changes how plans are made."""
     _CALLS.clear()
-    again.forget()
+    repeat.forget()
 
 
 # -- Arguments ------------------------------------------------------------------------------------------------------------
 
 
-def _prepared(
+def _prepare(
     what: Reduction,
     given: ArrayInfo,
     axis: Any,
@@ -155,7 +155,7 @@ def _prepared(
     ndim = len(given.shape)
     scalar = ndim == 0 and isinstance(axis, int | np.integer) and axis in (0, -1)
     axes = () if scalar else normal_axes(axis, ndim)  # as NumPy
-    shape = without(given.shape, axes, bool(keepdims))
+    shape = drop_axes(given.shape, axes, bool(keepdims))
     if record:
         compute = stored = record_dtype(given, dtype, result, name, what.name)
     else:
@@ -237,11 +237,11 @@ def _types(
         stored = natural if result is None else _storable(natural, result, what)
         return np.dtype("uint64" if what.counted else "uint32"), stored
     if asked is not None:
-        wanted = _asked(asked, given, what, name)
+        wanted = _requested_dtype(asked, given, what, name)
     elif what.promoted and result is not None:
         wanted = result.dtype.newbyteorder("=")
     elif what.promoted:
-        wanted = _promoted(given)
+        wanted = _sum_dtype(given)
     else:
         wanted = given.newbyteorder("=")
     _require_computable(what, wanted, given, asked is not None, name)
@@ -273,7 +273,7 @@ def _is_record(given: ArrayInfo, what: Reduction) -> bool:
     return what.name in ("reduce", "sum", "prod") and (what.name == "reduce" or given.dtype.kind == "c")
 
 
-def _asked(asked: Any, given: np.dtype[Any], what: Reduction, name: str) -> np.dtype[Any]:
+def _requested_dtype(asked: Any, given: np.dtype[Any], what: Reduction, name: str) -> np.dtype[Any]:
     """Return the dtype that the caller asks for."""
     if str(asked) in ("bfloat16", "torch.bfloat16") or getattr(asked, "__name__", "") == "bfloat16":
         return BFLOAT16
@@ -288,7 +288,7 @@ def _asked(asked: Any, given: np.dtype[Any], what: Reduction, name: str) -> np.d
     return wanted.newbyteorder("=")
 
 
-def _promoted(given: np.dtype[Any]) -> np.dtype[Any]:
+def _sum_dtype(given: np.dtype[Any]) -> np.dtype[Any]:
     """Return what sums and products of a dtype are made in, as by NumPy."""
     if given.kind in "bi":
         return np.dtype("int64")
@@ -325,7 +325,7 @@ def _initial(initial: Any, compute: np.dtype[Any], truth: bool) -> Any:
     """Return what is combined with the result, as a number of the dtype that is computed in; `truth`: it must be a bool."""
     if (struct := struct_of(compute)) is not None:
         try:
-            return struct.shown(struct.value(initial))
+            return struct.to_library(struct.value(initial))
         except (OverflowError, ValueError, TypeError) as error:
             raise TypeError(f"`initial`: {error}") from error
     kind = np.dtype("bool") if truth else compute
@@ -404,12 +404,14 @@ def _reach(given: ArrayInfo) -> tuple[int, int]:
 
 def _source(given: ArrayInfo) -> Any:
     """Return a C-contiguous copy of an array."""
-    copy = own.empty(given, given.shape, given.dtype if given.dtype == BFLOAT16 else given.dtype.newbyteorder("="))
+    copy = result_arrays.empty(
+        given, given.shape, given.dtype if given.dtype == BFLOAT16 else given.dtype.newbyteorder("=")
+    )
     copy[...] = given.owner
     return copy
 
 
-def _apart(found: _Call, given: ArrayInfo, result: ArrayInfo | None) -> bool:
+def _needs_copy(found: _Call, given: ArrayInfo, result: ArrayInfo | None) -> bool:
     """Whether the result must be made elsewhere and copied: it has other strides, or lies where elements are still read."""
     if result is None:
         return False
@@ -435,8 +437,8 @@ def _on_host(what: Reduction, found: _Call, given: ArrayInfo, result: ArrayInfo 
         axis, keepdims, dtype, initial = rest
         out = None if result is None else result.owner
         return call(what, _source(given), axis, keepdims, dtype, initial, out, None)
-    apart = _apart(found, given, result)
-    y = own.empty(given, found.shape, found.dtype) if result is None or apart else result.owner
+    apart = _needs_copy(found, given, result)
+    y = result_arrays.empty(given, found.shape, found.dtype) if result is None or apart else result.owner
     if found.fill is not None:
         y[...] = found.fill
     elif found.plan is not None:
@@ -472,16 +474,16 @@ def _on_device(
 ) -> Any:
     handle = choose_stream(stream, (given,))
     order((given,) if result is None else (given, result), handle)
-    if result is not None and found.ready is not None and not _apart(found, given, result):
+    if result is not None and found.ready is not None and not _needs_copy(found, given, result):
         found.ready(given.pointer, result.pointer, handle)
         _keep(what, found, given, result.owner, rest, made=False)
         return result.owner
-    with own.working(given, None if stream is None else handle):
+    with result_arrays.working(given, None if stream is None else handle):
         if found.copied:
             axis, keepdims, dtype, initial = rest
             out = None if result is None else result.owner
             return call(what, _source(given), axis, keepdims, dtype, initial, out, stream)
-        y = own.empty(given, found.shape, found.dtype)
+        y = result_arrays.empty(given, found.shape, found.dtype)
         if found.fill is not None:
             y[...] = found.fill
         elif found.ready is not None:
@@ -502,4 +504,4 @@ def _keep(what: Reduction, found: _Call, given: ArrayInfo, y: Any, rest: tuple[A
     plans.note(launch, spans, in_place=False)
     if initial is None:
         asked = (what, axis, type(axis), keepdims, dtype)
-        again.keep(given.library, given.owner, y, asked, launch, spans, in_place=False, made=made)
+        repeat.keep(given.library, given.owner, y, asked, launch, spans, in_place=False, made=made)

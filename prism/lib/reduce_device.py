@@ -76,7 +76,7 @@ class Ready:
             for step in plan.steps
         )
         self._warm = (
-            tuple(self._again(step) for step in self._steps) if all(step.simple for step in self._steps) else ()
+            tuple(self._repeat_step(step) for step in self._steps) if all(step.simple for step in self._steps) else ()
         )
 
     def __call__(self, x: int, y: int, stream: int) -> None:
@@ -98,7 +98,7 @@ class Ready:
         first = self._steps[0]
         return self._warm[0][0] if len(self._warm) == 1 and first.picks[:2] == ((0, 0), (1, 0)) else self
 
-    def _again(self, step: _Step) -> tuple[Warm, tuple[int, int], tuple[int, int]]:
+    def _repeat_step(self, step: _Step) -> tuple[Warm, tuple[int, int], tuple[int, int]]:
         """Return what launches a step on what takes the place of its first two arguments, and what that is."""
         warm = Warm(step.launch, step.blocks, step.threads, self._memory, lambda at: step.values(0, 0, *at)[2:])
         return warm, step.picks[0], step.picks[1]

@@ -24,7 +24,7 @@ from prism.kernels.reduce import (
 )
 from prism.lang.types.structs import dtype_called
 from prism.lib import operators
-from prism.lib.axes import Collapsed, c_strides, collapse, without
+from prism.lib.axes import Collapsed, c_strides, collapse, drop_axes
 from prism.lib.reduce_axis_plans import along_axis, search_along
 from prism.lib.reduce_steps import (
     CONTROL_WORDS,
@@ -65,7 +65,7 @@ def stages(
             continue
         if cut == 0:
             return [found]
-        left = without(shape, last)
+        left = drop_axes(shape, last)
         names = [k for k in range(len(shape)) if k not in last]
         rest = stages(left, c_strides(left), tuple(sorted(names.index(k) for k in order[:cut])), commutative)
         return None if rest is None else [found, *rest]
@@ -113,12 +113,12 @@ def _whole(work: Work, n: int, misaligned: int, source: Buffer, target: Buffer, 
     found = short(vectors, size) if work.operator.commutative and not machine.host else None
     if found is not None:
         configuration, blocks = found
-        chosen = whole(work, machine, configuration if _tuned(work) else SHORT_OTHERS)
+        chosen = whole(work, machine, configuration if _is_tuned(work) else SHORT_OTHERS)
         threads = configuration.threads
         if blocks == 1:
             threads = min(threads, max(32, -(-vectors // (32 * configuration.rows)) * 32))
         return Step(chosen, blocks, threads, buffers, numbers)
-    if _tuned(work) and not machine.host:
+    if _is_tuned(work) and not machine.host:
         configuration = middle(vectors, size, size_of(work.dtype))
     chosen = whole(work, machine, configuration)
     threads, blocks = configuration.threads, 1
@@ -163,7 +163,7 @@ def seeker(sought: Search) -> Instance:
     return instance_of(find_whole, {k: v for k, v in template.items() if k != "ONCE"})
 
 
-def _tuned(work: Work) -> bool:
+def _is_tuned(work: Work) -> bool:
     """Whether short arrays have kernels of their own, by how short they are: sums of numbers of 4 and 8 bytes do."""
     return (
         work.operator is operators.add

@@ -105,13 +105,13 @@ def reduce(
 
 def _reduction(op: Any) -> Reduction:
     try:
-        return _known(op)
+        return _reduction_of(op)
     except TypeError:  # what can't be looked up is no operator either, or its identity is no number
-        return _known.__wrapped__(op)
+        return _reduction_of.__wrapped__(op)
 
 
 @functools.lru_cache(maxsize=1024)
-def _known(op: Any) -> Reduction:
+def _reduction_of(op: Any) -> Reduction:
     operator = operator_of(op)
     message = _EMPTY.format(operator.name) if operator in (operators.minimum, operators.maximum) else ""
     return Reduction("reduce", operator, takes_bool=False, message=message)

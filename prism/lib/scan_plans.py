@@ -146,7 +146,7 @@ class Shape:
         """What stands between aligned addresses and the arrays', in elements, as far as it is known."""
         return (0, 0) if self.aligned else self.past
 
-    def tiled(self, width: int) -> tuple[int, int, bool]:
+    def tile(self, width: int) -> tuple[int, int, bool]:
         """Return how far before the arrays tiles begin, how far past aligned elements are read, and whether they are written so.
 
         That is by vectors of `width` elements; -1: how far is not known.
@@ -195,7 +195,7 @@ def flat(task: Task, shape: Shape) -> Way:
     """Return how a whole array of one dimension is scanned on a GPU: by one block, once over, or in many tiles."""
     size, bytes_, common = shape.size, task.dtype.itemsize, task.scan_template
     items = 16 // bytes_
-    tiled = shape.tiled(task.width(items))
+    tiled = shape.tile(task.width(items))
     if (size + tiled[0]) * bytes_ <= kernels.BLOCK_THREADS * 16:
         template = {**common, "THREADS": kernels.BLOCK_THREADS, "ITEMS": items, "WIDTH": task.width(items)}
         return Way(kernels.scan_block, template, kernels.BLOCK_THREADS, 1, (size, *tiled))
@@ -205,7 +205,7 @@ def flat(task: Task, shape: Shape) -> Way:
         if size * bytes_ <= most and size <= kernels.ONCE_TILES * tile:
             template = {**common, "THREADS": kernels.ONCE_THREADS, "ITEMS": items, "WIDTH": task.width(items)}
             template |= {"BLOCKS": blocks, "WORDS": 1}
-            tiled = shape.tiled(task.width(items))
+            tiled = shape.tile(task.width(items))
             tiles = -(-(size + tiled[0]) // tile)
             how = (kernels.ONCE_THREADS, tiles, (size, *tiled), "flat", _FEWEST_WORDS)
             return Way(kernels.scan_once, template, *how, multiple=tiles)
@@ -215,16 +215,16 @@ def flat(task: Task, shape: Shape) -> Way:
 def many_tiles(task: Task, shape: Shape) -> Way:
     """Return how a long array of one dimension is scanned on a GPU."""
     if task.small and shape.skews[1] >= 0 and shape.skews[0] >= 0:
-        return packed(task, shape, kernels.DEVICE[size_of(task.types[0])])
+        return plan_packed(task, shape, kernels.DEVICE[size_of(task.types[0])])
     c = kernels.UNPACKED[task.bytes] if task.bytes <= 2 else kernels.DEVICE[task.bytes]
     width = task.width(c.items)
     template = {**task.scan_template, **c.template(), "WIDTH": width, "STABLE": task.grouped}
-    tiled = shape.tiled(width)
+    tiled = shape.tile(width)
     tiles = -(-(shape.size + tiled[0]) // c.tile)
     return Way(kernels.scan, template, c.threads, tiles, (shape.size, *tiled), "flat", words_for(tiles))
 
 
-def packed(task: Task, shape: Shape, c: kernels.Configuration) -> Way:
+def plan_packed(task: Task, shape: Shape, c: kernels.Configuration) -> Way:
     """Return how a long array of elements of one or two bytes is scanned on a GPU."""
     (given, computed, result), form, operator = task.types, kernels.ANY, task.operator
     if task.logical is not None:  # of 0 and 1 both names of an operator are the same
@@ -233,7 +233,7 @@ def packed(task: Task, shape: Shape, c: kernels.Configuration) -> Way:
         computed, form = _REGISTER.get(computed, computed), _FORMS.get(task.operator.name, form)
     template = {"TI": given, "T": computed, "OP": operator.function, "FORM": form}
     template |= {**c.template(), "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse, "STABLE": task.grouped}
-    tiled = shape.tiled(c.width)
+    tiled = shape.tile(c.width)
     tiles = -(-(shape.size + tiled[0]) // c.tile)
     return Way(kernels.scan_packed, template, c.threads, tiles, (shape.size, *tiled[:2]), "flat", words_for(tiles))
 
@@ -248,7 +248,7 @@ def segments(
     c = kernels.SEGMENTS[task.bytes]
     width = task.width(c.items, c.width)
     template = {**task.scan_template, **c.template(), "WIDTH": width}
-    template |= {"HEADS": heads, "K": key, "KEYED": _keyed(width, key, keys_aligned)}
+    template |= {"HEADS": heads, "K": key, "KEYED": _key_width(width, key, keys_aligned)}
     tiles = -(-shape.size // c.tile)
     middle = (shape.size, period, shape.aligned)
     return Way(kernels.scan_segments, template, c.threads, tiles, middle, "segments", words_for(tiles))
@@ -298,7 +298,7 @@ def _strip(
     for lanes in _own(width, line):
         if lanes >= line and _strips(shape, lanes * width) >= enough:
             return lanes, False
-    some = _shared(width)
+    some = _strip_lanes(width)
     fitting = [lanes for lanes in some if lanes * width < 2 * shape.inner]  # no wider than the columns are
     for lanes in fitting or some[-1:]:
         fits = c.blocks * multiprocessors * lanes * width <= _MOST_TOTALS * _strips(shape, lanes * width)
@@ -315,7 +315,7 @@ def _own(width: int, line: int) -> tuple[int, ...]:
     return (32, line, 4) if width == 8 else (32, 16, 8)
 
 
-def _shared(width: int) -> tuple[int, ...]:
+def _strip_lanes(width: int) -> tuple[int, ...]:
     """Return the lanes that a strip can have that blocks share, for vectors of `width`."""
     return (32, 4) if width == 1 else tuple(lanes for lanes in (16, 8, 4, 2, 1) if lanes * width <= 32)
 
@@ -333,7 +333,7 @@ def all_columns(task: Task) -> Iterator[tuple[Kernel, Mapping[str, Any]]]:
         yield kernels.scan_columns_by_thread, {**common, **c.by_thread(each)}
         for lanes in _own(width, max(1, _LINE // task.bytes // width)):
             yield kernels.scan_columns, {**common, **c.by_block(width, lanes)}
-        for lanes in _shared(width):
+        for lanes in _strip_lanes(width):
             yield kernels.scan_columns_shared, {**common, **c.sharing(lanes * width, width).template(width, lanes)}
 
 
@@ -385,14 +385,20 @@ def runs(task: Task, n: int, aligned: bool, key: str, host: bool = False, *, key
     """Return how runs of equal keys are reduced; the pointers are keys, values, unique keys, results and their number."""
     c = _host(n) if host else kernels.for_runs(task.bytes, size_of(key))
     width = c.width if host else task.width(c.items, c.width)
-    template = {**task.template, **c.template(), "K": key, "WIDTH": width, "KEYED": _keyed(width, key, keys_aligned)}
+    template = {
+        **task.template,
+        **c.template(),
+        "K": key,
+        "WIDTH": width,
+        "KEYED": _key_width(width, key, keys_aligned),
+    }
     tiles = n // c.tile + 1  # of the elements and one more place
     return Way(
         kernels.reduce_runs, template, c.threads, 1 if host else tiles, (n, aligned), "segments", words_for(tiles)
     )
 
 
-def _keyed(width: int, key: str, aligned: bool) -> int:
+def _key_width(width: int, key: str, aligned: bool) -> int:
     """Return how many keys are read at once: a divisor of `width`, of at most 16 bytes."""
     return math.gcd(width, 16 // size_of(key)) if aligned else 1
 

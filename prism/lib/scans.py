@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from prism.lang.types.structs import Struct, dtype_called, scalar_called, struct_of
-from prism.lib import again, own, plans, scan_plans
+from prism.lib import plans, repeat, result_arrays, scan_plans
 from prism.lib.axes import normal_axis
 from prism.lib.operators import Operator, number_in, operator_of
 from prism.lib.records import is_record, require_numbers
@@ -129,10 +129,10 @@ def scan(
            [15, 14,  9]])
     """
     asked = ("scan", op, axis, type(axis), exclusive, reverse, dtype)
-    if initial is None and stream is None and (known := again.run(x, out, asked)) is not None:
+    if initial is None and stream is None and (known := repeat.run(x, out, asked)) is not None:
         return known
     given = describe(x, "x")
-    own.require_known(given, "x")
+    result_arrays.require_known(given, "x")
     task, shown = task_of(op, given, dtype, exclusive=bool(exclusive), reverse=bool(reverse))
     begin = shown if initial is None else initial_of(initial, task)
     along = None if axis is None else normal_axis(axis, max(1, len(given.shape)))
@@ -232,7 +232,7 @@ def initial_of(value: Any, task: Task) -> Any:
     struct = scalar_called(task.result)
     if isinstance(struct, Struct):
         try:
-            return struct.shown(struct.value(value))
+            return struct.to_library(struct.value(value))
         except (OverflowError, ValueError, TypeError) as error:
             raise TypeError(f"`initial`: {error}") from None
     try:
@@ -288,10 +288,10 @@ def contiguous(given: ArrayInfo, result: ArrayInfo | None) -> ArrayInfo:
     """Return the elements in C order as the kernels take them, copied where they must be."""
     source = given
     if not given.contiguous or not given.dtype.isnative:
-        source = describe(own.flat(given, dtype_of(given.scalar, given)), "x")
+        source = describe(result_arrays.flat(given, dtype_of(given.scalar, given)), "x")
     if overlap(source, result) or not source.natural:
-        copy = own.empty(given, source.size, dtype_of(given.scalar, given))
-        copy[:] = own.flat(source, source.dtype)
+        copy = result_arrays.empty(given, source.size, dtype_of(given.scalar, given))
+        copy[:] = result_arrays.flat(source, source.dtype)
         source = describe(copy, "x")
     return source
 
@@ -303,7 +303,7 @@ def memory_order(given: ArrayInfo) -> tuple[int, ...] | None:
     return axes if lying.contiguous and given.natural else None
 
 
-def around(shape: tuple[int, ...], axis: int | None) -> tuple[int, int, int]:
+def split_shape(shape: tuple[int, ...], axis: int | None) -> tuple[int, int, int]:
     """Return a C-contiguous array's extents before an axis, along it and behind it; None is all of it as one axis."""
     if axis is None or not shape:
         return 1, math.prod(shape), 1
@@ -338,19 +338,19 @@ def run(
     fits = _fits(given, result)
     if result is not None and fits:
         y = result.owner
-        _launch(given, result, task, initial, around(given.shape, axis), handle)
+        _launch(given, result, task, initial, split_shape(given.shape, axis), handle)
     else:
-        with own.working(given, None if stream is None else handle):
+        with result_arrays.working(given, None if stream is None else handle):
             y = _run(given, task, initial, axis, result, handle)
     if fits and (asked is not None or plans.planning()):  # nothing was copied: the next call decides nothing anew
         made = describe(y, "out")
         sizes = (given.size * given.dtype.itemsize, made.size * made.dtype.itemsize)
-        plan = _plan_of(given, made, task, around(given.shape, axis), handle)
+        plan = _plan_of(given, made, task, split_shape(given.shape, axis), handle)
         launch = plan.ready(given.device, number_of(initial))
         in_place = sizes[0] == sizes[1]
         plans.note(launch, (0, *sizes), in_place=in_place)
         if asked is not None:
-            again.keep(
+            repeat.keep(
                 given.library, given.owner, y, asked, launch, (0, *sizes), in_place=in_place, made=result is None
             )
     return y
@@ -369,13 +369,13 @@ def _run(
     dtype = dtype_of(task.result, given)
     if axes is not None and axis is not None:  # where it lies
         lying = tuple(given.shape[k] for k in axes)
-        made = own.empty(given, lying, dtype)
-        y = own.transposed(given, made, tuple(int(k) for k in np.argsort(axes)))
-        source, extents = given, around(lying, axes.index(axis))
+        made = result_arrays.empty(given, lying, dtype)
+        y = result_arrays.transpose(given, made, tuple(int(k) for k in np.argsort(axes)))
+        source, extents = given, split_shape(lying, axes.index(axis))
     else:
         shape = (given.size,) if axis is None or not given.shape else given.shape
-        made = y = own.empty(given, shape, dtype) if result is None else result.owner
-        source, extents = contiguous(given, result), around(given.shape, axis)
+        made = y = result_arrays.empty(given, shape, dtype) if result is None else result.owner
+        source, extents = contiguous(given, result), split_shape(given.shape, axis)
     if given.size:
         target = result or describe(made, "out")
         if stream is None:

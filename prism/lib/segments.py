@@ -9,7 +9,7 @@ import numpy as np
 from prism.kernels import reduce as reductions
 from prism.kernels.scan import BITS, KEYS, mark
 from prism.lang.surface import Kernel
-from prism.lib import own, scan_plans, scans
+from prism.lib import result_arrays, scan_plans, scans
 from prism.lib.operators import Operator
 from prism.lib.reference import run as interpret
 from prism.lib.scan_plans import Shape, Task
@@ -88,25 +88,29 @@ def segmented_scan(
     array([ 3,  4,  4,  5, 10])
     """
     given = describe(x, "x")
-    own.require_known(given, "x")
+    result_arrays.require_known(given, "x")
     require_axes(given, "x", 1)
     bounds = _offsets(offsets, "offsets", given)
     task, shown = scans.task_of(op, given, dtype, exclusive=bool(exclusive), called=_SCAN)
     begin = shown if initial is None else scans.initial_of(initial, task)
     result = None if out is None else scans.result_of(out, given, task.result, given.shape)
     with Session(given, [given, bounds, *([] if result is None else [result])], stream) as session:
-        y = own.empty(given, given.size, scans.dtype_of(task.result, given)) if result is None else result.owner
+        y = (
+            result_arrays.empty(given, given.size, scans.dtype_of(task.result, given))
+            if result is None
+            else result.owner
+        )
         if not given.size:
             return y
         source, target = scans.contiguous(given, result), result or describe(y, "out")
-        bits = own.empty(given, -(-given.size // 32), np.dtype(np.int32))
+        bits = result_arrays.empty(given, -(-given.size // 32), np.dtype(np.int32))
         bits[...] = 0
         heads, starts = describe(bits, "bits"), scans.contiguous(bounds, result)
         marks = (("TI", starts.scalar), ("THREADS", THREADS))
         blocks = min(-(-starts.size // THREADS), _MOST_BLOCKS)
         if starts.size:
             session.launch(mark, marks, blocks, (starts, starts.size, heads, given.size), unsigned=(2,))
-        shape = Shape(1, given.size, 1, session.aligned(source, target))
+        shape = Shape(1, given.size, 1, session.is_aligned(source, target))
         session.scan(source, target, heads, "uint32", BITS, task, begin, shape)
     return y
 
@@ -164,7 +168,7 @@ def segmented_reduce(
     array([ 4,  0, 10])
     """
     given = describe(x, "x")
-    own.require_known(given, "x")
+    result_arrays.require_known(given, "x")
     require_axes(given, "x", 1)
     starts = _offsets(offsets, "offsets", given)
     stops = None if ends is None else _offsets(ends, "ends", given)
@@ -174,12 +178,12 @@ def segmented_reduce(
     result = None if out is None else scans.result_of(out, given, task.result, (segments,))
     arrays = [given, starts, *([] if stops is None else [stops]), *([] if result is None else [result])]
     with Session(given, arrays, stream) as session:
-        y = own.empty(given, segments, scans.dtype_of(task.result, given)) if result is None else result.owner
+        y = result_arrays.empty(given, segments, scans.dtype_of(task.result, given)) if result is None else result.owner
         if not segments:
             return y
-        source, target = apart(given, result), result or describe(y, "out")
-        first = apart(starts, result)
-        last = apart(stops, result) if stops is not None else describe(first.owner.reshape(-1)[1:], "ends")
+        source, target = copy_if_shared(given, result), result or describe(y, "out")
+        first = copy_if_shared(starts, result)
+        last = copy_if_shared(stops, result) if stops is not None else describe(first.owner.reshape(-1)[1:], "ends")
         processors = 1 if given.device is None else device(given.device).sm_count
         kernel, pairs, blocks, identity = _ready(task, source.size, segments, first.scalar, processors)
         values = (source, target, first, last, segments, source.size, identity, begin)
@@ -214,12 +218,12 @@ def _segments(starts: ArrayInfo, ends: ArrayInfo | None) -> int:
     return starts.size
 
 
-def apart(info: ArrayInfo, result: ArrayInfo | None) -> ArrayInfo:
+def copy_if_shared(info: ArrayInfo, result: ArrayInfo | None) -> ArrayInfo:
     """Return an array's elements in C order, copied where they share any memory with `result`."""
     source = scans.contiguous(info, result)
     if result is not None and source.pointer == result.pointer and info.size:
-        copy = own.empty(info, source.size, source.dtype)
-        copy[:] = own.flat(source, source.dtype)
+        copy = result_arrays.empty(info, source.size, source.dtype)
+        copy[:] = result_arrays.flat(source, source.dtype)
         return describe(copy, "copy")
     return source
 
@@ -247,16 +251,16 @@ def _ready(task: Task, size: int, segments: int, offsets: str, processors: int) 
     try:
         found = _known.get(key)
     except TypeError:  # the identity can't be looked up: it is a list, say
-        return _made(*key)
+        return _prepare(*key)
     if found is None:
-        found = _made(*key)
+        found = _prepare(*key)
         if len(_known) >= 1024:
             _known.clear()
         _known[key] = found
     return found
 
 
-def _made(task: Task, size: int, segments: int, offsets: str, processors: int) -> Ready:
+def _prepare(task: Task, size: int, segments: int, offsets: str, processors: int) -> Ready:
     kernel, template, blocks = way_of(task, size, segments, processors)
     return kernel, (*template.items(), ("O", offsets)), blocks, task.identity()
 
@@ -275,7 +279,7 @@ class Session:
         self.stream = 0 if given.device is None else choose_stream(stream, (given,))
         if given.device is not None:
             order(arrays, self.stream)
-        self._working = own.working(given, None if stream is None else self.stream)
+        self._working = result_arrays.working(given, None if stream is None else self.stream)
 
     def __enter__(self) -> Session:
         self._working.__enter__()
@@ -284,7 +288,7 @@ class Session:
     def __exit__(self, *error: Any) -> None:
         self._working.__exit__(*error)
 
-    def aligned(self, *arrays: ArrayInfo) -> bool:
+    def is_aligned(self, *arrays: ArrayInfo) -> bool:
         """Whether vectorised kernels may be used."""
         return self.ordinal is not None and all(info.pointer % 16 == 0 for info in arrays)
 
@@ -327,7 +331,7 @@ class Session:
             arrays = (scans.plain(source, given), scans.plain(target, stored), scans.plain(heads, key))
             scan_plans.run_on_host(way, task, arrays, initial)
             return
-        way = scan_plans.segments(task, shape, how, 0, key, keys_aligned=how == KEYS and self.aligned(heads))
+        way = scan_plans.segments(task, shape, how, 0, key, keys_aligned=how == KEYS and self.is_aligned(heads))
         plan = scan_plans.plan(way, task, self.ordinal)
         plan(self.ordinal, self.stream, (source.pointer, target.pointer, heads.pointer), initial.item())
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from prism.kernels.hgemm import HOST, NN, Configuration, blocks, choose, hgemm, identity, tall
+from prism.kernels.hgemm import HOST, NN, Configuration, blocks, choose, group_m, hgemm, identity
 from prism.kernels.sgemm import split as planes
 from prism.lib.matmul_layouts import NO_BIAS, NO_SCALE
 from prism.lib.reference import run
@@ -17,7 +17,7 @@ from prism.lib.sgemm_matrices import SIZE, Matrix
 from prism.lib.sgemm_ring import Call, Step
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.instance import Instance, instance
-from prism.runtime.tensor_maps import PIECE, encoded
+from prism.runtime.tensor_maps import PIECE, encode
 
 NAME = "bf16x6"
 ARCH = "sm_90a"
@@ -144,7 +144,7 @@ class Product:
             for left, place in ((True, 0), (False, SIZE * rooms[0])):
                 if len(parts) > 1 or p == 0 or (self.a if left else self.b).matrices:
                     yield self._split(p, part, left, place, where.device)
-            yield self._multiplied(part, SIZE * rooms[0], out if self.direct else behind, where, processors)
+            yield self._multiply(part, SIZE * rooms[0], out if self.direct else behind, where, processors)
         if not self.direct:
             beta, (m, n, _) = self.factors[1], self.sizes
             values = (self.width, m, n, out, self.c.rows, beta)
@@ -157,22 +157,22 @@ class Product:
         source, kernel = found.argument(), splitter(left, _down(found)).launcher(device)
         return Step(kernel, _blocks(*numbers[4:6]), planes.THREADS, lambda base: (source, *numbers, base + place))
 
-    def _multiplied(self, part: Part, right: int, out: int, where: ArrayInfo, processors: int) -> Step:
+    def _multiply(self, part: Part, right: int, out: int, where: ArrayInfo, processors: int) -> Step:
         """Return the launch that multiplies the planes: B's `right` bytes into the room, as `out` is where it isn't direct."""
         assert where.device is not None
         (m, _, _), n, cut = self.sizes, self.columns, self.cut(part, processors)
         pitch = self.c.rows if self.direct else self.width
         launcher = multiplier(part.beta != 0, cut).launcher(where.device)
-        rows, columns = (n, m) if cut.turns(NN) else (m, n)
+        rows, columns = (n, m) if cut.transposes_out(NN) else (m, n)
         down, across = cut.tiles(rows, columns)
         many = blocks(cut, down, across, processors)
         of_a, of_b, of_c, of_out = launcher.entry.parameters[:4]
-        if cut.turns(NN):
+        if cut.transposes_out(NN):
             of_a, of_b = of_b, of_a
 
         def mapped(parameter: Any, pointer: int, rows: int, columns: int, step: int) -> bytes:
             shape, strides = (rows, columns), (step, parameter.numpy.itemsize)
-            return encoded(parameter, replace(where, pointer=pointer, shape=shape, strides=strides, owner=None))
+            return encode(parameter, replace(where, pointer=pointer, shape=shape, strides=strides, owner=None))
 
         @functools.lru_cache(maxsize=4)  # the room is mostly where it was in the call before
         def values(base: int) -> tuple[Any, ...]:
@@ -181,8 +181,8 @@ class Product:
             other = mapped(of_b, base + right, part.k, n, self.width * HALF)
             before = mapped(of_c, target, m, n, pitch * SIZE) if part.beta else bytes(128)
             result = mapped(of_out, target, m, n, pitch * SIZE)
-            numbers = (rows, columns, part.k, tall(cut, down, across, processors), 0, self.factors[0], part.beta)
-            operands = (other, left) if cut.turns(NN) else (left, other)
+            numbers = (rows, columns, part.k, group_m(cut, down, across, processors), 0, self.factors[0], part.beta)
+            operands = (other, left) if cut.transposes_out(NN) else (left, other)
             return (*operands, before, result, target, pitch, base, *numbers, base, base)  # no bias, no scales
 
         return Step(launcher, many, cut.threads, values)
@@ -230,8 +230,8 @@ def _down(matrix: Matrix) -> bool:
 @functools.lru_cache(maxsize=256)
 def multiplier(beta: bool, cut: Configuration) -> Instance:
     """Return the kernel that multiplies the planes, cut into tiles by a configuration."""
-    turned = cut.turns(NN)
-    layout = cut.template(transpose_a=turned, transpose_b=not turned, out_bytes=SIZE, turned=turned)
+    trans = cut.transposes_out(NN)
+    layout = cut.template(transpose_a=trans, transpose_b=not trans, out_bytes=SIZE, trans=trans)
     facts = {"T": "bfloat16", "TB": "bfloat16", "TBIAS": "bfloat16", "OUT": "float32", "PLAIN": False, "BETA": beta}
     facts |= {"SCALE_A": NO_SCALE, "SCALE_B": NO_SCALE, "BIAS": NO_BIAS, "BATCH": 0}
     return instance(hgemm, tuple(sorted({**facts, "EPILOGUE": identity, **layout}.items())))

@@ -18,13 +18,13 @@ from prism.kernels.sgemm import ring_configurations as rings
 from prism.kernels.sgemm.ring import ring
 from prism.kernels.sgemm.ring_async import ring_async
 from prism.kernels.sgemm.sums import ADDERS, combine
-from prism.lib import own
+from prism.lib import result_arrays
 from prism.lib.reference import run
 from prism.lib.sgemm_matrices import SIZE, WIDE, Matrix
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.instance import Instance, instance
 from prism.runtime.launch import Launcher
-from prism.runtime.tensor_maps import encoded
+from prism.runtime.tensor_maps import encode
 
 ARCH = "sm_90a"
 FIRST = 80
@@ -88,7 +88,7 @@ def operand(matrix: Matrix, extents: tuple[int, int], steps: tuple[int, int], ba
     return Operand(matrix, outer, inner, steps, rings.TENSOR if dense and apart and begins else threads)
 
 
-def settled(a: Operand, b: Operand, batches: int, clocks: float) -> tuple[Operand, Operand]:
+def choose_copies(a: Operand, b: Operand, batches: int, clocks: float) -> tuple[Operand, Operand]:
     """Return the operands of products that take so many clocks, with a copy first of what gains by it.
 
     Threads copy a row-major A, or a column-major B beside it, without much loss; of a large product, what begins anywhere is
@@ -206,7 +206,7 @@ class Ring:
         assert where.device is not None
         launcher = kernel.launcher(where.device)
         of_a, _, _, of_b = launcher.entry.parameters[:4]
-        left, right = _given(self.a, p, 0, of_a, where), _given(self.b, p, self.a.room, of_b, where)
+        left, right = _inputs_of(self.a, p, 0, of_a, where), _inputs_of(self.b, p, self.a.room, of_b, where)
         return launcher, lambda base: (*left(base), *right(base))
 
     def on_host(self) -> None:
@@ -225,7 +225,9 @@ class Ring:
 
     def inputs(self, p: int) -> tuple[Any, ...]:
         """Return what stands for the p-th A and B on the host, and their strides."""
-        left, right = ((_array(one, p), 0, 0) if one.way.tensor else _walked(one.matrix, p) for one in (self.a, self.b))
+        left, right = (
+            (_array(one, p), 0, 0) if one.way.tensor else _matrix_at(one.matrix, p) for one in (self.a, self.b)
+        )
         return (*left, *right)
 
 
@@ -252,10 +254,10 @@ class AsyncRing(Ring):
 
     def inputs(self, p: int) -> tuple[Any, ...]:
         """Return the p-th A and B, and their strides."""
-        return (*_walked(self.a.matrix, p), *_walked(self.b.matrix, p))
+        return (*_matrix_at(self.a.matrix, p), *_matrix_at(self.b.matrix, p))
 
 
-def arranged(
+def arrange(
     a: Matrix, b: Matrix, c: Matrix, batches: int, sizes: tuple[int, int, int], factors: tuple[float, float], wide: bool,
     processors: int,
 ) -> Ring:  # fmt: skip
@@ -264,7 +266,7 @@ def arranged(
     cut = rings.choose(m, n, k, processors)
     left = operand(a, (k, m), (a.columns, a.rows), batches)
     right = operand(b, (k, n), (b.rows, b.columns), batches)
-    left, right = settled(left, right, batches, batches * rings.clocks(cut, m, n, processors))
+    left, right = choose_copies(left, right, batches, batches * rings.clocks(cut, m, n, processors))
     return Ring(left, right, c, batches, sizes, factors, cut, wide and n % WIDE == 0, processors)
 
 
@@ -311,7 +313,7 @@ def _array(one: Operand, p: int) -> Any:
     return np.ascontiguousarray(np.lib.stride_tricks.as_strided(memory, (one.outer, one.inner), steps))
 
 
-def _walked(matrix: Matrix, p: int) -> tuple[Any, int, int]:
+def _matrix_at(matrix: Matrix, p: int) -> tuple[Any, int, int]:
     """Return the p-th of an operand's matrices, and its strides."""
     first = p * matrix.matrices
     memory = matrix.argument()
@@ -341,7 +343,7 @@ class Call:
 
     def make(self, stream: int) -> None:
         """Launch on a stream; the room is the array library's, who has it back when the stream has done with it."""
-        held, base = own.scratch(self.where, SIZE * self.room, stream) if self.room else (None, 0)
+        held, base = result_arrays.scratch(self.where, SIZE * self.room, stream) if self.room else (None, 0)
         for step in self.steps:
             step.launch(step.blocks, step.threads, stream, step.values(base))
         del held
@@ -357,15 +359,15 @@ def _copy(one: Operand, p: int, place: int, device: int) -> Step:
     return Step(packer(one.transposed).launcher(device), *one.copies, values)
 
 
-def _given(one: Operand, p: int, place: int, parameter: Any, where: ArrayInfo) -> Inputs:
+def _inputs_of(one: Operand, p: int, place: int, parameter: Any, where: ArrayInfo) -> Inputs:
     """Return what makes the kernel's arguments of the p-th matrix of an operand: a map of it or its copy, or it, and strides."""
     if not one.way.tensor:
-        walked = _walked(one.matrix, p)
+        walked = _matrix_at(one.matrix, p)
         return lambda _: walked
 
     def made(pointer: int) -> tuple[Any, ...]:
         strides = (SIZE * one.pitch, SIZE)
-        return encoded(parameter, replace(where, pointer=pointer, shape=(one.outer, one.inner), strides=strides)), 0, 0
+        return encode(parameter, replace(where, pointer=pointer, shape=(one.outer, one.inner), strides=strides)), 0, 0
 
     if one.packed:
         return lambda base: made(base + SIZE * place)

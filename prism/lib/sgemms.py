@@ -14,9 +14,9 @@ from prism.kernels.sgemm import HOST, LESSON, VARIANTS, Configuration, Layout, c
 from prism.lang.intrinsics.layouts import nest
 from prism.lang.tree.plan import Program
 from prism.lib import matmul_warm as warm
-from prism.lib import own, sgemm_bf16x6, sgemm_ring
+from prism.lib import result_arrays, sgemm_bf16x6, sgemm_ring
 from prism.lib.matmul_arguments import MOST, require_extents, require_like_result, require_operands
-from prism.lib.matmul_layouts import empty, overlap, rows_dense, transposed
+from prism.lib.matmul_layouts import empty, overlap, rows_dense, transpose
 from prism.lib.reference import run
 from prism.lib.sgemm_matrices import SIZE, Matrix
 from prism.runtime.arrays import ArrayInfo, describe, one_place, require_writable
@@ -94,7 +94,7 @@ def sgemm(
     if out is None and c is None and stream is None:
         out = warm.room(a, b, "sgemm")
     key = warm.key(a, b, c, None, out, "sgemm", alpha, beta, variant, precision)
-    if warm.repeated(key, stream):
+    if warm.repeat(key, stream):
         return out
     left, right = describe(a, "a"), describe(b, "b")
     require_operands("sgemm", left, right, (_KIND,), batched=True)
@@ -114,7 +114,7 @@ def sgemm(
     if out is None and left.device is not None and len(shape) == 2:
         warm.keep_kind(a, b, "sgemm", _KIND)
     way = variant if precision == _KIND else precision
-    return multiplied(Job(left, right, before, given, shape, float(alpha), float(beta), way), stream, key)
+    return multiply(Job(left, right, before, given, shape, float(alpha), float(beta), way), stream, key)
 
 
 def batch_of(a: ArrayInfo, b: ArrayInfo) -> tuple[int, ...]:
@@ -126,14 +126,16 @@ def batch_of(a: ArrayInfo, b: ArrayInfo) -> tuple[int, ...]:
     try:
         return np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError:
-        remapped = "".join(f"{_said(x.shape)}->{_said((*x.shape[:-2], 'newaxis', 'newaxis'))} " for x in (a, b))
+        remapped = "".join(
+            f"{_spell_shape(x.shape)}->{_spell_shape((*x.shape[:-2], 'newaxis', 'newaxis'))} " for x in (a, b)
+        )
         raise ValueError(
             f"operands could not be broadcast together with remapped shapes [original->remapped]: {remapped}"
-            f" and requested shape {_said((a.shape[-2], b.shape[-1]))}"
+            f" and requested shape {_spell_shape((a.shape[-2], b.shape[-1]))}"
         ) from None
 
 
-def _said(shape: tuple[Any, ...]) -> str:
+def _spell_shape(shape: tuple[Any, ...]) -> str:
     return f"({','.join(map(str, shape))})"
 
 
@@ -151,7 +153,7 @@ class Job:
     variant: str = "auto"
 
 
-def multiplied(job: Job, stream: Any = None, key: Any = None) -> Any:
+def multiply(job: Job, stream: Any = None, key: Any = None) -> Any:
     """Make a job's result; the launch is kept under `key`, where nothing else needs to be done.
 
     Raises:
@@ -167,17 +169,17 @@ def multiplied(job: Job, stream: Any = None, key: Any = None) -> Any:
     if job.a.device is None:
         if stream is not None:
             raise ValueError("`stream` is for arrays on a GPU, and `a` is on the host")
-        return _filled(job, None, None)
+        return _fill(job, None, None)
     handle = choose_stream(stream, (job.a,))
     order(list(found.values()), handle)
-    with own.working(job.a, None if stream is None else handle):
-        return _filled(job, handle, key)
+    with result_arrays.working(job.a, None if stream is None else handle):
+        return _fill(job, handle, key)
 
 
 # -- the result -------------------------------------------------------------------------------------------------------
 
 
-def _filled(job: Job, stream: int | None, key: Any) -> Any:
+def _fill(job: Job, stream: int | None, key: Any) -> Any:
     """Make the result where it can be written, and bring it where it belongs."""
     target = job.out
     if target is None or not _usable(job, target):
@@ -201,16 +203,16 @@ def _usable(job: Job, out: ArrayInfo) -> bool:
     """Whether a kernel may write into `out`: rows or columns are dense, none overlap, and nothing is still to be read there."""
     forwards = all(stride > 0 for extent, stride in zip(out.shape, out.strides, strict=True) if extent > 1)
     reads = [job.a, job.b] if job.c is None or _same(job.c, out) else [job.a, job.b, job.c]
-    dense = rows_dense(out) or rows_dense(transposed(out))
+    dense = rows_dense(out) or rows_dense(transpose(out))
     apart = nest(tuple(zip(out.shape, out.strides, strict=True)))
-    return _walked(out) and forwards and dense and apart and not any(overlap(info, out) for info in reads)
+    return _is_walkable(out) and forwards and dense and apart and not any(overlap(info, out) for info in reads)
 
 
 def _same(one: ArrayInfo, two: ArrayInfo) -> bool:
     return one.pointer == two.pointer and one.strides == two.strides
 
 
-def _walked(info: ArrayInfo) -> bool:
+def _is_walkable(info: ArrayInfo) -> bool:
     """Whether strides count elements, in the machine's byte order; of NumPy's fields of records they may not."""
     return info.dtype.isnative and info.pointer % SIZE == 0 and all(stride % SIZE == 0 for stride in info.strides)
 
@@ -239,7 +241,7 @@ class Launch:
         right = self.b.layout((k, n, self.batches), down_b)
         return left, right._replace(along=down_b), self.c.layout((m, n, self.batches), False)
 
-    def prepared(self, configuration: Configuration) -> tuple[Instance, int, tuple[Any, ...]]:
+    def prepare(self, configuration: Configuration) -> tuple[Instance, int, tuple[Any, ...]]:
         """Return the kernel, the number of blocks and the arguments."""
         m, n, _ = self.sizes
         chosen = instance_for(configuration, *self.layouts())
@@ -260,13 +262,13 @@ class Launch:
             (self.ring(132) if self.variant == RING else self.asynchronous(132)).on_host()
         else:
             configuration = LESSON.get(self.variant, HOST)
-            chosen, blocks, values = self.prepared(configuration)
+            chosen, blocks, values = self.prepare(configuration)
             run(chosen.program, blocks, configuration.threads, values)
 
     def ring(self, processors: int) -> sgemm_ring.Ring:
         """Return how the sixth variant makes it."""
         wide = self.layouts()[2].wide
-        return sgemm_ring.arranged(self.a, self.b, self.c, self.batches, self.sizes, self.factors, wide, processors)
+        return sgemm_ring.arrange(self.a, self.b, self.c, self.batches, self.sizes, self.factors, wide, processors)
 
     def asynchronous(self, processors: int) -> sgemm_ring.AsyncRing:
         """Return how it is made without tensor copies."""
@@ -317,7 +319,7 @@ class Launch:
         found = configuration or self.plan(gpu.arch, gpu.sm_count)
         if isinstance(found, sgemm_ring.Ring):
             return found.on_device(where)
-        chosen, blocks, values = self.prepared(found)
+        chosen, blocks, values = self.prepare(found)
         launcher = chosen.launcher(where.device)
         return warm.Call(launcher, blocks, found.threads, values, replace(where, owner=None))
 
@@ -338,9 +340,9 @@ def launches(job: Job, target: ArrayInfo) -> Iterator[Launch]:
     """Return the launches that a job takes, one for each of the batch's matrices that one stride does not lead to."""
     a, b = _read(job.a), _read(job.b)
     if not rows_dense(target):
-        a, b, target = transposed(b), transposed(a), transposed(target)
+        a, b, target = transpose(b), transpose(a), transpose(target)
     (m, k), n = a.shape[-2:], target.shape[-1]
-    axes = _merged(target.shape[:-2], [_steps(info, len(target.shape) - 2) for info in (a, b, target)])
+    axes = _merge(target.shape[:-2], [_steps(info, len(target.shape) - 2) for info in (a, b, target)])
     batches, *steps = axes.pop() if axes else (1, 0, 0, 0)
     (rs_a, cs_a), (rs_b, cs_b), (rs_c, cs_c) = (
         tuple(stride // SIZE for stride in info.strides[-2:]) for info in (a, b, target)
@@ -360,7 +362,7 @@ def launches(job: Job, target: ArrayInfo) -> Iterator[Launch]:
 def _read(info: ArrayInfo) -> ArrayInfo:
     """Return an operand that can be walked: itself, or on the host a copy."""
     backwards = info.device is None and any(stride < 0 for stride in info.strides)
-    return info if _walked(info) and not backwards else describe(np.array(info.owner, _KIND))
+    return info if _is_walkable(info) and not backwards else describe(np.array(info.owner, _KIND))
 
 
 def _steps(info: ArrayInfo, axes: int) -> list[int]:
@@ -370,7 +372,7 @@ def _steps(info: ArrayInfo, axes: int) -> list[int]:
     return [0] * (axes - len(steps)) + steps
 
 
-def _merged(batch: tuple[int, ...], steps: list[list[int]]) -> list[tuple[int, ...]]:
+def _merge(batch: tuple[int, ...], steps: list[list[int]]) -> list[tuple[int, ...]]:
     """Return a batch's axes, `(extent, *steps)`, joined where each array walks two of them with one stride."""
     axes: list[tuple[int, ...]] = []
     for extent, *each in zip(batch, *steps, strict=True):

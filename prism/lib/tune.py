@@ -112,7 +112,7 @@ TABLES = {
         "MEASURED",
         "kernels/hgemm/configurations.py",
         hgemm.MEASURED,
-        lambda shape: hgemm.candidates(*hgemm.parsed(shape)),
+        lambda shape: hgemm.candidates(*hgemm.parse_size(shape)),
     ),
 }
 """Those that can be tuned. Keys are bytes an element; of hgemm, shapes."""
@@ -125,7 +125,7 @@ def tune(name: str, keys: Sequence[Any], timer: Any, rounds: int) -> Iterator[tu
         yield key, search(table.candidates(key), timer.measure(name, key), rounds)
 
 
-def written(choice: Any) -> str:
+def spell_choice(choice: Any) -> str:
     """Return a choice as its table writes it: what is as by default is left out."""
     given = [f"{f.name}={getattr(choice, f.name)!r}" for f in fields(choice) if getattr(choice, f.name) != f.default]
     return f"{type(choice).__name__}({', '.join(given)})"
@@ -136,14 +136,14 @@ def table_text(name: str, found: Mapping[Any, Found[Any]]) -> str:
     table, lines = TABLES[name], []
     for key, choice in table.entries.items():
         best = found[key].best.choice if key in found else choice
-        lines.append(f"    {key!r}: {written(best)},{_beside(found[key]) if key in found else ''}")
+        lines.append(f"    {key!r}: {spell_choice(best)},{_beside(found[key]) if key in found else ''}")
     return "\n".join([f"# {table.source}", f"{table.name} = {{", *lines, "}"])
 
 
 def _beside(found: Found[Any]) -> str:
     if found.best.choice == found.present.choice:
         return "  # as before"
-    return f"  # {1 / found.best.ratio:.2f}x as fast as {written(found.present.choice)}"
+    return f"  # {1 / found.best.ratio:.2f}x as fast as {spell_choice(found.present.choice)}"
 
 
 def as_json(name: str, found: Mapping[Any, Found[Any]]) -> list[dict[str, Any]]:
@@ -152,12 +152,12 @@ def as_json(name: str, found: Mapping[Any, Found[Any]]) -> list[dict[str, Any]]:
         {
             "table": name,
             "key": key,
-            "present": written(one.present.choice),
-            "best": written(one.best.choice),
+            "present": spell_choice(one.present.choice),
+            "best": spell_choice(one.best.choice),
             "measured": [
-                {"choice": written(m.choice), "ratio": m.ratio, "seconds": dict(m.seconds)} for m in one.measured
+                {"choice": spell_choice(m.choice), "ratio": m.ratio, "seconds": dict(m.seconds)} for m in one.measured
             ],
-            "unusable": [{"choice": written(choice), "why": why} for choice, why in one.unusable.items()],
+            "unusable": [{"choice": spell_choice(choice), "why": why} for choice, why in one.unusable.items()],
         }
         for key, one in found.items()
     ]

@@ -15,7 +15,7 @@ import numpy as np
 
 from prism.kernels.hgemm import Configuration
 from prism.kernels.hgemm import identity as epilogue
-from prism.kernels.hgemm.candidates import parsed
+from prism.kernels.hgemm.candidates import parse_size
 from prism.lib import matmuls, operators, reduce_calls, reduce_plans, scan_plans
 from prism.lib.axes import collapse
 from prism.lib.matmul_layouts import Job
@@ -26,7 +26,7 @@ from prism.lib.tune import DTYPES, TABLES, Unusable
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.compile import MachineCodeError
 from prism.runtime.device import device, using
-from prism.runtime.driver import DeviceError, checked, driver
+from prism.runtime.driver import DeviceError, check, driver
 
 _L2 = 64 << 20
 _SECONDS = 2e-3
@@ -55,7 +55,7 @@ class Timer:
     def __enter__(self) -> Timer:
         cuda = driver()
         self._held.enter_context(using(self.device.ordinal))
-        self.stream = int(checked(cuda.cuStreamCreate(1), "making a stream"))
+        self.stream = int(check(cuda.cuStreamCreate(1), "making a stream"))
         self._held.callback(cuda.cuStreamDestroy, self.stream)
         self._events = [self._event() for _ in range(2)]
         return self
@@ -64,7 +64,7 @@ class Timer:
         self._held.close()
 
     def _event(self) -> Any:
-        event = checked(driver().cuEventCreate(0), "making an event")
+        event = check(driver().cuEventCreate(0), "making an event")
         self._held.callback(driver().cuEventDestroy, event)
         return event
 
@@ -72,16 +72,16 @@ class Timer:
     def memory(self, nbytes: int, values: Any = None) -> Iterator[int]:
         """Give memory for the length of a block; `values` fill it, again and again."""
         cuda = driver()
-        address = int(checked(cuda.cuMemAlloc(nbytes), f"allocating {nbytes} bytes"))
+        address = int(check(cuda.cuMemAlloc(nbytes), f"allocating {nbytes} bytes"))
         try:
             if values is not None:
                 done = min(values.nbytes, nbytes)
-                checked(cuda.cuMemcpyHtoD(address, values.ctypes.data, done), "copying to the GPU")
+                check(cuda.cuMemcpyHtoD(address, values.ctypes.data, done), "copying to the GPU")
                 while done < nbytes:
                     part = min(done, nbytes - done)
-                    checked(cuda.cuMemcpyDtoD(address + done, address, part), "copying on the GPU")
+                    check(cuda.cuMemcpyDtoD(address + done, address, part), "copying on the GPU")
                     done += part
-                checked(cuda.cuCtxSynchronize(), "copying on the GPU")
+                check(cuda.cuCtxSynchronize(), "copying on the GPU")
             yield address
         finally:
             cuda.cuMemFree(address)
@@ -89,44 +89,44 @@ class Timer:
     def read(self, address: int, count: int, dtype: Any) -> Any:
         """Return elements of the GPU's memory, when the stream has done its work."""
         cuda, found = driver(), np.empty(count, dtype)
-        checked(cuda.cuStreamSynchronize(self.stream), "waiting for the GPU")
-        checked(cuda.cuMemcpyDtoH(found.ctypes.data, address, found.nbytes), "copying from the GPU")
+        check(cuda.cuStreamSynchronize(self.stream), "waiting for the GPU")
+        check(cuda.cuMemcpyDtoH(found.ctypes.data, address, found.nbytes), "copying from the GPU")
         return found
 
     def seconds(self, launch: Launch) -> float:
         """Return the seconds of a launch, of as many in a graph as take the time that one measurement lasts."""
-        roughly = self._spent(functools.partial(launch, 1))
+        roughly = self._seconds(functools.partial(launch, 1))
         launches = min(_MOST, max(4, int(_SECONDS / max(roughly, 1e-6))))
         with self._graph(launch, launches) as graph:
             replay = functools.partial(self._replay, graph)
             replay()
-            return self._spent(replay) / launches
+            return self._seconds(replay) / launches
 
-    def _spent(self, work: Callable[[], object]) -> float:
+    def _seconds(self, work: Callable[[], object]) -> float:
         cuda, (begin, end) = driver(), self._events
-        checked(cuda.cuEventRecord(begin, self.stream), "timing")
+        check(cuda.cuEventRecord(begin, self.stream), "timing")
         work()
-        checked(cuda.cuEventRecord(end, self.stream), "timing")
-        checked(cuda.cuEventSynchronize(end), "timing")
-        return float(checked(cuda.cuEventElapsedTime(begin, end), "timing")) * 1e-3
+        check(cuda.cuEventRecord(end, self.stream), "timing")
+        check(cuda.cuEventSynchronize(end), "timing")
+        return float(check(cuda.cuEventElapsedTime(begin, end), "timing")) * 1e-3
 
     def _replay(self, graph: Any) -> None:
-        checked(driver().cuGraphLaunch(graph, self.stream), "launching a graph")
+        check(driver().cuGraphLaunch(graph, self.stream), "launching a graph")
 
     @contextlib.contextmanager
     def _graph(self, launch: Launch, launches: int) -> Iterator[Any]:
         """Give a graph of so many launches, which were made before: their kernels are ready."""
         cuda = driver()
         mode = cuda.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
-        checked(cuda.cuStreamBeginCapture(self.stream, mode), "capturing a graph")
+        check(cuda.cuStreamBeginCapture(self.stream, mode), "capturing a graph")
         try:
             for i in range(launches):
                 launch(i)
         finally:
             captured = cuda.cuStreamEndCapture(self.stream)
-        found = checked(captured, "capturing a graph")
+        found = check(captured, "capturing a graph")
         try:
-            graph = checked(cuda.cuGraphInstantiate(found, 0), "making a graph")
+            graph = check(cuda.cuGraphInstantiate(found, 0), "making a graph")
         finally:
             cuda.cuGraphDestroy(found)
         try:
@@ -139,7 +139,7 @@ class Timer:
     def measure(self, name: str, key: Any) -> Callable[[Any], Mapping[str, float]]:
         """Return the function that measures a choice for a key of a table."""
         if name == "hgemm":
-            return lambda choice: {"": self._product(parsed(key), choice)}
+            return lambda choice: {"": self._product(parse_size(key), choice)}
         one = {"scan": self._scan, "reduce": self._reduce}[name]
         return lambda choice: {str(size): one(key, choice, size) for size in self.bytes}
 

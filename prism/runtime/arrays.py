@@ -307,13 +307,13 @@ def _c_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
 def _device_of(pointer: int) -> int:
     """The device that a pointer's memory is on; the current one for an empty array's null pointer."""
     from prism.runtime.device import current_device
-    from prism.runtime.driver import checked, driver
+    from prism.runtime.driver import check, driver
 
     if pointer == 0:
         return current_device()
     cuda = driver()
     kind = cuda.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
-    return int(checked(cuda.cuPointerGetAttribute(kind, pointer), "asking which GPU a pointer belongs to"))
+    return int(check(cuda.cuPointerGetAttribute(kind, pointer), "asking which GPU a pointer belongs to"))
 
 
 def _module(name: str) -> Any:

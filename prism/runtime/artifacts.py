@@ -120,7 +120,7 @@ def find(source: str, arch: str, *, folder: Path = FOLDER) -> Artifact | None:
     return _find(source_key(source, arch), arch, folder)
 
 
-def requested(request: str, arch: str, sources: str, *, folder: Path = FOLDER) -> Artifact | None:
+def find_request(request: str, arch: str, sources: str, *, folder: Path = FOLDER) -> Artifact | None:
     """Return what was built ahead of time for a request, or None; None too where it was built from other `sources`."""
     listed = manifest(arch, folder)
     if listed.sources != sources:
@@ -129,12 +129,12 @@ def requested(request: str, arch: str, sources: str, *, folder: Path = FOLDER) -
     return None if key is None else _find(key, arch, folder)
 
 
-def kept(arch: str, *, folder: Path = FOLDER) -> dict[str, Artifact]:
+def load_all(arch: str, *, folder: Path = FOLDER) -> dict[str, Artifact]:
     """Return all that a folder has for an architecture, undamaged, by sources' keys. Each pack is read, once."""
     there = manifest(arch, folder)
     found = {}
-    packs.unpacked.cache_clear()
-    for facts in sorted(listed(arch, folder), key=lambda facts: str(facts.get("pack"))):
+    packs.unpack.cache_clear()
+    for facts in sorted(read_manifest(arch, folder), key=lambda facts: str(facts.get("pack"))):
         with contextlib.suppress(*_DAMAGE, packs.MissingLZMA):
             found[facts["key"]] = _load(folder / arch, there, facts)
     return found
@@ -192,7 +192,7 @@ def manifest(arch: str, folder: Path = FOLDER) -> Manifest:
     return listed if isinstance(listed.requests, dict) else NOTHING
 
 
-def listed(arch: str, folder: Path = FOLDER) -> list[Mapping[str, Any]]:
+def read_manifest(arch: str, folder: Path = FOLDER) -> list[Mapping[str, Any]]:
     """Return all that a folder has for an architecture, as its manifest says; what is no JSON is left out."""
     found = []
     for key in (there := manifest(arch, folder)).kernels():
@@ -245,7 +245,7 @@ def write(
     lacking = {arch: sorted((absent or {}).get(arch, ())) for arch in by_arch}
     paths = tuple(_write_arch(folder / arch, by_arch[arch], sources, lacking[arch]) for arch in sorted(by_arch))
     manifest.cache_clear()
-    packs.unpacked.cache_clear()
+    packs.unpack.cache_clear()
     _write_reports(folder, {**_reports(folder)[0], **(reports or {})}, runs or {})
     return paths
 
@@ -258,14 +258,14 @@ def _write_arch(folder: Path, made: Iterable[Made], sources: str, absent: list[s
     sizes: dict[str, tuple[int, int]] = {}
     for kernel, codes in _by_name(by_key).items():
         for keys in packs.groups(codes):
-            file, data = packs.packed(kernel, [codes[key] for key in keys])
+            file, data = packs.pack(kernel, [codes[key] for key in keys])
             if not _holds(folder / file, data):
                 _replace(folder / file, data)
             ends = list(itertools.accumulate(len(codes[key]) for key in keys))
             places.update((key, (file, end - len(codes[key]))) for key, end in zip(keys, ends, strict=True))
             sizes[file] = (len(data), ends[-1])
     head = {"format": _FORMAT, "sources": sources, "requests": requests, "absent": absent, "packs": sizes}
-    entries = [_listed(key, by_key[key], *places[key]) for key in sorted(by_key)]
+    entries = [_manifest_entry(key, by_key[key], *places[key]) for key in sorted(by_key)]
     lines = [json.dumps(head, sort_keys=True), *(json.dumps(entry) for entry in entries)]
     _replace(folder / _MANIFEST, "".join(f"{line}\n" for line in lines).encode())
     for path in folder.iterdir():
@@ -282,7 +282,7 @@ def _by_name(by_key: Mapping[str, Made]) -> dict[str, dict[str, bytes]]:
     return found
 
 
-def _listed(key: str, one: Made, pack: str, offset: int) -> dict[str, Any]:
+def _manifest_entry(key: str, one: Made, pack: str, offset: int) -> dict[str, Any]:
     """Return what the manifest says of a kernel, in this order: `_KEY` looks for its beginning."""
     entry, binary = one.entry, one.binary
     return {
@@ -312,7 +312,7 @@ def write_runs(runs: Mapping[str, Any], *, folder: Path = FOLDER) -> None:
 
 def _write_reports(folder: Path, reports: Mapping[str, Any], runs: Mapping[str, Any]) -> None:
     """Write the reports that some architecture's entries name, and no others, where that is something new."""
-    named = {facts["report"] for arch in architectures(folder) for facts in listed(arch, folder)}
+    named = {facts["report"] for arch in architectures(folder) for facts in read_manifest(arch, folder)}
     kept = {key: report for key, report in reports.items() if key in named}
     ran = {name: runs[name] for report in kept.values() if (name := report.get("kernel")) in runs}
     if kept and _reports(folder) != (kept, ran):
@@ -322,7 +322,7 @@ def _write_reports(folder: Path, reports: Mapping[str, Any], runs: Mapping[str, 
 
 def _load(folder: Path, there: Manifest, facts: Mapping[str, Any]) -> Artifact:
     pack, begin = str(facts["pack"]), int(facts["offset"])
-    cubin = packs.unpacked(folder / pack, *there.packs[pack])[begin : begin + int(facts["bytes"])]
+    cubin = packs.unpack(folder / pack, *there.packs[pack])[begin : begin + int(facts["bytes"])]
     if hashlib.sha256(cubin).hexdigest() != facts["sha256"]:
         raise ValueError(f"what {pack} has at {begin} is not what the manifest says")
     numbers = (int(facts["registers"]), int(facts["spills"]))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from prism.lang.emit import emit
 from prism.lang.facts import budget
+from prism.lang.facts.assumptions import launch_assumptions
 from prism.lang.facts.blocks import threads_of
-from prism.lang.facts.counted import most_threads
-from prism.lang.facts.launched import launched
+from prism.lang.facts.thread_limit import most_threads
 from prism.lang.intrinsics.declaration import supports
 from prism.lang.pipeline import lower
 from prism.lang.tree.plan import Program
@@ -35,7 +35,7 @@ def entry_of(program: Program, arch: str) -> Entry:
         programmatic=emitted.follows and supports(arch, "sm_90"),
         grid_threads=most_threads(program),
         block_threads=threads_of(program),
-        assumed=tuple(dict.fromkeys(launched(function).values())),
+        assumed=tuple(dict.fromkeys(launch_assumptions(function).values())),
     )
 
 
@@ -46,14 +46,14 @@ def entry_parameter(name: str, type_: Type, const: bool = False) -> EntryParamet
         if isinstance(element, Mailbox):
             return EntryParameter(name, "pointer", "uint64", type_.const)  # words of 8 bytes, or pairs of them
         scalar = element.element if isinstance(element, Vector) else element
-        return EntryParameter(name, "pointer", called(scalar), type_.const)
+        return EntryParameter(name, "pointer", scalar_name(scalar), type_.const)
     if isinstance(type_, Scalar):
-        return EntryParameter(name, "scalar", called(type_))
+        return EntryParameter(name, "scalar", scalar_name(type_))
     if isinstance(type_, TensorMap):
         return EntryParameter(name, "map", type_.element.name, const, type_.box, type_.swizzle)
     raise TypeError(f"a kernel cannot take {name}: {type_}")
 
 
-def called(scalar: Scalar) -> str:
+def scalar_name(scalar: Scalar) -> str:
     """Return the text that stands for a scalar, or a struct, in an entry."""
     return scalar.key if isinstance(scalar, Struct) else scalar.name

@@ -52,11 +52,11 @@ def machine_code(source: str, arch: str, *, alike: bool = False) -> bytes:
         others = (artifacts.find(source, target) for target in artifacts.runs_on(arch)[1:])
         if (other := next(filter(None, others), None)) is not None:
             return other.cubin
-    cubin = artifact.cubin if artifact is not None else _cached(source, arch)
+    cubin = artifact.cubin if artifact is not None else _compile(source, arch)
     return _made.setdefault(key, cubin)
 
 
-def _cached(source: str, arch: str) -> bytes:
+def _compile(source: str, arch: str) -> bytes:
     key = cache_key(source, option_list(arch), arch, nvrtc_build(), prism_version())
     with _compiling:  # two threads that want the same kernel compile it once
         found = store().get(key)

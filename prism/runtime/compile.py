@@ -97,12 +97,12 @@ def nvrtc_build() -> str:
     Raises:
         MissingCompiler: it isn't there.
     """
-    said = _BUILD.findall(compile_ptx("", f"sm_{supported()[-1]}"))
+    said = _BUILD.findall(compile_ptx("", f"sm_{supported_archs()[-1]}"))
     return ", ".join(("{}.{}".format(*nvrtc_version()), *said))
 
 
 @functools.cache
-def supported() -> tuple[int, ...]:
+def supported_archs() -> tuple[int, ...]:
     """Return the architectures that NVRTC compiles for, as `(75, 80, 90, ...)`.
 
     Raises:
@@ -150,7 +150,7 @@ def compile_cubin(source: str, arch: str, *, extra_options: tuple[str, ...] = ()
     try:
         cubin = _code(core.Program(source, "c++", options).compile("cubin", logs=log))
     except Exception as error:  # cuda.core's own class moves between its releases
-        raise _refused(source, arch, version, f"{log.getvalue()}{error}") from error
+        raise _refusal(source, arch, version, f"{log.getvalue()}{error}") from error
     text = log.getvalue().rstrip("\0\n")
     if codes := tuple(dict.fromkeys(_SLOW.findall(text))):
         raise _slow(codes, source, arch, version, text)
@@ -175,7 +175,7 @@ def compile_ptx(source: str, arch: str) -> str:
         if int(status) != 0:
             log = bytearray(nvrtc.nvrtcGetProgramLogSize(program)[1])
             nvrtc.nvrtcGetProgramLog(program, log)
-            raise _refused(source, arch, "{}.{}".format(*nvrtc_version()), log.decode(errors="replace"))
+            raise _refusal(source, arch, "{}.{}".format(*nvrtc_version()), log.decode(errors="replace"))
         text = bytearray(nvrtc.nvrtcGetPTXSize(program)[1])
         nvrtc.nvrtcGetPTX(program, text)
         return text.decode().rstrip("\0")
@@ -193,8 +193,8 @@ def require_target(arch: str) -> None:
     match = ARCH.fullmatch(arch)
     if match is None:
         raise ValueError(f"an architecture is written as in `sm_90a`, not {arch!r}")
-    if int(match[1]) not in supported():
-        known = ", ".join(f"sm_{a}" for a in supported())
+    if int(match[1]) not in supported_archs():
+        known = ", ".join(f"sm_{a}" for a in supported_archs())
         raise ValueError(f"NVRTC {'.'.join(map(str, nvrtc_version()))} doesn't compile for {arch}; it knows {known}")
 
 
@@ -208,7 +208,7 @@ def _spills(log: str) -> tuple[int, int]:
     return max((a for a, _ in found), default=0), max((b for _, b in found), default=0)
 
 
-def _refused(source: str, arch: str, version: str, log: str) -> MachineCodeError | AssemblerError | SlowCodeError:
+def _refusal(source: str, arch: str, version: str, log: str) -> MachineCodeError | AssemblerError | SlowCodeError:
     if _TOO_FEW in log:
         return _slow((_TOO_FEW,), source, arch, version, log.replace("\0", ""))
     error: MachineCodeError | AssemblerError

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from prism.runtime.driver import DeviceError, checked, driver
+from prism.runtime.driver import DeviceError, check, driver
 from prism.runtime.forks import Lock
 
 _OLDEST = (7, 5)
@@ -70,7 +70,7 @@ def current_device() -> int:
     status, found = cuda.cuCtxGetDevice()
     if int(status) == 0:
         return int(found)
-    checked(cuda.cuCtxSetCurrent(_device(0).context), "using GPU 0")
+    check(cuda.cuCtxSetCurrent(_device(0).context), "using GPU 0")
     return 0
 
 
@@ -81,7 +81,7 @@ def count() -> int:
     Raises:
         DeviceError: no driver.
     """
-    return int(checked(driver().cuDeviceGetCount(), "counting GPUs"))
+    return int(check(driver().cuDeviceGetCount(), "counting GPUs"))
 
 
 @contextlib.contextmanager
@@ -92,11 +92,11 @@ def using(ordinal: int) -> Iterator[None]:
         DeviceError: no such device.
     """
     cuda = driver()
-    checked(cuda.cuCtxPushCurrent(device(ordinal).context), f"using GPU {ordinal}")
+    check(cuda.cuCtxPushCurrent(device(ordinal).context), f"using GPU {ordinal}")
     try:
         yield
     finally:
-        checked(cuda.cuCtxPopCurrent(), f"leaving GPU {ordinal}")
+        check(cuda.cuCtxPopCurrent(), f"leaving GPU {ordinal}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,7 +123,7 @@ class Loaded:
         if found is None:
             ask = driver().cuOccupancyMaxActiveBlocksPerMultiprocessor
             with using(self.device.ordinal):
-                found = int(checked(ask(self.function, threads, shared_bytes), f"occupancy of `{self.name}`"))
+                found = int(check(ask(self.function, threads, shared_bytes), f"occupancy of `{self.name}`"))
             self.residency[threads, shared_bytes] = found
         return found
 
@@ -159,13 +159,13 @@ def _load(cubin: bytes, name: str, where: Device) -> Loaded:
     cuda = driver()
     doing = f"loading `{name}` on GPU {where.ordinal}"
     with using(where.ordinal):
-        library = checked(cuda.cuLibraryLoadData(cubin, [], [], 0, [], [], 0), doing)
-        kernel = checked(cuda.cuLibraryGetKernel(library, name.encode()), doing)
-        function = checked(cuda.cuKernelGetFunction(kernel), doing)  # loads it now, not at the first launch
+        library = check(cuda.cuLibraryLoadData(cubin, [], [], 0, [], [], 0), doing)
+        kernel = check(cuda.cuLibraryGetKernel(library, name.encode()), doing)
+        function = check(cuda.cuKernelGetFunction(kernel), doing)  # loads it now, not at the first launch
 
         def ask(attribute: str) -> int:
             kind = getattr(cuda.CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_{attribute}")
-            return int(checked(cuda.cuKernelGetAttribute(kind, kernel, where.ordinal), doing))
+            return int(check(cuda.cuKernelGetAttribute(kind, kernel, where.ordinal), doing))
 
         facts = (ask("NUM_REGS"), ask("SHARED_SIZE_BYTES"), ask("MAX_THREADS_PER_BLOCK"))
     return Loaded(name, where, function, *facts, library=library, kernel=kernel)
@@ -183,36 +183,36 @@ def _allow_shared(kernel: Any, name: str, where: Device, shared_bytes: int) -> N
     with _loading:
         if _allowed.get(key, 0) < shared_bytes:
             doing = f"giving `{name}` {shared_bytes} bytes of shared memory"
-            checked(cuda.cuKernelSetAttribute(kind, shared_bytes, kernel, where.ordinal), doing)
+            check(cuda.cuKernelSetAttribute(kind, shared_bytes, kernel, where.ordinal), doing)
             _allowed[key] = shared_bytes
 
 
 @functools.cache
 def _device(ordinal: int) -> Device:
     cuda = driver()
-    handle = checked(cuda.cuDeviceGet(ordinal), f"there is no GPU {ordinal}")
+    handle = check(cuda.cuDeviceGet(ordinal), f"there is no GPU {ordinal}")
 
     def ask(attribute: str) -> int:
         kind = getattr(cuda.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{attribute}")
-        return int(checked(cuda.cuDeviceGetAttribute(kind, handle), f"asking GPU {ordinal}"))
+        return int(check(cuda.cuDeviceGetAttribute(kind, handle), f"asking GPU {ordinal}"))
 
     capability = (ask("COMPUTE_CAPABILITY_MAJOR"), ask("COMPUTE_CAPABILITY_MINOR"))
-    name = checked(cuda.cuDeviceGetName(128, handle), f"asking GPU {ordinal}")
+    name = check(cuda.cuDeviceGetName(128, handle), f"asking GPU {ordinal}")
     return Device(
         ordinal,
         bytes(name).split(b"\0")[0].decode(errors="replace"),
         capability,
-        arch_of(capability, None if 10 * capability[0] + capability[1] in COMPILED else _supported()),
+        arch_of(capability, None if 10 * capability[0] + capability[1] in COMPILED else _supported_archs()),
         ask("MULTIPROCESSOR_COUNT"),
         ask("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"),
-        checked(cuda.cuDevicePrimaryCtxRetain(handle), f"using GPU {ordinal}"),
+        check(cuda.cuDevicePrimaryCtxRetain(handle), f"using GPU {ordinal}"),
     )
 
 
-def _supported() -> tuple[int, ...] | None:
-    from prism.runtime.compile import MissingCompiler, supported
+def _supported_archs() -> tuple[int, ...] | None:
+    from prism.runtime.compile import MissingCompiler, supported_archs
 
     try:
-        return supported()
+        return supported_archs()
     except MissingCompiler:  # artifacts may do without
         return None

@@ -17,7 +17,7 @@ class DeviceError(RuntimeError):
         self.code = code
 
 
-def forked() -> bool:
+def is_forked() -> bool:
     """Whether this process is the child of one that had started CUDA before."""
     return _started not in (None, os.getpid())
 
@@ -49,7 +49,7 @@ def driver() -> Any:
     return found
 
 
-def checked(result: tuple[Any, ...], doing: str) -> Any:
+def check(result: tuple[Any, ...], doing: str) -> Any:
     """Return what a driver call gave besides its status: nothing, a value, or several.
 
     Raises:
@@ -57,5 +57,5 @@ def checked(result: tuple[Any, ...], doing: str) -> Any:
     """
     status, *values = result
     if int(status) != 0:
-        raise DeviceError(f"{doing}: {CHILD if forked() else status.name}", status.name)
+        raise DeviceError(f"{doing}: {CHILD if is_forked() else status.name}", status.name)
     return values[0] if len(values) == 1 else tuple(values) or None

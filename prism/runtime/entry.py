@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from prism.lang.facts.assumed import Assumed
+from prism.lang.facts.launch_tests import Assumed
 from prism.lang.types import Scalar
 from prism.lang.types.structs import Struct, dtype_called, scalar_called
 

@@ -65,7 +65,7 @@ def header(entry: Entry) -> str:
     parameters = [(p, variable_name(p.name, taken)) for p in entry.parameters]
     if entry.cooperative:
         parameters.append((GRID_WORD[0], "grid_word"))
-    listed = "".join(f",\n        {_declared(p, name)}" for p, name in parameters)
+    listed = "".join(f",\n        {_declaration(p, name)}" for p, name in parameters)
     pointers = ", ".join(_address(p, name) for p, name in parameters)
     maps = "#include <cuda.h>  // CUtensorMap\n" if any(p.kind == "map" for p in entry.parameters) else ""
     shared = (
@@ -135,7 +135,7 @@ _BITS = {
 }
 
 
-def _declared(parameter: EntryParameter, name: str) -> str:
+def _declaration(parameter: EntryParameter, name: str) -> str:
     if parameter.kind == "map":
         return f"const CUtensorMap& {name}"
     const = "const " if parameter.const else ""

@@ -12,8 +12,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prism.lang.keep.once import once
-from prism.lang.keep.same import exact_items
+from prism.lang.keep.keys import exact_items
+from prism.lang.keep.memo import lazy_property
 from prism.lang.surface import Kernel
 from prism.lang.types import Scalar
 from prism.runtime import artifacts
@@ -39,7 +39,7 @@ class Instance:
         self.kernel = kernel
         self.template = template
 
-    @once
+    @lazy_property
     def program(self) -> Program:
         """The checked program.
 
@@ -50,7 +50,7 @@ class Instance:
 
         return build(self.kernel, dict(self.template))
 
-    @once
+    @lazy_property
     def request(self) -> str | None:
         """What the package's machine code for it is asked by; None for what is not wholly of the package."""
         return request_key(self.kernel, self.template)
@@ -88,7 +88,7 @@ def _instance(asked: _Asked) -> Instance:
 @functools.lru_cache(maxsize=4096)
 def _launcher(wanted: Instance, ordinal: int) -> Launcher:
     arch = device(ordinal).arch
-    shipped = None if wanted.request is None else _shipped(wanted.request, arch)
+    shipped = None if wanted.request is None else _find_shipped(wanted.request, arch)
     if shipped is not None:
         entry = Entry.from_json(shipped.entry, source="")
         return Launcher(entry, load(shipped.cubin, entry.name, ordinal, entry.shared_bytes))
@@ -97,10 +97,10 @@ def _launcher(wanted: Instance, ordinal: int) -> Launcher:
     return prepare(entry_of(wanted.program, arch), ordinal)
 
 
-def _shipped(request: str, arch: str) -> artifacts.Artifact | None:
+def _find_shipped(request: str, arch: str) -> artifacts.Artifact | None:
     for target in artifacts.runs_on(arch):
         if artifacts.manifest(target, artifacts.FOLDER).requests:  # as `requested` asks: it is read once
-            found = artifacts.requested(request, target, sources_digest())
+            found = artifacts.find_request(request, target, sources_digest())
             if found is not None:
                 return found
     return None

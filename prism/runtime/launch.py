@@ -12,16 +12,16 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from prism.lang.facts.assumed import Assumed, Undefined, compiled
+from prism.lang.facts.launch_tests import Assumed, Undefined, compile_test
 from prism.lang.facts.shapes import MAX_BLOCKS, shape_fault
 from prism.lang.types.shorts import short_bits
 from prism.lang.types.structs import Struct
-from prism.runtime import extended, tensor_maps
+from prism.runtime import extended_launch, tensor_maps
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.capture import follows, let_follow
 from prism.runtime.code import machine_code
 from prism.runtime.device import Loaded, current_device, load, using
-from prism.runtime.driver import checked, driver
+from prism.runtime.driver import check, driver
 from prism.runtime.entry import Entry, EntryParameter
 from prism.runtime.scratch import SCRATCH
 
@@ -39,7 +39,7 @@ MOST_HELD = 1024
 TOO_LARGE = "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"
 
 Held: TypeAlias = tuple[Any, Any, Any, tuple[Any, ...], Callable[[], bool] | None]
-"""A launch to be made again: what `Launcher.held` gives."""
+"""A launch to be made again: what `Launcher.prepare` gives."""
 
 
 class LaunchError(ValueError):
@@ -188,10 +188,10 @@ class Assumptions:
 
     def __init__(self, entry: Entry) -> None:
         self._entry = entry
-        self._tests = tuple((each, compiled(each.code)) for each in entry.assumed)
+        self._tests = tuple((each, compile_test(each.code)) for each in entry.assumed)
         self._positions = tuple(sorted({n for each in entry.assumed for n in each.arguments()}))
         self._picked = operator.itemgetter(*(self._positions or (0,)))
-        self._shaped = any(any(each.shaped()) for each in entry.assumed)
+        self._shaped = any(any(each.shape_terms()) for each in entry.assumed)
         self._held: set[tuple[Any, ...]] = set()
 
     def require(self, blocks: int, threads: int, values: Sequence[Any]) -> None:
@@ -217,12 +217,12 @@ class Assumptions:
             except Undefined as error:
                 why = f"has no value, as {error},"
             if why:
-                raise AssumedError(self._refused(assumed, why, blocks, threads, values))
+                raise AssumedError(self._refusal(assumed, why, blocks, threads, values))
         if key and len(self._held) < MOST_HELD:
             self._held.add(key)
 
-    def _refused(self, assumed: Assumed, why: str, blocks: int, threads: int, values: Sequence[Any]) -> str:
-        parameters, (of_blocks, of_threads) = self._entry.parameters, assumed.shaped()
+    def _refusal(self, assumed: Assumed, why: str, blocks: int, threads: int, values: Sequence[Any]) -> str:
+        parameters, (of_blocks, of_threads) = self._entry.parameters, assumed.shape_terms()
         facts = [f"{parameters[n].name} = {values[n]}" for n in assumed.arguments()]
         facts += [f"{blocks} blocks"] * of_blocks + [f"{threads} threads a block"] * of_threads
         where = f"`{self._entry.title}` assumes `{assumed.text}` (line {assumed.line}), which {why}"
@@ -277,11 +277,11 @@ class Launcher:
             with using(self.ordinal):
                 self._launch(blocks, threads, stream, values, early)
 
-    def late(self) -> Launcher:
+    def serialize(self) -> Launcher:
         """Return one of the same kernel whose launches all begin when what is before them on the stream has ended."""
         return Launcher(replace(self.entry, programmatic=False), self.loaded)
 
-    def held(self, blocks: int, threads: int, values: Sequence[Any]) -> Held:
+    def prepare(self, blocks: int, threads: int, values: Sequence[Any]) -> Held:
         """Return such a launch as the driver takes it, for who makes it again and again: not of a cooperative kernel.
 
         Returns:
@@ -301,7 +301,7 @@ class Launcher:
             self._assumptions.require(blocks, threads, values)
         call.settle(blocks, threads, 0, early)
         words = memoryview(buffer).cast("B").cast("Q")
-        return words, call.configuration, call.function, call.arguments, call.captured if early else None
+        return words, call.configuration, call.function, call.arguments, call.is_captured if early else None
 
     def _admit(self, blocks: int, threads: int) -> bool:
         """Check a launch against the kernel's bound; return whether it may begin before the one before it has ended."""
@@ -315,10 +315,10 @@ class Launcher:
         if self.entry.cooperative:
             values = (*values, SCRATCH.get(self.ordinal, stream, 4, "grid"))
         held = self.arguments.pack(values)
-        call: extended.Call = held[2]
+        call: extended_launch.Call = held[2]
         try:
             call.settle(blocks, threads, stream, early)
-            if early and stream > extended.LEGACY and call.captured() and not follows(stream):
+            if early and stream > extended_launch.LEGACY and call.is_captured() and not follows(stream):
                 call.settle(blocks, threads, stream, False)
             status = call.function(*call.arguments)
         finally:
@@ -327,13 +327,13 @@ class Launcher:
             found = driver().CUresult(status)
             if found.name == TOO_LARGE:
                 raise LaunchError(self._too_large(blocks, threads))
-            checked((found,), f"launching `{self.entry.name}` with {blocks} blocks of {threads} threads")
+            check((found,), f"launching `{self.entry.name}` with {blocks} blocks of {threads} threads")
 
-    def _call(self, arguments: int) -> extended.Call:
+    def _call(self, arguments: int) -> extended_launch.Call:
         """Return what launches with the arguments at an address."""
-        early = extended.PROGRAMMATIC if self.entry.programmatic else extended.ORDINARY
-        kind = extended.COOPERATIVE if self.entry.cooperative else early
-        return extended.Call(int(self.loaded.function), arguments, self.entry.shared_bytes, kind)
+        early = extended_launch.PROGRAMMATIC if self.entry.programmatic else extended_launch.ORDINARY
+        kind = extended_launch.COOPERATIVE if self.entry.cooperative else early
+        return extended_launch.Call(int(self.loaded.function), arguments, self.entry.shared_bytes, kind)
 
     def _fits_beside(self, blocks: int, threads: int) -> bool:
         """Whether blocks that begin beside as many others are spread over the multiprocessors as evenly as without.
@@ -412,7 +412,7 @@ def _with_maps(parameters: tuple[EntryParameter, ...], maps: tuple[int, ...], va
     found = list(values)
     for i in maps:
         if isinstance(found[i], ArrayInfo):
-            found[i] = tensor_maps.encoded(parameters[i], found[i])
+            found[i] = tensor_maps.encode(parameters[i], found[i])
         elif not isinstance(found[i], bytes) or len(found[i]) != tensor_maps.BYTES:
             kind = type(found[i]).__qualname__
             raise TypeError(f"`{parameters[i].name}` must be an array or its tensor map, not {kind}")

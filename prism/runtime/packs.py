@@ -38,7 +38,7 @@ def groups(codes: Mapping[str, bytes]) -> list[list[str]]:
     return found
 
 
-def packed(kernel: str, codes: Sequence[bytes]) -> tuple[str, bytes]:
+def pack(kernel: str, codes: Sequence[bytes]) -> tuple[str, bytes]:
     """Return the name of the file that holds machine code of a kernel, one behind the other, and its bytes: always the same.
 
     Raises:
@@ -53,13 +53,13 @@ def packed(kernel: str, codes: Sequence[bytes]) -> tuple[str, bytes]:
 
 
 @functools.lru_cache(maxsize=8)
-def unpacked(path: Path, nbytes: int, size: int) -> bytes:
+def unpack(path: Path, nbytes: int, size: int) -> bytes:
     """Return what a pack of `nbytes` holds: `size` bytes. The last few are remembered; `unpacked.cache_clear()` forgets them.
 
     Raises:
         MissingLZMA: it can't be unpacked here.
         OSError: it can't be read.
-        ValueError: it isn't as `packed` made it.
+        ValueError: it isn't as `pack` made it.
     """
     if not _NAME.fullmatch(path.name) or not 0 <= nbytes <= _LARGEST or not 0 <= size <= _LARGEST:
         raise ValueError(f"{path.name} is no name of a pack, or it is too large")

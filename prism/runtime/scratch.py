@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from prism.runtime.device import using
-from prism.runtime.driver import checked, driver
+from prism.runtime.driver import check, driver
 from prism.runtime.forks import Lock
 
 _SMALLEST = 4096
@@ -73,7 +73,7 @@ class Scratch:
         block = self._blocks.get(_key(device, stream, tag))
         if block is not None:
             with using(device):
-                checked(driver().cuMemsetD8Async(block.pointer, 0, block.nbytes, stream), "clearing scratch memory")
+                check(driver().cuMemsetD8Async(block.pointer, 0, block.nbytes, stream), "clearing scratch memory")
 
     def _renew(self, key: tuple[int, int, str, int], nbytes: int, identity: int) -> _Block:
         """Make the block of a key larger, or take it over from a stream that is no more; under the lock."""
@@ -86,7 +86,7 @@ class Scratch:
         with using(device):
             if block is not None and block.stream_id != identity:
                 # The handle belongs to another stream now; the old one's work may still run.
-                checked(driver().cuCtxSynchronize(), "taking over a stream's scratch memory")
+                check(driver().cuCtxSynchronize(), "taking over a stream's scratch memory")
             if block is not None and block.nbytes >= nbytes:
                 renewed = _Block(block.pointer, block.nbytes, identity)
             else:
@@ -133,6 +133,6 @@ def capture_of(stream: int) -> int | None:
 def _allocate(nbytes: int, stream: int, identity: int) -> _Block:
     cuda = driver()
     doing = f"allocating {nbytes} bytes of scratch memory"
-    pointer: Any = checked(cuda.cuMemAlloc(nbytes), doing)
-    checked(cuda.cuMemsetD8Async(pointer, 0, nbytes, stream), doing)
+    pointer: Any = check(cuda.cuMemAlloc(nbytes), doing)
+    check(cuda.cuMemsetD8Async(pointer, 0, nbytes, stream), doing)
     return _Block(int(pointer), nbytes, identity)

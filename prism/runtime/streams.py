@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from prism.runtime.arrays import ArrayInfo
-from prism.runtime.driver import checked, driver
+from prism.runtime.driver import check, driver
 
 LEGACY = 1
 _SAME = {0: LEGACY}  # both mean the legacy default stream
@@ -77,10 +77,10 @@ def order(infos: Iterable[ArrayInfo], stream: int) -> None:
     cuda = driver()
     for producer in waiting:
         flag = cuda.CUevent_flags.CU_EVENT_DISABLE_TIMING
-        event = checked(cuda.cuEventCreate(flag), "ordering two streams")
+        event = check(cuda.cuEventCreate(flag), "ordering two streams")
         try:
-            checked(cuda.cuEventRecord(event, producer), "ordering two streams")
-            checked(cuda.cuStreamWaitEvent(stream, event, 0), "ordering two streams")
+            check(cuda.cuEventRecord(event, producer), "ordering two streams")
+            check(cuda.cuStreamWaitEvent(stream, event, 0), "ordering two streams")
         finally:
             cuda.cuEventDestroy(event)
 

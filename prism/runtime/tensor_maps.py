@@ -8,7 +8,7 @@ from typing import Any
 
 from prism.lang.types import SCALARS, TensorMap, tiles
 from prism.runtime.arrays import ArrayInfo
-from prism.runtime.driver import DeviceError, checked, driver
+from prism.runtime.driver import DeviceError, check, driver
 from prism.runtime.entry import EntryParameter
 
 BYTES, ALIGNMENT = 128, 64
@@ -28,14 +28,14 @@ _SINCE = 12000
 _SWIZZLES = {0: "NONE", 32: "32B", 64: "64B", 128: "128B"}
 
 
-def encoded(parameter: EntryParameter, info: ArrayInfo) -> bytes:
+def encode(parameter: EntryParameter, info: ArrayInfo) -> bytes:
     """Return the tensor map that a kernel's parameter is, for an array.
 
     Raises:
         ValueError: the array's extents, strides or address are not what the copy engine takes.
         DeviceError: the driver refuses.
     """
-    return _encoded(parameter, info.pointer, info.shape, info.strides)
+    return _encode(parameter, info.pointer, info.shape, info.strides)
 
 
 def _check(parameter: EntryParameter, pointer: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
@@ -69,7 +69,7 @@ def _strides(shape: tuple[int, ...], strides: tuple[int, ...], size: int) -> lis
 
 
 @functools.lru_cache(maxsize=4096)
-def _encoded(parameter: EntryParameter, pointer: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> bytes:
+def _encode(parameter: EntryParameter, pointer: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> bytes:
     _check(parameter, pointer, shape, strides)
     cuda: Any = driver()
     scalar, swizzle = SCALARS[parameter.dtype], _SWIZZLES[parameter.swizzle]
@@ -94,7 +94,7 @@ def _encoded(parameter: EntryParameter, pointer: int, shape: tuple[int, ...], st
         int(cuda.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
     )
     doing = f"describing an array of shape {shape} and strides {strides} to the tensor copy engine"
-    checked((cuda.CUresult(status),), doing)
+    check((cuda.CUresult(status),), doing)
     return ctypes.string_at(place, BYTES)
 
 
@@ -108,7 +108,7 @@ def _encoder() -> Any:
         ctypes.c_int, address, ctypes.c_int, word, address, extents, extents, lengths, lengths, *enums
     )
     doing = "looking for the driver's tensor maps"
-    found, _ = checked(driver().cuGetProcAddress(b"cuTensorMapEncodeTiled", _SINCE, 0), doing)
+    found, _ = check(driver().cuGetProcAddress(b"cuTensorMapEncodeTiled", _SINCE, 0), doing)
     if not found:
         raise DeviceError("this driver has no tensor maps: it is older than CUDA 12")
     return prototype(int(found))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from prism.runtime import device
-from prism.runtime.extended import LEGACY
+from prism.runtime.extended_launch import LEGACY
 
 if TYPE_CHECKING:
     from prism.runtime.launch import Held, Launcher
@@ -54,7 +54,7 @@ class Warm:
         try:
             held = free.pop()
         except IndexError:
-            held = self._launcher.held(self._blocks, self._threads, (0, 0, *self._rest(memory)))
+            held = self._launcher.prepare(self._blocks, self._threads, (0, 0, *self._rest(memory)))
         addresses, configuration, function, arguments, captured = held
         addresses[0] = x
         addresses[1] = y

@@ -201,7 +201,7 @@ def test_without_a_compiler(command, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing() -> tuple[int, ...]:
         raise MissingCompiler("compiling kernels needs NVRTC: pip install it")
 
-    monkeypatch.setattr("prism.runtime.compile.supported", missing)
+    monkeypatch.setattr("prism.runtime.compile.supported_archs", missing)
     monkeypatch.setattr("prism.runtime.compile.nvrtc_version", missing)
     assert command("check FILE:scale")[0] == 0 and command("emit FILE:scale")[0] == 0
     assert command("explain FILE:scale")[0] == 0

@@ -154,7 +154,7 @@ def test_without_any_one_of_them_there_is_a_race(name: str) -> None:
     assert races(program, shape, arguments) is None
     for plan in program.plans.values():
         for barrier in plan.barriers:
-            mutant = program.with_plan(plan.without(barrier))
+            mutant = program.with_plan(plan.drop_step(barrier))
             assert races(mutant, shape, arguments) is not None, f"{plan.function.name}:{barrier.before.span.line}"
 
 
@@ -163,5 +163,5 @@ def test_what_the_third_barrier_of_the_scan_is_for() -> None:
     program, shape, arguments = scanned()
     plan = program.plans[program.entry]
     third = next(b for b in plan.barriers if b.first.kind == "read")
-    race = races(program.with_plan(plan.without(third)), shape, arguments)
+    race = races(program.with_plan(plan.drop_step(third)), shape, arguments)
     assert race is not None and "block/reduce.py" in race.access.file

@@ -154,7 +154,7 @@ def test_a_softmax_without_its_barrier_is_reported() -> None:
     """The reduction's scratch is read by all warps: without the barrier the machine sees the race."""
     program = prism.check(softmax.softmax_rows, {"ITEMS": 1})
     plan = next(plan for plan in program.plans.values() if plan.function.name == "reduce" and plan.barriers)
-    without = program.with_plan(plan.without(plan.barriers[0]))
+    without = program.with_plan(plan.drop_step(plan.barriers[0]))
     x = np.ones((1, 100), np.float32)
     with pytest.raises(prism.interpret.RaceError):
         run(without, 1, 128, (x, x.copy(), 100, -np.inf), check=True)

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 import prism
-from prism.explanation import account, counted, explain, explain_page
+from prism.explanation import account, describe_counts, explain, explain_page
 from prism.explanation.entries import EACH
 from prism.lang.tree import Apply, For
 from prism.lang.tree.inlined import parts
@@ -177,7 +177,7 @@ def test_counts_follow_branches_continue_and_calls():
 
 
 def test_the_count_alone_as_text():
-    text = counted(account(program("tiled")))
+    text = describe_counts(account(program("tiled")))
     assert "once: none" in text and "(`for first in range(0, K, BK)`): 2 block barriers" in text
 
 

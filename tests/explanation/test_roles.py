@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from prism.explanation import account, counted, explain_page
+from prism.explanation import account, describe_counts, explain_page
 from prism.explanation.entries import EACH, who
 from prism.lang.types.perspective import WARPGROUP1, Level, Perspective
 from tests.explanation.programs import program
@@ -28,7 +28,7 @@ def test_entries_say_which_threads_of_which_role(found):
 
 def test_entries_of_a_line_are_in_the_order_of_execution(found):
     line = next(line.number for line in found.lines if "wgmma(sums" in line.text)
-    after = [entry.kind for entry in found.beside(line, "after")]
+    after = [entry.kind for entry in found.entries_at(line, "after")]
     assert after == ["group commit", "group wait", "arrival", ""]
     again = next(entry for entry in found.entries if entry.rounds)
     assert again.rounds == 4 and again.reason.endswith("4 rounds later")
@@ -51,7 +51,7 @@ def test_each_role_is_counted_by_itself(found):
         "consumers": "1 arrival, 1 group commit, 1 group wait, 1 mbarrier wait, 1 wgmma fence",
         "producer": "1 announcing arrival, 1 mbarrier wait",
     }
-    assert "producer, a trip of the loop on line" in counted(account(program("hgemm")))
+    assert "producer, a trip of the loop on line" in describe_counts(account(program("hgemm")))
 
 
 def test_the_map_has_rings_and_mbarriers(found):

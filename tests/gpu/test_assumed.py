@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from tests.lang.facts.test_launched import rows
 
 from prism import LaunchError
 from tests.lang.facts.test_cases import ALL, first_lanes
-from tests.lang.facts.test_launched import rows
 
 cupy = pytest.importorskip("cupy")
 

@@ -15,7 +15,7 @@ import pytest
 
 from prism import lib
 from prism.lang import block, const, grid, group, id, int32, partition, prism, ptr, requires, thread
-from prism.runtime.driver import checked, driver
+from prism.runtime.driver import check, driver
 
 try:
     import cupy
@@ -99,7 +99,7 @@ PLAIN, EARLY = 0, 1  # CU_GRAPH_DEPENDENCY_TYPE_DEFAULT, _PROGRAMMATIC
 
 def edges(graph: Any) -> dict[tuple[int, int], int]:
     """Return the types of a graph's edges."""
-    begins, ends, data, count = checked(driver().cuGraphGetEdges(graph, 64), "asking for a graph's edges")
+    begins, ends, data, count = check(driver().cuGraphGetEdges(graph, 64), "asking for a graph's edges")
     found = zip(begins[:count], ends[:count], data[:count], strict=True)
     return {(int(begin), int(end)): int(one.type) for begin, end, one in found}
 
@@ -122,18 +122,18 @@ def capture(stream: Any, times: int) -> Iterator[list[Any]]:
     """Capture what is launched on CuPy's stream, and then run it so often; the graph stands in the list meanwhile."""
     cuda, mode = driver(), driver().CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
     given: list[Any] = []
-    checked(cuda.cuStreamBeginCapture(stream.ptr, mode), "capturing")
+    check(cuda.cuStreamBeginCapture(stream.ptr, mode), "capturing")
     try:
         yield given
     finally:
         captured = cuda.cuStreamEndCapture(stream.ptr)
-    graph = checked(captured, "capturing")
+    graph = check(captured, "capturing")
     given.append(graph)
-    ready = checked(cuda.cuGraphInstantiate(graph, 0), "making a graph")
+    ready = check(cuda.cuGraphInstantiate(graph, 0), "making a graph")
     for _ in range(times):
-        checked(cuda.cuGraphLaunch(ready, stream.ptr), "launching a graph")
+        check(cuda.cuGraphLaunch(ready, stream.ptr), "launching a graph")
     stream.synchronize()
-    checked(cuda.cuGraphExecDestroy(ready), "destroying a graph")
+    check(cuda.cuGraphExecDestroy(ready), "destroying a graph")
 
 
 def test_captured_launches_are_early_behind_prisms_own_alone() -> None:
@@ -152,10 +152,10 @@ def test_captured_launches_are_early_behind_prisms_own_alone() -> None:
             x += 3
             moved[264, THREADS](x, y, n, 500)
             moved[264, THREADS](y, x, n, 500)
-            checked(driver().cuMemsetD8Async(room.data.ptr, 0, room.nbytes, stream.ptr), "writing zeros")
+            check(driver().cuMemsetD8Async(room.data.ptr, 0, room.nbytes, stream.ptr), "writing zeros")
             moved[264, THREADS](x, y, n, 500)
             room += y
-            checked(driver().cuMemcpyDtoDAsync(x.data.ptr, room.data.ptr, x.nbytes, stream.ptr), "copying")
+            check(driver().cuMemcpyDtoDAsync(x.data.ptr, room.data.ptr, x.nbytes, stream.ptr), "copying")
             moved[264, THREADS](x, y, n, 500)
             moved[264, THREADS](y, x, n, 500)
     assert along(given[0]) == [EARLY, PLAIN, PLAIN, EARLY, PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, EARLY]

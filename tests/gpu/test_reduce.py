@@ -212,8 +212,8 @@ def test_more_than_2_to_the_32() -> None:
     x[n - 2] = 2
     assert int(lib.argmax(x)) == n - 2 and int(lib.max(x)) == 2
     x[n - 2] = 1
-    tall = x[: 1 << 32].reshape(1 << 31, 2)
-    assert bool((lib.sum(tall, axis=1) == 2).all()) and lib.sum(tall, axis=0).tolist() == [1 << 31] * 2
+    group_m = x[: 1 << 32].reshape(1 << 31, 2)
+    assert bool((lib.sum(group_m, axis=1) == 2).all()) and lib.sum(group_m, axis=0).tolist() == [1 << 31] * 2
 
 
 def test_empty_arrays_and_initial() -> None:

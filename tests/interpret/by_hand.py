@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 from prism.lang import check as checking
+from prism.lang import tree
 from prism.lang.lower.place import place
-from prism.lang.tree import Apply, Body, Evaluate, SharedDeclare, Stmt, Symbol, children, expressions
 from prism.lang.tree.plan import Access, Cycle, Mbarrier, Op, Plan, Program
 from prism.lang.tree.walk import subexpressions
 from prism.lang.types.perspective import BLOCK
 
-Make = Callable[[Stmt], Op]
+Make = Callable[[tree.Stmt], Op]
 
 
 class Hand:
@@ -26,7 +26,7 @@ class Hand:
         self.lines, self.start = inspect.getsourcelines(kernel.python)
         self.plan = Plan(self.entry, ())
 
-    def at(self, text: str, kind: type | None = None, nth: int = 0) -> Stmt:
+    def at(self, text: str, kind: type | None = None, nth: int = 0) -> tree.Stmt:
         """Return the outermost statement (of a kind) that starts on the nth line with a text."""
         numbers = [n for n, line in enumerate(self.lines) if text in line]
         line = self.start + numbers[nth]
@@ -34,9 +34,9 @@ class Hand:
             s for s in statements(self.entry.body) if s.span.line == line and (kind is None or isinstance(s, kind))
         )
 
-    def object(self, name: str) -> Symbol:
+    def object(self, name: str) -> tree.Symbol:
         """Return a shared object."""
-        found = (s for s in statements(self.entry.body) if isinstance(s, SharedDeclare))
+        found = (s for s in statements(self.entry.body) if isinstance(s, tree.SharedDeclare))
         return next(s.symbol for s in found if s.symbol.name == name)
 
     def cycle(self, *names: str) -> Cycle:
@@ -56,9 +56,9 @@ class Hand:
         """Add operations."""
         self.plan = replace(self.plan, operations=(*self.plan.operations, *operations))
 
-    def completes(self, statement: Stmt, barrier: Mbarrier) -> Apply:
+    def completes(self, statement: tree.Stmt, barrier: Mbarrier) -> tree.Apply:
         """Let a load complete on an mbarrier."""
-        assert isinstance(statement, Evaluate) and isinstance(statement.value, Apply)
+        assert isinstance(statement, tree.Evaluate) and isinstance(statement.value, tree.Apply)
         self.plan = replace(self.plan, completes={**self.plan.completes, statement.value: barrier})
         return statement.value
 
@@ -71,22 +71,22 @@ class Hand:
         return Program(self.entry, self.functions, {**plans, self.entry: self.plan}, layouts)
 
 
-def statements(body: Body) -> Iterator[Stmt]:
+def statements(body: tree.Body) -> Iterator[tree.Stmt]:
     """Return all statements, outer before inner."""
     for statement in body:
         yield statement
-        for inner in children(statement):
+        for inner in tree.children(statement):
             yield from statements(inner)
 
 
-def applied(program: Program, name: str) -> list[Apply]:
+def applied(program: Program, name: str) -> list[tree.Apply]:
     """Return the applications of an intrinsic."""
     found = (
-        e for f in program.functions for s in statements(f.body) for x in expressions(s) for e in subexpressions(x)
+        e for f in program.functions for s in statements(f.body) for x in tree.expressions(s) for e in subexpressions(x)
     )
-    return [e for e in found if isinstance(e, Apply) and e.intrinsic.name == name]
+    return [e for e in found if isinstance(e, tree.Apply) and e.intrinsic.name == name]
 
 
-def access(symbol: Symbol, kind: str, statement: Stmt) -> Access:
+def access(symbol: tree.Symbol, kind: str, statement: tree.Stmt) -> Access:
     """Return an access for an operation to tell of."""
     return Access(symbol, kind, statement.span, symbol.name, BLOCK)

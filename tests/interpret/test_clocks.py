@@ -268,14 +268,14 @@ def test_a_fence_is_of_the_thread_that_meets_it():
     clocks.join(0, everyone[None, :])
     clocks.fence_proxy(np.array([1]))  # another thread's fence, after the barrier, is none for the write
     agent = clocks.issue(np.array([[1]]), "copy", generic=False)
-    assert shadow.unfenced(np.array([0]), agent, "read") is not None
+    assert shadow.find_unfenced(np.array([0]), agent, "read") is not None
     clocks.fence_proxy(np.array([0]))
     agent = clocks.issue(np.array([[1]]), "copy", generic=False)
-    assert shadow.unfenced(np.array([0]), agent, "read") is not None  # nothing orders the fence before the copy
+    assert shadow.find_unfenced(np.array([0]), agent, "read") is not None  # nothing orders the fence before the copy
     clocks.join(0, everyone[None, :])
     agent = clocks.issue(np.array([[1]]), "copy", generic=False)
-    assert shadow.unfenced(np.array([0]), agent, "read") is None
-    assert shadow.unfenced(np.array([1]), agent, "read") is None
+    assert shadow.find_unfenced(np.array([0]), agent, "read") is None
+    assert shadow.find_unfenced(np.array([1]), agent, "read") is None
 
 
 @pytest.mark.parametrize("twice", [False, True])
@@ -302,7 +302,7 @@ def test_a_plain_write_is_unfenced_too() -> None:
     assert shadow.write(np.array([0]), np.array([1]), site, False) is None
     for fenced in (False, True):
         agent = clocks.issue(np.array([[1]]), "copy", generic=False)
-        assert (shadow.unfenced(np.array([0]), agent, "read") is None) == fenced
+        assert (shadow.find_unfenced(np.array([0]), agent, "read") is None) == fenced
         clocks.fence_proxy(np.array([1]))
 
 
@@ -333,7 +333,7 @@ def test_slices_and_lists_of_locations_tell_the_same(cluster, trace):
         for shadow, many in ((brief, 1), (listed, 1000)):
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(shadows, "_MANY", many)
-                gap = shadow.unfenced(at, by, kind) if proxy else None
+                gap = shadow.find_unfenced(at, by, kind) if proxy else None
                 found.append((by_block(getattr(shadow, kind), at, by, site, False), gap))
         assert found[0] == found[1]
         pairs = [(int(b) if number is None else number, int(a)) for b, a in zip(by, at, strict=True)]

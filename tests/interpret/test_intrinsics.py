@@ -41,7 +41,7 @@ from prism.lang import (
     uint32,
     vector,
 )
-from prism.launcher import deduced
+from prism.launcher import deduce_template
 from tests.interpret.intrinsic_kernels import CASES
 
 
@@ -56,7 +56,7 @@ def test_on_the_reference_machine(name):
 @pytest.mark.parametrize("name", CASES)
 def test_compiles(name):
     kernel, _, arguments, *_ = CASES[name]()
-    assert prism.compile(kernel, deduced(kernel, arguments, {}), arch="sm_90a").cubin
+    assert prism.compile(kernel, deduce_template(kernel, arguments, {}), arch="sm_90a").cubin
 
 
 # -- order ----------------------------------------------------------------------------------------------------------------

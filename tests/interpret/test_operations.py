@@ -253,7 +253,7 @@ def test_groups_are_waited_for_in_their_order() -> None:
     commits = [op for op in plan.operations if isinstance(op, Commit)]
     assert len(commits) == 2
     with pytest.raises(RaceError):
-        right(program.with_plan(plan.without(commits[1])), check=True)
+        right(program.with_plan(plan.drop_step(commits[1])), check=True)
 
 
 def accumulated(change: type, **options: Any) -> None:

@@ -61,4 +61,4 @@ def test_barriers_are_enough_and_needed(program, schedule):
     assert len(plan.barriers) >= 2
     for barrier in plan.barriers:
         with pytest.raises(RaceError):
-            run(built.with_plan(plan.without(barrier)), 2, 64, [y], check=True, schedule=schedule)
+            run(built.with_plan(plan.drop_step(barrier)), 2, 64, [y], check=True, schedule=schedule)

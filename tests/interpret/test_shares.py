@@ -187,4 +187,4 @@ def test_every_store_of_the_value_is_before_what_comes_after() -> None:
     for barrier in plan.barriers:
         for schedule in SCHEDULES:
             with pytest.raises(MachineError):
-                run(program.with_plan(plan.without(barrier)), 2, 32, (y, z), check=True, schedule=schedule)
+                run(program.with_plan(plan.drop_step(barrier)), 2, 32, (y, z), check=True, schedule=schedule)

@@ -9,31 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from prism.lang import tree  # fmt: skip
 from prism.lang.diagnostics import source_text
-from prism.lang.tree import (
-    Apply,
-    Assign,
-    Binary,
-    Call,
-    Cast,
-    Const,
-    Count,
-    Declare,
-    Expr,
-    For,
-    Function,
-    Id,
-    Item,
-    Partition,
-    Place,
-    Return,
-    Scalar,
-    Select,
-    Symbol,
-    Unary,
-    Var,
-    expressions,
-)  # fmt: skip
 from prism.lang.tree.plan import Program
 from prism.lang.tree.walk import statements, subexpressions
 from prism.lang.types import Array
@@ -46,7 +23,7 @@ BLOCKS, THREADS = "blocks", "threads"
 _ROUNDS = 5
 
 
-def of_type(scalar: Scalar) -> Range:
+def of_type(scalar: tree.Scalar) -> Range:
     """Return all that an integer type holds."""
     if scalar.kind == "bool":
         return 0, 1
@@ -64,8 +41,8 @@ class Ranges:
 
     program: Program
     given: Mapping[str, Range]
-    known: dict[Symbol, Range] = field(default_factory=dict)
-    results: dict[Function, Range] = field(default_factory=dict)
+    known: dict[tree.Symbol, Range] = field(default_factory=dict)
+    results: dict[tree.Function, Range] = field(default_factory=dict)
     found: dict[tuple[str, str], str] = field(default_factory=dict)
     changed: bool = False
     listing: bool = False
@@ -74,7 +51,7 @@ class Ranges:
     def settle(self) -> None:
         """Go through all functions until nothing changes; what goes on growing may be anything."""
         for parameter in self.program.entry.parameters:
-            if isinstance(parameter.type, Scalar) and parameter.type.integral:
+            if isinstance(parameter.type, tree.Scalar) and parameter.type.integral:
                 self.known[parameter] = self.given.get(parameter.name, of_type(parameter.type))
         for number in range(100):
             self.changed = False
@@ -92,46 +69,46 @@ class Ranges:
             self.walk(function, widen=False)
         return self.found
 
-    def walk(self, function: Function, *, widen: bool) -> None:
+    def walk(self, function: tree.Function, *, widen: bool) -> None:
         self.here = function.name
         for statement in statements(function.body):
             match statement:
-                case Declare(symbol=symbol, value=value) if value is not None:
+                case tree.Declare(symbol=symbol, value=value) if value is not None:
                     self.put(symbol, self.of(value), widen)
-                case Assign(target=Var(symbol=symbol) | Item(symbol=symbol), value=value):
+                case tree.Assign(target=tree.Var(symbol=symbol) | tree.Item(symbol=symbol), value=value):
                     self.put(symbol, self.of(value), widen)
-                case For(symbol=symbol, start=start, stop=stop, step=step):
+                case tree.For(symbol=symbol, start=start, stop=stop, step=step):
                     self.put(symbol, self.trips(self.of(start), self.of(stop), self.of(step)), widen)
-                case Partition(view=view) if view.view is not None and view.view.offset is not None:
+                case tree.Partition(view=view) if view.view is not None and view.view.offset is not None:
                     self.put(view.view.offset[0], self.of(view.view.offset[1]), widen)
-                case Return(value=value) if value is not None and _whole(value):
+                case tree.Return(value=value) if value is not None and _whole(value):
                     joined = join(self.results.get(function), self.of(value) or of_type(value.type))
                     self.changed = self.changed or joined != self.results.get(function)
                     self.results[function] = joined
-            for e in expressions(statement):
+            for e in tree.expressions(statement):
                 for part in subexpressions(e):
                     self.look(part, widen)
 
-    def look(self, e: Expr, widen: bool) -> None:
+    def look(self, e: tree.Expr, widen: bool) -> None:
         """Pass a call's arguments on; list what may not fit."""
-        if isinstance(e, Call):
+        if isinstance(e, tree.Call):
             for parameter, argument in zip(e.function.parameters, e.arguments, strict=True):
-                if isinstance(parameter.type, Scalar) and parameter.type.integral:
+                if isinstance(parameter.type, tree.Scalar) and parameter.type.integral:
                     self.put(parameter, self.of(argument), widen)
-                elif isinstance(parameter.type, Array) and isinstance(argument, Var):
+                elif isinstance(parameter.type, Array) and isinstance(argument, tree.Var):
                     self.put(parameter, self.known.get(argument.symbol), widen)
                     self.put(argument.symbol, self.known.get(parameter), widen)
-        if self.listing and isinstance(e, Binary | Cast) and _narrow(e) and not self.fits(e):
+        if self.listing and isinstance(e, tree.Binary | tree.Cast) and _narrow(e) and not self.fits(e):
             self.found[self.here, source_text(e.span).strip()] = f"{self.here}:{e.span.line}"
 
-    def fits(self, e: Binary | Cast) -> bool:
+    def fits(self, e: tree.Binary | tree.Cast) -> bool:
         low, high = of_type(e.type)
         exact = self.exact(e)
         return exact is None or (low <= exact[0] and exact[1] <= high)
 
-    def put(self, symbol: Symbol, found: Range | None, widen: bool) -> None:
+    def put(self, symbol: tree.Symbol, found: Range | None, widen: bool) -> None:
         scalar = symbol.type.element if isinstance(symbol.type, Array) else symbol.type
-        if found is None or not isinstance(scalar, Scalar) or not scalar.integral:
+        if found is None or not isinstance(scalar, tree.Scalar) or not scalar.integral:
             return
         fact = self.given.get(f"{self.here}.{symbol.name}")
         joined = join(self.known.get(symbol), found) if fact is None else fact
@@ -148,7 +125,7 @@ class Ranges:
             return start[0], max(start[0], stop[1] - 1)
         return min(start[0], stop[0] + 1), max(start[1], stop[1])
 
-    def of(self, e: Expr) -> Range | None:
+    def of(self, e: tree.Expr) -> Range | None:
         """Return an integer's range, as its type holds it; None of what has no value yet."""
         if not _whole(e):
             return None
@@ -157,36 +134,36 @@ class Ranges:
             return None
         return exact if low <= exact[0] and exact[1] <= high else (low, high)
 
-    def exact(self, e: Expr) -> Range | None:
+    def exact(self, e: tree.Expr) -> Range | None:
         """Return an integer's range before its type cuts it."""
         match e:
-            case Const(value=value):
+            case tree.Const(value=value):
                 return int(value), int(value)
-            case Var(symbol=symbol) | Item(symbol=symbol):
+            case tree.Var(symbol=symbol) | tree.Item(symbol=symbol):
                 return self.known.get(symbol)
-            case Id(unit=unit, code=code):
+            case tree.Id(unit=unit, code=code):
                 return 0, self.units(unit, code) - 1
-            case Count(unit=unit, code=code):
+            case tree.Count(unit=unit, code=code):
                 return 1, self.units(unit, code)
-            case Cast(operand=operand):
+            case tree.Cast(operand=operand):
                 inner = operand.type
-                return self.of(operand) if isinstance(inner, Scalar) and inner.integral else of_type(e.type)
-            case Unary(op="-", operand=operand):
+                return self.of(operand) if isinstance(inner, tree.Scalar) and inner.integral else of_type(e.type)
+            case tree.Unary(op="-", operand=operand):
                 inside = self.of(operand)
                 return None if inside is None else (-inside[1], -inside[0])
-            case Select(then=then, otherwise=otherwise):
+            case tree.Select(then=then, otherwise=otherwise):
                 one, two = self.of(then), self.of(otherwise)
                 return two if one is None else one if two is None else join(one, two)
-            case Binary():
+            case tree.Binary():
                 left, right = self.of(e.left), self.of(e.right)
                 if left is None or right is None:
                     return None
                 return of_binary(e, left, right)
-            case Call(function=function):
+            case tree.Call(function=function):
                 return self.results.get(function)
-            case Apply():
+            case tree.Apply():
                 return self.applied(e)
-            case Place():
+            case tree.Place():
                 return 0, 1023
             case _:
                 return of_type(e.type)
@@ -202,7 +179,7 @@ class Ranges:
             return blocks // unit.size
         return min(blocks * MOST_THREADS, self.given.get(THREADS, (1, 2**42))[1]) // unit.size
 
-    def applied(self, e: Apply) -> Range | None:
+    def applied(self, e: tree.Apply) -> Range | None:
         values = [self.of(a) for a in e.arguments if _whole(a)]
         match e.intrinsic.name:
             case "minimum" | "maximum" as name if len(values) == 2:
@@ -220,7 +197,7 @@ class Ranges:
                 return of_type(e.type)
 
 
-def of_binary(e: Binary, a: Range, b: Range) -> Range:
+def of_binary(e: tree.Binary, a: Range, b: Range) -> Range:
     """Return the range of an operator's results, before its type cuts it."""
     corners = [(x, y) for x in a for y in b]
     match e.op:
@@ -252,15 +229,15 @@ def of_binary(e: Binary, a: Range, b: Range) -> Range:
             return of_type(e.type)
 
 
-def _whole(e: Expr) -> bool:
-    return isinstance(e.type, Scalar) and (e.type.integral or e.type.kind == "bool")
+def _whole(e: tree.Expr) -> bool:
+    return isinstance(e.type, tree.Scalar) and (e.type.integral or e.type.kind == "bool")
 
 
-def _narrow(e: Binary | Cast) -> bool:
+def _narrow(e: tree.Binary | tree.Cast) -> bool:
     """Whether it makes a number of 32 bits or fewer that may be too large for them."""
-    if not (isinstance(e.type, Scalar) and e.type.kind == "int" and e.type.bits == 32):
+    if not (isinstance(e.type, tree.Scalar) and e.type.kind == "int" and e.type.bits == 32):
         return False
-    return isinstance(e, Cast) or e.op in ("+", "-", "*", "<<")
+    return isinstance(e, tree.Cast) or e.op in ("+", "-", "*", "<<")
 
 
 def doubtful(program: Program, given: Mapping[str, Range]) -> dict[tuple[str, str], str]:
@@ -271,5 +248,5 @@ def doubtful(program: Program, given: Mapping[str, Range]) -> dict[tuple[str, st
 def parameters(program: Program) -> Iterator[str]:
     """Yield the names of a kernel's parameters of 32 bits and fewer."""
     for parameter in program.entry.parameters:
-        if isinstance(parameter.type, Scalar) and parameter.type.integral and parameter.type.bits <= 32:
+        if isinstance(parameter.type, tree.Scalar) and parameter.type.integral and parameter.type.bits <= 32:
             yield parameter.name

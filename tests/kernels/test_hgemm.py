@@ -10,7 +10,7 @@ import pytest
 
 import prism
 from prism.interpret import SCHEDULES, run
-from prism.kernels.hgemm import NN, TILES, Configuration, cuts, hgemm, identity, tall
+from prism.kernels.hgemm import NN, TILES, Configuration, cuts, group_m, hgemm, identity
 from prism.kernels.hgemm.configurations import PADDED, STRAIGHT
 from prism.lang import device, float32, requires, thread
 from prism.lang.emit import emit
@@ -45,13 +45,13 @@ def numbers(array, kind: str):
 
 
 @functools.cache
-def program(kind, result, transposed, plain, beta, per, epilogue, cut, turned=False, scales=(0, 0)):
-    return program_for(kind, result, transposed, plain, beta, per, epilogue, cut, 0, "", turned, scales)
+def program(kind, result, transposed, plain, beta, per, epilogue, cut, trans=False, scales=(0, 0)):
+    return program_for(kind, result, transposed, plain, beta, per, epilogue, cut, 0, "", trans, scales)
 
 
 def multiplied(
     m, n, k, cut=SMALL, *, blocks=2, kind="bfloat16", result="bfloat16", transposed=(False, False), plain=False, beta=0.0,
-    per=0, epilogue=identity, high=None, turned=False, scales=(0, 0), early=0, **options,
+    per=0, epilogue=identity, high=None, trans=False, scales=(0, 0), prefetch_k=0, **options,
 ):  # fmt: skip
     """Run the kernel, checked, on small integers, whose sums are exact; return what it makes, and what it should."""
     rng = np.random.default_rng(m + n + k)
@@ -61,14 +61,14 @@ def multiplied(
     out = np.full((m, n + 8), np.nan).astype(np.float32)
     out = stored(out, result)
     given = [np.ascontiguousarray(stored(x.T if t else x, kind)) for x, t in zip((a, b), transposed, strict=True)]
-    down, across = (n, m) if turned else (m, n)
+    down, across = (n, m) if trans else (m, n)
     arguments = (
-        *given[:: -1 if turned else 1], stored(c, result), out[:, :n], out.reshape(-1), n + 8, stored(bias, kind),
-        down, across, k, high or tall(cut, *cut.tiles(down, across), blocks), early, 2.0, beta,
-        *[x.astype(np.float32) for x in factors[:: -1 if turned else 1]],
+        *given[:: -1 if trans else 1], stored(c, result), out[:, :n], out.reshape(-1), n + 8, stored(bias, kind),
+        down, across, k, high or group_m(cut, *cut.tiles(down, across), blocks), prefetch_k, 2.0, beta,
+        *[x.astype(np.float32) for x in factors[:: -1 if trans else 1]],
     )  # fmt: skip
-    layout, of = (transposed[::-1], (0, 2, 1)[per]) if turned else (transposed, per)
-    code = program(kind, result, layout, plain, beta != 0, of, epilogue, cut, turned, scales[:: -1 if turned else 1])
+    layout, of = (transposed[::-1], (0, 2, 1)[per]) if trans else (transposed, per)
+    code = program(kind, result, layout, plain, beta != 0, of, epilogue, cut, trans, scales[:: -1 if trans else 1])
     run(code, blocks * cut.cluster, cut.threads, arguments, check=True, **options)
     rows, columns = (np.ones(1) if many == 0 else x for many, x in zip(scales, factors, strict=True))
     wanted = 2.0 * rows[:, None] * columns * (a @ b.T) + beta * c
@@ -78,7 +78,7 @@ def multiplied(
 
 
 def batch_is_exact(
-    batch, m, n, k, cut, *, blocks=2, transposed=(False, False), plain=False, beta=0.0, per=0, count=3, turned=False, **options
+    batch, m, n, k, cut, *, blocks=2, transposed=(False, False), plain=False, beta=0.0, per=0, count=3, trans=False, **options
 ) -> bool:  # fmt: skip
     """Whether so many products in one launch are exact: `batch` says which operands have a matrix for each."""
     rng = np.random.default_rng(m + n + k)
@@ -91,14 +91,14 @@ def batch_is_exact(
     inside = [x.swapaxes(1, 2) if t else x for x, t in ((a, transposed[0]), (b, not transposed[1]))]
     given = [bf16_bits(np.ascontiguousarray(x, np.float32).reshape(-1, x.shape[2])) for x in inside]
     before = c.astype(np.float32).reshape(-1, n)
-    down, across = (n, m) if turned else (m, n)
+    down, across = (n, m) if trans else (m, n)
     arguments = (
-        *given[:: -1 if turned else 1], before, out[:, :n], out.reshape(-1), n + 8, stored(bias, "bfloat16"),
+        *given[:: -1 if trans else 1], before, out[:, :n], out.reshape(-1), n + 8, stored(bias, "bfloat16"),
         count * down, across, k, down, 0, 2.0, beta, NO_SCALES, NO_SCALES,
     )  # fmt: skip
-    layout, of = (transposed[::-1], (0, 2, 1)[per]) if turned else (transposed, per)
-    which = (0, 2, 1, 3)[batch] if turned else batch
-    code = program_for("bfloat16", "float32", layout, plain, beta != 0, of, identity, cut, which, "", turned)
+    layout, of = (transposed[::-1], (0, 2, 1)[per]) if trans else (transposed, per)
+    which = (0, 2, 1, 3)[batch] if trans else batch
+    code = program_for("bfloat16", "float32", layout, plain, beta != 0, of, identity, cut, which, "", trans)
     run(code, blocks * cut.cluster, cut.threads, arguments, check=True, **options)
     wanted = 2.0 * (a @ b) + beta * c + (bias[:n] if per == 1 else bias[:m, None] if per == 2 else 0)
     assert np.isnan(out[:, n:]).all(), "written beside the result"
@@ -128,24 +128,24 @@ def test_edges(m: int, n: int) -> None:
 
 
 @pytest.mark.parametrize("transposed", [(False, False), (False, True), (True, False), (True, True)])
-@pytest.mark.parametrize("turned", [False, True])
-def test_tiles_asked_for_early(transposed: tuple[bool, bool], turned: bool) -> None:
+@pytest.mark.parametrize("trans", [False, True])
+def test_tiles_asked_for_early(transposed: tuple[bool, bool], trans: bool) -> None:
     """Asking changes nothing, also for what is beyond the edges; in the text it comes before the loader's wait."""
-    assert exact(136, 72, 128, early=192, blocks=4, transposed=transposed, turned=turned)
-    layout = transposed[::-1] if turned else transposed
-    text = emit(lower(program("bfloat16", "bfloat16", layout, False, False, 0, identity, SMALL, turned))).source
+    assert exact(136, 72, 128, prefetch_k=192, blocks=4, transposed=transposed, trans=trans)
+    layout = transposed[::-1] if trans else transposed
+    text = emit(lower(program("bfloat16", "bfloat16", layout, False, False, 0, identity, SMALL, trans))).source
     asked = [re.search(rf"px_tma_prefetch_2d<\d, 64>\(&map_{name}", text).start() for name in "ab"]
     assert max(asked) < text.index("px_follow();  // for what")
 
 
 @pytest.mark.parametrize("scales", [(0, 1), (1, 2), (2, 0), (2, 2)])
-@pytest.mark.parametrize("turned", [False, True])
-def test_scales(scales: tuple[int, int], turned: bool) -> None:
+@pytest.mark.parametrize("trans", [False, True])
+def test_scales(scales: tuple[int, int], trans: bool) -> None:
     """Of rows and columns, beside a bias and what was there before; a last tile reads none beyond the last."""
-    options = {"beta": 1.0, "per": 1, "scales": scales, "turned": turned, "result": "float32"}
+    options = {"beta": 1.0, "per": 1, "scales": scales, "trans": trans, "result": "float32"}
     assert exact(100, 72, 64, **options)
     assert exact(200, 136, 72, plain=True, **options)
-    assert exact(200, 136, 72, scales=scales, turned=turned, per=2, blocks=1, result="float32", schedule="random")
+    assert exact(200, 136, 72, scales=scales, trans=trans, per=2, blocks=1, result="float32", schedule="random")
 
 
 @pytest.mark.parametrize("blocks", [1, 2, 3, 7])
@@ -155,9 +155,9 @@ def test_any_number_of_blocks(blocks: int) -> None:
 
 @pytest.mark.parametrize("transposed", [(False, False), (False, True), (True, False), (True, True)])
 @pytest.mark.parametrize("kind", ["bfloat16", "float16"])
-@pytest.mark.parametrize("turned", [False, True])
-def test_layouts(transposed, kind: str, turned: bool) -> None:
-    assert exact(136, 72, 136, kind=kind, result=kind, transposed=transposed, turned=turned)
+@pytest.mark.parametrize("trans", [False, True])
+def test_layouts(transposed, kind: str, trans: bool) -> None:
+    assert exact(136, 72, 136, kind=kind, result=kind, transposed=transposed, trans=trans)
 
 
 @pytest.mark.parametrize(
@@ -175,25 +175,25 @@ def test_layouts(transposed, kind: str, turned: bool) -> None:
 )  # fmt: skip
 def test_cuts(cut: Configuration) -> None:
     assert exact(200, 200, 200, cut=cut, transposed=(False, True))
-    assert exact(200, 136, 136, cut=cut, transposed=(True, False), schedule="random", turned=True)
+    assert exact(200, 136, 136, cut=cut, transposed=(True, False), schedule="random", trans=True)
 
 
 @pytest.mark.parametrize("cut", FITTING, ids=lambda cut: cut.name)
 def test_tiles_that_fit_some_layouts(cut: Configuration) -> None:
     """Of few rows, made as the transpose, and of `b` that has K inside, of any columns."""
-    assert exact(200, 136, 200, cut=cut, turned=cut.turned)
-    assert exact(40, 200, 136, cut=cut, turned=cut.turned, schedule="random", beta=1.0, per=1)
-    assert exact(17, 72, 136, cut=cut, turned=cut.turned, plain=True, result="float16", per=2, epilogue=relu)
+    assert exact(200, 136, 200, cut=cut, trans=cut.trans)
+    assert exact(40, 200, 136, cut=cut, trans=cut.trans, schedule="random", beta=1.0, per=1)
+    assert exact(17, 72, 136, cut=cut, trans=cut.trans, plain=True, result="float16", per=2, epilogue=relu)
     if cut in cuts(NN):
-        assert exact(40, 200, 136, cut=cut, transposed=NN, turned=True)
+        assert exact(40, 200, 136, cut=cut, transposed=NN, trans=True)
 
 
 @pytest.mark.parametrize("result", ["bfloat16", "float16", "float32"])
 @pytest.mark.parametrize("plain", [False, True])
-@pytest.mark.parametrize("turned", [False, True])
-def test_results(result: str, plain: bool, turned: bool) -> None:
-    assert exact(130, 71, 72, result=result, plain=plain, turned=turned)
-    assert exact(130, 71, 72, result=result, plain=plain, turned=turned, beta=3.0, per=1)
+@pytest.mark.parametrize("trans", [False, True])
+def test_results(result: str, plain: bool, trans: bool) -> None:
+    assert exact(130, 71, 72, result=result, plain=plain, trans=trans)
+    assert exact(130, 71, 72, result=result, plain=plain, trans=trans, beta=3.0, per=1)
 
 
 @pytest.mark.parametrize("transposed", [(False, False), (True, True)])
@@ -203,8 +203,8 @@ def test_tiles_that_are_not_whole_spans_across(transposed: tuple[bool, bool]) ->
     200 are three spans of 128 bytes and an eighth, of which the rest is read and not used; slabs of 40 columns aren't swizzled.
     """
     assert exact(264, 168, 136, cut=WIDE, transposed=transposed, result="float32")
-    for turned, (m, n) in ((False, (264, 208)), (True, (208, 264))):  # two tiles each way, the second ones almost empty
-        options = {"cut": WIDEST, "transposed": transposed, "turned": turned}
+    for trans, (m, n) in ((False, (264, 208)), (True, (208, 264))):  # two tiles each way, the second ones almost empty
+        options = {"cut": WIDEST, "transposed": transposed, "trans": trans}
         assert exact(m, n, 136, **options)
         assert exact(m, n, 72, result="float32", beta=1.0, per=2, **options)
         assert exact(m, n, 72, beta=1.0, per=1, **options)
@@ -224,37 +224,35 @@ def test_batches_in_one_launch(batch: int, transposed: tuple[bool, bool]) -> Non
         assert batch_is_exact(batch, 256, 72, k, clusters, transposed=transposed, beta=-1.0, per=1, count=2)
     else:
         assert batch_is_exact(batch, 128, 72, 128, SMALL, transposed=transposed)
-        assert batch_is_exact(batch, 128, 72, k, SMALL, transposed=transposed, per=1, turned=True, count=2)
+        assert batch_is_exact(batch, 128, 72, k, SMALL, transposed=transposed, per=1, trans=True, count=2)
 
 
 @pytest.mark.parametrize("per", [0, 1, 2])
 @pytest.mark.parametrize("beta", [0.0, -1.0])
-@pytest.mark.parametrize("turned", [False, True])
-def test_epilogue(per: int, beta: float, turned: bool) -> None:
-    assert exact(136, 72, 72, per=per, beta=beta, epilogue=relu, cut=replace(SMALL, cluster_m=2), turned=turned)
+@pytest.mark.parametrize("trans", [False, True])
+def test_epilogue(per: int, beta: float, trans: bool) -> None:
+    assert exact(136, 72, 72, per=per, beta=beta, epilogue=relu, cut=replace(SMALL, cluster_m=2), trans=trans)
     narrow = Configuration(64, 72, 3, 1)  # slabs of 24 columns
-    assert exact(
-        136, 83, 72, per=per, beta=beta, epilogue=relu, cut=narrow, turned=turned, plain=True, result="float16"
-    )
+    assert exact(136, 83, 72, per=per, beta=beta, epilogue=relu, cut=narrow, trans=trans, plain=True, result="float16")
 
 
 def test_every_configuration_is_clean_machine_code() -> None:
     """No spill, and no warning that wgmmas wait one by one or that registers stay where they are."""
-    for cut, turned in itertools.product((*TILES, *STRAIGHT, *PADDED), (False, True)):
-        if cut.straight and turned:
+    for cut, trans in itertools.product((*TILES, *STRAIGHT, *PADDED), (False, True)):
+        if cut.straight and trans:
             continue
         wide = cut.bm * cut.bn > 128 * 256  # these have the fewest registers left: what is added takes most of them
         for result, beta in (
             ("bfloat16", False),
-            *([("float32", True), ("bfloat16", turned or cut.straight)] if wide else []),
+            *([("float32", True), ("bfloat16", trans or cut.straight)] if wide else []),
         ):
-            code = program("bfloat16", result, (turned, not turned), False, beta, 0, identity, cut, turned)
+            code = program("bfloat16", result, (trans, not trans), False, beta, 0, identity, cut, trans)
             binary = compile_cubin(entry_of(code, "sm_90a").source, "sm_90a")
-            assert (binary.spills, binary.warnings) == (0, ()), (cut.name, turned, result)
+            assert (binary.spills, binary.warnings) == (0, ()), (cut.name, trans, result)
     for cut, layout in itertools.product(FITTING, ((False, False), NN)):  # the build looks at all that ship
         if cut in cuts(layout) and cut.bn > 128:
             code = program(
-                "bfloat16", "bfloat16", layout[:: -1 if cut.turned else 1], False, False, 0, identity, cut, cut.turned
+                "bfloat16", "bfloat16", layout[:: -1 if cut.trans else 1], False, False, 0, identity, cut, cut.trans
             )
             binary = compile_cubin(entry_of(code, "sm_90a").source, "sm_90a")
             assert (binary.spills, binary.warnings) == (0, ()), (cut.name, layout)
@@ -264,9 +262,9 @@ def test_every_configuration_is_clean_machine_code() -> None:
 def test_what_is_read_ahead_takes_few_registers(per: int, scales: tuple[int, int]) -> None:
     """Scales, or a bias, do not make the largest tiles spill; both do a little, outside of the products."""
     for cut in [cut for cut in TILES if cut.bm * cut.bn > 128 * 192]:
-        turned = cut.turns((False, False))
+        trans = cut.transposes_out((False, False))
         kind = "float8_e4m3fn" if scales[0] else "bfloat16"
-        code = program(kind, "bfloat16", (False, False), False, False, per, identity, cut, turned, scales)
+        code = program(kind, "bfloat16", (False, False), False, False, per, identity, cut, trans, scales)
         binary = compile_cubin(entry_of(code, "sm_90a").source, "sm_90a")
         most = {256 * 200: 24, 256 * 192: 40}.get(cut.bm * cut.bn, 0) if per and scales[0] else 0
         assert binary.spills <= most and not binary.warnings, cut.name

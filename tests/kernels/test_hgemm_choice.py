@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from prism.kernels.hgemm import TILES, Configuration, blocks, choose, cuts, early, tall
-from prism.kernels.hgemm.candidates import SHAPES, all_cuts, candidates, parsed
+from prism.kernels.hgemm import TILES, Configuration, blocks, choose, cuts, group_m, prefetch_steps
+from prism.kernels.hgemm.candidates import SHAPES, all_cuts, candidates, parse_size
 from prism.kernels.hgemm.configurations import (
     MEASURED,
     NARROW,
@@ -17,10 +17,10 @@ from prism.kernels.hgemm.configurations import (
     PROCESSORS,
     SHARING,
     STRAIGHT,
+    choose_by_model,
     clocks,
     follows_late,
-    inside,
-    modelled,
+    rows_in_sectors,
 )
 
 LAYOUTS = {"NN": (False, True), "NT": (False, False), "TN": (True, True), "TT": (True, False)}
@@ -102,7 +102,7 @@ SIZES = {f"{tile.bm}x{tile.bn}x{tile.bk}": tile for tile in TILES}
 def test_the_model_agrees_with_what_was_measured(text: str) -> None:
     """It chooses the best, or near: figures vary by 2 to 3 % between runs."""
     seen = {SIZES[size]: ratio for size, ratio in RATIOS[text].items()}
-    chosen = modelled(*parsed(text), PROCESSORS, layout=LAYOUTS["NN"])
+    chosen = choose_by_model(*parse_size(text), PROCESSORS, layout=LAYOUTS["NN"])
     assert seen.get(chosen, 0.0) >= 0.97 * max(seen.values()), chosen.name
 
 
@@ -111,20 +111,20 @@ def test_the_model_agrees_where_rows_begin_inside_sectors(text: str) -> None:
     """It chooses the best there too, or near; such pairs are for nothing else."""
     known = SIZES | {f"{cut.bm}x{cut.bn}x{cut.bk} c{cut.cluster_m}x{cut.cluster_n}": cut for cut in SHARING}
     seen = {known[size]: ratio for size, ratio in INSIDE[text].items()}
-    chosen = choose(*parsed(text), PROCESSORS, layout=LAYOUTS["NN"])
+    chosen = choose(*parse_size(text), PROCESSORS, layout=LAYOUTS["NN"])
     assert seen.get(chosen, 0.0) >= 0.92 * max(seen.values()), chosen.name
-    m, n, k = (-(-size // 16) * 16 for size in parsed(text))
+    m, n, k = (-(-size // 16) * 16 for size in parse_size(text))
     assert all(choose(m, n, k, PROCESSORS, layout=layout) in cuts(layout) for layout in LAYOUTS.values())
-    assert inside(*parsed("8x16x32"), LAYOUTS["TT"]) == (True, False)
-    assert inside(*parsed("16x8x32"), LAYOUTS["NN"]) == (False, True)
+    assert rows_in_sectors(*parse_size("8x16x32"), LAYOUTS["TT"]) == (True, False)
+    assert rows_in_sectors(*parse_size("16x8x32"), LAYOUTS["NN"]) == (False, True)
 
 
 @pytest.mark.parametrize("text", OUTSIDE)
 def test_the_model_agrees_where_both_have_k_outside(text: str) -> None:
     """And so does the choice, which is the model's where columns would be padded."""
     seen = {SIZES[size]: ratio for size, ratio in OUTSIDE[text].items()}
-    chosen = choose(*parsed(text), PROCESSORS, layout=LAYOUTS["TN"])
-    assert chosen == modelled(*parsed(text), PROCESSORS, layout=LAYOUTS["TN"])
+    chosen = choose(*parse_size(text), PROCESSORS, layout=LAYOUTS["TN"])
+    assert chosen == choose_by_model(*parse_size(text), PROCESSORS, layout=LAYOUTS["TN"])
     assert seen.get(chosen) == max(seen.values()) or (chosen not in seen and chosen.b_columns == chosen.bn)
 
 
@@ -132,7 +132,7 @@ def test_the_model_tells_how_much_slower_others_are() -> None:
     """Within a tenth on average, of all tiles that were measured beside a shape's best (it is 6 %; one is 28 % off)."""
     errors = []
     for text, ratios in RATIOS.items():
-        times = {size: clocks(SIZES[size], *parsed(text), PROCESSORS, layout=LAYOUTS["NN"]) for size in ratios}
+        times = {size: clocks(SIZES[size], *parse_size(text), PROCESSORS, layout=LAYOUTS["NN"]) for size in ratios}
         best = max(ratios, key=lambda size: ratios[size])
         errors += [abs(times[best] / times[size] * ratios[best] / ratios[size] - 1) for size in ratios if size != best]
     assert len(SIZES) == len(TILES) and sum(errors) / len(errors) < 0.1
@@ -145,7 +145,7 @@ def test_narrow_results_and_long_k(layout: str) -> None:
     What has not been measured at a shape is chosen at few. The table has the six best and has times as they are launched.
     """
     table: dict[str, dict[str, float]] = json.loads(Path(__file__).with_name("hgemm_narrow.json").read_text())[layout]
-    chosen = {text: choose(*parsed(text), PROCESSORS, layout=LAYOUTS[layout], parted=True).name for text in table}
+    chosen = {text: choose(*parse_size(text), PROCESSORS, layout=LAYOUTS[layout], parted=True).name for text in table}
     shares = {
         text: table[text][name] / max(table[text].values()) for text, name in chosen.items() if name in table[text]
     }
@@ -165,7 +165,7 @@ def test_wide_results(layout: str) -> None:
     shares: dict[str, float] = {}
     for text, seen in table[layout].items():
         means = {name: prod(ratios) ** 0.5 for name, ratios in seen.items()}
-        chosen = choose(*parsed(text), PROCESSORS, layout=LAYOUTS[layout]).name
+        chosen = choose(*parse_size(text), PROCESSORS, layout=LAYOUTS[layout]).name
         shares[text] = means.get(chosen, 0.0) / max(means.values())
     assert len(shares) >= 5 and prod(shares.values()) ** (1 / len(shares)) >= 0.99
     assert min(shares.values()) > 0.94, shares
@@ -173,19 +173,19 @@ def test_wide_results(layout: str) -> None:
 
 def test_what_was_measured_is_chosen() -> None:
     for text, found in MEASURED.items():
-        m, n, k = parsed(text)
+        m, n, k = parse_size(text)
         assert found in TILES and candidates(m, n, k)[0] == found
         for name, layout in LAYOUTS.items():
             chosen = choose(m, n, k, PROCESSORS, layout=layout)
             part = name == "TN" and found.b_columns > found.bn
-            assert chosen == (modelled(m, n, k, PROCESSORS, layout=layout) if part else found)
-        assert choose(m, n, k, 78) == modelled(m, n, k, 78)
+            assert chosen == (choose_by_model(m, n, k, PROCESSORS, layout=layout) if part else found)
+        assert choose(m, n, k, 78) == choose_by_model(m, n, k, 78)
 
 
 def test_choices_fit_the_device() -> None:
     for cut in all_cuts():
         having = [layout for layout in LAYOUTS.values() if cut in cuts(layout) + cuts(layout, parted=True)]
-        made = {layout[:: -1 if cut.turns(layout) else 1][1] for layout in having} or (False, True)
+        made = {layout[:: -1 if cut.transposes_out(layout) else 1][1] for layout in having} or (False, True)
         for outside, out_bytes, by in itertools.product(made, (2, 4), ((0, 0), (1, 1), (2, 1), (1, 2))):
             t = cut.template(transpose_a=False, transpose_b=outside, out_bytes=out_bytes, by_row=by[0], by_column=by[1])
             columns = t["B_COLUMNS"] if outside else t["BN"]
@@ -206,24 +206,24 @@ def test_what_is_made_as_the_transpose() -> None:
     What is straight is made so nowhere: its columns are read in whole spans, some of them in vain.
     """
     for cut in (*TILES, *STRAIGHT, *PADDED):
-        turned = {name for name, layout in LAYOUTS.items() if cut.turns(layout)}
+        trans = {name for name, layout in LAYOUTS.items() if cut.transposes_out(layout)}
         wide, parts = cut.bm * cut.bn > 32768, cut.bn % 64 > 0
-        assert turned == (set() if cut.straight else {"NN", "NT"} if wide else {"NN"} if parts else set()), cut.name
+        assert trans == (set() if cut.straight else {"NN", "NT"} if wide else {"NN"} if parts else set()), cut.name
         assert cut.bn <= cut.b_columns < cut.bn + 64 and cut.b_columns * 2 % cut.span_b == 0
     wide = next(cut for cut in TILES if cut.bn == 200)
     times = {name: clocks(wide, 6400, 2048, 4096, PROCESSORS, layout=layout) for name, layout in LAYOUTS.items()}
-    turned = clocks(wide, 2048, 6400, 4096, PROCESSORS, layout=LAYOUTS["TT"])
-    assert times["NN"] == times["NT"] == turned != times["TT"] < times["TN"]
+    trans = clocks(wide, 2048, 6400, 4096, PROCESSORS, layout=LAYOUTS["TT"])
+    assert times["NN"] == times["NT"] == trans != times["TT"] < times["TN"]
 
 
 def test_the_order_of_tiles() -> None:
     """A round of 132 blocks covers about a square of the result; of a narrow one it goes down no further than across."""
     wide, small = SIZES["128x256x64"], Configuration(128, 64, 8)
-    assert tall(wide, 64, 64, PROCESSORS) == 16  # 2048 x 2112 elements
-    assert tall(wide, 5, 64, PROCESSORS) == 5 and tall(wide, 1, 64, PROCESSORS) == 1
-    assert tall(small, 64, 64, PROCESSORS) == 8 and tall(Configuration(64, 64, 6, 1, cluster_m=2), 9, 9, 2) == 1
-    assert [tall(wide, 64, across, PROCESSORS) for across in (1, 2, 3, 4, 16, 17)] == [16, 16, 3, 4, 16, 16]
-    assert tall(wide, 16, 8, PROCESSORS) == 16 and tall(wide, 17, 8, PROCESSORS) == 8  # a round, and more
+    assert group_m(wide, 64, 64, PROCESSORS) == 16  # 2048 x 2112 elements
+    assert group_m(wide, 5, 64, PROCESSORS) == 5 and group_m(wide, 1, 64, PROCESSORS) == 1
+    assert group_m(small, 64, 64, PROCESSORS) == 8 and group_m(Configuration(64, 64, 6, 1, cluster_m=2), 9, 9, 2) == 1
+    assert [group_m(wide, 64, across, PROCESSORS) for across in (1, 2, 3, 4, 16, 17)] == [16, 16, 3, 4, 16, 16]
+    assert group_m(wide, 16, 8, PROCESSORS) == 16 and group_m(wide, 17, 8, PROCESSORS) == 8  # a round, and more
 
 
 def test_how_many_blocks_are_launched() -> None:
@@ -246,12 +246,12 @@ def test_how_much_is_asked_for_early() -> None:
     for side, steps in ((512, 4), (768, 3), (1024, 3), (1280, 3), (2048, 3), (2560, 3), (3072, 0), (4096, 0)):
         found = choose(side, side, side, PROCESSORS)
         tiles = found.tiles(side, side)
-        assert early(found, side, side, side, PROCESSORS) == steps
+        assert prefetch_steps(found, side, side, side, PROCESSORS) == steps
         assert steps * sum(tiles) <= prod(tiles) or not steps
     one, pair = Configuration(128, 256, 4), Configuration(128, 256, 4, cluster_m=2)
-    assert early(one, 128, 256, 4096, PROCESSORS) == 0  # two tiles a step, and one block
-    assert early(one, 2048, 2048, 64, PROCESSORS) == 1 and early(one, 2048, 2048, 2048, 114) == 0
-    assert early(pair, 2048, 2048, 2048, PROCESSORS) == 0
+    assert prefetch_steps(one, 128, 256, 4096, PROCESSORS) == 0  # two tiles a step, and one block
+    assert prefetch_steps(one, 2048, 2048, 64, PROCESSORS) == 1 and prefetch_steps(one, 2048, 2048, 2048, 114) == 0
+    assert prefetch_steps(pair, 2048, 2048, 2048, PROCESSORS) == 0
 
 
 def test_rows_beyond_the_last_cost_a_short_result_whatever_binds() -> None:
@@ -264,7 +264,7 @@ def test_rows_beyond_the_last_cost_a_short_result_whatever_binds() -> None:
 
 def test_which_products_are_launched_late() -> None:
     """Those that memory binds, and of which blocks are on more than half of the multiprocessors, and not nearly all."""
-    tile, pair = Configuration(64, 64, 6, 1, bk=128), Configuration(64, 16, 5, 1, bk=128, turned=True)
+    tile, pair = Configuration(64, 64, 6, 1, bk=128), Configuration(64, 16, 5, 1, bk=128, trans=True)
     late = {
         n: follows_late(tile, 64, 64 * n, 4096, PROCESSORS, LAYOUTS["NT"]) for n in (66, 67, 96, 115, 116, 128, 133)
     }
@@ -295,12 +295,19 @@ def test_rows_that_are_few_have_their_tiles() -> None:
             (224, 224),
         ):
             found = choose(m, 8192, 8192, PROCESSORS, layout=LAYOUTS[layout], parted=True)
-            assert (found.bm, found.bn) == (64, wide) and found.turns(LAYOUTS[layout]), (m, found.name)
+            assert (found.bm, found.bn) == (64, wide) and found.transposes_out(LAYOUTS[layout]), (m, found.name)
         assert choose(2048, 8192, 8192, PROCESSORS, layout=LAYOUTS[layout]) not in NARROW
 
 
 def test_any_shape_has_a_choice() -> None:
-    for m, n, k in ((1, 1, 1), (64, 64, 8), (500, 500, 500), (1, 1 << 20, 64), (1 << 20, 8, 64), *map(parsed, SHAPES)):
+    for m, n, k in (
+        (1, 1, 1),
+        (64, 64, 8),
+        (500, 500, 500),
+        (1, 1 << 20, 64),
+        (1 << 20, 8, 64),
+        *map(parse_size, SHAPES),
+    ):
         for processors in (PROCESSORS, 114, 2):
             for layout in LAYOUTS.values():
                 found = choose(m, n, k, processors, layout=layout)

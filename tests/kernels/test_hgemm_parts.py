@@ -8,7 +8,7 @@ import pytest
 from prism.interpret import SCHEDULES, run
 from prism.kernels.hgemm import Configuration, choose, cuts, identity
 from prism.kernels.hgemm.candidates import PROCESSORS
-from prism.kernels.hgemm.configurations import clocks, together
+from prism.kernels.hgemm.configurations import clocks, resident_clusters
 from prism.lang import device, float32, requires, thread
 from prism.lang.types.shorts import bf16_bits
 from prism.lib.matmuls import instance_for, program_for
@@ -28,8 +28,8 @@ def relu(x: float32 @ thread[1]) -> float32 @ thread[1]:
 
 
 @functools.cache
-def program(kind, result, transposed, per, epilogue, cut, scales, turned):
-    return program_for(kind, result, transposed, False, False, per, epilogue, cut, 0, "", turned, scales)
+def program(kind, result, transposed, per, epilogue, cut, scales, trans):
+    return program_for(kind, result, transposed, False, False, per, epilogue, cut, 0, "", trans, scales)
 
 
 def exact(
@@ -43,7 +43,7 @@ def exact(
     per=0,
     epilogue=identity,
     scales=(0, 0),
-    turned=False,
+    trans=False,
     **options,
 ) -> bool:
     """Whether small integers, whose sums are exact, come out right, and nothing beside them is written."""
@@ -54,14 +54,14 @@ def exact(
     out = np.full((m, n + 8), np.nan, np.float32)
     bits = bf16_bits if kind == "bfloat16" else lambda x: x.astype(np.float16)
     given = (a.T if transposed[0] else a, b if transposed[1] else b.T)
-    step = -1 if turned else 1  # the kernel makes the transpose, of b and a
+    step = -1 if trans else 1  # the kernel makes the transpose, of b and a
     arguments = (
         *[bits(np.ascontiguousarray(x, np.float32)) for x in given[::step]], out.reshape(-1), n + 8,
         bits(bias.astype(np.float32)), *(m, n)[::step], k, 2.0, *[x.astype(np.float32) for x in factors[::step]],
     )  # fmt: skip
     down, across = cut.tiles(*(m, n)[::step])
-    of = (0, 2, 1)[per] if turned else per
-    code = program(kind, "float32", transposed[::step], of, epilogue, cut, scales[::step], turned)
+    of = (0, 2, 1)[per] if trans else per
+    code = program(kind, "float32", transposed[::step], of, epilogue, cut, scales[::step], trans)
     run(code, down * across * cut.cluster, cut.threads, arguments, check=True, **options)
     rows, columns = (np.ones(1) if many == 0 else x for many, x in zip(scales, factors, strict=True))
     wanted = 2.0 * rows[:, None] * columns * (a @ b)
@@ -85,7 +85,7 @@ def test_parts_of_few_steps_and_of_none(k: int) -> None:
 def test_layouts(transposed: tuple[bool, bool], kind: str) -> None:
     assert exact(72, 136, 264, transposed=transposed, kind=kind)
     assert exact(136, 72, 264, FOUR, transposed=transposed, kind=kind)
-    assert exact(20, 136, 264, THIN, transposed=transposed, kind=kind, turned=THIN.turns(transposed))
+    assert exact(20, 136, 264, THIN, transposed=transposed, kind=kind, trans=THIN.transposes_out(transposed))
 
 
 @pytest.mark.parametrize("m, n", [(1, 1), (1, 130), (63, 64), (64, 65), (129, 63)])
@@ -97,16 +97,16 @@ def test_edges(m: int, n: int) -> None:
 @pytest.mark.parametrize("per", [0, 1, 2])
 def test_what_comes_after(scales: tuple[int, int], per: int) -> None:
     assert exact(72, 72, 136, scales=scales, per=per, epilogue=relu)
-    assert exact(20, 72, 136, THIN, scales=scales, per=per, epilogue=relu, turned=True)
+    assert exact(20, 72, 136, THIN, scales=scales, per=per, epilogue=relu, trans=True)
 
 
 @pytest.mark.parametrize("cut", cuts((False, False), parted=True), ids=lambda found: found.name)
 def test_all_that_are_chosen(cut: Configuration) -> None:
     """They are exact on the reference machine; compiled, no register is spilled, and a multiprocessor has room for them."""
-    assert exact(20 if cut.turned else 72, 72, 1100, cut, turned=cut.turns(NN))
+    assert exact(20 if cut.trans else 72, 72, 1100, cut, trans=cut.transposes_out(NN))
     for kind, layout in (("bfloat16", NN), ("float8_e4m3fn", (False, False))):
-        turned = cut.turns(layout)
-        facts = kind, "bfloat16", layout[:: -1 if turned else 1], False, False, 0, identity, cut, 0, "", turned
+        trans = cut.transposes_out(layout)
+        facts = kind, "bfloat16", layout[:: -1 if trans else 1], False, False, 0, identity, cut, 0, "", trans
         made = entry_of(instance_for(*facts).program, "sm_90a")
         assert made.shared_bytes <= 227 << 10 and made.block_multiple == cut.parts
         assert compile_cubin(made.source, "sm_90a").spills == 0
@@ -130,7 +130,7 @@ def test_large_results_are_not_in_parts() -> None:
 def test_clusters_that_run_at_once() -> None:
     """Of four blocks and of eight a chip has room for fewer than its multiprocessors say; what doesn't fit takes a round more."""
     two, four, eight = cuts(NN, parted=True)[:3]
-    assert [together(cut, PROCESSORS) for cut in (cuts(NN)[0], two, four, eight)] == [132, 66, 28, 14]
+    assert [resident_clusters(cut, PROCESSORS) for cut in (cuts(NN)[0], two, four, eight)] == [132, 66, 28, 14]
     assert choose(64, 64, 8192, 1, layout=NN, parted=True).parts == 1  # no room for two blocks
     assert choose(64, 64, 8192, 8, layout=NN, parted=True).parts in (2, 4)  # nor for eight
     one, more = (clocks(four, 64 * down, 64 * across, 8192, PROCESSORS) for down, across in ((7, 4), (5, 6)))

@@ -46,7 +46,7 @@ def way(operator: Operator, kind: str, exclusive: bool, reverse: bool):
     """The kernel's program and its template's computed type, as plans make it, for a small tile."""
     task = Task(operator, kind, kind, exclusive, reverse)
     c = TILES[scan_plans.size_of(kind)]
-    found = scan_plans.packed(task, Shape(1, 1, 1, True), c)
+    found = scan_plans.plan_packed(task, Shape(1, 1, 1, True), c)
     return task, prism.check(scan_packed, dict(found.template)), c
 
 
@@ -87,7 +87,7 @@ def launch(
     room = aligned(np.full(x.size + y_shift + 16, 77, "uint8" if x.dtype == bool else x.dtype))
     y = x if in_place else room[y_shift : y_shift + x.size]
     begin = scan_plans.number_of(task.identity() if initial is None else initial.view(given))
-    tiled = Shape(1, x.size, 1, past=(shift, y_shift)).tiled(c.width)[:2]
+    tiled = Shape(1, x.size, 1, past=(shift, y_shift)).tile(c.width)[:2]
     arguments = (
         x.view(given), y.view(given), len(x), *tiled, scan_plans.number_of(task.identity()), begin,
         np.zeros(256, np.uint64), 256, np.zeros(1, np.uint64),
@@ -255,7 +255,7 @@ def test_the_largest_sum_of_a_tile_of_bytes(rows: int) -> None:
     """In tiles as the device has them: two halves whose sums share a word, or, of an odd number of rows, one part."""
     c = Configuration(threads=256, items=16 * rows, width=16, blocks=1)
     task = Task(operators.add, "uint8", "uint8")
-    program = prism.check(scan_packed, dict(scan_plans.packed(task, Shape(1, 1, 1, True), c).template))
+    program = prism.check(scan_packed, dict(scan_plans.plan_packed(task, Shape(1, 1, 1, True), c).template))
     x = aligned(np.full(c.tile + 100, 255, np.uint8))
     y = aligned(np.zeros_like(x))
     run(

@@ -71,7 +71,7 @@ def test_unaligned(kind: str, once: bool, reverse: bool) -> None:
         x = aligned(random.integers(0, 3, size + shift).astype(kind))[shift:]
         room = aligned(np.full(size + y_shift + 2 * width, 77, kind))
         y = room[y_shift : y_shift + size]
-        tiled = Shape(1, size, 1, past=(shift, y_shift)).tiled(width)
+        tiled = Shape(1, size, 1, past=(shift, y_shift)).tile(width)
         assert tiled[0] == y_shift and tiled[1] >= 0 and tiled[2]
         words, control = fresh(computed)
         values = (x, y, size, *tiled, 0, 5, *((words, 64, control) if once else ()))
@@ -99,7 +99,7 @@ def test_what_is_not_there_is_the_identity_as_computed(width: int, reverse: bool
         size = 2 * tile + more
         x = aligned(np.random.default_rng(0).integers(-128, -90, size + shift).astype(np.int8))[shift:]
         y = aligned(np.zeros(size + y_shift, np.int8))[y_shift:]
-        begin, (words, control) = Shape(1, size, 1, past=(shift, y_shift)).tiled(width), fresh("int32")
+        begin, (words, control) = Shape(1, size, 1, past=(shift, y_shift)).tile(width), fresh("int32")
         # An identity whose lowest 8 bits, taken for an element, would be the largest of all.
         values = (x, y, size, *begin, -(2**31) + 127, -129, words, 64, control)
         run(code, -(-(size + begin[0]) // tile), THREADS, values, check=True)

@@ -193,4 +193,4 @@ def test_a_missing_barrier_is_reported() -> None:
     plan = program.plans[program.entry]
     before_reading = plan.barriers[-1]
     with pytest.raises(prism.interpret.MachineError):
-        exact(SMALL["tiled"], 20, 20, 20, program=program.with_plan(plan.without(before_reading)))
+        exact(SMALL["tiled"], 20, 20, 20, program=program.with_plan(plan.drop_step(before_reading)))

@@ -204,6 +204,6 @@ def test_the_model_is_near_what_was_measured(shape) -> None:
 def test_shares_that_may_crowd_one_multiprocessor_are_not_offered() -> None:
     """128 blocks of which two fit a multiprocessor: offered nowhere but where they were measured."""
     flat = rings.cut_in(rings.FLAT, 512, 512, 512, 4)
-    assert flat.blocks == 128 and flat.crowded(132) and flat not in rings.cuts(512, 512, 512)
-    assert not rings.cut_in(LARGE, 1024, 1024, 1024, 4).crowded(132), "one fits"
-    assert choose(256, 256, 256).crowded(132) and choose(256, 256, 256).share == 1
+    assert flat.blocks == 128 and flat.is_crowded(132) and flat not in rings.cuts(512, 512, 512)
+    assert not rings.cut_in(LARGE, 1024, 1024, 1024, 4).is_crowded(132), "one fits"
+    assert choose(256, 256, 256).is_crowded(132) and choose(256, 256, 256).share == 1

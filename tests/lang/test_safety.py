@@ -31,8 +31,8 @@ from prism.lang.barriers.flow import Relation
 from prism.lang.barriers.walk_access import _note
 from prism.lang.diagnostics import Span
 from prism.lang.pipeline import build
-from prism.lang.safety import Verdict, safety, told, unordered, verdicts
-from prism.lang.sync import noted
+from prism.lang.safety import Verdict, describe_verdicts, safety, unordered_verdicts, verdicts
+from prism.lang.sync import elided_conflicts
 from prism.lang.tree import Symbol
 from prism.lang.tree.plan import Access, Elided, Plan
 from prism.lang.types import FLOAT32, Pointer
@@ -87,7 +87,7 @@ def test_every_kind_is_reported_with_its_status() -> None:
     assert report["proved"] == sum(one.status == "proved" for one in found) == 2
     assert [one["what"] for one in report["not proved"]] == ["partition `mine`", "partition `part`"]
     assert len(report["believed"]) == 4
-    lines = list(told(found))
+    lines = list(describe_verdicts(found))
     assert lines[:2] == ["2 proved, 2 not proved, 0 assumed, 4 believed", "not proved:"] and len(lines) == 3 + 6
 
 
@@ -115,10 +115,10 @@ def access(line: int, kind: str = "write") -> Access:
 def test_notes_are_not_cut_off() -> None:
     """A hundred conflicts that nothing is proved of are a hundred, in the plan and in the report."""
     elided = {(n, n): Elided(access(n), access(n + 1), "who knows", unproved="trip") for n in range(1, 101)}
-    kept = noted(SimpleNamespace(elided=elided))  # type: ignore[arg-type]
+    kept = elided_conflicts(SimpleNamespace(elided=elided))  # type: ignore[arg-type]
     assert len(kept) == 100
     function = build(everything).entry
-    found = [one for _, one in unordered(function, Plan(function, (), kept))]
+    found = [one for _, one in unordered_verdicts(function, Plan(function, (), kept))]
     assert len(found) == 100 and {(one.kind, one.status) for one in found} == {("trip", "not proved")}
     assert len({one.line for one in found}) == 100
 

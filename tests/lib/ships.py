@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 
-from prism.lib import shipped
+from prism.lib import shipped_kernels
 from prism.runtime.instance import Instance
 
 
 @functools.cache
 def kernels(arch: str) -> tuple[Instance, ...]:
     """Return the kernels that ship for an architecture."""
-    return shipped.instances(arch)
+    return shipped_kernels.instances(arch)
 
 
 @functools.cache

@@ -21,7 +21,7 @@ class Launcher:
     def resident_blocks(self, threads: int) -> int:
         return 264
 
-    def held(self, blocks: int, threads: int, values: Any) -> tuple[Any, ...]:
+    def prepare(self, blocks: int, threads: int, values: Any) -> tuple[Any, ...]:
         words, configuration = list(values), SimpleNamespace(stream=0)
 
         def launch() -> int:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.exceptions import AxisError
 from numpy.lib.stride_tricks import as_strided
 
-from prism.lib.axes import Collapsed, c_strides, collapse, merge, normal_axes, without
+from prism.lib.axes import Collapsed, c_strides, collapse, drop_axes, merge, normal_axes
 
 
 @pytest.mark.parametrize(
@@ -42,8 +42,8 @@ def test_no_axis_of_a_scalar() -> None:
 
 
 def test_shapes_without_axes() -> None:
-    assert without((2, 3, 4), (1,)) == (2, 4)
-    assert without((2, 3, 4), (0, 2), keepdims=True) == (1, 3, 1)
+    assert drop_axes((2, 3, 4), (1,)) == (2, 4)
+    assert drop_axes((2, 3, 4), (0, 2), keepdims=True) == (1, 3, 1)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_no_elements() -> None:
         found = collapse(shape, c_strides(shape), axes)
         assert found is not None
         assert found.n == np.prod([shape[k] for k in axes], dtype=int)
-        assert found.results == np.prod(without(shape, axes), dtype=int)
+        assert found.results == np.prod(drop_axes(shape, axes), dtype=int)
 
 
 @st.composite

@@ -1,6 +1,6 @@
 """`prism build`: what ships, what is kept, the same bytes each time, and launches that check nothing again.
 
-Tests of prism/lib: artifacts, shipped; prism/runtime: build, instance.
+Tests of prism/lib: artifacts, shipped_kernels; prism/runtime: build, instance.
 """
 
 import itertools
@@ -20,7 +20,7 @@ from prism.interpret import SCHEDULES
 from prism.kernels.sgemm import Layout
 from prism.lang import Kernel, block, float32, grid, int32, prism, ptr, requires
 from prism.lib import artifacts as building
-from prism.lib import matmuls, operators, scan_plans, sgemm_ring, shipped
+from prism.lib import matmuls, operators, scan_plans, sgemm_ring, shipped_kernels
 from prism.lib.matmul_layouts import NO_BIAS
 from prism.lib.scan_plans import Shape, Task
 from prism.lib.sgemm_bf16x6 import Product
@@ -65,7 +65,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert (
         result.packed
         < result.nbytes
-        == sum(facts["bytes"] for arch in result.by_arch for facts in artifacts.listed(arch, where))
+        == sum(facts["bytes"] for arch in result.by_arch for facts in artifacts.read_manifest(arch, where))
     )
     return where
 
@@ -115,20 +115,20 @@ def test_what_another_compiler_made_is_compiled_again(folder: Path, monkeypatch:
 
 
 def test_a_kernel_that_spills_more_than_is_known_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert shipped.spilling("sm_80", folder) == []
-    known = shipped.SPILLS["scan_columns_shared"]
+    assert shipped_kernels.spilling("sm_80", folder) == []
+    known = shipped_kernels.SPILLS["scan_columns_shared"]
     for name, spills, told in (
         ("scan_columns_shared", known, 0),
         ("scan_columns_shared", known + 4, 1),
         ("other", 4, 1),
     ):
         facts = [{"entry": {"name": f"prism_{name}"}, "spills": spills}]
-        monkeypatch.setattr(artifacts, "listed", lambda *_, facts=facts: facts)
-        assert shipped.spilling("sm_90a", folder) == [f"{name}: {spills} bytes"] * told
+        monkeypatch.setattr(artifacts, "read_manifest", lambda *_, facts=facts: facts)
+        assert shipped_kernels.spilling("sm_90a", folder) == [f"{name}: {spills} bytes"] * told
 
 
 def test_the_manifest_and_the_report(folder: Path) -> None:
-    (facts,) = artifacts.listed("sm_80", folder)
+    (facts,) = artifacts.read_manifest("sm_80", folder)
     assert facts["entry"]["name"] == "prism_scan_block" and 0 < facts["registers"] < 256 and facts["spills"] == 0
     report = artifacts.reports(folder)[facts["report"]]
     assert report["kernel"] == "prism.kernels.scan.small:scan_block" and report["template"]["T"] == "uint32"
@@ -157,9 +157,9 @@ def gpu(folder: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         taken.append(cubin)
         return SimpleNamespace(function=1, kernel=2, device=place, name=name)
 
-    manifest, requested = artifacts.manifest, artifacts.requested
+    manifest, requested = artifacts.manifest, artifacts.find_request
     monkeypatch.setattr(artifacts, "manifest", lambda arch, where=folder: manifest(arch, folder))
-    monkeypatch.setattr(artifacts, "requested", lambda *asked: requested(*asked, folder=folder))
+    monkeypatch.setattr(artifacts, "find_request", lambda *asked: requested(*asked, folder=folder))
     monkeypatch.setattr(instances, "device", lambda ordinal: place)
     monkeypatch.setattr(instances, "load", load)
     monkeypatch.setattr(instances, "prepare", lambda entry, ordinal: ("prepared", entry))
@@ -224,21 +224,21 @@ def test_a_product_of_16_bits_of_any_shape_ships() -> None:
         m, n, k = (int(2 ** draw.uniform(0, 15)) for _ in range(3))
         kind, transposed = draw.choice(matmuls.INPUTS), (draw.random() < 0.5, draw.random() < 0.5)
         cut = matmuls.choose(m, n, k, draw.choice((114, 132)), layout=transposed, parted=draw.random() < 0.8)
-        turned = cut.turns(transposed)
+        turned = cut.transposes_out(transposed)
         layout = transposed[::-1] if turned else transposed
         facts = kind, kind, layout, False, False, NO_BIAS, matmuls.identity, cut, 0, "", turned
         assert matmuls.instance_for(*facts).request in shipping, (m, n, k, cut.name, transposed)
 
 
 def test_all_that_ships_can_be_named_in_another_process() -> None:
-    for arch in shipped.ARCHITECTURES:
+    for arch in shipped_kernels.ARCHITECTURES:
         found = ships.kernels(arch)
         assert len(found) > 500 and all(one.request for one in found)
         assert any(one.kernel.__name__ == "hgemm" for one in found) == (arch == "sm_90a")
         for one in found[::97]:
             again = building._reference(one)
             assert all(not isinstance(value, Kernel) for _, value in again.template)
-            resolved = tuple((name, building._resolved(value)) for name, value in again.template)
+            resolved = tuple((name, building._resolve(value)) for name, value in again.template)
             assert dict(resolved) == dict(one.template)
 
 
@@ -250,7 +250,7 @@ def test_what_a_product_on_hopper_is_made_of_ships(sizes: tuple[int, int, int], 
     a, b = (describe(np.empty(shape, np.float32, order), name) for name, shape, order in operands)
     c = describe(np.empty((m, n), np.float32), "c")
     left, right, out = (Matrix(x, x.strides[0] // 4, x.strides[1] // 4, 0) for x in (a, b, c))
-    ring = sgemm_ring.arranged(left, right, out, 1, sizes, (1.0, 0.0), n % 4 == 0, 132)
+    ring = sgemm_ring.arrange(left, right, out, 1, sizes, (1.0, 0.0), n % 4 == 0, 132)
     assert {one.request for one in ring.instances()} <= shipping
 
 

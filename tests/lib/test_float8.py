@@ -12,7 +12,7 @@ import pytest
 
 import prism
 from prism.kernels.hgemm import TILES, identity
-from prism.lib.matmul_layouts import arranged
+from prism.lib.matmul_layouts import arrange
 from prism.lib.matmuls import Job, program_for
 from prism.runtime.arrays import describe
 from prism.runtime.build import entry_of
@@ -82,9 +82,9 @@ def test_turned_products_exchange_their_dtypes() -> None:
     """Whether the kernel turns them, or the result has its elements along columns."""
     a, w, out = normal(40, 24), normal(33, 24).astype(KINDS[1]), np.zeros((33, 40), np.float32).T
     job = Job(describe(a), describe(w.T), None, None, 0, None, "float32", 1.0, 0.0, identity)
-    call = arranged(job)
+    call = arrange(job)
     assert call.kinds == (call.a.scalar, call.b.scalar) == ("float8_e4m3fn", "float8_e5m2")
-    for turned in (call.turn(), arranged(replace(job, out=describe(out)))):
+    for turned in (call.turn(), arrange(replace(job, out=describe(out)))):
         assert turned.kinds == (turned.a.scalar, turned.b.scalar) == ("float8_e5m2", "float8_e4m3fn")
 
 
@@ -92,10 +92,10 @@ def test_turned_products_exchange_their_scales() -> None:
     a, b, out = np.zeros((40, 24), np.float16), np.zeros((24, 33), np.float16), np.zeros((33, 40), np.float16).T
     facts = [describe(x) for x in (a, b, out, np.ones(40, np.float32), np.ones(33, np.float32))]
     job = Job(*facts[:2], None, None, 0, None, "float16", 1.0, 0.0, identity, *facts[3:])
-    call = arranged(job)
+    call = arrange(job)
     assert (call.scale_a, call.scale_b) == (facts[3], facts[4])
     assert (call.turn().scale_a, call.turn().scale_b) == (facts[4], facts[3])
-    call = arranged(replace(job, out=facts[2]))
+    call = arrange(replace(job, out=facts[2]))
     assert (call.scale_a, call.scale_b) == (facts[4], facts[3])
 
 
@@ -109,7 +109,7 @@ def test_operands_are_given_as_they_lie_or_copied_with_k_inside() -> None:
     """What the kernel's tensor maps have: rows of K, which begin at multiples of 16 bytes."""
     whole = np.zeros((64, 208), KINDS[0])
     for a, w, copied in ((whole[:, :48], whole[:9, 16:64], False), (whole[:, 3:40], whole[:, 1:38], True)):
-        call = arranged(Job(describe(a), describe(w.T), None, None, 0, None, "float32", 1.0, 0.0, identity))
+        call = arrange(Job(describe(a), describe(w.T), None, None, 0, None, "float32", 1.0, 0.0, identity))
         assert not call.transpose_a and not call.transpose_b
         for info, given in ((call.a, a), (call.b, w)):
             assert info.shape == given.shape and info.strides[1] == 1 and info.strides[0] % 16 == 0

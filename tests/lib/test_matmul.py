@@ -9,7 +9,7 @@ import pytest
 import prism
 from prism.kernels.hgemm import identity
 from prism.kernels.sgemm import VARIANTS
-from prism.lib.matmul_layouts import NO_BIAS, Job, arranged
+from prism.lib.matmul_layouts import NO_BIAS, Job, arrange
 from prism.runtime.arrays import describe
 
 RANDOM = np.random.default_rng(0)
@@ -39,7 +39,7 @@ SHAPES = [
 def test_copies_for_tensor_copies_have_rows_of_whole_sectors(columns: int) -> None:
     """An operand of rows of 16 bytes is taken as it is; others are copied, to rows of 32 bytes."""
     a, b, c = (describe(numbers(*shape, kind="float16")) for shape in ((4, 24), (24, columns), (4, columns)))
-    call = arranged(Job(a, b, c, None, NO_BIAS, None, "float16", 1.0, 1.0, identity))
+    call = arrange(Job(a, b, c, None, NO_BIAS, None, "float16", 1.0, 1.0, identity))
     assert call.a.pointer == a.pointer and call.b.shape == (24, columns)
     for given, taken in ((b, call.b), (c, call.c)):
         assert (taken.pointer == given.pointer) == (columns % 8 == 0)

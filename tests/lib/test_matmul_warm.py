@@ -14,7 +14,7 @@ import pytest
 
 import prism.lib as lib
 from prism.lib import matmul_layouts, matmul_warm, matmuls, products
-from prism.runtime import extended, launch
+from prism.runtime import extended_launch, launch
 from prism.runtime.arrays import describe
 from prism.runtime.entry import Entry, EntryParameter
 from prism.runtime.launch import Launcher
@@ -23,7 +23,7 @@ MAPS = tuple(
     EntryParameter(f"map_{name}", "map", "float16", box=(64, 64), swizzle=128) for name in ("a", "b", "c", "out")
 )
 POINTERS = tuple(EntryParameter(name, "pointer", "float16") for name in ("out", "bias"))
-NUMBERS = tuple(EntryParameter(name, "scalar", "int32") for name in ("m", "n", "k", "tall", "early"))
+NUMBERS = tuple(EntryParameter(name, "scalar", "int32") for name in ("m", "n", "k", "group_m", "early"))
 FACTORS = tuple(EntryParameter(name, "scalar", "float32") for name in ("alpha", "beta"))
 STRIDE = EntryParameter("stride", "scalar", "int64")
 SCALES = tuple(EntryParameter(name, "pointer", "float32") for name in ("scale_a", "scale_b"))
@@ -132,15 +132,15 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
     monkeypatch.setitem(sys.modules, "torch", torch)
     monkeypatch.setattr(matmuls, "instance_for", lambda *_: SimpleNamespace(launcher=lambda ordinal: launcher))
     monkeypatch.setattr(matmuls, "device", lambda ordinal: place)
-    monkeypatch.setattr(matmuls, "encoded", lambda parameter, info: info.pointer.to_bytes(8, "little") + bytes(120))
-    monkeypatch.setattr(matmuls.own, "working", lambda info, stream: memoryview(b""))
+    monkeypatch.setattr(matmuls, "encode", lambda parameter, info: info.pointer.to_bytes(8, "little") + bytes(120))
+    monkeypatch.setattr(matmuls.result_arrays, "working", lambda info, stream: memoryview(b""))
     for module in ("prism.runtime.device", "prism.runtime.launch"):
         monkeypatch.setattr(f"{module}.driver", lambda: found)
     monkeypatch.setattr(launch, "current_device", lambda: 0)
     monkeypatch.setattr("prism.runtime.device.count", lambda: 1)
     monkeypatch.setattr(matmul_warm, "count", lambda: 1)
-    monkeypatch.setattr(extended, "launch_function", lambda: found.launch)
-    monkeypatch.setattr(extended, "question", lambda: found.question)
+    monkeypatch.setattr(extended_launch, "launch_function", lambda: found.launch)
+    monkeypatch.setattr(extended_launch, "question", lambda: found.question)
     matmul_warm.forget()
     yield found
     matmul_warm.forget()
@@ -337,7 +337,7 @@ def test_a_copy_of_what_lies_in_another_operand_is_not_kept(name: str) -> None:
         scales = (describe(column, name), None) if name == "scale_a" else (None, None)
         bias = column if name == "bias" else None
         job = matmuls._job(*infos, c, 1.0, 1.0, bias, scales, matmuls.identity, out, None)
-        return matmul_layouts.arranged(job).untouched(job)
+        return matmul_layouts.arrange(job).takes_own_arrays(job)
 
     assert untouched(other)
     assert not untouched(c[:, :1])

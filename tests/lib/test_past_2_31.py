@@ -16,13 +16,13 @@ import pytest
 import prism
 from prism.interpret import run
 from prism.interpret.frame import Machine
-from prism.lib import operators, reduce_calls, reductions, scan_plans, shipped
+from prism.lib import operators, reduce_calls, reductions, scan_plans, shipped_kernels
 from prism.lib.axes import Collapsed, c_strides, collapse
 from prism.lib.reduce_plans import plan_reduction, plan_search
 from prism.lib.reduce_steps import Plan, Step
 from prism.lib.scan_plans import Shape, Task
 
-GPU = shipped._Gpu("sm_90a", 132)
+GPU = shipped_kernels._Gpu("sm_90a", 132)
 EXTENTS = (1, 2, 3, 7, 16, 20, 2**10, 2**20 + 1, 2**28, 2**30 - 1, 2**30, 2**31 - 1, 2**31 + 1023, 2**32 + 5, 2**36)
 SHAPES = [s for s in itertools.product(EXTENTS, EXTENTS, (1, 2, 5, 64, 1 << 20)) if 2**28 <= math.prod(s) <= 2**37]
 SUM = next(one for one in reductions.NAMED if one.name == "sum")

@@ -15,7 +15,7 @@ import pytest
 
 from prism import lib
 from prism.lang import float32, grid, group, id, int32, partition, prism, ptr, requires, thread
-from prism.lib import again, own, reduce_calls, reduce_device, scan_plans, scans
+from prism.lib import reduce_calls, reduce_device, repeat, result_arrays, scan_plans, scans
 from prism.runtime import arrays, device, scratch
 from tests.lib.stand_ins import Launcher
 
@@ -68,10 +68,10 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gpu]:
     monkeypatch.setattr(scratch, "capturing", lambda stream: found.capturing)
     monkeypatch.setattr(scans, "_plans", {})
     reduce_calls.forget()
-    again.forget()
+    repeat.forget()
     yield found
     reduce_calls.forget()
-    again.forget()
+    repeat.forget()
 
 
 def array(shape: Any, kind: str = "float32", shift: int = 0) -> Array:
@@ -149,8 +149,8 @@ def test_what_no_plan_is_made_of(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> N
     for function in (np.cumsum, lib.segmented_scan, 3):
         with pytest.raises(TypeError, match="must be a scan or a reduction of prism.lib"):
             lib.plan(function, array(10), out=array(10))
-    monkeypatch.setattr(own, "working", lambda *given: contextlib.nullcontext())
-    monkeypatch.setattr(own, "empty", lambda *given: array((4,)))
+    monkeypatch.setattr(result_arrays, "working", lambda *given: contextlib.nullcontext())
+    monkeypatch.setattr(result_arrays, "empty", lambda *given: array((4,)))
     monkeypatch.setattr(Array, "__setitem__", lambda *given: None, raising=False)
     strided = Array(array((4, 2)).kept[:, 0])
     for x, out in ((array((0, 4)), array((4,))), (array((10, 4)), strided)):  # nothing to launch; a copy after it
@@ -173,9 +173,9 @@ def test_an_array_that_begins_inside_of_an_element_is_copied(
         copies.append(array(size, kind))
         return copies[-1]
 
-    monkeypatch.setattr(own, "working", lambda *given: contextlib.nullcontext())
-    monkeypatch.setattr(own, "empty", empty)
-    monkeypatch.setattr(own, "flat", lambda info, dtype: info.owner.kept)
+    monkeypatch.setattr(result_arrays, "working", lambda *given: contextlib.nullcontext())
+    monkeypatch.setattr(result_arrays, "empty", empty)
+    monkeypatch.setattr(result_arrays, "flat", lambda info, dtype: info.owner.kept)
     monkeypatch.setattr(
         Array, "__setitem__", lambda self, where, value: self.kept.__setitem__(where, value), raising=False
     )

@@ -88,8 +88,8 @@ def test_a_result_that_overlaps_is_made_elsewhere(launched, monkeypatch) -> None
     lib.sum(Array(x), axis=0, out=Array(np.zeros(600, np.int64)))
     before, copies = len(launched), []
     made, target = Array(np.zeros(600, np.int64)), Array(x[3])
-    monkeypatch.setattr(reduce_calls.own, "working", lambda *given: contextlib.nullcontext())
-    monkeypatch.setattr(reduce_calls.own, "empty", lambda *given: made)
+    monkeypatch.setattr(reduce_calls.result_arrays, "working", lambda *given: contextlib.nullcontext())
+    monkeypatch.setattr(reduce_calls.result_arrays, "empty", lambda *given: made)
     monkeypatch.setattr(Array, "__setitem__", lambda *given: copies.append(given), raising=False)
     assert lib.sum(Array(x), axis=0, out=target) is target
     assert len(launched) == 2 * before and launched[-1][4][1] == made.data.ptr

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from prism.interpret import run
 from prism.kernels.reduce import AXIS
-from prism.lib.axes import c_strides, collapse, without
+from prism.lib.axes import c_strides, collapse, drop_axes
 from prism.lib.operators import BY_NAME
 from prism.lib.reduce_axis_plans import cut
 from prism.lib.reduce_plans import CAPACITY, plan_reduction, plan_search, stages
@@ -171,7 +171,7 @@ def test_axes_in_order(shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
     x[np.random.default_rng(0).random(x.size) < 0.9] = 0
     work = Work(LAST, "int32", "int32", "int32", 0, 0)
     plan = plan_reduction(work, stages(shape, c_strides(shape), axes, False), 0, Small())
-    found = perform(plan, x, int(np.prod(without(shape, axes))), "int32")
+    found = perform(plan, x, int(np.prod(drop_axes(shape, axes))), "int32")
     kept = [k for k in range(len(shape)) if k not in axes]
     rows = x.reshape(shape).transpose(*kept, *axes).reshape(found.size, -1)
     wanted = [next((v for v in row[::-1] if v), 0) for row in rows]

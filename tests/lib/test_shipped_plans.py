@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from prism.lib import operators, reduce_calls, reductions, scan_plans, scans, shipped
+from prism.lib import operators, reduce_calls, reductions, scan_plans, scans, shipped_kernels
 from prism.lib.axes import c_strides, collapse
 from prism.lib.reduce_plans import plan_reduction, plan_search, stages
 from prism.lib.scan_plans import Shape, Task
@@ -19,7 +19,9 @@ SUM = next(one for one in reductions.NAMED if one.name == "sum")
 DTYPES = [*(np.dtype(name) for name in (*scans.NATIVE, "float16", "bool")), BFLOAT16]
 REDUCTIONS = (*reductions.NAMED, *reductions.OPERATORS)
 SMALL = 24  # multiprocessors of a small GPU, which no kernel was chosen for
-GPUS = [(arch, count) for arch in shipped.ARCHITECTURES for count in (*shipped._PROCESSORS[arch], SMALL)]
+GPUS = [
+    (arch, count) for arch in shipped_kernels.ARCHITECTURES for count in (*shipped_kernels._PROCESSORS[arch], SMALL)
+]
 
 
 def shape_of(draw: random.Random) -> tuple[int, ...]:
@@ -36,7 +38,7 @@ def shape_of(draw: random.Random) -> tuple[int, ...]:
 
 def reduced(draw: random.Random, arch: str, processors: int) -> Iterator[Instance]:
     """What a random reduction, or search for a position, launches."""
-    gpu, shape, dtype = shipped._Gpu(arch, processors), shape_of(draw), draw.choice(DTYPES)
+    gpu, shape, dtype = shipped_kernels._Gpu(arch, processors), shape_of(draw), draw.choice(DTYPES)
     misaligned = draw.choice((0, dtype.itemsize * draw.randrange(16 // dtype.itemsize)))
     if draw.random() < 0.25:
         axes = tuple(range(len(shape))) if draw.random() < 0.3 else (draw.randrange(len(shape)),)
@@ -58,7 +60,7 @@ def scanned(draw: random.Random, processors: int) -> Instance:
     """What a random scan launches: of a whole array by any operator, along axes what a cumulative function does."""
     shape, dtype = shape_of(draw), draw.choice(("bool", *scans.SUPPORTED))
     axis = draw.choice((None, *range(len(shape))))
-    extents = scans.around(shape, axis)
+    extents = scans.split_shape(shape, axis)
     if axis is None and dtype != "bool":
         known = [one for one in operators.BY_NAME.values() if not (one.integral and "float" in dtype)]
         task = Task(draw.choice(known), dtype, dtype)

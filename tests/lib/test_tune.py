@@ -21,7 +21,7 @@ from prism.kernels.reduce import configurations as reduce
 from prism.kernels.scan import configurations as scan
 from prism.lib import reduce_plans, reduce_steps, scan_plans, tune_device
 from prism.lib.axes import Collapsed
-from prism.lib.tune import DTYPES, TABLES, Unusable, search, table_text, tune, written
+from prism.lib.tune import DTYPES, TABLES, Unusable, search, spell_choice, table_text, tune
 from prism.runtime.driver import DeviceError
 
 
@@ -121,7 +121,7 @@ def test_products_are_listed_by_shape() -> None:
     watch = Stopwatch(lambda choice: 1.0 if choice == best else 2.0, noise=0)
     found = dict(tune("hgemm", ["4096"], SimpleNamespace(measure=lambda name, key: watch), rounds=1))
     text = table_text("hgemm", found)
-    assert f"'4096': {written(best)},  # 2.00x as fast as Configuration(" in text
+    assert f"'4096': {spell_choice(best)},  # 2.00x as fast as Configuration(" in text
     pasted: dict[str, Any] = {"Configuration": hgemm.Configuration}
     exec(text, pasted)
     assert pasted["MEASURED"] == {**hgemm.MEASURED, "4096": best}

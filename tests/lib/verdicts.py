@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from prism.lang.pipeline import build
 from prism.lang.safety import Verdict, verdicts
-from prism.lib import artifacts, shipped
+from prism.lib import artifacts, shipped_kernels
 
 COUNTED = ("partition", "trip", "overlap", "asynchronous", "store")
 """Kinds that the compiler might prove; that parameters lie apart, or what a text does, it never can."""
@@ -60,7 +60,7 @@ class Figures:
 def figures(arch: str = "sm_90a", every: int = 1, jobs: int = 2, only: str = "") -> Figures:
     """Return the figures of the kernels that ship for an architecture: of each `every`th of a kernel's templates."""
     families: dict[tuple[str, str], list[artifacts._Reference]] = {}
-    for one in shipped.instances(arch):
+    for one in shipped_kernels.instances(arch):
         reference = artifacts._reference(one)
         if only in ":".join(reference.kernel):
             families.setdefault(reference.kernel, []).append(reference)
@@ -75,7 +75,7 @@ def figures(arch: str = "sm_90a", every: int = 1, jobs: int = 2, only: str = "")
 def of_kernel(reference: artifacts._Reference) -> tuple[Verdict, ...]:
     """Return the verdicts on one kernel that ships."""
     module, name = reference.kernel
-    template = {key: artifacts._resolved(value) for key, value in reference.template}
+    template = {key: artifacts._resolve(value) for key, value in reference.template}
     return verdicts(build(getattr(importlib.import_module(module), name), template))
 
 

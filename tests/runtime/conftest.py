@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from prism.runtime import capture, device, extended, launch, scratch
+from prism.runtime import capture, device, extended_launch, launch, scratch
 
 
 class Driver:
@@ -30,7 +30,7 @@ class Driver:
         c = configuration._obj
         kinds = tuple(c.attributes[k].kind for k in range(c.count))
         assert all(c.attributes[k].value[0] == 1 for k in range(c.count)) and extra.value is None
-        if extended.COOPERATIVE in kinds:
+        if extended_launch.COOPERATIVE in kinds:
             pointers = (ctypes.c_void_p * 2).from_address(arguments.value)
             values = tuple(ctypes.c_int64.from_address(pointer or 0).value for pointer in pointers)
         else:
@@ -100,8 +100,8 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Driver:
     for module in (launch, device, scratch, capture):
         monkeypatch.setattr(module, "driver", lambda: fake)
     monkeypatch.setattr(launch, "current_device", lambda: 0)
-    monkeypatch.setattr(extended, "launch_function", lambda: fake.launch)
-    monkeypatch.setattr(extended, "question", lambda: fake.question)
+    monkeypatch.setattr(extended_launch, "launch_function", lambda: fake.launch)
+    monkeypatch.setattr(extended_launch, "question", lambda: fake.question)
     monkeypatch.setattr(capture, "_known", set())
     monkeypatch.setattr(device, "device", lambda _: SimpleNamespace(context=1))
     return fake

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from prism.lang.facts.assumed import Assumed
-from prism.lib.artifacts import Result, _Checked, _compiled
+from prism.lang.facts.launch_tests import Assumed
+from prism.lib.artifacts import Result, _Checked, _compile_all
 from prism.runtime import artifacts, packs
 from prism.runtime.artifacts import Made
 from prism.runtime.compile import Binary
@@ -51,16 +51,16 @@ def test_artifacts_are_found_by_source(tmp_path: Path) -> None:
 
 def test_artifacts_are_found_by_request_where_the_sources_are_the_same(tmp_path: Path) -> None:
     artifacts.write([ONE, OTHER], folder=tmp_path, sources="digest")
-    found = artifacts.requested("request 1", "sm_90a", "digest", folder=tmp_path)
+    found = artifacts.find_request("request 1", "sm_90a", "digest", folder=tmp_path)
     assert found is not None and found.entry["name"] == "prism_fill"
-    assert artifacts.requested("request 1", "sm_90a", "another", folder=tmp_path) is None
-    assert artifacts.requested("request 3", "sm_90a", "digest", folder=tmp_path) is None
+    assert artifacts.find_request("request 1", "sm_90a", "another", folder=tmp_path) is None
+    assert artifacts.find_request("request 3", "sm_90a", "digest", folder=tmp_path) is None
 
 
 def test_what_is_assumed_of_launches_travels_with_an_artifact(tmp_path: Path) -> None:
     few = Assumed("n <= 4", 3, ("<=", ("argument", 1), ("number", 4)))
     artifacts.write([Made(replace(ENTRY, assumed=(few,)), BINARY, ("request 1",))], folder=tmp_path, sources="digest")
-    found = artifacts.requested("request 1", "sm_90a", "digest", folder=tmp_path)
+    found = artifacts.find_request("request 1", "sm_90a", "digest", folder=tmp_path)
     assert found is not None
     loaded: Any = SimpleNamespace(function=11, device=SimpleNamespace(ordinal=0))
     with pytest.raises(
@@ -73,7 +73,7 @@ def test_two_kernels_of_one_text_that_do_not_assume_the_same_are_refused() -> No
     few = Assumed("n <= 4", 3, ("<=", ("argument", 1), ("number", 4)))
     kernels = [_Checked(f"request {n}", (replace(ENTRY, assumed=one),), {}) for n, one in enumerate(((), (few,)))]
     with pytest.raises(ValueError, match="two kernels have one text, and do not assume the same of a launch"):
-        _compiled(None, {"sm_90a": {}}, kernels, Result(Path()), lambda _: None)  # type: ignore[arg-type]
+        _compile_all(None, {"sm_90a": {}}, kernels, Result(Path()), lambda _: None)  # type: ignore[arg-type]
 
 
 def test_artifacts_are_the_same_bytes_whatever_the_order(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_one_architecture_leaves_another_alone(tmp_path: Path) -> None:
     assert artifacts.architectures(tmp_path) == ("sm_80", "sm_90a")
     assert artifacts.find(SOURCE, "sm_90a", folder=tmp_path) is not None
     assert artifacts.reports(tmp_path) == REPORTS
-    assert [facts["report"] for facts in artifacts.listed("sm_80", tmp_path)] == ["report 2"]
+    assert [facts["report"] for facts in artifacts.read_manifest("sm_80", tmp_path)] == ["report 2"]
 
 
 def test_artifacts_of_another_architecture_are_refused(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_damaged_artifacts_are_not_used(tmp_path: Path, damage: str) -> None:
         case "delete":
             pack.unlink()
         case "link":
-            pack.write_bytes(packs.packed("prism_fill", [BINARY.cubin[::-1]])[1])
+            pack.write_bytes(packs.pack("prism_fill", [BINARY.cubin[::-1]])[1])
         case "path":
             facts["pack"] = "../../etc/passwd"
             head = head.replace(pack.name, facts["pack"])
@@ -140,7 +140,7 @@ def test_damaged_artifacts_are_not_used(tmp_path: Path, damage: str) -> None:
     artifacts.manifest.cache_clear()
     with pytest.warns(RuntimeWarning, match="damaged"):
         assert artifacts.find(SOURCE, "sm_90a", folder=tmp_path) is None
-    assert artifacts.kept("sm_90a", folder=tmp_path) == {}, "and quietly, for who builds it again"
+    assert artifacts.load_all("sm_90a", folder=tmp_path) == {}, "and quietly, for who builds it again"
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_a_damaged_manifest_lists_nothing(tmp_path: Path, text: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert artifacts.find(SOURCE, "sm_90a", folder=tmp_path) is None
-        assert artifacts.requested("request 1", "sm_90a", "", folder=tmp_path) is None
+        assert artifacts.find_request("request 1", "sm_90a", "", folder=tmp_path) is None
 
 
 @pytest.mark.parametrize("arch", ["sm_90a", "../sm_90a", "sm_90a/../../etc", "", "sm_90a\n"])
@@ -214,9 +214,9 @@ def test_kernels_that_are_alike_are_packed_together(tmp_path: Path) -> None:
     raw = sum(len(one.binary.cubin) for one in made)
     assert sum(path.stat().st_size for path in files) < raw / 5, "random bytes: only what is alike can be saved"
     with ThreadPoolExecutor(8) as pool:  # each thread finds its own
-        found = list(pool.map(lambda n: artifacts.requested(str(n), "sm_90a", "digest", folder=tmp_path), range(60)))
+        found = list(pool.map(lambda n: artifacts.find_request(str(n), "sm_90a", "digest", folder=tmp_path), range(60)))
     assert [one and one.cubin for one in found] == [one.binary.cubin for one in made]
-    assert {one.cubin for one in artifacts.kept("sm_90a", folder=tmp_path).values()} == {
+    assert {one.cubin for one in artifacts.load_all("sm_90a", folder=tmp_path).values()} == {
         one.binary.cubin for one in made
     }
 
@@ -249,13 +249,13 @@ def test_the_files_of_the_layout_before_are_removed(tmp_path: Path) -> None:
 def test_a_pack_is_a_file_that_xz_reads(tmp_path: Path) -> None:
     import lzma
 
-    name, data = packs.packed("prism_fill", [b"one", b"two"])
-    assert (name, data) == packs.packed("prism_fill", [b"onetwo"]) and lzma.decompress(data) == b"onetwo"
+    name, data = packs.pack("prism_fill", [b"one", b"two"])
+    assert (name, data) == packs.pack("prism_fill", [b"onetwo"]) and lzma.decompress(data) == b"onetwo"
     (tmp_path / name).write_bytes(data)
-    assert packs.unpacked(tmp_path / name, len(data), 6) == b"onetwo"
+    assert packs.unpack(tmp_path / name, len(data), 6) == b"onetwo"
     for wrong in ((len(data), 5), (len(data), 7), (len(data) - 1, 6), (len(data), 1 << 40), (-1, 6)):
         with pytest.raises(ValueError):
-            packs.unpacked(tmp_path / name, *wrong)
+            packs.unpack(tmp_path / name, *wrong)
 
 
 @pytest.mark.parametrize("folder", ["none", "built"])
@@ -269,12 +269,12 @@ from types import SimpleNamespace
 from typing import Any
 sys.modules["_lzma"] = None
 from prism.lib.artifacts import build
-from prism.lang.facts.assumed import Assumed
-from prism.lib.artifacts import Result, _Checked, _compiled
+from prism.lang.facts.launch_tests import Assumed
+from prism.lib.artifacts import Result, _Checked, _compile_all
 from prism.runtime import artifacts, packs
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
-    assert artifacts.requested("request 1", "sm_90a", "digest", folder=Path({str(tmp_path / folder)!r})) is None
+    assert artifacts.find_request("request 1", "sm_90a", "digest", folder=Path({str(tmp_path / folder)!r})) is None
 print([str(one.message) for one in said])
 try:
     build(["sm_90a"], folder=Path({str(tmp_path / "new")!r}))

@@ -82,7 +82,7 @@ def test_a_capture_that_the_driver_can_tell_nothing_of(fake: Any) -> None:
 
 
 def test_held_launches_tell_whether_they_are_captured(fake: Any) -> None:
-    _, configuration, function, arguments, captured = launcher().held(4, 64, (7,))
+    _, configuration, function, arguments, captured = launcher().prepare(4, 64, (7,))
     assert captured is not None
     for stream, capturing in ((98, 1), (99, 0), (2**63 + 8, 2)):
         configuration.stream, fake.capturing = stream, capturing
@@ -91,7 +91,7 @@ def test_held_launches_tell_whether_they_are_captured(fake: Any) -> None:
     assert captured()
     fake.asking = 0
     assert not captured() and function(*arguments) == 0 and fake.kinds == [EARLY]
-    assert launcher(PLAINLY).held(4, 64, (7,))[4] is None
+    assert launcher(PLAINLY).prepare(4, 64, (7,))[4] is None
 
 
 def test_launches_made_again(fake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,7 +113,7 @@ def test_launches_made_again(fake: Any, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_the_drivers_function_is_asked_by_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
     """The stream in whole, and an int for the answer."""
-    from prism.runtime import extended
+    from prism.runtime import extended_launch
 
     seen: list[tuple[int, int]] = []
 
@@ -125,16 +125,16 @@ def test_the_drivers_function_is_asked_by_its_address(monkeypatch: pytest.Monkey
 
     addresses = {b"cuStreamIsCapturing": asked, b"cuLaunchKernelEx": asked}
     look_up = lambda name, version, flags: (0, ctypes.cast(addresses[name], ctypes.c_void_p).value, 0)
-    monkeypatch.setattr(extended, "driver", lambda: SimpleNamespace(cuGetProcAddress=look_up))
-    for one in (extended.question, extended.launch_function):
+    monkeypatch.setattr(extended_launch, "driver", lambda: SimpleNamespace(cuGetProcAddress=look_up))
+    for one in (extended_launch.question, extended_launch.launch_function):
         one.cache_clear()
     try:
-        call = extended.Call(11, 0, 0, extended.PROGRAMMATIC)
+        call = extended_launch.Call(11, 0, 0, extended_launch.PROGRAMMATIC)
         found = []
         for stream in (2**63 + 8, 5, 2**63 + 8):
             call.settle(1, 32, stream, True)
-            found.append(call.captured())
+            found.append(call.is_captured())
     finally:
-        for one in (extended.question, extended.launch_function):
+        for one in (extended_launch.question, extended_launch.launch_function):
             one.cache_clear()
     assert found == [True, False, True] and [stream for stream, _ in seen] == [2**63 + 8, 5, 2**63 + 8]

@@ -24,7 +24,7 @@ from prism.runtime.compile import (
     compile_cubin,
     nvrtc_version,
     option_list,
-    supported,
+    supported_archs,
 )
 from prism.runtime.entry import Entry, EntryParameter
 from prism.runtime.keys import digest
@@ -193,7 +193,7 @@ def test_an_unknown_architecture(arch: str) -> None:
 
 
 def test_no_fast_math_and_no_includes() -> None:
-    assert 90 in supported()
+    assert 90 in supported_archs()
     assert not [o for o in option_list("sm_90a") if "fast" in o or "include" in o or o.startswith("-I")]
 
 

@@ -12,7 +12,7 @@ import pytest
 import prism
 from prism.runtime import code, driver
 from prism.runtime.compile import compile_cubin
-from prism.runtime.driver import DeviceError, checked
+from prism.runtime.driver import DeviceError, check
 from prism.runtime.forks import CHILD, Lock
 from prism.runtime.store import Store
 
@@ -96,11 +96,11 @@ def test_the_gpu_is_refused_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> 
     status = type("Status", (), {"name": "CUDA_ERROR_NOT_INITIALIZED", "__int__": lambda self: 3})()
     monkeypatch.setattr(driver, "_started", os.getpid())
     with pytest.raises(DeviceError, match=r"launching `f`: CUDA_ERROR_NOT_INITIALIZED"):
-        checked((status,), "launching `f`")
+        check((status,), "launching `f`")
 
     def work() -> None:
         with pytest.raises(DeviceError, match="spawn") as caught:
-            checked((status,), "launching `f`")
+            check((status,), "launching `f`")
         assert caught.value.code == status.name and CHILD in str(caught.value)
 
     assert in_child(work) == 0

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from prism.lang.facts.assumed import Assumed
+from prism.lang.facts.launch_tests import Assumed
 from prism.runtime import launch as launch_module
 from prism.runtime.driver import DeviceError
 from prism.runtime.entry import Entry, EntryParameter
@@ -147,7 +147,7 @@ def test_a_kernel_that_waits_by_itself_is_launched_early(fake: Any, held: int, k
     one = Launcher(replace(ENTRY, programmatic=True), loaded)
     for _ in range(2):
         one(4, 64, 99, (7,))
-    one.late()(4, 64, 99, (7,))
+    one.serialize()(4, 64, 99, (7,))
     assert fake.launched == 3 * [(11, 4, 1, 1, 64, 1, 1, 64, 99, 7)] and fake.kinds == [kinds, kinds, ()]
 
 
@@ -191,8 +191,8 @@ def test_a_launch_of_which_what_is_assumed_does_not_hold(fake: Any) -> None:
 
 def test_a_launch_that_is_held_or_late_is_tested_too(fake: Any) -> None:
     one = Launcher(ASSUMING, launcher().loaded)
-    one.held(4, 64, (10,))
-    for again in (lambda: one.held(4, 64, (11,)), lambda: one.late()(4, 64, 99, (11,))):
+    one.prepare(4, 64, (10,))
+    for again in (lambda: one.prepare(4, 64, (11,)), lambda: one.serialize()(4, 64, 99, (11,))):
         with pytest.raises(AssumedError):
             again()
     assert not fake.launched

@@ -15,7 +15,7 @@ from prism.runtime.bind import bind
 from prism.runtime.driver import DeviceError
 from prism.runtime.entry import EntryParameter
 from prism.runtime.launch import Arguments
-from prism.runtime.tensor_maps import encoded
+from prism.runtime.tensor_maps import encode
 
 drivers = pytest.importorskip("cuda.bindings.driver")
 
@@ -72,15 +72,15 @@ class Driver:
 def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
     fake = Driver()
     monkeypatch.setattr(tensor_maps, "driver", lambda: fake)
-    for cached in (tensor_maps._encoded, tensor_maps._encoder):
+    for cached in (tensor_maps._encode, tensor_maps._encoder):
         cached.cache_clear()
     yield fake
-    for cached in (tensor_maps._encoded, tensor_maps._encoder):
+    for cached in (tensor_maps._encode, tensor_maps._encoder):
         cached.cache_clear()
 
 
 def test_what_the_driver_is_told(fake: Driver) -> None:
-    assert encoded(A, array((1000, 256), (1024, 2))) == bytes([1] * 128)
+    assert encode(A, array((1000, 256), (1024, 2))) == bytes([1] * 128)
     (call,) = fake.calls
     assert call.kind == drivers.CUtensorMapDataType.CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
     assert (call.rank, call.pointer) == (2, 4096)
@@ -96,40 +96,40 @@ def test_what_the_driver_is_told(fake: Driver) -> None:
 )
 def test_rows_that_begin_inside_sectors_bring_less(fake: Driver, rows: int, pointer: int, promotion: int) -> None:
     """Into the L2, at a miss: 128 bytes (2) for 256 (3), where rows are no multiple of 32 bytes."""
-    encoded(A, array((1000, 256), (rows, 2), pointer=pointer))
+    encode(A, array((1000, 256), (rows, 2), pointer=pointer))
     assert fake.calls[0].promotion == promotion
 
 
 def test_a_wide_tile_is_copied_a_slab_at_a_time(fake: Driver) -> None:
-    encoded(EntryParameter("a", "map", "float32", False, (4, 16, 96), 64), array((9, 40, 96), (15360, 384, 4), "f4"))
+    encode(EntryParameter("a", "map", "float32", False, (4, 16, 96), 64), array((9, 40, 96), (15360, 384, 4), "f4"))
     assert fake.calls[0].box == [16, 16, 4] and fake.calls[0].strides == [384, 15360]
-    encoded(EntryParameter("a", "map", "int8", False, (256,)), array((4096,), (1,), "i1"))
+    encode(EntryParameter("a", "map", "int8", False, (256,)), array((4096,), (1,), "i1"))
     assert (fake.calls[1].rank, fake.calls[1].extents, fake.calls[1].box) == (1, [4096], [256])
 
 
 def test_the_drivers_refusal(fake: Driver) -> None:
     fake.status = 1
     with pytest.raises(DeviceError, match=r"describing an array of shape \(1000, 256\).*CUDA_ERROR_INVALID_VALUE"):
-        encoded(A, array((1000, 256), (512, 2)))
+        encode(A, array((1000, 256), (512, 2)))
 
 
 def test_a_map_is_encoded_once_for_an_array_and_a_tile(fake: Driver) -> None:
     info = array((1000, 256), (512, 2))
-    first = encoded(A, info)
-    assert encoded(A, info) is first and len(fake.calls) == 1
+    first = encode(A, info)
+    assert encode(A, info) is first and len(fake.calls) == 1
     for other in (
         array((1000, 256), (1024, 2)),
         array((999, 256), (512, 2)),
         array((1000, 256), (512, 2), pointer=8192),
     ):
-        assert encoded(A, other) != first
-    assert encoded(EntryParameter("a", "map", "bfloat16", True, (64, 64), 128), info) != first
+        assert encode(A, other) != first
+    assert encode(EntryParameter("a", "map", "bfloat16", True, (64, 64), 128), info) != first
 
 
 def test_strides_that_are_never_used_do_not_matter(fake: Driver) -> None:
-    encoded(EntryParameter("a", "map", "float32", True, (1, 8)), array((1, 9), (36, 4), "f4"))
+    encode(EntryParameter("a", "map", "float32", True, (1, 8)), array((1, 9), (36, 4), "f4"))
     assert fake.calls[0].strides == [48]
-    encoded(EntryParameter("a", "map", "float32", True, (8, 4)), array((8, 1), (48, 44), "f4"))
+    encode(EntryParameter("a", "map", "float32", True, (8, 4)), array((8, 1), (48, 44), "f4"))
     assert fake.calls[1].strides == [48]
 
 
@@ -151,7 +151,7 @@ def test_strides_that_are_never_used_do_not_matter(fake: Driver) -> None:
 )
 def test_arrays_that_the_engine_does_not_take(fake: Driver, info: ArrayInfo, text: str) -> None:
     with pytest.raises(ValueError, match=text):
-        encoded(A, info)
+        encode(A, info)
     assert not fake.calls
 
 

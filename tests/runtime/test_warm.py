@@ -1,6 +1,6 @@
 """Launches made again with two other addresses: what the driver gets, and when it gets it the longer way.
 
-Tests of prism/runtime/extended.py.
+Tests of prism/runtime/extended_launch.py.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from prism.runtime import device, extended, launch
+from prism.runtime import device, extended_launch, launch
 from prism.runtime.driver import DeviceError
 from prism.runtime.entry import Entry, EntryParameter
 from prism.runtime.launch import Launcher
@@ -46,7 +46,7 @@ class Gpu:
         monkeypatch.setattr(device, "driver", lambda: fake)
         monkeypatch.setattr(launch, "driver", lambda: fake)
         monkeypatch.setattr(device, "device", lambda ordinal: SimpleNamespace(context=ordinal))
-        monkeypatch.setattr(extended, "launch_function", lambda: self.launch)
+        monkeypatch.setattr(extended_launch, "launch_function", lambda: self.launch)
         device.count.cache_clear()
 
     def _push(self, context: Any) -> Any:

@@ -116,7 +116,7 @@ class Environments:
         rule = self.array if isinstance(type_, ArrayOf) else self.in_flight if isinstance(type_, Async) else v_function
         return rule(env, value, type_)
 
-    def bound(self, env: Env, name: str, type_: Type) -> Bound | None:
+    def lookup(self, env: Env, name: str, type_: Type) -> Bound | None:
         """Return what G-Int, -Bool, -Float (eta), -Local (eta), -Shared (sigma), -Global, -Function (Sigma) look at."""
         if isinstance(type_, Fun):
             return env.world.get(name)
@@ -131,7 +131,7 @@ class Environments:
         entries = list(g.names())
         found = []
         for name, entry in entries if self.all_of_g else entries[-1:]:
-            bound = self.bound(env, name, entry.type)
+            bound = self.lookup(env, name, entry.type)
             if bound is None:
                 found.append(f"G: {name} is not bound")
             elif bound.at != entry.at:
@@ -251,7 +251,7 @@ def context_of(env: Env) -> Context:
     """
     g = Context()
     for memory in (env.world, env.sigma, env.eta):
-        for name, bound in memory.named().items():
+        for name, bound in memory.names().items():
             type_ = type_of(bound.value)
             if type_ is not None:
                 g = g.bind(name, bound.at, type_)

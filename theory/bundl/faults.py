@@ -19,7 +19,7 @@ from theory.bundl.faults_typing import TYPING_FAULTS
 from theory.bundl.observe import CORRECTED, misdeeds, observe
 from theory.bundl.text import parse
 
-__all__ = ["FAULTS", "FINE", "Fault", "Fine", "happened", "printed_back"]
+__all__ = ["FAULTS", "FINE", "Fault", "Fine", "run_fault", "printed_back"]
 
 
 def _by_name(rows: list[Fault]) -> dict[str, Fault]:
@@ -32,7 +32,7 @@ FAULTS = _by_name([*TYPING_FAULTS, *STEP_FAULTS, *PROOF_FAULTS])
 FINE = {row.name: row for row in FINE_ROWS}
 
 
-def happened(fault: Fault) -> tuple[frozenset[str], str]:
+def run_fault(fault: Fault) -> tuple[frozenset[str], str]:
     """Run a fault's program with the printed rule put back, and with the corrected rules alone.
 
     Return the misdeeds of the first, and of the second "runs" (every schedule ends, in one result, each state well typed),

@@ -19,7 +19,7 @@ TAKES_ONE = Function("f", (Param("k", Base.INT, at(THREAD, 1)),), at(THREAD, 1),
 THREE_INPUTS = tuple(Input(name, Base.INT, (i,)) for i, name in enumerate("abc"))
 
 
-def ordered(order: Order) -> Version:
+def with_order(order: Order) -> Version:
     """Return the corrected calculus with another order."""
     return Version(replace(typing.corrected, order=order), replace(step.corrected, order=order))
 
@@ -82,7 +82,7 @@ ORDER_FAULTS = [
             STRADDLING,
             "not uniform",
             "ill-typed",
-            ordered(order),
+            with_order(order),
             new=True,
             uniform=True,
             grammar=grammar("let id destruct group split"),

@@ -68,7 +68,7 @@ class Here(NamedTuple):
     def fresh(self, stem: str) -> str:
         """Return the first free name: scopes that follow each other use the same ones."""
         number = 0
-        while self.g.taken(f"{stem}{number}"):
+        while self.g.is_bound(f"{stem}{number}"):
             number += 1
         return f"{stem}{number}"
 

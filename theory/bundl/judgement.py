@@ -13,27 +13,14 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from prism.lang.types.perspective import Level, Perspective
+from theory.bundl import syntax
 from theory.bundl.perspectives import Align, Order, Shape, at
-from theory.bundl.syntax import (
-    Alloc,
-    ArrayOf,
-    Expr,
-    Fun,
-    Index,
-    Kind,
-    Node,
-    Program,
-    Stmt,
-    Store,
-    Type,
-    Var,
-)
 
 
 class IllTyped(Exception):
     """No derivation: `rule` is the one that would have had to apply, `why` the premise that fails."""
 
-    def __init__(self, rule: str, why: str, term: Node | None = None) -> None:
+    def __init__(self, rule: str, why: str, term: syntax.Node | None = None) -> None:
         super().__init__(rule, why)
         self.rule, self.why, self.term = rule, why, term
 
@@ -45,7 +32,7 @@ class Entry(NamedTuple):
     """`x :^at type`; for an array in flight, `outer` are the names that outlive its scope."""
 
     at: Perspective
-    type: Type
+    type: syntax.Type
     outer: frozenset[str] = frozenset()
 
 
@@ -61,7 +48,7 @@ class Context:
         """Return the entry of `name`, or None where there is none to use."""
         return self._entries.get(name)
 
-    def taken(self, name: str) -> bool:
+    def is_bound(self, name: str) -> bool:
         """Whether `name` is bound, hidden or not."""
         return name in self._entries
 
@@ -69,7 +56,7 @@ class Context:
         """Yield what can be used."""
         return ((name, entry) for name, entry in self._entries.items() if entry is not None)
 
-    def bind(self, name: str, pi: Perspective, type_: Type, outer: frozenset[str] = frozenset()) -> Context:
+    def bind(self, name: str, pi: Perspective, type_: syntax.Type, outer: frozenset[str] = frozenset()) -> Context:
         """Return `G, name :^pi type`."""
         made = Context.__new__(Context)
         made._entries = {**self._entries, name: Entry(pi, type_, outer)}
@@ -85,7 +72,7 @@ class Context:
 
     def functions(self) -> Context:
         """Return the part of G that a function's body sees."""
-        return Context({name: entry for name, entry in self.names() if isinstance(entry.type, Fun)})
+        return Context({name: entry for name, entry in self.names() if isinstance(entry.type, syntax.Fun)})
 
     def __repr__(self) -> str:
         return f"Context({', '.join(f'{name} :{entry.at} {entry.type}' for name, entry in self.names())})"
@@ -98,7 +85,7 @@ class Code(NamedTuple):
     base: int = 0
 
 
-ExprRule = Callable[["Checker", Context, Perspective, Perspective, Any], Type]
+ExprRule = Callable[["Checker", Context, Perspective, Perspective, Any], syntax.Type]
 StmtRule = Callable[["Checker", Context, Code, Any], int]
 
 
@@ -111,9 +98,9 @@ class Rules:
     align: Align
     expressions: Mapping[str, ExprRule]
     statements: Mapping[str, StmtRule]
-    program: Callable[[Rules, Program, Shape, set[str] | None], int]
+    program: Callable[[Rules, syntax.Program, Shape, set[str] | None], int]
 
-    def swapped(self, other: Rules, *names: str) -> Rules:
+    def swap(self, other: Rules, *names: str) -> Rules:
         """Return these rules with `names` taken from `other`; "Order", "Align" and "Program" are names too."""
         made = replace(self, name=f"{self.name}[{', '.join(names)} of {other.name}]")
         for name in names:
@@ -152,10 +139,10 @@ class Checker:
         """Whether `narrow <= broad`."""
         return narrow is broad or self.order(narrow, broad, self.shape)
 
-    def expr(self, g: Context, pi: Perspective, d: Perspective, e: Expr) -> Type:
+    def expr(self, g: Context, pi: Perspective, d: Perspective, e: syntax.Expr) -> syntax.Type:
         """Return t with `G |-^pi_d e : t`."""
         name = RULE_OF[type(e).__name__]
-        if type(e) is Index and self.kind(g, e.array) is Kind.SHARED:
+        if type(e) is syntax.Index and self.kind(g, e.array) is syntax.Kind.SHARED:
             name = "T-Arr-Access-Shared"
         rule = self.rules.expressions.get(name)
         if rule is None:
@@ -165,10 +152,12 @@ class Checker:
             self.used.add(name)
         return type_
 
-    def stmt(self, g: Context, code: Code, s: Stmt) -> int:
+    def stmt(self, g: Context, code: Code, s: syntax.Stmt) -> int:
         """Return the least m with `G |-^pi_m s`."""
         name = RULE_OF[type(s).__name__]
-        if (type(s) is Store and self.kind(g, s.array) is Kind.SHARED) or (type(s) is Alloc and s.kind is Kind.SHARED):
+        if (type(s) is syntax.Store and self.kind(g, s.array) is syntax.Kind.SHARED) or (
+            type(s) is syntax.Alloc and s.kind is syntax.Kind.SHARED
+        ):
             name += "-Shared"
         rule = self.rules.statements.get(name)
         if rule is None:
@@ -178,20 +167,20 @@ class Checker:
             self.used.add(name)
         return need
 
-    def kind(self, g: Context, e: Expr) -> Kind | None:
+    def kind(self, g: Context, e: syntax.Expr) -> syntax.Kind | None:
         """Return where the array that `e` names lives."""
-        entry = g.get(e.name) if isinstance(e, Var) else None
-        return entry.type.kind if entry is not None and isinstance(entry.type, ArrayOf) else None
+        entry = g.get(e.name) if isinstance(e, syntax.Var) else None
+        return entry.type.kind if entry is not None and isinstance(entry.type, syntax.ArrayOf) else None
 
-    def array(self, rule: str, g: Context, e: Expr | str) -> tuple[Perspective, ArrayOf]:
+    def array(self, rule: str, g: Context, e: syntax.Expr | str) -> tuple[Perspective, syntax.ArrayOf]:
         """Return (q, t[]^l) with `e :^q t[]^l`; only a variable has such a type."""
-        name = e if isinstance(e, str) else e.name if isinstance(e, Var) else None
+        name = e if isinstance(e, str) else e.name if isinstance(e, syntax.Var) else None
         entry = g.get(name) if name is not None else None
-        if entry is None or not isinstance(entry.type, ArrayOf):
+        if entry is None or not isinstance(entry.type, syntax.ArrayOf):
             raise IllTyped(rule, f"{name or 'the expression'} is not an array in scope")
         return entry.at, entry.type
 
-    def demand(self, rule: str, g: Context, pi: Perspective, d: Perspective, e: Expr, want: Type) -> None:
+    def demand(self, rule: str, g: Context, pi: Perspective, d: Perspective, e: syntax.Expr, want: syntax.Type) -> None:
         """Check `G |-^pi_d e : want`."""
         have = self.expr(g, pi, d, e)
         if have != want:
@@ -203,7 +192,7 @@ class Checker:
         return 0 if pi.size == limit or pi.level == Level.GRID else pi.size
 
 
-def premise(holds: bool, rule: str, why: str, term: Node | None = None) -> None:
+def premise(holds: bool, rule: str, why: str, term: syntax.Node | None = None) -> None:
     """Require a rule's side condition."""
     if not holds:
         raise IllTyped(rule, why, term)

@@ -125,16 +125,16 @@ def _alloc(s: x.Alloc, shape: Shape, rng: Random) -> Node:
 def _partition(s: x.Partition, shape: Shape, rng: Random) -> Node:
     if rng.random() < 0.4:
         return replace(s, parts=rng.randint(0, 2 * shape.threads))
-    return _unwrapped(s, shape, rng)
+    return _unwrap(s, shape, rng)
 
 
 def _claim(s: x.Claim, shape: Shape, rng: Random) -> Node:
     if rng.random() < 0.7:
         return replace(s, size=rng.randint(0, shape.threads), arm=rng.randrange(shape.threads))
-    return _unwrapped(s, shape, rng)
+    return _unwrap(s, shape, rng)
 
 
-def _unwrapped(s: x.Partition | x.Claim | x.Lower, shape: Shape, rng: Random) -> Node:
+def _unwrap(s: x.Partition | x.Claim | x.Lower, shape: Shape, rng: Random) -> Node:
     """Drop the change of perspective, or go on with the name that it hides."""
     if rng.random() < 0.5:
         return substitute(s.body, s.name, Var(s.source))
@@ -156,5 +156,5 @@ def _copy(s: x.Memcpy | x.AsyncMemcpy, shape: Shape, rng: Random) -> Node:
 CHANGES: dict[type, Callable[[Any, Shape, Random], Node]] = {
     Var: _var, x.Int: _value, x.Bool: _value, x.Index: _value, x.Split: _split, x.Destruct: _destruct, x.Group: _group,
     x.Assign: _assign, x.Store: _store, x.Declare: _declare, x.Alloc: _alloc, x.Partition: _partition, x.Claim: _claim,
-    x.Lower: _unwrapped, x.If: _if, x.Call: _call, x.Memcpy: _copy, x.AsyncMemcpy: _copy,
+    x.Lower: _unwrap, x.If: _if, x.Call: _call, x.Memcpy: _copy, x.AsyncMemcpy: _copy,
 }  # fmt: skip

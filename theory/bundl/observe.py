@@ -97,7 +97,7 @@ class _Walk:
                 raise TooMany
 
 
-def uneven(state: State, shape: Shape) -> Iterator[str]:
+def uneven_names(state: State, shape: Shape) -> Iterator[str]:
     """Yield the names bound at q whose values differ within a unit of q, among threads with the same left to do.
 
     For programs without loops, where the same left to do means the same point at the same time.
@@ -105,7 +105,7 @@ def uneven(state: State, shape: Shape) -> Iterator[str]:
     values: dict[tuple[object, ...], object] = {}
     for t, thread in enumerate(state.threads):
         block, place = divmod(t, shape.threads)
-        for name, bound in thread.eta.named().items():
+        for name, bound in thread.eta.names().items():
             q = bound.at
             if q.level == GRID:
                 unit: tuple[int, ...] = ()
@@ -143,7 +143,7 @@ def observe(
     faults: set[str] = set()
     for state in walk:
         if uniform:
-            differ.update(uneven(state, shape))
+            differ.update(uneven_names(state, shape))
         if invariants:
             faults.update(state_faults(walk.machine, version.rules, state, version.tables))
         if until in walk.ends or (until == "not uniform" and differ):

@@ -13,9 +13,9 @@ from collections.abc import Hashable, Iterable
 from typing import Any, NamedTuple
 
 from prism.lang.types.perspective import Perspective
+from theory.bundl import syntax
 from theory.bundl.perspectives import Shape, Unit, enter, size, unit
 from theory.bundl.step import Machine, Step
-from theory.bundl.syntax import Dec, Expr, Kind, Leave, Program, Stmt, Wait
 from theory.bundl.values import Array, State, Thread, Value
 from theory.bundl.work import Steps, Stuck, Work
 
@@ -60,20 +60,20 @@ class Watch(Work):
     """One step, written down."""
 
     __slots__ = ("cells", "nested", "redex", "values")
-    redex: tuple[Stmt, Perspective, int]
+    redex: tuple[syntax.Stmt, Perspective, int]
     values: list[Seen]
-    cells: list[tuple[str, Kind, Any]]
+    cells: list[tuple[str, syntax.Kind, Any]]
     nested: bool
 
     def clear(self) -> None:
         """Forget the last step."""
         self.values, self.cells, self.nested = [], [], False
 
-    def step(self, s: Stmt, pi: Perspective, p: int) -> Stmt:
+    def step(self, s: syntax.Stmt, pi: Perspective, p: int) -> syntax.Stmt:
         self.redex = s, pi, p
         return self.rules[type(s)](self, s, pi, p)
 
-    def value(self, e: Expr, pi: Perspective, p: int, d: Perspective) -> Value:
+    def value(self, e: syntax.Expr, pi: Perspective, p: int, d: Perspective) -> Value:
         if self.nested:
             return self.evals[type(e)](self, e, pi, p, d)
         self.nested = True
@@ -86,7 +86,7 @@ class Watch(Work):
 
     def cell(self, rule: str, array: Array, index: Value) -> tuple[Any, int]:
         key = Work.cell(self, rule, array, index)
-        if array.kind is not Kind.LOCAL:
+        if array.kind is not syntax.Kind.LOCAL:
             self.cells.append((rule, array.kind, key))
         elif rule == "S-Memcpy":
             self.cells.append((rule, array.kind, None))
@@ -109,13 +109,13 @@ class Watch(Work):
         copied = len(self.cells) // 2
         for place, (rule, kind, key) in enumerate(self.cells):
             writes = place >= copied if rule == "S-Memcpy" else rule == "S-Arr-Assn"
-            if kind is not Kind.LOCAL:
-                yield Access((self.b if kind is Kind.SHARED else None, key), writes)
+            if kind is not syntax.Kind.LOCAL:
+                yield Access((self.b if kind is syntax.Kind.SHARED else None, key), writes)
 
-    def _sync(self, s: Stmt, here: Unit, pi: Perspective) -> Sync | None:
-        if isinstance(s, Dec) or (isinstance(s, Leave) and s.kind is not Kind.LOCAL):
-            return Sync(True, s.psi if isinstance(s, Dec) else s.name, here, size(pi, self.shape))
-        if isinstance(s, Wait) and self.rule == "S-Sync-Wait-Done":
+    def _sync(self, s: syntax.Stmt, here: Unit, pi: Perspective) -> Sync | None:
+        if isinstance(s, syntax.Dec) or (isinstance(s, syntax.Leave) and s.kind is not syntax.Kind.LOCAL):
+            return Sync(True, s.psi if isinstance(s, syntax.Dec) else s.name, here, size(pi, self.shape))
+        if isinstance(s, syntax.Wait) and self.rule == "S-Sync-Wait-Done":
             return Sync(False, s.psi, here, size(pi, self.shape))
         return None
 
@@ -123,7 +123,7 @@ class Watch(Work):
 class Watched(Machine):
     """A machine that tells what its steps did."""
 
-    def __init__(self, steps: Steps, program: Program, shape: Shape) -> None:
+    def __init__(self, steps: Steps, program: syntax.Program, shape: Shape) -> None:
         super().__init__(steps, program, shape)
         self._watch = Watch(steps, shape, self.rules, self.evals, self.constant)
         self._work = self._watch

@@ -90,10 +90,10 @@ def figures() -> str:
     path = Path(__file__).parents[2] / FIGURES
     if not path.exists():
         return f"*No figures yet: `{FIGURES}` is written by the fuzz run.*"
-    return told(json.loads(path.read_text()))
+    return summary(json.loads(path.read_text()))
 
 
-def told(runs: Runs) -> str:
+def summary(runs: Runs) -> str:
     """Return the figures of these runs, as a table and in words."""
     rows = ["| run | programs | states | seconds | races | failures |", "|---|---|---|---|---|---|"]
     for name, run in runs.items():

@@ -132,7 +132,7 @@ class Judge:
         if found:
             self.report.faults.update(f"{made.rule}: {fault}" for fault in found)
 
-    def stuck(self, errors: list[tuple[int, Stuck]]) -> None:
+    def note_stuck(self, errors: list[tuple[int, Stuck]]) -> None:
         """Progress: note who is stuck."""
         for _, error in errors:
             if isinstance(error, OutOfBounds):
@@ -141,7 +141,7 @@ class Judge:
                 self.report.ends.add("stuck")
                 self.report.stuck.add(str(error))
 
-    def done(self, state: State, counts: list[Counts]) -> None:
+    def note_done(self, state: State, counts: list[Counts]) -> None:
         """Note what a run that has ended left."""
         self.report.ends.add("done")
         self.report.outcomes.add(tuple(self.machine.outcome(state).values()))
@@ -169,7 +169,7 @@ class Judge:
             try:
                 moves = self.machine.moves(state, now)
             except Stuck as error:
-                self.stuck([(now, error)])
+                self.note_stuck([(now, error)])
                 alive.remove(now)
                 fell = True
                 continue
@@ -204,7 +204,7 @@ class Judge:
         if alive:
             self.report.ends.add("deadlock")
         else:
-            self.done(state, counts)
+            self.note_done(state, counts)
 
     # All schedules. --------------------------------------------------------------------------------------------
 
@@ -218,9 +218,9 @@ class Judge:
         while work:
             state, counts = work.pop()
             moves, stuck = self.machine.all_moves(state)
-            self.stuck(stuck)
+            self.note_stuck(stuck)
             if not moves and not stuck:
-                self.done(state, counts)
+                self.note_done(state, counts)
             elif not stuck and all(made.spins for made, _ in moves):
                 self.report.ends.add("deadlock")
             self.report.race = self.report.race or conflicts(moves)

@@ -64,7 +64,7 @@ SPIN = "S-Sync-Wait-Spin"
 
 def mix(steps: Steps, other: Steps, *names: str) -> Steps:
     """Return `steps` with the families of rules called `names` taken from `other`."""
-    return steps.swapped(other, *names)
+    return steps.swap(other, *names)
 
 
 class Step(NamedTuple):
@@ -165,7 +165,7 @@ class Machine:
                 continue
         return result
 
-    def stuck(self, state: State) -> list[tuple[int, Stuck]]:
+    def stuck_threads(self, state: State) -> list[tuple[int, Stuck]]:
         """Return the threads that are neither done nor able to step, each with the rule that fails."""
         result = []
         for index in range(len(state.threads)):
@@ -177,7 +177,7 @@ class Machine:
 
     def status(self, state: State) -> str:
         """Return "done", "stuck", "bounds" (stuck, but only for an index out of bounds), "deadlock" or "running"."""
-        stuck = self.stuck(state)
+        stuck = self.stuck_threads(state)
         if stuck:
             return "bounds" if all(isinstance(error, OutOfBounds) for _, error in stuck) else "stuck"
         if all(type(thread.body) is Skip for thread in state.threads):
@@ -193,7 +193,7 @@ class Machine:
         return result
 
     def successors(self, state: State) -> tuple[list[Step], list[tuple[int, Stuck]]]:
-        """Return `steps` and `stuck` at the price of one."""
+        """Return `steps` and `stuck_threads` at the price of one."""
         moves: list[Step] = []
         stuck: list[tuple[int, Stuck]] = []
         for index in range(len(state.threads)):

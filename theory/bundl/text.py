@@ -80,7 +80,7 @@ class Parser:
         self.place += 1
         return token
 
-    def given(self, token: str) -> bool:
+    def accept(self, token: str) -> bool:
         if self.next != token:
             return False
         self.place += 1
@@ -98,9 +98,9 @@ class Parser:
             raise SyntaxFault(f"expected a whole number, found {token!r}")
         return int(token)
 
-    def listed(self, item: Callable[[], R], close: str) -> tuple[R, ...]:
+    def parse_list(self, item: Callable[[], R], close: str) -> tuple[R, ...]:
         items: list[R] = []
-        while not self.given(close):
+        while not self.accept(close):
             if items:
                 self.take(",")
             items.append(item())
@@ -121,7 +121,7 @@ class Parser:
 
     def type(self) -> Base | ArrayOf:
         base = self.base()
-        if not self.given("["):
+        if not self.accept("["):
             return base
         self.take("]")
         return ArrayOf(base, self.kind())
@@ -150,17 +150,17 @@ class Parser:
 
     def postfix(self) -> Expr:
         e = self.primary()
-        while self.given("["):
+        while self.accept("["):
             e = x.Index(e, self.expr())
             self.take("]")
         return e
 
     def primary(self) -> Expr:
-        if self.given("("):
+        if self.accept("("):
             e = self.expr()
             self.take(")")
             return e
-        if self.given("id"):
+        if self.accept("id"):
             return x.Id()
         if self.next in ("true", "false", "inf", "-") or self.next[:1].isdigit():
             value = self.literal()
@@ -172,7 +172,7 @@ class Parser:
     def literal(self) -> bool | int | float:
         if self.next in ("true", "false"):
             return self.take() == "true"
-        sign = -1 if self.given("-") else 1
+        sign = -1 if self.accept("-") else 1
         token = self.take()
         if token == "inf" or "." in token or "e" in token:
             return sign * float(token)
@@ -184,7 +184,7 @@ class Parser:
 
     def sequence(self) -> Stmt:
         statements = [self.statement()]
-        while self.given(";"):
+        while self.accept(";"):
             statements.append(self.statement())
         return x.seq(*statements)
 
@@ -204,7 +204,7 @@ class Parser:
         if self.next not in WORDS and self.next != "(" and self.tokens[self.place + 1 : self.place + 2] == ["("]:
             function = self.name()
             self.take("(")
-            return x.Call(function, self.listed(self.expr, ")"))
+            return x.Call(function, self.parse_list(self.expr, ")"))
         target = self.postfix()
         self.take("=")
         if isinstance(target, x.Var):
@@ -224,7 +224,7 @@ class Parser:
     def program(self) -> x.Program:
         budget, inputs, functions = 0, [], []
         while self.next in ("budget", "input", "fun"):
-            if self.given("budget"):
+            if self.accept("budget"):
                 budget = self.number()
             elif self.next == "input":
                 inputs.append(self.input())
@@ -240,13 +240,13 @@ class Parser:
         element = self.base()
         self.take("=")
         self.take("[")
-        return x.Input(name, element, self.listed(self.literal, "]"))
+        return x.Input(name, element, self.parse_list(self.literal, "]"))
 
     def function(self) -> x.Function:
         self.take("fun")
         name = self.name()
         self.take("(")
-        params = self.listed(self.param, ")")
+        params = self.parse_list(self.param, ")")
         pi = self.perspective()
         self.take("uses")
         return x.Function(name, params, pi, self.number(), self.block())
@@ -296,9 +296,9 @@ def _partition(p: Parser) -> Stmt:
     psi, source, name = p.renaming()
     p.take("by")
     parts, view = p.number(), None
-    if p.given("at"):
+    if p.accept("at"):
         p.take("(")
-        offset, step, length = p.listed(p.expr, ")")
+        offset, step, length = p.parse_list(p.expr, ")")
         view = x.View(offset, step, length)
     return x.Partition(psi, source, name, parts, p.block(), view)
 
@@ -307,7 +307,7 @@ def _claim(p: Parser) -> Stmt:
     psi, source, name = p.renaming()
     p.take("at")
     size = p.number()
-    arm = p.number() if p.given("arm") else 0
+    arm = p.number() if p.accept("arm") else 0
     return x.Claim(psi, source, name, size, p.block(), arm)
 
 
@@ -343,14 +343,14 @@ def _scope(p: Parser) -> Stmt:
     name = p.name()
     p.take(":")
     type_, pi = p.type(), p.perspective()
-    hides = p.name() if p.given("hides") else None
-    held = p.number() if p.given("holds") else 0
+    hides = p.name() if p.accept("hides") else None
+    held = p.number() if p.accept("holds") else 0
     return x.Scope(name, type_, pi, p.block(), hides, held)
 
 
 def _frame(p: Parser) -> Stmt:
     p.take("(")
-    params = p.listed(p.param, ")")
+    params = p.parse_list(p.param, ")")
     pi = p.perspective()
     p.take("uses")
     return x.Frame(params, pi, p.number(), p.block())

@@ -5,9 +5,9 @@ What the two share is one function. A corrected table with one printed rule put 
 
 from __future__ import annotations
 
+from theory.bundl import syntax
 from theory.bundl.judgement import GRID_CODE, Checker, Code, Context, IllTyped, Rules, premise
 from theory.bundl.perspectives import ONE_GRID, Shape, align_corrected, align_printed, order_nested, order_printed
-from theory.bundl.syntax import ArrayOf, Function, Kind, Node, Program, Stmt, is_source
 from theory.bundl.typing_code import CORRECTED_CODE, PRINTED_CODE
 from theory.bundl.typing_data import CORRECTED_DATA, PRINTED_DATA
 from theory.bundl.typing_expressions import CORRECTED_EXPRESSIONS, PRINTED_EXPRESSIONS
@@ -26,18 +26,18 @@ __all__ = [
 ]
 
 
-def root_context(program: Program, upto: int | None = None) -> Context:
+def root_context(program: syntax.Program, upto: int | None = None) -> Context:
     """Return the G that a program starts with: its functions (the first `upto`) and its inputs."""
     g = Context()
     for function in program.functions[:upto]:
         g = g.bind(function.name, function.at, function.type)
     if upto is None:
         for given in program.inputs:
-            g = g.bind(given.name, ONE_GRID, ArrayOf(given.element, Kind.GLOBAL))
+            g = g.bind(given.name, ONE_GRID, syntax.ArrayOf(given.element, syntax.Kind.GLOBAL))
     return g
 
 
-def t_program_printed(rules: Rules, program: Program, shape: Shape, used: set[str] | None = None) -> int:
+def t_program_printed(rules: Rules, program: syntax.Program, shape: Shape, used: set[str] | None = None) -> int:
     """V-Function for each function: fns, x_i :^pi t_i .. |-^pi_m s; and G |-^(Grid,1)_m s for the program."""
     checker = Checker(rules, shape, used)
     functions = root_context(program).functions()
@@ -49,7 +49,7 @@ def t_program_printed(rules: Rules, program: Program, shape: Shape, used: set[st
     return _fits(program, checker.stmt(root_context(program), GRID_CODE, program.body))
 
 
-def t_program(rules: Rules, program: Program, shape: Shape, used: set[str] | None = None) -> int:
+def t_program(rules: Rules, program: syntax.Program, shape: Shape, used: set[str] | None = None) -> int:
     """V-Function for each function, over those before it: fns, x_i :^q_i t_i .. |-^pi_m s; and G |-^(Grid,1)_m s.
 
     All terms are source terms, names of functions and inputs differ, and no function calls itself.
@@ -57,19 +57,19 @@ def t_program(rules: Rules, program: Program, shape: Shape, used: set[str] | Non
     checker = Checker(rules, shape, used)
     names = [function.name for function in program.functions] + [given.name for given in program.inputs]
     premise(len(set(names)) == len(names), "Program", "a name is given twice", program)
-    premise(is_source(program), "Program", "a run-time form in the source", program)
+    premise(syntax.is_source(program), "Program", "a run-time form in the source", program)
     for index, function in enumerate(program.functions):
         g = root_context(program, index)
         for later in program.functions[index:]:
             g = g.hide(later.name)
         for param in function.params:
-            premise(not g.taken(param.name), "Program", f"{param.name} is taken", function)
+            premise(not g.is_bound(param.name), "Program", f"{param.name} is taken", function)
             g = g.bind(param.name, param.at, param.type)
         _fits(function, checker.stmt(g, Code(function.at, checker.whole(function.at)), function.body))
     return _fits(program, checker.stmt(root_context(program), GRID_CODE, program.body))
 
 
-def _fits(term: Function | Program, need: int) -> int:
+def _fits(term: syntax.Function | syntax.Program, need: int) -> int:
     premise(need <= term.budget, "Program", f"needs {need} bytes of shared memory, may use {term.budget}", term)
     return need
 
@@ -95,20 +95,20 @@ corrected = Rules(
 
 def mix(rules: Rules, other: Rules, *names: str) -> Rules:
     """Return `rules` with the rules called `names` taken from `other`."""
-    return rules.swapped(other, *names)
+    return rules.swap(other, *names)
 
 
-def check_program(rules: Rules, program: Program, shape: Shape, used: set[str] | None = None) -> int:
+def check_program(rules: Rules, program: syntax.Program, shape: Shape, used: set[str] | None = None) -> int:
     """Return the least m at which the program types, or raise IllTyped; `used` collects the names of the rules."""
     return rules.program(rules, program, shape, used)
 
 
-def check(rules: Rules, g: Context, code: Code, s: Stmt, shape: Shape) -> int:
+def check(rules: Rules, g: Context, code: Code, s: syntax.Stmt, shape: Shape) -> int:
     """Return the least m with `G |-^pi_m s`, or raise IllTyped."""
     return Checker(rules, shape).stmt(g, code, s)
 
 
-def well_typed(rules: Rules, program: Program, shape: Shape) -> bool:
+def well_typed(rules: Rules, program: syntax.Program, shape: Shape) -> bool:
     """Whether the program has a type."""
     try:
         check_program(rules, program, shape)
@@ -117,7 +117,7 @@ def well_typed(rules: Rules, program: Program, shape: Shape) -> bool:
     return True
 
 
-def why_not(rules: Rules, program: Program, shape: Shape) -> tuple[str, str, Node | None] | None:
+def why_not(rules: Rules, program: syntax.Program, shape: Shape) -> tuple[str, str, syntax.Node | None] | None:
     """Return (rule, premise that fails, term), or None for a program that has a type."""
     try:
         check_program(rules, program, shape)

@@ -96,7 +96,7 @@ class Memory(dict[Key, Any]):
         made.code = code
         return made
 
-    def named(self) -> dict[Key, Any]:
+    def names(self) -> dict[Key, Any]:
         """Return the names, without the cells."""
         return {key: value for key, value in self.items() if type(key) is str}
 

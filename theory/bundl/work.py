@@ -51,7 +51,7 @@ class Steps:
     expressions: Mapping[str, EvalRule]
     fence: Callable[[str, Stmt], Stmt]
 
-    def swapped(self, other: Steps, *names: str) -> Steps:
+    def swap(self, other: Steps, *names: str) -> Steps:
         """Return these rules with `names` taken from `other`; "Order", "Align" and "Fence" are names too."""
         made = replace(self, name=f"{self.name}[{', '.join(names)} of {other.name}]")
         for name in names:

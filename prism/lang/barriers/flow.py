@@ -2,23 +2,24 @@
 
 While a view is open, its part belongs to one unit of its perspective: two accesses through the same open view can only
 conflict inside that unit. So the threads that a conflict concerns are one unit of the deepest level that the two chains share
-(`related`). Besides, an access that is under way conflicts with its own thread's next ones, until that waits for it; and one
+(`relate`). Besides, an access that is under way conflicts with its own thread's next ones, until that waits for it; and one
 by the copy engine or the tensor cores with those before it that were plain, until their threads have made a proxy fence.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
-from prism.lang import diagnostics
+from prism.lang import diagnostics, tree
 from prism.lang.barriers.meetings import meet
 from prism.lang.barriers.pointers import pointer_change
+from prism.lang.bases import Frozen, Value
 from prism.lang.facts import destinations
 from prism.lang.facts.addresses import names_behind
 from prism.lang.facts.definitions import Facts, Span
-from prism.lang.facts.disjoint import Question, proved
+from prism.lang.facts.disjoint import Question, is_proved
 from prism.lang.facts.touches import (
     ATOMIC,
     LOADS,
@@ -29,30 +30,14 @@ from prism.lang.facts.touches import (
     Summary,
     Touch,
     Use,
-    declared,
+    declared_fragment,
     in_memory,
     indices_of,
-    spelled,
+    spell,
     uses,
 )  # fmt: skip
-from prism.lang.keep.once import kept
-from prism.lang.tree import (
-    Body,
-    Call,
-    Element,
-    Expr,
-    For,
-    Fragment,
-    Function,
-    Partition,
-    Pointer,
-    SharedDeclare,
-    Symbol,
-    TensorMap,
-    children,
-    expressions,
-    operands,
-)  # fmt: skip
+from prism.lang.keep.memo import memoize
+from prism.lang.tree import Partition  # fmt: skip
 from prism.lang.tree.plan import Layout, Path
 from prism.lang.tree.walk import statements
 from prism.lang.types import UINT8
@@ -68,16 +53,15 @@ TRIPS = "the part of `{}` that a unit has may be another unit's in another trip;
 # -- objects --------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Objects:
+class Objects(Frozen):
     """A function's objects: the names in scope where each shared object or call stands, and which pointers may overlap."""
 
     known: Facts
-    live: Mapping[Symbol, frozenset[Symbol]]
-    frames: Mapping[Call, Symbol]
-    ranges: Mapping[Symbol, Span] = field(default_factory=dict)
+    live: Mapping[tree.Symbol, frozenset[tree.Symbol]]
+    frames: Mapping[tree.Call, tree.Symbol]
+    ranges: Mapping[tree.Symbol, Span] = field(default_factory=dict)
 
-    def overlap(self, left: Symbol, right: Symbol) -> str | None:
+    def overlap(self, left: tree.Symbol, right: tree.Symbol) -> str | None:
         """Return why two different objects can share bytes: `alias` (pointers), `reuse` (shared memory), or None.
 
         Shared objects that are never live together may be laid out over one another, and a callee's frame over any object
@@ -98,31 +82,31 @@ class Objects:
         return None
 
 
-def objects(known: Facts, layouts: Mapping[Function, Layout] | None = None) -> Objects:
+def objects(known: Facts, layouts: Mapping[tree.Function, Layout] | None = None) -> Objects:
     """Find a function's shared objects and calls, each with what is in scope there; layouts say which bytes are whose."""
-    live: dict[Symbol, frozenset[Symbol]] = {}
-    frames: dict[Call, Symbol] = {}
+    live: dict[tree.Symbol, frozenset[tree.Symbol]] = {}
+    frames: dict[tree.Call, tree.Symbol] = {}
 
-    def visit(body: Body, scope: frozenset[Symbol]) -> None:
+    def visit(body: tree.Body, scope: frozenset[tree.Symbol]) -> None:
         for statement in body:
-            if isinstance(statement, SharedDeclare):
+            if isinstance(statement, tree.SharedDeclare):
                 live[statement.symbol] = (
                     scope  # of two, the later one has the earlier in its scope, if they live together
                 )
                 scope = scope | {statement.symbol}
-            for expression in expressions(statement):
+            for expression in tree.expressions(statement):
                 for call in _calls(expression):
                     name = f"{call.function.name}()'s shared memory"
-                    frames[call] = Symbol(name, Pointer(UINT8, space="shared"), BLOCK, call.span)
+                    frames[call] = tree.Symbol(name, tree.Pointer(UINT8, space="shared"), BLOCK, call.span)
                     live[frames[call]] = scope
-            for inner in children(statement):
+            for inner in tree.children(statement):
                 visit(inner, scope)
 
     visit(known.function.body, frozenset())
-    ranges: dict[Symbol, Span] = {}
+    ranges: dict[tree.Symbol, Span] = {}
     if layouts is not None and known.function in layouts:
         layout = layouts[known.function]
-        ranges = {symbol: (start, start + layout.held(symbol)) for symbol, start in layout.offsets.items()}
+        ranges = {symbol: (start, start + layout.total_bytes(symbol)) for symbol, start in layout.offsets.items()}
         for call, frame in frames.items():
             if id(call) in layout.frame and call.function in layouts:
                 start = layout.frame[id(call)]
@@ -130,18 +114,17 @@ def objects(known: Facts, layouts: Mapping[Function, Layout] | None = None) -> O
     return Objects(known, live, frames, ranges)
 
 
-def _calls(expression: Expr) -> Iterator[Call]:
-    if isinstance(expression, Call):
+def _calls(expression: tree.Expr) -> Iterator[tree.Call]:
+    if isinstance(expression, tree.Call):
         yield expression
-    for operand in indices_of(expression) if isinstance(expression, Element) else operands(expression):
+    for operand in indices_of(expression) if isinstance(expression, tree.Element) else tree.operands(expression):
         yield from _calls(operand)
 
 
 # -- relations ------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Relation:
+class Relation(Value):
     """How two accesses that touch the same bytes stand: `unit` whose threads a barrier must join, or None and the reason.
 
     At thread[1] no barrier is needed, but something else. `land`: the first is under way, and its thread has to wait for it.
@@ -171,48 +154,48 @@ def conflicting(left: str, right: str) -> bool:
     return one != two or one == "write"
 
 
-def near(left: str, right: str) -> bool:
+def is_block_scoped(left: str, right: str) -> bool:
     """Whether two atomic accesses are so to one another in one block only, by the scope of either."""
     return NEAR in (left, right) and {left, right} <= {ATOMIC, NEAR}
 
 
-def related(objects: Objects, first: Pending, second: Touch) -> Relation | None:
+def relate(objects: Objects, first: Pending, second: Touch) -> Relation | None:
     """Return how an access that has happened and one about to be made stand, or None where they cannot conflict."""
     earlier = first.touch
     if earlier is None:
         return None
-    if isinstance(earlier.root.type, Fragment) or isinstance(second.root.type, Fragment):
+    if isinstance(earlier.root.type, tree.Fragment) or isinstance(second.root.type, tree.Fragment):
         return _registers(first, earlier, second) if earlier.root is second.root else None
-    found = _concerned(objects, first, earlier, second)
+    found = _relate_in_memory(objects, first, earlier, second)
     if found is None or found.unit is None:
         return found
     if earlier.how and earlier.how == second.how and earlier.root is second.root:
-        stands = _together(objects.known, first, second, found.unit)
+        stands = _relate_writes(objects.known, first, second, found.unit)
     else:
-        stands = _ordered(first, earlier, second, found.unit)
+        stands = _relate_in_unit(first, earlier, second, found.unit)
     return stands if stands.unproved else replace(stands, unproved=found.unproved, believed=found.believed)
 
 
-def _concerned(objects: Objects, first: Pending, earlier: Touch, second: Touch) -> Relation | None:
+def _relate_in_memory(objects: Objects, first: Pending, earlier: Touch, second: Touch) -> Relation | None:
     """Return the unit that two accesses to memory concern, whatever was met between them."""
     if earlier.root is second.root:
-        if near(earlier.kind, second.kind):
-            return _near(_common(objects.known, first, earlier, second))
+        if is_block_scoped(earlier.kind, second.kind):
+            return _relate_atomics(_common(objects.known, first, earlier, second))
         if not conflicting(earlier.kind, second.kind):
             return None
-        if isinstance(earlier.root.type, TensorMap):
+        if isinstance(earlier.root.type, tree.TensorMap):
             return Relation(earlier.root.perspective)
         return _common(objects.known, first, earlier, second)
     why = objects.overlap(earlier.root, second.root)
     if why is None or (earlier.kind == second.kind == "read"):
         return None
-    if why == "alias" and not (conflicting(earlier.kind, second.kind) or near(earlier.kind, second.kind)):
+    if why == "alias" and not (conflicting(earlier.kind, second.kind) or is_block_scoped(earlier.kind, second.kind)):
         return None
     left, right = earlier.root.perspective, second.root.perspective
     unit = left if right <= left else right
     if why == "alias" and unit.level == Level.GRID and not objects.known.function.cooperative:
         for touch in (earlier, second):
-            if allowed(touch) is not None:
+            if overlap_unit(touch) is not None:
                 return Relation(None, _says(touch), unproved="overlap")
     return Relation(unit)
 
@@ -221,7 +204,7 @@ APART = "they are proved never to write one place"
 LOADED = "loads of one visit; the reference machine checks it"
 
 
-def _together(known: Facts, first: Pending, second: Touch, unit: Perspective) -> Relation:
+def _relate_writes(known: Facts, first: Pending, second: Touch, unit: Perspective) -> Relation:
     """Return how two asynchronous writes of one kind stand: in no order, until the first has been waited for.
 
     Where that can't be, as of loads of one visit, those that surely meet are a conflict that nothing settles, and of others it is
@@ -229,27 +212,27 @@ def _together(known: Facts, first: Pending, second: Touch, unit: Perspective) ->
     """
     earlier = first.touch
     assert earlier is not None
-    if isinstance(second.root.type, TensorMap):
+    if isinstance(second.root.type, tree.TensorMap):
         unit = BLOCK  # what other blocks store is looked at by itself: no block waits for another's
-    unit = destinations.concerned(known, first, second, unit)
-    if destinations.apart(known, first, second, unit):
+    unit = destinations.conflict_unit(known, first, second, unit)
+    if destinations.never_meet(known, first, second, unit):
         return Relation(None, APART)
     if earlier.how in LOADS and first.since is not None:
         surely = unit == THREAD and destinations.meet(known, first, second)
         return Relation(unit, land=True) if surely else Relation(None, LOADED, unproved="asynchronous")
-    if destinations.said(earlier, second):
+    if destinations.is_declared_distinct(earlier, second):
         return Relation(None, destinations.BELIEVED, unproved="store")
-    return _ordered(first, earlier, second, unit)
+    return _relate_in_unit(first, earlier, second, unit)
 
 
-def _near(found: Relation) -> Relation | None:
+def _relate_atomics(found: Relation) -> Relation | None:
     """Return how two atomic accesses stand that are so in one block only: there they need nothing."""
     if found.unit is None or not found.unit <= BLOCK:
         return found
     return Relation(None, found.believed, unproved=found.unproved) if found.unproved else None
 
 
-def _ordered(first: Pending, earlier: Touch, second: Touch, unit: Perspective) -> Relation:
+def _relate_in_unit(first: Pending, earlier: Touch, second: Touch, unit: Perspective) -> Relation:
     """Return what two accesses that concern a unit still need, after what was met between them."""
     # Plain accesses and the engine's go different ways to memory: a barrier alone does not order them, a fence before it does.
     fence = second.engine and not earlier.engine
@@ -297,12 +280,12 @@ def _common(known: Facts, first: Pending, earlier: Touch, second: Touch) -> Rela
         #         w[0] = v; v = w[1]
         opened = steps is not None and place < first.open and steps[0].view is steps[1].view
         if not opened and not (steps is not None and _same_part(known, first, second, steps, source)):
-            why = _believed(known, first, second, place, source)
+            why = _reason_to_believe(known, first, second, place, source)
             believed = believed or why
             if why is None:
                 break
             if steps is None or steps[0].view is not steps[1].view:
-                parts = allowed(earlier, place), allowed(second, place)
+                parts = overlap_unit(earlier, place), overlap_unit(second, place)
                 source = _wider(*(part for part in parts if part is not None))
                 break
         source = second.steps[place].view.perspective
@@ -321,7 +304,9 @@ def _wider(one: Perspective, two: Perspective) -> Perspective:
     return max(one, two) if one <= two or two <= one else BLOCK
 
 
-def _believed(known: Facts, first: Pending, second: Touch, place: int, source: Perspective) -> tuple[str, str] | None:
+def _reason_to_believe(
+    known: Facts, first: Pending, second: Touch, place: int, source: Perspective
+) -> tuple[str, str] | None:
     """Return why nothing orders units of a source that both accesses part, though they may meet: kind and words, or None.
 
     Those of global memory, of partitions that say so; and those of one that a loop opens anew, where none is seen to meet
@@ -331,7 +316,7 @@ def _believed(known: Facts, first: Pending, second: Touch, place: int, source: P
     assert earlier is not None
     if source.level == Level.GRID and known.function.cooperative:
         return None
-    if all(allowed(touch, place) is not None for touch in (earlier, second)) and _is_global(second.root):
+    if all(overlap_unit(touch, place) is not None for touch in (earlier, second)) and _is_global(second.root):
         return "overlap", _says(second, place)
     left, right = _step(earlier, place), _step(second, place)
     if source.level < Level.GRID or left is None or right is None or left.view is not right.view or not first.loop:
@@ -341,7 +326,7 @@ def _believed(known: Facts, first: Pending, second: Touch, place: int, source: P
     return None if meet(known, left.view, earlier, second) else ("trip", TRIPS.format(left.view.name))
 
 
-def allowed(touch: Touch, place: int = 0) -> Perspective | None:
+def overlap_unit(touch: Touch, place: int = 0) -> Perspective | None:
     """Return the unit of the partition that parts an access's source, if it says that an overlap is meant.
 
     Behind the caller's own partitions there is a callee's.
@@ -357,17 +342,17 @@ def _says(touch: Touch, place: int = 0) -> str:
     return ALLOWED.format(touch.access.text if step is None else step.view.name)
 
 
-def _is_global(root: Symbol) -> bool:
-    return isinstance(root.type, Pointer) and root.type.space == "global"
+def _is_global(root: tree.Symbol) -> bool:
+    return isinstance(root.type, tree.Pointer) and root.type.space == "global"
 
 
-def _free(known: Facts, first: Pending) -> frozenset[Symbol]:
+def _free(known: Facts, first: Pending) -> frozenset[tree.Symbol]:
     """The names that may have had another value when an access was made: none, where it went round no loop."""
     if not first.loop:
         return frozenset()
     if "renewed" not in known.found:
-        known.found["renewed"] = frozenset[Symbol]().union(*known.renewed.values())
-    found: frozenset[Symbol] = known.found["renewed"]
+        known.found["renewed"] = frozenset[tree.Symbol]().union(*known.renewed.values())
+    found: frozenset[tree.Symbol] = known.found["renewed"]
     return found
 
 
@@ -380,7 +365,7 @@ def _same_part(known: Facts, first: Pending, second: Touch, steps: tuple[Step, S
         return left.who is not None and left.who == right.who
     assert first.touch is not None
     question = Question(source, left.meaning.unit, None, _free(known, first))
-    return proved(known, first.touch.where, second.where, question)
+    return is_proved(known, first.touch.where, second.where, question)
 
 
 def _trips_apart(known: Facts, first: Pending, second: Touch, source: Perspective) -> bool:
@@ -389,18 +374,18 @@ def _trips_apart(known: Facts, first: Pending, second: Touch, source: Perspectiv
     mentioned = first.touch.names | second.names
     loops = [loop for loop in first.aged if known.renewed[loop] & mentioned]
     outer = max(loops, key=lambda loop: len(known.renewed[loop]), default=None)
-    if not isinstance(outer, For) or not all(known.renewed[loop] <= known.renewed[outer] for loop in loops):
+    if not isinstance(outer, tree.For) or not all(known.renewed[loop] <= known.renewed[outer] for loop in loops):
         return False
     question = Question(source, None, outer.symbol, _free(known, first._replace(loop=True)))
-    return proved(known, first.touch.where, second.where, question)
+    return is_proved(known, first.touch.where, second.where, question)
 
 
 # -- touches --------------------------------------------------------------------------------------------------------------
 
 
-def resolve(symbol: Symbol, env: Env) -> tuple[Symbol, tuple[Symbol, ...]]:
+def resolve(symbol: tree.Symbol, env: Env) -> tuple[tree.Symbol, tuple[tree.Symbol, ...]]:
     """Return the object behind a name, and the views between, outermost first."""
-    named, views = dict(env), list[Symbol]()
+    named, views = dict(env), list[tree.Symbol]()
     while True:
         if symbol.view is not None:
             views.append(symbol)
@@ -412,13 +397,13 @@ def resolve(symbol: Symbol, env: Env) -> tuple[Symbol, tuple[Symbol, ...]]:
         symbol = now
 
 
-def target(symbol: Symbol, env: Env) -> Symbol:
+def target(symbol: tree.Symbol, env: Env) -> tree.Symbol:
     """Return the object or view that a pointer's value names."""
     return symbol if symbol.view is not None else dict(env).get(symbol, symbol)
 
 
 def steps(
-    known: Facts, views: tuple[Symbol, ...], path: Path, opened: Mapping[Symbol, tuple[int, bool]]
+    known: Facts, views: tuple[tree.Symbol, ...], path: Path, opened: Mapping[tree.Symbol, tuple[int, bool]]
 ) -> tuple[Step, ...]:
     """Return the chain's steps; `opened` has, for each open view, the length of the path there and whether it is a claim."""
     found: list[Step] = []
@@ -442,15 +427,15 @@ def _who(path: Path, unit: Perspective) -> Path | None:
     return None
 
 
-@kept
-def callees(function: Function) -> tuple[Call, ...]:
+@memoize
+def callees(function: tree.Function) -> tuple[tree.Call, ...]:
     """Return all calls of a function."""
-    every = (e for statement in statements(function.body) for e in expressions(statement))
+    every = (e for statement in statements(function.body) for e in tree.expressions(statement))
     return tuple(call for expression in every for call in _calls(expression))
 
 
 __all__ = [
     "Env", "Exposed", "Objects", "Partition", "Path", "Pending", "Relation", "Step", "Summary", "Touch", "Use", "callees",
-    "conflicting", "declared", "in_memory", "objects", "pointer_change", "related", "resolve", "spelled",
+    "conflicting", "declared_fragment", "in_memory", "objects", "pointer_change", "relate", "resolve", "spell",
     "steps", "target", "uses",
 ]  # fmt: skip

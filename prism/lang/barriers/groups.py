@@ -9,56 +9,37 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from prism.lang.tree import (
-    Apply,
-    Async,
-    Batch,
-    Break,
-    Claim,
-    Const,
-    Continue,
-    Evaluate,
-    For,
-    Function,
-    Group,
-    If,
-    Partition,
-    Pointer,
-    Return,
-    Split,
-    Stmt,
-    children,
-)
+from prism.lang import tree
 from prism.lang.tree.plan import Commit, Op, Path, ProxyFence, WaitGroup
 from prism.lang.tree.walk import statements
 from prism.lang.types.perspective import Level, Perspective
 
 
-def commits(function: Function) -> tuple[Commit, ...]:
+def commits(function: tree.Function) -> tuple[Commit, ...]:
     """Return where groups are made. What is copied into a ring counts at its mbarrier, and needs none."""
     found = []
     for statement in statements(function.body):
-        kind = _issued(statement)
+        kind = _group_kind(statement)
         if kind:
             found.append(Commit(at=statement, side="after", kind=kind))
     return tuple(found)
 
 
-def _issued(statement: Stmt) -> str:
+def _group_kind(statement: tree.Stmt) -> str:
     """Return the kind of the group that ends with a statement, or the empty string."""
     match statement:
-        case Async(view=view):
+        case tree.Async(view=view):
             root = view.root().type
-            return "" if isinstance(root, Pointer) and root.ring else "cp_async"
-        case Batch():
+            return "" if isinstance(root, tree.Pointer) and root.ring else "cp_async"
+        case tree.Batch():
             return "wgmma"
-        case Evaluate(value=Apply(intrinsic=intrinsic)) if intrinsic.asynchronous == "bulk":
+        case tree.Evaluate(value=tree.Apply(intrinsic=intrinsic)) if intrinsic.asynchronous == "bulk":
             return "bulk"
         case _:
             return ""
 
 
-def kept(operations: Iterable[Op]) -> tuple[Op, ...]:
+def drop_unused_groups(operations: Iterable[Op]) -> tuple[Op, ...]:
     """Return the operations without groups that nobody waits for, and without a fence or a wait just after its like."""
     found = tuple(operations)
     awaited = {op.kind for op in found if isinstance(op, WaitGroup)}
@@ -86,7 +67,7 @@ def kept(operations: Iterable[Op]) -> tuple[Op, ...]:
 # -- how many --------------------------------------------------------------------------------------------------------------
 
 
-def least(body: Sequence[Stmt], kind: str, made: Mapping[Stmt, str], path: Path) -> int:
+def least(body: Sequence[tree.Stmt], kind: str, made: Mapping[tree.Stmt, str], path: Path) -> int:
     """Return how many groups of a kind a thread surely commits in a statement list, whichever way it takes.
 
     `path` is the thread's, from this list on; `made` has the statements after which groups are committed.
@@ -97,28 +78,28 @@ def least(body: Sequence[Stmt], kind: str, made: Mapping[Stmt, str], path: Path)
     return total
 
 
-def _inside(statement: Stmt, kind: str, made: Mapping[Stmt, str], path: Path) -> int:
+def _inside(statement: tree.Stmt, kind: str, made: Mapping[tree.Stmt, str], path: Path) -> int:
     match statement:
-        case If():
+        case tree.If():
             # A wait for all but n groups is right only if n came since on every way: so the fewest, here and below.
-            return min(least(part, kind, made, path) for part in children(statement))
-        case For(start=Const(value=start), stop=Const(value=stop), step=Const(value=step)) if step:
-            jumps = any(isinstance(s, Break | Continue | Return) for s in statements(statement.body))
+            return min(least(part, kind, made, path) for part in tree.children(statement))
+        case tree.For(start=tree.Const(value=start), stop=tree.Const(value=stop), step=tree.Const(value=step)) if step:
+            jumps = any(isinstance(s, tree.Break | tree.Continue | tree.Return) for s in statements(statement.body))
             return (
                 0 if jumps else len(range(int(start), int(stop), int(step))) * least(statement.body, kind, made, path)
             )
-        case Partition() | Claim() | Async() | Batch():
+        case tree.Partition() | tree.Claim() | tree.Async() | tree.Batch():
             return least(statement.body, kind, made, path)
-        case Group(unit=unit):
-            return least(statement.body, kind, made, _narrowed(path, unit))
-        case Split():
+        case tree.Group(unit=unit):
+            return least(statement.body, kind, made, _narrow(path, unit))
+        case tree.Split():
             inside = [arm for arm in statement.arms if path[:1] == ((statement.level, arm.first, arm.size),)]
             return least(inside[0].body, kind, made, path[1:]) if inside else 0
         case _:
             return 0
 
 
-def _narrowed(path: Path, unit: Perspective) -> Path:
+def _narrow(path: Path, unit: Perspective) -> Path:
     """Return the rest of a path inside a group: where the thread goes another way there, it is in all of the group."""
     if path[:1] == (unit,) or unit.level != Level.THREAD:
         return path[1:] if path[:1] == (unit,) else path

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from math import prod
 
+from prism.lang.bases import Value
 from prism.lang.facts.addresses import address
 from prism.lang.facts.definitions import Facts
-from prism.lang.facts.polynomials import Base, Digit, Form, inner, mentioned
+from prism.lang.facts.polynomials import Base, Digit, Form, all_digits, operand_forms
 from prism.lang.facts.touches import Address, Touch
 from prism.lang.tree import Assign, Binary, Const, For, Partition, Symbol, Var, While
-from prism.lang.tree.walk import assigned, statements
+from prism.lang.tree.walk import assigned_names, statements
 from prism.lang.types.perspective import GRID, Level, Perspective
 
 MOST = 4096
@@ -39,7 +40,7 @@ def meet(known: Facts, view: Symbol, one: Touch, two: Touch) -> bool:
     memo: dict[object, bool] = known.found.setdefault("meetings", {})
     if (view, one, two) not in memo:
         counted = _counting(known)
-        around = _around(counted, view)
+        around = _loops_around(counted, view)
         first, second = (_where(known, counted, touch) for touch in (one, two))
         memo[view, one, two] = (
             around is not None
@@ -59,7 +60,7 @@ def _where(known: Facts, counted: Facts, touch: Touch) -> Address | None:
 def _counting(known: Facts) -> Facts:
     """Return the facts with names that a `while` loop counts up read as indices of loops: each trip adds one number, once."""
     if "counting" not in known.found:
-        changes = Counter(assigned(known.function.body))
+        changes = Counter(assigned_names(known.function.body))
         loops = dict(
             (symbol, loop)
             for outer in known.renewed
@@ -84,7 +85,7 @@ def _counters(outer: While, known: Facts, assigned: Mapping[Symbol, int]) -> Ite
                 pass
 
 
-def _around(known: Facts, view: Symbol) -> frozenset[Symbol] | None:
+def _loops_around(known: Facts, view: Symbol) -> frozenset[Symbol] | None:
     """Return the indices of the loops around a view's partition; None for a claim, of which one unit has all."""
     if not any(isinstance(s, Partition) and s.view is view for s in statements(known.function.body)):
         return None
@@ -133,8 +134,7 @@ def _moved(element: tuple[Known, ...], lane: int) -> Key:
     return tuple(frozenset((m, f) for m, f in form.items() if f) for form in (*element[:-1], last))
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Value):
     """A thread of a block, and the trip that it is in, of each loop that is looked at."""
 
     block: int
@@ -150,7 +150,7 @@ class _Search:
         self.known, self.where, self.unit = known, where, unit
         self.threads, self.blocks = bound.thread or 1, 2 * (bound.block or 1)
         forms = (*where.indices, *where.guards)
-        indices = {d.base[1] for form in forms for d in mentioned(form) if d.base[0] == "trip"}
+        indices = {d.base[1] for form in forms for d in all_digits(form) if d.base[0] == "trip"}
         self.loops = sorted(indices, key=id)
         self.changing = frozenset[Symbol]().union(*known.renewed.values())
 
@@ -221,7 +221,7 @@ class _Search:
                 fixed = symbol not in self.changing and symbol not in self.known.changed
                 return base if fixed and symbol.perspective >= GRID else None
             case ("quotient" | "remainder" | "xor" | "apply", *_):
-                return self._computed(base, place)
+                return self._compute(base, place)
             case _:
                 return None
 
@@ -237,16 +237,16 @@ class _Search:
         blocks = self.blocks if code == GRID else code.size
         return (blocks if unit.level == Level.BLOCK else blocks * self.threads) // unit.size
 
-    def _computed(self, base: Base, place: _Place) -> Base | int | None:
+    def _compute(self, base: Base, place: _Place) -> Base | int | None:
         """Return a quotient, a remainder, an xor: as a number where it is of numbers, as C has it."""
-        parts = [self.form(form, place) for form in inner(base)]
+        parts = [self.form(form, place) for form in operand_forms(base)]
         known = [part for part in parts if part is not None]
         if len(known) < len(parts):
             return None
         numbers = [part.get((), 0) for part in known if not any(part)]
         keys = tuple(frozenset(part.items()) for part in known)
         if len(numbers) == len(parts):
-            return _calculated(base, numbers)
+            return _calculate(base, numbers)
         match base[0]:
             case "apply":
                 return ("apply", base[1], base[2], keys)
@@ -256,7 +256,7 @@ class _Search:
                 return (kind, *keys)
 
 
-def _calculated(base: Base, numbers: list[int]) -> int | None:
+def _calculate(base: Base, numbers: list[int]) -> int | None:
     match base[0], numbers:
         case "quotient" | "remainder", [above, below]:
             if not below:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from prism.lang.keep.once import kept
+from prism.lang.keep.memo import memoize
 from prism.lang.tree import Assign, Call, Declare, Element, Expr, Function, Pointer, Return, Select, Stmt, Symbol, Var
 from prism.lang.tree.walk import statements
 
@@ -36,7 +36,7 @@ def _pointers(expression: Expr) -> Iterator[Symbol]:
             pass
 
 
-@kept
+@memoize
 def _returned(function: Function) -> frozenset[Symbol]:
     """Return the parameters that a function's result may be, whatever the order of its assignments."""
     sources: dict[Symbol, set[Symbol]] = {}

@@ -7,33 +7,32 @@ function does with a pointer counts where it is called.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from prism.lang import tree
 from prism.lang.barriers.flow import pointer_change
+from prism.lang.bases import Frozen
 from prism.lang.diagnostics import CompileError, Error
 from prism.lang.errors.sync import ScopeNarrow
-from prism.lang.tree import Apply, Call, Element, Expr, Function, Select, Symbol, Var, expressions
 from prism.lang.tree.bind import operands_of
 from prism.lang.tree.walk import statements, subexpressions
 from prism.lang.types.perspective import BLOCK, Perspective
 
-Needs = Mapping[Function, frozenset[Symbol]]
+Needs = Mapping[tree.Function, frozenset[tree.Symbol]]
 """By function, the pointer parameters that it accesses with the scope of a block."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Use:
+class Use(Frozen):
     """A name's use with the scope of a block: itself, or by the function that it is passed to."""
 
-    symbol: Symbol
-    expression: Expr
+    symbol: tree.Symbol
+    expression: tree.Expr
 
 
-def check_scopes(function: Function, needs: Needs) -> frozenset[Symbol]:
+def check_scopes(function: tree.Function, needs: Needs) -> frozenset[tree.Symbol]:
     """Refuse accesses whose scope leaves out some who may access the memory; return what callers have to look at."""
     sources = _sources(function)
     errors: list[Error] = []
-    asked: set[Symbol] = set()
+    asked: set[tree.Symbol] = set()
     for use in _uses(function, needs):
         owner, root = _owner(use.symbol, sources, frozenset())
         if not owner <= BLOCK:
@@ -44,24 +43,24 @@ def check_scopes(function: Function, needs: Needs) -> frozenset[Symbol]:
     return frozenset(asked)
 
 
-def _uses(function: Function, needs: Needs) -> Iterator[Use]:
+def _uses(function: tree.Function, needs: Needs) -> Iterator[Use]:
     for statement in statements(function.body):
-        for expression in expressions(statement):
+        for expression in tree.expressions(statement):
             for part in subexpressions(expression):
                 match part:
-                    case Apply() if part.statics.get("scope") == "block":
+                    case tree.Apply() if part.statics.get("scope") == "block":
                         for parameter, argument in operands_of(part):
-                            if parameter.atomic and isinstance(argument, Element):
+                            if parameter.atomic and isinstance(argument, tree.Element):
                                 yield Use(argument.symbol, argument)
-                    case Call(function=callee, arguments=arguments):
+                    case tree.Call(function=callee, arguments=arguments):
                         for formal, passed in zip(callee.parameters, arguments, strict=False):
                             if formal in needs.get(callee, ()):
-                                yield from (Use(symbol, passed) for symbol in _named(passed))
+                                yield from (Use(symbol, passed) for symbol in _names_in(passed))
 
 
-def _sources(function: Function) -> Mapping[Symbol, frozenset[Symbol]]:
+def _sources(function: tree.Function) -> Mapping[tree.Symbol, frozenset[tree.Symbol]]:
     """Return what each pointer variable may name."""
-    found: dict[Symbol, frozenset[Symbol]] = {}
+    found: dict[tree.Symbol, frozenset[tree.Symbol]] = {}
     for statement in statements(function.body):
         change = pointer_change(statement)
         if change is not None:
@@ -69,23 +68,23 @@ def _sources(function: Function) -> Mapping[Symbol, frozenset[Symbol]]:
     return found
 
 
-def _named(expression: Expr) -> Iterator[Symbol]:
+def _names_in(expression: tree.Expr) -> Iterator[tree.Symbol]:
     match expression:
-        case Var(symbol=symbol) | Element(symbol=symbol):
+        case tree.Var(symbol=symbol) | tree.Element(symbol=symbol):
             yield symbol
-        case Select(then=then, otherwise=otherwise):
-            yield from _named(then)
-            yield from _named(otherwise)
-        case Call(arguments=arguments):
+        case tree.Select(then=then, otherwise=otherwise):
+            yield from _names_in(then)
+            yield from _names_in(otherwise)
+        case tree.Call(arguments=arguments):
             for argument in arguments:
-                yield from _named(argument)
+                yield from _names_in(argument)
         case _:
             pass
 
 
 def _owner(
-    symbol: Symbol, sources: Mapping[Symbol, frozenset[Symbol]], seen: frozenset[Symbol]
-) -> tuple[Perspective, frozenset[Symbol]]:
+    symbol: tree.Symbol, sources: Mapping[tree.Symbol, frozenset[tree.Symbol]], seen: frozenset[tree.Symbol]
+) -> tuple[Perspective, frozenset[tree.Symbol]]:
     """Return the unit whose threads may access what a name stands for, and the objects that it may be.
 
     A partition whose parts may overlap leaves its source's owner.

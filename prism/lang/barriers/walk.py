@@ -13,8 +13,9 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+from prism.lang import tree
 from prism.lang.barriers import flow
-from prism.lang.barriers.conditions import bare, forgotten, in_order, parted
+from prism.lang.barriers.conditions import bare, forget, in_order, split_state
 from prism.lang.barriers.walk_access import check_end, summarise, touch_all
 from prism.lang.barriers.walk_context import DEEP, Concurrent, Conflict, Context, Exits, Place, Restart, Walk
 from prism.lang.barriers.walk_state import (
@@ -23,52 +24,31 @@ from prism.lang.barriers.walk_state import (
     Mark,
     Registers,
     State,
-    aged,
-    applied,
-    changed,
-    closed,
-    left,
+    add_marks,
+    apply_join,
+    apply_mark,
+    change_pending,
+    close_view,
+    comes_along,
+    drop_touches,
+    leave_loop,
     left_station,
-    marked,
     narrow_path,
-    on,
+    next_trip,
     order,
     space_of,
-    told,
     union,
-    without,
 )
-from prism.lang.barriers.whole import whole
-from prism.lang.facts.alike import PENDING, Alike
+from prism.lang.barriers.whole_units import whole
 from prism.lang.facts.definitions import surely_entered
+from prism.lang.facts.equivalence import PENDING, Alike
 from prism.lang.facts.touches import GROUPED, Pending
-from prism.lang.tree import (
-    Arm,
-    Async,
-    Batch,
-    Body,
-    Break,
-    Claim,
-    Const,
-    Continue,
-    For,
-    Function,
-    Group,
-    If,
-    Partition,
-    Pointer,
-    Return,
-    Split,
-    Stmt,
-    While,
-    children,
-)
 from prism.lang.tree.plan import Commit, Op, Path, ProxyFence, Wait, WaitGroup
 from prism.lang.tree.trail import Trail
 from prism.lang.types.perspective import BLOCK, GRID, THREAD, WARP, WARP1, Level, Perspective
 
 
-def walk_body(walk: Walk, place: Place, body: Body, state: State) -> State:
+def walk_body(walk: Walk, place: Place, body: tree.Body, state: State) -> State:
     """Walk a statement list; an empty state means that its end is not reached."""
     if walk.trail is not None and len(body) > 1 and id(body) not in walk.trail.escaping:
         return walk_along(walk, walk.trail, place, body, state)
@@ -79,7 +59,7 @@ def walk_body(walk: Walk, place: Place, body: Body, state: State) -> State:
     return state
 
 
-def walk_along(walk: Walk, trail: Trail, place: Place, body: Body, state: State) -> State:
+def walk_along(walk: Walk, trail: Trail, place: Place, body: tree.Body, state: State) -> State:
     """Walk a statement list where it may differ from an earlier walk."""
     known, changed = trail.find(body, state), trail.dirty.get(id(body), [])
     at, states = 0, [state]
@@ -99,7 +79,7 @@ def walk_along(walk: Walk, trail: Trail, place: Place, body: Body, state: State)
     return states[-1]
 
 
-def walk_statement(walk: Walk, place: Place, statement: Stmt, state: State) -> State:
+def walk_statement(walk: Walk, place: Place, statement: tree.Stmt, state: State) -> State:
     """Walk one statement, behind its marks; where a conflict asks for one and it may stand here, place it and try again."""
     walk.context.work.add(walk.context.function, state)
     while True:
@@ -108,14 +88,14 @@ def walk_statement(walk: Walk, place: Place, statement: Stmt, state: State) -> S
         for mark in marks:
             # A barrier that not all of its unit's threads come to orders nothing: it is walked over as if it were not there.
             if not isinstance(mark, Perspective) or whole(mark, place.code, walk.context.function):
-                entered = applied(walk.context.changes, entered, mark, statement, walk.keep)
+                entered = apply_mark(walk.context.changes, entered, mark, statement, walk.keep)
         for op in walk.context.before.get(statement, ()):
-            entered = operated(walk.context, entered, op)
+            entered = apply_op(walk.context, entered, op)
         try:
             found = transfer(walk, place, statement, entered)
         except Conflict as conflict:
             wanted = remedy(walk, place, conflict, state) if walk.grow else ()
-            more = marked(marks, wanted)
+            more = add_marks(marks, wanted)
             if more == marks:
                 raise  # to the statement around it: each try adds a mark, or goes one statement out, so this ends
             walk.placed[statement] = more
@@ -123,36 +103,36 @@ def walk_statement(walk: Walk, place: Place, statement: Stmt, state: State) -> S
             walk.heads.clear()
             continue
         for op in walk.context.after.get(statement, ()):
-            found = operated(walk.context, found, op)
+            found = apply_op(walk.context, found, op)
         for one in walk.context.news.get(statement, ()):
-            found = told(walk.context.changes, found, one)
-        return forgotten(found, walk.context.conditions.changed.get(statement, frozenset()))
+            found = apply_join(walk.context.changes, found, one)
+        return forget(found, walk.context.conditions.changed.get(statement, frozenset()))
 
 
-def operated(context: Context, state: State, op: Op) -> State:
+def apply_op(context: Context, state: State, op: Op) -> State:
     """Return the state after one of the plan's operations."""
     loads = context.loaded.get(op.barrier, frozenset()) if isinstance(op, Wait) else frozenset()
 
     def change(pending: Pending) -> Pending:
         touch = pending.touch
-        if touch is None or not on(op.path, touch):
+        if touch is None or not comes_along(op.path, touch):
             return pending
         match op:
             case Commit(kind=kind) if touch.how == kind:
-                return pending.committed()
+                return pending.commit()
             case WaitGroup(kind=kind, pending=most, read=read) if Landing(kind, most, read).lands(pending):
-                return pending.landed()
+                return pending.land()
             case Wait() if touch.by in loads:
-                return pending.landed()._replace(synced=(BLOCK, "the wait for the copy", None, None))
+                return pending.land()._replace(synced=(BLOCK, "the wait for the copy", None, None))
             case _:
                 return pending
 
     if isinstance(op, ProxyFence):
         fence = Fence(op.space)
-        return changed(state, context.changes.of(fence, lambda p: p.proxied() if fence.covers(p) else p))
+        return change_pending(state, context.changes.of(fence, lambda p: p.fence_proxy() if fence.covers(p) else p))
     if not isinstance(op, Commit | WaitGroup | Wait):
         return state
-    return changed(state, context.changes.of((op, loads), change))
+    return change_pending(state, context.changes.of((op, loads), change))
 
 
 # -- what a conflict asks for -----------------------------------------------------------------------------------------------
@@ -170,7 +150,7 @@ def remedy(walk: Walk, place: Place, conflict: Conflict, state: State) -> tuple[
     if relation.registers:
         return (Registers(),) if warps(place) else ()
     if relation.behind and first.synced is not None and first.synced[2] in walk.placed:
-        walk.placed[first.synced[2]] = marked(walk.placed[first.synced[2]], (Fence(space_of(first.touch.root)),))
+        walk.placed[first.synced[2]] = add_marks(walk.placed[first.synced[2]], (Fence(space_of(first.touch.root)),))
         raise Restart
     unit = realise(relation.unit, place.code, walk.context.function)
     if unit is None:
@@ -193,7 +173,7 @@ def warps(place: Place) -> bool:
     return place.code >= WARP1
 
 
-def realise(unit: Perspective, code: Perspective, function: Function) -> Perspective | None:
+def realise(unit: Perspective, code: Perspective, function: tree.Function) -> Perspective | None:
     """Return the unit of the barrier that joins a unit's threads and may stand in a function's code at `code`, or None.
 
     Parts of a warp that divide it, and whole warps, have barriers of their own; other groups of threads take the block's. So do
@@ -214,73 +194,75 @@ def realise(unit: Perspective, code: Perspective, function: Function) -> Perspec
 # -- statements -------------------------------------------------------------------------------------------------------------
 
 
-def transfer(walk: Walk, place: Place, statement: Stmt, state: State) -> State:  # noqa: C901
+def transfer(walk: Walk, place: Place, statement: tree.Stmt, state: State) -> State:  # noqa: C901
     """Return the state after a statement; raises the first conflict that nothing orders."""
     state = touch_all(walk, place, statement, state)
     match statement:
-        case If():
+        case tree.If():
             asked = walk.context.conditions.asked.get(statement)
-            cases = (state, state) if asked is None else parted(state, *asked)
+            cases = (state, state) if asked is None else split_state(state, *asked)
             return union(
                 walk.context.changes,
-                *(walk_body(walk, place, body, s) for body, s in zip(children(statement), cases, strict=True)),
+                *(walk_body(walk, place, body, s) for body, s in zip(tree.children(statement), cases, strict=True)),
             )
-        case While() | For():
+        case tree.While() | tree.For():
             return walk_loop(walk, place, statement, state)
-        case Group():
+        case tree.Group():
             return walk_body(walk, place.enter(statement.unit, statement.unit), statement.body, state)
-        case Split():
+        case tree.Split():
             return walk_split(walk, place, statement, state)
-        case Partition() | Claim():
+        case tree.Partition() | tree.Claim():
             return walk_view(walk, place, statement, state)
-        case Async():
+        case tree.Async():
             return walk_body(walk, place, statement.body, state)
-        case Batch():
+        case tree.Batch():
             return walk_body(walk, replace(place, batch=True), statement.body, state)
-        case Break():
+        case tree.Break():
             place.exits.breaks.append(state)
             return {}
-        case Continue():
+        case tree.Continue():
             place.exits.continues.append(state)
             return {}
-        case Return():
+        case tree.Return():
             check_end(walk, place, statement, state)
             walk.returns.append(state)
             return {}
         case _:
-            return repointed(statement, state)
+            return assign_pointer(statement, state)
 
 
-def walk_view(walk: Walk, place: Place, statement: Partition | Claim, state: State) -> State:
+def walk_view(walk: Walk, place: Place, statement: tree.Partition | tree.Claim, state: State) -> State:
     """Walk a view's body. What happened to a ring's copy is settled with its scope: the ring's mbarriers see to the rest.
 
     What was loaded has been read from its source for those threads that waited for it inside.
     """
     view = statement.view
-    inner = place.open(view, isinstance(statement, Claim))
+    inner = place.open(view, isinstance(statement, tree.Claim))
     changes = walk.context.changes
-    after = closed(changes, walk_body(walk, inner, statement.body, state), view)
+    after = close_view(changes, walk_body(walk, inner, statement.body, state), view)
     source = view.view.source if view.view is not None else view
-    if not (isinstance(source.type, Pointer) and source.type.ring):
+    if not (isinstance(source.type, tree.Pointer) and source.type.ring):
         return after
     ended = walk.context.loaded.get(statement, frozenset())
     after = left_station(changes, after, source)
     if not ended:
         return after
-    return changed(after, changes.of(ended, lambda p: p.landed() if p.touch is not None and p.touch.by in ended else p))
+    return change_pending(
+        after, changes.of(ended, lambda p: p.land() if p.touch is not None and p.touch.by in ended else p)
+    )
 
 
-def walk_loop(walk: Walk, place: Place, loop: While | For, state: State) -> State:
+def walk_loop(walk: Walk, place: Place, loop: tree.While | tree.For, state: State) -> State:
     """Walk a loop until its head's state is stable; a loop that may make no trip is also left as it was entered.
 
     A loop deep in others is walked once each time that they come to it (`deep_head`), and the loop around them goes on until
     it is stable too.
     """
     gone = walk.context.conditions.changed.get(loop, frozenset())
-    state = forgotten(state, gone)
+    state = forget(state, gone)
     deep = place.depth >= DEEP
     head = deep_head(walk, loop, state) if deep else state
-    again = partial(aged, walk.context.changes, walk.context.objects.known.renewed[loop])
+    again = partial(next_trip, walk.context.changes, walk.context.objects.known.renewed[loop])
     while True:
         exits = Exits()
         if not deep:
@@ -294,10 +276,10 @@ def walk_loop(walk: Walk, place: Place, loop: While | For, state: State) -> Stat
         #     for i in range(n):    first pass: nothing is pending here
         #         v += s[0]         second pass: the write below is; so this read needs a barrier before it
         #         s[t] = v
-        if isinstance(loop, For) and walk.context.objects.known.trips.get(loop.symbol) == 1:
+        if isinstance(loop, tree.For) and walk.context.objects.known.trips.get(loop.symbol) == 1:
             merged = head  # there is no second trip
         else:
-            merged = union(walk.context.changes, head, again(forgotten(out, gone), loop))
+            merged = union(walk.context.changes, head, again(forget(out, gone), loop))
         if deep:
             walk.unsettled = walk.unsettled or merged != head
             walk.heads[loop] = head = merged
@@ -306,17 +288,17 @@ def walk_loop(walk: Walk, place: Place, loop: While | For, state: State) -> Stat
             break
         head = merged
     match loop:
-        case While(condition=Const(value=value)) if value:  # its condition never ends it
+        case tree.While(condition=tree.Const(value=value)) if value:  # its condition never ends it
             after = union(walk.context.changes, *exits.breaks)
-        case For() if surely_entered(loop):  # so a barrier in its body was surely met
+        case tree.For() if surely_entered(loop):  # so a barrier in its body was surely met
             after = union(walk.context.changes, out, *exits.breaks)
         case _:
             after = union(walk.context.changes, head, *exits.breaks)
-    after = left(walk.context.changes, forgotten(after, gone), state)
-    return after if walk.context.alike is None else outside(walk.context, walk.context.alike, place, loop, after)
+    after = leave_loop(walk.context.changes, forget(after, gone), state)
+    return after if walk.context.alike is None else after_loop(walk.context, walk.context.alike, place, loop, after)
 
 
-def deep_head(walk: Walk, loop: While | For, state: State) -> State:
+def deep_head(walk: Walk, loop: tree.While | tree.For, state: State) -> State:
     """Return the state at the head of a loop deep in others: what comes to it now, and what was found there before.
 
     Where each loop is walked until it is stable each time that the one around it is walked, a nest of n takes 3^n walks of
@@ -329,23 +311,23 @@ def deep_head(walk: Walk, loop: While | For, state: State) -> State:
     return state if known is None else union(walk.context.changes, known, state)
 
 
-def outside(context: Context, alike: Alike, place: Place, loop: While | For, state: State) -> State:
+def after_loop(context: Context, alike: Alike, place: Place, loop: tree.While | tree.For, state: State) -> State:
     """Return the state behind a loop: of many accesses, those in its body are taken for ones around it."""
     if sum(map(len, state.values())) <= PENDING:
         return state
     renewed = context.objects.known.renewed[loop]
     return {
-        env: frozenset(alike.behind(p, loop, place.loop, place.path, renewed) for p in pending)
+        env: frozenset(alike.leave_loop(p, loop, place.loop, place.path, renewed) for p in pending)
         for env, pending in state.items()
     }
 
 
-def walk_split(walk: Walk, place: Place, split: Split, state: State) -> State:
+def walk_split(walk: Walk, place: Place, split: tree.Split, state: State) -> State:
     """Walk the arms, which run at the same time; units that no arm names pass by with the state as it was.
 
     What is under way is its own thread's to commit and to wait for: it is as the arm that this thread runs leaves it.
     """
-    outs: list[tuple[Arm, State]] = []
+    outs: list[tuple[tree.Arm, State]] = []
     paths: list[Path] = []
     for arm in split.arms:
         inner = place.enter(Perspective(split.level, arm.size), (split.level, arm.first, arm.size))
@@ -358,14 +340,16 @@ def walk_split(walk: Walk, place: Place, split: Split, state: State) -> State:
     flying = {p.touch for pending in state.values() for p in pending if p.since is not None and p.touch is not None}
     if not flying:
         return union(walk.context.changes, state, *(out for _, out in outs))
-    theirs = [{touch for touch in flying if path and on(path, touch)} for path in paths]
-    found = [without(state, set().union(*theirs))]
+    theirs = [{touch for touch in flying if path and comes_along(path, touch)} for path in paths]
+    found = [drop_touches(state, set().union(*theirs))]
     for index, (_, out) in enumerate(outs):
-        found.append(without(out, set().union(*(own for other, own in enumerate(theirs) if other != index))))
+        found.append(drop_touches(out, set().union(*(own for other, own in enumerate(theirs) if other != index))))
     return union(walk.context.changes, *found)
 
 
-def _check_arms(walk: Walk, split: Split, state: State, one: tuple[Arm, State], two: tuple[Arm, State]) -> None:
+def _check_arms(
+    walk: Walk, split: tree.Split, state: State, one: tuple[tree.Arm, State], two: tuple[tree.Arm, State]
+) -> None:
     """Refuse a conflict of two arms through anything that they share."""
     outs = bare(one[1]), bare(two[1])
     known = {p.touch for pending in state.values() for p in pending}  # of an earlier trip, and looked at there
@@ -379,12 +363,12 @@ def _check_arms(walk: Walk, split: Split, state: State, one: tuple[Arm, State], 
                     continue
                 # A barrier that the first arm met is not between them: the other arm was not there.
                 alone = first._replace(synced=None, asynced=None)
-                relation = flow.related(walk.context.objects, alone, second.touch)
+                relation = flow.relate(walk.context.objects, alone, second.touch)
                 if relation is not None and relation.unit is not None and _meet(split, relation.unit, one[0], two[0]):
                     raise Concurrent(first.touch, second.touch)
 
 
-def _meet(split: Split, unit: Perspective, one: Arm, two: Arm) -> bool:
+def _meet(split: tree.Split, unit: Perspective, one: tree.Arm, two: tree.Arm) -> bool:
     """Whether one unit has threads of two arms: not where each has its own units, or they are in different ones."""
     if unit <= Perspective(split.level, one.size) and unit <= Perspective(split.level, two.size):
         return False
@@ -394,7 +378,7 @@ def _meet(split: Split, unit: Perspective, one: Arm, two: Arm) -> bool:
     return bool(set(mine) & set(theirs))
 
 
-def repointed(statement: Stmt, state: State) -> State:
+def assign_pointer(statement: tree.Stmt, state: State) -> State:
     """Return the state after an assignment of a pointer: one for each value that it may get."""
     change = flow.pointer_change(statement)
     if change is None:
@@ -416,8 +400,8 @@ START: State = {(): frozenset({Pending(None)})}
 """At a function's entry: whatever its caller did."""
 
 
-def walked(
-    context: Context, placed: dict[Stmt, tuple[Mark, ...]], *, grow: bool = False, notes: bool = False,
+def walk_function(
+    context: Context, placed: dict[tree.Stmt, tuple[Mark, ...]], *, grow: bool = False, notes: bool = False,
     trail: Trail | None = None,
 ) -> Walk:  # fmt: skip
     """Walk a function once, with these marks in place. Raises the first conflict left."""
@@ -433,4 +417,4 @@ def walked(
         return walk
 
 
-__all__ = ["START", "Concurrent", "Conflict", "Context", "Walk", "realise", "summarise", "walked"]
+__all__ = ["START", "Concurrent", "Conflict", "Context", "Walk", "realise", "summarise", "walk_function"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from prism.lang.barriers import flow
-from prism.lang.barriers.conditions import far
+from prism.lang.barriers.conditions import reaches_other_blocks
 from prism.lang.barriers.flow import Env
-from prism.lang.barriers.footprints import reached
+from prism.lang.barriers.footprints import bound_accesses
 from prism.lang.barriers.walk_context import PAIR, Conflict, Context, Place, Relations, Walk
-from prism.lang.barriers.walk_state import State, narrow_path, order, synced
+from prism.lang.barriers.walk_state import State, apply_barrier, narrow_path, order
 from prism.lang.diagnostics import CompileError
 from prism.lang.errors.sync import SameArgument
 from prism.lang.facts.addresses import address
@@ -27,10 +27,10 @@ from prism.lang.facts.touches import (
     Summary,
     Touch,
     Use,
-    declared,
+    declared_fragment,
     in_memory,
-    spelled,
-    used,
+    spell,
+    uses_of,
 )
 from prism.lang.tree import Call, Declare, Element, Expr, Fragment, Function, Item, Pointer, Stmt, Symbol, Var
 from prism.lang.tree.plan import Access, Elided
@@ -39,12 +39,12 @@ from prism.lang.types.perspective import BLOCK, THREAD, Perspective
 
 def touch_all(walk: Walk, place: Place, statement: Stmt, state: State) -> State:
     """Return the state after the accesses that a statement makes itself."""
-    uses, fragment = used(walk.context.objects.known, statement), declared(statement)
+    uses, fragment = uses_of(walk.context.objects.known, statement), declared_fragment(statement)
     if not uses and fragment is None:
         return state
     found: State = {}
     apart = len(state) > 1 and bool(walk.context.conditions.asked)
-    others = frozenset(p for pending in state.values() for p in pending if apart and far(p.touch))
+    others = frozenset(p for pending in state.values() for p in pending if apart and reaches_other_blocks(p.touch))
     for env, pending in state.items():
         before, fresh = pending, frozenset[Pending]()
         for use in uses:
@@ -79,10 +79,10 @@ def check(walk: Walk, touch: Touch, pending: Iterable[frozenset[Pending]], guard
         known = walk.context.relations[touch] = Relations()
     # Whatever was found free once is free in each later walk: how two accesses stand is a fact of the two, and barriers that a
     # walk has met are in the pending one. So only what is new is looked at.
-    passed = _told(walk, known, touch) if walk.notes else known.free
+    passed = _finished(walk, known, touch) if walk.notes else known.free
     left: list[tuple[Pending, flow.Relation]] = []
     for earlier in frozenset[Pending]().union(*(some - passed for some in pending)):
-        relation = _related(walk, known, earlier, touch)
+        relation = _relate(walk, known, earlier, touch)
         if relation is None:
             passed.add(earlier)
             continue
@@ -97,14 +97,14 @@ def check(walk: Walk, touch: Touch, pending: Iterable[frozenset[Pending]], guard
         raise Conflict(first, touch, relation)
 
 
-def _told(walk: Walk, known: Relations, touch: Touch) -> set[Pending]:
+def _finished(walk: Walk, known: Relations, touch: Touch) -> set[Pending]:
     """Return the accesses that there is nothing more to say of, in a walk that takes notes."""
     if touch not in walk.told:
         walk.told[touch] = set(known.apart)
     return walk.told[touch]
 
 
-def _related(walk: Walk, known: Relations, earlier: Pending, touch: Touch) -> flow.Relation | None:
+def _relate(walk: Walk, known: Relations, earlier: Pending, touch: Touch) -> flow.Relation | None:
     """Return how two accesses stand, which is found out once; the function's own entry is noted for its callers."""
     if earlier.touch is None:
         known.free.add(earlier)
@@ -113,7 +113,7 @@ def _related(walk: Walk, known: Relations, earlier: Pending, touch: Touch) -> fl
     if earlier in known.found:
         return known.found[earlier]
     walk.context.work.spend(walk.context.function, PAIR)
-    relation = flow.related(walk.context.objects, earlier, touch)
+    relation = flow.relate(walk.context.objects, earlier, touch)
     if relation is None:
         known.apart.add(earlier)
         known.free.add(earlier)
@@ -124,7 +124,7 @@ def _related(walk: Walk, known: Relations, earlier: Pending, touch: Touch) -> fl
     return relation
 
 
-def _named(pending: frozenset[Pending]) -> frozenset[Pending]:
+def _drop_entries(pending: frozenset[Pending]) -> frozenset[Pending]:
     """Return those accesses that are known: not what the caller did."""
     return frozenset(p for p in pending if p.touch is not None)
 
@@ -144,8 +144,8 @@ def _expose(walk: Walk, touch: Touch, token: Pending, guard: Perspective | None 
     met = token.asynced if touch.engine else token.synced
     seen = met[0] if met is not None else guard
     root = touch.root if touch.root.parameter else None
-    key = (root, touch.kind, touch.how, seen, flow.allowed(touch))
-    walk.entry.setdefault(key, Exposed(root, touch.kind, touch.access, seen, touch.how, flow.allowed(touch)))
+    key = (root, touch.kind, touch.how, seen, flow.overlap_unit(touch))
+    walk.entry.setdefault(key, Exposed(root, touch.kind, touch.access, seen, touch.how, flow.overlap_unit(touch)))
 
 
 # -- touches --------------------------------------------------------------------------------------------------------------
@@ -162,9 +162,9 @@ def make_touch(context: Context, place: Place, env: Env, use: Use) -> Touch:
     if key not in context.touches:
         known = context.objects.known
         chain = flow.steps(known, views, place.path, place.opened)
-        access = Access(root, use.kind, expression.span, spelled(expression), place.code)
-        where = located(known, root, address(known, use))
-        lands = located(known, root, destination(known, use, root, where))
+        access = Access(root, use.kind, expression.span, spell(expression), place.code)
+        where = locate(known, root, address(known, use))
+        lands = locate(known, root, destination(known, use, root, where))
         found = Touch(
             root, use.kind, chain, access, len(context.touches), place.code, use.how, narrow_path(place.path), use.by,
             where, lands=lands, use=use,
@@ -178,7 +178,7 @@ def standing(context: Context, place: Place, touch: Touch) -> Touch:
     return touch if context.alike is None else context.alike.of(touch, place.loop, place.path)
 
 
-def located(known: Facts, root: Symbol, where: Address | None) -> Address | None:
+def locate(known: Facts, root: Symbol, where: Address | None) -> Address | None:
     """Return where an access is, if that is counted from an object's first element, and not from a pointer's that changes."""
     fixed = root not in known.changed and root not in known.definitions
     return where if where is not None and where.root is root and fixed else None
@@ -217,14 +217,14 @@ def _call(
             for earlier in sorted(before | fresh, key=order):
                 if earlier.touch is None:
                     _expose(walk, touch, earlier, exposed.guard)
-            check(walk, touch, [_named(pending) for pending in (before, fresh, others)], exposed.guard)
+            check(walk, touch, [_drop_entries(pending) for pending in (before, fresh, others)], exposed.guard)
     # Each path through the callee may have been taken: what was pending is so as each of them leaves it. A call that may not be
     # made is one more, with no barrier.
     clears = (None, *summary.clears) if use.conditional else summary.clears or (None,)
     words = f"the barriers inside `{call.function.name}`, called on"
     before, fresh = (
         frozenset().union(
-            *(synced(walk.context.changes, group, unit, words, call.span, None, walk.keep) for unit in clears)
+            *(apply_barrier(walk.context.changes, group, unit, words, call.span, None, walk.keep) for unit in clears)
         )
         for group in (before, fresh)
     )
@@ -252,7 +252,7 @@ def call_touch(
             return None
         root, views = flow.resolve(symbol, env)
         known = context.objects.known
-        where = located(known, root, reached(known, call.function, exposed.root, argument)[1])
+        where = locate(known, root, bound_accesses(known, call.function, exposed.root, argument)[1])
     key = (call, which, root, views)
     if key not in context.touches:
         chain = flow.steps(context.objects.known, views, place.path, place.opened)
@@ -354,8 +354,8 @@ def summarise(context: Context, walk: Walk) -> Summary:
         if root is None and ((unit is not None and unit >= BLOCK) or not in_memory(touch.root)):
             continue
         how = touch.how if touch.how in ENGINES else ""
-        key = (root, touch.kind, how, unit, flow.allowed(touch))
-        exits.setdefault(key, Exposed(root, touch.kind, touch.access, unit, how, flow.allowed(touch)))
+        key = (root, touch.kind, how, unit, flow.overlap_unit(touch))
+        exits.setdefault(key, Exposed(root, touch.kind, touch.access, unit, how, flow.overlap_unit(touch)))
     kinds: dict[Symbol, frozenset[str]] = {}
     for exposed in walk.entry.values():
         if exposed.root is not None:

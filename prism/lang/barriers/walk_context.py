@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from prism.lang import tree
 from prism.lang.barriers import flow
 from prism.lang.barriers.conditions import Conditions, conditions
 from prism.lang.barriers.flow import Relation
 from prism.lang.barriers.walk_changes import Changes
 from prism.lang.barriers.walk_state import Keeping, Known, Mark, Passed, State
+from prism.lang.bases import Frozen
 from prism.lang.diagnostics import CompileError
 from prism.lang.errors.syntax import TooLarge
-from prism.lang.facts.alike import Alike, alike
+from prism.lang.facts.equivalence import Alike, find_alike
 from prism.lang.facts.touches import ENGINES, Exposed, Pending, Summary, Touch
-from prism.lang.tree import Apply, Evaluate, Function, Return, Stmt, Symbol
 from prism.lang.tree.plan import Elided, Mbarrier, Op, Path
 from prism.lang.tree.trail import Trail
 from prism.lang.tree.walk import statements
@@ -60,28 +61,26 @@ class Restart(Exception):
     """A mark was placed behind the walk: it has to begin again."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Exits:
+class Exits(Frozen):
     """The states in which the enclosing loop is left or continued."""
 
     breaks: list[State] = field(default_factory=list)
     continues: list[State] = field(default_factory=list)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Place:
+class Place(Frozen):
     """Where the walk stands: the code's perspective, the path to it, the open views, if in a batch, and the loop around."""
 
     code: Perspective
     path: Path = ()
-    opened: Mapping[Symbol, tuple[int, bool]] = field(default_factory=dict)
+    opened: Mapping[tree.Symbol, tuple[int, bool]] = field(default_factory=dict)
     exits: Exits = field(default_factory=Exits)
     batch: bool = False
-    loop: Stmt | None = None
+    loop: tree.Stmt | None = None
     depth: int = 0
     """Loops around it."""
 
-    def into(self, loop: Stmt, exits: Exits) -> Place:
+    def into(self, loop: tree.Stmt, exits: Exits) -> Place:
         """Return the place inside a loop's body."""
         return Place(self.code, self.path, self.opened, exits, self.batch, loop, self.depth + 1)
 
@@ -89,7 +88,7 @@ class Place:
         """Return the place inside a group or an arm."""
         return Place(code, (*self.path, entry), self.opened, self.exits, self.batch, self.loop, self.depth)
 
-    def open(self, view: Symbol, claim: bool) -> Place:
+    def open(self, view: tree.Symbol, claim: bool) -> Place:
         """Return the place inside a view's body."""
         opened = {**self.opened, view: (len(self.path), claim)}
         return Place(self.code, self.path, opened, self.exits, self.batch, self.loop, self.depth)
@@ -117,37 +116,36 @@ class Work:
 
     done: int = 0
 
-    def add(self, function: Function, state: State) -> None:
+    def add(self, function: tree.Function, state: State) -> None:
         """Count what is pending at a statement. Raises CompileError where that has become too much."""
         named = sum(map(len, state))  # pointers that were assigned: each step looks through all of them
         self.spend(function, sum(map(len, state.values())) + 2 * named + CASE * (len(state) - 1))
 
-    def spend(self, function: Function, amount: int) -> None:
+    def spend(self, function: tree.Function, amount: int) -> None:
         """Count what costs as much as so many pending accesses. Raises CompileError where that has become too much."""
         self.done += amount
         if self.done > MOST_WORK:
             raise CompileError(TooLarge(span=function.span, name=function.name))
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Context:
+class Context(Frozen):
     """What is known of one function and of its callees, the accesses made once for each use, and how two of them stand.
 
     `before`, `after`: operations that the plan has for certain, of rings and of groups that are committed. `loaded`: which
     loads into rings have ended for who waits on an mbarrier, or for those threads of the block that have left a ring's scope.
     `news`: where the waits of rings join the whole block. `end`: stands for the end of the function's body. `engines`: whether
-    some access is the copy engine's or the tensor cores'. `alike`: of many accesses, which stand for others.
+    some access is the copy engine's or the tensor cores'. `find_alike`: of many accesses, which stand for others.
     """
 
-    function: Function
+    function: tree.Function
     objects: flow.Objects
-    summaries: Mapping[Function, Summary]
-    end: Stmt
+    summaries: Mapping[tree.Function, Summary]
+    end: tree.Stmt
     engines: bool = False
-    before: Mapping[Stmt, tuple[Op, ...]] = field(default_factory=dict)
-    after: Mapping[Stmt, tuple[Op, ...]] = field(default_factory=dict)
-    loaded: Mapping[Mbarrier | Stmt, frozenset[Apply]] = field(default_factory=dict)
-    news: Mapping[Stmt, tuple[Passed | Known, ...]] = field(default_factory=dict)
+    before: Mapping[tree.Stmt, tuple[Op, ...]] = field(default_factory=dict)
+    after: Mapping[tree.Stmt, tuple[Op, ...]] = field(default_factory=dict)
+    loaded: Mapping[Mbarrier | tree.Stmt, frozenset[tree.Apply]] = field(default_factory=dict)
+    news: Mapping[tree.Stmt, tuple[Passed | Known, ...]] = field(default_factory=dict)
     touches: dict[tuple[object, ...], Touch] = field(default_factory=dict)
     relations: dict[Touch, Relations] = field(default_factory=dict)
     changes: Changes = field(default_factory=Changes)
@@ -156,22 +154,28 @@ class Context:
     work: Work = field(default_factory=Work)
 
 
-def context_of(function: Function, objects: flow.Objects, summaries: Mapping[Function, Summary]) -> Context:
+def context_of(function: tree.Function, objects: flow.Objects, summaries: Mapping[tree.Function, Summary]) -> Context:
     """Return what is known of a function before its plan is made."""
     own = any(apply.intrinsic.asynchronous in ENGINES for _, apply in issues(function))
     called = {call.function for call in flow.callees(function)}
     passed = any(e.how in ENGINES for f in called for e in (*summaries[f].entry, *summaries[f].exit))
-    end = Return(value=None, span=function.span)
+    end = tree.Return(value=None, span=function.span)
     return Context(
-        function, objects, summaries, end, own or passed, conditions=conditions(function), alike=alike(objects.known)
+        function,
+        objects,
+        summaries,
+        end,
+        own or passed,
+        conditions=conditions(function),
+        alike=find_alike(objects.known),
     )
 
 
-def issues(function: Function) -> Iterator[tuple[Stmt, Apply]]:
+def issues(function: tree.Function) -> Iterator[tuple[tree.Stmt, tree.Apply]]:
     """Yield the asynchronous copies and wgmmas of a function, with their statements."""
     for statement in statements(function.body):
         match statement:
-            case Evaluate(value=Apply() as apply) if apply.intrinsic.asynchronous:
+            case tree.Evaluate(value=tree.Apply() as apply) if apply.intrinsic.asynchronous:
                 yield statement, apply
             case _:
                 pass
@@ -186,17 +190,17 @@ class Walk:
     """
 
     context: Context
-    placed: dict[Stmt, tuple[Mark, ...]]
+    placed: dict[tree.Stmt, tuple[Mark, ...]]
     grow: bool
     notes: bool = False
     elided: dict[tuple[int, int], Elided] = field(default_factory=dict)
-    entry: dict[tuple[Symbol | None, str, str, Perspective | None, Perspective | None], Exposed] = field(
+    entry: dict[tuple[tree.Symbol | None, str, str, Perspective | None, Perspective | None], Exposed] = field(
         default_factory=dict
     )
     returns: list[State] = field(default_factory=list)
     trail: Trail | None = None
     told: dict[Touch, set[Pending]] = field(default_factory=dict)
-    heads: dict[Stmt, State] = field(default_factory=dict)
+    heads: dict[tree.Stmt, State] = field(default_factory=dict)
     unsettled: bool = False
 
     @property

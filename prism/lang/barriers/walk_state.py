@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Set
-from dataclasses import dataclass
 
 from prism.lang.barriers.flow import Env
 from prism.lang.barriers.walk_changes import Changes, One
+from prism.lang.bases import Value
 from prism.lang.diagnostics import Span
 from prism.lang.facts.touches import MOST, Met, Pending, Touch
 from prism.lang.tree import Fragment, Pointer, Stmt, Symbol
@@ -18,8 +18,7 @@ NOTED = 64
 """Accesses among which settled ones, which barriers order for good, are kept to note why they need none of their own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Landing:
+class Landing(Value):
     """A wait until at most `pending` of the newest groups of a kind are under way; `read`: until they have read their source.
 
     `commit`: what was issued since the last group is made one before.
@@ -37,8 +36,7 @@ class Landing:
         return pending.since >= self.pending and (not self.read or pending.touch.kind == "read")
 
 
-@dataclass(frozen=True, slots=True)
-class Fence:
+class Fence(Value):
     """A proxy fence for accesses to `shared` memory, `global`, or `all`."""
 
     space: str = "shared"
@@ -48,20 +46,17 @@ class Fence:
         return self.space == "all" or (pending.touch is not None and space_of(pending.touch.root) == self.space)
 
 
-@dataclass(frozen=True, slots=True)
-class Registers:
+class Registers(Value):
     """A wgmma fence."""
 
 
-@dataclass(frozen=True, slots=True)
-class Passed:
+class Passed(Value):
     """A place that each thread of the block passes; what it did before may have been fenced there."""
 
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Value):
     """A place where every thread of the block knows, by the waits of rings, that all have passed the one of this number."""
 
     number: int
@@ -76,7 +71,7 @@ def rank(mark: Mark) -> int:
     return (Landing, Fence, Registers, Perspective).index(type(mark))
 
 
-def marked(marks: tuple[Mark, ...], more: Iterable[Mark]) -> tuple[Mark, ...]:
+def add_marks(marks: tuple[Mark, ...], more: Iterable[Mark]) -> tuple[Mark, ...]:
     """Return a statement's marks with more of them, each as strong as the strongest of its like."""
     for mark in more:
         match mark:
@@ -117,12 +112,12 @@ def union(changes: Changes, *states: State) -> State:
     for env, pending in found.items():
         known = changes.thin.get(pending)
         if known is None:
-            known = changes.thin[pending] = thinned(pending)
+            known = changes.thin[pending] = keep_latest(pending)
         found[env] = known
     return found
 
 
-def thinned(pending: frozenset[Pending]) -> frozenset[Pending]:
+def keep_latest(pending: frozenset[Pending]) -> frozenset[Pending]:
     """Return pending accesses where of those that differ only in how many groups came since, the latest stands for all."""
     for p in pending:
         if p.since:
@@ -138,13 +133,13 @@ def thinned(pending: frozenset[Pending]) -> frozenset[Pending]:
     return frozenset(latest.values())
 
 
-def changed(state: State, change: Callable[[frozenset[Pending]], frozenset[Pending]]) -> State:
+def change_pending(state: State, change: Callable[[frozenset[Pending]], frozenset[Pending]]) -> State:
     """Return the state with pending accesses changed; the same object where none are."""
     found = {env: change(pending) for env, pending in state.items()}
     return state if all(found[env] is pending for env, pending in state.items()) else found
 
 
-def without(state: State, touches: Set[Touch]) -> State:
+def drop_touches(state: State, touches: Set[Touch]) -> State:
     """Return the state without some accesses."""
     if not touches:
         return state
@@ -154,15 +149,14 @@ def without(state: State, touches: Set[Touch]) -> State:
 # -- what a mark does -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Keeping:
+class Keeping(Value):
     """What a walk keeps of settled accesses: `notes`, to say why they need nothing; `engines`: some may need a proxy fence."""
 
     notes: bool
     engines: bool
 
 
-def synced(
+def apply_barrier(
     changes: Changes, pending: frozenset[Pending], unit: Perspective | None, words: str, where: Span, at: Stmt | None,
     keep: Keeping,
 ) -> frozenset[Pending]:  # fmt: skip
@@ -178,36 +172,38 @@ def synced(
     every = keep.notes and len(pending) < NOTED
 
     def meet(p: Pending) -> Pending | None:
-        return p.after(met) if every or not p.settled(unit, keep.engines) else None
+        return p.after(met) if every or not p.is_settled(unit, keep.engines) else None
 
     return changes.of(("meet", met, every, keep.engines), meet)(pending)
 
 
-def applied(changes: Changes, state: State, mark: Mark, at: Stmt, keep: Keeping) -> State:
+def apply_mark(changes: Changes, state: State, mark: Mark, at: Stmt, keep: Keeping) -> State:
     """Return the state after one mark, before a statement."""
     match mark:
         case Perspective():
             words = "the barrier before"
-            return changed(state, lambda pending: synced(changes, pending, mark, words, at.span, at, keep))
+            return change_pending(
+                state, lambda pending: apply_barrier(changes, pending, mark, words, at.span, at, keep)
+            )
         case Landing(kind=kind):
             if mark.commit:
-                commit: One = lambda p: p.committed() if p.touch and p.touch.how == kind else p  # noqa: E731
-                state = changed(state, changes.of(("commit", kind), commit))
-            return changed(state, changes.of(mark, lambda p: p.landed() if mark.lands(p) else p))
+                commit: One = lambda p: p.commit() if p.touch and p.touch.how == kind else p  # noqa: E731
+                state = change_pending(state, changes.of(("commit", kind), commit))
+            return change_pending(state, changes.of(mark, lambda p: p.land() if mark.lands(p) else p))
         case Fence():
-            return changed(state, changes.of(mark, lambda p: p.proxied() if mark.covers(p) else p))
+            return change_pending(state, changes.of(mark, lambda p: p.fence_proxy() if mark.covers(p) else p))
         case Registers():
-            return changed(state, changes.of(mark, lambda p: None if plain_registers(p) else p))
+            return change_pending(state, changes.of(mark, lambda p: None if plain_registers(p) else p))
 
 
-def told(changes: Changes, state: State, one: Passed | Known) -> State:
+def apply_join(changes: Changes, state: State, one: Passed | Known) -> State:
     """Return the state after a place that the waits of rings join with another."""
     match one:
         case Passed(number=number):
-            return changed(state, changes.of(one, lambda p: p.passing(number)))
+            return change_pending(state, changes.of(one, lambda p: p.passing(number)))
         case Known(number=number):
             news: Met = (BLOCK, "the waits for a ring's visits", None, None)
-            return changed(state, changes.of(one, lambda p: p.heard(number, news)))
+            return change_pending(state, changes.of(one, lambda p: p.pass_place(number, news)))
 
 
 def plain_registers(pending: Pending) -> bool:
@@ -216,7 +212,7 @@ def plain_registers(pending: Pending) -> bool:
     return touch is not None and not touch.how and isinstance(touch.root.type, Fragment)
 
 
-def on(path: Path, touch: Touch) -> bool:
+def comes_along(path: Path, touch: Touch) -> bool:
     """Whether an access is made by threads that come along a path, which starts at the block."""
     return touch.path[: len(path)] == path
 
@@ -224,7 +220,7 @@ def on(path: Path, touch: Touch) -> bool:
 # -- scopes and loops -------------------------------------------------------------------------------------------------------
 
 
-def closed(changes: Changes, state: State, view: Symbol) -> State:
+def close_view(changes: Changes, state: State, view: Symbol) -> State:
     """Return the state after a view's end: its accesses are accesses of its source."""
 
     def close(pending: Pending) -> Pending:
@@ -235,7 +231,7 @@ def closed(changes: Changes, state: State, view: Symbol) -> State:
                 return pending._replace(open=place)
         return pending
 
-    return changed(state, changes.of(("close", view), close))
+    return change_pending(state, changes.of(("close", view), close))
 
 
 def left_station(changes: Changes, state: State, ring: Symbol) -> State:
@@ -244,10 +240,10 @@ def left_station(changes: Changes, state: State, ring: Symbol) -> State:
     def elsewhere(pending: Pending) -> Pending | None:
         return pending if pending.touch is None or pending.touch.root is not ring else None
 
-    return changed(state, changes.of(("leave", ring), elsewhere))
+    return change_pending(state, changes.of(("leave", ring), elsewhere))
 
 
-def aged(changes: Changes, renewed: frozenset[Symbol], state: State, loop: Stmt) -> State:
+def next_trip(changes: Changes, renewed: frozenset[Symbol], state: State, loop: Stmt) -> State:
     """Return the state after a loop's back-edge: names that the loop renews may have other values now."""
 
     def age(pending: Pending) -> Pending:
@@ -261,17 +257,17 @@ def aged(changes: Changes, renewed: frozenset[Symbol], state: State, loop: Stmt)
             return pending
         return pending._replace(aged=pending.aged | {loop} if moved else pending.aged, loop=True)
 
-    return changed(state, changes.of(("age", loop), age))
+    return change_pending(state, changes.of(("age", loop), age))
 
 
-def left(changes: Changes, state: State, entered: State) -> State:
+def leave_loop(changes: Changes, state: State, entered: State) -> State:
     """Return the state after a loop's end: what went round it did so inside, and is not in another trip of what follows."""
     before = frozenset(p.touch for pending in entered.values() for p in pending if p.loop)
 
     def leave(pending: Pending) -> Pending:
         return pending._replace(loop=False) if pending.loop and pending.touch not in before else pending
 
-    return changed(state, changes.of(("left", before), leave))
+    return change_pending(state, changes.of(("left", before), leave))
 
 
 def order(pending: Pending) -> tuple[int, int, bool, int, str, int]:

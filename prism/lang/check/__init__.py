@@ -17,7 +17,6 @@ import numpy as np
 
 from prism.lang import surface, tree
 from prism.lang.check import (
-    again,
     assign,
     asynchronous,
     calls,
@@ -25,18 +24,19 @@ from prism.lang.check import (
     expressions,
     parts,
     raw,
+    reuse,
     roles,
     statements,
-    together,
+    tuple_assign,
 )
-from prism.lang.check.again import Checked, Key
 from prism.lang.check.attributes import attributes_of
 from prism.lang.check.body import check_body
 from prism.lang.check.env import Context, Env, Poison, Poisoned, fail
 from prism.lang.check.inlined import takes_tiles
-from prism.lang.check.purity import is_pure, trusted
+from prism.lang.check.purity import is_pure, trusted_pointers
 from prism.lang.check.raw import extern_body
 from prism.lang.check.registers import check_registers
+from prism.lang.check.reuse import Checked, Key
 from prism.lang.check.signature import check_parameter, check_requires, check_result, shared_limit, show
 from prism.lang.cuda.names import function_name
 from prism.lang.diagnostics import CompileError, Error, Label, Span
@@ -48,14 +48,14 @@ from prism.lang.errors import raw as raw_errors
 from prism.lang.errors import syntax as syntax_errors
 from prism.lang.errors.demands import Demand
 from prism.lang.intrinsics.declaration import Intrinsic
-from prism.lang.keep.same import exact_items
+from prism.lang.keep.keys import exact_items
 from prism.lang.parse import parse
 from prism.lang.parse import syntax as s
 from prism.lang.parse.instantiate import PYTHON_TYPES, instantiate
 from prism.lang.types import ALIASES, VOID, Scalar
 from prism.lang.types.structs import scalar_called, struct_of
 
-RULES = (expressions, parts, calls, statements, assign, together, data, roles, asynchronous, raw)
+RULES = (expressions, parts, calls, statements, assign, tuple_assign, data, roles, asynchronous, raw)
 """Every module whose rules stand in the table, which imports none of them."""
 
 PARSED: MutableMapping[surface.Kernel, s.Function] = weakref.WeakKeyDictionary()
@@ -85,7 +85,7 @@ class Session:
     reached: list[dict[Key, Checked]] = field(default_factory=lambda: [{}])
     """What each function that is being checked has reached so far, callees first; and before them, what was asked for."""
 
-    def parsed(self, kernel: surface.Kernel) -> s.Function:
+    def syntax_of(self, kernel: surface.Kernel) -> s.Function:
         """Return a callee's syntax tree."""
         return parsed_of(kernel)
 
@@ -94,27 +94,27 @@ class Session:
         parsed = parsed_of(kernel)
         bound_template = bind_template(kernel, parsed, template, call)
         key = key_of(kernel, bound_template)
-        if key not in self.done and not self.again(key, bound_template):
+        if key not in self.done and not self.reuse(key, bound_template):
             self.reached.append({})
             try:
-                with self.opened(kernel, bound_template, call):
+                with self.open_instance(kernel, bound_template, call):
                     try:
                         if call is None and kernel.kind == "device":
-                            called(kernel, self.instance(kernel, bound_template))
+                            require_caller(kernel, self.instance(kernel, bound_template))
                         function = check_function(self, kernel, parsed, bound_template)
                     except RecursionError:
                         raise CompileError(syntax_errors.TooDeep(span=parsed.span, name=parsed.name)) from None
             finally:
                 reached = self.reached.pop()
             self.done[key] = Checked(replace(function, identifier=identifier(kernel, self.done)), reached)
-            again.known(kernel, bound_template).append(self.done[key])
+            reuse.earlier_checks(kernel, bound_template).append(self.done[key])
         for other, checked in (*self.done[key].reached.items(), (key, self.done[key])):
             self.reached[-1].setdefault(other, checked)
         return self.done[key].function
 
-    def again(self, key: Key, template: Mapping[str, object]) -> bool:
+    def reuse(self, key: Key, template: Mapping[str, object]) -> bool:
         """Take a function as it was checked for another program, where it and what it reaches have the same names in this one."""
-        for one in again.known(_kernel_of(key), template):
+        for one in reuse.earlier_checks(_kernel_of(key), template):
             every, done = {**one.reached, key: one}, dict(self.done)
             for other, checked in every.items():
                 if other not in done and checked.function.identifier == identifier(_kernel_of(other), done):
@@ -125,7 +125,9 @@ class Session:
         return False
 
     @contextmanager
-    def opened(self, kernel: surface.Kernel, template: Mapping[str, object], call: Span | None) -> Iterator[None]:
+    def open_instance(
+        self, kernel: surface.Kernel, template: Mapping[str, object], call: Span | None
+    ) -> Iterator[None]:
         """Check an instance inside; its errors carry the call, and are reported once. R30: it does not come to itself."""
         key = key_of(kernel, template)
         if key in self.failed:
@@ -144,7 +146,7 @@ class Session:
             own = [error for error in failure.errors if isinstance(error, Demand) and not error.called]
             if own:  # nothing else that is wrong with such constants is the function's fault
                 raise CompileError(*(error.at(call) for error in own)) from None
-            raise CompileError(*(traced(error, kernel, template, call) for error in failure.errors)) from None
+            raise CompileError(*(add_call(error, kernel, template, call) for error in failure.errors)) from None
         finally:
             self.open.pop()
 
@@ -160,9 +162,9 @@ class Session:
     ) -> dict[str, object] | None:
         """Return all template arguments of a function that is compiled into its callers; None for any other."""
         bound_template = bind_template(kernel, parsed_of(kernel), template, call)
-        if again.known(kernel, bound_template):
+        if reuse.earlier_checks(kernel, bound_template):
             return None  # it was checked by itself
-        with self.opened(kernel, bound_template, call):
+        with self.open_instance(kernel, bound_template, call):
             found = takes_tiles(self.instance(kernel, bound_template))
         return None if found is None else bound_template
 
@@ -182,7 +184,7 @@ def _kernel_of(key: Key) -> surface.Kernel:
     return key[0]
 
 
-def traced(error: Error, kernel: surface.Kernel, template: Mapping[str, object], call: Span) -> Error:
+def add_call(error: Error, kernel: surface.Kernel, template: Mapping[str, object], call: Span) -> Error:
     """Return the error with one more step of the call chain."""
     given = ", ".join(f"{name}={show(value)}" for name, value in template.items())
     text = f"`{kernel.__name__}` is called here" + (f", with {given}" if given else "")
@@ -264,7 +266,7 @@ def as_scalar(value: object) -> Scalar | None:
 # -- one function ---------------------------------------------------------------------------------------------------------
 
 
-def called(kernel: surface.Kernel, function: s.Function) -> None:
+def require_caller(kernel: surface.Kernel, function: s.Function) -> None:
     """Refuse to check a function that is compiled into its callers without one."""
     if (tile := takes_tiles(function)) is not None:
         fail(inlined.CallAlone(span=tile.span, name=kernel.__name__, parameter=tile.name))
@@ -315,7 +317,7 @@ def check_function(
         result=context.result or VOID, result_perspective=context.result_perspective, body=body, shared_limit=limit,
         attributes=attributes.texts, launch_bounds=attributes.launch_bounds, may_alias=kernel.may_alias,
         pure=is_pure(tuple(parameters), context.result or VOID, body), template=template, file=parsed.span.file, span=parsed.span,
-        trusts=trusted(tuple(parameters), body), cooperative=kernel.cooperative,
+        trusts=trusted_pointers(tuple(parameters), body), cooperative=kernel.cooperative,
         demands=tuple(context.demands),
     )  # fmt: skip
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from prism.lang import surface
+from prism.lang.bases import Value
 from prism.lang.check.elements import construct_of, element, only
 from prism.lang.check.env import fail
 from prism.lang.check.tile_types import NO_ELEMENT, fragment, positive, swizzle_of, tensor_map
@@ -22,8 +22,7 @@ WAITED_FOR = 16
 """Bytes that each copy of a ring takes beside its own: two mbarriers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Annotation:
+class Annotation(Value):
     """A type as written, with its qualifiers: `const(T)` on a local, `shared(T[n], align=k)`."""
 
     type: Type | Mailbox

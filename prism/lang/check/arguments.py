@@ -6,7 +6,7 @@ from typing import NoReturn
 
 from prism.lang import tree
 from prism.lang.check.conversion import coerce
-from prism.lang.check.env import Env, blame, constant, evidence, fail, narrowed, why_here
+from prism.lang.check.env import Env, blame, constant, evidence, fail, is_narrowed, why_here
 from prism.lang.check.expressions import check_value, flatten, rank, visible
 from prism.lang.diagnostics import Fields, Label, Span, source_text
 from prism.lang.errors import calls as errors
@@ -81,7 +81,7 @@ def check_pointer(env: Env, name: str, trusts: frozenset[str], formal: tree.Symb
     check_owners(name, formal, symbol, actual.span)
     if formal.name in trusts and symbol.type.space == "global" and not symbol.type.const:
         not_trusted(name, formal, symbol, actual.span)
-    swizzled(symbol, actual.span, tile_errors.SwizzlePointer)
+    refuse_swizzle(symbol, actual.span, tile_errors.SwizzlePointer)
     if not shifts(symbol):
         fail(errors.CallLambda(span=actual.span, actual=symbol.name, labels=(Label(symbol.span, "made here"),)))
     return tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=actual.span)
@@ -144,7 +144,7 @@ def not_trusted(name: str, formal: tree.Symbol, symbol: tree.Symbol, span: Span)
     fail(ownership.LoadTrusting(span=span, labels=origins(formal, symbol), **facts))
 
 
-def swizzled(symbol: tree.Symbol, span: Span, error: type[tile_errors.SwizzlePointer]) -> None:
+def refuse_swizzle(symbol: tree.Symbol, span: Span, error: type[tile_errors.SwizzlePointer]) -> None:
     """A pointer knows nothing of a swizzle: no swizzled tile decays to one."""
     root = symbol.root()
     if isinstance(root.type, Pointer) and root.type.swizzle:
@@ -197,7 +197,7 @@ def check_bound(
                     needs=str(Perspective(level, size)),
                     bound=str(env.bound),
                     code_perspective=env.code,
-                    narrowed=narrowed(env),
+                    narrowed=is_narrowed(env),
                     labels=labels,
                 )
             )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from prism.lang import tree
 from prism.lang.check import annotation
 from prism.lang.check.conversion import coerce
-from prism.lang.check.env import Env, blame, changing, constant, declared, evidence, fail, opaque, why_here
+from prism.lang.check.env import Env, blame, changing, constant, declaration_label, evidence, fail, opaque, why_here
 from prism.lang.check.expressions import check_scalar, check_value, element, flatten, visible
-from prism.lang.check.fragments import fill, fragment_item, placed
-from prism.lang.check.lists import Given, assigned_list, declared_list, listed
+from prism.lang.check.fragments import fill, fragment_item, require_place
+from prism.lang.check.lists import Given, assigned_list, declared_list, list_elements
 from prism.lang.check.parts import check_field
 from prism.lang.check.pointers import assign_pointer, declare_pointer
 from prism.lang.check.shared import check_shared
@@ -64,7 +64,7 @@ def check_declare(env: Env, st: s.Declare) -> tuple[tuple[tree.Stmt, ...], Env]:
         return declare_pointer(env, st, meaning, place)
     type_: Type = meaning.type
     if isinstance(type_, Fragment):
-        type_ = placed(type_, st.name, place, st.annotation.span, st.place.span if st.place else st.span)
+        type_ = require_place(type_, st.name, place, st.annotation.span, st.place.span if st.place else st.span)
     symbol = tree.Symbol(st.name, type_, place, st.name_span, const=meaning.const)
     if isinstance(st.value, s.Listed) and isinstance(symbol.type, Array):
         return declared_list(symbol, whole(env, symbol, st.value), st.span), env.bind(symbol)
@@ -92,7 +92,7 @@ def initial(env: Env, symbol: tree.Symbol, st: s.Declare) -> tree.Expr | None:
 
 def whole(env: Env, symbol: tree.Symbol, value: s.Listed) -> tuple[Given, ...]:
     """R8 WRITE-DOWN of each element of a list."""
-    given = listed(env, symbol, value)
+    given = list_elements(env, symbol, value)
     for _, given_value in given:
         fits(symbol, given_value)
     return given
@@ -113,7 +113,7 @@ def fits(symbol: tree.Symbol, value: tree.Expr) -> None:
     if symbol.perspective <= value.perspective:
         return
     what, labels = evidence(value, symbol.perspective)
-    labels = (*labels, declared(symbol))
+    labels = (*labels, declaration_label(symbol))
     span, has, loaded = blame(value, symbol.perspective), value.perspective, varying_load(value, symbol.perspective)
     if loaded is None:
         fail(rules.WriteDown(span=span, name=symbol.name, place=symbol.perspective, what=what, has=has, labels=labels))
@@ -176,7 +176,7 @@ def check_assign(env: Env, target: s.Expr, value: s.Expr, span: Span) -> tree.St
         if isinstance(symbol.type, Array):
             fail(errors.WholeArray(span=span, name=symbol.name, type=str(symbol.type), use="assigned"))
         if isinstance(symbol.type, TensorMap):
-            fail(tiles.MapUse(span=target.span, name=symbol.name, labels=(declared(symbol),)))
+            fail(tiles.MapUse(span=target.span, name=symbol.name, labels=(declaration_label(symbol),)))
         left: tree.Expr = tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=target.span)
         return assign_local(env, symbol, left, value, span)
     if isinstance(target, s.Attribute):
@@ -209,12 +209,12 @@ def assign_element(env: Env, target: s.Subscript, value: s.Expr, span: Span) -> 
             return assign_local(env, symbol, fragment_item(env, symbol, indices, target.span), value, span)
         if isinstance(symbol.type, Array | Vector):
             left = check_expression(env, target, symbol.perspective)
-            indexed(symbol, left)
+            check_index(symbol, left)
             return assign_local(env, symbol, left, value, span)
     fail(errors.NotSubscriptable(span=target.span, found="the target of this assignment"))
 
 
-def indexed(symbol: tree.Symbol, left: tree.Expr) -> None:
+def check_index(symbol: tree.Symbol, left: tree.Expr) -> None:
     """R7 of a target in a local: which element it is, the threads that share the local agree on."""
     if symbol.perspective <= left.perspective:
         return
@@ -226,7 +226,7 @@ def indexed(symbol: tree.Symbol, left: tree.Expr) -> None:
             has=left.perspective,
             needed=symbol.perspective,
             name=symbol.name,
-            labels=(*labels, declared(symbol)),
+            labels=(*labels, declaration_label(symbol)),
         )
     )
 
@@ -248,9 +248,13 @@ def assign_local(env: Env, symbol: tree.Symbol, left: tree.Expr, value: s.Expr, 
 def changeable(env: Env, symbol: tree.Symbol, span: Span) -> None:
     """R17: a local that is neither const nor a loop's index."""
     if (const := constant(env, symbol)) is not None:
-        fail(ownership.ConstWrite(span=span, name=const.name, type=f"const({const.type})", labels=(declared(const),)))
+        fail(
+            ownership.ConstWrite(
+                span=span, name=const.name, type=f"const({const.type})", labels=(declaration_label(const),)
+            )
+        )
     if symbol in env.context.loop_variables:
-        fail(rules.LoopVariable(span=span, name=symbol.name, labels=(declared(symbol),)))
+        fail(rules.LoopVariable(span=span, name=symbol.name, labels=(declaration_label(symbol),)))
 
 
 def assignable(env: Env, symbol: tree.Symbol, span: Span) -> None:
@@ -263,7 +267,7 @@ def assignable(env: Env, symbol: tree.Symbol, span: Span) -> None:
                 name=symbol.name,
                 place=symbol.perspective,
                 code_perspective=env.code,
-                labels=(declared(symbol), *why_here(env)),
+                labels=(declaration_label(symbol), *why_here(env)),
             )
         )
 
@@ -277,7 +281,9 @@ def assign_memory(
         fail(ownership.MailboxPlain(span=target.span, name=symbol.name))
     if symbol.type.const:
         fail(
-            ownership.ConstWrite(span=target.span, name=symbol.name, type=str(symbol.type), labels=(declared(symbol),))
+            ownership.ConstWrite(
+                span=target.span, name=symbol.name, type=str(symbol.type), labels=(declaration_label(symbol),)
+            )
         )
     if env.code != THREAD:
         facts: Fields = {"name": symbol.name, "code_perspective": env.code, "owner": symbol.perspective}
@@ -285,7 +291,7 @@ def assign_memory(
     if symbol.perspective != THREAD:
         fail(
             ownership.StoreView(
-                span=target.span, name=symbol.name, place=symbol.perspective, labels=(declared(symbol),)
+                span=target.span, name=symbol.name, place=symbol.perspective, labels=(declaration_label(symbol),)
             )
         )
     left = element(env, symbol, indices, target.span, THREAD)
@@ -297,7 +303,7 @@ def assign_field(env: Env, field: tree.Component, target: s.Attribute, value: s.
     """R8 of `v.scale = x`, `items[i].scale = x`: a field of a local."""
     whole = field.vector
     if isinstance(whole, tree.Var | tree.Item):
-        indexed(whole.symbol, whole)
+        check_index(whole.symbol, whole)
         return assign_local(env, whole.symbol, field, value, span)
     if isinstance(whole, tree.Element):
         facts: Fields = {"name": whole.symbol.name, "struct": str(whole.type), "field": target.name}

@@ -6,8 +6,8 @@ from typing import NoReturn
 
 from prism.lang import tree
 from prism.lang.check.body import check_body
-from prism.lang.check.data import head, make_view, memory, opened, view_pointer
-from prism.lang.check.env import Env, Step, declared, fail, why_here
+from prism.lang.check.data import head, make_view, memory, open_scope, view_pointer
+from prism.lang.check.env import Env, Step, declaration_label, fail, why_here
 from prism.lang.check.purity import touches_memory
 from prism.lang.check.registers import check_code
 from prism.lang.check.table import statement_rule
@@ -31,21 +31,27 @@ def check_async(env: Env, st: s.Async) -> tree.Stmt:
     type_, root = source.type, source.root()
     if not isinstance(type_, Pointer) or (root.parameter and env.context.host.kind == "global"):
         found = "global memory" if isinstance(type_, Pointer) else str(type_)
-        fail(errors.AsyncSource(span=st.source.span, name=source.name, found=found, labels=(declared(source),)))
+        fail(
+            errors.AsyncSource(span=st.source.span, name=source.name, found=found, labels=(declaration_label(source),))
+        )
     if type_.const:
-        fail(ownership.ConstWrite(span=st.source.span, name=source.name, type=str(type_), labels=(declared(source),)))
+        fail(
+            ownership.ConstWrite(
+                span=st.source.span, name=source.name, type=str(type_), labels=(declaration_label(source),)
+            )
+        )
     if type_.ring:
         copies = f"{type_.ring} copies"
-        fail(errors.RingUse(span=st.source.span, name=source.name, copies=copies, labels=(declared(source),)))
+        fail(errors.RingUse(span=st.source.span, name=source.name, copies=copies, labels=(declaration_label(source),)))
     if not source.perspective <= env.code:
         facts: Fields = {"name": source.name, "place": source.perspective, "code_perspective": env.code}
-        labels = (declared(source), *why_here(env))
+        labels = (declaration_label(source), *why_here(env))
         fail(errors.AsyncOwners(span=st.source.span, labels=labels, **facts))
     view = make_view(env, source, source.perspective, None, "check", ownership.PartitionOffset)
     symbol = tree.Symbol(st.name, view_pointer(source, None), source.perspective, st.name_span, view=view)
     env.context.flights.add(symbol)
     step = Step("async", head(st.span), source.perspective, f"async_({source.name})")
-    body = check_body(opened(env.enter(step), source, symbol), st.body)
+    body = check_body(open_scope(env.enter(step), source, symbol), st.body)
     return tree.Async(view=symbol, code=env.code, body=body, span=st.span)
 
 
@@ -69,16 +75,16 @@ def copies_alone(env: Env, symbol: tree.Symbol, span: Span) -> None:
     """R18 PTR-WRITE for asynchronous copies: the thread owns the destination, or it is the one of the owner's that copies."""
     if symbol.perspective == THREAD:
         return
-    thread = alone(env, symbol.perspective)
+    thread = sole_thread(env, symbol.perspective)
     if thread is None:
-        labels = (declared(symbol), *why_here(env))
+        labels = (declaration_label(symbol), *why_here(env))
         fail(errors.CopyOwner(span=span, name=symbol.name, place=symbol.perspective, labels=labels))
     if env.context.writers.setdefault(symbol.itself(), thread) != thread:
-        labels = (declared(symbol), *why_here(env))
+        labels = (declaration_label(symbol), *why_here(env))
         fail(errors.CopyTwice(span=span, name=symbol.name, place=symbol.perspective, labels=labels))
 
 
-def alone(env: Env, unit: Perspective) -> tuple[int, int] | None:
+def sole_thread(env: Env, unit: Perspective) -> tuple[int, int] | None:
     """Return which thread of `unit` runs this code, by its block and its number there; None where more than one does."""
     at = {Level.BLOCK: 0, Level.THREAD: 0}
     for step in reversed(env.path):
@@ -113,7 +119,7 @@ def in_batch(env: Env) -> bool:
     return any(step.kind == "batch" for step in env.path)
 
 
-def batched(env: Env, statement: tree.Evaluate) -> tree.Stmt:
+def as_batch(env: Env, statement: tree.Evaluate) -> tree.Stmt:
     """Return a wgmma that stands alone as a batch of its own, and any other statement as it is."""
     value = statement.value
     if not (isinstance(value, tree.Apply) and value.intrinsic.asynchronous == "wgmma") or in_batch(env):

@@ -31,12 +31,12 @@ def attributes_of(kernel: surface.Kernel, template: Mapping[str, object], span: 
     """Return the attributes. Fails with code `name` where one is none, or launch bounds are not numbers of 1 or more."""
     found = [_attribute(kernel, template, text, span) for text in kernel.attributes]
     texts = tuple(text for text, _ in found)
-    if not all(map(_closed, texts)):
+    if not all(map(_is_closed, texts)):
         fail(errors.AttributeText(span=span))
     return Attributes(texts, min((numbers for _, numbers in found if numbers), default=()))
 
 
-def _closed(text: str) -> bool:
+def _is_closed(text: str) -> bool:
     """Whether an attribute is one: without a quote, a comment, a brace or `;`, and with all that it opens closed."""
     opened: list[str] = []
     for c in text:
@@ -54,10 +54,10 @@ def _attribute(
     found = _BOUNDS.search(text)
     end = -1 if found is None else _closing(text, found.end())
     if found is None or end < 0:
-        return _filled(text, template), ()
+        return _fill(text, template), ()
     numbers = _numbers(kernel, template, text[found.end() : end], span)
     before, behind = text[: found.start()], text[end:]
-    written = f"{_filled(before, template)}__launch_bounds__({', '.join(map(str, numbers))}{_filled(behind, template)}"
+    written = f"{_fill(before, template)}__launch_bounds__({', '.join(map(str, numbers))}{_fill(behind, template)}"
     return written, numbers
 
 
@@ -71,7 +71,7 @@ def _closing(text: str, opening: int) -> int:
     return -1
 
 
-def _filled(text: str, template: Mapping[str, object]) -> str:
+def _fill(text: str, template: Mapping[str, object]) -> str:
     """Return the text with template parameters replaced by their numbers."""
 
     def value(match: re.Match[str]) -> str:
@@ -91,11 +91,11 @@ def _numbers(kernel: surface.Kernel, template: Mapping[str, object], text: str, 
     numbers = tuple(_number(kernel, template, node, span) for node in call.args)
     if numbers and numbers[0] > MOST_THREADS:
         why = f"is {numbers[0]}, and a block has at most {MOST_THREADS} threads"
-        fail(errors.AttributeNumber(span=span, text=_spelled(call.args[0]), why=why))
+        fail(errors.AttributeNumber(span=span, text=_spell(call.args[0]), why=why))
     return numbers
 
 
-def _spelled(node: ast.expr) -> str:
+def _spell(node: ast.expr) -> str:
     try:
         return ast.unparse(node)
     except ValueError:  # Python writes no number of more than 4,300 digits
@@ -111,7 +111,7 @@ def _number(kernel: surface.Kernel, template: Mapping[str, object], node: ast.ex
         found = "no number known at compile time"
         if value is not None:
             found = "too large" if abs(value) >= 2**31 else f"{value}, and must be a whole number from 1 on"
-        fail(errors.AttributeNumber(span=span, text=_spelled(node), why=f"is {found}"))
+        fail(errors.AttributeNumber(span=span, text=_spell(node), why=f"is {found}"))
     return value
 
 

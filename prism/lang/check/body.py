@@ -14,7 +14,7 @@ from prism.lang.parse import syntax as s
 def check_body(env: Env, body: s.Body) -> tree.Body:
     """Check a statement list; a statement that fails is reported, its name poisoned, and the rest goes on."""
     done: list[tree.Stmt] = []
-    env = env.nested()
+    env = env.nest()
     for statement in body:
         try:
             checked, env = check_statement(env, statement)

@@ -24,7 +24,7 @@ from prism.lang.errors import calls as errors
 from prism.lang.errors import inlined
 from prism.lang.errors import names as name_errors
 from prism.lang.errors import types as type_errors
-from prism.lang.facts import counted
+from prism.lang.facts import thread_limit
 from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.parse import syntax as s
 from prism.lang.types import Scalar, Type, Vector
@@ -39,7 +39,7 @@ def check_call(env: Env, e: s.Call, target: Perspective, want: Type | None) -> t
         return check_id(env, e, target, counting=construct is surface.count)
     if construct in (surface.row, surface.column):
         return check_place(env, e)
-    e, callee = called(e)
+    e, callee = resolve_callee(e)
     if isinstance(callee, Struct):
         return make_struct(env, e, callee, target)
     if isinstance(callee, Scalar):
@@ -55,7 +55,7 @@ def check_call(env: Env, e: s.Call, target: Perspective, want: Type | None) -> t
     fail(type_errors.NotCallable(span=e.function.span, text=source_text(e.function.span)))
 
 
-def called(e: s.Call) -> tuple[s.Call, object]:
+def resolve_callee(e: s.Call) -> tuple[s.Call, object]:
     """Return a call with what it calls: an object, or a type that is written out, as `vector(T, 4)`."""
     function, span = e.function, e.function.span
     if construct_of(function) is surface.vector:
@@ -84,7 +84,7 @@ def check_conversion(env: Env, e: s.Call, to: Scalar, target: Perspective) -> tr
             fail(name_errors.NotFinite(span=value.span))
         literal = s.Literal(value=number, span=e.span)
         return check_expression(env, literal, target, to)
-    if counted.of_grid(value):
+    if thread_limit.of_grid(value):
         return replace(convert(value, to), span=e.span)
     return tree.Cast(operand=value, type=to, perspective=value.perspective, span=e.span)
 
@@ -133,7 +133,7 @@ def check_inlined(env: Env, e: s.Call) -> tuple[tree.Stmt, ...] | None:
 
 def bind_arguments(env: Env, e: s.Call, kernel: surface.Kernel) -> tuple[tuple[s.Expr, ...], Mapping[str, object]]:
     """Return the arguments in the parameters' order, and the template arguments: given by keyword, or deduced."""
-    parsed = env.context.resolve.parsed(kernel)
+    parsed = env.context.resolve.syntax_of(kernel)
     names = [p.name for p in parsed.parameters]
     slots: dict[str, s.Expr] = dict(zip(names, e.arguments, strict=False))
     template: dict[str, object] = {}

@@ -7,7 +7,7 @@ from dataclasses import replace
 from prism.lang import surface, tree
 from prism.lang.check import annotation
 from prism.lang.check.body import check_body
-from prism.lang.check.env import Env, Step, blame, declared, evidence, fail, narrowed, why_here
+from prism.lang.check.env import Env, Step, blame, declaration_label, evidence, fail, is_narrowed, why_here
 from prism.lang.check.expressions import check_index, visible
 from prism.lang.check.rings import in_flight, one_use
 from prism.lang.check.table import statement_rule
@@ -46,7 +46,7 @@ def head(span: Span) -> Span:
 @statement_rule(s.Split)
 def check_split(env: Env, st: s.Split) -> tree.Stmt:
     """R3 SPLIT-SUM, R4 SPLIT-ALIGN, R5 SPLIT-BODY."""
-    level, have = divided(env, st.level, "split")
+    level, have = level_to_divide(env, st.level, "split")
     arms: list[tree.Arm] = []
     first = 0
     for case in st.arms:
@@ -61,7 +61,7 @@ def check_split(env: Env, st: s.Split) -> tree.Stmt:
     return tree.Split(level=level.level, code=env.code, arms=tuple(arms), span=st.span)
 
 
-def divided(env: Env, e: s.Expr, construct: str) -> tuple[surface.LevelName, int]:
+def level_to_divide(env: Env, e: s.Expr, construct: str) -> tuple[surface.LevelName, int]:
     """Return the level that a split, roles or one divides, and how many of its threads or blocks there are."""
     level = e.value if isinstance(e, s.Resolved) else None
     if not isinstance(level, surface.LevelName):
@@ -105,7 +105,7 @@ def align(env: Env, arm: str, span: Span, level: surface.LevelName, first: int, 
 @statement_rule(s.Partition)
 def check_partition(env: Env, st: s.Partition) -> tree.Stmt:
     """R20 PARTITION and R21 HIDE."""
-    source = owned(env, st.source, ownership.PartitionSource, ownership.PartitionOwners)
+    source = resolve_source(env, st.source, ownership.PartitionSource, ownership.PartitionOwners)
     unit = annotation.place(st.unit)
     if not (unit <= source.perspective and unit <= env.code and env.bound.allows(unit)):
         fail(
@@ -115,18 +115,18 @@ def check_partition(env: Env, st: s.Partition) -> tree.Stmt:
                 place=source.perspective,
                 unit=unit,
                 bound=str(env.bound),
-                labels=(declared(source),),
+                labels=(declaration_label(source),),
             )
         )
     view = make_view(env, source, unit, st.offset, races_of(st), ownership.PartitionOffset)
     symbol = tree.Symbol(st.name, view_pointer(source, st.offset), unit, st.name_span, view=view)
     inner = env.enter(Step("partition", head(st.span), unit, f"partition({source.name}, {unit})"))
-    body = check_body(opened(inner, source, symbol), st.body)
+    body = check_body(open_scope(inner, source, symbol), st.body)
     one_use(env, symbol)
     return tree.Partition(view=symbol, code=env.code, body=body, span=st.span)
 
 
-def owned(
+def resolve_source(
     env: Env,
     e: s.Expr,
     not_memory: type[ownership.PartitionSource | ownership.ClaimSource],
@@ -135,7 +135,7 @@ def owned(
     """R20, R22: return what a partition or claim opens: memory, whose owners are all present in this code, and they alone."""
     source = memory(env, e)
     if not isinstance(source.type, Pointer):
-        fail(not_memory(span=e.span, name=source.name, type=str(source.type), labels=(declared(source),)))
+        fail(not_memory(span=e.span, name=source.name, type=str(source.type), labels=(declaration_label(source),)))
     if not owners_present(env, source):
         fail(
             not_here(
@@ -143,14 +143,14 @@ def owned(
                 name=source.name,
                 place=source.perspective,
                 code_perspective=env.code,
-                narrowed=narrowed(env),
-                labels=(declared(source), *why_here(env)),
+                narrowed=is_narrowed(env),
+                labels=(declaration_label(source), *why_here(env)),
             )
         )
     return source
 
 
-def opened(env: Env, source: tree.Symbol, symbol: tree.Symbol) -> Env:
+def open_scope(env: Env, source: tree.Symbol, symbol: tree.Symbol) -> Env:
     """Return the environment of a scope's body: it has the new name, and R21 HIDE hides the old one."""
     assert isinstance(source.type, Pointer)
     env.context.lives[symbol] = (*env.scope, env.context.scopes + 1)  # that of the body, checked next
@@ -248,7 +248,7 @@ def agree(value: tree.Expr, unit: Perspective, error: type[ownership.OffsetVarie
 @statement_rule(s.Claim)
 def check_claim(env: Env, st: s.Claim) -> tree.Stmt:
     """R22 CLAIM; R23 is checked where the new name is used."""
-    source = owned(env, st.source, ownership.ClaimSource, ownership.ClaimOwners)
+    source = resolve_source(env, st.source, ownership.ClaimSource, ownership.ClaimOwners)
     role = env.role(st.unit.name, st.unit.span) if isinstance(st.unit, s.Name) else None
     unit = annotation.place(st.unit) if role is None else role.unit
     if not (unit <= source.perspective and unit <= env.code and env.bound.entry(unit.level) is not None):
@@ -259,13 +259,13 @@ def check_claim(env: Env, st: s.Claim) -> tree.Stmt:
                 place=source.perspective,
                 unit=unit,
                 bound=str(env.bound),
-                labels=(declared(source),),
+                labels=(declaration_label(source),),
             )
         )
     view = make_view(env, source, unit, st.offset, "check", ownership.ClaimOffset)
     view = replace(view, in_flight=in_flight(source, st))
     symbol = tree.Symbol(st.name, view_pointer(source, st.offset), unit, st.name_span, view=view)
     step = Step("claim", symbol.span, unit, f"claim({source.name}, {role.name if role is not None else unit})")
-    body = check_body(opened(env.enter(step), source, symbol), st.body)
+    body = check_body(open_scope(env.enter(step), source, symbol), st.body)
     one_use(env, symbol)
     return tree.Claim(view=symbol, code=env.code, body=body, span=st.span)

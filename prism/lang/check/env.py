@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import NoReturn, Protocol
 
 from prism.lang import surface, tree
+from prism.lang.bases import Frozen, Value
 from prism.lang.diagnostics import CompileError, Error, Label, Span
 from prism.lang.errors import names as name_errors
 from prism.lang.errors import roles
@@ -20,13 +21,11 @@ class Poisoned(Exception):
     """A name or callee whose fault was already reported: its uses say nothing more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Poison:
+class Poison(Value):
     """What a name stands for after its declaration failed."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Role:
+class Role(Frozen):
     """What `a, b = roles(...)` names: units `first .. first + size - 1` of `level` inside the current unit of `code`."""
 
     name: str
@@ -43,8 +42,7 @@ class Role:
         return Perspective(self.level, self.size)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Step:
+class Step(Frozen):
     """One change of perspective on the way in: `kind` is group, arm, partition, claim, async, batch or loop.
 
     `first`: where an arm's units start among those of the code outside it.
@@ -63,7 +61,7 @@ class Functions(Protocol):
     def __call__(self, kernel: surface.Kernel, template: Mapping[str, object], call: Span | None) -> tree.Function:
         """Return the checked instance; errors inside it carry the call."""
 
-    def parsed(self, kernel: surface.Kernel) -> s.Function:
+    def syntax_of(self, kernel: surface.Kernel) -> s.Function:
         """Return a function's syntax tree."""
 
     def instance(self, kernel: surface.Kernel, template: Mapping[str, object]) -> s.Function:
@@ -74,7 +72,7 @@ class Functions(Protocol):
     ) -> dict[str, object] | None:
         """Return all template arguments of a function that is compiled into its callers; None for any other."""
 
-    def opened(
+    def open_instance(
         self, kernel: surface.Kernel, template: Mapping[str, object], call: Span | None
     ) -> AbstractContextManager[None]:
         """Check an instance inside; its errors carry the call, and are reported once."""
@@ -121,8 +119,7 @@ class Context:
         return self.into or self.kernel
 
 
-@dataclass(frozen=True, slots=True)
-class Env:
+class Env(Value):
     """The environment of a rule; immutable, passed down."""
 
     context: Context
@@ -157,7 +154,7 @@ class Env:
         """Return the environment after a change of perspective."""
         return replace(self, path=(*self.path, step), bound=bound if bound is not None else self.bound)
 
-    def nested(self) -> Env:
+    def nest(self) -> Env:
         """Return the environment of a statement list of its own."""
         self.context.scopes += 1
         return replace(self, scope=(*self.scope, self.context.scopes))
@@ -200,7 +197,7 @@ def why_here(env: Env) -> tuple[Label, ...]:
     return ()
 
 
-def narrowed(env: Env) -> bool:
+def is_narrowed(env: Env) -> bool:
     """Whether a group or arm stands between the function's entry and here."""
     return any(step.kind in ("group", "arm") for step in env.path)
 
@@ -210,7 +207,7 @@ def constant(env: Env, symbol: tree.Symbol) -> tree.Symbol | None:
     return symbol if symbol.const else env.context.fixed.get(symbol)
 
 
-def declared(symbol: tree.Symbol) -> Label:
+def declaration_label(symbol: tree.Symbol) -> Label:
     """Return a label for where a symbol comes from."""
     return Label(symbol.span, f"`{symbol.name}` lives at {symbol.perspective}")
 
@@ -230,7 +227,7 @@ def opaque(e: tree.Expr) -> bool:
     )
 
 
-def described(e: tree.Expr) -> str:
+def describe(e: tree.Expr) -> str:
     """Return how to speak of an expression in a message."""
     match e:
         case tree.Var():
@@ -253,8 +250,8 @@ def evidence(e: tree.Expr, needed: Perspective) -> tuple[str, tuple[Label, ...]]
     """Return the words for what varies in `e`, and labels for where it comes from."""
     found = culprit(e, needed)
     if isinstance(found, tree.Var | tree.Item | tree.Element) and found.symbol.perspective == found.perspective:
-        return described(found), (declared(found.symbol),)
-    return described(found), ()
+        return describe(found), (declaration_label(found.symbol),)
+    return describe(found), ()
 
 
 def blame(e: tree.Expr, needed: Perspective) -> Span:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from prism.lang import surface, tree
 from prism.lang.check.conversion import STORED, both_integers, common_type, convert, fit, holds
-from prism.lang.check.env import Env, blame, changing, declared, described, evidence, fail, why_here
+from prism.lang.check.env import Env, blame, changing, declaration_label, describe, evidence, fail, why_here
 from prism.lang.check.purity import touches_memory
 from prism.lang.check.rings import check_opened
 from prism.lang.check.table import check_expression, expression_rule
@@ -202,10 +202,10 @@ def check_claimed(env: Env, symbol: tree.Symbol, span: Span) -> None:
             arm = step
             break
     if arm is None:
-        fail(ownership.ClaimNoArm(span=span, name=symbol.name, unit=unit, labels=(declared(symbol),)))
+        fail(ownership.ClaimNoArm(span=span, name=symbol.name, unit=unit, labels=(declaration_label(symbol),)))
     first = env.context.claims.setdefault(symbol, arm)
     if first is not arm:
-        labels = (Label(first.span, "used by this arm first"), declared(symbol))
+        labels = (Label(first.span, "used by this arm first"), declaration_label(symbol))
         fail(ownership.ClaimTwice(span=span, name=symbol.name, unit=unit, labels=labels))
 
 
@@ -215,7 +215,7 @@ def check_claimed(env: Env, symbol: tree.Symbol, span: Span) -> None:
 @expression_rule(s.Unary)
 def check_unary(env: Env, e: s.Unary, target: Perspective, want: Type | None) -> tree.Expr:
     """`-x`, `~x`, `not x`."""
-    operand = check_scalar(env, e.operand, target, computed(want))
+    operand = check_scalar(env, e.operand, target, operand_type(want))
     kind = operand.type
     assert isinstance(kind, Scalar)
     if e.op == "not":
@@ -228,7 +228,7 @@ def check_unary(env: Env, e: s.Unary, target: Perspective, want: Type | None) ->
     return tree.Unary(op=e.op, operand=operand, type=operand.type, perspective=operand.perspective, span=e.span)
 
 
-def computed(want: Type | None) -> Type | None:
+def operand_type(want: Type | None) -> Type | None:
     """Return the type that a literal operand takes from what is wanted of the result: none from a type without operators."""
     return None if isinstance(want, Scalar) and want.stored else want
 
@@ -254,7 +254,7 @@ def check_binary(env: Env, e: s.Binary, target: Perspective, want: Type | None) 
             perspective=meet(left.perspective, right.perspective),
             span=e.span,
         )
-    hint = None if e.op in COMPARISONS else computed(want)
+    hint = None if e.op in COMPARISONS else operand_type(want)
     if isinstance(e.left, s.Literal):
         right = check_scalar(env, e.right, target, hint)
         left = check_scalar(env, e.left, target, right.type)
@@ -308,7 +308,7 @@ def no_collectives(env: Env, condition: tree.Expr, sides: tuple[tree.Expr, ...])
                     what=what,
                     code_perspective=env.code,
                     has=condition.perspective,
-                    collective=described(found),
+                    collective=describe(found),
                     labels=(*labels, Label(found.span, "all threads must meet here")),
                 )
             )

@@ -13,7 +13,7 @@ from typing import Any
 from prism.lang import surface
 from prism.lang.check import annotation
 from prism.lang.cuda.names import element_cuda, field_names, function_name, variable_name
-from prism.lang.cuda.raw_text import field_words, renamed
+from prism.lang.cuda.raw_text import field_words, rename_words
 from prism.lang.intrinsics import NAMES
 from prism.lang.intrinsics.declaration import Intrinsic, Parameter
 from prism.lang.parse import parse
@@ -170,7 +170,7 @@ def helper(called: str, text: str, parameters: tuple[Parameter, ...], result: Sc
             case _:
                 formals.append(f"{cuda} {words[p.name]}")
     names = {name: functools.partial(str, word) for name, word in words.items()}
-    body = renamed(text, names, field_words((p.type for p in parameters), field_names)).strip()
+    body = rename_words(text, names, field_words((p.type for p in parameters), field_names)).strip()
     if ";" not in body:
         body = f"{'return ' if result is not None else ''}{body};"
     returns = "void" if result is None else result.cuda

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prism.lang import surface, tree
 from prism.lang.check.conversion import convert
-from prism.lang.check.env import Env, declared, fail, why_here
+from prism.lang.check.env import Env, declaration_label, fail, why_here
 from prism.lang.check.expressions import check_index, check_literal, construct_called, in_range, visible
 from prism.lang.diagnostics import Span
 from prism.lang.errors import tiles as errors
@@ -17,7 +17,7 @@ ROWS = {WARPGROUP: 64, WARP: 16}
 MOST_REGISTERS = 240
 
 
-def placed(type_: Fragment, name: str, place: Perspective, span: Span, place_span: Span) -> Fragment:
+def require_place(type_: Fragment, name: str, place: Perspective, span: Span, place_span: Span) -> Fragment:
     """Return a fragment's type where it is declared: the tensor cores have those of a warpgroup and of a warp."""
     if place.level != Level.THREAD or place.size not in ROWS:
         fail(errors.FragmentPlace(span=place_span, name=name, place=place))
@@ -43,7 +43,7 @@ def fill(symbol: tree.Symbol, value: s.Expr) -> tree.Expr:
     if not (
         isinstance(value, s.Literal) and isinstance(value.value, int | float) and not isinstance(value.value, bool)
     ):
-        fail(errors.FragmentValue(span=value.span, name=symbol.name, labels=(declared(symbol),)))
+        fail(errors.FragmentValue(span=value.span, name=symbol.name, labels=(declaration_label(symbol),)))
     return convert(check_literal(value, symbol.type.element), symbol.type.element)
 
 
@@ -59,7 +59,7 @@ def own(env: Env, symbol: tree.Symbol, indices: tuple[s.Expr, ...], span: Span) 
     """R7 READ-UP: a thread names elements of its own part, by one index."""
     assert isinstance(symbol.type, Fragment)
     if env.code != THREAD:
-        labels = (declared(symbol), *why_here(env))
+        labels = (declaration_label(symbol), *why_here(env))
         fail(errors.FragmentCode(span=span, name=symbol.name, code_perspective=env.code, labels=labels))
     if len(indices) != 1:
         fail(type_errors.Indices(span=span, name=symbol.name, wanted=1, given=len(indices)))
@@ -68,7 +68,7 @@ def own(env: Env, symbol: tree.Symbol, indices: tuple[s.Expr, ...], span: Span) 
     return index
 
 
-def named(env: Env, e: s.Expr) -> tree.Symbol | None:
+def find_fragment(env: Env, e: s.Expr) -> tree.Symbol | None:
     """Return the fragment that an argument names, or None."""
     if not isinstance(e, s.Name) or e.name not in env.names:
         return None
@@ -78,7 +78,7 @@ def named(env: Env, e: s.Expr) -> tree.Symbol | None:
 
 def fragment_size(env: Env, e: s.Call) -> tree.Expr | None:
     """`count(acc)`: how many elements each thread keeps; None where the argument is no fragment."""
-    symbol = named(env, e.arguments[0])
+    symbol = find_fragment(env, e.arguments[0])
     if symbol is None:
         return None
     assert isinstance(symbol.type, Fragment)
@@ -89,7 +89,7 @@ def check_place(env: Env, e: s.Call) -> tree.Expr:
     """`row(acc, i)`, `column(acc, i)`: where in the matrix element i of this thread's part lies."""
     axis = 0 if construct_called(e) is surface.row else 1
     function = "column" if axis else "row"
-    symbol = named(env, e.arguments[0]) if len(e.arguments) == 2 and not e.keywords else None
+    symbol = find_fragment(env, e.arguments[0]) if len(e.arguments) == 2 and not e.keywords else None
     if symbol is None:
         usage = f"{function}(acc, i)"
         fail(errors.FragmentName(span=e.span, function=function, more=" and the number of an element", usage=usage))

@@ -15,9 +15,9 @@ from prism.lang.check.arguments import check_argument, check_bound, check_owners
 from prism.lang.check.body import check_body
 from prism.lang.check.data import make_view
 from prism.lang.check.elements import construct_of
-from prism.lang.check.env import Env, Poisoned, declared, fail
+from prism.lang.check.env import Env, Poisoned, declaration_label, fail
 from prism.lang.check.expressions import visible
-from prism.lang.check.purity import evaluated, loaded_for_several
+from prism.lang.check.purity import evaluated_expressions, loaded_for_several
 from prism.lang.check.rings import no_ring
 from prism.lang.check.signature import check_parameter, check_requires, is_none
 from prism.lang.diagnostics import CompileError, Fields
@@ -49,15 +49,15 @@ def compile_in(
 ) -> tuple[tree.Stmt, ...]:
     """Return what a call becomes: R13 to R15 as for any call; then the body, checked by the signature, where it stands."""
     session = env.context.resolve
-    with session.opened(kernel, template, e.span):
+    with session.open_instance(kernel, template, e.span):
         function = session.instance(kernel, template)
         bound = check_signature(kernel, function, template)
         formals = tuple(check_parameter(p, kernel.kind) for p in function.parameters)
     check_bound(env, function, bound, cooperative=kernel.cooperative, call=e)
     pairs = [(formal, given_to(env, kernel, formal, actual)) for formal, actual in zip(formals, given, strict=True)]
     check_distinct(kernel, pairs, given)
-    with session.opened(kernel, template, e.span):
-        inner, symbols = entered(env, kernel, function, bound, pairs, template)
+    with session.open_instance(kernel, template, e.span):
+        inner, symbols = enter_inlined(env, kernel, function, bound, pairs, template)
         body = check_body(inner, function.body)
         env.context.scopes = inner.context.scopes
         if inner.context.errors:
@@ -66,7 +66,7 @@ def compile_in(
             raise Poisoned
     check_trust(kernel, pairs, symbols, given, body)
     made = tree.Inlined(kernel.__name__, bound, tuple(symbols.values()), template, function.span, e.span)
-    return assembled(env, e, pairs, symbols, made, body)
+    return assemble(env, e, pairs, symbols, made, body)
 
 
 def check_signature(kernel: surface.Kernel, function: s.Function, template: Mapping[str, object]) -> Bound:
@@ -105,7 +105,7 @@ def check_tile(env: Env, name: str, formal: tree.Symbol, actual: s.Expr) -> tree
     no_ring(symbol, actual.span)
     if replace(symbol.type, const=False) != replace(wanted, const=False):
         facts: Fields = {"parameter": formal.name, "name": name, "actual": symbol.name}
-        labels = (declared(symbol),)
+        labels = (declaration_label(symbol),)
         fail(errors.CallTile(span=actual.span, wanted=wanted, given=symbol.type, labels=labels, **facts))
     check_owners(name, formal, symbol, actual.span)
     return symbol
@@ -137,16 +137,16 @@ def check_trust(
     body: tree.Body,
 ) -> None:
     """R19 PTR-READ: global memory that is loaded once for several threads, as const, is const."""
-    loaded = [symbol for part in evaluated(body) for symbol in loaded_for_several(part)]
+    loaded = [symbol for part in evaluated_expressions(body) for symbol in loaded_for_several(part)]
     for (formal, value), actual in zip(pairs, given, strict=True):
         if not isinstance(value, tree.Symbol) or not isinstance(value.type, Pointer) or not readonly(formal):
             continue
         changing = value.type.space == "global" and not value.type.const
-        if changing and any(through(symbol, symbols[formal.name]) for symbol in loaded):
+        if changing and any(is_alias(symbol, symbols[formal.name]) for symbol in loaded):
             not_trusted(kernel.__name__, formal, value, actual.span)
 
 
-def through(symbol: tree.Symbol | None, alias: tree.Symbol) -> bool:
+def is_alias(symbol: tree.Symbol | None, alias: tree.Symbol) -> bool:
     """Whether a name is an alias, or a view of it."""
     while symbol is not None and symbol is not alias:
         symbol = None if symbol.view is None else symbol.view.source
@@ -156,7 +156,7 @@ def through(symbol: tree.Symbol | None, alias: tree.Symbol) -> bool:
 # -- the body -------------------------------------------------------------------------------------------------------------
 
 
-def entered(
+def enter_inlined(
     env: Env,
     kernel: surface.Kernel,
     function: s.Function,
@@ -168,7 +168,7 @@ def entered(
     context = replace(
         env.context, kernel=kernel, template=template, into=env.context.host, errors=[], silent=False, rings=[], entry=bound.code,
         result=VOID, result_perspective=None, result_declared=True, bound_span=dict(function.decorators).get("requires"),
-        fixed={**env.context.fixed, **{array: p for p, value in pairs if p.const and (array := referenced(value))}},
+        fixed={**env.context.fixed, **{array: p for p, value in pairs if p.const and (array := referent(value))}},
     )  # fmt: skip
     symbols = {formal.name: stands_for(env, formal, value) for formal, value in pairs}
     scope = (*env.scope, context.scopes + 1)  # that of the body, checked next
@@ -181,7 +181,7 @@ def entered(
     return Env(context, bound, symbols, {}, path=batch, scope=env.scope), symbols
 
 
-def referenced(value: tree.Expr | tree.Symbol) -> tree.Symbol | None:
+def referent(value: tree.Expr | tree.Symbol) -> tree.Symbol | None:
     """Return the array, the fragment or the tensor map that an argument is; None for numbers and memory."""
     if isinstance(value, tree.Var) and isinstance(value.type, Array | Fragment | TensorMap):
         return value.symbol
@@ -193,10 +193,10 @@ def stands_for(env: Env, formal: tree.Symbol, value: tree.Expr | tree.Symbol) ->
     if isinstance(value, tree.Symbol):
         view = make_view(env, value, formal.perspective, None, "check", ownership.PartitionOffset)
         return replace(formal, parameter=False, view=replace(view, alias=True))
-    return referenced(value) or replace(formal, parameter=False)
+    return referent(value) or replace(formal, parameter=False)
 
 
-def assembled(
+def assemble(
     env: Env, e: s.Call, pairs: list[Given], symbols: Mapping[str, tree.Symbol], made: tree.Inlined, body: tree.Body
 ) -> tuple[tree.Stmt, ...]:
     """Return the body inside its aliases, entered as by a group, behind the declarations of its numbers."""
@@ -207,7 +207,7 @@ def assembled(
         if symbol.view is not None and symbol.view.alias and isinstance(value, tree.Symbol):
             body = (tree.Partition(view=symbol, code=made.bound.code, body=body, inlined=inlined, span=e.span),)
             inlined = None
-        elif not isinstance(value, tree.Symbol) and referenced(value) is None:
+        elif not isinstance(value, tree.Symbol) and referent(value) is None:
             before.append(tree.Declare(symbol=symbol, value=value, span=e.span))
     if made.bound.code != env.code:
         body = (tree.Group(unit=made.bound.code, code=env.code, body=body, span=e.span),)

@@ -9,7 +9,7 @@ from prism.lang import tree
 from prism.lang.check import elements
 from prism.lang.check.asynchronous import check_issue, copies_alone
 from prism.lang.check.conversion import coerce
-from prism.lang.check.env import Env, blame, constant, declared, evidence, fail, narrowed, why_here
+from prism.lang.check.env import Env, blame, constant, declaration_label, evidence, fail, is_narrowed, why_here
 from prism.lang.check.expressions import (
     check_index,
     check_value,
@@ -52,7 +52,7 @@ def check_intrinsic(env: Env, e: s.Call, intrinsic: Intrinsic, target: Perspecti
                 needs=str(intrinsic.requires),
                 bound=str(env.bound),
                 code_perspective=env.code,
-                narrowed=narrowed(env),
+                narrowed=is_narrowed(env),
                 labels=why_here(env),
             )
         )
@@ -171,7 +171,7 @@ def of_numbers(intrinsic: Intrinsic, operands: list[Parameter], typed: Mapping[s
     for p in operands:
         found = typed[p.name]
         if p.kind == "element" and p.type == "T" and isinstance(found, tree.Element) and isinstance(found.type, Vector):
-            kind, labels = found.type, (declared(found.symbol),)
+            kind, labels = found.type, (declaration_label(found.symbol),)
             facts: Fields = {
                 "memory": found.symbol.name,
                 "element": str(kind.element),
@@ -207,11 +207,15 @@ def address(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, target: Per
         fail(errors.ElementArgument(span=e.span, parameter=p.name, name=intrinsic.name, kind=kind))
     found = element(env, symbol, indices, e.span, target)
     if p.unit != THREAD:
-        return together(env, intrinsic, p, e, found)
+        return check_joint_access(env, intrinsic, p, e, found)
     if p.effect == "read":
         return found if p.mailbox or p.atomic else read_element(env, found)
     if symbol.type.const:
-        fail(ownership.ConstWrite(span=e.span, name=symbol.name, type=str(symbol.type), labels=(declared(symbol),)))
+        fail(
+            ownership.ConstWrite(
+                span=e.span, name=symbol.name, type=str(symbol.type), labels=(declaration_label(symbol),)
+            )
+        )
     if env.code != THREAD:
         facts: Fields = {"span": e.span, "name": symbol.name, "code_perspective": env.code, "labels": why_here(env)}
         if p.atomic:
@@ -221,7 +225,11 @@ def address(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, target: Per
         copies_alone(env, symbol, e.span)
         return in_flight_destination(env, intrinsic, found)
     if not p.atomic and symbol.perspective != THREAD:
-        fail(ownership.StoreView(span=e.span, name=symbol.name, place=symbol.perspective, labels=(declared(symbol),)))
+        fail(
+            ownership.StoreView(
+                span=e.span, name=symbol.name, place=symbol.perspective, labels=(declaration_label(symbol),)
+            )
+        )
     return found
 
 
@@ -237,11 +245,11 @@ def in_flight_destination(env: Env, intrinsic: Intrinsic, found: tree.Element) -
         into_ring(env, intrinsic.name, symbol, found.span)
     if intrinsic.asynchronous == "cp_async" and symbol not in env.context.flights and copy_of(symbol) is None:
         facts: Fields = {"function": intrinsic.name, "name": symbol.name}
-        fail(asynchronous.AsyncDestination(span=found.span, labels=(declared(symbol),), **facts))
+        fail(asynchronous.AsyncDestination(span=found.span, labels=(declaration_label(symbol),), **facts))
     return found
 
 
-def together(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, found: tree.Element) -> tree.Element:
+def check_joint_access(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, found: tree.Element) -> tree.Element:
     """R15, R18 of memory that a unit accesses together: it reads what is its own or broader, and writes what is its own."""
     symbol = found.symbol
     facts: Fields = {
@@ -250,7 +258,7 @@ def together(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, found: tre
         "actual": symbol.name,
         "needed": p.unit,
         "has": symbol.perspective,
-        "labels": (declared(symbol),),
+        "labels": (declaration_label(symbol),),
     }
     if p.effect == "read":
         if not p.unit <= symbol.perspective:
@@ -259,7 +267,11 @@ def together(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, found: tre
         return found
     assert isinstance(symbol.type, Pointer)
     if symbol.type.const:
-        fail(ownership.ConstWrite(span=e.span, name=symbol.name, type=str(symbol.type), labels=(declared(symbol),)))
+        fail(
+            ownership.ConstWrite(
+                span=e.span, name=symbol.name, type=str(symbol.type), labels=(declaration_label(symbol),)
+            )
+        )
     if symbol.perspective != p.unit or env.code != p.unit:
         change = f"partition it for {p.unit}, and write in a group of {p.unit}"
         fail(errors.MatrixNarrow(**facts, change=change))
@@ -304,7 +316,11 @@ def whole_array(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr) -> tree
             )
         )
     if p.effect != "read" and (const := constant(env, symbol)) is not None:
-        fail(ownership.ConstWrite(span=e.span, name=const.name, type=f"const({const.type})", labels=(declared(const),)))
+        fail(
+            ownership.ConstWrite(
+                span=e.span, name=const.name, type=f"const({const.type})", labels=(declaration_label(const),)
+            )
+        )
     assert value is not None
     return value
 

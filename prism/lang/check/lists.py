@@ -17,14 +17,14 @@ Given = tuple[tuple[int, ...], tree.Expr]
 """The indices of an element, and its value."""
 
 
-def listed(env: Env, symbol: tree.Symbol, value: s.Listed) -> tuple[Given, ...]:
+def list_elements(env: Env, symbol: tree.Symbol, value: s.Listed) -> tuple[Given, ...]:
     """Return the elements that a list gives an array, each as its type takes it, in the order of the text."""
     type_ = symbol.type
     assert isinstance(type_, Array)
-    return tuple(_given(env, symbol, type_, value, ()))
+    return tuple(_give(env, symbol, type_, value, ()))
 
 
-def _given(env: Env, symbol: tree.Symbol, type_: Array, e: s.Expr, indices: tuple[int, ...]) -> Iterator[Given]:
+def _give(env: Env, symbol: tree.Symbol, type_: Array, e: s.Expr, indices: tuple[int, ...]) -> Iterator[Given]:
     depth = len(indices)
     if depth < len(type_.shape):
         extent = type_.shape[depth]
@@ -34,7 +34,7 @@ def _given(env: Env, symbol: tree.Symbol, type_: Array, e: s.Expr, indices: tupl
             facts: Fields = {"name": symbol.name, "type": str(type_), "extent": extent, "given": len(e.items)}
             fail(errors.ListLength(span=e.span, **facts))
         for number, item in enumerate(e.items):
-            yield from _given(env, symbol, type_, item, (*indices, number))
+            yield from _give(env, symbol, type_, item, (*indices, number))
         return
     found = check_value(env, e, symbol.perspective, type_.element)
     yield indices, coerce(found, type_.element, e.span)
@@ -76,4 +76,4 @@ def item(symbol: tree.Symbol, at: tuple[int, ...], span: Span) -> tree.Item:
     return tree.Item(symbol=symbol, indices=indices, type=type_.element, perspective=symbol.perspective, span=span)
 
 
-__all__ = ["assigned_list", "declared_list", "listed"]
+__all__ = ["assigned_list", "declared_list", "list_elements"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from prism.lang import tree
-from prism.lang.check.env import Env, declared, fail
+from prism.lang.check.env import Env, declaration_label, fail
 from prism.lang.check.expressions import check_index, element, flatten, in_range, rank, read_element, visible
 from prism.lang.check.fragments import fragment_item
 from prism.lang.check.structs import struct_field
@@ -44,18 +44,20 @@ def check_subscript(env: Env, e: s.Subscript, target: Perspective, want: Type | 
         if isinstance(symbol.type, Array):
             return item(env, symbol, indices, e, target)
         if isinstance(symbol.type, Pointer):
-            return loaded(env, symbol, indices, e.span, target)
+            return load_element(env, symbol, indices, e.span, target)
         if isinstance(symbol.type, Fragment):
             return fragment_item(env, symbol, indices, e.span)
         if isinstance(symbol.type, TensorMap):
-            fail(tiles.MapUse(span=e.span, name=symbol.name, labels=(declared(symbol),)))
+            fail(tiles.MapUse(span=e.span, name=symbol.name, labels=(declaration_label(symbol),)))
     value = check_expression(env, base, target)
     if isinstance(value.type, Vector) and len(indices) == 1:
         return component(env, value, indices[0], e.span, target)
     fail(errors.NotSubscriptable(span=e.span, found=str(value.type)))
 
 
-def loaded(env: Env, symbol: tree.Symbol, indices: tuple[s.Expr, ...], span: Span, target: Perspective) -> tree.Expr:
+def load_element(
+    env: Env, symbol: tree.Symbol, indices: tuple[s.Expr, ...], span: Span, target: Perspective
+) -> tree.Expr:
     """An element of memory, or where elements are vectors a component of one: `p[i]`, `p[i][k]`."""
     assert isinstance(symbol.type, Pointer)
     if not isinstance(symbol.type.element, Vector) or len(indices) != rank(symbol) + 1:

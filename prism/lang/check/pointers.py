@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from prism.lang import tree
 from prism.lang.check.annotation import Annotation
-from prism.lang.check.arguments import swizzled
-from prism.lang.check.env import Env, declared, fail, why_here
+from prism.lang.check.arguments import refuse_swizzle
+from prism.lang.check.env import Env, declaration_label, fail, why_here
 from prism.lang.check.expressions import check_scalar, must_agree, need_bool, visible
 from prism.lang.check.table import check_expression
 from prism.lang.diagnostics import Fields, Label, Span
@@ -44,13 +44,15 @@ def assign_pointer(env: Env, symbol: tree.Symbol, target: s.Name, value: s.Expr,
     """`q = p`: no broader than the code, and not while a part of q is named."""
     assert isinstance(symbol.type, Pointer)
     if symbol.view is not None or symbol.type.shape is not None:
-        fail(errors.PointerFixed(span=span, name=symbol.name, labels=(declared(symbol),)))
+        fail(errors.PointerFixed(span=span, name=symbol.name, labels=(declaration_label(symbol),)))
     if symbol.const:
         fail(
-            ownership.ConstWrite(span=span, name=symbol.name, type=f"const({symbol.type})", labels=(declared(symbol),))
+            ownership.ConstWrite(
+                span=span, name=symbol.name, type=f"const({symbol.type})", labels=(declaration_label(symbol),)
+            )
         )
     if not symbol.perspective <= env.code:
-        labels = (declared(symbol), *why_here(env))
+        labels = (declaration_label(symbol), *why_here(env))
         fail(
             rules.WriteUp(
                 span=span, name=symbol.name, place=symbol.perspective, code_perspective=env.code, labels=labels
@@ -63,7 +65,7 @@ def assign_pointer(env: Env, symbol: tree.Symbol, target: s.Name, value: s.Expr,
     found, life = pointer_value(env, value, symbol, symbol.type)
     lives = life_of(env, symbol)
     if lives[: len(life)] != life:
-        fail(errors.PointerLife(span=value.span, name=symbol.name, labels=(declared(symbol),)))
+        fail(errors.PointerLife(span=value.span, name=symbol.name, labels=(declaration_label(symbol),)))
     left = tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=target.span)
     return tree.Assign(target=left, value=found, span=span)
 
@@ -105,10 +107,10 @@ def named_pointer(env: Env, e: s.Name, target: tree.Symbol, wanted: Pointer) -> 
     agree(e.span, symbol, target, wanted)
     changing = symbol.type.space == "global" and not symbol.type.const
     if wanted.const and changing and not target.perspective <= THREAD:
-        labels = (declared(symbol), Label(target.span, f"declared const @ {target.perspective}"))
+        labels = (declaration_label(symbol), Label(target.span, f"declared const @ {target.perspective}"))
         facts: Fields = {"name": target.name, "place": target.perspective, "memory": symbol.name}
         fail(ownership.LoadAlias(span=e.span, **facts, labels=labels))
-    swizzled(symbol, e.span, SwizzleRebind)
+    refuse_swizzle(symbol, e.span, SwizzleRebind)
     if not shifts(symbol):
         fail(CallLambda(span=e.span, actual=symbol.name, labels=(Label(symbol.span, "made here"),)))
     value = tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=e.span)
@@ -131,7 +133,7 @@ def chosen_pointer(env: Env, e: s.Conditional, target: tree.Symbol, wanted: Poin
 def agree(span: Span, given: tree.Symbol, target: tree.Symbol, wanted: Pointer) -> None:
     """The same elements; never const to not const; memory that may be written at exactly the target's perspective."""
     assert isinstance(given.type, Pointer)
-    labels = (declared(given), *((declared(target),) if target.span != span else ()))
+    labels = (declaration_label(given), *((declaration_label(target),) if target.span != span else ()))
     if given.type.element != wanted.element:
         found = "mailboxes" if isinstance(given.type.element, Mailbox) else str(given.type.element)
         fail(

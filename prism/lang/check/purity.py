@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from prism.lang import tree
-from prism.lang.keep.once import kept
+from prism.lang.keep.memo import memoize
 from prism.lang.types import Pointer, Scalar, Type, Vector
 from prism.lang.types.perspective import THREAD
 
@@ -39,7 +39,7 @@ def touches_memory(e: tree.Expr) -> bool:
     return isinstance(e, tree.Apply) and e.intrinsic.touches_memory
 
 
-@kept
+@memoize
 def function_touches(function: tree.Function) -> bool:
     """Whether a function's body reads or writes memory that threads share."""
 
@@ -57,9 +57,9 @@ def function_touches(function: tree.Function) -> bool:
     return body(function.body)
 
 
-def trusted(parameters: tuple[tree.Symbol, ...], body: tree.Body) -> frozenset[str]:
+def trusted_pointers(parameters: tuple[tree.Symbol, ...], body: tree.Body) -> frozenset[str]:
     """Return the const pointers to global memory that are loaded at a perspective broader than thread[1], here or in a callee."""
-    named = [symbol.root() for e in evaluated(body) for symbol in loaded_for_several(e)]
+    named = [symbol.root() for e in evaluated_expressions(body) for symbol in loaded_for_several(e)]
     return frozenset(
         root.name
         for root in named
@@ -77,7 +77,7 @@ def loaded_for_several(e: tree.Expr) -> list[tree.Symbol]:
     return []
 
 
-def evaluated(body: tree.Body) -> Iterator[tree.Expr]:
+def evaluated_expressions(body: tree.Body) -> Iterator[tree.Expr]:
     """Yield all expressions of a body but the addresses that intrinsics are given."""
 
     def inside(e: tree.Expr) -> Iterator[tree.Expr]:
@@ -90,7 +90,7 @@ def evaluated(body: tree.Body) -> Iterator[tree.Expr]:
         for e in tree.expressions(statement):
             yield from inside(e)
         for inner in tree.children(statement):
-            yield from evaluated(inner)
+            yield from evaluated_expressions(inner)
 
 
 def effect_conflict(statement: tree.Stmt) -> tree.Expr | None:
@@ -126,7 +126,7 @@ def reads_only(e: tree.Expr) -> bool:
     return not e.intrinsic.orders and all(p.effect == "read" for p in e.intrinsic.parameters if p.kind in MEMORY)
 
 
-@kept
+@memoize
 def function_reads_only(function: tree.Function) -> bool:
     """Whether a function of one thread touches memory only to read it."""
 
@@ -136,7 +136,7 @@ def function_reads_only(function: tree.Function) -> bool:
     def body(statements: tree.Body) -> bool:
         return all(
             not isinstance(st, tree.Unsafe | tree.Print | tree.Assert)
-            and not (isinstance(st, tree.Assign) and stored(st))
+            and not (isinstance(st, tree.Assign) and is_store(st))
             and all(map(inside, tree.expressions(st)))
             and all(map(body, tree.children(st)))
             for st in statements
@@ -145,7 +145,7 @@ def function_reads_only(function: tree.Function) -> bool:
     return function.bound.code == THREAD and body(function.body)
 
 
-def stored(st: tree.Assign) -> bool:
+def is_store(st: tree.Assign) -> bool:
     """Whether an assignment is to memory."""
     target: tree.Expr = st.target
     while isinstance(target, tree.Component):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from prism.lang import surface, tree
-from prism.lang.check.env import Env, Role, constant, declared, fail
+from prism.lang.check.env import Env, Role, constant, declaration_label, fail
 from prism.lang.check.expressions import visible
 from prism.lang.check.table import statement_rule
-from prism.lang.cuda.raw_text import mentioned
+from prism.lang.cuda.raw_text import words_of
 from prism.lang.diagnostics import Span
 from prism.lang.errors import ownership
 from prism.lang.errors import perspective as rules
@@ -30,8 +30,8 @@ def check_unsafe(env: Env, st: s.Unsafe) -> tree.Stmt:
     if meaning is not None and not (isinstance(meaning, s.Resolved) and callable(meaning.value)):
         fail(errors.UnsafeMeaning(span=meaning.span))
     text = st.text.value
-    reads, writes = (named(env, given.get(name)) for name in ("reads", "writes"))
-    names = {name: visible(env, name, st.span) for name in mentioned(text) if is_variable(env, name)}
+    reads, writes = (effect_symbols(env, given.get(name)) for name in ("reads", "writes"))
+    names = {name: visible(env, name, st.span) for name in words_of(text) if is_variable(env, name)}
     listed = "reads" in given or "writes" in given
     if not listed:
         reads = tuple(names.values())
@@ -48,7 +48,7 @@ def is_variable(env: Env, name: str) -> bool:
     return name in env.names and not isinstance(env.names[name], Role)
 
 
-def named(env: Env, e: s.Expr | None) -> tuple[tree.Symbol, ...]:
+def effect_symbols(env: Env, e: s.Expr | None) -> tuple[tree.Symbol, ...]:
     """Return the names of a list of effects."""
     if e is None:
         return ()
@@ -71,12 +71,16 @@ def may_be_written(env: Env, symbol: tree.Symbol) -> bool:
 def writable(env: Env, symbol: tree.Symbol, span: Span, *, checked: bool) -> None:
     """R17 CONST for what the text writes; R8 for what it says that it writes."""
     if not may_be_written(env, symbol):
-        fail(ownership.ConstWrite(span=span, name=symbol.name, type=str(symbol.type), labels=(declared(symbol),)))
+        fail(
+            ownership.ConstWrite(
+                span=span, name=symbol.name, type=str(symbol.type), labels=(declaration_label(symbol),)
+            )
+        )
     if checked and not isinstance(symbol.type, Pointer) and not symbol.perspective <= env.code:
         fail(
             rules.WriteUp(
                 span=span, name=symbol.name, place=symbol.perspective, code_perspective=env.code,
-                labels=(declared(symbol),),
+                labels=(declaration_label(symbol),),
             )
         )  # fmt: skip
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 
 from prism.lang import tree
+from prism.lang.bases import Value
 from prism.lang.check.env import Env, fail, why_here
 from prism.lang.diagnostics import Label, Span
 from prism.lang.errors import registers as errors
@@ -15,8 +16,7 @@ from prism.lang.intrinsics.wgmma import launched_registers
 from prism.lang.types.perspective import WARPGROUP, Bound, Level
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(Value):
     """Who runs a statement: units of `size` threads that start at these threads of the block. `where`: why perhaps not once."""
 
     starts: tuple[int, ...]
@@ -24,8 +24,7 @@ class Position:
     where: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Value):
     """One call: the warpgroups of the block that run it, and the registers that each of their threads asks for."""
 
     warpgroups: tuple[int, ...]
@@ -83,10 +82,10 @@ def _requests(body: tree.Body, at: Position) -> Iterator[Request]:
                     yield from _requests(arm.body, replace(at, starts=starts, size=arm.size))
             case _:
                 for inner in tree.children(statement):
-                    yield from _requests(inner, _inside(statement, at))
+                    yield from _requests(inner, _position_inside(statement, at))
 
 
-def _inside(statement: tree.Stmt, at: Position) -> Position:
+def _position_inside(statement: tree.Stmt, at: Position) -> Position:
     """Return who runs the statements inside one that is no split."""
     match statement:
         case tree.Group(unit=unit) if unit.level == Level.THREAD:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from prism.lang import tree
-from prism.lang.check.env import Env, declared, fail, why_here
+from prism.lang.check.env import Env, declaration_label, fail, why_here
 from prism.lang.diagnostics import Label, Span
 from prism.lang.errors import asynchronous as errors
 from prism.lang.parse import syntax as s
@@ -34,7 +34,7 @@ def no_ring(symbol: tree.Symbol, span: Span) -> None:
     """A ring's own name stands for no copy."""
     if isinstance(symbol.type, Pointer) and symbol.type.ring:
         copies = f"{symbol.type.ring} cop{'y' if symbol.type.ring == 1 else 'ies'}"
-        fail(errors.RingUse(span=span, name=symbol.name, copies=copies, labels=(declared(symbol),)))
+        fail(errors.RingUse(span=span, name=symbol.name, copies=copies, labels=(declaration_label(symbol),)))
 
 
 def into_ring(env: Env, function: str, symbol: tree.Symbol, span: Span) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prism.lang import tree
 from prism.lang.check.body import check_body
-from prism.lang.check.data import align, divided, enough, head, units
+from prism.lang.check.data import align, enough, head, level_to_divide, units
 from prism.lang.check.env import Env, Role, Step, fail, why_here
 from prism.lang.check.table import declaration_rule, statement_rule
 from prism.lang.diagnostics import Fields, Label
@@ -16,7 +16,7 @@ from prism.lang.types.perspective import Perspective
 @declaration_rule(s.Roles)
 def check_roles(env: Env, st: s.Roles) -> tuple[tree.Body, Env]:
     """R3 SPLIT-SUM, R4 SPLIT-ALIGN for `a, b = roles(level, 2, 1)`: a split that is made where the names are used."""
-    level, have = divided(env, st.level, "roles")
+    level, have = level_to_divide(env, st.level, "roles")
     if len(st.names) != len(st.sizes):
         fail(errors.RolesCount(span=st.span, names=plural(len(st.names), "name"), sizes=plural(len(st.sizes), "role")))
     first = 0
@@ -48,7 +48,7 @@ def check_enter(env: Env, st: s.Enter) -> tree.Stmt:
 @statement_rule(s.One)
 def check_one(env: Env, st: s.One) -> tree.Stmt:
     """`with one(level):` is `match split(level):` with `case 1:` alone."""
-    level, have = divided(env, st.level, "one")
+    level, have = level_to_divide(env, st.level, "one")
     if level.scale > have:
         fail(errors.OneUnit(span=st.level.span, level=level.name, needed=level.scale, have=have, labels=why_here(env)))
     align(env, f"one({level.name})", st.level.span, level, 0, level.scale, have)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from prism.lang import surface, tree
 from prism.lang.check import annotation
 from prism.lang.check.env import Context, fail
-from prism.lang.check.fragments import placed
+from prism.lang.check.fragments import require_place
 from prism.lang.check.tiles import check_map_parameter
 from prism.lang.diagnostics import Fields, Span
 from prism.lang.errors import calls as call_errors
@@ -25,7 +25,7 @@ MOST_UNITS = {Level.THREAD: MOST_THREADS, Level.BLOCK: 16, Level.GRID: 1}
 """Threads of a block, and blocks of a cluster, on any GPU."""
 
 
-def written(value: object) -> str:
+def shorten_number(value: object) -> str:
     """Return a number as a message shows it: of a long one, about how long it is."""
     return f"some 10**{int(value.bit_length() * 0.30103)}" if isinstance(value, int) and value >= 10**30 else str(value)
 
@@ -63,10 +63,10 @@ def check_requires(kernel: surface.Kernel, parsed: s.Function, template: Mapping
             fail(rules.BoundValue(span=span, text=entry.name if isinstance(entry, surface.LevelName) else str(entry)))
         size = value_of(entry.size, template, span)
         if not isinstance(size, int) or size < 1 or (entry.level == Level.GRID and size != 1):
-            fail(rules.BoundValue(span=span, text=f"{entry.level}[{written(size)}]"))
+            fail(rules.BoundValue(span=span, text=f"{entry.level}[{shorten_number(size)}]"))
         if size > (most := MOST_UNITS[entry.level]):
             whole = "block" if entry.level == Level.THREAD else "cluster"
-            facts: Fields = {"whole": whole, "unit": str(entry.level), "most": most, "found": written(size)}
+            facts: Fields = {"whole": whole, "unit": str(entry.level), "most": most, "found": shorten_number(size)}
             fail(rules.BoundTooLarge(span=span, **facts))
         if entry.level in entries:
             fail(rules.BoundTwice(span=span, level=str(entry.level), first=entries[entry.level], second=size))
@@ -97,7 +97,7 @@ def check_parameter(parameter: s.Parameter, kind: str) -> tree.Symbol:
     if isinstance(type_, Array | Fragment) and kind == "global":
         fail(type_errors.KernelParameter(span=parameter.annotation.span, name=parameter.name, type=str(type_)))
     if isinstance(type_, Fragment):
-        type_ = placed(type_, parameter.name, place, parameter.annotation.span, parameter.place.span)
+        type_ = require_place(type_, parameter.name, place, parameter.annotation.span, parameter.place.span)
     return tree.Symbol(parameter.name, type_, place, parameter.span, parameter=True, const=meaning.const)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prism.lang import tree
 from prism.lang.check.assign import check_assign
-from prism.lang.check.asynchronous import batched
+from prism.lang.check.asynchronous import as_batch
 from prism.lang.check.body import check_body
 from prism.lang.check.calls import check_inlined
 from prism.lang.check.conversion import coerce
@@ -37,7 +37,7 @@ def check_evaluate(env: Env, st: s.Evaluate) -> tree.Body:
     if not isinstance(value, tree.Call | tree.Apply):
         hint = "assign it, or remove the line"
         fail(errors.NotAValue(span=st.span, text="this expression", hint=hint))
-    return (batched(env, tree.Evaluate(value=value, span=st.span)),)
+    return (as_batch(env, tree.Evaluate(value=value, span=st.span)),)
 
 
 # -- control flow ---------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from prism.lang.check.expressions import check_value
 from prism.lang.check.intrinsics import check_intrinsic
 from prism.lang.diagnostics import Span
 from prism.lang.errors import types as errors
-from prism.lang.intrinsics.vectors import made, other_precision
+from prism.lang.intrinsics.vectors import constructor, other_precision
 from prism.lang.parse import syntax as s
 from prism.lang.types import INT32, Scalar
 from prism.lang.types.perspective import Perspective
@@ -23,7 +23,7 @@ def make_struct(env: Env, e: s.Call, struct: Struct, target: Perspective) -> tre
     `T(v)` of what is one already is `v`, as a conversion. A complex number is made of a real one too, or of another complex one.
     """
     if not e.arguments and not e.keywords:
-        e = replace(e, arguments=tuple(_converted(field, (), e.span) for _, field in struct.fields))
+        e = replace(e, arguments=tuple(_convert(field, (), e.span) for _, field in struct.fields))
     elif len(e.arguments) == 1 and not e.keywords and (struct.tag or not isinstance(e.arguments[0], s.Literal)):
         value = check_value(env, e.arguments[0], target)
         if value.type == struct:
@@ -32,11 +32,11 @@ def make_struct(env: Env, e: s.Call, struct: Struct, target: Perspective) -> tre
             return check_intrinsic(env, e, other_precision(value.type, struct), target, None)
         if struct.tag and isinstance(value.type, Scalar) and not isinstance(value.type, Struct):
             real, imag = (field for _, field in struct.fields)
-            e = replace(e, arguments=(_converted(real, e.arguments, e.span), _converted(imag, (), e.span)))
-    return check_intrinsic(env, e, made(struct, str(struct)), target, None)
+            e = replace(e, arguments=(_convert(real, e.arguments, e.span), _convert(imag, (), e.span)))
+    return check_intrinsic(env, e, constructor(struct, str(struct)), target, None)
 
 
-def _converted(to: Scalar, of: tuple[s.Expr, ...], span: Span) -> s.Expr:
+def _convert(to: Scalar, of: tuple[s.Expr, ...], span: Span) -> s.Expr:
     """Return `to(of)` as it would be written."""
     return s.Call(function=s.Resolved(value=to, text=str(to), span=span), arguments=of, keywords=(), span=span)
 

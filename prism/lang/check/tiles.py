@@ -6,7 +6,7 @@ from typing import NoReturn
 
 from prism.lang import tree
 from prism.lang.check.asynchronous import WARPGROUP1, copies_alone
-from prism.lang.check.env import Env, constant, declared, fail
+from prism.lang.check.env import Env, constant, declaration_label, fail
 from prism.lang.check.expressions import check_index, element, flatten, must_agree, visible
 from prism.lang.check.rings import into_ring
 from prism.lang.diagnostics import Fields, Label, Span
@@ -48,19 +48,23 @@ def tile_operand(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr) -> tre
         for index in found.indices:
             must_agree(env, index, p.unit, f"index of `{symbol.name}`")
     if p.effect != "read":
-        written(env, intrinsic, symbol, e.span)
+        check_fill(env, intrinsic, symbol, e.span)
     elif not p.unit <= symbol.perspective:
         facts: Fields = {"name": intrinsic.name, "actual": symbol.name, "needed": p.unit, "has": symbol.perspective}
         change = f"read it through memory of {p.unit} or broader, before it is partitioned"
-        fail(call_errors.MatrixNarrow(span=e.span, labels=(declared(symbol),), change=change, **facts))
+        fail(call_errors.MatrixNarrow(span=e.span, labels=(declaration_label(symbol),), change=change, **facts))
     return found
 
 
-def written(env: Env, intrinsic: Intrinsic, symbol: tree.Symbol, span: Span) -> None:
+def check_fill(env: Env, intrinsic: Intrinsic, symbol: tree.Symbol, span: Span) -> None:
     """R17 CONST, R18 PTR-WRITE of what one thread fills for the owner; a load's end is known to a ring only."""
     assert isinstance(symbol.type, Pointer)
     if symbol.type.const:
-        fail(ownership.ConstWrite(span=span, name=symbol.name, type=str(symbol.type), labels=(declared(symbol),)))
+        fail(
+            ownership.ConstWrite(
+                span=span, name=symbol.name, type=str(symbol.type), labels=(declaration_label(symbol),)
+            )
+        )
     copies_alone(env, symbol, span)
     if intrinsic.asynchronous == "load":
         into_ring(env, intrinsic.name, symbol, span)
@@ -84,11 +88,15 @@ def tensor_operand(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr) -> t
         wanted = len(symbol.type.box)
         fail(
             type_errors.Indices(
-                span=e.span, name=symbol.name, wanted=wanted, given=len(indices), labels=(declared(symbol),)
+                span=e.span, name=symbol.name, wanted=wanted, given=len(indices), labels=(declaration_label(symbol),)
             )
         )
     if p.effect != "read" and (const := constant(env, symbol)) is not None:
-        fail(ownership.ConstWrite(span=e.span, name=const.name, type=f"const({const.type})", labels=(declared(const),)))
+        fail(
+            ownership.ConstWrite(
+                span=e.span, name=const.name, type=f"const({const.type})", labels=(declaration_label(const),)
+            )
+        )
     typed = tuple(check_index(env, index, THREAD) for index in indices)
     perspective = symbol.perspective
     for index in typed:
@@ -108,17 +116,21 @@ def fragment_operand(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr) ->
     """A fragment by its name, of the unit that applies the intrinsic."""
     symbol = visible(env, e.name, e.span) if isinstance(e, s.Name) else None
     if symbol is None or not isinstance(symbol.type, Fragment):
-        change = f"declare one: `acc: fragment(float, 64, 128) @ {spelled(intrinsic.requires)}`"
+        change = f"declare one: `acc: fragment(float, 64, 128) @ {spell_unit(intrinsic.requires)}`"
         refuse(intrinsic, p, e, "a fragment", symbol, change)
     if symbol.perspective != intrinsic.requires:
-        unit = spelled(intrinsic.requires)
+        unit = spell_unit(intrinsic.requires)
         refuse(intrinsic, p, e, f"a fragment of {unit}", symbol, f"declare `{symbol.name}` @ {unit}")
     if p.effect != "read" and (const := constant(env, symbol)) is not None:
-        fail(ownership.ConstWrite(span=e.span, name=const.name, type=f"const({const.type})", labels=(declared(const),)))
+        fail(
+            ownership.ConstWrite(
+                span=e.span, name=const.name, type=f"const({const.type})", labels=(declaration_label(const),)
+            )
+        )
     return tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=e.span)
 
 
-def spelled(unit: Perspective) -> str:
+def spell_unit(unit: Perspective) -> str:
     """Return how a kernel would write the unit of a fragment."""
     return {WARPGROUP1: "warpgroup[1]", WARP1: "warp[1]"}.get(unit, str(unit))
 
@@ -128,7 +140,7 @@ def refuse(
 ) -> NoReturn:
     """Fail: an operand of another kind."""
     found = "an expression" if symbol is None else f"{symbol.type} @ {symbol.perspective}"
-    labels = () if symbol is None else (declared(symbol),)
+    labels = () if symbol is None else (declaration_label(symbol),)
     facts: Fields = {"parameter": p.name, "name": intrinsic.name, "wanted": wanted, "found": found, "change": change}
     fail(errors.Operand(span=e.span, labels=labels, **facts))
 

@@ -15,10 +15,10 @@ import re
 import struct
 from collections.abc import Collection, Iterator, Mapping
 
+from prism.lang import tree
 from prism.lang.diagnostics import Span
 from prism.lang.intrinsics.mailboxes import mailbox_cuda
 from prism.lang.intrinsics.memory import vector_cuda
-from prism.lang.tree import Async, Claim, Declare, For, Function, Partition, SharedDeclare, Stmt, Symbol
 from prism.lang.tree.walk import statements
 from prism.lang.types import Array, Fragment, Mailbox, Pointer, Scalar, TensorMap, Type, Vector
 from prism.lang.types.shorts import short_bits
@@ -69,21 +69,24 @@ def field_names(struct: Struct) -> tuple[str, ...]:
     return tuple(variable_name(name, taken) for name in struct.names)
 
 
-def symbol_names(function: Function, taken: frozenset[str]) -> Mapping[Symbol, str]:
+def symbol_names(function: tree.Function, taken: frozenset[str]) -> Mapping[tree.Symbol, str]:
     """Name all symbols of a function, in the order of their declaration; of the views, only copies of rings have a name."""
     used = set(taken)
-    names: dict[Symbol, str] = {}
-    for symbol in (*function.parameters, *(s for statement in statements(function.body) for s in _declared(statement))):
+    names: dict[tree.Symbol, str] = {}
+    for symbol in (
+        *function.parameters,
+        *(s for statement in statements(function.body) for s in _declared_symbols(statement)),
+    ):
         if symbol not in names:
             names[symbol] = variable_name(symbol.name, used)
     return names
 
 
-def _declared(statement: Stmt) -> Iterator[Symbol]:
+def _declared_symbols(statement: tree.Stmt) -> Iterator[tree.Symbol]:
     match statement:
-        case Declare() | SharedDeclare() | For():
+        case tree.Declare() | tree.SharedDeclare() | tree.For():
             yield statement.symbol
-        case Partition() | Claim() | Async():
+        case tree.Partition() | tree.Claim() | tree.Async():
             if is_copy(statement.view):
                 yield statement.view
             if statement.view.view is not None and statement.view.view.offset is not None:
@@ -92,7 +95,7 @@ def _declared(statement: Stmt) -> Iterator[Symbol]:
             pass
 
 
-def is_copy(symbol: Symbol) -> bool:
+def is_copy(symbol: tree.Symbol) -> bool:
     """Whether a symbol is a view of a ring: it names the copy of the present visit, which has an address of its own."""
     if symbol.view is None or symbol.view.source.view is not None:
         return False
@@ -193,7 +196,7 @@ def comment(text: str) -> str:
     return text.replace("\\", "/").replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """Return a C++ string literal of a text in UTF-8. A NUL, which would end it, and half of a pair are spelled as in Python."""
     shown = text.replace("\0", "\\0").encode("utf-8", "backslashreplace")
     return '"' + "".join(chr(b) if 32 <= b < 127 and chr(b) not in '"\\?' else f"\\{b:03o}" for b in shown) + '"'

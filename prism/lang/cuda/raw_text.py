@@ -17,12 +17,12 @@ _TOKEN = re.compile(
 _BUILT_IN = frozenset({"threadIdx", "blockIdx", "blockDim", "gridDim"})
 
 
-def mentioned(text: str) -> tuple[str, ...]:
+def words_of(text: str) -> tuple[str, ...]:
     """Return the words of a piece of C++ that may be names of the kernel's, each once, in order."""
     return tuple(dict.fromkeys(_python(word) for _, word, kind in _words(text) if kind == "name"))
 
 
-def renamed(text: str, names: Mapping[str, Callable[[], str]], fields: Mapping[str, str]) -> str:
+def rename_words(text: str, names: Mapping[str, Callable[[], str]], fields: Mapping[str, str]) -> str:
     """Return the text with other words for the names of the kernel's, and for the fields of their structs behind `.` and `->`."""
     parts, end = [], 0
     for start, word, kind in _words(text):
@@ -73,4 +73,4 @@ def element_of(type_: object) -> object:
     return type_
 
 
-__all__ = ["element_of", "field_words", "mentioned", "renamed"]
+__all__ = ["element_of", "field_words", "words_of", "rename_words"]

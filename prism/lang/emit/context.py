@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from prism.lang.bases import Value
 from prism.lang.cuda.names import comment
 from prism.lang.diagnostics import Span, source_lines
 from prism.lang.emit.expressions import Position, Scope
@@ -16,8 +17,7 @@ from prism.lang.tree import Stmt, Symbol
 INDENT = "    "
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Value):
     """What rendering a statement needs besides the expressions' scope.
 
     `before`, `after`: what the plan puts there. `named`: the numbers of named barriers. `fresh` numbers the compiler's own

@@ -5,31 +5,14 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import assert_never
 
+from prism.lang import tree
+from prism.lang.bases import Value
 from prism.lang.cuda.names import GRID_WORD, field_names, is_copy, literal, type_cuda
-from prism.lang.emit.precise import operator, rounded
+from prism.lang.emit.rounding import operator, round_operation
 from prism.lang.intrinsics.asynchronous import map_text, rank_text
-from prism.lang.tree import (
-    Apply,
-    Binary,
-    Call,
-    Cast,
-    Component,
-    Const,
-    Count,
-    Element,
-    Expr,
-    Function,
-    Id,
-    Item,
-    Place,
-    Select,
-    Symbol,
-    Unary,
-    Var,
-)
 from prism.lang.tree.bind import binding_of, operands_of
 from prism.lang.tree.plan import Layout
 from prism.lang.types import FLOAT32, SCALARS, UINT16, Array, Fragment, Pointer, Scalar, TensorMap, Vector
@@ -38,8 +21,7 @@ from prism.lang.types.structs import Struct
 from prism.lang.types.tiles import offset_text, start_text
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(Value):
     """Where a thread stands: C++ expressions for its index and its block's inside the current unit of `code`.
 
     At a perspective of blocks, `thread` counts inside the block. `warp`, if known, is the index of the thread's warp there: the
@@ -51,19 +33,18 @@ class Position:
     block: str
     warp: str = ""
 
-    def within(self, size: int) -> str:
+    def index_in_group(self, size: int) -> str:
         """Return the warp's index inside a group of so many threads."""
         return remainder(self.warp, size // WARP) if self.warp and size % WARP == 0 else ""
 
-    def behind(self, first: int, size: int) -> str:
+    def index_in_arm(self, first: int, size: int) -> str:
         """Return the warp's index inside an arm."""
         if not self.warp or first % WARP or size % WARP:
             return ""
         return f"{tight(self.warp)} - {first // WARP}u" if first else self.warp
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Value):
     """What rendering an expression needs: names, the positions in force (innermost last), the frame of shared memory.
 
     `shared` is the C++ expression of the frame's start, or empty for 0. `positioned` are the functions that take a
@@ -72,17 +53,17 @@ class Scope:
     operations that are each rounded by themselves.
     """
 
-    names: Mapping[Symbol, str]
+    names: Mapping[tree.Symbol, str]
     positions: tuple[Position, ...]
     layout: Layout
     shared: str
-    positioned: frozenset[Function]
+    positioned: frozenset[tree.Function]
     pieces: dict[str, None]
-    bound: Mapping[Symbol, str] = field(default_factory=dict)
-    completes: Mapping[Apply, str] = field(default_factory=dict)
+    bound: Mapping[tree.Symbol, str] = field(default_factory=dict)
+    completes: Mapping[tree.Apply, str] = field(default_factory=dict)
     cluster: int = 1
     registers: int | None = None
-    precise: frozenset[Expr] = frozenset()
+    precise: frozenset[tree.Expr] = frozenset()
 
     @property
     def here(self) -> Position:
@@ -134,42 +115,42 @@ def factor(text: str) -> str:
     return text if atomic(rest) else f"({text})"
 
 
-def expression(scope: Scope, e: Expr) -> str:  # noqa: C901
+def expression(scope: Scope, e: tree.Expr) -> str:  # noqa: C901
     """Return an expression in C++."""
     match e:
-        case Const():
+        case tree.Const():
             return literal(e.value, e.type)
-        case Var():
+        case tree.Var():
             return variable(scope, e)
-        case Unary():
+        case tree.Unary():
             return unary(scope, e)
-        case Binary():
+        case tree.Binary():
             return binary(scope, e)
-        case Select():
+        case tree.Select():
             return select(scope, e)
-        case Cast():
+        case tree.Cast():
             return cast(scope, e)
-        case Item():
+        case tree.Item():
             return item(scope, e)
-        case Element():
+        case tree.Element():
             return truth(scope, e, element(scope, e))
-        case Component():
+        case tree.Component():
             return truth(scope, e, component(scope, e))
-        case Id():
+        case tree.Id():
             return identity(scope, e)
-        case Count():
+        case tree.Count():
             return count(scope, e)
-        case Place():
+        case tree.Place():
             return place(scope, e)
-        case Call():
+        case tree.Call():
             return call(scope, e)
-        case Apply():
+        case tree.Apply():
             return apply(scope, e)
         case _:
             assert_never(e)
 
 
-def variable(scope: Scope, e: Var) -> str:
+def variable(scope: Scope, e: tree.Var) -> str:
     """A name; for a view as a whole, the address of its first element."""
     if e.symbol in scope.bound:
         return scope.bound[e.symbol]
@@ -183,7 +164,7 @@ def narrow(type_: object) -> bool:
     return isinstance(type_, Scalar) and (type_.kind == "bool" or (type_.integral and type_.bits < 32))
 
 
-def unary(scope: Scope, e: Unary) -> str:
+def unary(scope: Scope, e: tree.Unary) -> str:
     """`-x`, `~x`, `!x`, cast back where C++ widens."""
     text = f"{'!' if e.op == 'not' else e.op}{tight(expression(scope, e.operand))}"
     return f"({type_cuda(e.type)})({text})" if e.op != "not" and narrow(e.type) else text
@@ -193,26 +174,26 @@ LOGICAL = {"and": "&&", "or": "||"}
 BOOLEAN = ("==", "!=", "<", "<=", ">", ">=", "and", "or")
 
 
-def binary(scope: Scope, e: Binary) -> str:
+def binary(scope: Scope, e: tree.Binary) -> str:
     """`a + b`, cast back where C++ widens; a remainder of floats by `fmod`."""
     left, right = expression(scope, e.left), expression(scope, e.right)
     if e.op == "%" and isinstance(e.type, Scalar) and e.type.kind == "float":
         return f"{'fmodf' if e.type.bits == 32 else 'fmod'}({left}, {right})"
     if e in scope.precise:
-        return rounded(e, e.op, left, right)
+        return round_operation(e, e.op, left, right)
     if e.op == "*" and e.type == UINT16:
         left = f"(unsigned int){tight(left)}"  # C++ would multiply in `int`, where the product of two may overflow
     text = f"{factor(left)} {LOGICAL.get(e.op, e.op)} {factor(right)}"
     return f"({type_cuda(e.type)})({text})" if e.op not in BOOLEAN and narrow(e.type) else text
 
 
-def select(scope: Scope, e: Select) -> str:
+def select(scope: Scope, e: tree.Select) -> str:
     """`c ? a : b`."""
     condition, then, otherwise = (expression(scope, x) for x in (e.condition, e.then, e.otherwise))
     return f"{factor(condition)} ? {factor(then)} : {factor(otherwise)}"
 
 
-def cast(scope: Scope, e: Cast) -> str:
+def cast(scope: Scope, e: tree.Cast) -> str:
     """`(T)x`; out of a float of 16 bits by way of float, which holds it exactly."""
     operand = factor(expression(scope, e.operand))
     if isinstance(e.operand.type, Scalar) and e.operand.type.short and e.type != FLOAT32:
@@ -220,18 +201,18 @@ def cast(scope: Scope, e: Cast) -> str:
     return f"({type_cuda(e.type)}){operand}"
 
 
-def item(scope: Scope, e: Item) -> str:
+def item(scope: Scope, e: tree.Item) -> str:
     """An element of a local array, or of a thread's part of a fragment."""
-    symbol, indices = resolved(scope, e.symbol, tuple(expression(scope, i) for i in e.indices))
+    symbol, indices = resolve_views(scope, e.symbol, tuple(expression(scope, i) for i in e.indices))
     return scope.bound.get(symbol, scope.names[symbol]) + "".join(f"[{i}]" for i in indices)
 
 
-def place_text(scope: Scope, e: Expr) -> str:
+def place_text(scope: Scope, e: tree.Expr) -> str:
     """Return what is assigned to."""
     match e:
-        case Element():
+        case tree.Element():
             return element(scope, e)
-        case Component():
+        case tree.Component():
             return component(scope, e)
         case _:
             return expression(scope, e)
@@ -243,7 +224,7 @@ static __device__ __forceinline__ bool px_truth(const bool& x) {
 }"""
 
 
-def truth(scope: Scope, e: Element | Component, text: str) -> str:
+def truth(scope: Scope, e: tree.Element | tree.Component, text: str) -> str:
     """Return the text of what is read from memory, or out of a word that may have been: of a bool, whether its byte is not 0.
 
     A bool of C++ is 0 or 1, which its compilers rely on. An array's bytes are what the caller put there.
@@ -254,22 +235,22 @@ def truth(scope: Scope, e: Element | Component, text: str) -> str:
     return f"px_truth({text})"
 
 
-def component(scope: Scope, e: Component) -> str:
+def component(scope: Scope, e: tree.Component) -> str:
     """A vector's component, or a struct's field."""
     if isinstance(e.vector.type, Struct):
-        assert isinstance(e.index, Const)
+        assert isinstance(e.index, tree.Const)
         return f"{tight(expression(scope, e.vector))}.{field_names(e.vector.type)[int(e.index.value)]}"
     return f"{tight(expression(scope, e.vector))}.item[{expression(scope, e.index)}]"
 
 
-def element(scope: Scope, e: Element) -> str:
+def element(scope: Scope, e: tree.Element) -> str:
     """An element of memory."""
     return place_of(scope, e.symbol, tuple(expression(scope, i) for i in e.indices))
 
 
-def place_of(scope: Scope, symbol: Symbol, indices: tuple[str, ...]) -> str:
+def place_of(scope: Scope, symbol: tree.Symbol, indices: tuple[str, ...]) -> str:
     """Return `root[index]` for an element that may be named through views; several indices count row by row."""
-    root, at = resolved(scope, symbol, indices)
+    root, at = resolve_views(scope, symbol, indices)
     name, shape = scope.names[root], shape_of(root)
     tile = tile_of(root)
     if tile is not None and tile.swizzle:
@@ -279,27 +260,27 @@ def place_of(scope: Scope, symbol: Symbol, indices: tuple[str, ...]) -> str:
     return f"{name}[{_flat(shape, at)}]"
 
 
-def address(scope: Scope, symbol: Symbol, indices: tuple[str, ...]) -> str:
+def address(scope: Scope, symbol: tree.Symbol, indices: tuple[str, ...]) -> str:
     """Return the address of an element; that of element 0 of a root is its name."""
-    root, at = resolved(scope, symbol, indices)
+    root, at = resolve_views(scope, symbol, indices)
     if all(i == "0" for i in at) and blocks_of(root) == 1:
         return scope.names[root]
     place = place_of(scope, symbol, indices)
     return place[1:] if place.startswith("*") else f"&{place}"
 
 
-def tile_start(scope: Scope, e: Expr) -> str:
+def tile_start(scope: Scope, e: tree.Expr) -> str:
     """Return the address where a tile operand begins, before swizzling."""
-    if not isinstance(e, Element):
+    if not isinstance(e, tree.Element):
         return expression(scope, e)
-    root, at = resolved(scope, e.symbol, tuple(expression(scope, i) for i in e.indices))
+    root, at = resolve_views(scope, e.symbol, tuple(expression(scope, i) for i in e.indices))
     tile = tile_of(root)
     if tile is None or not tile.swizzle:
         return address(scope, e.symbol, tuple(expression(scope, i) for i in e.indices))
     return _byte(scope.names[root], start_text(tile, *at))
 
 
-def resolved(scope: Scope, symbol: Symbol, indices: tuple[str, ...]) -> tuple[Symbol, tuple[str, ...]]:
+def resolve_views(scope: Scope, symbol: tree.Symbol, indices: tuple[str, ...]) -> tuple[tree.Symbol, tuple[str, ...]]:
     """Follow a chain of views to the object behind it, or the copy of a ring: each maps the indices."""
     while symbol.view is not None:
         view = symbol.view
@@ -311,20 +292,20 @@ def resolved(scope: Scope, symbol: Symbol, indices: tuple[str, ...]) -> tuple[Sy
     return symbol, indices
 
 
-def tile_of(root: Symbol) -> Pointer | None:
+def tile_of(root: tree.Symbol) -> Pointer | None:
     """Return the type of a shared object, or of a ring's copy; None for other memory."""
     type_ = root.type if root.view is None else root.view.source.type
     return type_ if isinstance(type_, Pointer) and type_.shape is not None else None
 
 
-def shape_of(root: Symbol) -> tuple[int, ...]:
+def shape_of(root: tree.Symbol) -> tuple[int, ...]:
     """Return the shape of a shared object, a ring's copy or a local array; empty for memory of one index."""
     tile = tile_of(root)
     shape = tile.shape if tile is not None else root.type.shape if isinstance(root.type, Array) else None
     return shape or ()
 
 
-def blocks_of(symbol: Symbol) -> int:
+def blocks_of(symbol: tree.Symbol) -> int:
     """Return how many blocks of a cluster have a part of an object each: its first index says which."""
     type_ = symbol.type
     shared = isinstance(type_, Pointer) and type_.space == "shared" and type_.shape is not None
@@ -344,14 +325,14 @@ def _byte(name: str, offset: str) -> str:
     return name if offset == "0" else f"px_byte({name}, {offset})"
 
 
-def _of_block(scope: Scope, root: Symbol, block: str) -> str:
+def _of_block(scope: Scope, root: tree.Symbol, block: str) -> str:
     """Return the address of the part of an object that a block of the cluster has."""
     size = root.perspective.size
     first = "" if size == scope.cluster else f"{rank_text()} / {size} * {size} + "
     return map_text(scope.names[root], first + (tight(block) if first else block))
 
 
-def place(scope: Scope, e: Place) -> str:
+def place(scope: Scope, e: tree.Place) -> str:
     """The row or the column of an element of this thread's part of a fragment."""
     fragment = e.symbol.type
     assert isinstance(fragment, Fragment)
@@ -378,45 +359,45 @@ def in_one_block(code: Perspective) -> bool:
     return code.level == Level.THREAD or (code.level == Level.BLOCK and code.size == 1)
 
 
-def _wide(e: Id | Count) -> bool:
+def _wide(e: tree.Id | tree.Count) -> bool:
     """Whether it is counted in 64 bits."""
     return isinstance(e.type, Scalar) and e.type.bits == 64
 
 
-def divided(text: str, by: int) -> str:
+def divide(text: str, by: int) -> str:
     """Return `text / by`, unsigned."""
     return text if by == 1 else f"{tight(text)} / {by}u"
 
 
-def identity(scope: Scope, e: Id) -> str:
+def identity(scope: Scope, e: tree.Id) -> str:
     """`id(unit)`: the index of the thread, or of its block, divided by the unit's size."""
     if e.unit == e.code or e.unit.level == Level.GRID:
         return literal(0, e.type)
     position = scope.position_of(e.code)
     if position.warp and e.unit.level == Level.THREAD and e.unit.size % WARP == 0 and in_one_block(e.code):
-        return f"({type_cuda(e.type)}){tight(divided(position.warp, e.unit.size // WARP))}"
+        return f"({type_cuda(e.type)}){tight(divide(position.warp, e.unit.size // WARP))}"
     index = position.block if e.unit.level == Level.BLOCK else thread_in(e.code, position, _wide(e))
-    return f"({type_cuda(e.type)}){tight(divided(index, e.unit.size))}"
+    return f"({type_cuda(e.type)}){tight(divide(index, e.unit.size))}"
 
 
-def count(scope: Scope, e: Count) -> str:
+def count(scope: Scope, e: tree.Count) -> str:
     """`count(unit)`: a constant where only threads, or only blocks of a cluster, are counted."""
     if e.unit.level == e.code.level:
         number = str(e.code.size // e.unit.size)
     elif e.code.level == Level.BLOCK:
         threads = "blockDim.x" if e.code.size == 1 else f"{e.code.size}u * blockDim.x"
-        number = divided(threads, e.unit.size)
+        number = divide(threads, e.unit.size)
     elif e.unit.level == Level.BLOCK:
-        number = divided("gridDim.x", e.unit.size)
+        number = divide("gridDim.x", e.unit.size)
     else:
-        number = divided(f"{WIDE if _wide(e) else ''}gridDim.x * blockDim.x", e.unit.size)
+        number = divide(f"{WIDE if _wide(e) else ''}gridDim.x * blockDim.x", e.unit.size)
     return literal(int(number), e.type) if number.isdigit() else f"({type_cuda(e.type)}){tight(number)}"
 
 
 # -- calls ------------------------------------------------------------------------------------------------------------
 
 
-def call(scope: Scope, e: Call) -> str:
+def call(scope: Scope, e: tree.Call) -> str:
     """A device function: its arguments, where the thread stands inside the callee's unit, the frame's start."""
     arguments = [expression(scope, a) for a in e.arguments]
     if e.function in scope.positioned:
@@ -437,14 +418,14 @@ def remainder(text: str, by: int) -> str:
     return "0u" if by == 1 else f"{tight(text)} % {by}u"
 
 
-def apply(scope: Scope, e: Apply) -> str:
+def apply(scope: Scope, e: tree.Apply) -> str:
     """An intrinsic: elements and tiles go by address; its helpers are collected."""
     binding = binding_of(e)
     texts: list[str] = []
     for parameter, argument in operands_of(e):
         texts += operand(scope, parameter.kind, argument)
     if e in scope.precise:
-        return rounded(e, operator(e) or "", *texts)
+        return round_operation(e, operator(e) or "", *texts)
     if e.intrinsic.preamble is not None:
         collect(scope.pieces, e.intrinsic.preamble(binding))
     more: dict[str, object] = {}
@@ -455,16 +436,16 @@ def apply(scope: Scope, e: Apply) -> str:
     return e.intrinsic.cuda(binding, *texts, **more)
 
 
-def operand(scope: Scope, kind: str, e: Expr) -> list[str]:
+def operand(scope: Scope, kind: str, e: tree.Expr) -> list[str]:
     """Return an operand's text; that of a tensor map's element is the map's address and an index an extent."""
     match kind, e:
-        case "element", Element():
+        case "element", tree.Element():
             return [address(scope, e.symbol, tuple(expression(scope, i) for i in e.indices))]
         case "tile", _:
             return [tile_start(scope, e)]
-        case "tensor", Element():
+        case "tensor", tree.Element():
             return [f"&{scope.names[e.symbol]}", *(expression(scope, i) for i in e.indices)]
-        case "tensor" | "map", Var(symbol=symbol) if isinstance(symbol.type, TensorMap):
+        case "tensor" | "map", tree.Var(symbol=symbol) if isinstance(symbol.type, TensorMap):
             return [f"&{scope.names[symbol]}"]
         case _:
             return [expression(scope, e)]

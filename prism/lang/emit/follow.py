@@ -16,66 +16,48 @@ writes goes to the same lines. So it may come before the wait, where what it is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from prism.lang import tree
+from prism.lang.bases import Value
 from prism.lang.intrinsics.copies import prefetch_map, tma_prefetch
 from prism.lang.intrinsics.memory import prefetch
-from prism.lang.keep.once import kept
-from prism.lang.tree import (
-    Apply,
-    Batch,
-    Body,
-    Call,
-    Expr,
-    For,
-    Function,
-    Group,
-    Partition,
-    Return,
-    Specialise,
-    Stmt,
-    Symbol,
-    Unsafe,
-    Var,
-    children,
-    expressions,
-)
+from prism.lang.keep.memo import memoize
 from prism.lang.tree.walk import subexpressions
 from prism.lang.types import Pointer, TensorMap
 
 WAIT = "px_follow();"
 
 
-@dataclass(frozen=True, slots=True)
-class Waits:
+class Waits(Value):
     """The statements before which, and behind which, whoever runs them waits; none at all: the kernel may wait at its end."""
 
-    before: frozenset[Stmt] = frozenset()
-    behind: frozenset[Stmt] = frozenset()
+    before: frozenset[tree.Stmt] = frozenset()
+    behind: frozenset[tree.Stmt] = frozenset()
 
 
-def waits(function: Function) -> Waits:
+def waits(function: tree.Function) -> Waits:
     """Return where a kernel waits: all its threads once, or those of each role that reach memory of the grid."""
     outside = frozenset(p for p in function.parameters if isinstance(p.type, Pointer | TensorMap))
     return _waits(function.body, outside, roles=False)
 
 
-def _waits(body: Body, outside: frozenset[Symbol], *, roles: bool) -> Waits:
+def _waits(body: tree.Body, outside: frozenset[tree.Symbol], *, roles: bool) -> Waits:
     first = _first(body, outside)
-    if isinstance(first, Specialise):  # invariant: nobody reaches memory of the grid before a wait of its own role
+    if isinstance(first, tree.Specialise):  # invariant: nobody reaches memory of the grid before a wait of its own role
         of = [_waits(role.body, outside, roles=True) for role in first.roles]
         return Waits(frozenset().union(*(w.before for w in of)), frozenset().union(*(w.behind for w in of)))
     if first is None:
         return Waits()
-    inside = _first(first.body, outside) if roles and isinstance(first, For) and not _names(first, outside) else None
-    if isinstance(inside, For):
+    inside = (
+        _first(first.body, outside) if roles and isinstance(first, tree.For) and not _names(first, outside) else None
+    )
+    if isinstance(inside, tree.For):
         # `for tile: place = f(tile); for k: load(x, place, k)`: before `for k`, so `f` of the first tile need not wait; later
         # trips find the wait over. Behind `for tile` for a role that had no tile.
         return Waits(frozenset({inside}), frozenset({first}))
     return Waits(frozenset({first}))
 
 
-def _first(body: Body, outside: frozenset[Symbol]) -> Stmt | None:
+def _first(body: tree.Body, outside: frozenset[tree.Symbol]) -> tree.Stmt | None:
     """Return the first statement, of those that all threads of a body run once, that reaches memory of the grid."""
     for statement in body:
         if _names(statement, outside):  # its own expressions, as where a partition begins
@@ -87,35 +69,35 @@ def _first(body: Body, outside: frozenset[Symbol]) -> Stmt | None:
     return None
 
 
-_SCOPES = Batch | Group | Partition
+_SCOPES = tree.Batch | tree.Group | tree.Partition
 
 
-def _names(statement: Stmt, outside: frozenset[Symbol]) -> bool:
-    return any(_mentions(e, outside) for e in expressions(statement))
+def _names(statement: tree.Stmt, outside: frozenset[tree.Symbol]) -> bool:
+    return any(_mentions(e, outside) for e in tree.expressions(statement))
 
 
-def _reaches(statement: Stmt, outside: frozenset[Symbol]) -> bool:
+def _reaches(statement: tree.Stmt, outside: frozenset[tree.Symbol]) -> bool:
     """Whether a statement, or one inside it, may touch memory of the grid, make a pointer to it, or leave the kernel."""
-    if isinstance(statement, Return | Unsafe) or _names(statement, outside):
+    if isinstance(statement, tree.Return | tree.Unsafe) or _names(statement, outside):
         return True
-    return any(_reaches(inner, outside) for body in children(statement) for inner in body)
+    return any(_reaches(inner, outside) for body in tree.children(statement) for inner in body)
 
 
-def _mentions(expression: Expr, outside: frozenset[Symbol]) -> bool:
+def _mentions(expression: tree.Expr, outside: frozenset[tree.Symbol]) -> bool:
     """Whether an expression names memory of the grid, otherwise than as what is to be prefetched."""
-    asked: tuple[Expr, ...] = ()
-    if isinstance(expression, Apply):
+    asked: tuple[tree.Expr, ...] = ()
+    if isinstance(expression, tree.Apply):
         if expression.intrinsic is prefetch_map:  # a parameter, which is there from the beginning
             return False
         asked = expression.arguments[:1] if expression.intrinsic in (prefetch, tma_prefetch) else ()
-    elif isinstance(expression, Call) and _only_asks(expression.function):
-        asked = tuple(e for e in expression.arguments if isinstance(e, Var))
+    elif isinstance(expression, tree.Call) and _only_asks(expression.function):
+        asked = tuple(e for e in expression.arguments if isinstance(e, tree.Var))
     named = (getattr(part, "symbol", None) for part in subexpressions(expression) if part not in asked)
-    return any(isinstance(symbol, Symbol) and symbol.root() in outside for symbol in named)
+    return any(isinstance(symbol, tree.Symbol) and symbol.root() in outside for symbol in named)
 
 
-@kept
-def _only_asks(function: Function) -> bool:
+@memoize
+def _only_asks(function: tree.Function) -> bool:
     """Whether a device function does no more to the memory that it is given than ask for it."""
     return waits(function) == Waits()
 

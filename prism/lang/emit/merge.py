@@ -19,7 +19,7 @@ Step = Barrier | Op | ArriveExpect
 Steps = Mapping[Stmt, tuple[Step, ...]]
 
 
-def merged(plan: Plan, body: Body) -> tuple[Steps, Steps]:
+def merge_steps(plan: Plan, body: Body) -> tuple[Steps, Steps]:
     """Return what stands before and after each statement, with announcements and arrivals merged where they can be."""
     before: dict[Stmt, tuple[Step, ...]] = dict(plan.before())
     after: dict[Stmt, tuple[Step, ...]] = dict(plan.after())

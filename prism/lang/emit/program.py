@@ -4,50 +4,31 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from prism.lang import tree
 from prism.lang.barriers.flow import pointer_change
-from prism.lang.check import again
+from prism.lang.bases import Value
+from prism.lang.check import reuse
 from prism.lang.cuda.names import GRID_WORD, comment, declarator, registers, symbol_names, type_cuda
 from prism.lang.diagnostics import CompileError, InternalError
 from prism.lang.emit.context import Context
 from prism.lang.emit.expressions import Position, Scope, blocks_of, collect, uses_vectors
 from prism.lang.emit.follow import WAIT, waits
 from prism.lang.emit.halves import short_pieces
-from prism.lang.emit.merge import merged
+from prism.lang.emit.merge import merge_steps
 from prism.lang.emit.pieces import TENSOR_MAP, helpers
-from prism.lang.emit.precise import precise
-from prism.lang.emit.restrict import restricted
+from prism.lang.emit.restrict import is_restrict
 from prism.lang.emit.rings import arrays, counters, initialise, rings_of
-from prism.lang.emit.statements import accumulates, body, indented, positive, used
+from prism.lang.emit.rounding import precise
+from prism.lang.emit.statements import accumulates, body, indent, is_used, positive
 from prism.lang.emit.structs import definitions
 from prism.lang.errors.syntax import TooDeep
 from prism.lang.facts.budget import launched_registers, most_threads
 from prism.lang.intrinsics.asynchronous import cluster_barrier
 from prism.lang.intrinsics.memory import VECTOR
-from prism.lang.keep.once import kept
+from prism.lang.keep.memo import memoize
 from prism.lang.lower.place import alignment
-from prism.lang.tree import (
-    Apply,
-    Assert,
-    Assume,
-    Body,
-    Count,
-    Declare,
-    Distinct,
-    For,
-    Function,
-    Group,
-    Id,
-    Print,
-    Return,
-    SharedDeclare,
-    Specialise,
-    Split,
-    Stmt,
-    Symbol,
-    expressions,
-)
 from prism.lang.tree.plan import Lowered, Program
 from prism.lang.tree.walk import calls, statements, subexpressions
 from prism.lang.types import TensorMap, Type
@@ -58,8 +39,7 @@ WARP_INDEX = "px_warp"
 POSITION = ("const unsigned int px_t", "const unsigned int px_b", "const unsigned int px_s")
 
 
-@dataclass(frozen=True, slots=True)
-class Emitted:
+class Emitted(Value):
     """CUDA C++, with what a launch needs: the kernel's name, its dynamic shared memory, its parameters in order.
 
     `follows`: on sm_90 and later it waits itself for the kernel before it in its stream, where it needs what that one wrote.
@@ -78,13 +58,13 @@ def emit(lowered: Lowered, *, comments: bool = True) -> Emitted:
     Raises CompileError where its text is nested too deeply.
     """
     try:
-        return _emitted(lowered.program, lowered.named, comments)
+        return _emit(lowered.program, lowered.named, comments)
     except RecursionError:
         entry = lowered.program.entry
         raise CompileError(TooDeep(span=entry.span, name=entry.name)) from None
 
 
-def _emitted(program: Program, named: Mapping[int, int], comments: bool) -> Emitted:
+def _emit(program: Program, named: Mapping[int, int], comments: bool) -> Emitted:
     entry = program.entry
     positioned = frozenset(f for f in program.functions if needs_position(f))
     by_warp = multiplies(program)
@@ -99,7 +79,7 @@ def _emitted(program: Program, named: Mapping[int, int], comments: bool) -> Emit
     # What a device function's text depends on besides itself, its plan and its layout.
     around = (taken, tuple(named.items()), entry.bound.block, launched_registers(entry), most_threads(entry), comments)
     for f in program.functions:
-        memo = again.notes(f) if f.kind == "device" else {}
+        memo = reuse.notes(f) if f.kind == "device" else {}
         key = ("text", program.plans[f], program.layouts[f], around, apart[f])
         if key not in memo:
             own: dict[str, None] = {}
@@ -121,17 +101,19 @@ def _emitted(program: Program, named: Mapping[int, int], comments: bool) -> Emit
     return Emitted("\n\n".join([*pieces, *functions]) + "\n", entry.identifier, shared, parameters, _follows(entry))
 
 
-def _text(program: Program, f: Function, scope: Scope, named: Mapping[int, int], comments: bool) -> str:
+def _text(program: Program, f: tree.Function, scope: Scope, named: Mapping[int, int], comments: bool) -> str:
     """Return a function's text; `scope.pieces` has the helpers that it needs then."""
     context = _context(program, f, scope, named, comments)
     lines = body(context, f.body)
     end = [*([WAIT] if context.waits is not None and not context.waits.before else []), *context.last]
-    ends = bool(f.body) and isinstance(f.body[-1], Return)
+    ends = bool(f.body) and isinstance(f.body[-1], tree.Return)
     lines = [*_start(f, context), *_warp(context, lines), *lines, *([] if ends else end)]
-    return "\n".join([*_head(f, scope, comments), *indented(lines), "}"])
+    return "\n".join([*_head(f, scope, comments), *indent(lines), "}"])
 
 
-def _context(program: Program, function: Function, scope: Scope, named: Mapping[int, int], comments: bool) -> Context:
+def _context(
+    program: Program, function: tree.Function, scope: Scope, named: Mapping[int, int], comments: bool
+) -> Context:
     """Return what rendering a function's body needs."""
     plan, entry = program.plans[function], program.entry
     if function is not entry and plan.cycles:
@@ -143,7 +125,7 @@ def _context(program: Program, function: Function, scope: Scope, named: Mapping[
         cluster=entry.bound.block or 1,
         registers=launched_registers(entry),
     )
-    before, after = merged(plan, function.body)
+    before, after = merge_steps(plan, function.body)
     last: tuple[str, ...] = ()
     if function is entry and (reaches_blocks(function) or any(barrier.blocks for barrier in plan.mbarriers)):
         last = (cluster_barrier() + ("  // no block reaches into this one any more" if comments else ""),)
@@ -154,7 +136,7 @@ def _context(program: Program, function: Function, scope: Scope, named: Mapping[
     )  # fmt: skip
 
 
-def _start(function: Function, context: Context) -> list[str]:
+def _start(function: tree.Function, context: Context) -> list[str]:
     """Return what a function does before its body: a kernel makes its mbarriers, and its threads meet."""
     if function.kind != "global":
         return []
@@ -164,51 +146,53 @@ def _start(function: Function, context: Context) -> list[str]:
         lines.append(cluster_barrier() + context.remark("the blocks of the cluster have begun"))
     elif rings.barriers:
         lines.append("__syncthreads();" + context.remark("the mbarriers are made"))
-    if not any(isinstance(s, Specialise) for s in statements(function.body)):
+    if not any(isinstance(s, tree.Specialise) for s in statements(function.body)):
         lines += counters(rings, function.body)
     return lines
 
 
-def _follows(function: Function) -> bool:
+def _follows(function: tree.Function) -> bool:
     """Whether a kernel may begin before the one before it in its stream has ended. Blocks of a cooperative one begin together."""
     return function.kind == "global" and not function.cooperative
 
 
-def reaches_blocks(function: Function) -> bool:
+def reaches_blocks(function: tree.Function) -> bool:
     """Whether blocks of a cluster have parts of one object: then none may begin late, or end early."""
-    return any(isinstance(s, SharedDeclare) and blocks_of(s.symbol) > 1 for s in statements(function.body))
+    return any(isinstance(s, tree.SharedDeclare) and blocks_of(s.symbol) > 1 for s in statements(function.body))
 
 
-def _known_size(function: Function) -> list[str]:
+def _known_size(function: tree.Function) -> list[str]:
     """Return the line that tells the compiler a kernel's number of threads, where its bounds leave only one."""
     if function.bound.thread != most_threads(function):
         return []
     return [f"__builtin_assume(blockDim.x == {function.bound.thread}u);"]
 
 
-@kept
-def needs_position(function: Function) -> bool:
+@memoize
+def needs_position(function: tree.Function) -> bool:
     """Whether a device function takes a position and a frame: it or a callee asks for an index or shared memory."""
     return any(_asks(s) for s in statements(function.body))
 
 
-def _asks(statement: Stmt) -> bool:
-    if isinstance(statement, (Group, Split, SharedDeclare)):
+def _asks(statement: tree.Stmt) -> bool:
+    if isinstance(statement, (tree.Group, tree.Split, tree.SharedDeclare)):
         return True
-    if isinstance(statement, Assume | Distinct):  # nothing of it is emitted
+    if isinstance(statement, tree.Assume | tree.Distinct):  # nothing of it is emitted
         return False
-    if isinstance(statement, (Assert, Print)) and statement.code != THREAD:
+    if isinstance(statement, (tree.Assert, tree.Print)) and statement.code != THREAD:
         return True
     if any(needs_position(call.function) for call in calls(statement)):
         return True
-    return any(isinstance(part, (Id, Count)) for e in expressions(statement) for part in subexpressions(e))
+    return any(
+        isinstance(part, (tree.Id, tree.Count)) for e in tree.expressions(statement) for part in subexpressions(e)
+    )
 
 
-@kept
-def has_vectors(function: Function) -> bool:
+@memoize
+def has_vectors(function: tree.Function) -> bool:
     """Whether a function has vectors among its names."""
-    body: Body = function.body
-    declared = [s.symbol for s in statements(body) if isinstance(s, (Declare, SharedDeclare, For))]
+    body: tree.Body = function.body
+    declared = [s.symbol for s in statements(body) if isinstance(s, (tree.Declare, tree.SharedDeclare, tree.For))]
     return any(uses_vectors(symbol.type) for symbol in (*function.parameters, *declared))
 
 
@@ -217,31 +201,31 @@ def multiplies(program: Program) -> bool:
     return any(map(_multiplies, program.functions))
 
 
-@kept
-def _multiplies(function: Function) -> bool:
-    applied = (part for s in statements(function.body) for e in expressions(s) for part in subexpressions(e))
-    return any(isinstance(part, Apply) and part.intrinsic.asynchronous == "wgmma" for part in applied)
+@memoize
+def _multiplies(function: tree.Function) -> bool:
+    applied = (part for s in statements(function.body) for e in tree.expressions(s) for part in subexpressions(e))
+    return any(isinstance(part, tree.Apply) and part.intrinsic.asynchronous == "wgmma" for part in applied)
 
 
 def _warp(context: Context, lines: list[str]) -> list[str]:
     """Return the line that gives a thread its warp's index, where that is used."""
-    if not context.scope.here.warp or not used(WARP_INDEX, lines):
+    if not context.scope.here.warp or not is_used(WARP_INDEX, lines):
         return []
     value = f"__shfl_sync(0xffffffffu, threadIdx.x / {WARP}u, 0)"
     return [f"const unsigned int {WARP_INDEX} = {value};{context.remark('the same for the whole warp')}"]
 
 
-def _position(function: Function, by_warp: bool) -> Position:
+def _position(function: tree.Function, by_warp: bool) -> Position:
     if function.kind == "global":
         return Position(function.bound.code, "threadIdx.x", "blockIdx.x", WARP_INDEX if by_warp else "")
     return Position(function.bound.code, "px_t", "px_b")
 
 
-def _frame(function: Function) -> str:
+def _frame(function: tree.Function) -> str:
     return "" if function.kind == "global" else "px_s"
 
 
-def _head(function: Function, scope: Scope, comments: bool) -> list[str]:
+def _head(function: tree.Function, scope: Scope, comments: bool) -> list[str]:
     """Return the lines that open a function: a comment that names it, attributes, parameters."""
     kernel = function.kind == "global"
     parameters = [_parameter(function, p, scope.names[p]) for p in function.parameters]
@@ -258,7 +242,7 @@ def _head(function: Function, scope: Scope, comments: bool) -> list[str]:
     return [*([title] if comments else []), f"{head}({', '.join(parameters)}) {{"]
 
 
-def _cluster(function: Function) -> tuple[str, ...]:
+def _cluster(function: tree.Function) -> tuple[str, ...]:
     """Return the attribute that makes clusters of a kernel's blocks, where its bound asks for them."""
     size = function.bound.block
     return (f"__cluster_dims__({size}, 1, 1)",) if size is not None and size > 1 else ()
@@ -269,13 +253,13 @@ def _plain(value: object) -> bool:
     return isinstance(value, (bool, int, float, str)) or type(value).__module__ == "prism.lang.types"
 
 
-def _repoints(function: Function) -> bool:
+def _repoints(function: tree.Function) -> bool:
     """Whether a function assigns a pointer that it was given: then C++'s promise that none overlap cannot be made."""
     changes = (pointer_change(s) for s in statements(function.body))
     return any(change is not None and change[0].parameter for change in changes)
 
 
-def _parameter(function: Function, symbol: Symbol, name: str) -> str:
+def _parameter(function: tree.Function, symbol: tree.Symbol, name: str) -> str:
     if isinstance(symbol.type, TensorMap):
         return (
             f"const __grid_constant__ px_tensor_map {name}"
@@ -285,6 +269,6 @@ def _parameter(function: Function, symbol: Symbol, name: str) -> str:
     if shape := registers(symbol.type):
         extents = "".join(f"[{n}]" for n in shape)
         return f"{'const ' if symbol.const else ''}{type_cuda(symbol.type)} (&{name}){extents}"
-    if restricted(function, symbol) and not _repoints(function):
+    if is_restrict(function, symbol) and not _repoints(function):
         return f"{type_cuda(symbol.type)} __restrict__ {name}"
     return declarator(symbol.type, name)

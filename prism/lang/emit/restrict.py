@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from prism.lang.barriers.flow import pointer_change
 from prism.lang.facts.touches import ATOMIC, NEAR, uses
-from prism.lang.keep.once import kept
+from prism.lang.keep.memo import memoize
 from prism.lang.tree import Call, Element, Function, Symbol, Var
 from prism.lang.tree.walk import statements
 from prism.lang.types import Pointer
@@ -18,7 +18,7 @@ from prism.lang.types import Pointer
 BOTH = frozenset({"read", "write"})
 
 
-def restricted(function: Function, pointer: Symbol) -> bool:
+def is_restrict(function: Function, pointer: Symbol) -> bool:
     """Whether a kernel's parameter is a pointer through which alone its memory is reached, and only read or only written."""
     if function.kind != "global" or not isinstance(pointer.type, Pointer):
         return False
@@ -27,7 +27,7 @@ def restricted(function: Function, pointer: Symbol) -> bool:
     return kinds(function).get(pointer, frozenset()) != BOTH
 
 
-@kept
+@memoize
 def kinds(function: Function) -> Mapping[Symbol, frozenset[str]]:
     """Return what a function does to the memory of each object: it reads, it writes. To assign a pointer counts for both."""
     found: dict[Symbol, frozenset[str]] = {}
@@ -51,4 +51,4 @@ def kinds(function: Function) -> Mapping[Symbol, frozenset[str]]:
     return found
 
 
-__all__ = ["kinds", "restricted"]
+__all__ = ["kinds", "is_restrict"]

@@ -8,8 +8,9 @@ not yet arrived for, and the copy of the first of these.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from prism.lang.bases import Value
 from prism.lang.cuda.names import is_copy, variable_name
 from prism.lang.intrinsics.asynchronous import mbarrier_init, mbarrier_init_fence
 from prism.lang.tree import Async, Body, Claim, Partition, Symbol
@@ -18,8 +19,7 @@ from prism.lang.tree.walk import statements
 from prism.lang.types import Pointer
 
 
-@dataclass(frozen=True, slots=True)
-class Rings:
+class Rings(Value):
     """What a function's rings are called in C++."""
 
     plan: Plan

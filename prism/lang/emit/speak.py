@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prism.lang.cuda.names import file_of, quoted
+from prism.lang.cuda.names import file_of, quote
 from prism.lang.emit.expressions import Scope, expression, factor, tight
 from prism.lang.tree import Assert, Expr, Print, Scalar
 from prism.lang.types.perspective import Level, Perspective
@@ -32,7 +32,7 @@ def print_lines(scope: Scope, s: Print) -> list[str]:
             form, arguments = form + spec, [*arguments, argument]
         else:
             form += text.replace("%", "%%")
-    call = f"printf({', '.join([quoted(form + chr(10)), *arguments])});"
+    call = f"printf({', '.join([quote(form + chr(10)), *arguments])});"
     test = first_thread(scope, s.code)
     return [f"if ({test}) {call}" if test else call]
 
@@ -43,7 +43,7 @@ def assert_lines(scope: Scope, s: Assert, function: str) -> list[str]:
     test = first_thread(scope, s.code)
     failed = f"!({expression(scope, s.condition)})"
     text = f"{s.text or 'assert_'} (at {s.code})"
-    where = f"{quoted(text)}, {quoted(file_of(s.span))}, {s.span.line}u, {quoted(function)}, 1"
+    where = f"{quote(text)}, {quote(file_of(s.span))}, {s.span.line}u, {quote(function)}, 1"
     return [f"if ({failed}{f' && {test}' if test else ''}) __assertfail({where});"]
 
 

@@ -7,60 +7,25 @@ from collections.abc import Set
 from dataclasses import replace
 from typing import assert_never
 
+from prism.lang import tree
 from prism.lang.cuda.names import declarator, element_cuda, is_copy, registers, type_cuda
 from prism.lang.diagnostics import Span
-from prism.lang.emit.alone import is_first, shared_part
 from prism.lang.emit.context import INDENT, Context
 from prism.lang.emit.expressions import Position, expression, in_one_block, place_text, remainder, thread_in, tight
 from prism.lang.emit.follow import WAIT
 from prism.lang.emit.operations import step
-from prism.lang.emit.raw import spliced
+from prism.lang.emit.raw import splice
 from prism.lang.emit.rings import counters
+from prism.lang.emit.single_thread import is_first, shared_part
 from prism.lang.emit.speak import assert_lines, print_lines
-from prism.lang.tree import (
-    Arm,
-    Assert,
-    Assign,
-    Assume,
-    Async,
-    Batch,
-    Body,
-    Break,
-    Breakpoint,
-    Claim,
-    Component,
-    Const,
-    Continue,
-    Count,
-    Declare,
-    Distinct,
-    Evaluate,
-    Expr,
-    For,
-    Group,
-    If,
-    Item,
-    Partition,
-    Print,
-    Return,
-    SharedDeclare,
-    Specialise,
-    Split,
-    Stmt,
-    Symbol,
-    Unsafe,
-    Var,
-    While,
-    expressions,
-)
-from prism.lang.tree.walk import assigned, statements, subexpressions
+from prism.lang.tree.walk import assigned_names, statements, subexpressions
 from prism.lang.types import FLOAT16, FLOAT32, INT32, Fragment, Pointer, Type
 from prism.lang.types.perspective import BLOCK, WARP, Level, Perspective
 
 UNROLLED_TRIPS = 64  # of a loop that indexes registers: they are registers only if every index is a constant
 
 
-def body(context: Context, statements: Body) -> list[str]:
+def body(context: Context, statements: tree.Body) -> list[str]:
     """Return the lines of a statement list, with what the plan puts before and after each, not indented."""
     lines: list[str] = []
     pragma: list[str] = []
@@ -73,12 +38,12 @@ def body(context: Context, statements: Body) -> list[str]:
         lines += [line for found in context.before.get(s, ()) for line in step(context, found)]
         if context.waits and s in context.waits.before:
             lines.append(WAIT + context.remark("for what the kernel before this one in its stream wrote"))
-        if isinstance(s, Unsafe) and s.text.startswith("#pragma"):
+        if isinstance(s, tree.Unsafe) and s.text.startswith("#pragma"):
             pragma += statement(context, s)
             continue
         lines += before_loop(pragma, statement(context, s))
         pragma = []
-        if isinstance(s, Declare) and accumulates(s.symbol.type):
+        if isinstance(s, tree.Declare) and accumulates(s.symbol.type):
             context = replace(context, fragments=(*context.fragments, s.symbol))
         if context.waits and s in context.waits.behind:
             lines.append(WAIT + context.remark("if there was no trip"))
@@ -97,79 +62,79 @@ def before_loop(pragma: list[str], lines: list[str]) -> list[str]:
     return [*lines[:at], *pragma, *lines[at:]]
 
 
-def statement(context: Context, s: Stmt) -> list[str]:  # noqa: C901
+def statement(context: Context, s: tree.Stmt) -> list[str]:  # noqa: C901
     """Return the lines of one statement."""
     match s:
-        case Declare():
+        case tree.Declare():
             return declare(context, s)
-        case SharedDeclare():
+        case tree.SharedDeclare():
             return shared_declare(context, s)
-        case Assign():
+        case tree.Assign():
             return assign(context, s)
-        case Evaluate():
+        case tree.Evaluate():
             return [f"{expression(context.scope, s.value)};{context.note(s.span)}"]
-        case If():
+        case tree.If():
             return branch(context, s)
-        case While():
+        case tree.While():
             return block(f"while ({expression(context.scope, s.condition)})", context, s.span, body(context, s.body))
-        case For():
+        case tree.For():
             return loop(context, s)
-        case Break():
+        case tree.Break():
             return [f"break;{context.note(s.span)}"]
-        case Continue():
+        case tree.Continue():
             return [f"continue;{context.note(s.span)}"]
-        case Return():
+        case tree.Return():
             return leave(context, s)
-        case Group():
+        case tree.Group():
             return group(context, s)
-        case Split():
+        case tree.Split():
             return split(context, s)
-        case Partition() | Claim() | Async():
+        case tree.Partition() | tree.Claim() | tree.Async():
             return view(context, s)
-        case Batch():
+        case tree.Batch():
             return batch(context, s)
-        case Specialise():
+        case tree.Specialise():
             return specialise(context, s)
-        case Assert():
-            return noted(context, s.span, assert_lines(context.scope, s, context.function))
-        case Breakpoint() | Assume() | Distinct():
+        case tree.Assert():
+            return add_comment(context, s.span, assert_lines(context.scope, s, context.function))
+        case tree.Breakpoint() | tree.Assume() | tree.Distinct():
             return []
-        case Print():
-            return noted(context, s.span, print_lines(context.scope, s))
-        case Unsafe():
+        case tree.Print():
+            return add_comment(context, s.span, print_lines(context.scope, s))
+        case tree.Unsafe():
             note = context.note(s.span).strip()
-            return [*([note] if note else []), *spliced(context.scope, s).split("\n")]
+            return [*([note] if note else []), *splice(context.scope, s).split("\n")]
         case _:
             assert_never(s)
 
 
-def batch(context: Context, s: Batch) -> list[str]:
+def batch(context: Context, s: tree.Batch) -> list[str]:
     """The statements of a group; one that the source doesn't bracket has no braces here either."""
     lines = body(context, s.body)
     alone = len(s.body) == 1 and s.body[0].span.line == s.span.line
     return lines if alone or not s.body else block("", context, s.span, lines)
 
 
-def noted(context: Context, span: Span, lines: list[str]) -> list[str]:
+def add_comment(context: Context, span: Span, lines: list[str]) -> list[str]:
     """Return lines with the statement's line beside the first."""
     return [lines[0] + context.note(span), *lines[1:]]
 
 
-def indented(lines: list[str]) -> list[str]:
+def indent(lines: list[str]) -> list[str]:
     """Return lines one level further in."""
     return [INDENT + line for line in lines]
 
 
 def block(head: str, context: Context, span: Span, lines: list[str]) -> list[str]:
     """Return `head { lines }`."""
-    return [f"{head} {{".lstrip() + context.note(span), *indented(lines), "}"]
+    return [f"{head} {{".lstrip() + context.note(span), *indent(lines), "}"]
 
 
-def scope(context: Context, span: Span, inner: Body, lines: list[str]) -> list[str]:
+def scope(context: Context, span: Span, inner: tree.Body, lines: list[str]) -> list[str]:
     """Return `{ lines }`, the lines of `inner`; scopes of one `with` that do nothing in between have one pair of braces."""
     first = inner[0] if len(inner) == 1 else None
     if (
-        isinstance(first, Group | Split | Partition | Claim | Async)
+        isinstance(first, tree.Group | tree.Split | tree.Partition | tree.Claim | tree.Async)
         and (first.span.file, first.span.line) == (span.file, span.line)
         and context.bare(first)
     ):
@@ -179,13 +144,13 @@ def scope(context: Context, span: Span, inner: Body, lines: list[str]) -> list[s
     return block("", context, span, lines)
 
 
-def used(name: str, lines: list[str]) -> bool:
+def is_used(name: str, lines: list[str]) -> bool:
     """Whether a name of the compiler's occurs in the code of some lines."""
     pattern = re.compile(rf"\b{re.escape(name)}\b")
     return any(pattern.search(line.split("  // ", 1)[0]) for line in lines)
 
 
-def declare(context: Context, s: Declare) -> list[str]:
+def declare(context: Context, s: tree.Declare) -> list[str]:
     """`int x = e;`; an array is copied or filled by a loop, if it has a value at all."""
     name, note = context.scope.names[s.symbol], context.note(s.span)
     declared = declarator(s.symbol.type, name)
@@ -194,29 +159,29 @@ def declare(context: Context, s: Declare) -> list[str]:
     value = expression(context.scope, s.value)
     if not registers(s.symbol.type):
         return [f"{declared} = {value};{note}"]
-    return [f"{declared};{note}", *_filled(name, registers(s.symbol.type), value, s.value.type)]
+    return [f"{declared};{note}", *_fill(name, registers(s.symbol.type), value, s.value.type)]
 
 
-def assign(context: Context, s: Assign) -> list[str]:
+def assign(context: Context, s: tree.Assign) -> list[str]:
     """`x = e;`; a fragment is filled, or copied, by a loop."""
     target, value = place_text(context.scope, s.target), expression(context.scope, s.value)
     if isinstance(s.target.type, Fragment):
-        first, *more = _filled(target, registers(s.target.type), value, s.value.type)
+        first, *more = _fill(target, registers(s.target.type), value, s.value.type)
         return [first, more[0] + context.note(s.span), *more[1:]]
     return [f"{target} = {value};{context.note(s.span)}"]
 
 
-def _filled(name: str, shape: tuple[int, ...], value: str, type_: Type) -> list[str]:
+def _fill(name: str, shape: tuple[int, ...], value: str, type_: Type) -> list[str]:
     """Return the loops that copy an array into another, or one value into all its elements."""
     at = "".join(f"[px_k{k}]" for k in range(len(shape)))
     lines = [f"{name}{at} = {value}{at if registers(type_) else ''};"]
     for k, extent in reversed(list(enumerate(shape))):
         head = f"for (int px_k{k} = 0; px_k{k} < {extent}; ++px_k{k}) {{"
-        lines = ["#pragma unroll", head, *indented(lines), "}"]
+        lines = ["#pragma unroll", head, *indent(lines), "}"]
     return lines
 
 
-def shared_declare(context: Context, s: SharedDeclare) -> list[str]:
+def shared_declare(context: Context, s: tree.SharedDeclare) -> list[str]:
     """A typed pointer to the object's place in the frame."""
     assert isinstance(s.symbol.type, Pointer)
     element = element_cuda(s.symbol.type.element)
@@ -225,28 +190,28 @@ def shared_declare(context: Context, s: SharedDeclare) -> list[str]:
     return [f"{element}* const {context.scope.names[s.symbol]} = {place};{context.note(s.span)}"]
 
 
-def leave(context: Context, s: Return) -> list[str]:
+def leave(context: Context, s: tree.Return) -> list[str]:
     """`return e;`; of a kernel whose blocks reach into each other's memory, when none needs this one's any more."""
     value = "" if s.value is None else f" {expression(context.scope, s.value)}"
     return [*context.last, f"return{value};{context.note(s.span)}"]
 
 
-def branch(context: Context, s: If) -> list[str]:
+def branch(context: Context, s: tree.If) -> list[str]:
     """`if ... else if ... else ...`: a chain where an `else` holds nothing but another `if`."""
     lines = block(f"if ({expression(context.scope, s.condition)})", context, s.span, body(context, s.then))
     if not s.otherwise:
         return lines
     rest = s.otherwise
-    if len(rest) == 1 and isinstance(rest[0], If) and context.bare(rest[0]):
+    if len(rest) == 1 and isinstance(rest[0], tree.If) and context.bare(rest[0]):
         first, *more = branch(context, rest[0])
         return [*lines[:-1], f"}} else {first}", *more]
-    return [*lines[:-1], "} else {", *indented(body(context, rest)), "}"]
+    return [*lines[:-1], "} else {", *indent(body(context, rest)), "}"]
 
 
 # -- loops ------------------------------------------------------------------------------------------------------------
 
 
-def loop(context: Context, s: For) -> list[str]:
+def loop(context: Context, s: tree.For) -> list[str]:
     """A counted loop; bounds that are not constants are evaluated once, before it."""
     name, type_ = context.scope.names[s.symbol], type_cuda(s.symbol.type)
     before: list[str] = []
@@ -254,46 +219,51 @@ def loop(context: Context, s: For) -> list[str]:
     stop, step = _bound(context, s.stop, "stop", before), _bound(context, s.step, "step", before)
     if counts_up(s.step, context.positive):
         more = f"{name} < {stop}"
-    elif isinstance(s.step, Const):
+    elif isinstance(s.step, tree.Const):
         more = f"{name} > {stop}"
     else:
         more = f"{step} > 0 ? {name} < {stop} : {name} > {stop}"
-    advance = f"++{name}" if isinstance(s.step, Const) and s.step.value == 1 else f"{name} += {step}"
+    advance = f"++{name}" if isinstance(s.step, tree.Const) and s.step.value == 1 else f"{name} += {step}"
     head = f"for ({type_} {name} = {start}; {more}; {advance})"
     return [*before, *_unrolling(s), *block(head, context, s.span, body(context, s.body))]
 
 
-def _bound(context: Context, e: Expr, what: str, before: list[str]) -> str:
+def _bound(context: Context, e: tree.Expr, what: str, before: list[str]) -> str:
     text = expression(context.scope, e)
-    if isinstance(e, Const):
+    if isinstance(e, tree.Const):
         return text
     name = f"px_{what}{next(context.fresh)}"
     before.append(f"const {type_cuda(e.type)} {name} = {text};")
     return name
 
 
-def positive(body: Body) -> frozenset[Symbol]:
+def positive(body: tree.Body) -> frozenset[tree.Symbol]:
     """Return the variables that always have a value above 0: declared with one, as a number of units is, and never assigned."""
-    changed = frozenset(assigned(body))
-    found: set[Symbol] = set()
+    changed = frozenset(assigned_names(body))
+    found: set[tree.Symbol] = set()
     for s in statements(body):
-        if isinstance(s, Declare) and s.symbol not in changed and s.value is not None and counts_up(s.value, found):
+        if (
+            isinstance(s, tree.Declare)
+            and s.symbol not in changed
+            and s.value is not None
+            and counts_up(s.value, found)
+        ):
             found.add(s.symbol)
     return frozenset(found)
 
 
-def counts_up(step: Expr, above_0: Set[Symbol]) -> bool:
+def counts_up(step: tree.Expr, above_0: Set[tree.Symbol]) -> bool:
     """Whether a step is known to be above 0."""
     match step:
-        case Const():
+        case tree.Const():
             return step.value > 0
-        case Var():
+        case tree.Var():
             return step.symbol in above_0
         case _:
-            return isinstance(step, Count)
+            return isinstance(step, tree.Count)
 
 
-def _unrolling(s: For) -> list[str]:
+def _unrolling(s: tree.For) -> list[str]:
     if s.unroll is True or (s.unroll is None and _wants_unrolling(s)):
         return ["#pragma unroll"]
     if s.unroll is False:
@@ -301,14 +271,19 @@ def _unrolling(s: For) -> list[str]:
     return [] if s.unroll is None else [f"#pragma unroll {s.unroll}"]
 
 
-def trips(s: For) -> int | None:
+def trips(s: tree.For) -> int | None:
     """Return a loop's number of trips, where it is a constant."""
-    if isinstance(s.start, Const) and isinstance(s.stop, Const) and isinstance(s.step, Const) and s.step.value:
+    if (
+        isinstance(s.start, tree.Const)
+        and isinstance(s.stop, tree.Const)
+        and isinstance(s.step, tree.Const)
+        and s.step.value
+    ):
         return len(range(int(s.start.value), int(s.stop.value), int(s.step.value)))
     return None
 
 
-def _wants_unrolling(s: For) -> bool:
+def _wants_unrolling(s: tree.For) -> bool:
     """Whether the loop indexes registers with its variable, or with what is computed from it, and is short.
 
     One over a fragment is unrolled however long: an accumulator must never be memory.
@@ -316,60 +291,60 @@ def _wants_unrolling(s: For) -> bool:
     number = trips(s)
     if number is None:
         return False
-    derived: set[Symbol] = {s.symbol}
+    derived: set[tree.Symbol] = {s.symbol}
     for inner in statements(s.body):
-        if isinstance(inner, (Declare, For)) and any(_mentions(e, derived) for e in expressions(inner)):
+        if isinstance(inner, (tree.Declare, tree.For)) and any(_mentions(e, derived) for e in tree.expressions(inner)):
             derived.add(inner.symbol)
-        for e in expressions(inner):
+        for e in tree.expressions(inner):
             for part in subexpressions(e):
                 long = number > UNROLLED_TRIPS and not (
-                    isinstance(part, Item) and isinstance(part.symbol.type, Fragment)
+                    isinstance(part, tree.Item) and isinstance(part.symbol.type, Fragment)
                 )
                 if not long and any(_mentions(i, derived) for i in _register_indices(part)):
                     return True
     return False
 
 
-def _register_indices(e: Expr) -> tuple[Expr, ...]:
+def _register_indices(e: tree.Expr) -> tuple[tree.Expr, ...]:
     match e:
-        case Item():
+        case tree.Item():
             return e.indices
-        case Component():
+        case tree.Component():
             return (e.index,)
         case _:
             return ()
 
 
-def _mentions(e: Expr, symbols: set[Symbol]) -> bool:
-    return any(isinstance(part, Var) and part.symbol in symbols for part in subexpressions(e))
+def _mentions(e: tree.Expr, symbols: set[tree.Symbol]) -> bool:
+    return any(isinstance(part, tree.Var) and part.symbol in symbols for part in subexpressions(e))
 
 
 # -- scopes -----------------------------------------------------------------------------------------------------------
 
 
-def _positioned(context: Context, at: Position, inner: Body) -> list[str]:
+def _positioned(context: Context, at: Position, inner: tree.Body) -> list[str]:
     """Return the lines of a scope: an index that is an expression gets a name, if it is used."""
     number = next(context.fresh)
     named = {"thread": f"px_t{number}", "block": f"px_b{number}"}
     texts = {"thread": at.thread, "block": at.block}
     position = {k: v if re.fullmatch(r"[\w.]+", v) else named[k] for k, v in texts.items()}
     lines = body(context.at(Position(at.code, position["thread"], position["block"], at.warp)), inner)
-    names = [k for k in ("thread", "block") if position[k] == named[k] and used(named[k], lines)]
+    names = [k for k in ("thread", "block") if position[k] == named[k] and is_used(named[k], lines)]
     return [*(f"const unsigned int {named[k]} = {texts[k]};" for k in names), *lines]
 
 
-def group(context: Context, s: Group) -> list[str]:
+def group(context: Context, s: tree.Group) -> list[str]:
     """Every thread runs the body, with its index inside the unit."""
     here = context.scope.here
     at = replace(here, code=s.unit)
     if s.unit.level == Level.THREAD and s.unit != s.code:
-        at = replace(at, thread=remainder(here.thread, s.unit.size), warp=here.within(s.unit.size))
+        at = replace(at, thread=remainder(here.thread, s.unit.size), warp=here.index_in_group(s.unit.size))
     if s.unit.level == Level.BLOCK and s.unit != s.code:
         at = replace(at, block=remainder(here.block, s.unit.size))
     return scope(context, s.span, s.body, _positioned(context, at, s.body))
 
 
-def split(context: Context, s: Split) -> list[str]:
+def split(context: Context, s: tree.Split) -> list[str]:
     """`if`s over the index of the thread, or of its block, inside the current unit; leftovers run nothing.
 
     In a role's text the arm is known where it has all of the role's threads that run the text.
@@ -401,7 +376,7 @@ def _among(here: Position, index: str, op: str, bound: int) -> str:
     return f"{index} {op} {bound}u"
 
 
-def arm_of(context: Context, s: Split) -> Arm | None:
+def arm_of(context: Context, s: tree.Split) -> tree.Arm | None:
     """Return the arm that all threads of the role, or of the block, run, where that is known; a role's one thread, if alone."""
     first, last = context.role or (0, context.threads)
     if context.alone and is_first(s, last - first):
@@ -411,17 +386,17 @@ def arm_of(context: Context, s: Split) -> Arm | None:
     return next((arm for arm in s.arms if arm.first <= first and last <= arm.first + arm.size), None)
 
 
-def _arm(context: Context, s: Split, arm: Arm, index: str) -> list[str]:
+def _arm(context: Context, s: tree.Split, arm: tree.Arm, index: str) -> list[str]:
     code = Perspective(s.level, arm.size)
     within = f"{index} - {arm.first}u" if arm.first else index
     here = context.scope.here
     if s.level == Level.BLOCK:
         return _positioned(context, replace(here, code=code, block=within), arm.body)
-    warp = here.behind(arm.first, arm.size) if in_one_block(s.code) else ""
+    warp = here.index_in_arm(arm.first, arm.size) if in_one_block(s.code) else ""
     return _positioned(context, replace(here, code=code, thread=within, warp=warp), arm.body)
 
 
-def specialise(context: Context, s: Specialise) -> list[str]:
+def specialise(context: Context, s: tree.Specialise) -> list[str]:
     """One text a role, with counters of its own."""
     lines: list[str] = []
     before, end = context.role or (0, context.threads)
@@ -432,28 +407,28 @@ def specialise(context: Context, s: Specialise) -> list[str]:
         head = f"if ({' && '.join(tests)})" if tests else ""
         head = f"}} else {head}".rstrip() if lines else head
         inner, shared = replace(context, role=(first, last)), shared_part(context, role)
-        parted = any(isinstance(i, Specialise) for i in role.body)  # then each of its roles counts for itself
+        parted = any(isinstance(i, tree.Specialise) for i in role.body)  # then each of its roles counts for itself
         made = [*([] if parted else counters(context.rings, role.body)), *body(inner, role.body[:shared])]
         if shared < len(role.body):
             rest = body(replace(inner, alone=True), role.body[shared:])
-            made += [f"if (threadIdx.x == {first}u) {{", *indented(rest), "}"]
+            made += [f"if (threadIdx.x == {first}u) {{", *indent(rest), "}"]
         title = f"{head} {{".lstrip() + context.remark(f"threads {first} to {last - 1}")
-        lines = [*lines[:-1], title, *indented(made), "}"]
+        lines = [*lines[:-1], title, *indent(made), "}"]
         before = last if first <= before else before
     return lines
 
 
-def view(context: Context, s: Partition | Claim | Async) -> list[str]:
+def view(context: Context, s: tree.Partition | tree.Claim | tree.Async) -> list[str]:
     """A scope whose name stands for elements of another: its offset, and a ring's copy, are evaluated here, once."""
     meaning, lines = s.view.view, body(context, s.body)
     if meaning is not None and meaning.offset is not None:
         symbol, value = meaning.offset
         name = context.scope.names[symbol]
-        if used(name, lines):
+        if is_used(name, lines):
             lines = [f"const {type_cuda(symbol.type)} {name} = {expression(context.scope, value)};", *lines]
     if meaning is not None and is_copy(s.view):
         name, ring = context.scope.names[s.view], meaning.source
-        if used(name, lines):
+        if is_used(name, lines):
             place = context.rings.copy(s.view, context.scope.names[ring])
             lines = [f"{type_cuda(s.view.type)} const {name} = {place};", *lines]
     return scope(context, s.span, s.body, lines) if s.body else []

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from prism.lang.cuda.names import field_names
 from prism.lang.cuda.raw_text import element_of
-from prism.lang.keep.once import kept
+from prism.lang.keep.memo import memoize
 from prism.lang.tree import Declare, Function, SharedDeclare, expressions
 from prism.lang.tree.plan import Program
 from prism.lang.tree.walk import statements, subexpressions
@@ -22,7 +22,7 @@ def definitions(program: Program) -> Iterator[str]:
         yield f"struct __align__({struct.align}) {struct.cuda} {{ {fields} }};"
 
 
-@kept
+@memoize
 def _structs(function: Function) -> tuple[Struct, ...]:
     types: list[object] = [symbol.type for symbol in function.parameters]
     types.append(function.result)

@@ -74,7 +74,7 @@ UNSUPPORTED: dict[str, tuple[str, str, str]] = {
 }  # fmt: skip
 
 
-def unsupported(span: Span, kind: str) -> Unsupported:
+def unsupported_error(span: Span, kind: str) -> Unsupported:
     """Return the error for a node or an operator of Python's tree, by the name of its class."""
     nothing = (f"`{kind}`", "Prism has nothing like it", "compute it on the host and pass the result")
     what, why, change = UNSUPPORTED.get(kind, nothing)

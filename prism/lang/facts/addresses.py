@@ -3,38 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from prism.lang import tree
+from prism.lang.bases import Frozen, Value
+from prism.lang.facts.claims import Told
 from prism.lang.facts.definitions import Facts, Span
 from prism.lang.facts.digits import Reader, reader
-from prism.lang.facts.exact import computed
 from prism.lang.facts.polynomials import Form, add, constant
-from prism.lang.facts.told import Told
 from prism.lang.facts.touches import Address, Use, names_of
+from prism.lang.facts.wraps import computation_type
 from prism.lang.intrinsics import load_vector, store_vector
-from prism.lang.tree import (
-    Apply,
-    Assume,
-    Binary,
-    Body,
-    Call,
-    Distinct,
-    Element,
-    Expr,
-    For,
-    If,
-    Pointer,
-    Scalar,
-    Select,
-    Split,
-    Stmt,
-    Symbol,
-    Unary,
-    Var,
-    While,
-    children,
-    expressions,
-)
 from prism.lang.tree.bind import binding_of
 from prism.lang.tree.walk import subexpressions
 from prism.lang.types import INT32, Type
@@ -44,8 +22,7 @@ ROW = 16
 """Bytes of a matrix's row, as `ldmatrix` and `stmatrix` move it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Among:
+class Among(Value):
     """Units `first .. first + size - 1` of a level, counted inside `code`, come here: the arm of a split, a role."""
 
     level: Level
@@ -54,31 +31,30 @@ class Among:
     size: int
 
 
-Guard = tuple[Expr, bool] | For | Among | Distinct
+Guard = tuple[tree.Expr, bool] | tree.For | Among | tree.Distinct
 """A condition and whether it holds, a loop whose bounds its index is between, which units come here, or what they differ in."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Site:
+class Site(Frozen):
     """Where an element stands: what holds there, and the intrinsic whose operand it is."""
 
     guards: tuple[Guard, ...]
-    apply: Apply | None
+    apply: tree.Apply | None
 
 
 def address(known: Facts, use: Use) -> Address | None:
     """Return where a use is, or None where its object, or how much of it is touched, is not known."""
     element = use.expression
-    if not isinstance(element, Element) or not isinstance(element.symbol.root().type, Pointer):
+    if not isinstance(element, tree.Element) or not isinstance(element.symbol.root().type, tree.Pointer):
         return None
-    found: dict[tuple[Element, bool, int], Address | None] = known.found.setdefault("addresses", {})
+    found: dict[tuple[tree.Element, bool, int], Address | None] = known.found.setdefault("addresses", {})
     key = (element, use.exact, use.width)
     if key not in found:
         found[key] = _address(known, use, element)
     return found[key]
 
 
-def _address(known: Facts, use: Use, element: Element) -> Address | None:
+def _address(known: Facts, use: Use, element: tree.Element) -> Address | None:
     root, site = element.symbol.root(), sites(known).get(element)
     if site is None:
         return None
@@ -86,37 +62,37 @@ def _address(known: Facts, use: Use, element: Element) -> Address | None:
     if width is None:
         return None
     reads = reader(known)
-    indices = through(known, element.symbol, tuple((reads.read(i, {}), i.type) for i in element.indices))
+    indices = resolve_indices(known, element.symbol, tuple((reads.read(i, {}), i.type) for i in element.indices))
     guards = tuple(form for guard in site.guards for form in _guard(reads, guard))
-    told = _told(reads, site)
+    told = _site_claims(reads, site)
     return None if indices is None else Address(root, indices, guards, *width, distinct=told)
 
 
-def passed(known: Facts, argument: Var | Element, span: Span) -> Address | None:
+def callee_address(known: Facts, argument: tree.Var | tree.Element, span: Span) -> Address | None:
     """Return where a callee is that reaches these elements of a pointer which it is passed."""
-    indices = argument.indices if isinstance(argument, Element) else ()
+    indices = argument.indices if isinstance(argument, tree.Element) else ()
     reads, view = reader(known), argument.symbol.view
     if len(indices) > 1 or view is None or len(view.params) != 1:
         return None
     at = reads.read(indices[0], {}) if indices else constant(0)
-    where = through(known, argument.symbol, ((at, indices[0].type if indices else INT32),))
+    where = resolve_indices(known, argument.symbol, ((at, indices[0].type if indices else INT32),))
     where = None if where is None else (*where[:-1], add(where[-1], constant(span[0])))
-    guards = sited(known, argument)
+    guards = site_bounds(known, argument)
     root, width = argument.symbol.root(), span[1] - span[0] + 1
     if where is None or (len(where) > 1 and not _in_a_row(reads, root, where[-1], width)):
         return None
-    return Address(root, where, guards, width, False, distinct=told(known, argument))
+    return Address(root, where, guards, width, False, distinct=site_claims(known, argument))
 
 
-def placed(known: Facts, argument: Var | Element, call: Call, where: Address) -> Address | None:
+def caller_address(known: Facts, argument: tree.Var | tree.Element, call: tree.Call, where: Address) -> Address | None:
     """Return where a callee's access is, which is at `where` in the memory that it is passed as this argument."""
     reads, root, indices = reader(known), argument.symbol.root(), where.indices
-    if argument.symbol.view is not None or isinstance(argument, Element):
-        given = argument.indices if isinstance(argument, Element) else ()
+    if argument.symbol.view is not None or isinstance(argument, tree.Element):
+        given = argument.indices if isinstance(argument, tree.Element) else ()
         if len(given) > 1 or len(indices) != 1:
             return None
         at = (reads.read(given[0], {}), given[0].type) if given else (constant(0), INT32)
-        begin = through(known, argument.symbol, (at,))
+        begin = resolve_indices(known, argument.symbol, (at,))
         if begin is None:
             return None
         indices = (
@@ -125,45 +101,47 @@ def placed(known: Facts, argument: Var | Element, call: Call, where: Address) ->
         )  # a pointer's elements lie side by side, and no sum of them wraps
         if len(indices) > 1 and not _in_a_row(reads, root, indices[-1], where.width):
             return None
-    beside = (*told(known, call), *where.distinct)
-    return Address(root, indices, (*sited(known, call), *where.guards), where.width, where.aligned, distinct=beside)
+    beside = (*site_claims(known, call), *where.distinct)
+    return Address(
+        root, indices, (*site_bounds(known, call), *where.guards), where.width, where.aligned, distinct=beside
+    )
 
 
-def _in_a_row(reads: Reader, root: Symbol, first: Form, width: int) -> bool:
+def _in_a_row(reads: Reader, root: tree.Symbol, first: Form, width: int) -> bool:
     """Whether elements are sure to be of one row: behind its end lies the next one, though the row's index is another."""
     low, high = reads.range.form(first)
-    shape = root.type.shape if isinstance(root.type, Pointer) else None
+    shape = root.type.shape if isinstance(root.type, tree.Pointer) else None
     return shape is not None and low >= 0 and high + width <= shape[-1]
 
 
-def sited(known: Facts, element: Expr) -> tuple[Form, ...]:
+def site_bounds(known: Facts, element: tree.Expr) -> tuple[Form, ...]:
     """Return what is not negative where an element, or a call, stands; nothing is known of other expressions."""
-    site = sites(known).get(element) if isinstance(element, Element | Call) else None
+    site = sites(known).get(element) if isinstance(element, tree.Element | tree.Call) else None
     reads = reader(known)
     return () if site is None else tuple(form for guard in site.guards for form in _guard(reads, guard))
 
 
-def told(known: Facts, element: Expr) -> tuple[Told, ...]:
+def site_claims(known: Facts, element: tree.Expr) -> tuple[Told, ...]:
     """Return what is claimed of values that the unit has which comes to an element, or to a call."""
-    site = sites(known).get(element) if isinstance(element, Element | Call) else None
-    return () if site is None else _told(reader(known), site)
+    site = sites(known).get(element) if isinstance(element, tree.Element | tree.Call) else None
+    return () if site is None else _site_claims(reader(known), site)
 
 
-def _told(reads: Reader, site: Site) -> tuple[Told, ...]:
-    places = (guard for guard in site.guards if isinstance(guard, Distinct))
+def _site_claims(reads: Reader, site: Site) -> tuple[Told, ...]:
+    places = (guard for guard in site.guards if isinstance(guard, tree.Distinct))
     return tuple(Told(place, tuple(reads.read(value, {}) for value in place.values)) for place in places)
 
 
-def within(known: Facts, element: Element, source: Symbol) -> Address | None:
+def address_in(known: Facts, element: tree.Element, source: tree.Symbol) -> Address | None:
     """Return where an element is in the object or view `source`, of which its own is a view, wherever that itself is."""
-    indices = through(
+    indices = resolve_indices(
         known, element.symbol, tuple((reader(known).read(i, {}), i.type) for i in element.indices), source
     )
     return None if indices is None else Address(source, indices, (), 1, False)
 
 
-def through(
-    known: Facts, symbol: Symbol, indices: tuple[tuple[Form, Type], ...], stop: Symbol | None = None
+def resolve_indices(
+    known: Facts, symbol: tree.Symbol, indices: tuple[tuple[Form, Type], ...], stop: tree.Symbol | None = None
 ) -> tuple[Form, ...] | None:
     """Return the indices in the object behind a name, or in the view `stop` on the way, or None where that is not known.
 
@@ -174,16 +152,16 @@ def through(
         if len(params) != len(indices):
             return None
         given = dict(zip(params, (form for form, _ in indices), strict=True))
-        types = {p: type_ for p, (_, type_) in zip(params, indices, strict=True) if isinstance(type_, Scalar)}
+        types = {p: type_ for p, (_, type_) in zip(params, indices, strict=True) if isinstance(type_, tree.Scalar)}
         made = symbol.view.index
-        indices = tuple((reader(known).read(index, given, types), computed(index, types)) for index in made)
+        indices = tuple((reader(known).read(index, given, types), computation_type(index, types)) for index in made)
         symbol = symbol.view.source
     return tuple(form for form, _ in indices)
 
 
-def names_behind(known: Facts, view: Symbol) -> frozenset[Symbol]:
+def names_behind(known: Facts, view: tree.Symbol) -> frozenset[tree.Symbol]:
     """Return the names that a view's indices are computed from, beside its own parameters."""
-    memo: dict[Symbol, frozenset[Symbol]] = known.found.setdefault("views", {})
+    memo: dict[tree.Symbol, frozenset[tree.Symbol]] = known.found.setdefault("views", {})
     if view not in memo:
         assert view.view is not None
         forms = [reader(known).read(index, {}) for index in view.view.index]
@@ -191,14 +169,14 @@ def names_behind(known: Facts, view: Symbol) -> frozenset[Symbol]:
     return memo[view]
 
 
-def _width(use: Use, site: Site, root: Symbol) -> tuple[int, bool] | None:
+def _width(use: Use, site: Site, root: tree.Symbol) -> tuple[int, bool] | None:
     """Return how many elements are touched, and whether only at multiples of so many."""
     name = "" if site.apply is None else site.apply.intrinsic.name
     if site.apply is not None and name in (load_vector.name, store_vector.name):
         binding = binding_of(site.apply)
         width = binding.statics["width"] if "width" in binding.statics else binding.lengths["value"]
         return (width, True) if isinstance(width, int) else None
-    if name in ("ldmatrix", "stmatrix") and isinstance(root.type, Pointer):
+    if name in ("ldmatrix", "stmatrix") and isinstance(root.type, tree.Pointer):
         return ROW // root.type.element.bytes, True
     return (use.width, False) if use.exact else None
 
@@ -206,38 +184,38 @@ def _width(use: Use, site: Site, root: Symbol) -> tuple[int, bool] | None:
 # -- what holds where -------------------------------------------------------------------------------------------------------
 
 
-def sites(known: Facts) -> Mapping[Element | Call, Site]:
+def sites(known: Facts) -> Mapping[tree.Element | tree.Call, Site]:
     """Return where each element and each call of a function stands."""
     if "sites" not in known.found:
         known.found["sites"] = dict(_sites(known.function.body, ()))
-    found: Mapping[Element | Call, Site] = known.found["sites"]
+    found: Mapping[tree.Element | tree.Call, Site] = known.found["sites"]
     return found
 
 
-def _sites(body: Body, guards: tuple[Guard, ...]) -> Iterator[tuple[Element | Call, Site]]:
+def _sites(body: tree.Body, guards: tuple[Guard, ...]) -> Iterator[tuple[tree.Element | tree.Call, Site]]:
     for statement in body:
-        if isinstance(statement, Assume):  # from here on in this list, as inside an `if`
+        if isinstance(statement, tree.Assume):  # from here on in this list, as inside an `if`
             guards = (*guards, (statement.condition, True))
-        elif isinstance(statement, Distinct):
+        elif isinstance(statement, tree.Distinct):
             guards = (*guards, statement)
-        for expression in expressions(statement):
-            applied = {a: e for e in subexpressions(expression) if isinstance(e, Apply) for a in e.arguments}
+        for expression in tree.expressions(statement):
+            applied = {a: e for e in subexpressions(expression) if isinstance(e, tree.Apply) for a in e.arguments}
             for part in subexpressions(expression):
-                if isinstance(part, Element | Call):
+                if isinstance(part, tree.Element | tree.Call):
                     yield part, Site(guards, applied.get(part))
-        for number, inner in enumerate(children(statement)):
+        for number, inner in enumerate(tree.children(statement)):
             yield from _sites(inner, (*guards, *_holds(statement, number)))
 
 
-def _holds(statement: Stmt, number: int) -> tuple[Guard, ...]:
+def _holds(statement: tree.Stmt, number: int) -> tuple[Guard, ...]:
     match statement:
-        case If(condition=condition):
+        case tree.If(condition=condition):
             return ((condition, number == 0),)
-        case While(condition=condition):
+        case tree.While(condition=condition):
             return ((condition, True),)
-        case For():
+        case tree.For():
             return (statement,)
-        case Split(level=level, code=code, arms=arms):
+        case tree.Split(level=level, code=code, arms=arms):
             return (Among(level, code, arms[number].first, arms[number].size),)
         case _:
             return ()
@@ -249,9 +227,9 @@ def _guard(reads: Reader, guard: Guard) -> Iterator[Form]:
         index = reads.id(Perspective(guard.level, 1), guard.code)
         yield add(index, constant(-guard.first))
         yield add(constant(guard.first + guard.size - 1), index, -1)
-    elif isinstance(guard, Distinct):
+    elif isinstance(guard, tree.Distinct):
         pass  # it says nothing of a value alone
-    elif not isinstance(guard, For):
+    elif not isinstance(guard, tree.For):
         yield from _condition(reads, *guard)
     else:
         index, stop = reads.name(guard.symbol), reads.read(guard.stop, {})
@@ -260,20 +238,20 @@ def _guard(reads: Reader, guard: Guard) -> Iterator[Form]:
             yield _less(index, stop) if low > 0 else _less(stop, index)
 
 
-def _condition(reads: Reader, condition: Expr, truth: bool) -> Iterator[Form]:
+def _condition(reads: Reader, condition: tree.Expr, truth: bool) -> Iterator[Form]:
     match condition:
-        case Unary(op="not", operand=operand):
+        case tree.Unary(op="not", operand=operand):
             yield from _condition(reads, operand, not truth)
-        case Binary(op="and" | "or" as op, left=left, right=right):
+        case tree.Binary(op="and" | "or" as op, left=left, right=right):
             if (op == "and") == truth:
                 yield from _condition(reads, left, truth)
                 yield from _condition(reads, right, truth)
-        case Binary(op=op, left=left, right=right) if isinstance(left.type, Scalar) and left.type.integral:
+        case tree.Binary(op=op, left=left, right=right) if isinstance(left.type, tree.Scalar) and left.type.integral:
             op = op if truth else {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}.get(op, "")
-            yield from _compared(reads, op, left, right)
-        case Var(symbol=symbol) if symbol not in reads.known.changed and symbol in reads.known.definitions:
+            yield from _compare(reads, op, left, right)
+        case tree.Var(symbol=symbol) if symbol not in reads.known.changed and symbol in reads.known.definitions:
             yield from _condition(reads, reads.known.definitions[symbol], truth)
-        case Var() | Apply():
+        case tree.Var() | tree.Apply():
             value = reads.truth(condition)
             if value is not None:
                 yield add(value, constant(-1)) if truth else add({}, value, -1)
@@ -281,7 +259,7 @@ def _condition(reads: Reader, condition: Expr, truth: bool) -> Iterator[Form]:
             pass
 
 
-def _compared(reads: Reader, op: str, left: Expr, right: Expr) -> Iterator[Form]:
+def _compare(reads: Reader, op: str, left: tree.Expr, right: tree.Expr) -> Iterator[Form]:
     """Yield what is not negative where a comparison holds; of `a if c else b`, if it can't hold of one of them, the other's."""
     for here, place in ((left, 0), (right, 1)):
         select = _select(reads, here)
@@ -289,12 +267,12 @@ def _compared(reads: Reader, op: str, left: Expr, right: Expr) -> Iterator[Form]
             assert select is not None
             kept, gone = (select.then, select.otherwise) if truth else (select.otherwise, select.then)
             sides = [(one, right) if place == 0 else (left, one) for one in (gone, kept)]
-            if any(reads.range.form(form)[1] < 0 for form in _compared(reads, op, *sides[0])):
+            if any(reads.range.form(form)[1] < 0 for form in _compare(reads, op, *sides[0])):
                 yield from _condition(reads, select.condition, truth)
-                yield from _compared(reads, op, *sides[1])
+                yield from _compare(reads, op, *sides[1])
                 return
     one, two = reads.read(left, {}), reads.read(right, {})
-    unsigned = isinstance(left.type, Scalar) and left.type.kind == "uint"
+    unsigned = isinstance(left.type, tree.Scalar) and left.type.kind == "uint"
     if unsigned and min(reads.range.form(one)[0], reads.range.form(two)[0]) < 0:
         return
     if op in ("<", "<=", "=="):
@@ -303,15 +281,26 @@ def _compared(reads: Reader, op: str, left: Expr, right: Expr) -> Iterator[Form]
         yield _less(two, one, op == ">")
 
 
-def _select(reads: Reader, e: Expr) -> Select | None:
+def _select(reads: Reader, e: tree.Expr) -> tree.Select | None:
     """Return the choice between two values that an expression, or the name that it is, stands for."""
-    if isinstance(e, Var) and e.symbol not in reads.known.changed:
+    if isinstance(e, tree.Var) and e.symbol not in reads.known.changed:
         e = reads.known.definitions.get(e.symbol, e)
-    return e if isinstance(e, Select) else None
+    return e if isinstance(e, tree.Select) else None
 
 
 def _less(left: Form, right: Form, strictly: bool = True) -> Form:
     return add(add(right, left, -1), constant(-1 if strictly else 0))
 
 
-__all__ = ["Site", "address", "names_behind", "passed", "placed", "sited", "sites", "through", "told", "within"]
+__all__ = [
+    "Site",
+    "address",
+    "names_behind",
+    "callee_address",
+    "caller_address",
+    "site_bounds",
+    "sites",
+    "resolve_indices",
+    "site_claims",
+    "address_in",
+]

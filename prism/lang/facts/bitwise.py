@@ -8,16 +8,15 @@ both numbers as they are. An xor with a bit that is 1 is a difference, 1 - bit, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from math import inf
 
+from prism.lang.bases import Frozen
 from prism.lang.facts.polynomials import MOST_BITS, Digit, Form, Key, Range, add, atom, constant, number
 
 ONE: Form = {(): 1}
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Piece:
+class Piece(Frozen):
     """`value * 2**place` of a number; `value` has so many bits: infinitely many, of a number that nothing bounds."""
 
     place: int
@@ -35,7 +34,7 @@ def xor(range_: Range, left: Form, right: Form) -> Form:
     found = _cut_xor(range_, left, right)
     if found is not None:
         return found
-    above, low, less = _apart(range_, left, right)
+    above, low, less = _split_low_bits(range_, left, right)
     joint: Form = {}
     others: list[Form] = []
     for value in sorted(map(dict, operands(range_, low) ^ operands(range_, less)), key=lambda v: _widest(range_, v)):
@@ -49,41 +48,41 @@ def xor(range_: Range, left: Form, right: Form) -> Form:
 
 def _cut_xor(range_: Range, left: Form, right: Form) -> Form | None:
     """Return `left ^ right`, or None where the two have no pieces."""
-    above, low, less = _apart(range_, left, right)
+    above, low, less = _split_low_bits(range_, left, right)
     sides = _both(range_, low, less)
     if sides is None:
         return None
     total = above
-    for place, width, met in _met(*sides):
+    for place, width, met in _meetings(*sides):
         value = met[0]
         if len(met) > 1:
-            value = _toggled(met, range_) if width == 1 else exclusive(range_, met)
+            value = _xor(met, range_) if width == 1 else exclusive(range_, met)
         total = add(total, value, 1 << place)
-    return joined(total)
+    return join_digits(total)
 
 
 def union(range_: Range, left: Form, right: Form) -> Form | None:
     """Return `left | right`, or None where it is not known."""
-    above, low, less = _apart(range_, left, right)
+    above, low, less = _split_low_bits(range_, left, right)
     sides = _both(range_, low, less)
     if sides is None:
         return None
     total = above
-    for place, width, met in _met(*sides):
+    for place, width, met in _meetings(*sides):
         value = met[0]
         if len(met) > 1 and met[0] != met[1]:
             if width != 1 or ONE not in met:
                 return None
             value = ONE
         total = add(total, value, 1 << place)
-    return joined(total)
+    return join_digits(total)
 
 
-def masked(range_: Range, form: Form, mask: int) -> Form | None:
+def mask_form(range_: Range, form: Form, mask: int) -> Form | None:
     """Return `form & mask`, or None where it is not known."""
     if mask < 0:  # all but some bits
-        taken = masked(range_, form, ~mask)
-        return None if taken is None or range_.form(form)[0] < 0 else joined(add(form, taken, -1))
+        taken = mask_form(range_, form, ~mask)
+        return None if taken is None or range_.form(form)[0] < 0 else join_digits(add(form, taken, -1))
     found = pieces(range_, form, mask.bit_length())
     if found is None:
         return None
@@ -97,7 +96,7 @@ def masked(range_: Range, form: Form, mask: int) -> Form | None:
             total = add(total, piece.value, 1 << piece.place)
         elif here & ((1 << int(piece.width)) - 1):
             return None
-    return joined(total)
+    return join_digits(total)
 
 
 # -- pieces -----------------------------------------------------------------------------------------------------------------
@@ -149,7 +148,7 @@ def _cut(monomial: tuple[Digit, ...], place: int, high: float, most: int) -> Ite
         yield Piece(place + bits, inf, {(Digit(digit.base, digit.low << bits),): 1})
 
 
-def _apart(range_: Range, left: Form, right: Form) -> tuple[Form, Form, Form]:
+def _split_low_bits(range_: Range, left: Form, right: Form) -> tuple[Form, Form, Form]:
     """Return two numbers as a multiple of 2**k and two rests, of k bits each if it is not 0: of the one that has more bits."""
     for one, two in ((left, right), (right, left)):
         low, high = range_.form(two)
@@ -180,7 +179,7 @@ def _widest(range_: Range, form: Form) -> float:
     return inf if found is None else max((piece.width for piece in found), default=0)
 
 
-def _met(one: list[Piece], two: list[Piece]) -> Iterator[tuple[int, float, tuple[Form, ...]]]:
+def _meetings(one: list[Piece], two: list[Piece]) -> Iterator[tuple[int, float, tuple[Form, ...]]]:
     """Yield where pieces of two numbers meet, how many bits that is, and what is there of the one and of the other."""
     sides: tuple[list[Piece], list[Piece]] = [], []
     place, end = 0, 0.0
@@ -200,10 +199,10 @@ def _sum(taken: list[Piece], place: int) -> Form:
     total: Form = {}
     for piece in taken:
         total = add(total, piece.value, 1 << (piece.place - place))
-    return joined(total)
+    return join_digits(total)
 
 
-def joined(form: Form) -> Form:
+def join_digits(form: Form) -> Form:
     """Return a polynomial with digits that follow one another as one digit."""
     total = dict(form)
     alone = sorted((m[0] for m in form if len(m) == 1), key=lambda digit: -digit.low)
@@ -249,7 +248,7 @@ def exclusive(range_: Range, values: Iterable[Form]) -> Form:
     return _atom(keys | {_key(constant(fixed))})
 
 
-def _toggled(values: Iterable[Form], range_: Range) -> Form:
+def _xor(values: Iterable[Form], range_: Range) -> Form:
     """Return the xor of bits, without a 1 among them."""
     keys: frozenset[Key] = frozenset()
     for value in values:
@@ -268,4 +267,4 @@ def _key(form: Form) -> Key:
     return frozenset(form.items())
 
 
-__all__ = ["ONE", "exclusive", "joined", "masked", "operands", "pieces", "union", "xor"]
+__all__ = ["ONE", "exclusive", "join_digits", "mask_form", "operands", "pieces", "union", "xor"]

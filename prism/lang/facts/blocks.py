@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from prism.lang.bases import Value
 from prism.lang.diagnostics import CompileError, Label, Span
 from prism.lang.errors.demands import BlockSize
 from prism.lang.facts.budget import most_threads
@@ -42,8 +42,7 @@ def check_blocks(functions: tuple[Function, ...]) -> None:
         seen = seen or found
 
 
-@dataclass(frozen=True)
-class _Demand:
+class _Demand(Value):
     """So many threads, demanded by a function at `span`, which is called `at` some place: of a kernel, `span` itself."""
 
     name: str

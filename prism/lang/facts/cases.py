@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 
-from prism.lang.facts.assumed import Assumed, Code, Undefined, compiled
+from prism.lang import tree
+from prism.lang.facts.assumptions import launch_assumptions
 from prism.lang.facts.definitions import Facts
-from prism.lang.facts.launched import launched
-from prism.lang.keep.once import kept
-from prism.lang.tree import Const, Expr, Function, Scalar, Symbol, Var
+from prism.lang.facts.launch_tests import Assumed, Code, Undefined, compile_test
+from prism.lang.keep.memo import memoize
 from prism.lang.tree.walk import subexpressions
 
 MOST, MOST_TRIED = 64, 1024
@@ -23,12 +23,12 @@ MOST, MOST_TRIED = 64, 1024
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
 
 
-def cases(known: Facts, expressions: Iterable[Expr]) -> tuple[Facts, ...]:
+def cases(known: Facts, expressions: Iterable[tree.Expr]) -> tuple[Facts, ...]:
     """Return the facts in each case of the arguments in some expressions; none where there are none, or too many."""
     few = _few(known.function)
     if not few:
         return ()
-    split = sorted(_named(known, expressions) & few.keys() - known.changed, key=known.function.parameters.index)
+    split = sorted(_parameters_in(known, expressions) & few.keys() - known.changed, key=known.function.parameters.index)
     numbers = 1
     for symbol in split:
         numbers *= len(few[symbol])
@@ -38,39 +38,39 @@ def cases(known: Facts, expressions: Iterable[Expr]) -> tuple[Facts, ...]:
     return tuple(_case(known, split, one) for one in possible) if len(possible) <= MOST else ()
 
 
-def _case(known: Facts, split: Iterable[Symbol], numbers: Iterable[int]) -> Facts:
+def _case(known: Facts, split: Iterable[tree.Symbol], numbers: Iterable[int]) -> Facts:
     """Return the facts of a function with constants for some of its parameters. What is read anew depends on them."""
-    fixed = {s: Const(value=n, type=s.type, span=s.span) for s, n in zip(split, numbers, strict=True)}
+    fixed = {s: tree.Const(value=n, type=s.type, span=s.span) for s, n in zip(split, numbers, strict=True)}
     found = {name: known.found[name] for name in ("sites", "uses") if name in known.found}
     return replace(known, definitions={**known.definitions, **fixed}, found=found)
 
 
-def _named(known: Facts, expressions: Iterable[Expr]) -> set[Symbol]:
+def _parameters_in(known: Facts, expressions: Iterable[tree.Expr]) -> set[tree.Symbol]:
     """Return the parameters that expressions are made of, and what their names are defined as."""
-    seen: set[Symbol] = set()
+    seen: set[tree.Symbol] = set()
     left = list(expressions)
     while left:
         for part in subexpressions(left.pop()):
-            if isinstance(part, Var) and part.symbol not in seen:
+            if isinstance(part, tree.Var) and part.symbol not in seen:
                 seen.add(part.symbol)
                 definition = known.definitions.get(part.symbol)
                 left += [] if definition is None else [definition]
     return seen & {*known.function.parameters}
 
 
-@kept
-def _few(function: Function) -> Mapping[Symbol, range]:
+@memoize
+def _few(function: tree.Function) -> Mapping[tree.Symbol, range]:
     """Return the parameters of a kernel that its launches' assumptions bound to a few numbers, with these."""
     bounds: dict[int, tuple[int | None, int | None]] = {}
-    for each in launched(function).values():
+    for each in launch_assumptions(function).values():
         for position, low, high in _bounds(each.code):
             one, two = bounds.get(position, (None, None))
             lows, highs = [n for n in (one, low) if n is not None], [n for n in (two, high) if n is not None]
             bounds[position] = max(lows, default=None), min(highs, default=None)
-    found: dict[Symbol, range] = {}
+    found: dict[tree.Symbol, range] = {}
     for position, (low, high) in bounds.items():
         symbol = function.parameters[position]
-        if not isinstance(symbol.type, Scalar) or not symbol.type.integral:
+        if not isinstance(symbol.type, tree.Scalar) or not symbol.type.integral:
             continue
         least = low if symbol.type.kind == "int" else max(0, low or 0)
         if least is not None and high is not None and high - least < MOST:
@@ -93,20 +93,20 @@ def _bounds(code: Code) -> Iterator[tuple[int, int | None, int | None]]:
             pass
 
 
-def _possible(function: Function, split: Iterable[Symbol], numbers: Iterable[int]) -> bool:
+def _possible(function: tree.Function, split: Iterable[tree.Symbol], numbers: Iterable[int]) -> bool:
     """Whether no assumption that speaks of these parameters alone refuses these numbers."""
     given = {function.parameters.index(symbol): n for symbol, n in zip(split, numbers, strict=True)}
     values = [given.get(position, 0) for position in range(len(function.parameters))]
-    return all(_holds(each, values) for each in launched(function).values() if _speaks_of(each, given.keys()))
+    return all(_holds(each, values) for each in launch_assumptions(function).values() if _speaks_of(each, given.keys()))
 
 
 def _speaks_of(assumed: Assumed, positions: Iterable[int]) -> bool:
-    return {*assumed.arguments()} <= {*positions} and not any(assumed.shaped())
+    return {*assumed.arguments()} <= {*positions} and not any(assumed.shape_terms())
 
 
 def _holds(assumed: Assumed, values: list[int]) -> bool:
     try:
-        return bool(compiled(assumed.code)((1, 1, values)))
+        return bool(compile_test(assumed.code)((1, 1, values)))
     except Undefined:
         return False
 

@@ -7,34 +7,18 @@ they are. Where two threads of different units have the same, they meet, whateve
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 
+from prism.lang import tree
+from prism.lang.bases import Frozen
 from prism.lang.diagnostics import Label, Span
-from prism.lang.facts.addresses import address, within
+from prism.lang.facts.addresses import address, address_in
 from prism.lang.facts.definitions import Facts, surely_entered
-from prism.lang.facts.polynomials import BLOCKS, THREADS, Base, Digit, inner
+from prism.lang.facts.polynomials import BLOCKS, THREADS, Base, Digit, operand_forms
 from prism.lang.facts.touches import Address, Use
-from prism.lang.tree import (
-    Apply,
-    Assign,
-    Async,
-    Body,
-    Break,
-    Const,
-    Continue,
-    Element,
-    Evaluate,
-    For,
-    Group,
-    Partition,
-    Return,
-    Symbol,
-    Var,
-)
 from prism.lang.tree.bind import operands_of
-from prism.lang.tree.walk import assigned, renewed, statements, subexpressions
+from prism.lang.tree.walk import assigned_names, renewed_names, statements, subexpressions
 from prism.lang.types.perspective import BLOCK, Level, Perspective
 
 MOST = 65536
@@ -42,8 +26,7 @@ MOST = 65536
 Values = Mapping[Base, int]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Collision:
+class Collision(Frozen):
     """Two threads (blocks, of a cluster) of different units, the element of the object that both write, and where."""
 
     who: str
@@ -51,19 +34,19 @@ class Collision:
     labels: tuple[Label, ...]
 
 
-def collision(known: Facts, partition: Partition) -> Collision | None:
+def collision(known: Facts, partition: tree.Partition) -> Collision | None:
     """Return where two units of a partition are sure to write one element, or None."""
     view, meaning = partition.view, partition.view.view
     assert meaning is not None
     level = meaning.unit.level
-    number = _guaranteed(known, meaning.source.perspective, level)
+    number = _sure_count(known, meaning.source.perspective, level)
     if meaning.unit.size >= number:
         return None
-    free = frozenset(renewed(partition.body))
-    spaces: list[Callable[[Element], Address | None]] = [lambda element: address(known, Use(element, "write"))]
+    free = frozenset(renewed_names(partition.body))
+    spaces: list[Callable[[tree.Element], Address | None]] = [lambda element: address(known, Use(element, "write"))]
     if _stands_still(meaning.source, partition.body):
         # All units have the source in common: elements that are one in it are one, wherever it is itself.
-        spaces.insert(0, lambda element: within(known, element, meaning.source))
+        spaces.insert(0, lambda element: address_in(known, element, meaning.source))
     for place in spaces:
         seen: dict[object, tuple[int, Span]] = {}
         for element, loops in _surely(partition.body, view, ()):
@@ -73,7 +56,7 @@ def collision(known: Facts, partition: Partition) -> Collision | None:
                 continue
             for unit, turn in product(range(number), product(*map(range, trips))):
                 values = {("trip", loop.symbol): k for loop, k in zip(loops, turn, strict=True)}
-                found = _evaluated(where, values, unit, meaning.source.perspective, level, free)
+                found = _evaluate(where, values, unit, meaning.source.perspective, level, free)
                 if found is None:
                     break
                 other, span = seen.setdefault(found, (unit, element.span))
@@ -82,7 +65,7 @@ def collision(known: Facts, partition: Partition) -> Collision | None:
                     who = f"{level}s {one} and {two} of {_whole(meaning.source.perspective)}"
                     labels = Label(here, f"{level} {one} writes it here"), Label(there, f"{level} {two} writes it here")
                     both = (Label(here, "both write it here"),)
-                    return Collision(who, _spelled(where, found), both if here == there else labels)
+                    return Collision(who, _spell(where, found), both if here == there else labels)
     return None
 
 
@@ -93,59 +76,63 @@ def _whole(source: Perspective) -> str:
     return "a block" if source == BLOCK else f"one {source}"
 
 
-def _guaranteed(known: Facts, source: Perspective, level: Level) -> int:
+def _sure_count(known: Facts, source: Perspective, level: Level) -> int:
     """Return how many threads, or blocks, of one unit of the source are sure to be there."""
     if source.level == level:
         return source.size
     return known.function.bound.thread or 1 if level == Level.THREAD else 1
 
 
-def _surely(body: Body, view: Symbol, loops: tuple[For, ...]) -> Iterator[tuple[Element, tuple[For, ...]]]:
+def _surely(
+    body: tree.Body, view: tree.Symbol, loops: tuple[tree.For, ...]
+) -> Iterator[tuple[tree.Element, tuple[tree.For, ...]]]:
     """Yield what every thread is sure to write through the view: in no branch, in loops that are sure to be run."""
     for statement in body:
         match statement:
-            case Assign(target=Element() as element) if view in _chain(element.symbol):
+            case tree.Assign(target=tree.Element() as element) if view in _chain(element.symbol):
                 yield element, loops
-            case Evaluate(value=Apply() as apply) if (copied := brought(apply)) and view in _chain(copied.symbol):
+            case tree.Evaluate(value=tree.Apply() as apply) if (copied := copied_element(apply)) and view in _chain(
+                copied.symbol
+            ):
                 yield copied, loops
-            case Group() | Partition() | Async():
+            case tree.Group() | tree.Partition() | tree.Async():
                 yield from _surely(statement.body, view, loops)
-            case For() if surely_entered(statement) and not any(map(_jumps, statements(statement.body))):
+            case tree.For() if surely_entered(statement) and not any(map(_jumps, statements(statement.body))):
                 yield from _surely(statement.body, view, (*loops, statement))
             case _:
                 pass
 
 
-def brought(apply: Apply) -> Element | None:
+def copied_element(apply: tree.Apply) -> tree.Element | None:
     """Return the first element that an asynchronous copy is sure to write; None where it may write none, or another block's."""
     given = {parameter.name: argument for parameter, argument in operands_of(apply)}
     many, shift = given.get("n"), given.get("shift")
-    if not apply.intrinsic.asynchronous or not (many is None or (isinstance(many, Const) and many.value > 0)):
+    if not apply.intrinsic.asynchronous or not (many is None or (isinstance(many, tree.Const) and many.value > 0)):
         return None
-    found = [a for p, a in operands_of(apply) if p.effect == "write" and isinstance(a, Element)]
-    return found[0] if found and (shift is None or isinstance(shift, Const)) else None
+    found = [a for p, a in operands_of(apply) if p.effect == "write" and isinstance(a, tree.Element)]
+    return found[0] if found and (shift is None or isinstance(shift, tree.Const)) else None
 
 
-def _stands_still(source: Symbol, body: Body) -> bool:
+def _stands_still(source: tree.Symbol, body: tree.Body) -> bool:
     """Whether nothing in a body changes what a pointer or view is of: all the while, it has the same elements."""
     fixed = {source.root()}
     for symbol in _chain(source):
         assert symbol.view is not None
         parts = [part for index in symbol.view.index for part in subexpressions(index)]
-        if any(isinstance(part, Element) for part in parts):
+        if any(isinstance(part, tree.Element) for part in parts):
             return False
-        fixed.update(part.symbol for part in parts if isinstance(part, Var))
-    return fixed.isdisjoint(assigned(body))
+        fixed.update(part.symbol for part in parts if isinstance(part, tree.Var))
+    return fixed.isdisjoint(assigned_names(body))
 
 
-def _chain(symbol: Symbol) -> Iterator[Symbol]:
+def _chain(symbol: tree.Symbol) -> Iterator[tree.Symbol]:
     while symbol.view is not None:
         yield symbol
         symbol = symbol.view.source
 
 
 def _jumps(statement: object) -> bool:
-    return isinstance(statement, Break | Continue | Return)
+    return isinstance(statement, tree.Break | tree.Continue | tree.Return)
 
 
 # -- one thread's element ---------------------------------------------------------------------------------------------------
@@ -154,8 +141,8 @@ Left = tuple[tuple[tuple[Digit, ...], int], ...]
 """What is left of a polynomial: products of what all agree on, with their factors."""
 
 
-def _evaluated(
-    where: Address, values: Values, unit: int, source: Perspective, level: Level, free: frozenset[Symbol]
+def _evaluate(
+    where: Address, values: Values, unit: int, source: Perspective, level: Level, free: frozenset[tree.Symbol]
 ) -> tuple[Left, ...] | None:
     """Return the indices of one thread's (or block's) element, or None where they depend on what is not known."""
     found: list[Left] = []
@@ -177,7 +164,7 @@ def _evaluated(
 
 
 def _digit(
-    digit: Digit, values: Values, unit: int, source: Perspective, level: Level, free: frozenset[Symbol]
+    digit: Digit, values: Values, unit: int, source: Perspective, level: Level, free: frozenset[tree.Symbol]
 ) -> Digit | int | None:
     """Return a digit's value, the digit itself where all agree on it, or None where it is not known."""
     base = digit.base
@@ -195,7 +182,9 @@ def _digit(
         case ("name" | "trip", symbol):
             return digit if symbol not in free and source <= symbol.perspective else None
         case ("quotient" | "remainder" | "apply" | "xor" | "wrap", *_):
-            parts = [_digit(d, values, unit, source, level, free) for form in inner(base) for m in form for d in m]
+            parts = [
+                _digit(d, values, unit, source, level, free) for form in operand_forms(base) for m in form for d in m
+            ]
             return digit if all(isinstance(part, Digit) for part in parts) else None
         case _:
             return None
@@ -217,7 +206,7 @@ def _cut(value: int, digit: Digit) -> int:
     return value if digit.high is None else value % (digit.high // digit.low)
 
 
-def _spelled(where: Address, found: tuple[Left, ...]) -> str:
+def _spell(where: Address, found: tuple[Left, ...]) -> str:
     """Return an element as one would write it, or "one element" where its index is not made of names."""
     texts = []
     for left in found:
@@ -231,4 +220,4 @@ def _spelled(where: Address, found: tuple[Left, ...]) -> str:
     return f"`{where.root.name}[{', '.join(texts)}]`"
 
 
-__all__ = ["Collision", "brought", "collision"]
+__all__ = ["Collision", "copied_element", "collision"]

@@ -3,45 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from prism.lang import tree  # fmt: skip
+from prism.lang.bases import Frozen
 from prism.lang.facts.bounds import fits
 from prism.lang.facts.budget import MOST_THREADS, most_threads
-from prism.lang.keep.once import kept
-from prism.lang.tree import (
-    Async,
-    Const,
-    Declare,
-    Expr,
-    For,
-    Function,
-    Partition,
-    Scalar,
-    Stmt,
-    Symbol,
-    Var,
-    While,
-)  # fmt: skip
-from prism.lang.tree.walk import assigned, renewed, statements, subexpressions
+from prism.lang.keep.memo import memoize
+from prism.lang.tree.walk import assigned_names, renewed_names, statements, subexpressions
 
 Span = tuple[int, int]
 """The least and the greatest value, both included."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Facts:
+class Facts(Frozen):
     """What a function's text says of its names: definitions of those that never change, and what a loop renews."""
 
-    function: Function
-    definitions: Mapping[Symbol, Expr]
-    changed: frozenset[Symbol]
-    ranges: Mapping[Symbol, Span]
-    renewed: Mapping[Stmt, frozenset[Symbol]] = field(default_factory=dict)
-    same: frozenset[Symbol] = frozenset()
+    function: tree.Function
+    definitions: Mapping[tree.Symbol, tree.Expr]
+    changed: frozenset[tree.Symbol]
+    ranges: Mapping[tree.Symbol, Span]
+    renewed: Mapping[tree.Stmt, frozenset[tree.Symbol]] = field(default_factory=dict)
+    same: frozenset[tree.Symbol] = frozenset()
     """Names that `async_` opened, and aliases: the same bytes as their sources, for the same owners."""
-    loops: Mapping[Symbol, For] = field(default_factory=dict)
-    trips: Mapping[Symbol, int] = field(default_factory=dict)
+    loops: Mapping[tree.Symbol, tree.For] = field(default_factory=dict)
+    trips: Mapping[tree.Symbol, int] = field(default_factory=dict)
     """By index: the loop, and how many trips it makes, where its bounds are constants."""
     threads: int = MOST_THREADS
     """The most that a block has."""
@@ -49,35 +36,35 @@ class Facts:
     """What digits, addresses, disjoint, overlap and touches (the modules) have found out so far."""
 
 
-def facts(function: Function, threads: int | None = None) -> Facts:
+def facts(function: tree.Function, threads: int | None = None) -> Facts:
     """Return the facts of a function; `threads`: the most that a block has, where its callers say so."""
     return _facts(function, most_threads(function) if threads is None else threads)
 
 
-@kept
-def _facts(function: Function, threads: int) -> Facts:
-    definitions: dict[Symbol, Expr] = {}
-    changed = set(assigned(function.body))
-    ranges: dict[Symbol, Span] = {}
-    renewed: dict[Stmt, frozenset[Symbol]] = {}
-    same: set[Symbol] = set()
-    loops: dict[Symbol, For] = {}
-    trips: dict[Symbol, int] = {}
+@memoize
+def _facts(function: tree.Function, threads: int) -> Facts:
+    definitions: dict[tree.Symbol, tree.Expr] = {}
+    changed = set(assigned_names(function.body))
+    ranges: dict[tree.Symbol, Span] = {}
+    renewed: dict[tree.Stmt, frozenset[tree.Symbol]] = {}
+    same: set[tree.Symbol] = set()
+    loops: dict[tree.Symbol, tree.For] = {}
+    trips: dict[tree.Symbol, int] = {}
     for statement in statements(function.body):
         match statement:
-            case Async(view=view):
+            case tree.Async(view=view):
                 same.add(view)
-            case Partition(view=view) if view.view is not None and view.view.alias:
+            case tree.Partition(view=view) if view.view is not None and view.view.alias:
                 same.add(view)
-            case Declare(symbol=symbol, value=value) if value is not None:
+            case tree.Declare(symbol=symbol, value=value) if value is not None:
                 definitions[symbol] = value
-            case Declare(symbol=symbol):
+            case tree.Declare(symbol=symbol):
                 changed.add(symbol)
-            case Partition(view=view) if view.view is not None and view.view.offset is not None:
+            case tree.Partition(view=view) if view.view is not None and view.view.offset is not None:
                 definitions[view.view.offset[0]] = view.view.offset[1]
-            case For() | While():
-                renewed[statement] = frozenset(_renewed(statement))
-                if isinstance(statement, For):
+            case tree.For() | tree.While():
+                renewed[statement] = frozenset(_renewed_names(statement))
+                if isinstance(statement, tree.For):
                     loops[statement.symbol] = statement
                     _loop_facts(statement, ranges, trips)
             case _:
@@ -85,38 +72,42 @@ def _facts(function: Function, threads: int) -> Facts:
     return Facts(function, definitions, frozenset(changed), ranges, renewed, frozenset(same), loops, trips, threads)
 
 
-def _renewed(loop: For | While) -> Iterator[Symbol]:
-    if isinstance(loop, For):
+def _renewed_names(loop: tree.For | tree.While) -> Iterator[tree.Symbol]:
+    if isinstance(loop, tree.For):
         yield loop.symbol
-    yield from renewed(loop.body)
+    yield from renewed_names(loop.body)
 
 
-def _loop_facts(loop: For, ranges: dict[Symbol, Span], number: dict[Symbol, int]) -> None:
-    if isinstance(loop.step, Const) and int(loop.step.value) != 0:
+def _loop_facts(loop: tree.For, ranges: dict[tree.Symbol, Span], number: dict[tree.Symbol, int]) -> None:
+    if isinstance(loop.step, tree.Const) and int(loop.step.value) != 0:
         step = int(loop.step.value)
-        if isinstance(loop.start, Const) and isinstance(loop.stop, Const):
+        if isinstance(loop.start, tree.Const) and isinstance(loop.stop, tree.Const):
             trips = range(int(loop.start.value), int(loop.stop.value), step)
-            if trips and isinstance(loop.symbol.type, Scalar) and not fits((trips[-1] + step,) * 2, loop.symbol.type):
+            if (
+                trips
+                and isinstance(loop.symbol.type, tree.Scalar)
+                and not fits((trips[-1] + step,) * 2, loop.symbol.type)
+            ):
                 return  # the index wraps, or overflows, instead of ending the loop
             number[loop.symbol] = len(trips)
             if trips:
                 ranges[loop.symbol] = (min(trips[0], trips[-1]), max(trips[0], trips[-1]))
 
 
-def surely_entered(loop: For) -> bool:
+def surely_entered(loop: tree.For) -> bool:
     """Whether a loop's bounds are constants that give at least one trip."""
-    if not all(isinstance(e, Const) for e in (loop.start, loop.stop, loop.step)):
+    if not all(isinstance(e, tree.Const) for e in (loop.start, loop.stop, loop.step)):
         return False
-    start, stop, step = (int(e.value) for e in (loop.start, loop.stop, loop.step) if isinstance(e, Const))
+    start, stop, step = (int(e.value) for e in (loop.start, loop.stop, loop.step) if isinstance(e, tree.Const))
     return step != 0 and len(range(start, stop, step)) > 0
 
 
-def read_first(known: Facts, symbol: Symbol, done: Container[Symbol]) -> list[Symbol]:
+def read_first(known: Facts, symbol: tree.Symbol, done: Container[tree.Symbol]) -> list[tree.Symbol]:
     """Return the names that a name is defined by, each behind those that it is defined by itself, and the name last.
 
     Long chains of definitions are read in this order, without a call inside a call for each; names in `done` were read before.
     """
-    found: dict[Symbol, None] = {}
+    found: dict[tree.Symbol, None] = {}
     left = [(symbol, False)]
     while left:
         name, seen = left.pop()
@@ -127,7 +118,7 @@ def read_first(known: Facts, symbol: Symbol, done: Container[Symbol]) -> list[Sy
             definition, loop = known.definitions.get(name), known.loops.get(name)
             inside = (loop.start, loop.step, loop.stop) if loop is not None else (definition,)
             parts = (part for e in inside if e is not None for part in subexpressions(e))
-            left += [(part.symbol, False) for part in parts if isinstance(part, Var) and part.symbol is not name]
+            left += [(part.symbol, False) for part in parts if isinstance(part, tree.Var) and part.symbol is not name]
     return list(found)
 
 

@@ -9,34 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from math import prod
 
-from prism.lang.facts.addresses import sited, through
-from prism.lang.facts.collisions import brought
+from prism.lang import tree  # fmt: skip
+from prism.lang.facts.addresses import resolve_indices, site_bounds
+from prism.lang.facts.collisions import copied_element
 from prism.lang.facts.definitions import Facts, surely_entered
 from prism.lang.facts.digits import reader
-from prism.lang.facts.disjoint import Question, proved
-from prism.lang.facts.polynomials import BLOCKS, THREADS, Digit, Form, add, constant, mentioned, multiply, number
+from prism.lang.facts.disjoint import Question, is_proved
+from prism.lang.facts.polynomials import BLOCKS, THREADS, Digit, Form, add, all_digits, constant, multiply, number
 from prism.lang.facts.touches import Address, Pending, Touch, Use
-from prism.lang.tree import (
-    Apply,
-    Async,
-    Body,
-    Break,
-    Claim,
-    Const,
-    Continue,
-    Element,
-    Evaluate,
-    For,
-    Group,
-    Partition,
-    Pointer,
-    Return,
-    Split,
-    Stmt,
-    Symbol,
-    TensorMap,
-    Var,
-)  # fmt: skip
 from prism.lang.tree.bind import binding_of, operands_of
 from prism.lang.tree.plan import Elided, Path
 from prism.lang.tree.walk import statements
@@ -46,13 +26,13 @@ from prism.lang.types.perspective import BLOCK, GRID, THREAD, Level, Perspective
 # -- where ----------------------------------------------------------------------------------------------------------------
 
 
-def destination(known: Facts, use: Use, root: Symbol, where: Address | None) -> Address | None:
+def destination(known: Facts, use: Use, root: tree.Symbol, where: Address | None) -> Address | None:
     """Return the elements that an asynchronous write brings, None where they are not known; `where`: as a plain access's."""
     if not use.how or use.kind != "write" or use.by is None:
         return None
-    if isinstance(root.type, TensorMap):
+    if isinstance(root.type, tree.TensorMap):
         return _box(known, use, root, root.type.box)
-    if where is not None or not isinstance(root.type, Pointer):
+    if where is not None or not isinstance(root.type, tree.Pointer):
         return where
     maps = binding_of(use.by).maps
     if maps:
@@ -61,21 +41,21 @@ def destination(known: Facts, use: Use, root: Symbol, where: Address | None) -> 
     return _run(known, use, use.by, root)
 
 
-def _box(known: Facts, use: Use, root: Symbol, box: tuple[int, ...]) -> Address | None:
+def _box(known: Facts, use: Use, root: tree.Symbol, box: tuple[int, ...]) -> Address | None:
     """Return a box of a matrix, or of a shared tile that is named whole."""
-    symbol = use.expression.symbol if isinstance(use.expression, Element | Var) else None
-    if symbol is None or (isinstance(root.type, Pointer) and _shape(symbol) != root.type.shape):
+    symbol = use.expression.symbol if isinstance(use.expression, tree.Element | tree.Var) else None
+    if symbol is None or (isinstance(root.type, tree.Pointer) and _shape(symbol) != root.type.shape):
         return None
     indices = _start(known, use)
     if indices is None or len(indices) < len(box):
         return None
     extents = (*(1,) * (len(indices) - len(box)), *box)
-    return Address(root, indices, sited(known, use.expression), extents[-1], False, extents[:-1])
+    return Address(root, indices, site_bounds(known, use.expression), extents[-1], False, extents[:-1])
 
 
-def _run(known: Facts, use: Use, apply: Apply, root: Symbol) -> Address | None:
+def _run(known: Facts, use: Use, apply: tree.Apply, root: tree.Symbol) -> Address | None:
     """Return elements of a shared object that follow one another, where their number is constant."""
-    indices, shape = _start(known, use), root.type.shape if isinstance(root.type, Pointer) else None
+    indices, shape = _start(known, use), root.type.shape if isinstance(root.type, tree.Pointer) else None
     if indices is None or shape is None or len(indices) != len(shape):
         return None
     flat: Form = {}
@@ -83,45 +63,45 @@ def _run(known: Facts, use: Use, apply: Apply, root: Symbol) -> Address | None:
         flat = add(multiply(flat, constant(extent)), index)
     given = {parameter.name: argument for parameter, argument in operands_of(apply)}
     if "n" in given:
-        count = int(given["n"].value) if isinstance(given["n"], Const) else None
+        count = int(given["n"].value) if isinstance(given["n"], tree.Const) else None
     else:
         first = number(flat)
         count = None if first is None else prod(shape) - first
     if count is None:
         return None
-    return Address(root, (flat,), sited(known, use.expression), max(1, count), False)
+    return Address(root, (flat,), site_bounds(known, use.expression), max(1, count), False)
 
 
 def _start(known: Facts, use: Use) -> tuple[Form, ...] | None:
     """Return the indices, in the object, of the first element."""
     e = use.expression
-    if isinstance(e, Element):
-        return through(known, e.symbol, tuple((reader(known).read(i, {}), i.type) for i in e.indices))
-    if not isinstance(e, Var):
+    if isinstance(e, tree.Element):
+        return resolve_indices(known, e.symbol, tuple((reader(known).read(i, {}), i.type) for i in e.indices))
+    if not isinstance(e, tree.Var):
         return None
     rank = len(e.symbol.view.params) if e.symbol.view is not None else len(_shape(e.symbol) or ())
-    return through(known, e.symbol, ((constant(0), INT32),) * rank)
+    return resolve_indices(known, e.symbol, ((constant(0), INT32),) * rank)
 
 
-def _shape(symbol: Symbol) -> tuple[int, ...] | None:
-    return symbol.type.shape if isinstance(symbol.type, Pointer) else None
+def _shape(symbol: tree.Symbol) -> tuple[int, ...] | None:
+    return symbol.type.shape if isinstance(symbol.type, tree.Pointer) else None
 
 
 # -- whether two meet -----------------------------------------------------------------------------------------------------
 
 
-def apart(known: Facts, first: Pending, second: Touch, source: Perspective) -> bool:
+def never_meet(known: Facts, first: Pending, second: Touch, source: Perspective) -> bool:
     """Whether two writes inside one unit of `source` are proved never to meet: at all, or in different trips of a loop."""
     assert first.touch is not None
     one, two, free = first.touch.lands, second.lands, _free(known, first)
-    if proved(known, one, two, Question(source, None, None, free)):
+    if is_proved(known, one, two, Question(source, None, None, free)):
         return True
     mentioned_ = first.touch.names | second.names
     loops = [loop for loop in first.aged if known.renewed[loop] & mentioned_]
     outer = max(loops, key=lambda loop: len(known.renewed[loop]), default=None)
-    if not isinstance(outer, For) or not all(known.renewed[loop] <= known.renewed[outer] for loop in loops):
+    if not isinstance(outer, tree.For) or not all(known.renewed[loop] <= known.renewed[outer] for loop in loops):
         return False
-    return proved(known, one, two, Question(source, None, outer.symbol, free))
+    return is_proved(known, one, two, Question(source, None, outer.symbol, free))
 
 
 def meet(known: Facts, first: Pending, second: Touch) -> bool:
@@ -130,7 +110,7 @@ def meet(known: Facts, first: Pending, second: Touch) -> bool:
     one, two, free = first.touch.lands, second.lands, _free(known, first)
     if one is None or two is None or len(one.indices) != len(two.indices) or not _same_block(first.touch, second):
         return False
-    digits = [digit for form in (*one.indices, *two.indices) for digit in mentioned(form)]
+    digits = [digit for form in (*one.indices, *two.indices) for digit in all_digits(form)]
     if any(d.base[0] == "unknown" or (d.base[0] in ("name", "trip") and d.base[1] in free) for d in digits):
         return False
     rest = len(one.indices) - 1
@@ -147,13 +127,13 @@ def meet(known: Facts, first: Pending, second: Touch) -> bool:
 def _same_block(first: Touch, second: Touch) -> bool:
     """Whether two writes surely go to the same block of a cluster: stores to others say how far it is."""
     far = [dict((p.name, a) for p, a in operands_of(t.by)).get("shift") for t in (first, second) if t.by is not None]
-    numbers = {shift.value if isinstance(shift, Const) else None for shift in far if shift is not None}
+    numbers = {shift.value if isinstance(shift, tree.Const) else None for shift in far if shift is not None}
     return far in ([], [None, None]) or (None not in far and None not in numbers and len(numbers) == 1)
 
 
-def _free(known: Facts, first: Pending) -> frozenset[Symbol]:
+def _free(known: Facts, first: Pending) -> frozenset[tree.Symbol]:
     """The names of an access that have other values now: those that loops have renewed which it went round."""
-    return frozenset[Symbol]().union(*(known.renewed[loop] for loop in first.aged))
+    return frozenset[tree.Symbol]().union(*(known.renewed[loop] for loop in first.aged))
 
 
 def one_thread(first: Touch, second: Touch) -> bool:
@@ -170,19 +150,19 @@ def _single(path: Path) -> bool:
     return level == Level.THREAD and size == 1
 
 
-def concerned(known: Facts, first: Pending, second: Touch, source: Perspective) -> Perspective:
+def conflict_unit(known: Facts, first: Pending, second: Touch, source: Perspective) -> Perspective:
     """Return the unit inside one of `source` whose threads make both of two writes where they meet."""
     assert first.touch is not None
     if one_thread(first.touch, second):
         return THREAD
     if source.level != Level.THREAD:
         question = Question(source, THREAD, None, _free(known, first))
-        if proved(known, first.touch.lands, second.lands, question):
+        if is_proved(known, first.touch.lands, second.lands, question):
             return THREAD
     return source
 
 
-def said(first: Touch, second: Touch) -> bool:
+def is_declared_distinct(first: Touch, second: Touch) -> bool:
     """Whether the program says that what one statement stores, whoever does and however often, goes to different places."""
     return first.by is second.by and first.by is not None and bool(first.by.statics.get("disjoint"))
 
@@ -196,15 +176,15 @@ BELIEVED = "`disjoint=True` says that they go to different places; the reference
 
 def between_blocks(known: Facts, touches: Iterable[Touch]) -> Iterator[Elided]:
     """Yield the tiles of a matrix of which it is not proved that blocks store different ones: no barrier orders those."""
-    own = [t for t in touches if isinstance(t.root.type, TensorMap) and t.kind == "write" and t.by is not None]
-    free = frozenset[Symbol]().union(*known.renewed.values())
+    own = [t for t in touches if isinstance(t.root.type, tree.TensorMap) and t.kind == "write" and t.by is not None]
+    free = frozenset[tree.Symbol]().union(*known.renewed.values())
     question = Question(GRID, BLOCK, None, free)
     for place, one in enumerate(own):
         for two in own[place:]:
             if one.root is two.root:
-                if proved(known, one.lands, two.lands, question):
+                if is_proved(known, one.lands, two.lands, question):
                     continue
-                if said(one, two):
+                if is_declared_distinct(one, two):
                     yield Elided(one.access, two.access, BELIEVED, unproved="store")
                 else:
                     yield Elided(one.access, two.access, BLOCKED, unproved="asynchronous")
@@ -225,49 +205,49 @@ def brought_together(known: Facts, touches: Iterable[Touch]) -> Iterator[tuple[T
         for two in own[place:]:
             if one.root is not two.root or one.steps[:1] and one.steps[0].view is not two.steps[0].view:
                 continue
-            if proved(known, one.lands, two.lands, Question(cluster, BLOCK, None, frozenset())):
+            if is_proved(known, one.lands, two.lands, Question(cluster, BLOCK, None, frozenset())):
                 continue
             forms = () if one.lands is None else one.lands.indices
             surely = one is two and one.lands is not None
-            if surely and all(_agreed(d, cluster, frozenset()) for form in forms for d in mentioned(form)):
+            if surely and all(_is_common(d, cluster, frozenset()) for form in forms for d in all_digits(form)):
                 yield one, None
             else:
                 yield one, Elided(one.access, two.access, LOADED, unproved="asynchronous")
 
 
-def stored_by_all(known: Facts, cluster: Perspective) -> Iterator[Element]:
+def stored_by_all(known: Facts, cluster: Perspective) -> Iterator[tree.Element]:
     """Yield where a matrix's tile is stored by all blocks of a cluster: each comes there, and it begins at one place for all."""
     reads = reader(known)
     for apply, counted in _always(known.function.body, frozenset()) if cluster.size > 1 else ():
-        element = brought(apply)
-        if element is not None and isinstance(element.symbol.root().type, TensorMap):
+        element = copied_element(apply)
+        if element is not None and isinstance(element.symbol.root().type, tree.TensorMap):
             forms = [reads.read(index, {}) for index in element.indices]
-            if all(_agreed(digit, cluster, counted) for form in forms for digit in mentioned(form)):
+            if all(_is_common(digit, cluster, counted) for form in forms for digit in all_digits(form)):
                 yield element
 
 
-def _always(body: Body, counted: frozenset[Symbol]) -> Iterator[tuple[Apply, frozenset[Symbol]]]:
+def _always(body: tree.Body, counted: frozenset[tree.Symbol]) -> Iterator[tuple[tree.Apply, frozenset[tree.Symbol]]]:
     """Yield the stores that every block makes, with the indices of the loops around, of constant bounds."""
     for statement in body:
         match statement:
-            case Evaluate(value=Apply() as apply) if apply.intrinsic.asynchronous == "bulk":
+            case tree.Evaluate(value=tree.Apply() as apply) if apply.intrinsic.asynchronous == "bulk":
                 yield apply, counted
-            case Group() | Partition() | Claim() | Async():
+            case tree.Group() | tree.Partition() | tree.Claim() | tree.Async():
                 yield from _always(statement.body, counted)
-            case Split(level=Level.THREAD):
+            case tree.Split(level=Level.THREAD):
                 for arm in statement.arms:
                     yield from _always(arm.body, counted)
-            case For() if surely_entered(statement) and not any(map(_jumps, statements(statement.body))):
+            case tree.For() if surely_entered(statement) and not any(map(_jumps, statements(statement.body))):
                 yield from _always(statement.body, counted | {statement.symbol})
             case _:
                 pass
 
 
-def _jumps(statement: Stmt) -> bool:
-    return isinstance(statement, Break | Continue | Return)
+def _jumps(statement: tree.Stmt) -> bool:
+    return isinstance(statement, tree.Break | tree.Continue | tree.Return)
 
 
-def _agreed(digit: Digit, cluster: Perspective, counted: frozenset[Symbol]) -> bool:
+def _is_common(digit: Digit, cluster: Perspective, counted: frozenset[tree.Symbol]) -> bool:
     """Whether a number is the same for the threads of one place in all blocks of a cluster."""
     match digit.base:
         case ("name" | "trip", symbol):
@@ -280,12 +260,12 @@ def _agreed(digit: Digit, cluster: Perspective, counted: frozenset[Symbol]) -> b
 
 __all__ = [
     "BELIEVED",
-    "apart",
+    "never_meet",
     "between_blocks",
     "brought_together",
-    "concerned",
+    "conflict_unit",
     "destination",
     "meet",
-    "said",
+    "is_declared_distinct",
     "stored_by_all",
 ]

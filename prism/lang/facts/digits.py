@@ -6,14 +6,15 @@ A polynomial's value is the machine's: what may wrap in its type is an atom (exa
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import gcd
 from operator import eq, ge, gt, le, lt, ne
 
+from prism.lang import tree  # fmt: skip
+from prism.lang.bases import Frozen
 from prism.lang.facts import bitwise
 from prism.lang.facts.bounds import NOTHING, Bounds, both, fits, interval, span
 from prism.lang.facts.definitions import Facts, facts, read_first
-from prism.lang.facts.exact import ASSUMED, computed, promised, wrapped
 from prism.lang.facts.polynomials import (
     BLOCKS,
     EXTREMES,
@@ -25,90 +26,72 @@ from prism.lang.facts.polynomials import (
     Form,
     Range,
     add,
+    all_digits,
     atom,
     constant,
-    mentioned,
     multiply,
     number,
     units_of,
     unknown,
 )
-from prism.lang.tree import (
-    Apply,
-    Binary,
-    Call,
-    Cast,
-    Const,
-    Count,
-    Declare,
-    Expr,
-    For,
-    Function,
-    Id,
-    Place,
-    Return,
-    Scalar,
-    Select,
-    Symbol,
-    Unary,
-    Var,
-)  # fmt: skip
+from prism.lang.facts.wraps import ASSUMED, computation_type, must_fit, wrap_form
 from prism.lang.types.perspective import BLOCK, WARPGROUP, Level, Perspective
 
 COMPARED = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
-NO_TYPES: Mapping[Symbol, Scalar] = {}
+NO_TYPES: Mapping[tree.Symbol, tree.Scalar] = {}
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Reader:
+class Reader(Frozen):
     """Reads a function's expressions; each name is read once."""
 
     known: Facts
     range: Range
-    names: dict[Symbol, Form]
+    names: dict[tree.Symbol, Form]
 
-    def read(self, e: Expr, given: Mapping[Symbol, Form], types: Mapping[Symbol, Scalar] = NO_TYPES) -> Form:
+    def read(
+        self, e: tree.Expr, given: Mapping[tree.Symbol, Form], types: Mapping[tree.Symbol, tree.Scalar] = NO_TYPES
+    ) -> Form:
         """Return an integer expression as a polynomial; `given` and `types`: what a lambda's parameters stand for."""
-        return self.bounded(e, given, types)[0]
+        return self.read_bounds(e, given, types)[0]
 
-    def bounded(
-        self, e: Expr, given: Mapping[Symbol, Form], types: Mapping[Symbol, Scalar] = NO_TYPES
+    def read_bounds(
+        self, e: tree.Expr, given: Mapping[tree.Symbol, Form], types: Mapping[tree.Symbol, tree.Scalar] = NO_TYPES
     ) -> tuple[Form, Bounds]:
         """Return an integer expression as a polynomial, and its bounds: those of its type too."""
-        if not (isinstance(e.type, Scalar) and e.type.integral):
+        if not (isinstance(e.type, tree.Scalar) and e.type.integral):
             return unknown(), NOTHING
         match e:
-            case Cast(operand=operand):
-                form, bounds = self.bounded(operand, given, types)
-                return self._within(form, bounds, e.type)
-            case Unary(op="-", operand=operand):
-                form, bounds = self.bounded(operand, given, types)
-                return self._result("-", add({}, form, -1), (-bounds[1], -bounds[0]), computed(e, types))
-            case Binary(left=left, right=right):
-                one, two = self.bounded(left, given, types), self.bounded(right, given, types)
-                return self._operator(e, one, two, computed(e, types))
+            case tree.Cast(operand=operand):
+                form, bounds = self.read_bounds(operand, given, types)
+                return self._fit(form, bounds, e.type)
+            case tree.Unary(op="-", operand=operand):
+                form, bounds = self.read_bounds(operand, given, types)
+                return self._result("-", add({}, form, -1), (-bounds[1], -bounds[0]), computation_type(e, types))
+            case tree.Binary(left=left, right=right):
+                one, two = self.read_bounds(left, given, types), self.read_bounds(right, given, types)
+                return self._operator(e, one, two, computation_type(e, types))
             case _:
                 form = self._plain(e, given, types)
-                return form, both(self.range.form(form), span(computed(e, types)))
+                return form, both(self.range.form(form), span(computation_type(e, types)))
 
-    def _within(self, form: Form, bounds: Bounds, type_: Scalar) -> tuple[Form, Bounds]:
+    def _fit(self, form: Form, bounds: Bounds, type_: tree.Scalar) -> tuple[Form, Bounds]:
         """Return a number as a type has it: itself, where it fits."""
         if fits(bounds, type_):
             return form, bounds
-        form = wrapped(self.range, type_, form)
+        form = wrap_form(self.range, type_, form)
         return form, both(self.range.form(form), span(type_))
 
-    def _result(self, op: str, form: Form, bounds: Bounds, type_: Scalar) -> tuple[Form, Bounds]:
+    def _result(self, op: str, form: Form, bounds: Bounds, type_: tree.Scalar) -> tuple[Form, Bounds]:
         """Return the result of an operator that may not fit in its type."""
         if any(abs(factor) >= HUGE for factor in form.values()):
             return unknown(), span(type_)
         found = self.range.form(form)
-        if promised(op, type_, found):
+        if must_fit(op, type_, found):
             return form, both(both(bounds, found), span(type_))
-        return self._within(form, both(bounds, found), type_)
+        return self._fit(form, both(bounds, found), type_)
 
     def _operator(
-        self, e: Binary, one: tuple[Form, Bounds], two: tuple[Form, Bounds], type_: Scalar
+        self, e: tree.Binary, one: tuple[Form, Bounds], two: tuple[Form, Bounds], type_: tree.Scalar
     ) -> tuple[Form, Bounds]:
         by = number(two[0])
         if e.op in ASSUMED:
@@ -127,86 +110,98 @@ class Reader:
             found = atom(("apply", e.op, e.type, (frozenset(one[0].items()), frozenset(two[0].items()))))
         return found, both(self.range.form(found), span(type_))
 
-    def _plain(self, e: Expr, given: Mapping[Symbol, Form], types: Mapping[Symbol, Scalar]) -> Form:
+    def _plain(self, e: tree.Expr, given: Mapping[tree.Symbol, Form], types: Mapping[tree.Symbol, tree.Scalar]) -> Form:
         match e:
-            case Const(value=value):
+            case tree.Const(value=value):
                 return constant(int(value)) if not isinstance(value, float) else unknown()
-            case Id(unit=unit, code=code):
+            case tree.Id(unit=unit, code=code):
                 return self.id(unit, code)
-            case Count(unit=unit, code=code):
+            case tree.Count(unit=unit, code=code):
                 units = units_of(unit, code)
                 return atom(("count", unit, code)) if units is None else constant(units)
-            case Var(symbol=symbol):
+            case tree.Var(symbol=symbol):
                 return given[symbol] if symbol in given else self.name(symbol)
-            case Place():
+            case tree.Place():
                 return self._place(e, given)
-            case Select():
-                return self._chosen(e, given, types)
-            case Apply(intrinsic=intrinsic) if intrinsic.elementwise and not e.statics:
+            case tree.Select():
+                return self._choose(e, given, types)
+            case tree.Apply(intrinsic=intrinsic) if intrinsic.elementwise and not e.statics:
                 return self._elementwise(e, given, types)
-            case Call():
-                return self._called(e, given)
+            case tree.Call():
+                return self._result_of_call(e, given)
             case _:
                 return unknown()
 
-    def _elementwise(self, e: Apply, given: Mapping[Symbol, Form], types: Mapping[Symbol, Scalar]) -> Form:
+    def _elementwise(
+        self, e: tree.Apply, given: Mapping[tree.Symbol, Form], types: Mapping[tree.Symbol, tree.Scalar]
+    ) -> Form:
         """Return the result of an intrinsic as an atom: equal arguments, of the same types, give equal results.
 
         Bits are counted otherwise in 64 than in 32. Not so of one of the user's own, which may read what differs between threads.
         """
-        if e.intrinsic.source == "user" or not all(isinstance(a.type, Scalar) and a.type.integral for a in e.arguments):
+        if e.intrinsic.source == "user" or not all(
+            isinstance(a.type, tree.Scalar) and a.type.integral for a in e.arguments
+        ):
             return unknown()
-        forms = [self.bounded(a, given, types) for a in e.arguments]
-        if e.intrinsic.name in EXTREMES and isinstance(e.type, Scalar):  # they are compared as what is returned
-            forms = [self._within(*one, e.type) for one in forms]
+        forms = [self.read_bounds(a, given, types) for a in e.arguments]
+        if e.intrinsic.name in EXTREMES and isinstance(e.type, tree.Scalar):  # they are compared as what is returned
+            forms = [self._fit(*one, e.type) for one in forms]
         keys = tuple(frozenset(form.items()) for form, _ in forms)
         return atom(("apply", _function(e), e.type, keys))
 
-    def _decided(self, e: Expr, given: Mapping[Symbol, Form], types: Mapping[Symbol, Scalar]) -> bool | None:
+    def _decide(
+        self, e: tree.Expr, given: Mapping[tree.Symbol, Form], types: Mapping[tree.Symbol, tree.Scalar]
+    ) -> bool | None:
         """Return whether a condition holds, where it compares numbers that are constants."""
         match e:
-            case Const(value=value):
+            case tree.Const(value=value):
                 return bool(value)
-            case Binary(op=op, left=left, right=right) if op in COMPARED:
+            case tree.Binary(op=op, left=left, right=right) if op in COMPARED:
                 one, two = number(self.read(left, given, types)), number(self.read(right, given, types))
-                if one is None or two is None or not isinstance(left.type, Scalar) or not left.type.integral:
+                if one is None or two is None or not isinstance(left.type, tree.Scalar) or not left.type.integral:
                     return None
-                plain = computed(left, types).kind == computed(right, types).kind == "int" or (one >= 0 and two >= 0)
+                plain = computation_type(left, types).kind == computation_type(right, types).kind == "int" or (
+                    one >= 0 and two >= 0
+                )
                 return bool(COMPARED[op](one, two)) if plain else None
             case _:
                 return None
 
-    def truth(self, e: Expr) -> Form | None:
+    def truth(self, e: tree.Expr) -> Form | None:
         """Return a truth value as a number, 0 or 1: of a name that never changes, or of a function of integers."""
         match e:
-            case Var(symbol=symbol) if symbol not in self.known.changed:
+            case tree.Var(symbol=symbol) if symbol not in self.known.changed:
                 return atom(("name", symbol))
-            case Apply(intrinsic=intrinsic) if intrinsic.elementwise and not e.statics:
+            case tree.Apply(intrinsic=intrinsic) if intrinsic.elementwise and not e.statics:
                 return self._elementwise(e, {}, {})
             case _:
                 return None
 
-    def _chosen(self, e: Select, given: Mapping[Symbol, Form], types: Mapping[Symbol, Scalar]) -> Form:
+    def _choose(
+        self, e: tree.Select, given: Mapping[tree.Symbol, Form], types: Mapping[tree.Symbol, tree.Scalar]
+    ) -> Form:
         """Return what `a if n == 1 else b` is: b, where b is a if n is 1. Then the condition only saves work."""
-        truth = self._decided(e.condition, given, types)
+        truth = self._decide(e.condition, given, types)
         if truth is not None:
             return self.read(e.then if truth else e.otherwise, given, types)
         then, otherwise = self.read(e.then, given, types), self.read(e.otherwise, given, types)
         match e.condition:
-            case Binary(op="==", left=Var(symbol=symbol), right=Const(value=value)) if 0 <= value < 2**31:
+            case tree.Binary(op="==", left=tree.Var(symbol=symbol), right=tree.Const(value=value)) if (
+                0 <= value < 2**31
+            ):
                 special = self.read(e.otherwise, {**given, symbol: constant(int(value))}, types)
                 return otherwise if special == then else unknown()
             case _:
                 return otherwise if then == otherwise else unknown()
 
-    def _called(self, e: Call, given: Mapping[Symbol, Form]) -> Form:
+    def _result_of_call(self, e: tree.Call, given: Mapping[tree.Symbol, Form]) -> Form:
         """Return the result of a function that only computes it: its text, with the arguments in place."""
-        value = _returned(e.function)
+        value = _result_expression(e.function)
         if value is None:
             return unknown()
         own = facts(e.function, self.known.threads)
-        form = reader(entered(self.known, e, given)).read(value, {})
-        names = {d.base[1] for d in mentioned(form) if d.base[0] in ("name", "trip")}
+        form = reader(enter_callee(self.known, e, given)).read(value, {})
+        names = {d.base[1] for d in all_digits(form) if d.base[0] in ("name", "trip")}
         return unknown() if names & {*own.definitions, *own.changed, *e.function.parameters} else form
 
     def id(self, unit: Perspective, code: Perspective) -> Form:
@@ -219,19 +214,19 @@ class Reader:
             return self._part(BLOCKS, unit.size, code.size if code.level == Level.BLOCK else None)
         return atom(("id", unit, code)) if unit != code else {}
 
-    def name(self, symbol: Symbol) -> Form:
+    def name(self, symbol: tree.Symbol) -> Form:
         """Return what a name stands for: its definition, where it never changes and that is understood."""
-        if symbol in self.known.changed or not (isinstance(symbol.type, Scalar) and symbol.type.integral):
+        if symbol in self.known.changed or not (isinstance(symbol.type, tree.Scalar) and symbol.type.integral):
             return unknown()
         if symbol not in self.names:
             for name in read_first(self.known, symbol, self.names):
-                integral = isinstance(name.type, Scalar) and name.type.integral
-                form = self._defined(name) if integral else None
-                vague = form is None or any(d.base[0] == "unknown" for d in mentioned(form))
+                integral = isinstance(name.type, tree.Scalar) and name.type.integral
+                form = self._definition(name) if integral else None
+                vague = form is None or any(d.base[0] == "unknown" for d in all_digits(form))
                 self.names[name] = atom(("name", name)) if form is None or vague else form
         return self.names[symbol]
 
-    def _defined(self, symbol: Symbol) -> Form | None:
+    def _definition(self, symbol: tree.Symbol) -> Form | None:
         loop = self.known.loops.get(symbol)
         if loop is not None:
             trip = self._part(("trip", symbol), 1, None)
@@ -241,16 +236,16 @@ class Reader:
         definition = self.known.definitions.get(symbol)
         return None if definition is None else self.read(definition, {})
 
-    def _counts(self, loop: For) -> bool:
+    def _counts(self, loop: tree.For) -> bool:
         """Whether a loop's index is start + trip * step: the last one plus the step still fits in its type, or must."""
-        type_, (_, (least, most)) = loop.symbol.type, self.bounded(loop.step, {})
+        type_, (_, (least, most)) = loop.symbol.type, self.read_bounds(loop.step, {})
         if (
-            not isinstance(type_, Scalar)
+            not isinstance(type_, tree.Scalar)
             or (type_.kind == "int" and type_.bits >= 32)
             or (least == most and abs(least) == 1)
         ):
             return True
-        stop = self.bounded(loop.stop, {})[1]
+        stop = self.read_bounds(loop.stop, {})[1]
         if least > 0:
             return fits((0, stop[1] + most - 1), type_)
         return most < 0 and fits((stop[0] + least + 1, 0), type_)
@@ -266,7 +261,7 @@ class Reader:
                 return self.divide(left, constant(by + 1))[1]
             case "&":
                 mask = number(left) if by is None else by
-                return None if mask is None else bitwise.masked(self.range, left if by is not None else right, mask)
+                return None if mask is None else bitwise.mask_form(self.range, left if by is not None else right, mask)
             case "|":
                 return bitwise.union(self.range, left, right)
             case "^":
@@ -274,7 +269,7 @@ class Reader:
             case _:
                 return None
 
-    def _place(self, e: Place, given: Mapping[Symbol, Form]) -> Form:
+    def _place(self, e: tree.Place, given: Mapping[tree.Symbol, Form]) -> Form:
         """As `tree.Place` says."""
         fragment, index = e.symbol.type, self.read(e.index, given)
         t = self._part(THREADS, 1, getattr(fragment, "threads", WARPGROUP))
@@ -363,20 +358,20 @@ def without_quotients(form: Form) -> Form:
     return form
 
 
-def _function(e: Apply) -> object:
+def _function(e: tree.Apply) -> object:
     """Return what tells one elementwise function of integers from another."""
     return e.intrinsic.name if e.intrinsic.name in EXTREMES else (e.intrinsic.name, tuple(a.type for a in e.arguments))
 
 
-def _returned(function: Function) -> Expr | None:
+def _result_expression(function: tree.Function) -> tree.Expr | None:
     """Return what a function's result is, where its body is nothing but declarations before it."""
     *before, last = function.body or (None,)
-    if isinstance(last, Return) and all(isinstance(s, Declare) for s in before):
+    if isinstance(last, tree.Return) and all(isinstance(s, tree.Declare) for s in before):
         return last.value
     return None
 
 
-def entered(known: Facts, call: Call, given: Mapping[Symbol, Form] | None = None) -> Facts:
+def enter_callee(known: Facts, call: tree.Call, given: Mapping[tree.Symbol, Form] | None = None) -> Facts:
     """Return the facts of a callee, with the values of its arguments in the terms of the caller."""
     own, reads = facts(call.function, known.threads), reader(known)
     found = {name: own.found[name] for name in ("sites", "uses") if name in own.found}
@@ -384,7 +379,7 @@ def entered(known: Facts, call: Call, given: Mapping[Symbol, Form] | None = None
     names = {
         parameter: reads.read(argument, given or {})
         for parameter, argument in zip(call.function.parameters, call.arguments, strict=False)
-        if isinstance(parameter.type, Scalar) and parameter.type.integral
+        if isinstance(parameter.type, tree.Scalar) and parameter.type.integral
     }
     found["reader"] = Reader(inside, Range(inside, {}), names)
     return inside
@@ -396,4 +391,4 @@ def reader(known: Facts) -> Reader:
     return found
 
 
-__all__ = ["Reader", "entered", "reader"]
+__all__ = ["Reader", "enter_callee", "reader"]

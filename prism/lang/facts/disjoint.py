@@ -20,15 +20,16 @@ If the digits that are found equal make up the unit's index, or the trip's, then
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, combinations
 from math import gcd, inf
 
-from prism.lang.facts import bitwise, divisors, nested, strides
+from prism.lang.bases import Value
+from prism.lang.facts import bitwise, divisors, nesting, strides
 from prism.lang.facts.bounds import Bounds
+from prism.lang.facts.claims import one_unit
 from prism.lang.facts.definitions import Facts
 from prism.lang.facts.digits import reader
-from prism.lang.facts.exact import without, wraps
 from prism.lang.facts.polynomials import (
     BLOCKS,
     THREADS,
@@ -37,16 +38,16 @@ from prism.lang.facts.polynomials import (
     Form,
     Key,
     add,
+    all_digits,
     atom,
     constant,
     digits_of,
-    inner,
-    mentioned,
     number,
+    operand_forms,
 )
-from prism.lang.facts.sides import Side, following, unwrapped
-from prism.lang.facts.told import one_unit
+from prism.lang.facts.sides import Side, following, unwrap
 from prism.lang.facts.touches import Address
+from prism.lang.facts.wraps import drop_wraps, wraps
 from prism.lang.tree import Symbol
 from prism.lang.types.perspective import Level, Perspective
 
@@ -56,8 +57,7 @@ MOST = 128
 """Equations of one proof: they are taken apart into smaller ones, so a proof needs few."""
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Value):
     """Whether two accesses inside one unit of `source` that meet are in one `unit`, or in one trip of the loop of `index`.
 
     With neither, whether they never meet. `free`: names that may have another value at the other access.
@@ -69,20 +69,20 @@ class Question:
     free: frozenset[Symbol]
 
 
-def proved(known: Facts, one: Address | None, two: Address | None, question: Question) -> bool:
+def is_proved(known: Facts, one: Address | None, two: Address | None, question: Question) -> bool:
     """Whether the answer is yes, for sure."""
     if one is None or two is None or one.root is not two.root or len(one.indices) != len(two.indices):
         return False
     memo: dict[object, bool] = known.found.setdefault("proofs", {})
     key = (one, two, question)
     if key not in memo:
-        if spent(known):
+        if is_exhausted(known):
             return False
         memo[key] = _Proof(known, one, two, question).holds()
     return memo[key]
 
 
-def spent(known: Facts) -> bool:
+def is_exhausted(known: Facts) -> bool:
     """Whether as many proofs of a function were tried as are: of what else is asked nothing is proved."""
     return len(known.found.get("proofs", ())) >= MOST_PROOFS
 
@@ -100,7 +100,7 @@ class _Proof:
         self.told = one.distinct, two.distinct
         self.fixed: tuple[dict[Digit, int], dict[Digit, int]] = {}, {}
         """Digits of one side alone that have one value, where the two accesses meet."""
-        one, two = unwrapped(known, one), unwrapped(known, two)
+        one, two = unwrap(known, one), unwrap(known, two)
         whole = one.aligned and two.aligned and one.width == two.width
         forms = [*one.indices, *one.guards, *two.indices, *two.guards]
         counts = {d.base for form in forms for d in digits_of(form) if d.base[0] == "count"}
@@ -110,9 +110,9 @@ class _Proof:
         self.left: list[tuple[Form, Form]] = list(zip(self.sides[0].indices, self.sides[1].indices, strict=True))
         self._fixed_alike()
         common = [guard for guard in self.sides[0].guards if self._agreed(guard)]
-        self.nests = [axes for axes in nested.axes_of(common, self.refined) if all(map(self._agreed, chain(*axes)))]
+        self.nests = [axes for axes in nesting.axes_of(common, self.refine) if all(map(self._agreed, chain(*axes)))]
         self.products = {
-            d.base for form in forms for d in mentioned(form) if d.base[0] in ("quotient", "remainder", "xor")
+            d.base for form in forms for d in all_digits(form) if d.base[0] in ("quotient", "remainder", "xor")
         }
 
     def _agreed(self, form: Form) -> bool:
@@ -120,7 +120,7 @@ class _Proof:
 
     def _common(self, a: Address, other: Address) -> Address:
         """Return an access with what holds where the other is made, and is said of values that both agree on."""
-        more = (form for form in other.guards if form not in a.guards and self._agreed(self.refined(form)))
+        more = (form for form in other.guards if form not in a.guards and self._agreed(self.refine(form)))
         return replace(a, guards=(*a.guards, *more))
 
     def _fixed_alike(self) -> None:
@@ -133,25 +133,25 @@ class _Proof:
         zeros = [[a for a, b in combinations(side.guards, 2) if not add(a, b)] for side in self.sides]
         self.left += [(form, form) for form in zeros[0] if form in zeros[1] or add({}, form, -1) in zeros[1]]
 
-    def _counted(self, known: Facts, forms: Iterable[Form]) -> Iterator[Form]:
+    def _count_bounds(self, known: Facts, forms: Iterable[Form]) -> Iterator[Form]:
         """Yield what is not negative since a unit's index is less than the number of units."""
         for base in {d.base for form in forms for d in digits_of(form) if d.base[0] == "count"}:
             index = reader(known).id(*base[1:])
-            yield self.refined(add(add(atom(base), index, -1), constant(-1)))
+            yield self.refine(add(add(atom(base), index, -1), constant(-1)))
 
     def _side(self, known: Facts, a: Address, which: int, width: int) -> Side:
-        indices, guards = ([self.refined(form) for form in forms] for forms in (a.indices, a.guards))
-        guards = [*guards, *map(self.refined, following(known, guards))]
-        guards += self._counted(known, guards)
+        indices, guards = ([self.refine(form) for form in forms] for forms in (a.indices, a.guards))
+        guards = [*guards, *map(self.refine, following(known, guards))]
+        guards += self._count_bounds(known, guards)
         side = Side(known, indices, guards, which, (*(a.rows or (1,) * (len(indices) - 1)), width))
         for digit in {d for form in indices for d in digits_of(form) if d.base[0] == "quotient"}:
             _, above, below = digit.base
-            side.divided(digit, self.refined(dict(above)), number(dict(below)) or 0)
+            side.bound_quotient(digit, self.refine(dict(above)), number(dict(below)) or 0)
         return side
 
     # -- what both sides have in common
 
-    def refined(self, form: Form) -> Form:
+    def refine(self, form: Form) -> Form:
         """Return a polynomial with its digits cut wherever some digit of the same number ends."""
         total: dict[tuple[Digit, ...], int] = {}
         for monomial, factor in form.items():
@@ -192,11 +192,11 @@ class _Proof:
             case ("name" | "trip", symbol):
                 return symbol not in self.question.free and source <= symbol.perspective
             case ("quotient" | "remainder" | "apply" | "xor" | "wrap", *_):
-                return all(self.same(d) for form in inner(base) for d in digits_of(self.refined(form)))
+                return all(self.same(d) for form in operand_forms(base) for d in digits_of(self.refine(form)))
             case _:
                 return False
 
-    def found(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether the digits that are equal answer the question."""
         question = self.question
         if question.index is not None:
@@ -204,7 +204,7 @@ class _Proof:
         if question.unit is None:
             return False
         unit, source = question.unit, question.source
-        if one_unit(*self.told, unit, self.refined, self.same) or self._lanes(unit, source):
+        if one_unit(*self.told, unit, self.refine, self.same) or self._lanes(unit, source):
             return True
         for base in {d.base for d in self.equal}:
             if base[0] != "id" or base in (THREADS, BLOCKS) or not (base[1] <= unit and source <= base[2]):
@@ -257,13 +257,13 @@ class _Proof:
             for one, two in equations:
                 steps += 1
                 try:
-                    found = self._apart(one, two)
+                    found = self._split_equation(one, two)
                 except _Contradiction:
                     return True
                 self.left += [(one, two)] if found is None else found
                 progress = progress or found is not None
             progress = self._whole() or progress
-            if self.found():
+            if self.is_complete():
                 return True
         return False
 
@@ -274,20 +274,20 @@ class _Proof:
         """
         before = len(self.left)
         for base in [base for base in self.products if base[0] == "xor" and Digit(base) in self.equal]:
-            vary = [form for form in map(self.refined, inner(base)) if not all(map(self.same, digits_of(form)))]
+            vary = [form for form in map(self.refine, operand_forms(base)) if not all(map(self.same, digits_of(form)))]
             if len(vary) <= 1:
                 self.products.discard(base)
                 self.left += [(form, form) for form in vary]
         for base in [base for base in self.products if base[0] == "quotient"]:
             parts = Digit(base), Digit(("remainder", *base[1:]))
-            divisor = self.refined(dict(base[2]))
+            divisor = self.refine(dict(base[2]))
             if all(map(self.same, (*parts, *digits_of(divisor)))):
                 self.products.discard(base)
-                form = self.refined(dict(base[1]))
+                form = self.refine(dict(base[1]))
                 self.left.append((form, form))
         return len(self.left) > before
 
-    def _apart(self, one: Form, two: Form) -> list[tuple[Form, Form]] | None:
+    def _split_equation(self, one: Form, two: Form) -> list[tuple[Form, Form]] | None:
         """Return what follows from an equation, or None where nothing was found out."""
         congruent = self._congruent(one, two)
         if congruent is not None:
@@ -295,34 +295,34 @@ class _Proof:
         vary = [{m: f for m, f in form.items() if not all(map(self.same, m))} for form in (one, two)]
         both = [{m: f for m, f in form.items() if m not in vary[k]} for k, form in enumerate((one, two))]
         by = number(add(both[1], both[0], -1))
-        if self._fixed(0, one, two) or self._fixed(1, two, one):
+        if self._fixes_digit(0, one, two) or self._fixes_digit(1, two, one):
             return [(one, two)]
         found = None if by is None else self._numbers(vary[0], vary[1], by)
         if found is not None:
             return found
-        parts = self._nested(one, two)
+        parts = self._split_nested(one, two)
         if parts is not None:
             return parts
         for pivot in self._pivots(one, two):
             if self._apart_by(one, two, pivot):
                 low = [{m: f for m, f in form.items() if pivot not in m} for form in (one, two)]
-                return [(_without(one, pivot), _without(two, pivot)), (low[0], low[1])]
+                return [(_divide_terms(one, pivot), _divide_terms(two, pivot)), (low[0], low[1])]
         if by is None:  # what is the same on both sides, but not as often, goes to one of them
             more = add(both[1], both[0], -1)
             found = self._numbers(vary[0], add(vary[1], {m: f for m, f in more.items() if m}), more.get((), 0))
         return self._exclusive(one, two) if found is None else found
 
-    def _nested(self, one: Form, two: Form) -> list[tuple[Form, Form]] | None:
+    def _split_nested(self, one: Form, two: Form) -> list[tuple[Form, Form]] | None:
         """Return what follows from an equation of places in axes whose strides nest: indices are equal along each."""
         for axes in self.nests:
-            places = [nested.indices(axes, form) for form in (one, two)]
+            places = [nesting.indices(axes, form) for form in (one, two)]
             if places[0] is None or places[1] is None:
                 continue
             found = list(zip(places[0], places[1], strict=True))
             each = [
                 (self.sides[k], pair[k], extent) for pair, (extent, _) in zip(found, axes, strict=True) for k in (0, 1)
             ]
-            if (one, two) not in found and all(nested.inside(side, self.refined, *rest) for side, *rest in each):
+            if (one, two) not in found and all(nesting.is_in_extent(side, self.refine, *rest) for side, *rest in each):
                 return found
         return None
 
@@ -332,7 +332,7 @@ class _Proof:
         if not vary:
             return None
         modulus = 2 ** min(digit.base[1].bits for digit in vary)
-        inside = [self.refined(without(form, vary.__contains__)) for form in (one, two)]
+        inside = [self.refine(drop_wraps(form, vary.__contains__)) for form in (one, two)]
         common = {m for form in inside for m in form if all(map(self.same, m))}
         if any(inside[0].get(m, 0) != inside[1].get(m, 0) for m in common if m):
             return None
@@ -369,14 +369,14 @@ class _Proof:
     def _operands(self, number: int, form: Form) -> Set[Key]:
         keys: frozenset[Key] = frozenset()
         for key in bitwise.operands(self.sides[number].range, form):
-            refined = self.refined(dict(key))
+            refined = self.refine(dict(key))
             for digit, value in self.fixed[number].items():
                 if (digit,) in refined:
-                    refined = add(_dropped(refined, digit), constant(refined[digit,] * value))
+                    refined = add(_drop_multiples(refined, digit), constant(refined[digit,] * value))
             keys ^= {frozenset(refined.items())} if refined else frozenset()
         return keys
 
-    def _fixed(self, side: int, form: Form, value: Form) -> bool:
+    def _fixes_digit(self, side: int, form: Form, value: Form) -> bool:
         """Whether an equation says, for the first time, which value a digit has on one side."""
         (monomial, factor), *others = form.items() if form else [((), 0)]
         found = number(value)
@@ -418,7 +418,7 @@ class _Proof:
         of = self.sides[side].range.form
         low, high = of(form)
         if high - low >= g:
-            for guard in map(self.refined, self.sides[side].guards):
+            for guard in map(self.refine, self.sides[side].guards):
                 for c in {guard[m] // f for m, f in form.items() if m and m in guard and guard[m] % f == 0}:
                     times = {m: f * abs(c) for m, f in form.items()}
                     least, most = of(add(times, guard, -1 if c > 0 else 1))
@@ -439,7 +439,7 @@ class _Proof:
             (lambda form, by: self._remainders(form, by, left)),
             (lambda form, by: self._remainders(form, by, right)),
         )
-        return strides.apart((left, right), (one, two), pivot, self.same, beside)
+        return strides.terms_are_apart((left, right), (one, two), pivot, self.same, beside)
 
     def _remainders(self, form: Form, pivot: Digit, side: Side) -> Iterator[Form]:
         """Yield what is not negative since a remainder is less than its divisor, n, or n / c, which is tiles of c in n.
@@ -447,13 +447,13 @@ class _Proof:
         And since a unit's index is less than the number of units.
         """
         if pivot.base[0] == "count":
-            index = self.refined(reader(side.range.known).id(*pivot.base[1:]))
+            index = self.refine(reader(side.range.known).id(*pivot.base[1:]))
             yield add(add({(pivot,): 1}, index, -1), constant(-1))
         for base in {d.base for d in digits_of(form) if d.base[0] == "remainder"}:
             divisor: Form = dict(base[2])
             of: Form = {(pivot,): 1}
-            yield from divisors.below(side, self.refined, Digit(base))
-            if len(divisor) != 1 or side.range.form(self.refined(dict(base[1])))[0] < 0:
+            yield from divisors.below_divisor(side, self.refine, Digit(base))
+            if len(divisor) != 1 or side.range.form(self.refine(dict(base[1])))[0] < 0:
                 continue
             (monomial, factor), times = next(iter(divisor.items())), 0
             if divisor == of:
@@ -465,12 +465,12 @@ class _Proof:
                 yield add(add(of, {(Digit(base),): 1}, -times), constant(-times))
 
 
-def _dropped(form: Form, digit: Digit) -> Form:
+def _drop_multiples(form: Form, digit: Digit) -> Form:
     """Return a polynomial without the term that is a multiple of a digit alone."""
     return {m: f for m, f in form.items() if m != (digit,)}
 
 
-def _without(form: Form, pivot: Digit) -> Form:
+def _divide_terms(form: Form, pivot: Digit) -> Form:
     """Return the terms with a factor, without it."""
     found: Form = {}
     for monomial, factor in form.items():
@@ -484,7 +484,7 @@ def _cuts(forms: Iterable[Form], question: Question) -> Mapping[Base, Set[int]]:
     """Return where digits of each number begin and end."""
     found: dict[Base, set[int]] = {THREADS: set(), BLOCKS: set()}
     for form in forms:
-        for digit in mentioned(form):
+        for digit in all_digits(form):
             found.setdefault(digit.base, set()).update({digit.low, digit.high or 1})
     for unit in (question.source, question.unit):
         if unit is not None and unit.level != Level.GRID:
@@ -492,4 +492,4 @@ def _cuts(forms: Iterable[Form], question: Question) -> Mapping[Base, Set[int]]:
     return found
 
 
-__all__ = ["Question", "proved"]
+__all__ = ["Question", "is_proved"]

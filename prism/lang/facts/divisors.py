@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
-from prism.lang.facts.polynomials import Digit, Form, Key, Range, add, constant, digits_of, inner, multiply
+from prism.lang.facts.polynomials import Digit, Form, Key, Range, add, constant, digits_of, multiply, operand_forms
 
 Refine = Callable[[Form], Form]
 """Cuts a polynomial's digits where others of the same number end."""
@@ -28,9 +28,9 @@ class Side(Protocol):
         """Whether a polynomial is sure not to be negative; `more`: others of which that is known."""
 
 
-def below(side: Side, refined: Refine, remainder: Digit) -> Iterator[Form]:
+def below_divisor(side: Side, refined: Refine, remainder: Digit) -> Iterator[Form]:
     """Yield what is not negative, for a remainder of what is not negative is less than its divisor, where that is 1 or more."""
-    above, by = inner(remainder.base)
+    above, by = operand_forms(remainder.base)
     if remainder == Digit(remainder.base) and side.range.form(refined(above))[0] >= 0 and _one(side, refined, by):
         for most in (by, *_parts(by)):
             yield add(add(refined(most), ONE, -1), {(remainder,): 1}, -1)
@@ -69,7 +69,7 @@ def _factor(side: Side, refined: Refine, form: Form) -> bool:
     """Whether the product with some number that is not negative is sure to be 1 or more, by what quotients in it say."""
     quotients = {d.base for d in digits_of(form) if d.base[0] == "quotient"}
     floors = [floor for base in quotients for floor in _floor(side, refined, Digit(base))]
-    others = {d: None for base in quotients for d in digits_of(refined(inner(base)[1]))}
+    others = {d: None for base in quotients for d in digits_of(refined(operand_forms(base)[1]))}
     return bool(floors) and any(
         side.positive(add(multiply({(other,): 1}, form), ONE, -1), floors)
         for other in others
@@ -79,9 +79,9 @@ def _factor(side: Side, refined: Refine, form: Form) -> bool:
 
 def _floor(side: Side, refined: Refine, quotient: Digit) -> Iterator[Form]:
     """Yield what a quotient leaves of a number, which is not negative: where the number is not, and its divisor is 1 or more."""
-    above, by = map(refined, inner(quotient.base))
+    above, by = map(refined, operand_forms(quotient.base))
     if side.range.form(above)[0] >= 0 and side.range.form(by)[0] >= 1:
         yield add(above, multiply(by, {(quotient,): 1}), -1)
 
 
-__all__ = ["below"]
+__all__ = ["below_divisor"]

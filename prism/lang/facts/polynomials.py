@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain, count
 from math import inf
 from typing import Any
 
+from prism.lang.bases import Frozen, Value
 from prism.lang.facts.bounds import NOTHING, Bounds
 from prism.lang.facts.definitions import Facts
 from prism.lang.tree import Scalar
@@ -41,8 +42,7 @@ EXTREMES = ("minimum", "maximum")
 _unknown = count()
 
 
-@dataclass(frozen=True, slots=True)
-class Digit:
+class Digit(Value):
     """`base / low % (high / low)`; `high` None: `base / low`."""
 
     base: Base
@@ -121,8 +121,7 @@ def number(form: Form) -> int | None:
 # -- bounds ---------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Range:
+class Range(Frozen):
     """What a polynomial's digits can be; `tighter` says it of some digits, where an access stands."""
 
     known: Facts
@@ -209,20 +208,20 @@ class Range:
             return 0, inf if trips is None else max(0, trips - 1)
         if kind == "name":
             span, type_ = self.known.ranges.get(base[1]), base[1].type
-            return span or (_unsigned(type_) if isinstance(type_, Scalar) else NOTHING)
+            return span or (_type_bounds(type_) if isinstance(type_, Scalar) else NOTHING)
         if kind == "wrap":
-            return _unsigned(base[1])
+            return _type_bounds(base[1])
         if kind in ("quotient", "remainder"):
-            return self._divided(kind, *inner(base))
+            return self._bound_quotient(kind, *operand_forms(base))
         if kind == "xor":
-            return self._xor(inner(base))
+            return self._xor(operand_forms(base))
         if kind == "apply":
-            return self._applied(*base[1:])
+            return self._bound_result(*base[1:])
         return NOTHING
 
-    def _applied(self, name: str, type_: Scalar, keys: tuple[Key, ...]) -> Bounds:
+    def _bound_result(self, name: str, type_: Scalar, keys: tuple[Key, ...]) -> Bounds:
         """What is masked is at most the mask; shifts are of what is not negative, and to the left they may drop bits."""
-        least = _unsigned(type_)
+        least = _type_bounds(type_)
         if name in EXTREMES:
             low, high = extreme(name, [self.form(dict(key)) for key in keys])
             return max(low, least[0]), min(high, least[1])
@@ -251,7 +250,7 @@ class Range:
         most = max(high for _, high in spans)
         return 0, inf if most == inf else (1 << int(most).bit_length()) - 1
 
-    def _divided(self, kind: str, left: Form, right: Form) -> Bounds:
+    def _bound_quotient(self, kind: str, left: Form, right: Form) -> Bounds:
         low, high = self.form(left)
         divisor = number(right)
         if low < 0 or (divisor is not None and divisor <= 0):
@@ -281,23 +280,23 @@ def extreme(name: str, spans: Sequence[Bounds]) -> Bounds:
     return of(low for low, _ in spans), of(high for _, high in spans)
 
 
-def _unsigned(type_: Scalar) -> Bounds:
+def _type_bounds(type_: Scalar) -> Bounds:
     """Return what an unsigned type's values are, or a truth value's; of a signed one's nothing: results are taken to fit."""
     if type_.kind == "bool":
         return 0, 1
     return (0, 2**type_.bits - 1) if type_.kind == "uint" else NOTHING
 
 
-def mentioned(form: Form) -> Iterator[Digit]:
+def all_digits(form: Form) -> Iterator[Digit]:
     """Yield all digits that a polynomial depends on, also those inside quotients and the like."""
     for digit in digits_of(form):
         yield digit
-        for inside in inner(digit.base):
-            yield from mentioned(inside)
+        for inside in operand_forms(digit.base):
+            yield from all_digits(inside)
 
 
 @functools.lru_cache(maxsize=4096)
-def inner(base: Base) -> tuple[Form, ...]:
+def operand_forms(base: Base) -> tuple[Form, ...]:
     """Return the polynomials that a number is computed from."""
     match base:
         case ("quotient" | "remainder", left, right):

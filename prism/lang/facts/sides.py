@@ -8,10 +8,10 @@ from math import inf, prod
 
 from prism.lang.facts.bounds import Bounds
 from prism.lang.facts.definitions import Facts
-from prism.lang.facts.exact import sure, without, wraps
 from prism.lang.facts.extremes import consequences
 from prism.lang.facts.polynomials import Digit, Form, Range, add
 from prism.lang.facts.touches import Address
+from prism.lang.facts.wraps import drop_wraps, sure, wraps
 
 
 class Side:
@@ -34,7 +34,7 @@ class Side:
             if not self.never:
                 self._tighten(guard)
 
-    def divided(self, digit: Digit, form: Form, by: int) -> None:
+    def bound_quotient(self, digit: Digit, form: Form, by: int) -> None:
         """What a number is at most, its quotient by a constant is too."""
         if by > 0 and self.range.form(form)[0] >= 0:
             for guard in self.guards:
@@ -81,7 +81,7 @@ class Side:
         return False
 
 
-def unwrapped(known: Facts, a: Address) -> Address:
+def unwrap(known: Facts, a: Address) -> Address:
     """Return an access with the values of the wraps in it that are sure to fit, where it stands."""
     memo: dict[Address, Address] = known.found.setdefault("unwrapped", {})
     if a not in memo:
@@ -98,11 +98,11 @@ def _unwrap(known: Facts, a: Address) -> Address:
     def plain(digit: Digit) -> bool:
         return digit.low == 1 and digit.high is None and sure(dict(digit.base[2]), digit.base[1], side.positive)
 
-    found = [without(form, plain) for form in forms]
+    found = [drop_wraps(form, plain) for form in forms]
     if found == forms:
         return a
     count = len(a.indices)
-    return unwrapped(known, replace(a, indices=tuple(found[:count]), guards=tuple(found[count:])))
+    return unwrap(known, replace(a, indices=tuple(found[:count]), guards=tuple(found[count:])))
 
 
 def following(known: Facts, guards: Iterable[Form]) -> Iterator[Form]:
@@ -115,4 +115,4 @@ def _dropped_product(form: Form, monomial: tuple[Digit, ...]) -> Form:
     return {m: f for m, f in form.items() if m != monomial}
 
 
-__all__ = ["Side", "following", "unwrapped"]
+__all__ = ["Side", "following", "unwrap"]

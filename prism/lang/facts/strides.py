@@ -30,7 +30,7 @@ class Side(Protocol):
     def positive(self, form: Form, more: Iterable[Form] = ()) -> bool: ...
 
 
-def apart(
+def terms_are_apart(
     sides: tuple[Side, Side],
     forms: tuple[Form, Form],
     pivot: Digit,
@@ -46,7 +46,7 @@ def apart(
     ways = ((rest, 1), (less, -1), (less, 1))
     return any(
         all(
-            _below(side, add({}, form, sign), pivot, times, more)
+            _is_below(side, add({}, form, sign), pivot, times, more)
             for side, form, more in zip(sides, found, beside, strict=True)
         )
         for found, sign in ways
@@ -60,18 +60,18 @@ def _step(one: Form, two: Form, same: Callable[[Digit], bool]) -> int:
     return max(1, gcd(*vary, *add(agreed[0], agreed[1], -1).values()))
 
 
-def _below(side: Side, rest: Form, pivot: Digit, times: int, beside: Beside) -> bool:
+def _is_below(side: Side, rest: Form, pivot: Digit, times: int, beside: Beside) -> bool:
     """Whether a polynomial is sure to be from 0 to `times` pivots less 1."""
     room = add(add({(pivot,): times}, rest, -1), constant(-1))
     if not side.positive(rest):
         return False
-    more = [*beside(rest, pivot), *counted(side.range, rest, pivot)]
+    more = [*beside(rest, pivot), *bound_counts(side.range, rest, pivot)]
     return side.positive(room, more) or (
         times > 1 and side.positive(room, [multiply(form, constant(times)) for form in more])
     )
 
 
-def counted(known: Range, form: Form, pivot: Digit) -> Iterator[Form]:
+def bound_counts(known: Range, form: Form, pivot: Digit) -> Iterator[Form]:
     """Yield what is not negative since units are counted through the grid, in blocks of so many at most."""
     if pivot.base != ("count", BLOCK, GRID):
         return
@@ -83,4 +83,4 @@ def counted(known: Range, form: Form, pivot: Digit) -> Iterator[Form]:
                 pass
 
 
-__all__ = ["apart"]
+__all__ = ["terms_are_apart"]

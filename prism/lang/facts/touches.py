@@ -7,36 +7,18 @@ until its thread waits for it; what barriers it meets before says nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 from typing import NamedTuple
 
-from prism.lang import diagnostics
+from prism.lang import (
+    diagnostics,
+    tree,  # fmt: skip
+)
+from prism.lang.bases import Frozen
+from prism.lang.facts.claims import Told
 from prism.lang.facts.definitions import Facts
-from prism.lang.facts.polynomials import Form, mentioned
-from prism.lang.facts.told import Told
-from prism.lang.tree import (
-    Apply,
-    Assign,
-    Binary,
-    Call,
-    Const,
-    Declare,
-    Element,
-    Expr,
-    Fragment,
-    Item,
-    Pointer,
-    Select,
-    Stmt,
-    Symbol,
-    TensorMap,
-    Unsafe,
-    Var,
-    View,
-    expressions,
-    operands,
-)  # fmt: skip
+from prism.lang.facts.polynomials import Form, all_digits
 from prism.lang.tree.bind import operands_of
 from prism.lang.tree.plan import Access, Path
 from prism.lang.types.perspective import THREAD, Level, Perspective
@@ -55,15 +37,14 @@ MOST = 7
 """Groups that may be pending at most: more are taken for so many."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Address:
+class Address(Frozen):
     """The elements of `root` that an access touches: `width` of them from `indices` on; `aligned`: at a multiple of `width`.
 
     `guards`: polynomials that are not negative where the access is made. `rows`: of a box, its extents but the last, which is
     `width`; empty where only the last index has more than one element.
     """
 
-    root: Symbol
+    root: tree.Symbol
     indices: tuple[Form, ...]
     guards: tuple[Form, ...]
     width: int
@@ -73,18 +54,16 @@ class Address:
     """What is claimed of its unit's values."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Step:
+class Step(Frozen):
     """One view of a chain. `names`: those that its indices are computed from. `who`: the arm that a claim's one unit runs."""
 
-    view: Symbol
-    meaning: View
-    names: frozenset[Symbol]
+    view: tree.Symbol
+    meaning: tree.View
+    names: frozenset[tree.Symbol]
     who: Path | None
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Touch:
+class Touch(Frozen):
     """An access to `root` through `steps`; `serial` orders them as the text does, `code` is where it stands.
 
     `how`: what makes it: a thread (the empty string), or what `Intrinsic.asynchronous` says. `by`: the copy or wgmma.
@@ -95,7 +74,7 @@ class Touch:
     of one value.
     """
 
-    root: Symbol
+    root: tree.Symbol
     kind: str
     steps: tuple[Step, ...]
     access: Access
@@ -103,17 +82,17 @@ class Touch:
     code: Perspective = THREAD
     how: str = ""
     path: Path = ()
-    by: Apply | None = None
+    by: tree.Apply | None = None
     where: Address | None = None
     allowed: Perspective | None = None
     lands: Address | None = None
     use: Use | None = None
-    names: frozenset[Symbol] = field(init=False)
-    varies: frozenset[Symbol] = field(init=False)
+    names: frozenset[tree.Symbol] = field(init=False)
+    varies: frozenset[tree.Symbol] = field(init=False)
 
     def __post_init__(self) -> None:
         addresses = [address for address in (self.where, self.lands) if address is not None]
-        names = frozenset[Symbol]().union(*(step.names for step in self.steps))
+        names = frozenset[tree.Symbol]().union(*(step.names for step in self.steps))
         object.__setattr__(self, "names", names | names_of(f for a in addresses for f in a.indices))
         said = (f for a in addresses for f in (*a.guards, *(form for told in a.distinct for form in told.values)))
         object.__setattr__(self, "varies", self.names | names_of(said))
@@ -129,7 +108,7 @@ class Touch:
         return self.how in ENGINES
 
 
-Met = tuple[Perspective, str, Stmt | None, diagnostics.Span | None]
+Met = tuple[Perspective, str, tree.Stmt | None, diagnostics.Span | None]
 """A barrier that was met: its unit, what it is called, the statement that it stands before, and where the line is that its name
 has."""
 
@@ -147,19 +126,19 @@ class Pending(NamedTuple):
     touch: Touch | None
     open: int = 0
     synced: Met | None = None
-    aged: frozenset[Stmt] = frozenset()
+    aged: frozenset[tree.Stmt] = frozenset()
     loop: bool = False
     since: int | None = None
     fenced: bool = False
     asynced: Met | None = None
     passed: frozenset[tuple[int, bool]] = frozenset()
 
-    def settled(self, unit: Perspective, engines: bool) -> bool:
+    def is_settled(self, unit: Perspective, engines: bool) -> bool:
         """Whether a barrier of `unit` orders it before all that can ever conflict with it.
 
         That is the block's, or the cluster's, for shared memory, and the grid's for all memory.
         """
-        if self.touch is None or self.since is not None or not isinstance(self.touch.root.type, Pointer):
+        if self.touch is None or self.since is not None or not isinstance(self.touch.root.type, tree.Pointer):
             return False
         if engines and not (self.fenced or self.touch.engine):
             return False
@@ -184,7 +163,7 @@ class Pending(NamedTuple):
             return self
         return self._replace(passed=self.passed | {(place, self.fenced)})
 
-    def heard(self, place: int, met: Met) -> Pending:
+    def pass_place(self, place: int, met: Met) -> Pending:
         """Return it as it is after a place where those of `met` know that its thread has passed another."""
         found = self
         if {(place, False), (place, True)} & self.passed and (self.synced is None or self.synced[0] < met[0]):
@@ -193,23 +172,22 @@ class Pending(NamedTuple):
             found = found._replace(asynced=met)
         return found
 
-    def committed(self) -> Pending:
+    def commit(self) -> Pending:
         """Return it as it is after its thread has committed one more group of its kind."""
         return self if self.since is None else self._replace(since=min(self.since + 1, MOST))
 
-    def landed(self) -> Pending:
+    def land(self) -> Pending:
         """Return it as it is once its thread has waited for it."""
         if self.since is None:
             return self
         return self._replace(since=None, fenced=self.touch is not None and self.touch.engine)
 
-    def proxied(self) -> Pending:
+    def fence_proxy(self) -> Pending:
         """Return it as it is after its thread's proxy fence."""
         return self if self.since is not None or self.fenced else self._replace(fenced=True)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Exposed:
+class Exposed(Frozen):
     """An access of a callee as its callers see it: `root` is a parameter, or None for the callee's shared memory.
 
     At entry, `guard` is the unit of the barriers surely met before it (by the copy engine or the tensor cores: of those after a
@@ -217,7 +195,7 @@ class Exposed:
     says `races="allow"`.
     """
 
-    root: Symbol | None
+    root: tree.Symbol | None
     kind: str
     access: Access
     guard: Perspective | None
@@ -225,101 +203,103 @@ class Exposed:
     allowed: Perspective | None = None
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Summary:
+class Summary(Frozen):
     """A callee, for its callers. `clears`: the units of the barriers that its paths meet (None: a path that meets none)."""
 
     entry: tuple[Exposed, ...]
     exit: tuple[Exposed, ...]
     clears: tuple[Perspective | None, ...]
-    kinds: Mapping[Symbol, frozenset[str]] = field(default_factory=dict)
+    kinds: Mapping[tree.Symbol, frozenset[str]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Use:
+class Use(Frozen):
     """A use of memory or of a fragment in an expression: `kind` read, write, ATOMIC or NEAR; or a call.
 
     `exact`: it touches `width` elements from where it points, and no others. `how` and `by` are as in `Touch`.
     """
 
-    expression: Element | Var | Item | Call
+    expression: tree.Element | tree.Var | tree.Item | tree.Call
     kind: str
     exact: bool = True
     conditional: bool = False
     how: str = ""
-    by: Apply | None = None
+    by: tree.Apply | None = None
     width: int = 1
 
 
-def uses(statement: Stmt) -> Iterator[Use]:
+def uses(statement: tree.Stmt) -> Iterator[Use]:
     """Yield what a statement itself touches, in evaluation order (not what statements inside it do)."""
-    if isinstance(statement, Unsafe):
+    if isinstance(statement, tree.Unsafe):
         for element, kind in statement.accesses:
             yield from (use for index in indices_of(element) for use in _uses(index))
             yield Use(element, kind, exact=False)
         return
-    target = statement.target if isinstance(statement, Assign) else None
-    for expression in expressions(statement):
-        if expression is target and isinstance(expression, Element):
+    target = statement.target if isinstance(statement, tree.Assign) else None
+    for expression in tree.expressions(statement):
+        if expression is target and isinstance(expression, tree.Element):
             for index in indices_of(expression):
                 yield from _uses(index)
             yield Use(expression, "write")
-        elif expression is target and isinstance(expression, Item) and isinstance(expression.symbol.type, Fragment):
+        elif (
+            expression is target
+            and isinstance(expression, tree.Item)
+            and isinstance(expression.symbol.type, tree.Fragment)
+        ):
             for index in expression.indices:
                 yield from _uses(index)
             yield Use(expression, "write")
-        elif not (expression is target and isinstance(expression, Var)):
+        elif not (expression is target and isinstance(expression, tree.Var)):
             yield from _uses(expression)
 
 
-def used(known: Facts, statement: Stmt) -> tuple[Use, ...]:
+def uses_of(known: Facts, statement: tree.Stmt) -> tuple[Use, ...]:
     """Return what `uses` yields, which is found out once for each statement of a function."""
-    memo: dict[Stmt, tuple[Use, ...]] = known.found.setdefault("uses", {})
+    memo: dict[tree.Stmt, tuple[Use, ...]] = known.found.setdefault("uses", {})
     if statement not in memo:
         memo[statement] = tuple(uses(statement))
     return memo[statement]
 
 
-def declared(statement: Stmt) -> Symbol | None:
+def declared_fragment(statement: tree.Stmt) -> tree.Symbol | None:
     """Return the fragment that a statement declares: its registers are touched there for the first time."""
     match statement:
-        case Declare(symbol=symbol) if isinstance(symbol.type, Fragment):
+        case tree.Declare(symbol=symbol) if isinstance(symbol.type, tree.Fragment):
             return symbol
         case _:
             return None
 
 
-def _uses(expression: Expr, conditional: bool = False) -> Iterator[Use]:  # noqa: C901
+def _uses(expression: tree.Expr, conditional: bool = False) -> Iterator[Use]:  # noqa: C901
     match expression:
-        case Element():
+        case tree.Element():
             for index in indices_of(expression):
                 yield from _uses(index, conditional)
             yield Use(expression, "read", conditional=conditional)
-        case Item(symbol=symbol) if isinstance(symbol.type, Fragment):
+        case tree.Item(symbol=symbol) if isinstance(symbol.type, tree.Fragment):
             for index in expression.indices:
                 yield from _uses(index, conditional)
             yield Use(expression, "read", conditional=conditional)
-        case Apply():
+        case tree.Apply():
             yield from _apply(expression, conditional)
-        case Call():
+        case tree.Call():
             for argument in expression.arguments:
-                if isinstance(argument, Element) and isinstance(argument.type, Pointer):
+                if isinstance(argument, tree.Element) and isinstance(argument.type, tree.Pointer):
                     for index in indices_of(argument):
                         yield from _uses(index, conditional)
                 else:
                     yield from _uses(argument, conditional)
             yield Use(expression, "call", conditional=conditional)
-        case Select() | Binary(op="and" | "or"):
-            first, *rest = operands(expression)
+        case tree.Select() | tree.Binary(op="and" | "or"):
+            first, *rest = tree.operands(expression)
             yield from _uses(first, conditional)
             for operand in rest:
                 yield from _uses(operand, True)
         case _:
-            for operand in operands(expression):
+            for operand in tree.operands(expression):
                 yield from _uses(operand, conditional)
 
 
-def indices_of(element: Element) -> Iterator[Expr]:
+def indices_of(element: tree.Element) -> Iterator[tree.Expr]:
     """Its indices, and what its views compute from them at each access: a lambda may read memory or call a function."""
     yield from element.indices
     symbol = element.symbol
@@ -328,14 +308,14 @@ def indices_of(element: Element) -> Iterator[Expr]:
         symbol = symbol.view.source
 
 
-def _apply(apply: Apply, conditional: bool) -> Iterator[Use]:
+def _apply(apply: tree.Apply, conditional: bool) -> Iterator[Use]:
     """Its plain operands first, then its memory operands, as their parameters declare."""
     parameters = [p for p in apply.intrinsic.parameters if p.kind != "static"]
     how = apply.intrinsic.asynchronous
     by = apply if how else None
     memory: list[Use] = []
     for parameter, argument in zip(parameters, apply.arguments, strict=False):
-        if parameter.kind in ("element", "tile", "tensor") and isinstance(argument, Element):
+        if parameter.kind in ("element", "tile", "tensor") and isinstance(argument, tree.Element):
             for index in indices_of(argument):
                 yield from _uses(index, conditional)
             quiet = parameter.atomic or parameter.mailbox
@@ -344,7 +324,7 @@ def _apply(apply: Apply, conditional: bool) -> Iterator[Use]:
             width = _width(apply, argument) if parameter.kind == "element" else None
             exact = (parameter.exact or width is not None) and parameter.kind == "element"
             memory.append(Use(argument, kind, exact, conditional, how, by, width or 1))
-        elif parameter.kind in ("tile", "fragment") and isinstance(argument, Var):
+        elif parameter.kind in ("tile", "fragment") and isinstance(argument, tree.Var):
             kind = "read" if parameter.effect == "read" else "write"
             memory.append(Use(argument, kind, False, conditional, how, by))
         else:
@@ -352,10 +332,10 @@ def _apply(apply: Apply, conditional: bool) -> Iterator[Use]:
     yield from memory
 
 
-def _width(apply: Apply, element: Element) -> int | None:
+def _width(apply: tree.Apply, element: tree.Element) -> int | None:
     """Return how many elements of a plain pointer an asynchronous copy touches, where that is constant."""
     root = element.symbol.root().type
-    if not isinstance(root, Pointer) or not apply.intrinsic.asynchronous:
+    if not isinstance(root, tree.Pointer) or not apply.intrinsic.asynchronous:
         return None
     if apply.intrinsic.asynchronous == "cp_async":
         count = apply.statics.get("bytes") or COPIED
@@ -363,31 +343,31 @@ def _width(apply: Apply, element: Element) -> int | None:
     given = {parameter.name: argument for parameter, argument in operands_of(apply)}
     if "n" in given:
         n = given["n"]
-        return max(1, int(n.value)) if isinstance(n, Const) else None
-    tiles = [a for p, a in operands_of(apply) if p.kind == "tile" and isinstance(a, Var | Element)]
-    shape = tiles[0].symbol.type.shape if tiles and isinstance(tiles[0].symbol.type, Pointer) else None
+        return max(1, int(n.value)) if isinstance(n, tree.Const) else None
+    tiles = [a for p, a in operands_of(apply) if p.kind == "tile" and isinstance(a, tree.Var | tree.Element)]
+    shape = tiles[0].symbol.type.shape if tiles and isinstance(tiles[0].symbol.type, tree.Pointer) else None
     return None if shape is None else max(1, prod(shape))  # at most: where it begins inside, it is less
 
 
-def spelled(expression: Expr) -> str:
+def spell(expression: tree.Expr) -> str:
     """Return the source's spelling of a name or element, shortened."""
-    if isinstance(expression, Element | Item):
+    if isinstance(expression, tree.Element | tree.Item):
         return f"{expression.symbol.name}[...]"
-    return expression.symbol.name if isinstance(expression, Var) else "..."
+    return expression.symbol.name if isinstance(expression, tree.Var) else "..."
 
 
-def names_of(forms: Iterable[Form]) -> frozenset[Symbol]:
+def names_of(forms: Iterable[Form]) -> frozenset[tree.Symbol]:
     """Return the names, and the loops' indices, that polynomials depend on."""
-    bases = (digit.base for form in forms for digit in mentioned(form))
+    bases = (digit.base for form in forms for digit in all_digits(form))
     return frozenset(base[1] for base in bases if base[0] in ("name", "trip"))
 
 
-def in_memory(symbol: Symbol) -> bool:
+def in_memory(symbol: tree.Symbol) -> bool:
     """Whether a name stands for memory that several threads reach: not for a fragment."""
-    return isinstance(symbol.type, Pointer | TensorMap)
+    return isinstance(symbol.type, tree.Pointer | tree.TensorMap)
 
 
 __all__ = [
     "ATOMIC", "ENGINES", "GROUPED", "MOST", "NEAR", "Address", "Exposed", "Met", "Pending", "Step", "Summary", "Touch", "Use",
-    "declared", "in_memory", "indices_of", "names_of", "spelled", "used", "uses",
+    "declared_fragment", "in_memory", "indices_of", "names_of", "spell", "uses_of", "uses",
 ]  # fmt: skip

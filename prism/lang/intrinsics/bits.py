@@ -57,32 +57,32 @@ def _simple(
 # -- counting ---------------------------------------------------------------------------------------------------------
 
 
-def unsigned(value: Any) -> Values:
+def to_unsigned(value: Any) -> Values:
     """Return integers as uint64, without the sign's copies."""
     value = np.asarray(value)
     return np.asarray(value.view(f"u{value.dtype.itemsize}").astype(np.uint64))
 
 
 def _popcount(value: Any) -> Values:
-    bits = unsigned(value)
+    bits = to_unsigned(value)
     return sum(((bits >> np.uint64(k)) & np.uint64(1) for k in range(64)), np.zeros_like(bits)).astype(np.int32)
 
 
 def _leading(value: Any) -> Values:
-    bits, width = unsigned(value), 8 * np.asarray(value).dtype.itemsize
+    bits, width = to_unsigned(value), 8 * np.asarray(value).dtype.itemsize
     length = sum(((bits >> np.uint64(k)) != 0).astype(np.int32) for k in range(width))
     return np.asarray(width - length, np.int32)
 
 
 def _first(value: Any) -> Values:
-    bits = unsigned(value)
+    bits = to_unsigned(value)
     lowest = bits & (~bits + np.uint64(1))
     return np.where(bits != 0, 64 - _leading(lowest), 0).astype(np.int32)
 
 
 def _reverse(value: Any) -> Values:
     value = np.asarray(value)
-    bits, width = unsigned(value), 8 * value.dtype.itemsize
+    bits, width = to_unsigned(value), 8 * value.dtype.itemsize
     found = np.zeros_like(bits)
     for k in range(width):
         found |= ((bits >> np.uint64(k)) & np.uint64(1)) << np.uint64(width - 1 - k)

@@ -42,7 +42,7 @@ def _pieces(cache: str, text: str) -> str:
     return "\n".join([SHARED, *([_policy(cache)] if cache else []), text])
 
 
-def _hinted(name: str, cache: str) -> str:
+def _hint(name: str, cache: str) -> str:
     return f"{name}_{cache}" if cache else name
 
 
@@ -177,7 +177,7 @@ def _bulk_bytes(binding: Binding, name: str, n: str) -> str:
 
 
 def _bulk_load_cuda(binding: Binding, destination: str, source: str, n: str = "", *, barrier: str = "") -> str:
-    name, count = _hinted("px_bulk_load", _cache(binding)), _bulk_bytes(binding, "destination", n)
+    name, count = _hint("px_bulk_load", _cache(binding)), _bulk_bytes(binding, "destination", n)
     return f"{name}({destination}, {source}, {count}, {barrier})"
 
 
@@ -185,7 +185,7 @@ def _bulk_load_preamble(binding: Binding) -> str:
     cache = _cache(binding)
     hint, policy = (".L2::cache_hint", f', "l"(px_policy_{cache}())') if cache else ("", "")
     return _pieces(cache, f"""\
-{_HEAD} void {_hinted("px_bulk_load", cache)}(void* to, const void* from, unsigned int bytes, void* barrier) {{
+{_HEAD} void {_hint("px_bulk_load", cache)}(void* to, const void* from, unsigned int bytes, void* barrier) {{
     if (bytes)
         asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes{hint} [%0], [%1], %2, [%3]"
                      "{", %4" if cache else ""};" :: "r"(px_smem(to)), "l"(__cvta_generic_to_global(from)), "r"(bytes),
@@ -195,7 +195,7 @@ def _bulk_load_preamble(binding: Binding) -> str:
 
 
 def _bulk_store_cuda(binding: Binding, destination: str, source: str, n: str = "") -> str:
-    name = _hinted("px_bulk_store", _cache(binding))
+    name = _hint("px_bulk_store", _cache(binding))
     return f"{name}({destination}, {source}, {_bulk_bytes(binding, 'source', n)})"
 
 
@@ -203,7 +203,7 @@ def _bulk_store_preamble(binding: Binding) -> str:
     cache = _cache(binding)
     hint, policy = (".L2::cache_hint", f', "l"(px_policy_{cache}())') if cache else ("", "")
     return _pieces(cache, f"""\
-{_HEAD} void {_hinted("px_bulk_store", cache)}(void* to, const void* from, unsigned int bytes) {{
+{_HEAD} void {_hint("px_bulk_store", cache)}(void* to, const void* from, unsigned int bytes) {{
     if (bytes)
         asm volatile("cp.async.bulk.global.shared::cta.bulk_group{hint} [%0], [%1], %2{", %3" if cache else ""};"
                      :: "l"(__cvta_generic_to_global(to)), "r"(px_smem(from)), "r"(bytes){policy} : "memory");
@@ -322,7 +322,7 @@ def _tensor_problem(binding: Binding) -> str:
 
 def _tensor_name(what: str, binding: Binding) -> str:
     multicast = "_multicast" if binding.statics.get("multicast") else ""
-    return _hinted(f"px_tma_{what}_{len(binding.maps['tensor'].box)}d{multicast}", _cache(binding))
+    return _hint(f"px_tma_{what}_{len(binding.maps['tensor'].box)}d{multicast}", _cache(binding))
 
 
 def _slabs(binding: Binding) -> str:

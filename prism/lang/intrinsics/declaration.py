@@ -6,9 +6,10 @@ The checker, the flow graph, the emitter, the reference machine and the document
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from prism.lang.bases import Value
 from prism.lang.types import Fragment, Pointer, Scalar, TensorMap, Vector
 from prism.lang.types.perspective import THREAD, Perspective
 
@@ -25,8 +26,7 @@ def number_of(arch: str) -> int:
     return int("".join(c for c in arch if c.isdigit()) or 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Value):
     """One operand.
 
     `kind`: `value` (a scalar), `vector` (a vector of T), `element` (an element of memory, passed by address), `array` (a local
@@ -55,8 +55,7 @@ class Parameter:
     vectors: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Binding:
+class Binding(Value):
     """An application's types: the Scalar that T stands for, the statics by name, the lengths of array operands by name.
 
     `const`: the element operands that are read through a pointer to const. `tiles`, `maps`, `fragments`: the types of such
@@ -82,8 +81,7 @@ class Binding:
         return self.statics.get(name, default)
 
 
-@dataclass(frozen=True, slots=True)
-class Intrinsic:
+class Intrinsic(Value):
     """One intrinsic.
 
     `requires`: the unit that must run it together (thread[32] for a shuffle). `result`: a Scalar or Vector, `T`, `vector` (of

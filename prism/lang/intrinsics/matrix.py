@@ -18,15 +18,15 @@ Integers are exact, modulo 2^32.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from prism.lang.bases import Value
 from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.memory import VECTOR, Memory, Values, scalar_of, vector_cuda
-from prism.lang.intrinsics.packed import from_float, joined, to_float
-from prism.lang.intrinsics.special import fused
+from prism.lang.intrinsics.packed import from_float, pack, to_float
+from prism.lang.intrinsics.special import fused_multiply_add
 from prism.lang.types import FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT16, FLOAT32, FLOAT64, INT32, UINT32, Scalar, Vector
 from prism.lang.types.perspective import WARP1
 from prism.lang.types.shorts import bits_of, values_of
@@ -35,8 +35,7 @@ LANE = np.arange(32)
 GROUP, IN_GROUP = LANE // 4, LANE % 4
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Value):
     """One mma: its tile, the type of its operands (as PTX names it), of its accumulator, and the first architecture.
 
     `other`: the type of b, where it is not that of a. `with_`: how single bits are multiplied, `and` or `xor`.
@@ -111,7 +110,7 @@ def places(shape: Shape, operand: str) -> tuple[Values, Values]:
     return np.broadcast_arrays(r * 4 * p + t * p + j, g)  # type: ignore[return-value]
 
 
-def unpacked(registers: Values, kind: str) -> Values:
+def unpack(registers: Values, kind: str) -> Values:
     """Return registers (..., count) as the numbers they hold, (..., count, elements a register)."""
     if kind == "f64":
         return registers[..., None]
@@ -140,18 +139,18 @@ def multiply(shape: Shape, a: Values, b: Values, c: Values) -> Values:
     with np.errstate(all="ignore"):
         for operand, registers, extent in (("a", a, (shape.m, shape.k)), ("b", b, (shape.k, shape.n))):
             tile = np.zeros((warps, *extent), exact)
-            tile[(slice(None), *places(shape, operand))] = unpacked(registers, shape.kinds[operand == "b"])
+            tile[(slice(None), *places(shape, operand))] = unpack(registers, shape.kinds[operand == "b"])
             tiles.append(tile)
         if shape.kind == "f64":
             total = c
             for k in range(shape.k):
-                total = fused(tiles[0][:, rows[..., 0], k], tiles[1][:, k, columns[..., 0]], total)
+                total = fused_multiply_add(tiles[0][:, rows[..., 0], k], tiles[1][:, k, columns[..., 0]], total)
             return np.asarray(total)
         products = np.matmul(tiles[0], tiles[1])
         if shape.with_ == "xor":  # bits that differ: those of either, less those of both, twice
             products = tiles[0].sum(axis=2, keepdims=True) + tiles[1].sum(axis=1, keepdims=True) - 2 * products
         if shape.accumulator == FLOAT16:
-            return joined(from_float(products[:, rows, columns] + unpacked(c, "f16"), "f16"))
+            return pack(from_float(products[:, rows, columns] + unpack(c, "f16"), "f16"))
         total = products[:, rows[..., 0], columns[..., 0]] + c.astype(exact)
         if shape.accumulator.integral:
             total = total.astype(np.uint32).view(np.int32)

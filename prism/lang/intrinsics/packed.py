@@ -16,7 +16,7 @@ from prism.lang.types.shorts import bf16_bits, bf16_values
 Values = np.ndarray[Any, Any]
 
 
-def joined(parts: Any) -> Values:
+def pack(parts: Any) -> Values:
     """Return 16-bit parts, lowest first along the last axis, as 32-bit words."""
     parts = np.asarray(parts).astype(np.int64) & 0xFFFF
     return np.asarray(parts[..., 0] | parts[..., 1] << 16).astype(np.uint32)
@@ -55,14 +55,14 @@ def _packed(name: str, doc: str, instruction: str, operands: int, meaning: Calla
 
 
 def _integers(function: Callable[..., Any], signed: bool) -> Callable[..., Any]:
-    return lambda *words: joined(function(*(lanes(word, 16, signed) for word in words)))
+    return lambda *words: pack(function(*(lanes(word, 16, signed) for word in words)))
 
 
 def _floats(function: Callable[..., Any], kind: str) -> Callable[..., Any]:
     def meaning(*words: Any) -> Values:
         with np.errstate(all="ignore"):
             values = [to_float(lanes(word, 16, False), kind).astype(np.float64) for word in words]
-            return joined(from_float(function(*values), kind))
+            return pack(from_float(function(*values), kind))
 
     return meaning
 
@@ -126,7 +126,7 @@ def _pack(kind: str) -> Intrinsic:
     )
 
     def meaning(binding: Binding, low: Any, high: Any) -> Values:
-        return joined(np.stack(np.broadcast_arrays(from_float(low, kind), from_float(high, kind)), axis=-1))
+        return pack(np.stack(np.broadcast_arrays(from_float(low, kind), from_float(high, kind)), axis=-1))
 
     long = "float16" if kind == "f16" else "bfloat16"
     return Intrinsic(

@@ -149,7 +149,7 @@ def odd_sum(a: Any, b: Any) -> Values:
     return np.where(inexact, np.where(away, bits + 1, bits - 1), bits).view(np.float64)
 
 
-def fused(a: Any, b: Any, c: Any) -> Any:
+def fused_multiply_add(a: Any, b: Any, c: Any) -> Any:
     """Return a * b + c with one rounding (float64: barring overflow and underflow of the product's halves)."""
     kind = np.result_type(a, b, c)
     a, b, c = (np.atleast_1d(np.asarray(x, np.float64)) for x in np.broadcast_arrays(a, b, c))
@@ -167,7 +167,7 @@ def fused(a: Any, b: Any, c: Any) -> Any:
 
 fma = _function(
     "fma", "fma(a, b, c): a * b + c with one rounding.",
-    lambda a, b, c: fused(a, b, c).reshape(np.broadcast_shapes(*(np.shape(x) for x in (a, b, c)))),
+    lambda a, b, c: fused_multiply_add(a, b, c).reshape(np.broadcast_shapes(*(np.shape(x) for x in (a, b, c)))),
     _call("fma", "a", "b", "c"), operands=("a", "b", "c"), source="PTX ISA, fma.rn",
 )  # fmt: skip
 

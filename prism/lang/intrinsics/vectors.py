@@ -96,7 +96,7 @@ def other_precision(source: Struct, to: Struct) -> Intrinsic:
 
 
 @functools.lru_cache(maxsize=1024)
-def made(struct: Struct, name: str) -> Intrinsic:
+def constructor(struct: Struct, name: str) -> Intrinsic:
     """Return what makes a struct of its fields' values; `name` is what messages call it."""
 
     def meaning(binding: Binding, *values: Any) -> Any:

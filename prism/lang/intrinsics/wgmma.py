@@ -18,14 +18,14 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from prism.lang.bases import Value
 from prism.lang.intrinsics.asynchronous import SHARED
 from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
-from prism.lang.intrinsics.matrix import unpacked
+from prism.lang.intrinsics.matrix import unpack
 from prism.lang.types import (
     BFLOAT16,
     BOOL,
@@ -64,14 +64,14 @@ def kind_of(binding: Binding, operand: str) -> str:
     return _KINDS.get(scalar, "") if isinstance(scalar, Scalar) else ""
 
 
-def transposed(binding: Binding, operand: str) -> bool:
+def is_transposed(binding: Binding, operand: str) -> bool:
     """Whether K is an operand's outer extent."""
     return bool(binding.statics.get(f"transpose_{operand}"))
 
 
 def _k_extent(binding: Binding, operand: str) -> int | None:
     """Return how much of K there is from where a tile operand begins: None where that is no constant."""
-    axis = 0 if transposed(binding, operand) else 1
+    axis = 0 if is_transposed(binding, operand) else 1
     start = binding.starts.get(operand, (0, 0))
     first, shape = start[axis] if len(start) == 2 else None, tiles.extents(binding.tiles[operand])
     return None if first is None else shape[axis] - first
@@ -82,7 +82,7 @@ def extents(binding: Binding, operand: str) -> tuple[int, int]:
     k = _k_extent(binding, operand) or 0
     accumulator = binding.fragments["accumulator"]
     other = accumulator.rows if operand == "a" else accumulator.columns
-    return (k, other) if transposed(binding, operand) else (other, k)
+    return (k, other) if is_transposed(binding, operand) else (other, k)
 
 
 # -- what is wrong ----------------------------------------------------------------------------------------------------
@@ -127,14 +127,14 @@ def _tile_problem(binding: Binding, operand: str) -> str:
         return found
     if tile.shape[0] % 8:
         return f"`{operand}` has {tile.shape[0]} rows; a tile of a wgmma has a multiple of 8"
-    if transposed(binding, operand) and tile.element.bytes != 2:
+    if is_transposed(binding, operand) and tile.element.bytes != 2:
         return f"`transpose_{operand}` is for 16-bit elements; {tile.element} tiles have K as their last extent"
     return ""
 
 
 def _whole_problem(binding: Binding, operand: str) -> str:
     """A tile that is named whole is all read, but for what fills its rows up to whole spans of the swizzle."""
-    tile, axis = binding.tiles[operand], 1 if transposed(binding, operand) else 0
+    tile, axis = binding.tiles[operand], 1 if is_transposed(binding, operand) else 0
     assert tile.shape is not None
     has, read, span = tile.shape[axis], extents(binding, operand)[axis], tile.swizzle // tile.element.bytes
     if operand not in binding.whole or has == read or (axis == 1 and has == -(-read // span) * span):
@@ -165,7 +165,7 @@ def start_problem(binding: Binding, operand: str, start: tuple[int | None, ...])
 
     The checker asks with the constants of the source; the reference machine with the indices of a run.
     """
-    tile, k_axis = binding.tiles[operand], 0 if transposed(binding, operand) else 1
+    tile, k_axis = binding.tiles[operand], 0 if is_transposed(binding, operand) else 1
     assert tile.shape is not None
     size, what = tile.element.bytes, ("row", "column")
     if len(start) != 2:
@@ -193,8 +193,7 @@ def start_problem(binding: Binding, operand: str, start: tuple[int | None, ...])
 # -- C++ --------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Descriptor:
+class Descriptor(Value):
     """How one operand's descriptors are made: `text()` is its C++ type, which px_wgmma takes.
 
     `span` is the swizzle; `slab` the bytes from a slab to the next; `first` the byte inside the span where K begins (K-major).
@@ -247,7 +246,7 @@ template <int SPAN, int SLAB, int FIRST, bool TRANSPOSED> struct px_operand {{
 
 def descriptor(binding: Binding, operand: str) -> Descriptor:
     """Return how a tile operand's descriptors are made."""
-    tile, swapped = binding.tiles[operand], transposed(binding, operand)
+    tile, swapped = binding.tiles[operand], is_transposed(binding, operand)
     start = binding.starts.get(operand, (0, 0))
     first = 0 if swapped else (start[1] or 0) * tile.element.bytes % tile.swizzle
     return Descriptor(tile.swizzle, tiles.slab_bytes(tile), first, swapped)
@@ -258,8 +257,7 @@ def _lines(items: Iterable[str]) -> str:
     return textwrap.fill(", ".join(items), width=110).replace("\n", "\n        ")
 
 
-@dataclass(frozen=True, slots=True)
-class _Instruction:
+class _Instruction(Value):
     """One wgmma.mma_async: columns, the types of its operands and its sum."""
 
     columns: int
@@ -336,7 +334,7 @@ def numbers(tile: Values, kind: str) -> Values:
         case "bf16" | "f16":
             return tile.astype(np.float64)
         case "tf32":
-            return unpacked(np.ascontiguousarray(tile, np.float32).view(np.uint32), "tf32")[..., 0]
+            return unpack(np.ascontiguousarray(tile, np.float32).view(np.uint32), "tf32")[..., 0]
         case "e4m3" | "e5m2":
             return np.asarray(values_of(tile, FLOATS_OF_8_BITS[kind]), np.float64)
         case _:
@@ -345,8 +343,8 @@ def numbers(tile: Values, kind: str) -> Values:
 
 def _meaning(binding: Binding, a: Values, b: Values, accumulator: Values, accumulate: Any = None) -> Values:
     left, right = numbers(a, kind_of(binding, "a")), numbers(b, kind_of(binding, "b"))
-    left = left.swapaxes(-1, -2) if transposed(binding, "a") else left
-    right = right if transposed(binding, "b") else right.swapaxes(-1, -2)
+    left = left.swapaxes(-1, -2) if is_transposed(binding, "a") else left
+    right = right if is_transposed(binding, "b") else right.swapaxes(-1, -2)
     sum_ = binding.fragments["accumulator"].element
     with np.errstate(all="ignore"):
         total = np.matmul(left, right)

@@ -10,7 +10,7 @@ from prism.lang.errors import calls as errors
 from prism.lang.errors import launch
 from prism.lang.intrinsics.declaration import number_of, supports
 from prism.lang.lower.pieces import Piece, pieces
-from prism.lang.lower.skew import shown
+from prism.lang.lower.skew import unskew
 from prism.lang.tree import Apply, Expr, Function, SharedDeclare, expressions
 from prism.lang.tree.plan import Layout, Program
 from prism.lang.tree.walk import calls, statements, subexpressions
@@ -29,18 +29,18 @@ def check_shared_limit(function: Function, layouts: Mapping[Function, Layout]) -
     """R16 CALL-SMEM: a function and its callees use no more shared memory than its `requires` says."""
     limit, needs = function.shared_limit, layouts[function].bytes
     if limit is not None and needs > limit:
-        span = beyond(function, layouts, limit) or function.span
+        span = first_beyond(function, layouts, limit) or function.span
         labels = (Label(function.span, f"`@requires(..., smem={limit})`"),)
         fail(errors.CallSharedMemory(span=span, name=function.name, needs=needs, allows=limit, labels=labels))
 
 
-def beyond(function: Function, layouts: Mapping[Function, Layout], limit: int) -> Span | None:
+def first_beyond(function: Function, layouts: Mapping[Function, Layout], limit: int) -> Span | None:
     """Return the first declaration or call that ends beyond `limit` bytes of the function's frame."""
     layout = layouts[function]
     for statement in statements(function.body):
         if isinstance(statement, SharedDeclare):
             symbol = statement.symbol
-            if layout.offsets[symbol] + layout.held(symbol) > limit:
+            if layout.offsets[symbol] + layout.total_bytes(symbol) > limit:
                 return statement.span
         for call in calls(statement):
             takes = layouts[call.function].bytes
@@ -60,7 +60,7 @@ def check_architecture(program: Program, arch: str, limit: int | None = None) ->
             span=program.entry.span, name=f"a cluster of {size} blocks", needs=CLUSTERS, arch=arch
         )
         raise CompileError(error)
-    if shown(program).plans[program.entry].mbarriers and not supports(arch, RINGS):
+    if unskew(program).plans[program.entry].mbarriers and not supports(arch, RINGS):
         span, name = program.plans[program.entry].cycles[0].rings[0].span, "a ring"
         raise CompileError(launch.Architecture(span=span, name=name, needs=RINGS, arch=arch))
     found: dict[Expr, launch.Architecture] = {}
@@ -77,29 +77,29 @@ def check_architecture(program: Program, arch: str, limit: int | None = None) ->
 
 def check_shared_memory(program: Program, arch: str, limit: int | None) -> None:
     """Refuse a kernel that needs more shared memory than a block can have, where the first object ends beyond that."""
-    entry, layouts = program.entry, shown(program).layouts
+    entry, layouts = program.entry, unskew(program).layouts
     needs = layouts[entry].bytes
     if entry.kind != "global" or limit is None or needs <= limit:
         return
-    objects = [piece for piece in pieces(shown(program), entry) if not piece.frame]
+    objects = [piece for piece in pieces(unskew(program), entry) if not piece.frame]
     objects = sorted(objects, key=lambda piece: -piece.size)
     more = [f"and {len(objects) - SHOWN} smaller objects"] if len(objects) > SHOWN else []
     enough = next((n for n in sorted(SHARED_LIMITS) if needs <= SHARED_LIMITS[n]), 0)
     elsewhere = f", or compile for sm_{enough}, whose blocks can have {SHARED_LIMITS[enough]}" if enough else ""
     raise CompileError(
         launch.SharedMemory(
-            span=beyond(entry, layouts, limit) or entry.span,
+            span=first_beyond(entry, layouts, limit) or entry.span,
             name=entry.name,
             needs=needs,
             has=limit,
             arch=arch,
-            objects="\n".join([*map(_told, objects[:SHOWN]), *more]),
+            objects="\n".join([*map(_describe_piece, objects[:SHOWN]), *more]),
             elsewhere=elsewhere,
         )
     )
 
 
-def _told(piece: Piece) -> str:
+def _describe_piece(piece: Piece) -> str:
     copies = f", {piece.copies} copies of {piece.stride}" if piece.copies and not piece.mbarriers else ""
     what = f"mbarriers of `{piece.name}`" if piece.mbarriers else f"`{piece.name}`"
     where = "" if piece.mbarriers else f" (called at line {piece.line})" if piece.depth else f" (line {piece.line})"

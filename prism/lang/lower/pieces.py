@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from prism.lang.bases import Value
 from prism.lang.tree import Function, Pointer, SharedDeclare
 from prism.lang.tree.plan import Program
 from prism.lang.tree.walk import calls, statements
@@ -13,8 +14,7 @@ MBARRIER = 8
 """Bytes of one mbarrier."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Value):
     """Bytes `start .. start + size - 1` of the frame: a shared object, or (`frame`) the whole frame of a called function.
 
     `copies` of a ring, or of the mbarriers of its copies (`mbarriers`), `stride` bytes apart.
@@ -53,7 +53,7 @@ def _pieces(program: Program, function: Function, base: int, depth: int, line: i
             at, where = base + layout.offsets[symbol], statement.span.line if line is None else line
             copies = symbol.type.ring if isinstance(symbol.type, Pointer) else 0
             stride = layout.strides.get(symbol, 0) if copies else 0
-            size = layout.held(symbol)
+            size = layout.total_bytes(symbol)
             if size:
                 yield Piece(symbol.name, at, size, depth, where, copies=copies, stride=stride)
         for call in calls(statement):

@@ -11,26 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from prism.lang.keep.once import kept
-from prism.lang.tree import (
-    Apply,
-    Body,
-    Call,
-    Element,
-    Expr,
-    Function,
-    SharedDeclare,
-    Symbol,
-    Var,
-    children,
-    expressions,
-)
+from prism.lang import tree
+from prism.lang.keep.memo import memoize
 from prism.lang.tree.plan import Layout, Plan, copies, shared_bytes
-from prism.lang.tree.walk import calls, statements, subexpressions, used
+from prism.lang.tree.walk import calls, statements, subexpressions, used_objects
 from prism.lang.types import Array, Pointer, tiles
 from prism.lang.types.structs import alignment_of
 
-_Layouts = Mapping[Function, Layout]
+_Layouts = Mapping[tree.Function, Layout]
 SPREAD = 16 * 1024
 """Bytes that a frame may have before dead space in it is used again."""
 COPIED = 16
@@ -39,7 +27,7 @@ MBARRIER = 8
 """Bytes of an mbarrier."""
 
 
-def place(function: Function, layouts_of_callees: _Layouts) -> Layout:
+def place(function: tree.Function, layouts_of_callees: _Layouts) -> Layout:
     """Return the layout of one function, given those of all that it calls.
 
     `frame` is keyed by `id(call)`: the byte offset, in this function's frame, at which the callee's frame starts.
@@ -64,16 +52,16 @@ def with_mbarriers(layout: Layout, plan: Plan) -> Layout:
     return replace(layout, bytes=end if offsets else layout.bytes, mbarriers=offsets)
 
 
-def _place_rings(function: Function) -> tuple[dict[Symbol, int], dict[Symbol, int]]:
+def _place_rings(function: tree.Function) -> tuple[dict[tree.Symbol, int], dict[tree.Symbol, int]]:
     """Return where a function's rings begin, the most aligned first, and how far apart each one's copies are.
 
     A ring that nothing but stations name takes no room: its scopes wait for nobody either.
     """
-    found = [s for s in statements(function.body) if isinstance(s, SharedDeclare) and _ring(s.symbol)]
-    offsets: dict[Symbol, int] = {}
-    strides: dict[Symbol, int] = {}
+    found = [s for s in statements(function.body) if isinstance(s, tree.SharedDeclare) and _ring(s.symbol)]
+    offsets: dict[tree.Symbol, int] = {}
+    strides: dict[tree.Symbol, int] = {}
     end = 0
-    named = used(function) if found else frozenset()
+    named = used_objects(function) if found else frozenset()
     for statement in sorted(found, key=lambda s: -_align(function, s)):
         symbol, align = statement.symbol, _align(function, statement)
         if symbol not in named:
@@ -84,26 +72,26 @@ def _place_rings(function: Function) -> tuple[dict[Symbol, int], dict[Symbol, in
     return offsets, strides
 
 
-def _ring(symbol: Symbol) -> bool:
+def _ring(symbol: tree.Symbol) -> bool:
     return isinstance(symbol.type, Pointer) and symbol.type.ring > 0
 
 
-@kept
-def alignment(function: Function) -> int:
+@memoize
+def alignment(function: tree.Function) -> int:
     """Return the alignment that a function's frame needs: that of its objects, and of its callees' frames."""
     most = 1
     for statement in statements(function.body):
-        if isinstance(statement, SharedDeclare):
+        if isinstance(statement, tree.SharedDeclare):
             most = max(most, _align(function, statement))
         for call in calls(statement):
             most = max(most, alignment(call.function))
     return most
 
 
-def _align(function: Function, statement: SharedDeclare) -> int:
+def _align(function: tree.Function, statement: tree.SharedDeclare) -> int:
     pointer = statement.symbol.type
     assert isinstance(pointer, Pointer) and not isinstance(pointer.element, Array)
-    least = _asked(function).get(statement.symbol, COPIED if pointer.ring else 1)
+    least = _alignments(function).get(statement.symbol, COPIED if pointer.ring else 1)
     return max(
         statement.align,
         alignment_of(pointer.element),
@@ -112,23 +100,23 @@ def _align(function: Function, statement: SharedDeclare) -> int:
     )
 
 
-@kept
-def _asked(function: Function) -> Mapping[Symbol, int]:
+@memoize
+def _alignments(function: tree.Function) -> Mapping[tree.Symbol, int]:
     """Return the alignment that asynchronous copies and wgmma need of the objects and parameters that they touch."""
-    found: dict[Symbol, int] = {}
+    found: dict[tree.Symbol, int] = {}
 
-    def ask(argument: Expr, least: int) -> None:
-        if isinstance(argument, Var | Element):
+    def ask(argument: tree.Expr, least: int) -> None:
+        if isinstance(argument, tree.Var | tree.Element):
             root = argument.symbol.root()
             found[root] = max(found.get(root, 1), least)
 
     for statement in statements(function.body):
-        for part in (part for expression in expressions(statement) for part in subexpressions(expression)):
-            if isinstance(part, Call):
-                inner = _asked(part.function)
+        for part in (part for expression in tree.expressions(statement) for part in subexpressions(expression)):
+            if isinstance(part, tree.Call):
+                inner = _alignments(part.function)
                 for formal, argument in zip(part.function.parameters, part.arguments, strict=False):
                     ask(argument, inner.get(formal, 1))
-            elif isinstance(part, Apply) and part.intrinsic.asynchronous:
+            elif isinstance(part, tree.Apply) and part.intrinsic.asynchronous:
                 given = [p for p in part.intrinsic.parameters if p.kind != "static"]
                 for parameter, argument in zip(given, part.arguments, strict=False):
                     if parameter.kind in ("element", "tile"):
@@ -141,9 +129,15 @@ def _up(offset: int, align: int) -> int:
 
 
 def _place_body(
-    function: Function, body: Body, live: int, layouts: _Layouts, offsets: dict[Symbol, int], frames: dict[int, int],
-    *, reuse: bool,
-) -> int:  # fmt: skip
+    function: tree.Function,
+    body: tree.Body,
+    live: int,
+    layouts: _Layouts,
+    offsets: dict[tree.Symbol, int],
+    frames: dict[int, int],
+    *,
+    reuse: bool,
+) -> int:
     """Place a statement list above `live` bytes; return its high-water mark. Without `reuse` nothing is laid over another."""
     high = live
     for statement in body:
@@ -153,12 +147,12 @@ def _place_body(
                 high = max(high, frames[id(call)] + layouts[call.function].bytes)
             else:
                 frames[id(call)] = live
-        if isinstance(statement, SharedDeclare) and not _ring(statement.symbol):
+        if isinstance(statement, tree.SharedDeclare) and not _ring(statement.symbol):
             start = _up(live if reuse else high, _align(function, statement))
             offsets[statement.symbol] = start
             live = start + shared_bytes(statement.symbol)
             high = max(high, live)
-        for inner in children(statement):
+        for inner in tree.children(statement):
             start = live if reuse else high
             high = max(high, _place_body(function, inner, start, layouts, offsets, frames, reuse=reuse))
     return high

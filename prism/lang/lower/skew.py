@@ -16,33 +16,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from prism.lang import tree
 from prism.lang.facts.definitions import facts
+from prism.lang.lower.copies import Renamed, copy_body, with_parts
 from prism.lang.lower.place import with_mbarriers
-from prism.lang.lower.renamed import Renamed, copied, with_parts
-from prism.lang.lower.trips import Trips, once
-from prism.lang.rings.early import mentioned
-from prism.lang.tree import (
-    Apply,
-    Body,
-    Call,
-    Declare,
-    For,
-    Function,
-    If,
-    Stmt,
-    Unsafe,
-    View,
-    While,
-    children,
-)
+from prism.lang.lower.trips import Trips, name_value
+from prism.lang.rings.hoisting import mentioned_names
 from prism.lang.tree.plan import Barrier, Expect, Layout, Op, Plan, Program, Skew, Wait
 from prism.lang.tree.walk import statements
 
-Copies = list[tuple[Stmt, Stmt]]
+Copies = list[tuple[tree.Stmt, tree.Stmt]]
 """Statements with their copies."""
 
 
-def skewed(program: Program) -> Program:
+def skew(program: Program) -> Program:
     """Return the program with its fills ahead; the same program where there are none to be issued so."""
     entry = program.entry
     plan = program.plans[entry].skewed
@@ -51,7 +38,7 @@ def skewed(program: Program) -> Program:
     made = _Rewriting(plan)
     function = replace(entry, body=made.body(entry.body))
     layout = layout_of(program)
-    frame = {id(new): layout.frame[id(old)] for old, new in made.called().items() if id(old) in layout.frame}
+    frame = {id(new): layout.frame[id(old)] for old, new in made.changed_calls().items() if id(old) in layout.frame}
     plans = {f: p for f, p in program.plans.items() if f is not entry}
     layouts = {f: one for f, one in program.layouts.items() if f is not entry}
     return Program(
@@ -62,7 +49,7 @@ def skewed(program: Program) -> Program:
     )
 
 
-def shown(program: Program) -> Program:
+def unskew(program: Program) -> Program:
     """Return the program as it was written, with the plan and the layout of what is emitted: fills ahead are where they were."""
     plan = program.plans[program.entry].skewed
     if plan is None:
@@ -91,64 +78,64 @@ class _Rewriting:
 
     original: Plan
     copies: Copies = field(default_factory=list)
-    trips: dict[Skew, Stmt] = field(default_factory=dict)
-    firsts: dict[Skew, Stmt] = field(default_factory=dict)
-    fresh: set[Stmt] = field(default_factory=set)
-    heads: dict[Stmt, Stmt] = field(default_factory=dict)
+    trips: dict[Skew, tree.Stmt] = field(default_factory=dict)
+    firsts: dict[Skew, tree.Stmt] = field(default_factory=dict)
+    fresh: set[tree.Stmt] = field(default_factory=set)
+    heads: dict[tree.Stmt, tree.Stmt] = field(default_factory=dict)
     names: dict[Skew, Renamed] = field(default_factory=dict)
 
-    def changed(self) -> Mapping[Apply, Apply]:
+    def changed_applies(self) -> Mapping[tree.Apply, tree.Apply]:
         """Return the intrinsics' applications that are others in the copies of fills."""
         found = (pair for names in self.names.values() for pair in names.expressions.items())
-        return {old: new for old, new in found if isinstance(old, Apply) and isinstance(new, Apply)}
+        return {old: new for old, new in found if isinstance(old, tree.Apply) and isinstance(new, tree.Apply)}
 
-    def called(self) -> Mapping[Call, Call]:
+    def changed_calls(self) -> Mapping[tree.Call, tree.Call]:
         """Return the calls that are others in the copies of fills."""
         found = (pair for names in self.names.values() for pair in names.expressions.items())
-        return {old: new for old, new in found if isinstance(old, Call) and isinstance(new, Call)}
+        return {old: new for old, new in found if isinstance(old, tree.Call) and isinstance(new, tree.Call)}
 
     # -- statements ---------------------------------------------------------------------------------------------------
 
-    def body(self, body: Body) -> Body:
+    def body(self, body: tree.Body) -> tree.Body:
         """Return what becomes of a statement list."""
         return tuple(new for s in body for new in self.statement(s))
 
-    def statement(self, s: Stmt) -> tuple[Stmt, ...]:
+    def statement(self, s: tree.Stmt) -> tuple[tree.Stmt, ...]:
         """Return what becomes of a statement: itself, where nothing in it changes."""
         skews = tuple(skew for skew in self.original.skews if skew.loop is s)
-        if isinstance(s, For) and skews:
+        if isinstance(s, tree.For) and skews:
             return self.loop(s, skews)
-        parts = tuple(map(self.body, children(s)))
-        if parts == children(s):
+        parts = tuple(map(self.body, tree.children(s)))
+        if parts == tree.children(s):
             return (s,)
         new = with_parts(s, parts)
         self.copies.append((s, new))
         return (new,)
 
-    def loop(self, loop: For, skews: tuple[Skew, ...]) -> tuple[Stmt, ...]:
+    def loop(self, loop: tree.For, skews: tuple[Skew, ...]) -> tuple[tree.Stmt, ...]:
         """Return a loop with its fills ahead, behind loops of the first ones."""
         # Bounds are read once before the first fills, and stay: both loops have to agree on which trips there are.
         changed = facts(self.original.function).changed
-        start, one = once(loop.start, f"{loop.symbol.name}_start", changed)
-        stop, two = once(loop.stop, f"{loop.symbol.name}_stop", changed)
+        start, one = name_value(loop.start, f"{loop.symbol.name}_start", changed)
+        stop, two = name_value(loop.stop, f"{loop.symbol.name}_stop", changed)
         bounded = replace(loop, start=start, stop=stop)
-        before = [*one, *two, *(self.ahead(Trips(bounded), skew) for skew in skews)]
+        before = [*one, *two, *(self.first_fills(Trips(bounded), skew) for skew in skews)]
         gone = {s for skew in skews for s in skew.fills}
-        new = replace(bounded, body=_needed(self.without(loop.body, skews, gone), skews))
+        new = replace(bounded, body=_drop_unneeded(self.drop_fills(loop.body, skews, gone), skews))
         self.copies.append((loop, new))
         self.heads[loop] = before[0]
         return (*before, new)
 
-    def without(self, body: Body, skews: tuple[Skew, ...], gone: set[Stmt]) -> Body:
+    def drop_fills(self, body: tree.Body, skews: tuple[Skew, ...], gone: set[tree.Stmt]) -> tree.Body:
         """Return a statement list of a loop without its fills, and in the loop's own with what comes in their place."""
         # The guarded fills for k' come in the loop's own list, before what led to where fills stood: so no scope of trip k is
         # around them. The scopes that had the fills stay, for what else stands in them.
-        made: list[Stmt] = []
+        made: list[tree.Stmt] = []
         for s in body:
             made += [self.trips[skew] for skew in skews if (*skew.around, skew.fills[0])[0] is s]
             if any(s in skew.around for skew in skews):
-                (inner,) = children(s)
-                new = with_parts(s, (self.without(inner, skews, gone),))
+                (inner,) = tree.children(s)
+                new = with_parts(s, (self.drop_fills(inner, skews, gone),))
                 self.copies.append((s, new))
                 made.append(new)
             elif s not in gone:
@@ -157,41 +144,43 @@ class _Rewriting:
 
     # -- fills --------------------------------------------------------------------------------------------------------
 
-    def ahead(self, trips: Trips, skew: Skew) -> Stmt:
+    def first_fills(self, trips: Trips, skew: Skew) -> tree.Stmt:
         """Return the loop of the first fills; and know what stands in place of the others."""
         loop = trips.loop
         index = replace(loop.symbol, name=f"{loop.symbol.name}_ahead")
         symbols = {s.symbol: replace(s.symbol, name=f"{s.symbol.name}_ahead") for s in skew.needs}
-        self.names[skew] = Renamed({loop.symbol: index, **symbols}, lambda view: _ahead(view, skew))
+        self.names[skew] = Renamed({loop.symbol: index, **symbols}, lambda view: _view_ahead(view, skew))
         # Each fill is made exactly once: those of the first `by` trips before the loop, that of trip k + by in trip k, if there
         # is one. So the lead's rounds are the trips in their order, as the users count them.
-        later = Declare(symbol=index, value=trips.later(skew.by), span=loop.span)
+        later = tree.Declare(symbol=index, value=trips.later(skew.by), span=loop.span)
         fills = self.fills(skew, loop.body, skew.around)
-        self.trips[skew] = If(condition=trips.has_later(skew.by), then=(later, *fills), otherwise=(), span=loop.span)
+        self.trips[skew] = tree.If(
+            condition=trips.has_later(skew.by), then=(later, *fills), otherwise=(), span=loop.span
+        )
         first, self.firsts[skew] = trips.first(index, skew.by, self.fills(skew, loop.body, skew.around))
         # In an outer loop the first fills come again, and then the copies have been used: only once are they surely fresh.
-        if not _repeated(self.original.function.body, skew.loop):
+        if not _is_nested(self.original.function.body, skew.loop):
             self.fresh |= set(statements((first,)))
         return first
 
-    def fills(self, skew: Skew, body: Body, around: tuple[Stmt, ...]) -> Body:
+    def fills(self, skew: Skew, body: tree.Body, around: tuple[tree.Stmt, ...]) -> tree.Body:
         """Return a copy of the fills in a list, with what they need and the scopes around them."""
         names = self.names[skew]
         if not around:
-            return copied(tuple(s for s in body if s in skew.needs or s in skew.fills), names, self.copies)
-        needs = copied(tuple(s for s in body if s in skew.needs), names, self.copies)
-        (inner,) = children(around[0])
-        (scope,) = copied((with_parts(around[0], ((),)),), names, [])
+            return copy_body(tuple(s for s in body if s in skew.needs or s in skew.fills), names, self.copies)
+        needs = copy_body(tuple(s for s in body if s in skew.needs), names, self.copies)
+        (inner,) = tree.children(around[0])
+        (scope,) = copy_body((with_parts(around[0], ((),)),), names, [])
         return (*needs, with_parts(scope, (self.fills(skew, inner, around[1:]),)))
 
     # -- the plan -----------------------------------------------------------------------------------------------------
 
-    def plan(self, function: Function) -> Plan:
+    def plan(self, function: tree.Function) -> Plan:
         """Return the plan beside the statements as they are now."""
-        places: dict[Stmt, list[Stmt]] = {s: [s] for s in statements(function.body)}
+        places: dict[tree.Stmt, list[tree.Stmt]] = {s: [s] for s in statements(function.body)}
         for old, new in self.copies:
             places.setdefault(old, []).append(new)
-        applied = self.changed()
+        applied = self.changed_applies()
         barriers = [
             replace(barrier, before=at)
             for barrier in self.original.barriers
@@ -217,7 +206,9 @@ class _Rewriting:
             skews=(),
         )
 
-    def places(self, step: Barrier | Op, at: Stmt, side: str, places: Mapping[Stmt, list[Stmt]]) -> list[Stmt]:
+    def places(
+        self, step: Barrier | Op, at: tree.Stmt, side: str, places: Mapping[tree.Stmt, list[tree.Stmt]]
+    ) -> list[tree.Stmt]:
         """Return what a step of the plan stands beside now."""
         # What opens a trip's fills stands before the guard, and what closes them behind it, not inside: all threads come there in
         # every trip, also in those that have nothing left to fill.
@@ -231,29 +222,31 @@ class _Rewriting:
         return places.get(at, [])
 
 
-def _ahead(view: View, skew: Skew) -> View:
+def _view_ahead(view: tree.View, skew: Skew) -> tree.View:
     """Return a view that means the copy which is filled ahead, where it is one of the fills' rings."""
     return replace(view, ahead=True) if view.source in skew.lead.rings else view
 
 
-def _repeated(body: Body, loop: For) -> bool:
+def _is_nested(body: tree.Body, loop: tree.For) -> bool:
     """Whether a loop stands in another one."""
-    others = (s for s in statements(body) if isinstance(s, For | While) and s is not loop)
+    others = (s for s in statements(body) if isinstance(s, tree.For | tree.While) and s is not loop)
     return any(loop in statements(other.body) for other in others)
 
 
-def _needed(body: Body, skews: tuple[Skew, ...]) -> Body:
+def _drop_unneeded(body: tree.Body, skews: tuple[Skew, ...]) -> tree.Body:
     """Return a loop's body without declarations that only the fills needed."""
     # From the last to the first, as a declaration may be needed by a later one alone:
     #     row = 64 * k; at = row + t; fill(at); use          =>          use
-    gone: set[Stmt] = set()
+    gone: set[tree.Stmt] = set()
     for declaration in reversed([s for skew in skews for s in skew.needs]):
         left = [s for s in statements(body) if s not in gone and s is not declaration]
-        symbols = {symbol for s in left for symbol in (*mentioned(s), *(s.uses if isinstance(s, Unsafe) else ()))}
+        symbols = {
+            symbol for s in left for symbol in (*mentioned_names(s), *(s.uses if isinstance(s, tree.Unsafe) else ()))
+        }
         if declaration.symbol not in symbols:
             gone.add(declaration)
-    return _pruned(body, gone)
+    return _prune(body, gone)
 
 
-def _pruned(body: Body, gone: set[Stmt]) -> Body:
+def _prune(body: tree.Body, gone: set[tree.Stmt]) -> tree.Body:
     return tuple(s for s in body if s not in gone)

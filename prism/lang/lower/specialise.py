@@ -9,41 +9,12 @@ the role needs is left out. A statement that the plan puts something beside stay
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from prism.lang import tree
+from prism.lang.bases import Value
 from prism.lang.facts.budget import most_threads
-from prism.lang.keep.once import kept
-from prism.lang.tree import (
-    Apply,
-    Arm,
-    Assign,
-    Async,
-    Batch,
-    Body,
-    Call,
-    Claim,
-    Component,
-    Declare,
-    Element,
-    Expr,
-    For,
-    Function,
-    Group,
-    If,
-    Item,
-    Partition,
-    Role,
-    SharedDeclare,
-    Specialise,
-    Split,
-    Stmt,
-    Symbol,
-    Unsafe,
-    Var,
-    While,
-    children,
-    expressions,
-)
+from prism.lang.keep.memo import memoize
 from prism.lang.tree.plan import Advance, Arrive, Barrier, Cycle, Expect, Op, Plan, Program, Wait
 from prism.lang.tree.walk import calls, statements, subexpressions
 from prism.lang.types import Pointer
@@ -52,7 +23,7 @@ from prism.lang.types.perspective import BLOCK, WARP, WARPGROUP, Level, Perspect
 REGISTERS = "set_registers"
 
 
-Copies = list[tuple[Stmt, Stmt, "Projection | None"]]
+Copies = list[tuple[tree.Stmt, tree.Stmt, "Projection | None"]]
 """Statements with their copies, and whose copy it is (None: of all threads)."""
 
 
@@ -64,7 +35,7 @@ def specialise(program: Program) -> Program:
         return program
     copies: Copies = []
     views = _Plan(plan)
-    body = _specialised(entry.body, views, intervals, copies)
+    body = _specialise(entry.body, views, intervals, copies)
     function = replace(entry, body=body)
     functions = tuple(function if f is entry else f for f in program.functions)
     plans = {f: p for f, p in program.plans.items() if f is not entry}
@@ -72,7 +43,7 @@ def specialise(program: Program) -> Program:
     return Program(
         function,
         functions,
-        {**plans, function: _moved(plan, function, copies)},
+        {**plans, function: _move_plan(plan, function, copies)},
         {**layouts, function: program.layouts[entry]},
     )
 
@@ -80,9 +51,9 @@ def specialise(program: Program) -> Program:
 # -- which roles --------------------------------------------------------------------------------------------------------
 
 
-def roles_of(entry: Function) -> list[tuple[int, int]]:
+def roles_of(entry: tree.Function) -> list[tuple[int, int]]:
     """Return the roles of a kernel as intervals of threads, first and last + 1: one where all threads have the same."""
-    if entry.kind != "global" or any(isinstance(s, Specialise) for s in statements(entry.body)):
+    if entry.kind != "global" or any(isinstance(s, tree.Specialise) for s in statements(entry.body)):
         return []
     total = most_threads(entry)
     cuts = {0, total}
@@ -90,63 +61,63 @@ def roles_of(entry: Function) -> list[tuple[int, int]]:
         for arm in split.arms:
             if arm.first % WARP == 0 and arm.size % WARP == 0:
                 cuts |= {arm.first, arm.first + arm.size}
-    for first, last in _together(entry.body, 0, total):
+    for first, last in _wgmma_threads(entry.body, 0, total):
         cuts -= {cut for cut in cuts if first < cut < last and (cut - first) % WARPGROUP}
     ends = sorted(cut for cut in cuts if cut <= total)
     return list(zip(ends, ends[1:], strict=False))
 
 
-def _together(body: Body, first: int, last: int) -> Iterator[tuple[int, int]]:
+def _wgmma_threads(body: tree.Body, first: int, last: int) -> Iterator[tuple[int, int]]:
     """Yield the threads of the block that come to each wgmma: a warpgroup runs one instruction, so one role's text has it."""
     for s in body:
-        if isinstance(s, Batch) or any(_multiplies(call.function) for call in calls(s)):
+        if isinstance(s, tree.Batch) or any(_multiplies(call.function) for call in calls(s)):
             yield first, last
-        elif isinstance(s, Split) and _blocks_threads(s):
+        elif isinstance(s, tree.Split) and _blocks_threads(s):
             for arm in s.arms:
-                yield from _together(arm.body, arm.first, arm.first + arm.size)
+                yield from _wgmma_threads(arm.body, arm.first, arm.first + arm.size)
         else:
-            for inner in children(s):
-                yield from _together(inner, first, last)
+            for inner in tree.children(s):
+                yield from _wgmma_threads(inner, first, last)
 
 
-@kept
-def _multiplies(function: Function) -> bool:
+@memoize
+def _multiplies(function: tree.Function) -> bool:
     """Whether a function, or one that it calls, has wgmmas; each function is asked once, however many ways lead to it."""
     body = statements(function.body)
-    return any(isinstance(s, Batch) or any(_multiplies(c.function) for c in calls(s)) for s in body)
+    return any(isinstance(s, tree.Batch) or any(_multiplies(c.function) for c in calls(s)) for s in body)
 
 
-def _splits(body: Body, around: bool) -> Iterator[Split]:
+def _splits(body: tree.Body, around: bool) -> Iterator[tree.Split]:
     """Yield the splits of a block's threads that matter; `around`: a station, or a loop with one, is around the list."""
     for s in body:
-        if isinstance(s, Split) and _blocks_threads(s) and (around or _matters(s)):
+        if isinstance(s, tree.Split) and _blocks_threads(s) and (around or _matters(s)):
             yield s
-        loop = isinstance(s, For | While) and any(map(is_station, statements((s,))))
-        for inner in children(s):
+        loop = isinstance(s, tree.For | tree.While) and any(map(is_station, statements((s,))))
+        for inner in tree.children(s):
             yield from _splits(inner, around or loop or is_station(s))
 
 
-def _blocks_threads(s: Split) -> bool:
+def _blocks_threads(s: tree.Split) -> bool:
     return s.level == Level.THREAD and s.code == BLOCK
 
 
-def is_station(s: Stmt) -> bool:
+def is_station(s: tree.Stmt) -> bool:
     """Whether a statement opens a ring."""
-    if not isinstance(s, Partition | Claim | Async) or s.view.view is None:
+    if not isinstance(s, tree.Partition | tree.Claim | tree.Async) or s.view.view is None:
         return False
     source = s.view.view.source
     return source.view is None and isinstance(source.type, Pointer) and source.type.ring > 0
 
 
-def _matters(s: Stmt) -> bool:
+def _matters(s: tree.Stmt) -> bool:
     """Whether a statement has a station in it, or sets the number of registers."""
     return any(is_station(inner) or _sets_registers(inner) for inner in statements((s,)))
 
 
-def _sets_registers(s: Stmt) -> bool:
+def _sets_registers(s: tree.Stmt) -> bool:
     return any(
-        isinstance(part, Apply) and part.intrinsic.name == REGISTERS
-        for e in expressions(s)
+        isinstance(part, tree.Apply) and part.intrinsic.name == REGISTERS
+        for e in tree.expressions(s)
         for part in subexpressions(e)
     )
 
@@ -154,13 +125,12 @@ def _sets_registers(s: Stmt) -> bool:
 # -- where the roles' bodies stand ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
+class _Plan(Value):
     """A plan by statement."""
 
     plan: Plan
-    barriers: dict[Stmt, list[Barrier]] = field(default_factory=dict)
-    operations: dict[Stmt, list[Op]] = field(default_factory=dict)
+    barriers: dict[tree.Stmt, list[Barrier]] = field(default_factory=dict)
+    operations: dict[tree.Stmt, list[Op]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for barrier in self.plan.barriers:
@@ -168,44 +138,48 @@ class _Plan:
         for op in self.plan.operations:
             self.operations.setdefault(op.at, []).append(op)
 
-    def bare(self, s: Stmt) -> bool:
+    def bare(self, s: tree.Stmt) -> bool:
         """Whether nothing stands beside a statement."""
         return s not in self.barriers and s not in self.operations
 
 
-def _specialised(body: Body, plan: _Plan, intervals: list[tuple[int, int]], copies: Copies) -> Body:
+def _specialise(body: tree.Body, plan: _Plan, intervals: list[tuple[int, int]], copies: Copies) -> tree.Body:
     """Return a list with the roles' bodies in place of all from where they differ; shared objects stay before."""
     first = next(k for k, s in enumerate(body) if _differs(s, plan))
     s = body[first]
-    if first == len(body) - 1 and isinstance(s, Group | Partition | Claim | Async) and _for_blocks(s):
-        inner = replace(s, body=_specialised(s.body, plan, intervals, copies))
+    if (
+        first == len(body) - 1
+        and isinstance(s, tree.Group | tree.Partition | tree.Claim | tree.Async)
+        and _for_blocks(s)
+    ):
+        inner = replace(s, body=_specialise(s.body, plan, intervals, copies))
         copies.append((s, inner, None))
         return (*body[:first], inner)
-    while first and isinstance(body[first - 1], Declare | SharedDeclare) and plan.bare(body[first - 1]):
+    while first and isinstance(body[first - 1], tree.Declare | tree.SharedDeclare) and plan.bare(body[first - 1]):
         first -= 1
-    hoisted = tuple(s for s in body[first:] if isinstance(s, SharedDeclare) and plan.bare(s))
+    hoisted = tuple(s for s in body[first:] if isinstance(s, tree.SharedDeclare) and plan.bare(s))
     rest = tuple(s for s in body[first:] if s not in hoisted)
     return (*body[:first], *hoisted, _roles(rest, plan, intervals, copies))
 
 
-def _roles(body: Body, plan: _Plan, intervals: list[tuple[int, int]], copies: Copies) -> Specialise:
+def _roles(body: tree.Body, plan: _Plan, intervals: list[tuple[int, int]], copies: Copies) -> tree.Specialise:
     """Return a body a role. What sets a warpgroup's registers is one instruction of all its warps, before they part."""
     settings = tuple(s for s in body if _sets_registers_only(s) and all(map(plan.bare, statements((s,)))))
     others = tuple(s for s in body if s not in settings)
-    roles: list[Role] = []
+    roles: list[tree.Role] = []
     for together in _warpgroups(intervals):
         start, end = together[0][0], together[-1][1]
         first = Projection(start, end, plan, settings).body(copies) if len(together) > 1 else ()
         inner = _bodies(others if first else body, plan, together, copies)
         if first:
-            inner = (Role(start, end - start, (*first, Specialise(roles=inner, span=body[-1].span))),)
+            inner = (tree.Role(start, end - start, (*first, tree.Specialise(roles=inner, span=body[-1].span))),)
         roles += inner
-    return Specialise(roles=tuple(roles), span=body[-1].span)
+    return tree.Specialise(roles=tuple(roles), span=body[-1].span)
 
 
-def _bodies(body: Body, plan: _Plan, intervals: list[tuple[int, int]], copies: Copies) -> tuple[Role, ...]:
+def _bodies(body: tree.Body, plan: _Plan, intervals: list[tuple[int, int]], copies: Copies) -> tuple[tree.Role, ...]:
     made = ((first, last, Projection(first, last, plan, body).body(copies)) for first, last in intervals)
-    return tuple(Role(first, last - first, part) for first, last, part in made if part)
+    return tuple(tree.Role(first, last - first, part) for first, last, part in made if part)
 
 
 def _warpgroups(intervals: list[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
@@ -218,19 +192,19 @@ def _warpgroups(intervals: list[tuple[int, int]]) -> Iterator[list[tuple[int, in
             together = []
 
 
-def _sets_registers_only(s: Stmt) -> bool:
+def _sets_registers_only(s: tree.Stmt) -> bool:
     """Whether a statement of the block does nothing but to set its warpgroups' registers."""
     inside = tuple(statements((s,)))
-    plain = all(isinstance(i, Split | Group) or _sets_registers(i) for i in inside)
+    plain = all(isinstance(i, tree.Split | tree.Group) or _sets_registers(i) for i in inside)
     return plain and any(map(_sets_registers, inside))
 
 
-def _for_blocks(s: Group | Partition | Claim | Async) -> bool:
+def _for_blocks(s: tree.Group | tree.Partition | tree.Claim | tree.Async) -> bool:
     """Whether all threads of a block come into a scope together, and it is no station."""
-    return s.unit.level >= Level.BLOCK if isinstance(s, Group) else not is_station(s)
+    return s.unit.level >= Level.BLOCK if isinstance(s, tree.Group) else not is_station(s)
 
 
-def _differs(s: Stmt, plan: _Plan) -> bool:
+def _differs(s: tree.Stmt, plan: _Plan) -> bool:
     """Whether roles differ in a statement: it opens a ring, sets registers, or has a ring's operation beside or in it."""
     inner = tuple(statements((s,)))
     return any(
@@ -247,30 +221,30 @@ def _differs(s: Stmt, plan: _Plan) -> bool:
 class Projection:
     """What a role has of some statements: the arms that its threads may run, and of the rest what they need."""
 
-    def __init__(self, first: int, last: int, plan: _Plan, body: Body) -> None:
+    def __init__(self, first: int, last: int, plan: _Plan, body: tree.Body) -> None:
         self.first, self.last, self.plan, self.all = first, last, plan, body
-        self.removed: set[Stmt] = set()
+        self.removed: set[tree.Stmt] = set()
         self.live: frozenset[Cycle] = frozenset()
         while True:
             before = len(self.removed), self.live
             found = tuple(self._walk(body))
-            mentioned = {symbol for s in found for symbol in (*_mentioned(s), *self._written(s))}
+            mentioned = {symbol for s in found for symbol in (*_symbols_in(s), *self._written(s))}
             self.live = frozenset(self._cycles(found, mentioned))
             self.removed |= {s for s in found if not self._needed(s, mentioned)}
             if before == (len(self.removed), self.live):
                 break
 
-    def arms(self, s: Split) -> tuple[Arm, ...]:
+    def arms(self, s: tree.Split) -> tuple[tree.Arm, ...]:
         """Return the arms of a split that threads of the role may run."""
         if not _blocks_threads(s):
             return s.arms
         return tuple(arm for arm in s.arms if arm.first < self.last and self.first < arm.first + arm.size)
 
-    def parts(self, s: Stmt) -> tuple[Body, ...]:
+    def parts(self, s: tree.Stmt) -> tuple[tree.Body, ...]:
         """Return the statement lists inside a statement, of those arms only."""
-        return tuple(arm.body for arm in self.arms(s)) if isinstance(s, Split) else children(s)
+        return tuple(arm.body for arm in self.arms(s)) if isinstance(s, tree.Split) else tree.children(s)
 
-    def beside(self, s: Stmt) -> bool:
+    def has_steps_at(self, s: tree.Stmt) -> bool:
         """Whether the role has something of the plan to do beside a statement."""
         return s in self.plan.barriers or any(map(self.does, self.plan.operations.get(s, ())))
 
@@ -283,18 +257,18 @@ class Projection:
         _, first, size = op.path[0]
         return first < self.last and self.first < first + size
 
-    def body(self, copies: Copies) -> Body:
+    def body(self, copies: Copies) -> tree.Body:
         """Return the role's body, of statements of its own; `copies` gets each with what it is a copy of."""
-        return self._copied(self.all, copies)
+        return self._copy_body(self.all, copies)
 
-    def _walk(self, body: Body) -> Iterator[Stmt]:
+    def _walk(self, body: tree.Body) -> Iterator[tree.Stmt]:
         for s in body:
             if s not in self.removed:
                 yield s
                 for part in self.parts(s):
                     yield from self._walk(part)
 
-    def _cycles(self, found: tuple[Stmt, ...], mentioned: set[Symbol]) -> Iterator[Cycle]:
+    def _cycles(self, found: tuple[tree.Stmt, ...], mentioned: set[tree.Symbol]) -> Iterator[Cycle]:
         """Yield the cycles that the role counts: it waits or arrives, or names a copy of one of the rings."""
         for s in found:
             for op in self.plan.operations.get(s, ()):
@@ -305,29 +279,38 @@ class Projection:
             if cycle is not None:
                 yield cycle
 
-    def _written(self, s: Stmt) -> tuple[Symbol, ...]:
+    def _written(self, s: tree.Stmt) -> tuple[tree.Symbol, ...]:
         """The variable that an assignment writes which stays whoever reads it: its declaration stays with it."""
-        stays = isinstance(s, Assign) and (self.beside(s) or not all(map(_pure, expressions(s))))
-        target = _variable(s) if stays and isinstance(s, Assign) else None
+        stays = isinstance(s, tree.Assign) and (self.has_steps_at(s) or not all(map(_pure, tree.expressions(s))))
+        target = _variable(s) if stays and isinstance(s, tree.Assign) else None
         return () if target is None else (target,)
 
-    def _needed(self, s: Stmt, mentioned: set[Symbol]) -> bool:
-        if self.beside(s):
+    def _needed(self, s: tree.Stmt, mentioned: set[tree.Symbol]) -> bool:
+        if self.has_steps_at(s):
             return True
         match s:
-            case Declare() | Assign():
+            case tree.Declare() | tree.Assign():
                 target = _variable(s)
-                return target is None or target in mentioned or not all(map(_pure, expressions(s)))
-            case SharedDeclare():
+                return target is None or target in mentioned or not all(map(_pure, tree.expressions(s)))
+            case tree.SharedDeclare():
                 return s.symbol in mentioned
-            case Group() | Partition() | Claim() | Async() | Batch() | Split() | If() | For():
+            case (
+                tree.Group()
+                | tree.Partition()
+                | tree.Claim()
+                | tree.Async()
+                | tree.Batch()
+                | tree.Split()
+                | tree.If()
+                | tree.For()
+            ):
                 empty = all(inner in self.removed for part in self.parts(s) for inner in part)
-                return not (empty and all(map(_pure, expressions(s))))
+                return not (empty and all(map(_pure, tree.expressions(s))))
             case _:
                 return True
 
-    def _copied(self, body: Body, copies: Copies) -> Body:
-        made: list[Stmt] = []
+    def _copy_body(self, body: tree.Body, copies: Copies) -> tree.Body:
+        made: list[tree.Stmt] = []
         for s in body:
             if s in self.removed:
                 continue
@@ -336,58 +319,66 @@ class Projection:
             copies.append((s, new, self))
         return tuple(made)
 
-    def _copy(self, s: Stmt, copies: Copies) -> Stmt:
+    def _copy(self, s: tree.Stmt, copies: Copies) -> tree.Stmt:
         match s:
-            case Split():
-                arms = (replace(arm, body=self._copied(arm.body, copies)) for arm in self.arms(s))
+            case tree.Split():
+                arms = (replace(arm, body=self._copy_body(arm.body, copies)) for arm in self.arms(s))
                 return replace(s, arms=tuple(arm for arm in arms if arm.body))
-            case If():
-                return replace(s, then=self._copied(s.then, copies), otherwise=self._copied(s.otherwise, copies))
-            case While() | For() | Group() | Partition() | Claim() | Async() | Batch():
-                return replace(s, body=self._copied(s.body, copies))
+            case tree.If():
+                return replace(s, then=self._copy_body(s.then, copies), otherwise=self._copy_body(s.otherwise, copies))
+            case (
+                tree.While() | tree.For() | tree.Group() | tree.Partition() | tree.Claim() | tree.Async() | tree.Batch()
+            ):
+                return replace(s, body=self._copy_body(s.body, copies))
             case _:
                 return replace(s)
 
 
-def _variable(s: Declare | Assign) -> Symbol | None:
+def _variable(s: tree.Declare | tree.Assign) -> tree.Symbol | None:
     """Return the variable that a statement gives a value, if that is all that it does."""
-    target: Expr | Symbol = s.symbol if isinstance(s, Declare) else s.target
-    while isinstance(target, Component):
+    target: tree.Expr | tree.Symbol = s.symbol if isinstance(s, tree.Declare) else s.target
+    while isinstance(target, tree.Component):
         target = target.vector
-    if isinstance(target, Var | Item):
+    if isinstance(target, tree.Var | tree.Item):
         target = target.symbol
-    return target if isinstance(target, Symbol) and not target.parameter else None
+    return target if isinstance(target, tree.Symbol) and not target.parameter else None
 
 
-def _pure(e: Expr) -> bool:
+def _pure(e: tree.Expr) -> bool:
     """Whether it does not matter whether an expression is evaluated."""
     return not any(
-        (isinstance(part, Call) and not part.function.pure)
-        or (isinstance(part, Apply) and not part.intrinsic.elementwise)
+        (isinstance(part, tree.Call) and not part.function.pure)
+        or (isinstance(part, tree.Apply) and not part.intrinsic.elementwise)
         for part in subexpressions(e)
     )
 
 
-def _mentioned(s: Stmt) -> Iterator[Symbol]:
+def _symbols_in(s: tree.Stmt) -> Iterator[tree.Symbol]:
     """Yield the symbols that a statement itself needs, those behind its views among them; not a variable that it writes."""
-    parts = [e for e in expressions(s) if not (isinstance(s, Assign) and e is s.target)]
-    if isinstance(s, Assign):
+    parts = [e for e in tree.expressions(s) if not (isinstance(s, tree.Assign) and e is s.target)]
+    if isinstance(s, tree.Assign):
         target = s.target
-        while isinstance(target, Component):
+        while isinstance(target, tree.Component):
             parts.append(target.index)
             target = target.vector
-        parts += list(target.indices) if isinstance(target, Item) else [target] if isinstance(target, Element) else []
+        parts += (
+            list(target.indices)
+            if isinstance(target, tree.Item)
+            else [target]
+            if isinstance(target, tree.Element)
+            else []
+        )
     for part in (part for e in parts for part in subexpressions(e)):
-        if isinstance(part, Var | Item | Element):
+        if isinstance(part, tree.Var | tree.Item | tree.Element):
             yield from _chain(part.symbol)
         elif (symbol := getattr(part, "symbol", None)) is not None:
             yield symbol
-    if isinstance(s, Unsafe):
+    if isinstance(s, tree.Unsafe):
         for symbol in (*s.uses, *(element.symbol for element, _ in s.accesses)):
             yield from _chain(symbol)
 
 
-def _chain(symbol: Symbol) -> Iterator[Symbol]:
+def _chain(symbol: tree.Symbol) -> Iterator[tree.Symbol]:
     while True:
         yield symbol
         if symbol.view is None:
@@ -400,9 +391,11 @@ def _chain(symbol: Symbol) -> Iterator[Symbol]:
 # -- the plan of the new body ---------------------------------------------------------------------------------------------
 
 
-def _moved(plan: Plan, function: Function, copies: Copies) -> Plan:
+def _move_plan(plan: Plan, function: tree.Function, copies: Copies) -> Plan:
     """Return a plan for the copies of statements; copies of one barrier are one barrier."""
-    places: dict[Stmt, list[tuple[Stmt, Projection | None]]] = {s: [(s, None)] for s in statements(function.body)}
+    places: dict[tree.Stmt, list[tuple[tree.Stmt, Projection | None]]] = {
+        s: [(s, None)] for s in statements(function.body)
+    }
     for old, new, role in copies:
         places.setdefault(old, []).append((new, role))
     barriers: list[Barrier] = []

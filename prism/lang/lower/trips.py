@@ -7,14 +7,15 @@ may be far apart are taken without sign.
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from prism.lang.bases import Value
 from prism.lang.tree import Binary, Body, Cast, Const, Declare, Expr, For, If, Scalar, Stmt, Symbol, Var
 from prism.lang.types import BOOL, UINT32, UINT64
 from prism.lang.types.perspective import meet
 
 
-def once(e: Expr, name: str, changed: Set[Symbol]) -> tuple[Expr, tuple[Declare, ...]]:
+def name_value(e: Expr, name: str, changed: Set[Symbol]) -> tuple[Expr, tuple[Declare, ...]]:
     """Return an expression that stands for a value wherever it is used, and the declaration that this needs."""
     if isinstance(e, Const) or (isinstance(e, Var) and e.symbol not in changed):
         return e, ()
@@ -24,8 +25,7 @@ def once(e: Expr, name: str, changed: Set[Symbol]) -> tuple[Expr, tuple[Declare,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Trips:
+class Trips(Value):
     """The trips of a loop with a constant step, whose bounds are constants or variables that do not change."""
 
     loop: For
@@ -52,8 +52,8 @@ class Trips:
         index, stop, distance = self._var(self.loop.symbol), self.loop.stop, by * self.step
         # k < stop - n, folded: a constant beyond the type's range is brought to its end, where no index is beyond it.
         if isinstance(stop, Const):
-            return self._before(index, self._const(self._clamped(int(stop.value) - distance)))
-        return self._apart(index, stop, self._const(abs(distance)))
+            return self._before(index, self._const(self._clamp(int(stop.value) - distance)))
+        return self._is_far_from_end(index, stop, self._const(abs(distance)))
 
     def first(self, index: Symbol, by: int, fills: Body) -> tuple[For, Stmt]:
         """Return a loop of `by` trips that does `fills` for the first indices, as many as there are; and its last statement."""
@@ -62,7 +62,7 @@ class Trips:
         # for c in range(2): if start < stop and stop - start > 32 * c: k' = start + 32 * c; fill(k')     else
         # `start < stop` comes first: only then is the difference one that cannot wrap round.
         end = int(start.value) + by * self.step if isinstance(start, Const) else None
-        if end is not None and end == self._clamped(end):
+        if end is not None and end == self._clamp(end):
             room = self._value(stop) - (end - self.step) if isinstance(stop, Const) else 0
             sure = room > 0 if self.step > 0 else room < 0
             guarded = fills if sure else (self._if(self._before(self._var(index), stop), fills),)
@@ -71,7 +71,7 @@ class Trips:
         distance = self._binary("*", self._var(number), self._const(abs(self.step)))
         op = "+" if self.step > 0 else "-"
         declared = Declare(symbol=index, value=self._binary(op, start, distance), span=self.loop.span)
-        some, enough = self._before(start, stop), self._apart(start, stop, distance)
+        some, enough = self._before(start, stop), self._is_far_from_end(start, stop, distance)
         there = Binary(op="and", left=some, right=enough, type=BOOL, perspective=meet(some.perspective, enough.perspective),
                        span=self.loop.span)  # fmt: skip
         branch = self._if(there, (declared, *fills))
@@ -83,19 +83,19 @@ class Trips:
         """Whether an index comes before the loop's end."""
         return self._compare("<" if self.step > 0 else ">", index, stop)
 
-    def _apart(self, index: Expr, stop: Expr, distance: Expr) -> Expr:
+    def _is_far_from_end(self, index: Expr, stop: Expr, distance: Expr) -> Expr:
         """Whether an index that comes before the end is further from it than `distance`."""
         one, two = (stop, index) if self.step > 0 else (index, stop)
         start = self.loop.start
         # Both are on one side of 0, or without sign: then the difference fits the type. -2**31 and 2**31 - 1 are 2**32 - 1 apart.
         near = self.type.kind == "uint" or (self.step > 0 and isinstance(start, Const) and int(start.value) >= 0)
         if not near:
-            one, two, distance = (self._unsigned(e) for e in (one, two, distance))
+            one, two, distance = (self._as_unsigned(e) for e in (one, two, distance))
         difference = Binary(op="-", left=one, right=two, type=one.type, perspective=meet(one.perspective, two.perspective),
                             span=self.loop.span)  # fmt: skip
         return self._compare(">", difference, distance)
 
-    def _unsigned(self, e: Expr) -> Expr:
+    def _as_unsigned(self, e: Expr) -> Expr:
         type_ = UINT64 if self.type.bits == 64 else UINT32
         if isinstance(e, Const):
             return replace(e, type=type_)
@@ -120,7 +120,7 @@ class Trips:
         value: int = int(e.value)
         return value
 
-    def _clamped(self, value: int) -> int:
+    def _clamp(self, value: int) -> int:
         """Return the nearest value of the index's type."""
         bits = self.type.bits
         least, most = (0, (1 << bits) - 1) if self.type.kind == "uint" else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)

@@ -53,7 +53,7 @@ def _function(c: Context, node: ast.FunctionDef) -> s.Function:
     parameters = _parameters(c, node.args)
     result = place = None
     if node.returns is not None and not (isinstance(node.returns, ast.Constant) and node.returns.value is None):
-        result, place = _guarded(c, _annotation, node.returns) or (None, None)
+        result, place = _guard(c, _annotation, node.returns) or (None, None)
     body = _body(c, node.body)
     code = node.body[1:] if _is_text(node.body[0]) else node.body
     extern = len(code) == 1 and isinstance(code[0], ast.Pass)
@@ -63,7 +63,7 @@ def _function(c: Context, node: ast.FunctionDef) -> s.Function:
     )  # fmt: skip
 
 
-def _guarded(c: Context, part: Callable[[Context, N], R], node: N) -> R | None:
+def _guard(c: Context, part: Callable[[Context, N], R], node: N) -> R | None:
     """Parse a part; where that fails keep its errors, and those of the statements inside it, and return None."""
     try:
         return part(c, node)
@@ -109,7 +109,7 @@ def _parameters(c: Context, a: ast.arguments) -> tuple[s.Parameter, ...]:
     for arg, default in (*defaults, *zip(a.kwonlyargs, a.kw_defaults, strict=True)):
         if default is not None:
             c.errors.append(errors.ParameterDefault(span=c.span(default), name=arg.arg))
-    found = [_guarded(c, _parameter, arg) for arg in positional]
+    found = [_guard(c, _parameter, arg) for arg in positional]
     return tuple(parameter for parameter in found if parameter is not None)
 
 
@@ -136,7 +136,7 @@ def _annotation(c: Context, node: ast.expr) -> tuple[s.Expr, s.Expr | None]:
 
 def _body(c: Context, nodes: Sequence[ast.stmt]) -> s.Body:
     """Parse statements; those with errors are left out, and their errors kept."""
-    found = [_guarded(c, _statement, node) for node in nodes]
+    found = [_guard(c, _statement, node) for node in nodes]
     return tuple(statement for statement in found if statement is not None)
 
 
@@ -173,7 +173,7 @@ def _statement(c: Context, node: ast.stmt) -> s.Stmt:  # noqa: C901
         case ast.Match():
             return _split(c, node)
         case _:
-            raise c.unsupported(node)
+            raise c.unsupported_error(node)
 
 
 def _is_text(node: ast.stmt) -> bool:
@@ -229,7 +229,7 @@ def _assign(c: Context, node: ast.Assign) -> s.Stmt:
 
 def _augment(c: Context, node: ast.AugAssign) -> s.Augment:
     if isinstance(node.op, ast.MatMult | ast.Pow):
-        raise c.unsupported(node, node.op)
+        raise c.unsupported_error(node, node.op)
     op, value = OPERATORS[type(node.op)], expression(c, node.value)
     return s.Augment(span=c.span(node), target=_target(c, node.target), op=op, value=value)
 
@@ -306,14 +306,14 @@ def _split(c: Context, node: ast.Match) -> s.Split:
     elif not isinstance(c.resolve(level), surface.LevelName):
         raise CompileError(errors.NotSplit(span=c.span(level)))
     parsed = expression(c, level)
-    arms = [_guarded(c, _case, case) for case in node.cases]
+    arms = [_guard(c, _case, case) for case in node.cases]
     return s.Split(span=span, level=parsed, arms=tuple(arm for arm in arms if arm is not None))
 
 
 def _case(c: Context, case: ast.match_case) -> s.Case:
     if case.guard is not None:
         c.errors.append(errors.CaseGuard(span=c.span(case.guard)))
-    size = _guarded(c, _size, case.pattern)
+    size = _guard(c, _size, case.pattern)
     body = _body(c, case.body)
     span = c.span(case.pattern)
     return s.Case(span=span, size=s.Literal(span=span, value=0) if size is None else size, body=body)

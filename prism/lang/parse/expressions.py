@@ -74,10 +74,10 @@ class Context:
                 return UNKNOWN
         return self.python.__globals__.get(name, getattr(builtins, name, UNKNOWN))
 
-    def unsupported(self, node: ast.AST, kind: ast.AST | None = None) -> CompileError:
+    def unsupported_error(self, node: ast.AST, kind: ast.AST | None = None) -> CompileError:
         """Return the error for a node that Prism doesn't have; `kind` is its operator where that is what is wrong."""
         name = type(kind or node).__name__
-        return CompileError(errors.unsupported(self.source.keyword(node), name))
+        return CompileError(errors.unsupported_error(self.source.keyword(node), name))
 
 
 def expression(c: Context, node: ast.expr) -> s.Expr:  # noqa: C901
@@ -95,7 +95,7 @@ def expression(c: Context, node: ast.expr) -> s.Expr:  # noqa: C901
         case ast.BinOp(left=left, op=op, right=right):
             return s.Binary(span=span, op=OPERATORS[type(op)], left=expression(c, left), right=expression(c, right))
         case ast.BoolOp(op=op, values=values):
-            return _nested(OPERATORS[type(op)], [expression(c, value) for value in values])
+            return _nest(OPERATORS[type(op)], [expression(c, value) for value in values])
         case ast.Compare():
             return _compare(c, node)
         case ast.IfExp(test=test, body=then, orelse=otherwise):
@@ -115,7 +115,7 @@ def expression(c: Context, node: ast.expr) -> s.Expr:  # noqa: C901
         case ast.Set(elts=items):
             return s.Braces(span=span, items=tuple(expression(c, item) for item in items))
         case _:
-            raise c.unsupported(node)
+            raise c.unsupported_error(node)
 
 
 def value_of(c: Context, node: ast.expr) -> s.Expr:
@@ -135,7 +135,7 @@ def _constant(c: Context, node: ast.Constant) -> s.Literal:
             raise CompileError(errors.UnsupportedConstant(span=c.span(node), text=c.text(node)))
 
 
-def _nested(op: str, operands: list[s.Expr]) -> s.Expr:
+def _nest(op: str, operands: list[s.Expr]) -> s.Expr:
     """`a and b and c` as `(a and b) and c`."""
     result = operands[0]
     for operand in operands[1:]:
@@ -148,13 +148,13 @@ def _nested(op: str, operands: list[s.Expr]) -> s.Expr:
 def _compare(c: Context, node: ast.Compare) -> s.Expr:
     for op in node.ops:
         if type(op) not in OPERATORS:
-            raise c.unsupported(node, op)
+            raise c.unsupported_error(node, op)
     for middle in node.comparators[:-1]:
         if call := next((n for n in ast.walk(middle) if isinstance(n, ast.Call) and not _repeatable(c, n)), None):
             raise CompileError(errors.ChainedCall(span=c.span(call)))
     values = [expression(c, value) for value in (node.left, *node.comparators)]
     pairs = zip(node.ops, values, values[1:], strict=False)
-    return _nested("and", [_nested(OPERATORS[type(op)], [left, right]) for op, left, right in pairs])
+    return _nest("and", [_nest(OPERATORS[type(op)], [left, right]) for op, left, right in pairs])
 
 
 def _repeatable(c: Context, call: ast.Call) -> bool:

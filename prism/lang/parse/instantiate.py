@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import BuiltinFunctionType, ModuleType
 from typing import Any, NoReturn
 
 import numpy as np
 
 from prism.lang import surface
+from prism.lang.bases import Value
 from prism.lang.diagnostics import CompileError, Error, Fields, Span, source_text
 from prism.lang.errors import names as errors
 from prism.lang.errors import syntax as syntax_errors
@@ -49,8 +50,7 @@ _OBJECTS = (
 PYTHON_TYPES: Mapping[object, Scalar] = {int: SCALARS["int32"], float: SCALARS["float32"], bool: SCALARS["bool"]}
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Value):
     """What names mean while folding: constants and index functions in force, locals, and where free names come from."""
 
     kernel: surface.Kernel
@@ -275,7 +275,7 @@ def fold_binary(e: s.Binary) -> s.Expr:
     if isinstance(e.left, s.Literal) and e.op in ("and", "or"):
         return e.right if truth(e.left) == (e.op == "and") else e.left
     if not (isinstance(e.left, s.Literal) and isinstance(e.right, s.Literal)):
-        return e if e.op != "**" else fail(syntax_errors.unsupported(e.span, "Pow"))
+        return e if e.op != "**" else fail(syntax_errors.unsupported_error(e.span, "Pow"))
     a, b = e.left.value, e.right.value
     if isinstance(a, str) or isinstance(b, str):
         return s.Literal(value=(a == b) == (e.op == "=="), span=e.span) if e.op in ("==", "!=") else e

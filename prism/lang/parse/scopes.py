@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from prism.lang import surface
+from prism.lang.bases import Value
 from prism.lang.diagnostics import CompileError, Span
 from prism.lang.errors import roles as role_errors
 from prism.lang.errors import syntax as errors
@@ -18,8 +18,7 @@ UNNAMED = {surface.group: "unit", surface.one: "level", surface.wgmma_async: ""}
 """Scopes that give nothing to name, each with its one argument."""
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Value):
     """One item of a `with`: what it makes of the statements inside it. `role`: what it claims for, where that is a role."""
 
     wrap: Wrap

@@ -6,17 +6,16 @@ import ast
 import linecache
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any
 
+from prism.lang.bases import Value
 from prism.lang.diagnostics import CompileError, Span, register_source
 from prism.lang.errors import syntax as errors
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Value):
     """The lines of the file, notebook cell or prompt entry that a function stands in."""
 
     file: str
@@ -78,7 +77,7 @@ def find(python: FunctionType) -> tuple[Source, ast.FunctionDef]:
     for node in _functions("".join(lines)):
         if node.name in (code.co_name, name) and _first_line(node) == line and _parameters(node) == _declared(code):
             if isinstance(node, ast.AsyncFunctionDef):
-                raise CompileError(errors.unsupported(source.name_span(node), "AsyncFunctionDef"))
+                raise CompileError(errors.unsupported_error(source.name_span(node), "AsyncFunctionDef"))
             return source, node
     raise CompileError(errors.SourceChanged(span=Span(source.file, line, 0, line, 1), name=name))
 

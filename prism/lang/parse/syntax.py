@@ -23,11 +23,11 @@ chain `a < b < c` is parsed as `a < b and b < c`; `and`/`or` of several operands
 
 from __future__ import annotations
 
-from prism.lang import frozen
+from prism.lang import bases
 from prism.lang.diagnostics import Span
 
 
-class Node(frozen.Node):
+class Node(bases.Node):
     """What all nodes have."""
 
     span: Span

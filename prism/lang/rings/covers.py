@@ -4,35 +4,22 @@ from __future__ import annotations
 
 from math import prod
 
+from prism.lang import tree
 from prism.lang.barriers.flow import Objects
 from prism.lang.facts.definitions import surely_entered
-from prism.lang.facts.disjoint import Question, proved
+from prism.lang.facts.disjoint import Question, is_proved
 from prism.lang.rings.stations import Used
 from prism.lang.rings.visits import Visit
-from prism.lang.tree import (
-    Assign,
-    Break,
-    Continue,
-    Element,
-    For,
-    If,
-    Pointer,
-    Return,
-    Split,
-    Stmt,
-    Symbol,
-    While,
-)
 from prism.lang.tree.walk import statements
 from prism.lang.types.perspective import THREAD
 
 
-def covers(objects: Objects, visit: Visit, ring: Symbol) -> bool:
+def covers(objects: Objects, visit: Visit, ring: tree.Symbol) -> bool:
     """Whether a visit's threads surely write, by plain stores or `cp_async`, every element of a ring's copy.
 
     As many elements as the copy has are written, each by one thread, in one trip of the loops around: so each is written.
     """
-    assert isinstance(ring.type, Pointer)
+    assert isinstance(ring.type, tree.Pointer)
     shape = ring.type.shape
     if shape is None or visit.crowd.share:
         return False
@@ -52,20 +39,22 @@ def _elements(objects: Objects, visit: Visit, used: Used) -> int:
     if part.meaning.unit != THREAD or any(step.who is None for step in outer) or not _all_of(used):
         return 0
     # Of a loop that the place does not depend on, one trip counts: the others write the same elements again.
-    loops = [s for s in around if isinstance(s, For) and s.symbol in touch.names]
+    loops = [s for s in around if isinstance(s, tree.For) and s.symbol in touch.names]
     free = frozenset(name for loop in loops for name in known.renewed[loop])
     apart = [Question(source, THREAD, None, free), *(Question(source, None, loop.symbol, free) for loop in loops)]
-    if not all(proved(known, touch.where, touch.where, question) for question in apart):
+    if not all(is_proved(known, touch.where, touch.where, question) for question in apart):
         return 0
     return touch.where.width * prod(known.trips.get(loop.symbol, 0) for loop in loops)
 
 
-def _certain(around: Stmt) -> bool:
+def _certain(around: tree.Stmt) -> bool:
     """Whether what a statement holds is executed by all threads that come to it."""
-    if isinstance(around, For):
+    if isinstance(around, tree.For):
         inside = statements(around.body)
-        return surely_entered(around) and not any(isinstance(s, Break | Continue | Return) for s in inside)
-    return not isinstance(around, If | While | Split)
+        return surely_entered(around) and not any(
+            isinstance(s, tree.Break | tree.Continue | tree.Return) for s in inside
+        )
+    return not isinstance(around, tree.If | tree.While | tree.Split)
 
 
 def _all_of(used: Used) -> bool:
@@ -74,6 +63,6 @@ def _all_of(used: Used) -> bool:
     root = touch.root.type
     if touch.how == "cp_async":
         return touch.by is not None
-    if touch.how or not isinstance(statement, Assign) or not isinstance(statement.target, Element):
+    if touch.how or not isinstance(statement, tree.Assign) or not isinstance(statement.target, tree.Element):
         return False
-    return isinstance(root, Pointer) and statement.target.type == root.element
+    return isinstance(root, tree.Pointer) and statement.target.type == root.element

@@ -8,42 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from prism.lang import tree
 from prism.lang.barriers import flow
 from prism.lang.diagnostics import CompileError, Error, Label
 from prism.lang.errors.rings import Jump, Kept, Skipped, Unfilled
-from prism.lang.rings.sections import apart, check_alike
+from prism.lang.rings.sections import check_alike, split_by_place
 from prism.lang.rings.stations import Station, crowd, is_ring, ring_of
 from prism.lang.rings.visits import Lap, Round, Sections, Visit, textual
-from prism.lang.tree import (
-    Async,
-    Body,
-    Break,
-    Claim,
-    Continue,
-    For,
-    Function,
-    Group,
-    If,
-    Partition,
-    Return,
-    Split,
-    Stmt,
-    Symbol,
-    While,
-    children,
-)
 from prism.lang.tree.plan import Cycle
 from prism.lang.tree.walk import statements
 
 # -- rounds -----------------------------------------------------------------------------------------------------------------
 
 
-def laps(function: Function, stations: Sequence[Station]) -> list[Lap]:
+def laps(function: tree.Function, stations: Sequence[Station]) -> list[Lap]:
     """Return the cycles of a function, those with sections once for each. Raises CompileError where rounds would not be whole."""
-    by_ring: dict[Symbol, list[Station]] = {}
+    by_ring: dict[tree.Symbol, list[Station]] = {}
     for station in stations:
         by_ring.setdefault(station.ring, []).append(station)
-    errors: list[Error] = [*_kept(function)]
+    errors: list[Error] = [*_stored_copies(function)]
     rounds: list[Sections] = []
     for ring, own in by_ring.items():
         found = _sections(ring, own)
@@ -57,13 +40,13 @@ def laps(function: Function, stations: Sequence[Station]) -> list[Lap]:
     return [lap for group in _in_step(rounds) for lap in _laps(function, group)]
 
 
-def _sections(ring: Symbol, stations: Sequence[Station]) -> Sections | Error:
+def _sections(ring: tree.Symbol, stations: Sequence[Station]) -> Sections | Error:
     """Return a ring's rounds, of each place that has whole ones; or the error that there is no such place."""
     # One place first: two stations that stand in one list are visits of one round, not rounds of two places.
     found = _round(ring, stations)
     if isinstance(found, Round):
         return (found,)
-    parts = apart(stations)
+    parts = split_by_place(stations)
     rounds = [_round(ring, part) for part in parts]
     filled = all(used and used[0].writes for used in ([s for s in part if s.used] for part in parts))
     whole = tuple(one for one in rounds if isinstance(one, Round))
@@ -77,7 +60,7 @@ def _around_others(found: Round) -> bool:
     return any(ring_of(s) is found.ring and s not in own for s in inner)
 
 
-def _round(ring: Symbol, stations: Sequence[Station]) -> Round | Error:
+def _round(ring: tree.Symbol, stations: Sequence[Station]) -> Round | Error:
     """Return where a ring's stations stand together, or the error that one of them is skipped in some rounds."""
     # The round's home is the innermost list that all stations stand in. Below it each has to be executed once a trip, or rounds
     # would not be counted alike for all of them:
@@ -101,16 +84,16 @@ def _round(ring: Symbol, stations: Sequence[Station]) -> Round | Error:
     return Round(ring, tuple(stations), trails[0][depth][0], min(indices), max(indices), trails[0][: depth + 1])
 
 
-def _where(statement: Stmt) -> tuple[str, str] | None:
+def _where(statement: tree.Stmt) -> tuple[str, str] | None:
     """Return what makes statements inside another be executed less or more often, or by fewer threads; None for nothing."""
     match statement:
-        case If():
+        case tree.If():
             return "under a condition", "condition"
-        case For() | While():
+        case tree.For() | tree.While():
             return "in a loop of its own", "loop"
-        case Split():
+        case tree.Split():
             return "in one arm of a split", "split"
-        case Claim() | Partition() | Group() | Async():
+        case tree.Claim() | tree.Partition() | tree.Group() | tree.Async():
             return None
         case _:
             return "where it may be skipped", "statement"
@@ -130,22 +113,22 @@ def _faults(found: Round) -> Iterator[Error]:
         yield Unfilled(span=touch.access.span, name=found.ring.name, view=used[0].opening.view.name)
 
 
-def jumps(body: Body, first: int, last: int) -> list[Stmt]:
+def jumps(body: tree.Body, first: int, last: int) -> list[tree.Stmt]:
     """Return the jumps out of the middle of a statement list's range: not those of loops inside it."""
-    found: list[Stmt] = []
+    found: list[tree.Stmt] = []
 
-    def visit(part: Sequence[Stmt], inside: bool) -> None:
+    def visit(part: Sequence[tree.Stmt], inside: bool) -> None:
         for statement in part:
-            if isinstance(statement, Return) or (isinstance(statement, Break | Continue) and not inside):
+            if isinstance(statement, tree.Return) or (isinstance(statement, tree.Break | tree.Continue) and not inside):
                 found.append(statement)
-            for inner in children(statement):
-                visit(inner, inside or isinstance(statement, For | While))
+            for inner in tree.children(statement):
+                visit(inner, inside or isinstance(statement, tree.For | tree.While))
 
     visit(body[first : last + 1], inside=False)
     return found
 
 
-def _kept(function: Function) -> Iterator[Error]:
+def _stored_copies(function: tree.Function) -> Iterator[Error]:
     """Yield the assignments of a ring's copy to a pointer."""
     for statement in statements(function.body):
         change = flow.pointer_change(statement)
@@ -164,7 +147,7 @@ def _in_step(rings: Sequence[Sections]) -> list[list[Sections]]:
     for one in rings:
         for group in groups:
             places = list(zip(*group, one, strict=False))
-            if len(group[0]) == len(one) and all(map(_beside, places)):
+            if len(group[0]) == len(one) and all(map(_stand_side_by_side, places)):
                 group.append(one)
                 break
         else:
@@ -172,7 +155,7 @@ def _in_step(rings: Sequence[Sections]) -> list[list[Sections]]:
     return groups
 
 
-def _beside(rounds: Sequence[Round]) -> bool:
+def _stand_side_by_side(rounds: Sequence[Round]) -> bool:
     """Whether rings' rounds stand in one list, of as many copies, with no jump between."""
     # One count of rounds does for all if no trip makes a round of one ring alone, and round v means copy v % copies for each.
     home, copies = rounds[0].home, rounds[0].copies
@@ -180,7 +163,7 @@ def _beside(rounds: Sequence[Round]) -> bool:
     return same and not jumps(home, min(r.first for r in rounds), max(r.last for r in rounds))
 
 
-def _laps(function: Function, rings: Sequence[Sections]) -> list[Lap]:
+def _laps(function: tree.Function, rings: Sequence[Sections]) -> list[Lap]:
     """Return a cycle with its visits, once for each section."""
     name = "_".join(one[0].ring.name for one in rings)
     cycle = Cycle(name, rings[0][0].copies, tuple(one[0].ring for one in rings))
@@ -192,7 +175,7 @@ def _laps(function: Function, rings: Sequence[Sections]) -> list[Lap]:
     return found
 
 
-def _lap(function: Function, cycle: Cycle, rounds: Sequence[Round]) -> Lap:
+def _lap(function: tree.Function, cycle: Cycle, rounds: Sequence[Round]) -> Lap:
     """Return a cycle with its visits in one place."""
     # Stations of a cycle whose uses stand in one list are one visit, with one wait and one arrival:
     #     with claim(a, users) as x, claim(b, users) as y:

@@ -16,27 +16,27 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from prism.lang import tree
 from prism.lang.barriers.walk_context import Place
 from prism.lang.barriers.walk_state import narrow_path
+from prism.lang.bases import Frozen
 from prism.lang.facts.budget import most_threads
 from prism.lang.facts.touches import Touch
 from prism.lang.rings.cycles import jumps
 from prism.lang.rings.stations import Trail, crowd, inner_places, members
 from prism.lang.rings.visits import Edge, Lap, Unseen, Visit
-from prism.lang.tree import Async, Batch, Body, Break, Claim, Function, Group, Partition, Return, Split, Stmt
 from prism.lang.tree.plan import Path
 from prism.lang.tree.walk import statements
 from prism.lang.types.perspective import WARP, WARP1
 
-ALWAYS = Group | Split | Partition | Claim | Async | Batch
+ALWAYS = tree.Group | tree.Split | tree.Partition | tree.Claim | tree.Async | tree.Batch
 """What is entered each time that its list is executed, by the threads of its path."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Point:
+class Point(Frozen):
     """A place before or after a statement of a trip, and who comes there: the threads that stand for all."""
 
-    at: Stmt
+    at: tree.Stmt
     side: str
     threads: tuple[int, ...]
     number: int
@@ -45,8 +45,7 @@ class Point:
     """Whether they are whole warps, which may meet there."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Part:
+class Part(Frozen):
     """An access of a visit's threads, as bits: one for each of `threads`, from `first` on.
 
     It is made in the trip's statement `at`; `inside`: in a condition or a loop there.
@@ -56,7 +55,7 @@ class Part:
     touch: Touch
     threads: tuple[int, ...]
     first: int
-    at: Stmt
+    at: tree.Stmt
     inside: bool
 
     @property
@@ -79,13 +78,12 @@ class Part:
         return 1 << (self.first + self.threads.index(thread)) if thread in self.threads else 0
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Asked:
+class Asked(Frozen):
     """What `threads` have to know before the statement `at`, so many trips after the visits: `fenced`, with a proxy fence."""
 
     bits: int
     threads: tuple[int, ...]
-    at: Stmt
+    at: tree.Stmt
     trips: int
     fenced: bool = False
 
@@ -94,7 +92,7 @@ class Asked:
 class Ground:
     """The trips of cycles that make their rounds together: their points in order, and what has to be known where."""
 
-    function: Function
+    function: tree.Function
     laps: Sequence[Lap]
     points: tuple[Point, ...]
     numbers: tuple[int, ...]
@@ -104,11 +102,11 @@ class Ground:
     whole: bool = True
     """Whether no trip is cut short where the rounds are made, not even the last one."""
 
-    def threads_at(self, at: Stmt, side: str) -> tuple[int, ...] | None:
+    def threads_at(self, at: tree.Stmt, side: str) -> tuple[int, ...] | None:
         """Return who comes to a point, or None where it is none that every trip comes to."""
         return next((point.threads for point in self.points if point.at is at and point.side == side), None)
 
-    def warps_come(self, statement: Stmt) -> Stmt | None:
+    def warps_come(self, statement: tree.Stmt) -> tree.Stmt | None:
         """Return the innermost statement around one, or itself, before which whole warps meet; None where there is none."""
         found = None
         for point in self.points:
@@ -116,13 +114,13 @@ class Ground:
                 found = point.at
         return found
 
-    def along(self, part: Part, path: Path) -> bool:
+    def comes_along(self, part: Part, path: Path) -> bool:
         """Whether all threads that make some accesses come along a path."""
         own = members(self.function, path)
         return all(self.numbers[thread] in own for thread in part.threads)
 
 
-def ground(function: Function, laps: Sequence[Lap]) -> Ground | None:
+def ground(function: tree.Function, laps: Sequence[Lap]) -> Ground | None:
     """Return the trips of some cycles; None where their place is not one that all their threads come to alike."""
     home, trail = laps[0].home, laps[0].rounds[0].trail
     first, last = min(lap.range[0] for lap in laps), max(lap.range[1] for lap in laps)
@@ -166,12 +164,12 @@ def ground(function: Function, laps: Sequence[Lap]) -> Ground | None:
     return result
 
 
-def _final(jump: Stmt, outermost: bool) -> bool:
+def _final(jump: tree.Stmt, outermost: bool) -> bool:
     """Whether no trip comes after one that is left by a jump."""
-    return isinstance(jump, Return) or (isinstance(jump, Break) and outermost)
+    return isinstance(jump, tree.Return) or (isinstance(jump, tree.Break) and outermost)
 
 
-def _place(function: Function, trail: Trail) -> Place | None:
+def _place(function: tree.Function, trail: Trail) -> Place | None:
     """Return where the last list of a trail stands."""
     place: Place | None = Place(function.bound.code)
     for (body, index), (inner, _) in pairwise(trail):
@@ -180,7 +178,7 @@ def _place(function: Function, trail: Trail) -> Place | None:
     return place
 
 
-def _points(body: Body, place: Place) -> Iterator[tuple[Stmt, str, Place]]:
+def _points(body: tree.Body, place: Place) -> Iterator[tuple[tree.Stmt, str, Place]]:
     """Yield the points that every execution of a list comes to, in the order of the text."""
     for statement in body:
         yield statement, "before", place

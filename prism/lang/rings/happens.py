@@ -34,7 +34,7 @@ def holds(ground: Ground, plan: Plan) -> bool:
     return _Knowledge(ground, plan).answers(ground.asked, last)
 
 
-def known(ground: Ground, plan: Plan, asked: Sequence[Asked]) -> bool:
+def is_known(ground: Ground, plan: Plan, asked: Sequence[Asked]) -> bool:
     """Whether something is known where it has to be, with a plan's barriers and operations."""
     return _Knowledge(ground, plan).answers(asked)
 
@@ -96,7 +96,7 @@ class _Knowledge:
         """
         # A block may end behind its last trip, and its shared memory is another's then. It ends when all its threads have, so
         # that one thread which has waited for a copy is enough.
-        anyone = self.together(self.known, range(len(self.known)))
+        anyone = self.join(self.known, range(len(self.known)))
         if any(part.bits & ~anyone for part in self.ground.parts if part.how in ("cp_async", "load")):
             return False
         loops = self.ground.laps[0].rounds[0].loops
@@ -106,7 +106,9 @@ class _Knowledge:
         for part in self.ground.parts:
             if part.how in GROUPED_READS:
                 own = [
-                    op for op in drains if op.kind == part.how and not op.pending and self.ground.along(part, op.path)
+                    op
+                    for op in drains
+                    if op.kind == part.how and not op.pending and self.ground.comes_along(part, op.path)
                 ]
                 landed = any(op.side == "after" and (part.kind == "read" or not op.read) for op in own)
                 for thread in part.threads:
@@ -206,7 +208,7 @@ class _Knowledge:
         """Let those who come to a point say what they know, and where the arrivals wait for copies, that these have ended."""
         if op.every == WARP:  # the warp's threads meet before one of them arrives for all
             self.meet(point, WARP1)
-        known, fenced = (self.together(knowing, point.threads) for knowing in (self.known, self.fenced))
+        known, fenced = (self.join(knowing, point.threads) for knowing in (self.known, self.fenced))
         if op.copies:  # the arrival counts when all `cp.async`s of its thread have ended, whatever ring they fill
             for part, thread in self.flying("cp_async", point.threads):
                 known |= part.of(thread)
@@ -237,12 +239,12 @@ class _Knowledge:
             return  # groups of a part of those who come: who is with whom is not known here
         for group in groups:
             for knowing in (self.known, self.fenced):
-                told = self.together(knowing, group)
+                told = self.join(knowing, group)
                 for thread in group:
                     knowing[thread] = told
 
     @staticmethod
-    def together(knowing: Sequence[int], threads: Sequence[int]) -> int:
+    def join(knowing: Sequence[int], threads: Sequence[int]) -> int:
         """Return what some threads know between them."""
         found = 0
         for thread in threads:

@@ -21,18 +21,19 @@ Left as they are: functions with copies to other blocks of a cluster, and those 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from prism.lang.barriers.flow import Objects
 from prism.lang.barriers.walk_context import Context
 from prism.lang.barriers.walk_state import Known, Passed
+from prism.lang.bases import Frozen
 from prism.lang.facts.touches import MOST
 from prism.lang.rings.ground import Ground, ask, ask_fence, ground
 from prism.lang.rings.happens import holds, news
-from prism.lang.rings.implied import together
+from prism.lang.rings.implication import group_laps
 from prism.lang.rings.loads import multicast_of
 from prism.lang.rings.visits import Edge, Lap
-from prism.lang.rings.waits import Rings, by_one, clashes, same_threads, unseen, without
+from prism.lang.rings.waits import Rings, by_one, clashes, drop_edges, same_threads, unseen_accesses
 from prism.lang.tree import Stmt
 from prism.lang.tree.plan import Barrier, Commit, Op, Plan, ProxyFence, WaitGroup
 from prism.lang.types.perspective import WARP1
@@ -40,8 +41,7 @@ from prism.lang.types.perspective import WARP1
 MET = "barriers and the other waits see to it"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class State:
+class State(Frozen):
     """What is left: what rings need, the groups that are committed, and warps' barriers in place of waits."""
 
     rings: Rings
@@ -49,8 +49,7 @@ class State:
     barriers: tuple[Barrier, ...] = ()
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Joint:
+class Joint(Frozen):
     """What a function's rings need beside its barriers. `made` gives the plan; `walks`: whether the walk finds no conflict."""
 
     context: Context
@@ -58,7 +57,7 @@ class Joint:
     made: Callable[[State], Plan]
     walks: Callable[[State], bool]
 
-    def reduced(self, found: Rings, own: Sequence[Commit]) -> State:
+    def reduce(self, found: Rings, own: Sequence[Commit]) -> State:
         """Return what is left of what rings need, of the groups that are committed, and warps' barriers in place of waits."""
         state = State(found, tuple(own))
         # Each step below asks whether all still holds. Where not all is known to hold at first, that could not tell a wrong step
@@ -68,11 +67,11 @@ class Joint:
         # Invariant: `state` holds, on all grounds and in the walk. A step replaces it only by one that holds too: the order of
         # the steps decides what is left out, never whether that was right. Waits go first: they cost most.
         for trips in self.grounds:
-            state = self.met(trips, state)
-            state = self.fenced(trips, state)
+            state = self.meet(trips, state)
+            state = self.fence(trips, state)
             # A trip that is cut short may skip a group's end, and a count of groups would be wrong.
             if trips.whole:
-                state = self.merged(trips, state)
+                state = self.merge(trips, state)
         return state
 
     def holds(self, state: State) -> bool:
@@ -80,13 +79,13 @@ class Joint:
         plan = self.made(state)
         return all(holds(trips, plan) for trips in self.grounds) and self.walks(state)
 
-    def met(self, trips: Ground, state: State) -> State:
+    def meet(self, trips: Ground, state: State) -> State:
         """Rules *met* and *warp*."""
         # All edges of one wait go together: one mbarrier stands for them, and is left or not.
         visits = {visit for lap in trips.laps for visit in lap.visits}
         for wait in dict.fromkeys((e.earlier, e.later, e.lap) for e in state.rings.edges if e.later in visits):
             gone = [edge for edge in state.rings.edges if (edge.earlier, edge.later, edge.lap) == wait]
-            other = replace(state, rings=without(self.context, state.groups, state.rings, gone, MET))
+            other = replace(state, rings=drop_edges(self.context, state.groups, state.rings, gone, MET))
             # First without anything in its place, then with a barrier of the warp at each place that may do.
             tried = (replace(other, barriers=(*state.barriers, *more)) for more in ((), *warps(trips, gone[0])))
             state = next((one for one in tried if self.holds(one)), state)
@@ -96,14 +95,14 @@ class Joint:
             state = other if self.holds(other) else state
         return state
 
-    def fenced(self, trips: Ground, state: State) -> State:
+    def fence(self, trips: Ground, state: State) -> State:
         """Rule *fenced*."""
         for op in state.rings.operations:
             if isinstance(op, ProxyFence) and trips.threads_at(op.at, op.side) is not None:
-                state = self.dropped(state, op)
+                state = self.drop(state, op)
         return state
 
-    def merged(self, trips: Ground, state: State) -> State:
+    def merge(self, trips: Ground, state: State) -> State:
         """Rules *landed*, *merged* and *counted*."""
         loops = trips.laps[0].rounds[0].loops[:1]
         groups = [
@@ -111,26 +110,26 @@ class Joint:
         ]  # such are no ring's: only the walk sees their waits
         for op in (*state.rings.operations, *groups):
             if isinstance(op, WaitGroup | Commit) and (trips.threads_at(op.at, op.side) is not None or op.at in loops):
-                state = self.dropped(state, op)
+                state = self.drop(state, op)
         for op in state.rings.operations:
             # `wait_group 0` => `wait_group 1`, where the newest group is one that nobody asks for yet. One more at a time: more
             # groups under way only ever tell less, so the first count that fails ends it.
             while isinstance(op, WaitGroup) and trips.threads_at(op.at, op.side) is not None and op.pending < MOST:
                 more = replace(op, pending=op.pending + 1)
-                other = replace(state, rings=_exchanged(state.rings, op, (more,)))
+                other = replace(state, rings=_exchange(state.rings, op, (more,)))
                 if not self.holds(other):
                     break
                 op, state = more, other
         return state
 
-    def dropped(self, state: State, op: Op) -> State:
+    def drop(self, state: State, op: Op) -> State:
         """Return what is there without an operation, if all is well then."""
         groups = tuple(one for one in state.groups if one is not op)
-        other = replace(state, rings=_exchanged(state.rings, op, ()), groups=groups)
+        other = replace(state, rings=_exchange(state.rings, op, ()), groups=groups)
         return other if self.holds(other) else state
 
 
-def _exchanged(rings: Rings, old: Op, new: tuple[Op, ...]) -> Rings:
+def _exchange(rings: Rings, old: Op, new: tuple[Op, ...]) -> Rings:
     """Return what rings need with other operations in place of one."""
     return replace(rings, operations=tuple(op for one in rings.operations for op in (new if one is old else (one,))))
 
@@ -140,13 +139,13 @@ def grounds(context: Context, found: Rings) -> list[Ground]:
     # In another section a trip of another loop may come between: "so many trips before" says nothing of its rounds.
     if any(lap.sections for lap in found.laps):
         return []
-    groups = [asked(context, group) for group in together(found.laps)]
+    groups = [ground_of(context, group) for group in group_laps(found.laps)]
     # All or none: a wait that is left out on one ground may be what brings news to another one.
     known = [trips for trips in groups if trips is not None]
     return known if len(known) == len(groups) else []
 
 
-def told(trips: Sequence[Ground], plan: Plan) -> Mapping[Stmt, tuple[Passed | Known, ...]]:
+def joins_of(trips: Sequence[Ground], plan: Plan) -> Mapping[Stmt, tuple[Passed | Known, ...]]:
     """Return where a plan's waits join the whole block, as the walk takes it: `Context.news`."""
     found: dict[Stmt, tuple[Passed | Known, ...]] = {}
     number = 0
@@ -170,7 +169,7 @@ def warps(trips: Ground, edge: Edge) -> Iterator[tuple[Barrier]]:
                 yield (Barrier("warp", WARP1, at, first, second, bool(edge.lap)),)
 
 
-def asked(context: Context, group: Sequence[Lap]) -> Ground | None:
+def ground_of(context: Context, group: Sequence[Lap]) -> Ground | None:
     """Return the trips of some cycles with all that has to hold there; None where that is not known."""
     visits = [visit for lap in group for visit in lap.visits]
     # Copies to other blocks end there: what this block's threads know of each other does not tell of that.
@@ -183,7 +182,7 @@ def asked(context: Context, group: Sequence[Lap]) -> Ground | None:
         for edge in conflicts(lap):
             if not each_by_itself(context.objects, edge):
                 ask(found, edge)
-        for pair in unseen(context.objects, lap):
+        for pair in unseen_accesses(context.objects, lap):
             ask_fence(found, pair)
     return found
 

@@ -5,38 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
+from prism.lang import tree
 from prism.lang.diagnostics import CompileError
 from prism.lang.errors.rings import Multicast
 from prism.lang.facts.definitions import facts
 from prism.lang.facts.digits import reader
-from prism.lang.facts.polynomials import BLOCKS, THREADS, Digit, mentioned
+from prism.lang.facts.polynomials import BLOCKS, THREADS, Digit, all_digits
 from prism.lang.facts.touches import LOADS
 from prism.lang.intrinsics.memory import scalar_of
 from prism.lang.rings.stations import Station, Used
 from prism.lang.rings.visits import Lap, Visit
-from prism.lang.tree import (
-    Apply,
-    Break,
-    Const,
-    Continue,
-    Expr,
-    For,
-    Function,
-    If,
-    Return,
-    Split,
-    Stmt,
-    Symbol,
-    While,
-    expressions,
-)
 from prism.lang.tree.bind import binding_of, operands_of
 from prism.lang.tree.walk import statements
 from prism.lang.types import tiles
 from prism.lang.types.perspective import Level, Perspective
 
 
-def loads(visit: Visit) -> Iterator[tuple[Stmt, Apply]]:
+def loads(visit: Visit) -> Iterator[tuple[tree.Stmt, tree.Apply]]:
     """Yield the bulk and tensor loads of a visit, with their statements, in program order."""
     for _, used in loading(visit):
         assert used.touch.by is not None
@@ -51,7 +36,7 @@ def loading(visit: Visit) -> Iterator[tuple[Station, Used]]:
                 yield station, used
 
 
-def bytes_of_load(apply: Apply) -> int | None:
+def bytes_of_load(apply: tree.Apply) -> int | None:
     """Return the bytes that a load brings to each block, or None where its operand `n` says so at run time.
 
     A store to another block brings it as many as another one's brings to this block.
@@ -65,7 +50,7 @@ def bytes_of_load(apply: Apply) -> int | None:
     tile, start = binding.tiles["destination"], binding.starts["destination"]
     for parameter, argument in operands_of(apply):
         if parameter.name == "n":
-            return int(argument.value) * tile.element.bytes if isinstance(argument, Const) else None
+            return int(argument.value) * tile.element.bytes if isinstance(argument, tree.Const) else None
     if tile.shape is None or any(index is None for index in start) or len(start) != len(tile.shape):
         return None
     flat = 0
@@ -77,7 +62,7 @@ def bytes_of_load(apply: Apply) -> int | None:
 # -- multicasts -------------------------------------------------------------------------------------------------------------
 
 
-def _mask(apply: Apply, blocks: int = 16) -> int:
+def _mask(apply: tree.Apply, blocks: int = 16) -> int:
     if apply.intrinsic.asynchronous == "remote":
         return (1 << blocks) - 1  # its readers may be in any of them
     value = apply.statics.get("multicast")
@@ -92,7 +77,7 @@ def multicast_of(visit: Visit, blocks: int = 16) -> int:
     return mask
 
 
-def check_multicast(function: Function, lap: Lap, visit: Visit) -> None:
+def check_multicast(function: tree.Function, lap: Lap, visit: Visit) -> None:
     """Refuse a multicast that some block of the cluster might not make in a round."""
     blocks = function.bound.block or 1
     cluster = Perspective(Level.BLOCK, blocks)
@@ -114,9 +99,14 @@ def check_multicast(function: Function, lap: Lap, visit: Visit) -> None:
                 if blocks > 1
                 else "leave `multicast` out: there is no cluster"
             )
-        elif any(isinstance(s, If | For | While) and not (remote and _counted(s)) for s in used.inside[:-1]):
+        elif any(
+            isinstance(s, tree.If | tree.For | tree.While) and not (remote and _is_counted_loop(s))
+            for s in used.inside[:-1]
+        ):
             fault, change = "this one stands under a condition or in a loop", "let every block make it, once a visit"
-        elif any(isinstance(s, Split) and s.level == Level.BLOCK for s in (body[k] for body, k in lap.rounds[0].trail)):
+        elif any(
+            isinstance(s, tree.Split) and s.level == Level.BLOCK for s in (body[k] for body, k in lap.rounds[0].trail)
+        ):
             fault = "it stands in an arm of a split that other blocks do not run"
             change = f"visit `{station.ring.name}` in code that all blocks of the cluster run"
         elif uneven:
@@ -129,25 +119,27 @@ def check_multicast(function: Function, lap: Lap, visit: Visit) -> None:
             raise CompileError(Multicast(span=span, name=name, what=what, blocks=blocks, fault=fault, change=change))
 
 
-def _shift(function: Function, lap: Lap, apply: Apply, used: Used, cluster: Perspective) -> tuple[str, str] | None:
+def _shift(
+    function: tree.Function, lap: Lap, apply: tree.Apply, used: Used, cluster: Perspective
+) -> tuple[str, str] | None:
     """Return what is wrong with how far a store goes, and what to change.
 
     It is one number for a thread and those of its place in the other blocks: then each block gets as much as it sends. The
     indices of loops that make the same trips in all blocks are such numbers.
     """
     shift = next((argument for parameter, argument in operands_of(apply) if parameter.name == "shift"), None)
-    if isinstance(shift, Const) and int(shift.value) % cluster.size == 0:
+    if isinstance(shift, tree.Const) and int(shift.value) % cluster.size == 0:
         return "it stays in its own block", f"write a `shift` from 1 to {cluster.size - 1}"
     if shift is None or cluster <= shift.perspective:
         return None
     around = (body[index] for body, index in lap.rounds[0].trail[:-1])
-    counted = frozenset(s.symbol for s in (*around, *used.inside) if isinstance(s, For))
-    if all(_agreed(digit, cluster, counted) for digit in mentioned(reader(facts(function)).read(shift, {}))):
+    counted = frozenset(s.symbol for s in (*around, *used.inside) if isinstance(s, tree.For))
+    if all(_is_common(digit, cluster, counted) for digit in all_digits(reader(facts(function)).read(shift, {}))):
         return None
     return f"`shift` varies at {shift.perspective}", f"let `shift` depend on values at {cluster} or broader alone"
 
 
-def _agreed(digit: Digit, cluster: Perspective, counted: frozenset[Symbol]) -> bool:
+def _is_common(digit: Digit, cluster: Perspective, counted: frozenset[tree.Symbol]) -> bool:
     """Whether a number is a thread's own in all blocks of a cluster, where loops over these indices are at the same trip."""
     match digit.base:
         case ("name" | "trip", symbol):
@@ -158,23 +150,25 @@ def _agreed(digit: Digit, cluster: Perspective, counted: frozenset[Symbol]) -> b
             return digit.base == THREADS or (digit.base == BLOCKS and digit.low % cluster.size == 0)
 
 
-def _counted(statement: Stmt) -> bool:
+def _is_counted_loop(statement: tree.Stmt) -> bool:
     """Whether a statement is a loop that makes the same trips in every block: its bounds are constant, and nothing leaves it."""
-    if not isinstance(statement, For):
+    if not isinstance(statement, tree.For):
         return False
-    constant = all(isinstance(bound, Const) for bound in (statement.start, statement.stop, statement.step))
-    return constant and not any(isinstance(s, Break | Continue | Return) for s in statements(statement.body))
+    constant = all(isinstance(bound, tree.Const) for bound in (statement.start, statement.stop, statement.step))
+    return constant and not any(
+        isinstance(s, tree.Break | tree.Continue | tree.Return) for s in statements(statement.body)
+    )
 
 
-def _conditions(lap: Lap) -> Iterator[Expr]:
+def _conditions(lap: Lap) -> Iterator[tree.Expr]:
     """Yield what decides how many rounds there are."""
     for body, index in lap.rounds[0].trail[:-1]:
         around = body[index]
-        if isinstance(around, If | For | While):
-            yield from expressions(around)
-        if isinstance(around, For | While):
+        if isinstance(around, tree.If | tree.For | tree.While):
+            yield from tree.expressions(around)
+        if isinstance(around, tree.For | tree.While):
             for inner in statements(around.body):
-                if isinstance(inner, If) and any(
-                    isinstance(s, Break | Continue | Return) for s in statements((inner,))
+                if isinstance(inner, tree.If) and any(
+                    isinstance(s, tree.Break | tree.Continue | tree.Return) for s in statements((inner,))
                 ):
                     yield inner.condition

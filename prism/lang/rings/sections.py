@@ -23,7 +23,7 @@ ONCE = Claim | Partition | Group | Async
 """What is executed as often as the list that it stands in, and by all its threads."""
 
 
-def apart(stations: Sequence[Station]) -> list[list[Station]]:
+def split_by_place(stations: Sequence[Station]) -> list[list[Station]]:
     """Return a ring's stations by the places that they stand in, in program order."""
     found: dict[int, list[Station]] = {}
     for station in stations:

@@ -7,62 +7,47 @@ that visit. Lists are entered through groups, views and the one arm of a split t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
+from prism.lang import tree
 from prism.lang.barriers import flow
 from prism.lang.barriers.walk_access import call_touch, make_touch
 from prism.lang.barriers.walk_context import Context, Place
 from prism.lang.barriers.walk_state import narrow_path
+from prism.lang.bases import Frozen, Value
 from prism.lang.facts.budget import most_threads
 from prism.lang.facts.touches import Touch
-from prism.lang.tree import (
-    Async,
-    Body,
-    Call,
-    Claim,
-    Function,
-    Group,
-    Partition,
-    Pointer,
-    Split,
-    Stmt,
-    Symbol,
-    children,
-)
 from prism.lang.tree.plan import Path
 from prism.lang.types.perspective import WARP, Perspective
 
-Trail = tuple[tuple[Body, int], ...]
+Trail = tuple[tuple[tree.Body, int], ...]
 """The statement lists from a function's body down to a statement, each with the index of what contains it."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Used:
+class Used(Frozen):
     """A use of a copy: the access, and the statements around it, from the station's body inwards."""
 
     touch: Touch
-    inside: tuple[Stmt, ...]
+    inside: tuple[tree.Stmt, ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Spot:
+class Spot(Frozen):
     """A statement list, of which statements `first` to `last` have all the uses; its code, and the way there from the block."""
 
-    body: Body
+    body: tree.Body
     first: int
     last: int
     code: Perspective
     path: Path
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Station:
+class Station(Frozen):
     """A scope that opens a ring. `spot` is None where nothing is done with the copy."""
 
-    ring: Symbol
-    opening: Claim | Partition
+    ring: tree.Symbol
+    opening: tree.Claim | tree.Partition
     trail: Trail
     used: tuple[Used, ...]
     spot: Spot | None
@@ -84,17 +69,17 @@ class Station:
         return any(touch.kind != "read" for touch in self.touches)
 
 
-def ring_of(statement: Stmt) -> Symbol | None:
+def ring_of(statement: tree.Stmt) -> tree.Symbol | None:
     """Return the ring that a statement opens, or None."""
-    if isinstance(statement, Claim | Partition) and statement.view.view is not None:
+    if isinstance(statement, tree.Claim | tree.Partition) and statement.view.view is not None:
         source = statement.view.view.source
         return source if is_ring(source) else None
     return None
 
 
-def is_ring(symbol: Symbol) -> bool:
+def is_ring(symbol: tree.Symbol) -> bool:
     """Whether a name stands for a ring itself, not for a copy."""
-    return symbol.view is None and isinstance(symbol.type, Pointer) and symbol.type.ring > 0
+    return symbol.view is None and isinstance(symbol.type, tree.Pointer) and symbol.type.ring > 0
 
 
 def stations(context: Context) -> list[Station]:
@@ -102,13 +87,13 @@ def stations(context: Context) -> list[Station]:
     return list(_stations(context, context.function.body, Place(context.function.bound.code), ()))
 
 
-def _stations(context: Context, body: Body, place: Place, trail: Trail) -> Iterator[Station]:
+def _stations(context: Context, body: tree.Body, place: Place, trail: Trail) -> Iterator[Station]:
     for index, statement in enumerate(body):
         here: Trail = (*trail, (body, index))
         ring = ring_of(statement)
         if ring is not None:
-            assert isinstance(statement, Claim | Partition)
-            inner = place.open(statement.view, isinstance(statement, Claim))
+            assert isinstance(statement, tree.Claim | tree.Partition)
+            inner = place.open(statement.view, isinstance(statement, tree.Claim))
             used = tuple(_uses(context, statement.body, inner, statement.view, ()))
             within = {s for one in used for s in one.inside}
             spot = narrowest(statement.body, inner, within, {one.inside[-1] for one in used})
@@ -117,29 +102,31 @@ def _stations(context: Context, body: Body, place: Place, trail: Trail) -> Itera
             yield from _stations(context, part, inside, here)
 
 
-def inner_places(statement: Stmt, place: Place) -> Iterator[tuple[Place, Body]]:
+def inner_places(statement: tree.Stmt, place: Place) -> Iterator[tuple[Place, tree.Body]]:
     """Yield the statement lists inside a statement, each with where it stands."""
     match statement:
-        case Group():
+        case tree.Group():
             yield place.enter(statement.unit, statement.unit), statement.body
-        case Split():
+        case tree.Split():
             for arm in statement.arms:
                 entry = (statement.level, arm.first, arm.size)
                 yield place.enter(Perspective(statement.level, arm.size), entry), arm.body
-        case Partition() | Claim():
-            yield place.open(statement.view, isinstance(statement, Claim)), statement.body
+        case tree.Partition() | tree.Claim():
+            yield place.open(statement.view, isinstance(statement, tree.Claim)), statement.body
         case _:
-            for part in children(statement):
+            for part in tree.children(statement):
                 yield place, part
 
 
-def _uses(context: Context, body: Body, place: Place, view: Symbol, around: tuple[Stmt, ...]) -> Iterator[Used]:
+def _uses(
+    context: Context, body: tree.Body, place: Place, view: tree.Symbol, around: tuple[tree.Stmt, ...]
+) -> Iterator[Used]:
     """Yield the uses of a copy in a statement list."""
     for statement in body:
         inside = (*around, statement)
         for use in flow.uses(statement):
-            if isinstance(use.expression, Call):
-                found = _called(context, place, use.expression)
+            if isinstance(use.expression, tree.Call):
+                found = _accesses_of_call(context, place, use.expression)
             else:
                 found = [make_touch(context, place, (), use)]
             yield from (Used(touch, inside) for touch in found if any(step.view is view for step in touch.steps))
@@ -147,7 +134,7 @@ def _uses(context: Context, body: Body, place: Place, view: Symbol, around: tupl
             yield from _uses(context, part, there, view, inside)
 
 
-def _called(context: Context, place: Place, call: Call) -> list[Touch]:
+def _accesses_of_call(context: Context, place: Place, call: tree.Call) -> list[Touch]:
     """Return the accesses that a callee makes to what it is passed."""
     found = []
     for number, exposed in enumerate(context.summaries[call.function].entry):
@@ -156,7 +143,7 @@ def _called(context: Context, place: Place, call: Call) -> list[Touch]:
     return found
 
 
-def narrowest(body: Body, place: Place, within: set[Stmt], direct: set[Stmt]) -> Spot | None:
+def narrowest(body: tree.Body, place: Place, within: set[tree.Stmt], direct: set[tree.Stmt]) -> Spot | None:
     """Return the narrowest list that has all statements of `within` that are in `body`; `direct` make uses themselves."""
     # The narrower, the fewer threads wait and arrive, and the shorter they hold the copy. It stops at a statement that uses the
     # copy itself, and at conditions and loops: inside, some would make a visit, or make it twice, and arrivals would not add up.
@@ -169,7 +156,11 @@ def narrowest(body: Body, place: Place, within: set[Stmt], direct: set[Stmt]) ->
     if not users:
         return None
     statement = body[users[0]]
-    if len(users) == 1 and statement not in direct and isinstance(statement, Group | Split | Partition | Claim | Async):
+    if (
+        len(users) == 1
+        and statement not in direct
+        and isinstance(statement, tree.Group | tree.Split | tree.Partition | tree.Claim | tree.Async)
+    ):
         # Two arms of a split that use the copy are two sets of threads: the visit is made by all that come to the split.
         inner = [(at, part) for at, part in inner_places(statement, place) if any(s in within for s in part)]
         if len(inner) == 1:
@@ -180,8 +171,7 @@ def narrowest(body: Body, place: Place, within: set[Stmt], direct: set[Stmt]) ->
 # -- how many threads -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Crowd:
+class Crowd(Value):
     """The threads of a block that come to a place: `number` of them or, with `share`, that part of all that there are.
 
     `whole`: they are whole warps.
@@ -197,7 +187,7 @@ class Crowd:
         return not self.share and self.number == 1
 
 
-def crowd(function: Function, path: Path) -> Crowd:
+def crowd(function: tree.Function, path: Path) -> Crowd:
     """Return the threads of a block that come along a path."""
     # Without an exact bound a launch decides how many threads there are: then counts are shares of them.
     bound = function.bound.thread
@@ -219,7 +209,7 @@ def crowd(function: Function, path: Path) -> Crowd:
     return found
 
 
-def members(function: Function, path: Path) -> frozenset[int]:
+def members(function: tree.Function, path: Path) -> frozenset[int]:
     """Return the threads that come along a path from the block, of as many as a block may have."""
     return _members(most_threads(function), path)
 

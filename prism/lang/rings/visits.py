@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from prism.lang.bases import Frozen
 from prism.lang.facts.touches import Touch
 from prism.lang.rings.stations import Crowd, Spot, Station, Trail
 from prism.lang.tree import Body, For, If, Pointer, Stmt, Symbol, While
@@ -113,8 +114,7 @@ class Lap:
         return min(r.first for r in self.rounds), max(r.last for r in self.rounds)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Edge:
+class Edge(Frozen):
     """`later` may not begin before `earlier` has ended, of the round `lap` laps before: two accesses to a copy of `ring`."""
 
     earlier: Visit
@@ -125,8 +125,7 @@ class Edge:
     second: Touch
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Unseen:
+class Unseen(Frozen):
     """A visit's plain access, and one by an engine in a later visit of the same copy, so many laps later: it has to see that."""
 
     earlier: Visit
@@ -141,7 +140,7 @@ GROUPED_READS = ("wgmma", "bulk")
 """What may read a copy after its visit's last statement."""
 
 
-def late(visit: Visit) -> int:
+def read_delay(visit: Visit) -> int:
     """Return how many rounds later a visit's asynchronous readers are waited for: what all their rings allow."""
     if not visit.rounds or not visit.rounds[0].loops:
         return 0

@@ -15,7 +15,7 @@ Named rules, each with what makes it legal:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from functools import partial
 
@@ -23,15 +23,16 @@ from prism.lang.barriers import flow
 from prism.lang.barriers.flow import Objects
 from prism.lang.barriers.groups import least
 from prism.lang.barriers.walk_context import Context
+from prism.lang.bases import Frozen
 from prism.lang.diagnostics import CompileError, Label
 from prism.lang.errors.rings import Idle, Late
 from prism.lang.facts.touches import LOADS, Pending, Touch
 from prism.lang.rings.covers import covers
 from prism.lang.rings.cycles import laps
-from prism.lang.rings.implied import find_implied, together
+from prism.lang.rings.implication import find_implied, group_laps
 from prism.lang.rings.loads import bytes_of_load, check_multicast, loads, multicast_of
 from prism.lang.rings.stations import stations
-from prism.lang.rings.visits import GROUPED_READS, Edge, Lap, Unseen, Visit, late
+from prism.lang.rings.visits import GROUPED_READS, Edge, Lap, Unseen, Visit, read_delay
 from prism.lang.tree import Apply, Function, Stmt, Symbol
 from prism.lang.tree.plan import (
     Access,
@@ -55,8 +56,7 @@ from prism.lang.types.perspective import WARP, Perspective
 OWN = "the same thread makes both"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Rings:
+class Rings(Frozen):
     """What the rings of a function need: see `Plan`."""
 
     cycles: tuple[Cycle, ...] = ()
@@ -78,8 +78,7 @@ class Rings:
         return replace(context, before=before, after=after, loaded=self.loaded, touches={})
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Ahead:
+class Ahead(Frozen):
     """Fills some rounds ahead: `lead` counts them, one more after `last`. `met`: a barrier sees to them, no mbarrier."""
 
     visits: tuple[Visit, ...]
@@ -91,10 +90,10 @@ class Ahead:
 def rings(context: Context, own: Sequence[Commit]) -> Rings:
     """Return what the rings of a function need; `own` has the groups that are committed. Raises CompileError."""
     found = stations(context)
-    return planned(context, own, laps(context.function, found), {}) if found else Rings()
+    return plan_cycles(context, own, laps(context.function, found), {}) if found else Rings()
 
 
-def planned(context: Context, own: Sequence[Commit], cycles: Sequence[Lap], ahead: Mapping[Lap, Ahead]) -> Rings:
+def plan_cycles(context: Context, own: Sequence[Commit], cycles: Sequence[Lap], ahead: Mapping[Lap, Ahead]) -> Rings:
     """Return what cycles need, where those `ahead` are filled so.
 
     What moves to another trip implies nothing for others, and is implied by nothing.
@@ -104,7 +103,7 @@ def planned(context: Context, own: Sequence[Commit], cycles: Sequence[Lap], ahea
     seen = fences(context.objects, cycles)
     plan_of = partial(waits_alone, context, own, cycles, every, seen, moved)
     stays = [edge for edge in every if not {edge.earlier, edge.later} & moved.keys()]
-    needed, elided = reduced(context, cycles, stays, plan_of)
+    needed, elided = reduce_edges(context, cycles, stays, plan_of)
     for edge in [edge for edge in every if {edge.earlier, edge.later} & moved.keys()]:
         if any(moved[visit].met for visit in (edge.earlier, edge.later) if visit in moved):
             elided.append(Elided(edge.first.access, edge.second.access, "the barrier before a trip's fills"))
@@ -113,7 +112,7 @@ def planned(context: Context, own: Sequence[Commit], cycles: Sequence[Lap], ahea
         else:
             needed.append(edge)
     unseen = {visit: pair for visit, pair in seen.items() if visit not in moved or not moved[visit].met}
-    return _gathered(context, own, cycles, every, needed, elided, unseen, ahead)
+    return _gather(context, own, cycles, every, needed, elided, unseen, ahead)
 
 
 def waits_alone(
@@ -124,28 +123,28 @@ def waits_alone(
 
     Nor does what moves to another trip: at the end of a loop there are trips without it, so that nobody may count on it.
     """
-    found = _gathered(context, own, cycles, every, needed, (), unseen, {})
+    found = _gather(context, own, cycles, every, needed, (), unseen, {})
     away = frozenset(statements(tuple(station.opening for visit in moved for station in visit.stations)))
     operations = tuple(op for op in (*own, *found.operations) if op.at not in away)
     return Plan(context.function, (), operations=operations, completes=found.completes)
 
 
-def without(context: Context, own: Sequence[Commit], found: Rings, gone: Sequence[Edge], why: str) -> Rings:
+def drop_edges(context: Context, own: Sequence[Commit], found: Rings, gone: Sequence[Edge], why: str) -> Rings:
     """Return what cycles need where something else sees to it that some edges hold."""
     every = [edge for lap in found.laps for edge in edges(lap)]
     needed = [edge for edge in found.edges if edge not in gone]
     elided = [*found.elided, *(Elided(edge.first.access, edge.second.access, why) for edge in gone)]
-    return _gathered(context, own, found.laps, every, needed, elided, fences(context.objects, found.laps), {})
+    return _gather(context, own, found.laps, every, needed, elided, fences(context.objects, found.laps), {})
 
 
-def _gathered(
+def _gather(
     context: Context, own: Sequence[Commit], cycles: Sequence[Lap], every: Sequence[Edge], needed: Sequence[Edge],
     elided: Sequence[Elided], unseen: Fences, ahead: Mapping[Lap, Ahead],
 ) -> Rings:  # fmt: skip
     """Return what all cycles need together."""
     made = {commit.at: commit.kind for commit in own}
     barriers: dict[Visit, Mbarrier] = {}
-    landed = {visit for lap in cycles for visit in lap.visits if visit in unseen or not followed(visit, every)}
+    landed = {visit for lap in cycles for visit in lap.visits if visit in unseen or not is_followed(visit, every)}
     for lap in cycles:
         if lap.sections[:1] in ((), (lap,)):
             own_ones = mbarriers(context.function, lap, needed, landed)
@@ -186,7 +185,7 @@ def _lap(
             found.append(Expect(at=statement, barrier=barrier, copy=apply, bytes=bytes_of_load(apply)))
         found += endings(visit, lap, barrier, every, unseen, made)
         found += unread(context, visit, barrier, every)
-        operations += (_counted(op, counted) for op in found) if early else found
+        operations += (_shift_rounds(op, counted) for op in found) if early else found
     if ahead is not None:
         operations.append(Advance(at=ahead.last, side="after", cycle=ahead.lead))
     operations.append(Advance(at=lap.home[lap.range[1]], side="after", cycle=lap.cycle))
@@ -195,19 +194,19 @@ def _lap(
     for visit in lap.visits:
         if visit in barriers:
             barrier = barriers[visit]
-            loaded |= {one: ended(lap, visit) for one in (barrier, counted.get(barrier, barrier))}
+            loaded |= {one: ended_loads(lap, visit) for one in (barrier, counted.get(barrier, barrier))}
         waited = [edge.earlier for edge in needed if edge.later is visit]
-        loaded |= {s.opening: frozenset().union(*(ended(lap, one) for one in waited)) for s in visit.stations}
+        loaded |= {s.opening: frozenset().union(*(ended_loads(lap, one) for one in waited)) for s in visit.stations}
     return Rings(cycles, tuple(barriers.values()), tuple(operations), completes, loaded=loaded)
 
 
-def ended(lap: Lap, visit: Visit) -> frozenset[Apply]:
+def ended_loads(lap: Lap, visit: Visit) -> frozenset[Apply]:
     """Return the loads that have ended when a visit has: its own, and those of the copies that it used."""
     before = [other for other in lap.visits if other.order <= visit.order and set(other.rings) & set(visit.rings)]
     return frozenset(apply for other in before for _, apply in loads(other))
 
 
-def _counted(op: Op, by: Mapping[Mbarrier, Mbarrier]) -> Op:
+def _shift_rounds(op: Op, by: Mapping[Mbarrier, Mbarrier]) -> Op:
     """Return an operation of a fill ahead: its rounds are the lead's."""
     return replace(op, barrier=by[op.barrier]) if isinstance(op, Wait | Arrive | Expect) else op
 
@@ -243,7 +242,7 @@ def clashes(first: Sequence[Touch], second: Sequence[Touch]) -> Iterator[tuple[T
     return ((a, b) for a in first for b in second if flow.conflicting(a.kind, b.kind))
 
 
-def reduced(
+def reduce_edges(
     context: Context, cycles: Sequence[Lap], every: Sequence[Edge], plan_of: Callable[[Sequence[Edge]], Plan]
 ) -> tuple[list[Edge], list[Elided]]:
     """Return the edges for which somebody has to wait; and those for which nobody has, with the reason."""
@@ -255,7 +254,7 @@ def reduced(
             elided.append(Elided(edge.first.access, edge.second.access, OWN))
         else:
             needed.append(edge)
-    for group in together([lap for lap in cycles if not lap.sections]):
+    for group in group_laps([lap for lap in cycles if not lap.sections]):
         for edge in find_implied(context.function, group, needed, plan_of):
             needed.remove(edge)
             why = "the other waits for the ring's visits see to it"
@@ -286,7 +285,7 @@ def same_threads(one: Visit, two: Visit) -> bool:
 def by_one(objects: Objects, edge: Edge, one: Touch, two: Touch) -> bool:
     """Whether two accesses of an edge's visits, by the same threads, meet only where one thread makes both, by itself."""
     aged = frozenset(edge.earlier.rounds[0].loops) if edge.lap else frozenset[Stmt]()
-    relation = flow.related(objects, Pending(one, aged=aged, loop=bool(edge.lap), fenced=True), two)
+    relation = flow.relate(objects, Pending(one, aged=aged, loop=bool(edge.lap), fenced=True), two)
     return relation is not None and relation.unit is None and not one.how and not two.how
 
 
@@ -339,7 +338,7 @@ def fences(objects: Objects, cycles: Sequence[Lap]) -> Fences:
     found: dict[Visit, tuple[Touch, Touch]] = {}
     for lap in cycles:
         between: dict[tuple[Visit, Symbol], list[Visit]] = {}
-        for pair in unseen(objects, lap):
+        for pair in unseen_accesses(objects, lap):
             others = between.setdefault((pair.engine, pair.ring), [])
             if not any(_among(pair.earlier, other) for other in others):
                 others.append(pair.earlier)
@@ -348,7 +347,7 @@ def fences(objects: Objects, cycles: Sequence[Lap]) -> Fences:
     return found
 
 
-def unseen(objects: Objects, lap: Lap) -> Iterator[Unseen]:
+def unseen_accesses(objects: Objects, lap: Lap) -> Iterator[Unseen]:
     """Yield the plain accesses of visits that engines have to see, for each engine's visit the latest first.
 
     Rule *overwritten*: those before a visit whose threads write every element of the copy again need not be: that one has to.
@@ -358,7 +357,7 @@ def unseen(objects: Objects, lap: Lap) -> Iterator[Unseen]:
         for place, engine in enumerate(visits):
             for back in range(1, len(visits) + 1):
                 earlier = visits[place - back]
-                pair = _unseen(earlier, engine, one.ring)
+                pair = _find_unseen(earlier, engine, one.ring)
                 if pair is not None:
                     yield Unseen(earlier, engine, int(back > place), one.ring, *pair)
                 if not lap.sections and covers(objects, earlier, one.ring):
@@ -370,7 +369,7 @@ def _among(visit: Visit, other: Visit) -> bool:
     return visit is not other and visit.spot.path[: len(other.spot.path)] == other.spot.path
 
 
-def _unseen(earlier: Visit, engine: Visit, ring: Symbol) -> tuple[Touch, Touch] | None:
+def _find_unseen(earlier: Visit, engine: Visit, ring: Symbol) -> tuple[Touch, Touch] | None:
     """Return a plain access of a visit and one by an engine in a later visit that conflict.
 
     None where an engine surely uses what was accessed in the same visit already: the walk puts a fence between.
@@ -405,7 +404,7 @@ def endings(
     made: Mapping[Stmt, str],
 ) -> Iterator[Op]:  # fmt: skip
     """Yield what ends a visit: the wait for what its threads have under way, the fence for engines after it, the arrival."""
-    at, delay, loops = visit.last_use, late(visit), lap.rounds[0].loops
+    at, delay, loops = visit.last_use, read_delay(visit), lap.rounds[0].loops
     ranges = [(one.home, *one.range) for one in lap.sections or (lap,)]
     behind: list[Op] = []
     for kind in GROUPED_READS:
@@ -425,7 +424,7 @@ def endings(
             behind += [replace(drain, at=loops[0])] if delay else []
     fence = unseen.get(visit)
     copied = [touch for touch in visit.touches() if touch.how == "cp_async"]
-    landed = fence is not None or not followed(visit, everything)
+    landed = fence is not None or not is_followed(visit, everything)
     if copied and landed:
         one, two = _witness(copied, visit, everything)
         yield Commit(at=at, side="after", kind="cp_async")
@@ -447,7 +446,7 @@ def endings(
     yield from behind
 
 
-def followed(visit: Visit, everything: Sequence[Edge]) -> bool:
+def is_followed(visit: Visit, everything: Sequence[Edge]) -> bool:
     """Whether a later visit of the same round waits for one."""
     return any(edge.earlier is visit and edge.lap == 0 for edge in everything)
 
@@ -455,7 +454,7 @@ def followed(visit: Visit, everything: Sequence[Edge]) -> bool:
 def unread(context: Context, visit: Visit, barrier: Mbarrier | None, everything: Sequence[Edge]) -> Iterator[Op]:
     """Yield the wait of those who issue loads for which no later visit of the round waits, though the block may end then."""
     brought = [touch for touch in visit.touches() if touch.how in LOADS]
-    if brought and barrier is not None and not followed(visit, everything):
+    if brought and barrier is not None and not is_followed(visit, everything):
         first = brought[0].access
         end = replace(first, span=context.end.span, text=f"the end of `{context.function.name}`")
         yield Wait(at=visit.last_use, side="after", barrier=barrier, lap=0, first=first, second=end)

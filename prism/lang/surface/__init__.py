@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 
+from prism.lang.bases import Value
 from prism.lang.diagnostics import ProgramError
 from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.types import SCALARS, Mailbox, Scalar, Vector
@@ -29,8 +30,7 @@ class Hooks:
 HOOKS = Hooks()
 
 
-@dataclass(frozen=True, slots=True)
-class LevelName:
+class LevelName(Value):
     """`grid`, `block`, `thread`, `warp`, `warpgroup`: subscripted a perspective; attributes are the library's collectives."""
 
     name: str
@@ -53,8 +53,7 @@ warp = LevelName("warp", Level.THREAD, WARP)
 warpgroup = LevelName("warpgroup", Level.THREAD, WARPGROUP)
 
 
-@dataclass(frozen=True, slots=True)
-class Construct:
+class Construct(Value):
     """A construct of the language; calling it in Python gives a record, so that annotations can be evaluated."""
 
     name: str
@@ -67,8 +66,7 @@ class Construct:
         return (other, self)
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Value):
     """An applied construct, as in `ptr(const(T))`; `@ perspective` is allowed on it. The compiler reads the source."""
 
     name: str
@@ -122,8 +120,7 @@ dtype = Construct("dtype", "a template parameter that stands for a scalar type")
 function = Construct("function", "a template parameter that stands for a device function")
 
 
-@dataclass(frozen=True, slots=True)
-class VectorCast:
+class VectorCast(Value):
     """`float4_cast(p[i])` loads a vector from p[i] on, `float4_cast[p[i]] = v` stores one: 16 bytes at once, aligned."""
 
     name: str
@@ -312,8 +309,7 @@ def attr(text: str) -> Callable[[Any], Any]:
     return lambda target: _record(target, attributes=(text,))
 
 
-@dataclass(frozen=True, slots=True)
-class External:
+class External(Value):
     """What `@extern` says of a function whose body is just `pass`."""
 
     text: str
@@ -346,8 +342,7 @@ def may_alias(*names: str) -> Callable[[Any], Any]:
     return lambda target: _record(target, may_alias=(frozenset(names),))
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateName:
+class TemplateName(Value):
     """What a template parameter's name is in a file of kernels: Python can evaluate annotations and bounds that use it."""
 
     name: str

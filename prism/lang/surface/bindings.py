@@ -68,7 +68,7 @@ def _contents(cell: CellType) -> Any:
 
 
 @contextmanager
-def recorded() -> Iterator[Bindings]:
+def record_lookups() -> Iterator[Bindings]:
     """Give what collects the names that this thread looks up inside."""
     before, found = getattr(_active, "bindings", None), Bindings()
     _active.bindings = found
@@ -92,4 +92,4 @@ def note_attribute(module: object, name: str) -> None:
         found.note_attribute(module, name)
 
 
-__all__ = ["Bindings", "note", "note_attribute", "recorded"]
+__all__ = ["Bindings", "note", "note_attribute", "record_lookups"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from prism.lang.bases import Frozen
 from prism.lang.diagnostics import Error, Label, Span
-from prism.lang.frozen import Frozen
-from prism.lang.keep.once import kept
+from prism.lang.keep.memo import memoize
 from prism.lang.tree import Body, Function, Group, Inlined, Partition, Split, Stmt, children
 from prism.lang.tree.plan import Path
 
@@ -39,13 +39,13 @@ class Part(Frozen):
         return any(among(span, self.function.span, place.body) for place in self.places)
 
 
-@kept
+@memoize
 def parts(host: Function) -> tuple[Part, ...]:
     """Return a function, and those that are compiled into it, in the order of their first calls."""
     found: dict[tuple[object, ...], tuple[Inlined, list[Place]]] = {}
     for inlined, place in _compiled_in(host.body, ()):
         found.setdefault((inlined.span, *inlined.template.items()), (inlined, []))[1].append(place)
-    others = (Part(_shown(host, one, places[0].body), host, tuple(places)) for one, places in found.values())
+    others = (Part(_stand_alone(host, one, places[0].body), host, tuple(places)) for one, places in found.values())
     return (Part(host, host, (Place(host.body, ()),)), *others)
 
 
@@ -59,7 +59,7 @@ def owner(host: Function, span: Span) -> str:
     return next((part.function.name for part in parts(host) if part.has(span)), "")
 
 
-def _shown(host: Function, one: Inlined, body: Body) -> Function:
+def _stand_alone(host: Function, one: Inlined, body: Body) -> Function:
     """Return a function that is compiled in as if it stood alone."""
     return replace(
         host, name=one.name, kind="device", bound=one.bound, parameters=one.parameters, template=one.template, body=body,
@@ -71,11 +71,11 @@ def _compiled_in(body: Body, path: Path) -> Iterator[tuple[Inlined, Place]]:
     for statement in body:
         if isinstance(statement, Partition) and statement.inlined is not None:
             yield statement.inlined, Place(statement.body, path)
-        for inner, there in within(statement, path):
+        for inner, there in bodies_with_paths(statement, path):
             yield from _compiled_in(inner, there)
 
 
-def traced(error: Error, functions: Iterable[Function]) -> Error:
+def add_calls(error: Error, functions: Iterable[Function]) -> Error:
     """Return an error that is found after checking with the calls of the function in it, where that is compiled into others."""
     calls = [
         Label(inlined.call, f"`{inlined.name}` is called here")
@@ -86,7 +86,7 @@ def traced(error: Error, functions: Iterable[Function]) -> Error:
     return error if error.trace or not calls else replace(error, trace=tuple(dict.fromkeys(calls)))
 
 
-def within(statement: Stmt, path: Path) -> Iterator[tuple[Body, Path]]:
+def bodies_with_paths(statement: Stmt, path: Path) -> Iterator[tuple[Body, Path]]:
     """Yield the statement lists inside a statement, with which threads come there."""
     if isinstance(statement, Split):
         for arm in statement.arms:
@@ -96,7 +96,7 @@ def within(statement: Stmt, path: Path) -> Iterator[tuple[Body, Path]]:
             yield inner, (*path, statement.unit) if isinstance(statement, Group) else path
 
 
-def inside(statement: Stmt) -> tuple[Body, ...]:
+def own_bodies(statement: Stmt) -> tuple[Body, ...]:
     """Return the statement lists inside a statement that are of the same function's text."""
     compiled_in = isinstance(statement, Partition) and statement.inlined is not None
     return () if compiled_in else children(statement)
@@ -106,11 +106,11 @@ def own(body: Body) -> Iterator[Stmt]:
     """Yield the statements of a function's own text, in program order."""
     for statement in body:
         yield statement
-        for inner in inside(statement):
+        for inner in own_bodies(statement):
             yield from own(inner)
 
 
 def last_line(statement: Stmt) -> int:
     """Return the last line of a statement, with all that stands inside it."""
-    inner = (last_line(s) for body in inside(statement) for s in body)
+    inner = (last_line(s) for body in own_bodies(statement) for s in body)
     return max([statement.span.end_line, *inner])

@@ -33,8 +33,8 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import Any
 
+from prism.lang.bases import Frozen, Node
 from prism.lang.diagnostics import Span
-from prism.lang.frozen import Frozen, Node
 from prism.lang.tree import Apply, Declare, For, Function, Stmt, Symbol
 from prism.lang.types import Pointer
 from prism.lang.types.perspective import Level, Perspective
@@ -288,7 +288,7 @@ class Plan(Frozen):
                 found[op.at] = (*found.get(op.at, ()), op)
         return found
 
-    def without(self, step: Barrier | Op) -> Plan:
+    def drop_step(self, step: Barrier | Op) -> Plan:
         """Return the plan with one barrier or operation deleted: a mutant that the race detector must catch."""
         return replace(
             self,
@@ -326,7 +326,7 @@ class Layout(Frozen):
     strides: Mapping[Symbol, int] = field(default_factory=dict)
     mbarriers: Mapping[Mbarrier, int] = field(default_factory=dict)
 
-    def held(self, symbol: Symbol) -> int:
+    def total_bytes(self, symbol: Symbol) -> int:
         """Return the bytes of a shared object with all its copies."""
         return self.strides[symbol] * copies(symbol) if symbol in self.strides else shared_bytes(symbol)
 

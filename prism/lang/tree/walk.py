@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 
-from prism.lang.keep.once import kept
+from prism.lang.keep.memo import memoize
 from prism.lang.tree.expression import Call, Element, Expr, Item, Place, Symbol, Var, operands
 from prism.lang.tree.statement import (
     Assign,
@@ -42,7 +42,7 @@ def _gather(body: Body, found: list[Stmt]) -> None:
             _gather(inner, found)
 
 
-def assigned(body: Body) -> Iterator[Symbol]:
+def assigned_names(body: Body) -> Iterator[Symbol]:
     """Yield the names that are changed inside a body, after they are declared."""
     for statement in statements(body):
         match statement:
@@ -54,7 +54,7 @@ def assigned(body: Body) -> Iterator[Symbol]:
                 pass
 
 
-def renewed(body: Body) -> Iterator[Symbol]:
+def renewed_names(body: Body) -> Iterator[Symbol]:
     """Yield the names that get their values inside a body."""
     for statement in statements(body):
         match statement:
@@ -101,8 +101,8 @@ def _gather_parts(expression: Expr, found: list[Expr]) -> None:
     found.append(expression)
 
 
-@kept
-def used(function: Function) -> frozenset[Symbol]:
+@memoize
+def used_objects(function: Function) -> frozenset[Symbol]:
     """Return the objects that a function's expressions name, by any of their names."""
     return frozenset(
         part.symbol.root()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from prism.lang.frozen import Value
+from prism.lang.bases import Value
 
 
 class Scalar(Value):

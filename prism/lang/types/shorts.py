@@ -104,7 +104,7 @@ def values_of(bits: Any, scalar: Scalar) -> Any:
     return bf16_values(bits) if scalar.bits == 16 else _values_of_8(scalar)[np.asarray(bits)]
 
 
-def rounded(values: Any, scalar: Scalar) -> Any:
+def round_to(values: Any, scalar: Scalar) -> Any:
     """Return numbers rounded to a float that NumPy hasn't, as float32."""
     return values_of(bits_of(values, scalar), scalar)
 
@@ -112,7 +112,7 @@ def rounded(values: Any, scalar: Scalar) -> Any:
 def round_short(value: float, scalar: Scalar) -> float:
     """Return a number rounded to a float of 16 bits or fewer."""
     with np.errstate(all="ignore"):
-        return float(rounded(np.float64(value), scalar)) if scalar.coded else float(np.float16(value))
+        return float(round_to(np.float64(value), scalar)) if scalar.coded else float(np.float16(value))
 
 
 def short_bits(value: float, scalar: Scalar) -> int:

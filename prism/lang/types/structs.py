@@ -45,7 +45,7 @@ class Struct(Scalar):
     @property
     def key(self) -> str:
         """What it is called where only text is: `complex64`, `struct{a:int32,b:float32}`; other characters as in `%20`."""
-        return self.tag or "struct{" + ",".join(f"{_escaped(name)}:{scalar.name}" for name, scalar in self.fields) + "}"
+        return self.tag or "struct{" + ",".join(f"{_escape(name)}:{scalar.name}" for name, scalar in self.fields) + "}"
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -101,7 +101,7 @@ class Struct(Scalar):
         found.flags.writeable = False  # so that it can be a key
         return found[()]
 
-    def shown(self, value: Any) -> Any:
+    def to_library(self, value: Any) -> Any:
         """Return a record as the array's library has it: a complex number for a complex type."""
         return np.asarray(value, self.numpy).view(self.dtype)[()] if self.tag else value
 
@@ -127,12 +127,12 @@ def make(name: str, fields: tuple[tuple[str, Scalar], ...], tag: str = "") -> St
     numpy: np.dtype[Any] = np.dtype(layout, align=True)
     size = numpy.itemsize
     align = size if size in (1, 2, 4, 8, 16) else numpy.alignment
-    text = ",".join(f"{_escaped(field)}:{scalar.name}" for field, scalar in fields) + tag
+    text = ",".join(f"{_escape(field)}:{scalar.name}" for field, scalar in fields) + tag
     cuda = f"px_struct_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
     return Struct(name, "struct", 8 * size, cuda, numpy, fields, align, tag)
 
 
-def _escaped(name: str) -> str:
+def _escape(name: str) -> str:
     """Return a field's name in ASCII letters, digits and `_.-~%`: it can neither end a field in a key nor begin another."""
     return quote(name, safe="", errors="surrogatepass")
 

@@ -99,7 +99,7 @@ def map_problem(tensor: TensorMap) -> str:
 # -- where an element is --------------------------------------------------------------------------------------------------
 
 
-def swizzled(offset: int, swizzle: int) -> int:
+def swizzle(offset: int, swizzle: int) -> int:
     """Return where the byte that would be at `offset` of a tile is: 16-byte pieces change places in each span."""
     return offset ^ (offset >> 7 & swizzle // 16 - 1) << 4 if swizzle else offset
 
@@ -115,7 +115,7 @@ def start_offset(tile: Tile, *indices: int) -> int:
 
 def byte_offset(tile: Tile, *indices: int) -> int:
     """Return where an element is, in bytes from the tile's first."""
-    return swizzled(start_offset(tile, *indices), tile.swizzle)
+    return swizzle(start_offset(tile, *indices), tile.swizzle)
 
 
 SWIZZLE = """\

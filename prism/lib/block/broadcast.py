@@ -14,9 +14,9 @@ def broadcast(value: T @ thread[1], source: int32 @ block[1]) -> T @ block[1]:
     Test:        tests/lib/block/test_shuffle.py
     """
     t: int32 @ thread[1] = id()
-    desk: shared(T[1]) @ block[1]
-    with partition(desk, thread[1], offset=0, races="none") as own:  # one thread alone writes: `source`
+    cell: shared(T[1]) @ block[1]
+    with partition(cell, thread[1], offset=0, races="none") as own:  # one thread alone writes: `source`
         with group(thread[1]):
             if t == source:
                 own[0] = value
-    return desk[0]
+    return cell[0]

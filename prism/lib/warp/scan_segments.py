@@ -38,8 +38,8 @@ def scan_segments(
             below: T @ thread[1] = shuffle_up(sum, 1 << step)
             sum = OP(below, sum) if lane - (1 << step) >= max(start, 0) else sum
         last: T @ thread[1] = shuffle_up(sum, 1)
-        early: int32 @ thread[1] = shuffle_up(start, 1)
-        running: T @ thread[1] = open if lane == 0 else (last if early >= 0 else OP(open, last))
+        segment_start: int32 @ thread[1] = shuffle_up(start, 1)
+        running: T @ thread[1] = open if lane == 0 else (last if segment_start >= 0 else OP(open, last))
         for k in range(WIDTH):
             here: T @ thread[1] = items[j * WIDTH + k] if heads[j * WIDTH + k] else OP(running, items[j * WIDTH + k])
             if EXCLUSIVE:

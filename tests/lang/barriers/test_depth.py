@@ -1,6 +1,6 @@
 """Long and deep programs: the compiler's work grows with their length, and what is too large is told, not dropped.
 
-Tests of prism/lang/facts/alike.py.
+Tests of prism/lang/facts/equivalence.py.
 """
 
 import importlib.util
@@ -12,7 +12,7 @@ import pytest
 import prism
 from prism.lang.barriers import flow, overlap, walk, walk_context
 from prism.lang.diagnostics import CompileError
-from prism.lang.facts import alike, disjoint, polynomials
+from prism.lang.facts import disjoint, equivalence, polynomials
 from prism.lang.facts.definitions import facts
 from prism.runtime.build import entry_of
 
@@ -171,7 +171,7 @@ def partition_of(lines):
 
 def test_accesses_of_one_element_are_proved_once(loaded, monkeypatch):
     asked = []
-    monkeypatch.setattr(overlap, "proved", lambda *which: asked.append(which) or disjoint.proved(*which))
+    monkeypatch.setattr(overlap, "is_proved", lambda *which: asked.append(which) or disjoint.is_proved(*which))
     counts = []
     for lines in (4, 64):
         asked.clear()
@@ -230,10 +230,10 @@ def test_errors_at_one_place_are_told_once_in_the_order_of_the_text(loaded):
 def compared(kernel, monkeypatch):
     """Return how many pairs of accesses the walks over a kernel compare."""
     pairs = []
-    related = flow.related
-    monkeypatch.setattr(flow, "related", lambda *which: pairs.append(which[1:]) or related(*which))
+    related = flow.relate
+    monkeypatch.setattr(flow, "relate", lambda *which: pairs.append(which[1:]) or related(*which))
     prism.check(kernel)
-    monkeypatch.setattr(flow, "related", related)
+    monkeypatch.setattr(flow, "relate", related)
     return len(pairs)
 
 
@@ -388,7 +388,7 @@ def table(before, after):
 
 def shortened(monkeypatch):
     """Take functions of a few lines for long ones."""
-    for module, name, value in ((alike, "MANY", 12), (alike, "PLACES", 3), (walk, "PENDING", 6)):
+    for module, name, value in ((equivalence, "MANY", 12), (equivalence, "PLACES", 3), (walk, "PENDING", 6)):
         monkeypatch.setattr(module, name, value)
 
 

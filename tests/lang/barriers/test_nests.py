@@ -84,7 +84,7 @@ def deep(monkeypatch, number):
 def last_walk(kernel, monkeypatch):
     """Return the context, the barriers and what was elided of the walk that checks a kernel's plan."""
     found = []
-    walked = sync.walked
+    walked = sync.walk_function
 
     def recorded(context, placed, **more):
         done = walked(context, placed, **more)
@@ -93,7 +93,7 @@ def last_walk(kernel, monkeypatch):
         return done
 
     with monkeypatch.context() as patch:
-        patch.setattr(sync, "walked", recorded)
+        patch.setattr(sync, "walk_function", recorded)
         prism.check(kernel)
     return found[-1]
 
@@ -108,7 +108,7 @@ def test_loops_walked_together_see_what_each_sees_alone(loaded, monkeypatch, see
         deep(monkeypatch, first)
         context, placed, elided = last_walk(loaded(text), monkeypatch)
         deep(monkeypatch, second)
-        assert sorted(walk.walked(context, placed, notes=True).elided) == elided
+        assert sorted(walk.walk_function(context, placed, notes=True).elided) == elided
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -118,7 +118,7 @@ def test_a_barrier_taken_out_is_missed(loaded, monkeypatch, seed):
     context, placed, _ = last_walk(loaded(program(seed, 4)), monkeypatch)
     for statement in placed:
         with pytest.raises(walk.Conflict):
-            walk.walked(context, {**placed, statement: ()})
+            walk.walk_function(context, {**placed, statement: ()})
 
 
 def steps(kernel, monkeypatch):

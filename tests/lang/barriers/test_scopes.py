@@ -127,7 +127,7 @@ def test_a_barrier_of_the_grid_orders_them() -> None:
     then_by_all_together[3, 32](y, check=True)
     assert y.tolist() == [32 * 4, 0, 32, 0, 32, 0, 0, 0]
     with pytest.raises(RaceError, match="scope"):
-        prism.interpret.run(program.with_plan(plan.without(plan.barriers[0])), 3, 32, (y,), check=True)
+        prism.interpret.run(program.with_plan(plan.drop_step(plan.barriers[0])), 3, 32, (y,), check=True)
 
 
 # -- not proved: the machine looks ----------------------------------------------------------------------------------------

@@ -318,7 +318,7 @@ def test_a_units_own_threads_are_ordered_all_the_same() -> None:
     y = np.zeros(128, np.int32)
     run(program, 2, 64, (y, np.array([1, 0], np.int32), 4), check=True)
     assert np.array_equal(y, np.full(128, 4))
-    without = program.with_plan(program.plans[program.entry].without(program.plans[program.entry].barriers[0]))
+    without = program.with_plan(program.plans[program.entry].drop_step(program.plans[program.entry].barriers[0]))
     with pytest.raises(MachineError):
         run(without, 2, 64, (y, np.array([1, 0], np.int32), 4), check=True)
 

@@ -109,7 +109,7 @@ def test_barriers_are_those_of_the_lines_in_their_place():
     plan = program.plans[program.entry]
     for barrier in plan.barriers:
         with pytest.raises(prism.interpret.MachineError):
-            run(program.with_plan(plan.without(barrier)), 2, 64, (x.ravel(), y.ravel(), 3), check=True)
+            run(program.with_plan(plan.drop_step(barrier)), 2, 64, (x.ravel(), y.ravel(), 3), check=True)
 
 
 def test_no_function_is_emitted_for_them():

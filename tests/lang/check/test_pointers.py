@@ -85,7 +85,7 @@ def test_the_barrier_is_needed():
     function = program.functions[0]
     plan = program.plans[function]
     with pytest.raises(RaceError):
-        run(program.with_plan(plan.without(plan.barriers[0])), 1, 64, [np.arange(64, dtype=np.int32), 3], check=True)
+        run(program.with_plan(plan.drop_step(plan.barriers[0])), 1, 64, [np.arange(64, dtype=np.int32), 3], check=True)
 
 
 @pytest.mark.parametrize("arch", ARCHES)

@@ -101,7 +101,7 @@ def test_effects_cost_a_barrier_that_is_needed():
     plan = program.plans[program.entry]
     assert len(plan.barriers) == 1 and "store" in plan.barriers[0].first.text
     with pytest.raises(RaceError):
-        run(program.with_plan(plan.without(plan.barriers[0])), 1, 32, [np.zeros(32, np.uint32)] * 2 + [1], check=True)
+        run(program.with_plan(plan.drop_step(plan.barriers[0])), 1, 32, [np.zeros(32, np.uint32)] * 2 + [1], check=True)
 
 
 @pytest.mark.parametrize("arch", ARCHES)

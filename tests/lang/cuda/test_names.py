@@ -40,7 +40,7 @@ from prism.lang import (
 )
 from prism.lang import struct as marked
 from prism.lang.cuda.names import function_name, plain, variable_name
-from prism.lang.cuda.raw_text import mentioned, renamed
+from prism.lang.cuda.raw_text import rename_words, words_of
 from prism.lang.emit import emit
 from prism.lang.pipeline import build, lower
 from prism.lang.types import INT32
@@ -362,8 +362,8 @@ def test_a_key_is_that_of_one_struct() -> None:
     ],
 )
 def test_names_in_raw_text(text: str, expected: str) -> None:
-    assert renamed(text, {"v": lambda: "V"}, {"scale": "S"}) == expected
-    assert ("v" in mentioned(text)) == ("V" in expected)
+    assert rename_words(text, {"v": lambda: "V"}, {"scale": "S"}) == expected
+    assert ("v" in words_of(text)) == ("V" in expected)
 
 
 @marked

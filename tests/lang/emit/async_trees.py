@@ -2,22 +2,8 @@
 
 from dataclasses import replace
 
+from prism.lang import tree
 from prism.lang.intrinsics import TABLE
-from prism.lang.tree import (
-    Apply,
-    Arm,
-    Claim,
-    Element,
-    Evaluate,
-    For,
-    Item,
-    Partition,
-    Place,
-    SharedDeclare,
-    Split,
-    Symbol,
-    View,
-)
 from prism.lang.tree.plan import (
     Access,
     Advance,
@@ -54,10 +40,10 @@ TWO, ONE = Perspective(Level.THREAD, 256), WARPGROUP1
 
 
 def evaluate(name, *arguments, code=THREAD, **statics):
-    apply = Apply(
+    apply = tree.Apply(
         intrinsic=TABLE[name], arguments=arguments, statics=statics, code=code, type=VOID, perspective=THREAD, span=S
     )
-    return Evaluate(value=apply, span=S)
+    return tree.Evaluate(value=apply, span=S)
 
 
 def ring(name, element_type, *shape, copies, swizzle=0):
@@ -68,27 +54,29 @@ def whole(name, source, unit, **more):
     """A view that names a ring's copy, or an object, whole."""
     type_ = replace(source.type, ring=0)
     params = tuple(symbol(f"i{k}", INT32) for k in range(len(type_.shape)))
-    return Symbol(name, type_, unit, S, view=View(source, unit, params, tuple(map(var, params)), **more))
+    return tree.Symbol(name, type_, unit, S, view=tree.View(source, unit, params, tuple(map(var, params)), **more))
 
 
 def shared(s):
-    return SharedDeclare(symbol=s, align=16, span=S)
+    return tree.SharedDeclare(symbol=s, align=16, span=S)
 
 
 def split(*arms, level=Level.THREAD, code=BLOCK):
-    return Split(level=level, code=code, arms=tuple(Arm(first, size, body, S) for first, size, body in arms), span=S)
+    return tree.Split(
+        level=level, code=code, arms=tuple(tree.Arm(first, size, body, S) for first, size, body in arms), span=S
+    )
 
 
 def claim(view, *body):
-    return Claim(view=view, code=BLOCK, body=body, span=S)
+    return tree.Claim(view=view, code=BLOCK, body=body, span=S)
 
 
 def partition(view, *body):
-    return Partition(view=view, code=BLOCK, body=body, span=S)
+    return tree.Partition(view=view, code=BLOCK, body=body, span=S)
 
 
 def loop(s, stop, *body, unroll=None):
-    return For(symbol=s, start=const(0), stop=stop, step=const(1), body=body, unroll=unroll, span=S)
+    return tree.For(symbol=s, start=const(0), stop=stop, step=const(1), body=body, unroll=unroll, span=S)
 
 
 def access(root, kind="write"):
@@ -113,7 +101,7 @@ def product(delay=0, copies=4, bn=256):
     ca, cb = whole("sa", a, TWO, in_flight=delay), whole("sb", b, TWO, in_flight=delay)
 
     def load(view, tensor, first):
-        at = Element(
+        at = tree.Element(
             symbol=tensor, indices=(first, binary("*", var(kk), const(64))), type=BFLOAT16, perspective=GRID, span=S
         )
         return evaluate("tma_load", var(view), at)
@@ -127,9 +115,9 @@ def product(delay=0, copies=4, bn=256):
     rounds = loop(kk, var(k), *claims)
 
     def at(axis):
-        return Place(symbol=acc, index=var(i), axis=axis, type=INT32, perspective=THREAD, span=S)
+        return tree.Place(symbol=acc, index=var(i), axis=axis, type=INT32, perspective=THREAD, span=S)
 
-    found = Item(symbol=acc, indices=(var(i),), type=FLOAT32, perspective=THREAD, span=S)
+    found = tree.Item(symbol=acc, indices=(var(i),), type=FLOAT32, perspective=THREAD, span=S)
     store = assign(element(c, binary("+", binary("*", at(0), const(bn)), at(1))), found)
     epilogue = split((0, 256, (group(ONE, TWO, group(THREAD, ONE, loop(i, const(bn // 2), store))),)))
     statements = (
@@ -212,12 +200,12 @@ def tiles_in_turn(copies=3, asynchronous=True):
         *ints("k", "j"),
     )
     a = ring("a", FLOAT32, 64, copies=copies)
-    mine = Symbol(
+    mine = tree.Symbol(
         "mine",
         Pointer(FLOAT32, space="shared"),
         THREAD,
         S,
-        view=View(a, THREAD, (j,), (binary("+", var(j), ident(THREAD, BLOCK)),)),
+        view=tree.View(a, THREAD, (j,), (binary("+", var(j), ident(THREAD, BLOCK)),)),
     )
     tile = whole("tile", a, BLOCK)
     fill = evaluate("cp_async", element(mine, const(0)), element(x, var(k)), bytes=4)

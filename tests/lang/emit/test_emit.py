@@ -1,6 +1,6 @@
 """CUDA C++ from small typed trees made by hand: what the text says, and that NVRTC takes it.
 
-Tests of prism/lang/emit: context, expressions, program, statements; prism/lang/lower: named, place.
+Tests of prism/lang/emit: context, expressions, program, statements; prism/lang/lower: named_barriers, place.
 """
 
 import dataclasses
@@ -14,43 +14,14 @@ import numpy as np
 import pytest
 
 from prism.kernels.scan import single_pass
+from prism.lang import tree
 from prism.lang.cuda.names import comment, literal, variable_name
 from prism.lang.diagnostics import Span
 from prism.lang.emit import emit
 from prism.lang.intrinsics import TABLE
-from prism.lang.lower.named import allocate_named
+from prism.lang.lower.named_barriers import allocate_named
 from prism.lang.lower.place import place
 from prism.lang.pipeline import build, lower
-from prism.lang.tree import (
-    Apply,
-    Arm,
-    Assign,
-    Binary,
-    Call,
-    Cast,
-    Component,
-    Const,
-    Count,
-    Declare,
-    Element,
-    Evaluate,
-    For,
-    Function,
-    Group,
-    Id,
-    If,
-    Item,
-    Partition,
-    Return,
-    Select,
-    SharedDeclare,
-    Split,
-    Symbol,
-    Unary,
-    Var,
-    View,
-    While,
-)
 from prism.lang.tree.plan import Access, Barrier, Plan, Program
 from prism.lang.types import (
     BOOL,
@@ -75,47 +46,47 @@ HALF, PAIR = Perspective(Level.THREAD, 16), Perspective(Level.THREAD, 64)
 
 
 def symbol(name, type_, at=THREAD, **more):
-    return Symbol(name, type_, at, S, **more)
+    return tree.Symbol(name, type_, at, S, **more)
 
 
 def const(value, type_=INT32):
-    return Const(value=value, type=type_, span=S)
+    return tree.Const(value=value, type=type_, span=S)
 
 
 def var(s):
-    return Var(symbol=s, type=s.type, perspective=s.perspective, span=S)
+    return tree.Var(symbol=s, type=s.type, perspective=s.perspective, span=S)
 
 
 def binary(op, left, right, type_=INT32):
-    return Binary(op=op, left=left, right=right, type=type_, perspective=THREAD, span=S)
+    return tree.Binary(op=op, left=left, right=right, type=type_, perspective=THREAD, span=S)
 
 
 def element(s, *indices):
-    return Element(symbol=s, indices=indices, type=s.type.element, perspective=THREAD, span=S)
+    return tree.Element(symbol=s, indices=indices, type=s.type.element, perspective=THREAD, span=S)
 
 
 def item(s, *indices):
-    return Item(symbol=s, indices=indices, type=s.type.element, perspective=THREAD, span=S)
+    return tree.Item(symbol=s, indices=indices, type=s.type.element, perspective=THREAD, span=S)
 
 
 def ident(unit, code):
-    return Id(unit=unit, code=code, type=INT32, perspective=unit, span=S)
+    return tree.Id(unit=unit, code=code, type=INT32, perspective=unit, span=S)
 
 
 def assign(target, value):
-    return Assign(target=target, value=value, span=S)
+    return tree.Assign(target=target, value=value, span=S)
 
 
 def declare(s, value=None):
-    return Declare(symbol=s, value=value, span=S)
+    return tree.Declare(symbol=s, value=value, span=S)
 
 
 def group(unit, code, *body):
-    return Group(unit=unit, code=code, body=body, span=S)
+    return tree.Group(unit=unit, code=code, body=body, span=S)
 
 
 def apply(name, *arguments, type_=INT32, code=WARP1, **statics):
-    return Apply(
+    return tree.Apply(
         intrinsic=TABLE[name], arguments=arguments, statics=statics, code=code, type=type_, perspective=THREAD, span=S
     )
 
@@ -125,7 +96,7 @@ def bounds_text(numbers):
 
 
 def function(name, parameters, body, kind="global", bound=None, result=VOID, launch_bounds=(), may_alias=()):
-    return Function(
+    return tree.Function(
         name=name,
         identifier=name,
         kind=kind,
@@ -250,21 +221,25 @@ def copy_kernel():
     x, y = symbol("x", Pointer(INT32, const=True), GRID), symbol("y", Pointer(INT32), GRID)
     n = symbol("n", INT64, GRID)
     i, o = symbol("i", INT64), symbol("o", INT64, BLOCK)
-    block_id = Cast(operand=ident(BLOCK, GRID), type=INT64, perspective=BLOCK, span=S)
+    block_id = tree.Cast(operand=ident(BLOCK, GRID), type=INT64, perspective=BLOCK, span=S)
     block_o = binary("*", block_id, const(256, INT64), INT64)
-    y_block = symbol("y", y.type, BLOCK, view=View(y, BLOCK, (i,), (binary("+", var(o), var(i), INT64),), (o, block_o)))
+    y_block = symbol(
+        "y", y.type, BLOCK, view=tree.View(y, BLOCK, (i,), (binary("+", var(o), var(i), INT64),), (o, block_o))
+    )
     j = symbol("j", INT32)
-    y_thread = symbol("y", y.type, view=View(y_block, THREAD, (j,), (binary("+", var(j), ident(THREAD, BLOCK)),)))
+    y_thread = symbol("y", y.type, view=tree.View(y_block, THREAD, (j,), (binary("+", var(j), ident(THREAD, BLOCK)),)))
     at = symbol("at", INT64)
-    position = binary("+", block_o, Cast(operand=ident(THREAD, BLOCK), type=INT64, perspective=THREAD, span=S), INT64)
-    store = If(
+    position = binary(
+        "+", block_o, tree.Cast(operand=ident(THREAD, BLOCK), type=INT64, perspective=THREAD, span=S), INT64
+    )
+    store = tree.If(
         condition=binary("<", var(at), var(n), BOOL),
         then=(assign(element(y_thread, const(0)), element(x, var(at))),),
         otherwise=(),
         span=S,
     )
-    inner = Partition(view=y_thread, code=BLOCK, body=(declare(at, position), group(THREAD, BLOCK, store)), span=S)
-    outer = Partition(view=y_block, code=GRID, body=(group(BLOCK, GRID, inner),), span=S)
+    inner = tree.Partition(view=y_thread, code=BLOCK, body=(declare(at, position), group(THREAD, BLOCK, store)), span=S)
+    outer = tree.Partition(view=y_block, code=GRID, body=(group(BLOCK, GRID, inner),), span=S)
     return function("copy", [x, y, n], [outer], launch_bounds=(256,))
 
 
@@ -291,8 +266,8 @@ def test_groups_and_splits_erase_to_arithmetic_and_ifs(text):
         declare(octet, ident(eight, WARP1)),
         group(eight, WARP1, declare(lane, ident(THREAD, eight)), assign(element(out, var(lane)), var(octet))),
     )
-    arms = (Arm(0, 32, (assign(element(out, const(0)), const(1)),), S), Arm(32, 32, second, S))
-    body = [group(PAIR, BLOCK, Split(level=Level.THREAD, code=PAIR, arms=arms, span=S))]
+    arms = (tree.Arm(0, 32, (assign(element(out, const(0)), const(1)),), S), tree.Arm(32, 32, second, S))
+    body = [group(PAIR, BLOCK, tree.Split(level=Level.THREAD, code=PAIR, arms=arms, span=S))]
     source = squeezed(text(program(function("w2", [out], body, bound=Bound(None, 1, 64)))))
     assert "const unsigned int px_t1 = threadIdx.x % 64u;" in source
     assert "if (px_t1 < 32u) { out_[0] = 1; } else {" in source
@@ -303,8 +278,10 @@ def test_groups_and_splits_erase_to_arithmetic_and_ifs(text):
 def test_past_a_gap_each_arm_says_where_it_begins(text):
     """An arm without statements is dropped; its threads must not fall into the `else` of another."""
     out = symbol("out", Pointer(INT32), GRID)
-    arms = tuple(Arm(first, 1, (assign(element(out, const(first)), const(1)),), S) for first in (2, 3, 63))
-    source = squeezed(text(program(function("gap", [out], [Split(level=Level.THREAD, code=PAIR, arms=arms, span=S)]))))
+    arms = tuple(tree.Arm(first, 1, (assign(element(out, const(first)), const(1)),), S) for first in (2, 3, 63))
+    source = squeezed(
+        text(program(function("gap", [out], [tree.Split(level=Level.THREAD, code=PAIR, arms=arms, span=S)])))
+    )
     assert "if (threadIdx.x >= 2u && threadIdx.x < 3u) { out_[2] = 1; } else" in source
     assert "else if (threadIdx.x >= 3u && threadIdx.x < 4u) { out_[3] = 1; } else" in source
     assert "else if (threadIdx.x >= 63u) { out_[63] = 1; }" in source
@@ -318,7 +295,7 @@ def test_device_functions_take_a_position_and_a_frame(text):
         "warp_thing",
         [p, values],
         [
-            SharedDeclare(symbol=q, align=16, span=S),
+            tree.SharedDeclare(symbol=q, align=16, span=S),
             assign(element(q, const(1), const(2)), item(values, const(1))),
             assign(element(p, ident(THREAD, WARP1)), element(q, const(1), const(2))),
         ],
@@ -326,16 +303,18 @@ def test_device_functions_take_a_position_and_a_frame(text):
         bound=Bound(None, None, 32),
     )
     a = symbol("a", INT32)
-    pure = function("plus", [a], [Return(value=binary("+", var(a), const(1)), span=S)], kind="device", result=INT32)
+    pure = function(
+        "plus", [a], [tree.Return(value=binary("+", var(a), const(1)), span=S)], kind="device", result=INT32
+    )
     x, tile = symbol("x", Pointer(INT32), GRID), symbol("tile", Pointer(INT8, space="shared", shape=(5,)), BLOCK)
     mine = symbol("mine", Array(INT32, (3,)))
-    calls = Call(function=callee, arguments=(var(x), var(mine)), code=BLOCK, type=VOID, perspective=THREAD, span=S)
-    one = Call(function=pure, arguments=(const(1),), code=BLOCK, type=INT32, perspective=THREAD, span=S)
+    calls = tree.Call(function=callee, arguments=(var(x), var(mine)), code=BLOCK, type=VOID, perspective=THREAD, span=S)
+    one = tree.Call(function=pure, arguments=(const(1),), code=BLOCK, type=INT32, perspective=THREAD, span=S)
     body = [
-        SharedDeclare(symbol=tile, align=1, span=S),
+        tree.SharedDeclare(symbol=tile, align=1, span=S),
         declare(mine, const(0)),
         assign(item(mine, const(0)), one),
-        Evaluate(value=calls, span=S),
+        tree.Evaluate(value=calls, span=S),
     ]
     p_ = program(callee, pure, function("k", [x], body, bound=Bound(None, 1, 64)))
     source = squeezed(text(p_))
@@ -352,14 +331,14 @@ def test_loops(text):
     a, i, j, k = symbol("a", Array(FLOAT32, (8,))), symbol("i", INT32), symbol("i", INT32), symbol("k", INT32)
 
     def loop(s, start, stop, step, *body, unroll=None):
-        return For(symbol=s, start=start, stop=stop, step=step, body=body, unroll=unroll, span=S)
+        return tree.For(symbol=s, start=start, stop=stop, step=step, body=body, unroll=unroll, span=S)
 
     body = [
         declare(a),
         loop(i, const(0), const(8), const(1), assign(item(a, var(i)), const(0.0, FLOAT32))),
         loop(j, var(n), const(0), const(-1), assign(element(out, var(j)), item(a, const(1)))),
         loop(k, const(0), var(n), var(n), assign(element(out, var(k)), item(a, const(2))), unroll=4),
-        While(condition=const(True, BOOL), body=(Return(value=None, span=S),), span=S),
+        tree.While(condition=const(True, BOOL), body=(tree.Return(value=None, span=S),), span=S),
     ]
     source = squeezed(text(program(function("loops", [out, n], body))))
     assert "#pragma unroll for (int i_ = 0; i_ < 8; ++i_) { a_[i_] = 0.0f; }" in source
@@ -378,9 +357,9 @@ def test_a_step_that_counts_units_is_above_zero(text, again):
     )
     store = assign(element(out, var(k)), const(0.0, FLOAT32))
     body = [
-        declare(step, Count(unit=THREAD, code=GRID, type=INT32, perspective=GRID, span=S)),
+        declare(step, tree.Count(unit=THREAD, code=GRID, type=INT32, perspective=GRID, span=S)),
         *([assign(var(step), const(-1))] if again else []),
-        For(symbol=k, start=const(0), stop=var(n), step=var(step), body=(store,), unroll=None, span=S),
+        tree.For(symbol=k, start=const(0), stop=var(n), step=var(step), body=(store,), unroll=None, span=S),
     ]
     source = squeezed(text(program(function("strides", [out, n], body))))
     assert ("k_ < px_stop1; k_ += px_step2" in source) != again
@@ -396,7 +375,7 @@ def test_barriers(text):
         barrier("named", PAIR, stores[3], tile),
         barrier("warp", HALF, stores[4], tile),
     ]
-    body = [SharedDeclare(symbol=tile, align=4, span=S), *stores]
+    body = [tree.SharedDeclare(symbol=tile, align=4, span=S), *stores]
     f = function("b", [], body, launch_bounds=(512,))
     p = program(f, barriers=barriers)
     source = text(p)
@@ -423,7 +402,7 @@ def test_named_barriers_of_two_sizes_do_not_share_numbers():
     stores = [assign(element(tile, const(k)), const(k)) for k in range(2)]
     units = [Perspective(Level.THREAD, 128), PAIR]
     barriers = [barrier("named", u, s, tile) for u, s in zip(units, stores, strict=True)]
-    body = [SharedDeclare(symbol=tile, align=4, span=S), *stores]
+    body = [tree.SharedDeclare(symbol=tile, align=4, span=S), *stores]
     f = function("b", [], body, launch_bounds=(256, 1))
     assert allocate_named(program(f, barriers=barriers)) == {64: 1, 128: 5}
 
@@ -432,18 +411,18 @@ def test_intrinsics_in_place(text):
     boxes, x = symbol("boxes", Pointer(Mailbox(FLOAT64)), GRID), symbol("x", Pointer(FLOAT64), GRID)
     values, v = symbol("values", Array(FLOAT64, (5,))), symbol("v", Vector(FLOAT64, 2))
     i = ident(THREAD, BLOCK)
-    box = Element(symbol=boxes, indices=(i,), type=FLOAT64, perspective=THREAD, span=S)
+    box = tree.Element(symbol=boxes, indices=(i,), type=FLOAT64, perspective=THREAD, span=S)
     epoch = const(3, UINT32)
     receive = apply("receive", box, var(values), const(1), const(4), const(0.0, FLOAT64), epoch, type_=VOID, code=BLOCK)
-    component = Component(vector=var(v), index=const(1), type=FLOAT64, perspective=THREAD, span=S)
+    component = tree.Component(vector=var(v), index=const(1), type=FLOAT64, perspective=THREAD, span=S)
     body = [
         declare(values),
-        Evaluate(value=receive, span=S),
+        tree.Evaluate(value=receive, span=S),
         declare(v, apply("load_vector", element(x, const(2)), type_=v.type, width=2)),
         assign(component, apply("shuffle_up", item(values, const(2)), const(1), type_=FLOAT64)),
-        Evaluate(value=apply("store_vector", element(x, const(4)), var(v), type_=VOID), span=S),
-        Evaluate(value=apply("publish", box, component, epoch, type_=VOID), span=S),
-        Evaluate(value=apply("atomic_add", element(x, i), component, type_=FLOAT64, order="acq_rel"), span=S),
+        tree.Evaluate(value=apply("store_vector", element(x, const(4)), var(v), type_=VOID), span=S),
+        tree.Evaluate(value=apply("publish", box, component, epoch, type_=VOID), span=S),
+        tree.Evaluate(value=apply("atomic_add", element(x, i), component, type_=FLOAT64, order="acq_rel"), span=S),
     ]
     source = text(program(function("mail", [boxes, x], body)))
     assert "ulonglong2* boxes_" in source  # both written and read: other threads write there too
@@ -453,8 +432,8 @@ def test_intrinsics_in_place(text):
 
 def test_narrow_integers_are_cast_back(text):
     a, out = symbol("a", INT8), symbol("out", Pointer(INT8), GRID)
-    n = Unary(op="-", operand=var(a), type=INT8, perspective=THREAD, span=S)
-    chosen = Select(
+    n = tree.Unary(op="-", operand=var(a), type=INT8, perspective=THREAD, span=S)
+    chosen = tree.Select(
         condition=binary("<", binary("*", var(a), n, INT8), const(0, INT8), BOOL),
         then=n, otherwise=var(a), type=INT8, perspective=THREAD, span=S,
     )  # fmt: skip
@@ -482,7 +461,7 @@ def test_a_product_of_unsigned_shorts_does_not_overflow_an_int(text):
 )
 def test_counts(text, unit, code, expected):
     out = symbol("out", Pointer(INT32), GRID)
-    number = Count(unit=unit, code=code, type=INT32, perspective=code, span=S)
+    number = tree.Count(unit=unit, code=code, type=INT32, perspective=code, span=S)
     assert f"out_[0] = {expected};" in text(
         program(function("counts", [out], [assign(element(out, const(0)), number)]))
     )
@@ -512,7 +491,7 @@ def test_the_text_does_not_depend_on_the_process():
 
 def shared(name, element_type, *shape, align=1):
     s = symbol(name, Pointer(element_type, space="shared", shape=shape), BLOCK)
-    return s, SharedDeclare(symbol=s, align=align, span=S)
+    return s, tree.SharedDeclare(symbol=s, align=align, span=S)
 
 
 def test_the_tf32_layout():
@@ -534,10 +513,10 @@ def test_callees_start_above_what_lives_at_the_call():
     callee = function("g", [], [dq], kind="device", bound=Bound(None, 1, 32))
 
     def call():
-        return Call(function=callee, arguments=(), code=BLOCK, type=VOID, perspective=THREAD, span=S)
+        return tree.Call(function=callee, arguments=(), code=BLOCK, type=VOID, perspective=THREAD, span=S)
 
     first, second = call(), call()
-    body = [Evaluate(value=first, span=S), da, Evaluate(value=second, span=S)]
+    body = [tree.Evaluate(value=first, span=S), da, tree.Evaluate(value=second, span=S)]
     caller = function("f", [], body)
     layout = place(caller, {callee: place(callee, {})})
     assert layout.frame == {id(first): 0, id(second): 48} and layout.bytes == 80  # nothing over anything else

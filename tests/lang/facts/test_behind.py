@@ -2,7 +2,7 @@
 
 Of each random kernel whose partitions are all proved disjoint, runs over many shapes and numbers find no race.
 
-Tests of prism/lang/barriers: behind, footprints.
+Tests of prism/lang/barriers: callees, footprints.
 """
 
 import importlib.util

@@ -1,6 +1,6 @@
 """`strides_nest`: what it says of strides, and what is proved from it; and what else such proofs rest on, premise by premise.
 
-Tests of prism/lang/facts/nested.py; prism/lang/intrinsics/layouts.py.
+Tests of prism/lang/facts/nesting.py; prism/lang/intrinsics/layouts.py.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import prism
 from prism.lang import safety
 from prism.lang.barriers.overlap import verdicts
 from prism.lang.diagnostics import CompileError
+from prism.lang.facts.assumptions import launch_assumptions
 from prism.lang.facts.definitions import facts
-from prism.lang.facts.launched import launched
 from prism.lang.intrinsics import TABLE, Binding
 from prism.lang.intrinsics.layouts import nest
 from prism.lang.pipeline import build
@@ -92,7 +92,7 @@ def test_an_intrinsic_of_the_users_own_may_be_another_number_each_time(tmp_path:
 
 def test_a_launch_tests_it(tmp_path: Path) -> None:
     program = build(kernel(rows(), tmp_path))
-    (held,) = launched(program.entry).values()
+    (held,) = launch_assumptions(program.entry).values()
     assert held.code[0] == "and" and held == type(held).from_json(held.to_json())
     assert [v.status for v in safety.verdicts(program) if v.kind == "assumption"] == ["checked"]
 

@@ -1,6 +1,6 @@
 """A kernel as one body a role does what it did before: on the reference machine, under every schedule, with all its checks.
 
-Tests of prism/lang/lower/specialise.py; prism/lang/emit/alone.py.
+Tests of prism/lang/lower/specialise.py; prism/lang/emit/single_thread.py.
 """
 
 import re

@@ -1,6 +1,6 @@
 """Fills ahead: the same results, under every schedule and with all checks; where they are not, the reason.
 
-Tests of prism/lang/lower: renamed, trips; prism/lang/rings: ahead, early.
+Tests of prism/lang/lower: copies, trips; prism/lang/rings: fills_ahead, hoisting.
 """
 
 # ruff: noqa: F821 -- kernels: loops that only count, names that they declare
@@ -37,8 +37,8 @@ from prism.lang import (
 from prism.lang import prism as mark
 from prism.lang.diagnostics import CompileError, Span
 from prism.lang.emit import emit
-from prism.lang.lower.skew import shown, skewed
-from prism.lang.lower.trips import Trips, once
+from prism.lang.lower.skew import skew, unskew
+from prism.lang.lower.trips import Trips, name_value
 from prism.lang.pipeline import lower
 from prism.lang.tree import Binary, Cast, Const, Declare, Evaluate, For, If, Symbol, Var
 from prism.lang.tree.plan import Barrier, Wait
@@ -61,7 +61,7 @@ def trips(copies):
 def ahead_of(launch):
     """Return a launch's program, and the one with its fills ahead."""
     program = prism.check(launch.kernel, launch.template)
-    return program, skewed(program)
+    return program, skew(program)
 
 
 def gives(program, launch, **how):
@@ -155,7 +155,7 @@ def check_generated(seeds, folder, monkeypatch):
             program, _ = generated.programs(seed, folder)
         except CompileError:
             continue
-        ahead = skewed(program)
+        ahead = skew(program)
         if ahead is program:
             continue
         count += 1
@@ -207,7 +207,7 @@ def test_the_fills_stand_before_the_loop_and_in_it():
     everything = set(statements(ahead.entry.body))
     assert all(op.at in everything for op in plan.operations) and not plan.mbarriers
     assert [(b.kind, b.before) for b in plan.barriers] == [("block", trip)]
-    assert skewed(ahead) is ahead and emit(lower(program)) == emit(lower(ahead))
+    assert skew(ahead) is ahead and emit(lower(program)) == emit(lower(ahead))
 
 
 def test_first_fills_of_copies_never_used_wait_for_nobody():
@@ -251,7 +251,7 @@ def test_barriers_join_no_more_than_share_a_copy():
 
     def units(kernel):
         program = prism.check(kernel)
-        plan = shown(program).plans[program.entry]
+        plan = unskew(program).plans[program.entry]
         return [str(barrier.unit) for barrier in plan.barriers if isinstance(barrier, Barrier)]
 
     assert units(by_warps) == ["thread[32]"] and units(by_threads) == []
@@ -365,7 +365,7 @@ def test_notes_say_why_nothing_overlaps(reason, tmp_path):
     spec.loader.exec_module(module)
     program = prism.check(module.kernel, {"K": given["K"], "D": given["D"]})
     (note,) = program.plans[program.entry].notes
-    assert reason in note.text and ("nothing overlaps, because" in note.text) == (skewed(program) is program)
+    assert reason in note.text and ("nothing overlaps, because" in note.text) == (skew(program) is program)
     assert note.text in prism.explain(module.kernel, {"K": given["K"], "D": given["D"]})
 
 
@@ -386,7 +386,7 @@ def test_a_ring_that_nobody_reads_ends_the_round(schedule, tmp_path):
 
 def test_threads_that_only_fill_run_ahead_by_themselves():
     program = prism.check(a.piped, {"COPIES": 3})
-    assert skewed(program) is program and not program.plans[program.entry].notes
+    assert skew(program) is program and not program.plans[program.entry].notes
 
 
 # -- trips to come ----------------------------------------------------------------------------------------------------
@@ -466,8 +466,8 @@ def check_trips(type_, start, stop, step, by, known_start, known_stop):
 def test_bounds_are_evaluated_once():
     symbol = Symbol("n", INT32, GRID, SPAN)
     n = Var(symbol=symbol, type=INT32, perspective=GRID, span=SPAN)
-    assert once(n, "stop", frozenset()) == (n, ())
-    variable, (declared,) = once(n, "stop", {symbol})
+    assert name_value(n, "stop", frozenset()) == (n, ())
+    variable, (declared,) = name_value(n, "stop", {symbol})
     assert isinstance(variable, Var) and declared.symbol is variable.symbol and declared.value is n
 
 
@@ -484,7 +484,7 @@ def test_notes_of_rings_that_stores_read(copies, in_flight, wanted):
     """What would let a store overlap the next fill is said of the store, not of the fill."""
     program = prism.check(stored, {"COPIES": copies, "LATE": in_flight})
     (note,) = program.plans[program.entry].notes
-    assert wanted in note.text and skewed(program) is program
+    assert wanted in note.text and skew(program) is program
     assert wanted in prism.explain(stored, {"COPIES": copies, "LATE": in_flight})
 
 

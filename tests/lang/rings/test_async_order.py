@@ -259,7 +259,7 @@ def test_the_machine_sees_two_copies_of_one_group_at_one_place():
     plan = program.plans[program.entry]
     between = [op for op in plan.operations if op.side == "before" and op.at is not plan.barriers[0].before]
     for op in between:
-        plan = plan.without(op)
+        plan = plan.drop_step(op)
     assert [type(op) for op in between] == [Commit, WaitGroup]
     for schedule in SOME:
         with pytest.raises(MachineError, match="two asynchronous operations"):
@@ -446,7 +446,7 @@ def test_the_machine_sees_what_is_under_way_at_the_end_on_every_schedule(kernel,
     assert len(gone) == 1
     for schedule in SOME:
         with pytest.raises(MachineError, match="under way when its block ends|nothing orders them"):
-            mutant = program.with_plan(plan.without(gone[0]))
+            mutant = program.with_plan(plan.drop_step(gone[0]))
             run(mutant, 1, threads, arguments(), check=True, schedule=schedule, seed=1)
 
 

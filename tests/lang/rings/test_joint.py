@@ -1,6 +1,6 @@
 """Joint reduction: what barriers and the waits of rings see to between them stands there once; and what must stay.
 
-Tests of prism/lang/rings: covers, happens, implied.
+Tests of prism/lang/rings: covers, happens, implication.
 """
 
 # ruff: noqa: B007, F821 -- kernels: loops that only count, names that they declare
@@ -175,7 +175,7 @@ def test_a_plain_read_is_not_forgotten_for_an_engines_read() -> None:
     right(read_between)
     with pytest.raises(MachineError, match="fence"):
         run(
-            program.with_plan(plan.without(fence)), 1, 64,
+            program.with_plan(plan.drop_step(fence)), 1, 64,
             [np.arange(512, dtype=np.float32), np.zeros(512, np.float32), np.int32(3)], check=True,
         )  # fmt: skip
 

@@ -244,7 +244,7 @@ def unneeded(seeds: range, folder: Path) -> tuple[int, list[str]]:
         for step in (*plan.barriers, *plan.operations):
             if not harmless(plan, step, ""):
                 number += 1
-                mutant = program.with_plan(plan.without(step))
+                mutant = program.with_plan(plan.drop_step(step))
                 found = any(fault(mutant, n, TRIED) for n in (9, 1, 4))
                 survivors += [] if found else [f"seed {seed}: {named(step)}"]
     return number, survivors

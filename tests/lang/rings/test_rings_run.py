@@ -188,7 +188,7 @@ def survivors(kernel, template, threads, arguments, schedules_=10):
     plan = program.plans[program.entry]
     found = []
     for step in (*plan.barriers, *plan.operations):
-        mutant = program.with_plan(plan.without(step))
+        mutant = program.with_plan(plan.drop_step(step))
         try:
             for schedule, seed in schedules(schedules_):
                 fresh = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]

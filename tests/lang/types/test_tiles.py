@@ -50,7 +50,7 @@ def test_slabs():
 def run(text, **names):
     """C++ integer arithmetic as Python's, which agrees on what is not negative."""
     text = re.sub(r"px_swizzle<(\d+)>", r"swizzled[\1]", text.replace("(unsigned int)", "").replace("(int)", ""))
-    swizzled = {span: lambda row, column, span=span: tiles.swizzled(row + column, span) for span in (32, 64, 128)}
+    swizzled = {span: lambda row, column, span=span: tiles.swizzle(row + column, span) for span in (32, 64, 128)}
     return eval(re.sub(r"(\d)u\b", r"\1", text).replace("/", "//"), {"swizzled": swizzled, **names})
 
 

@@ -34,7 +34,6 @@ from tests.theory.bundl.elaborate_claims import LONG, Pending, own, owners, part
 from tests.theory.bundl.elaborate_code import Code, NoWord, mentions, narrower, reach
 from theory.bundl import syntax as x
 from theory.bundl.perspectives import BLOCK, GRID, THREAD, Shape, at
-from theory.bundl.syntax import SKIP, ArrayOf, Base, Expr, Kind, Program, Stmt, View, seq
 
 __all__ = ["NoWord", "elaborate"]
 
@@ -60,7 +59,7 @@ class Elaboration:
 
     def __init__(self, made: Made, *, inside: bool) -> None:
         self.made, self.shape, self.inside = made, made.shape, inside  # inside a block
-        self.kinds: dict[str, Kind] = {}
+        self.kinds: dict[str, x.Kind] = {}
         self.single: set[str] = set()  # the arrays that are one thread's
         self.flights: dict[str, Flight] = {}
         self.pending: dict[str, Pending] = {}
@@ -83,7 +82,7 @@ class Elaboration:
 
     # Expressions. ----------------------------------------------------------------------------------------------
 
-    def expr(self, e: s.Expr) -> Expr:
+    def expr(self, e: s.Expr) -> x.Expr:
         """Translate an expression."""
         match e:
             case s.Name(name=name):
@@ -104,31 +103,31 @@ class Elaboration:
 
     # Statements. -----------------------------------------------------------------------------------------------
 
-    def body(self, statements: tuple[s.Stmt, ...], code: Code) -> Stmt:
+    def body(self, statements: tuple[s.Stmt, ...], code: Code) -> x.Stmt:
         """Translate a list; a declaration is in force to its end."""
         for place, statement in enumerate(statements):
             if isinstance(statement, s.Declare):
                 before = [self.statement(one, code) for one in statements[:place]]
-                return seq(*before, self.declare(statement, statements[place + 1 :], code))
-        return seq(*[self.statement(statement, code) for statement in statements])
+                return x.seq(*before, self.declare(statement, statements[place + 1 :], code))
+        return x.seq(*[self.statement(statement, code) for statement in statements])
 
-    def declare(self, st: s.Declare, rest: tuple[s.Stmt, ...], code: Code) -> Stmt:
+    def declare(self, st: s.Declare, rest: tuple[s.Stmt, ...], code: Code) -> x.Stmt:
         """Translate a scalar's declaration, or a local array's, and what follows it."""
         pi = self.place(st.place) if st.place is not None else at(THREAD, code.size)
         length = extent(st.annotation)
         if length is not None:
-            self.kinds[st.name] = Kind.LOCAL
-            return x.Alloc(st.name, Kind.LOCAL, Base.INT, length, self.body(rest, code), pi)
+            self.kinds[st.name] = x.Kind.LOCAL
+            return x.Alloc(st.name, x.Kind.LOCAL, x.Base.INT, length, self.body(rest, code), pi)
         if st.value is None:
             raise NoWord("a declaration without a value")
         value = self.expr(st.value)
-        return x.Declare(st.name, Base.INT, pi, value, self.body(rest, code))
+        return x.Declare(st.name, x.Base.INT, pi, value, self.body(rest, code))
 
-    def statement(self, statement: s.Stmt, code: Code) -> Stmt:
+    def statement(self, statement: s.Stmt, code: Code) -> x.Stmt:
         """Translate a statement that declares nothing for those after it."""
         match statement:
             case s.Pass():
-                return SKIP
+                return x.SKIP
             case s.Assign(target=s.Name(name=name), value=value):
                 return x.Assign(name, self.expr(value))
             case s.Assign(target=s.Subscript(base=s.Name(name=name), indices=(index,)), value=value):
@@ -143,11 +142,11 @@ class Elaboration:
                 inner, parts = narrower(self.place(unit), code)
                 return x.Group(parts, self.body(body, inner))
             case s.Split(arms=arms):
-                return seq(*[self.arm(arms, number, code) for number in range(len(arms))])
+                return x.seq(*[self.arm(arms, number, code) for number in range(len(arms))])
             case s.Partition(source=s.Name(name=name), unit=unit, offset=offset, name=new, body=body):
                 inner, parts = narrower(self.place(unit), code)
                 self.derive(name, new, inner.size)
-                view = View(self.expr(offset) if offset is not None else x.Int(0), x.Int(1), x.Int(LONG))
+                view = x.View(self.expr(offset) if offset is not None else x.Int(0), x.Int(1), x.Int(LONG))
                 return x.Partition(self.psi(), name, new, parts, self.body(body, code), view)
             case s.Claim():
                 return self.claim(statement, code)
@@ -167,17 +166,17 @@ class Elaboration:
         if size == 1:
             self.single.add(new)
 
-    def loop(self, statement: s.For, code: Code) -> Stmt:
+    def loop(self, statement: s.For, code: Code) -> x.Stmt:
         """`for i in range(lo, hi, step)` is `let end = hi { let i = lo { while i < end { s; i = i + step } } }`."""
         pi, end, i = at(THREAD, code.size), f"end_{statement.name}", statement.name
-        body = seq(self.body(statement.body, code), x.Assign(i, x.Bop("+", x.Var(i), self.expr(statement.step))))
+        body = x.seq(self.body(statement.body, code), x.Assign(i, x.Bop("+", x.Var(i), self.expr(statement.step))))
         loop = x.While(x.Cmp("<", x.Var(i), x.Var(end)), body)
-        counted = x.Declare(i, Base.INT, pi, self.expr(statement.start), loop)
-        return x.Declare(end, Base.INT, pi, self.expr(statement.stop), counted)
+        counted = x.Declare(i, x.Base.INT, pi, self.expr(statement.start), loop)
+        return x.Declare(end, x.Base.INT, pi, self.expr(statement.stop), counted)
 
     # Splits and claims. ----------------------------------------------------------------------------------------
 
-    def arm(self, arms: tuple[s.Case, ...], number: int, code: Code) -> Stmt:
+    def arm(self, arms: tuple[s.Case, ...], number: int, code: Code) -> x.Stmt:
         """Translate one arm: what only its threads run, and where it uses claimed names, they become its own."""
         sizes = [size_of(arm) for arm in arms]
         start, body = sum(sizes[:number]), arms[number].body
@@ -194,7 +193,7 @@ class Elaboration:
             made = part(claim, self.psi(), code, made)
         return made
 
-    def owning(self, claim: Pending, inner: Code, start: int, body: s.Body) -> Stmt:
+    def owning(self, claim: Pending, inner: Code, start: int, body: s.Body) -> x.Stmt:
         """Translate an arm that claims: for itself, or, on the way to the arm that has the name, for those inside it."""
         fresh = self.made.fresh(claim.name)
         self.derive(claim.source, fresh, inner.size)
@@ -203,7 +202,7 @@ class Elaboration:
         made = self.body(body, inner)
         return own(claim, self.psi(), fresh, start // inner.size, inner.size, made, self.psi())
 
-    def claim(self, st: s.Claim, code: Code) -> Stmt:
+    def claim(self, st: s.Claim, code: Code) -> x.Stmt:
         """Translate a claim: what is in it, with the name kept for the one arm that uses it."""
         if not isinstance(st.source, s.Name):
             raise NoWord("a claim of no name")
@@ -218,15 +217,15 @@ class Elaboration:
         self.pending[st.name] = Pending(st.name, source, unit.size, offset)
         made = self.body(st.body, code)
         del self.pending[st.name]
-        unused = x.Claim(self.psi(), source, self.made.fresh(st.name), unit.size, SKIP)
-        made = made if arms else seq(unused, made)
+        unused = x.Claim(self.psi(), source, self.made.fresh(st.name), unit.size, x.SKIP)
+        made = made if arms else x.seq(unused, made)
         if offset is None or st.offset is None:
             return made
-        return x.Declare(offset, Base.INT, at(THREAD, unit.size), self.expr(st.offset), made)
+        return x.Declare(offset, x.Base.INT, at(THREAD, unit.size), self.expr(st.offset), made)
 
     # Asynchronous copies. --------------------------------------------------------------------------------------
 
-    def asynchronous(self, st: s.Async, code: Code) -> Stmt:
+    def asynchronous(self, st: s.Async, code: Code) -> x.Stmt:
         """Translate a scope: with one copy of a place that is known on entry as one of Bundl's, else each copy as a scope."""
         if not isinstance(st.source, s.Name) or st.source.name not in self.kinds:
             raise NoWord("an asynchronous scope of no array")
@@ -239,7 +238,7 @@ class Elaboration:
         del self.flights[st.name]
         return made
 
-    def copy(self, copy: Copy) -> Stmt:
+    def copy(self, copy: Copy) -> x.Stmt:
         """Translate one copy: in the scope that was opened for it, or in one of its own."""
         flight = self.flights.get(copy.name)
         if flight is None:
@@ -248,7 +247,7 @@ class Elaboration:
             return x.AsyncMemcpy(flight.phi, copy.name, flight.given)
         return self.scope(copy._replace(name=self.made.fresh(copy.name)), flight.target, None, ())
 
-    def scope(self, copy: Copy, target: str, code: Code | None, body: s.Body) -> Stmt:
+    def scope(self, copy: Copy, target: str, code: Code | None, body: s.Body) -> x.Stmt:
         """Return Bundl's scope for one copy: parts of both arrays that are as long as the copy, and the body in flight."""
         part, given, phi = self.made.fresh("to"), copy.source, self.made.fresh("f")
         index = self.expr(copy.source_index)
@@ -257,42 +256,42 @@ class Elaboration:
             given = self.made.fresh("from")
         elif index != x.Int(0):
             raise NoWord("a copy from the midst of what several threads have")
-        inner: Stmt = x.AsyncMemcpy(phi, copy.name, given)
+        inner: x.Stmt = x.AsyncMemcpy(phi, copy.name, given)
         if code is not None:
             self.flights[copy.name] = Flight(target, phi, given)
             inner = self.body(body, code)
-        made: Stmt = x.AsyncPartition(phi, part, copy.name, inner)
+        made: x.Stmt = x.AsyncPartition(phi, part, copy.name, inner)
         if narrow:
-            made = x.Partition(self.psi(), copy.source, given, 1, made, View(index, x.Int(1), x.Int(copy.length)))
-        view = View(self.expr(copy.index), x.Int(1), x.Int(copy.length))
+            made = x.Partition(self.psi(), copy.source, given, 1, made, x.View(index, x.Int(1), x.Int(copy.length)))
+        view = x.View(self.expr(copy.index), x.Int(1), x.Int(copy.length))
         return x.Partition(self.psi(), target, part, 1, made, view)
 
     # Calls. ----------------------------------------------------------------------------------------------------
 
-    def call(self, e: s.Call) -> Stmt:
+    def call(self, e: s.Call) -> x.Stmt:
         """Translate a call, and the function for the memory that it is called with."""
         assert isinstance(e.function, s.Resolved) and isinstance(e.function.value, surface.Kernel)
         kernel, template = e.function.value, {name: literal(value) for name, value in e.keywords}
         function = instantiate(kernel, parse(kernel), template)
         if kernel.kind == "global" or len(function.parameters) != len(e.arguments):
             raise NoWord("a call")
-        kinds, arguments = [], list[Expr]()
+        kinds, arguments = [], list[x.Expr]()
         for parameter, actual in zip(function.parameters, e.arguments, strict=True):
             kinds.append(self.kind_of(parameter, actual))
             arguments.append(self.expr(actual))
         return x.Call(self.instance(kernel, template, tuple(kinds), function), tuple(arguments))
 
-    def kind_of(self, parameter: s.Parameter, actual: s.Expr) -> Kind | None:
+    def kind_of(self, parameter: s.Parameter, actual: s.Expr) -> x.Kind | None:
         """Return where the array that is passed lives, or None for a scalar."""
         if extent(parameter.annotation) is None and not is_pointer(parameter.annotation):
             return None
         kind = self.kinds.get(actual.name) if isinstance(actual, s.Name) else None
-        if kind is None or (kind is Kind.LOCAL) == is_pointer(parameter.annotation):
+        if kind is None or (kind is x.Kind.LOCAL) == is_pointer(parameter.annotation):
             raise NoWord("an argument of another type")
         return kind
 
     def instance(
-        self, kernel: surface.Kernel, template: Template, kinds: tuple[Kind | None, ...], function: s.Function
+        self, kernel: surface.Kernel, template: Template, kinds: tuple[x.Kind | None, ...], function: s.Function
     ) -> str:
         """Return the name of a device function at these kinds of memory; make it if it isn't there."""
         key = (kernel, *sorted(template.items()), *kinds)
@@ -301,7 +300,7 @@ class Elaboration:
             inner = Elaboration(self.made, inside=True)
             parameters = []
             for parameter, kind in zip(function.parameters, kinds, strict=True):
-                type_ = Base.INT if kind is None else ArrayOf(Base.INT, kind)
+                type_ = x.Base.INT if kind is None else x.ArrayOf(x.Base.INT, kind)
                 parameters.append(x.Param(parameter.name, type_, inner.place(parameter.place)))
                 if kind is not None:
                     inner.kinds[parameter.name] = kind
@@ -326,38 +325,38 @@ class Elaboration:
 
     # The kernel. -----------------------------------------------------------------------------------------------
 
-    def kernel(self, function: s.Function, cells: tuple[int, ...], values: tuple[int, ...]) -> Program:
+    def kernel(self, function: s.Function, cells: tuple[int, ...], values: tuple[int, ...]) -> x.Program:
         """Translate a kernel of an array, which has these cells, and numbers; it ends by partitioning the array to blocks."""
         whole = function.parameters[0].name
         *before, last = function.body
         if not isinstance(last, s.Partition) or len(last.body) != 1 or not isinstance(last.body[0], s.Group):
             raise NoWord("a kernel's form")
         offset = self.expr(last.offset) if last.offset is not None else x.Int(0)
-        view = View(offset, x.Int(1), x.Int(LONG))
+        view = x.View(offset, x.Int(1), x.Int(LONG))
         self.inside = True
         blocks = x.Group(self.shape.blocks, self.block(last.body[0].body, last.name))
         self.inside = False
         shared = x.Partition(self.psi(), "grid_", "blocks_", self.shape.blocks, blocks, view)
-        made: Stmt = x.Lower(self.psi(), whole, "grid_", x.Destruct(shared))
+        made: x.Stmt = x.Lower(self.psi(), whole, "grid_", x.Destruct(shared))
         for statement in reversed(before):
             if not isinstance(statement, s.Declare) or statement.value is None:
                 raise NoWord("a statement of the grid")
-            made = x.Declare(statement.name, Base.INT, self.place(statement.place), self.expr(statement.value), made)
+            made = x.Declare(statement.name, x.Base.INT, self.place(statement.place), self.expr(statement.value), made)
         for parameter, value in zip(function.parameters[1:], values, strict=True):
-            made = x.Declare(parameter.name, Base.INT, at(GRID), x.Int(value), made)
-        return Program(made, tuple(self.made.functions), (x.Input(whole, Base.INT, cells),), 1 << 20)
+            made = x.Declare(parameter.name, x.Base.INT, at(GRID), x.Int(value), made)
+        return x.Program(made, tuple(self.made.functions), (x.Input(whole, x.Base.INT, cells),), 1 << 20)
 
-    def block(self, statements: tuple[s.Stmt, ...], out: str) -> Stmt:
+    def block(self, statements: tuple[s.Stmt, ...], out: str) -> x.Stmt:
         """Allocate what is shared, and go from the block to its threads with all that it owns."""
         lengths = {st: shared_extent(st.annotation) for st in statements if isinstance(st, s.Declare)}
         arrays = {st: length for st, length in lengths.items() if length is not None}
-        self.kinds |= {out: Kind.GLOBAL, **{st.name: Kind.SHARED for st in arrays}}
+        self.kinds |= {out: x.Kind.GLOBAL, **{st.name: x.Kind.SHARED for st in arrays}}
         rest = tuple(statement for statement in statements if statement not in arrays)
-        made: Stmt = x.Destruct(self.body(rest, Code(self.shape.threads, 0)))
+        made: x.Stmt = x.Destruct(self.body(rest, Code(self.shape.threads, 0)))
         for old, new in [("blocks_", out), *[(f"{st.name}_", st.name) for st in arrays]]:
             made = x.Lower(self.psi(), old, new, made)
         for st, length in reversed(arrays.items()):
-            made = x.Alloc(f"{st.name}_", Kind.SHARED, Base.INT, length, made)
+            made = x.Alloc(f"{st.name}_", x.Kind.SHARED, x.Base.INT, length, made)
         return made
 
 
@@ -399,7 +398,7 @@ def literal(e: s.Expr) -> object:
     return e.value
 
 
-def elaborate(kernel: surface.Kernel, shape: Shape, cells: tuple[int, ...], values: tuple[int, ...] = ()) -> Program:
+def elaborate(kernel: surface.Kernel, shape: Shape, cells: tuple[int, ...], values: tuple[int, ...] = ()) -> x.Program:
     """Return the calculus's program for a kernel, at one shape, with what it is launched with."""
     function = instantiate(kernel, parse(kernel), {})
     return Elaboration(Made(shape), inside=False).kernel(function, cells, values)

@@ -5,48 +5,47 @@ from __future__ import annotations
 import pytest
 
 from theory.bundl import environments as env
-from theory.bundl import step, typing
+from theory.bundl import step, syntax, typing
 from theory.bundl.judgement import Context
 from theory.bundl.perspectives import ONE_BLOCK, ONE_THREAD, Shape
 from theory.bundl.step import Machine
-from theory.bundl.syntax import ArrayOf, Async, Base, Function, Kind, Memcpy, Type, parts, walk
 from theory.bundl.text import parse, parse_statement
 from theory.bundl.values import EMPTY, Array, Bound, Closure, InFlight, State, Thread, Value
 
-INTS = ArrayOf(Base.INT, Kind.SHARED)
+INTS = syntax.ArrayOf(syntax.Base.INT, syntax.Kind.SHARED)
 PLACE = ("s", 0, (1, 1, 0))
-WHOLE = Array(PLACE, 0, 1, 2, Base.INT, Kind.SHARED)
+WHOLE = Array(PLACE, 0, 1, 2, syntax.Base.INT, syntax.Kind.SHARED)
 CELLS = EMPTY.put((PLACE, 0), 5).put((PLACE, 1), 6)
 HERE = env.Env(EMPTY.put("s", Bound(ONE_THREAD, WHOLE)), CELLS, EMPTY)
-F = Function("f", (), ONE_THREAD, 0, parse_statement("skip"))
+F = syntax.Function("f", (), ONE_THREAD, 0, parse_statement("skip"))
 
 
 @pytest.mark.parametrize(
     ("value", "type_", "printed", "corrected"),
     [
-        (1, Base.INT, True, True),
-        (True, Base.INT, False, False),
-        (True, Base.BOOL, True, True),
-        (1.0, Base.FLOAT, True, True),
-        (1, Base.FLOAT, False, False),
+        (1, syntax.Base.INT, True, True),
+        (True, syntax.Base.INT, False, False),
+        (True, syntax.Base.BOOL, True, True),
+        (1.0, syntax.Base.FLOAT, True, True),
+        (1, syntax.Base.FLOAT, False, False),
         (WHOLE, INTS, True, True),
-        (WHOLE, ArrayOf(Base.BOOL, Kind.SHARED), False, False),
-        (WHOLE, ArrayOf(Base.INT, Kind.GLOBAL), True, False),  # V-Array looks at cells only
+        (WHOLE, syntax.ArrayOf(syntax.Base.BOOL, syntax.Kind.SHARED), False, False),
+        (WHOLE, syntax.ArrayOf(syntax.Base.INT, syntax.Kind.GLOBAL), True, False),  # V-Array looks at cells only
         (WHOLE._replace(length=3), INTS, False, False),
         (WHOLE._replace(base=1), INTS, False, False),
         (WHOLE._replace(base=1, view=True), INTS, False, True),  # a view that reaches out
         (WHOLE._replace(length=3, view=True), INTS, False, True),
         (Closure(F), F.type, True, True),
-        (InFlight("q", "s"), Async(INTS, "q"), False, True),
-        (InFlight("q", "s"), Async(INTS, "r"), False, False),
+        (InFlight("q", "s"), syntax.Async(INTS, "q"), False, True),
+        (InFlight("q", "s"), syntax.Async(INTS, "r"), False, False),
     ],
 )
-def test_values(value: Value, type_: Type, printed: bool, corrected: bool) -> None:
+def test_values(value: Value, type_: syntax.Type, printed: bool, corrected: bool) -> None:
     assert (env.printed.value(HERE, value, type_), env.corrected.value(HERE, value, type_)) == (printed, corrected)
 
 
 def test_printed_rules_look_at_the_last_entry_only() -> None:
-    g = Context().bind("lost", ONE_THREAD, Base.INT).bind("s", ONE_THREAD, INTS)
+    g = Context().bind("lost", ONE_THREAD, syntax.Base.INT).bind("s", ONE_THREAD, INTS)
     apart = HERE._replace(sigma=CELLS.put("s", Bound(ONE_THREAD, WHOLE)))
     assert env.printed.faults(g, apart) == []
     assert env.corrected.faults(g, HERE) == ["G: lost is not bound"]
@@ -71,7 +70,7 @@ def test_states_out_of_reach() -> None:
     (thread,) = good.threads
 
     def faults(changed: Thread, deferred: object = None) -> list[str]:
-        phi = EMPTY.put(("q", 0, 0), frozenset([Memcpy("a", "a")])) if deferred else good.deferred
+        phi = EMPTY.put(("q", 0, 0), frozenset([syntax.Memcpy("a", "a")])) if deferred else good.deferred
         state = State((changed,), good.shared, good.world, good.sync, phi)
         return env.state_faults(machine, typing.corrected, state)
 
@@ -84,5 +83,5 @@ def test_states_out_of_reach() -> None:
 
 
 def test_walking_terms() -> None:
-    assert [type(part).__name__ for part in parts(PROGRAM)] == ["Destruct", "Input"]
-    assert sum(1 for _ in walk(PROGRAM)) == 8
+    assert [type(part).__name__ for part in syntax.parts(PROGRAM)] == ["Destruct", "Input"]
+    assert sum(1 for _ in syntax.walk(PROGRAM)) == 8

@@ -7,17 +7,16 @@ from dataclasses import replace
 import pytest
 
 from prism.lang.types.perspective import Level, Perspective
-from theory.bundl import environments, step, typing
+from theory.bundl import environments, step, syntax, typing
 from theory.bundl.environments import Env, state_faults, thread_faults
 from theory.bundl.fault import Fault, printed_back
-from theory.bundl.faults import FAULTS, happened
+from theory.bundl.faults import FAULTS, run_fault
 from theory.bundl.judgement import GRID_CODE, Checker, Code, Context, IllTyped
 from theory.bundl.observe import CORRECTED, KINDS, TooMany, observe
 from theory.bundl.perspectives import ONE_GRID, ONE_THREAD, Shape
 from theory.bundl.search import shrunk
 from theory.bundl.step import Machine, walk_states
 from theory.bundl.substitute import substitute
-from theory.bundl.syntax import ArrayOf, Async, Base, Bop, Int, Kind, Var, length
 from theory.bundl.text import parse, parse_statement, show
 from theory.bundl.values import EMPTY, Array, Bound, InFlight, State, Thread
 
@@ -28,7 +27,7 @@ LEMMAS = {fault.name: fault for fault in FAULTS.values() if fault.printed == "se
 @pytest.mark.parametrize("fault", ROWS, ids=lambda fault: fault.name)
 def test_fault(fault: Fault) -> None:
     assert fault.printed in KINDS
-    misdeeds, corrected = happened(fault)
+    misdeeds, corrected = run_fault(fault)
     assert fault.printed in misdeeds
     assert corrected == fault.corrected
 
@@ -47,14 +46,14 @@ def test_nothing_can_be_left_out(fault: Fault) -> None:
 
     def shown(program: object) -> bool:
         try:
-            misdeeds, corrected = happened(replace(fault, text=show(program)))  # type: ignore[arg-type]
+            misdeeds, corrected = run_fault(replace(fault, text=show(program)))  # type: ignore[arg-type]
         except TooMany:
             return False
         return fault.printed in misdeeds and corrected == fault.corrected
 
     program = parse(fault.text)
     small = shrunk(program, shown)
-    assert length(small.body) == length(program.body), show(small)
+    assert syntax.length(small.body) == syntax.length(program.body), show(small)
 
 
 def test_every_schedule_of_the_stuck_ones_is_stuck() -> None:
@@ -69,7 +68,7 @@ ZERO = Bound(ONE_GRID, 0)
 
 
 def test_g_looks_at_the_last_entry_only() -> None:
-    g = Context().bind("y", ONE_GRID, Base.INT).bind("x", ONE_GRID, Base.INT)
+    g = Context().bind("y", ONE_GRID, syntax.Base.INT).bind("x", ONE_GRID, syntax.Base.INT)
     only_x = Env(EMPTY.put("x", ZERO), EMPTY, EMPTY)
     s = parse_statement("y = 1")
     assert typing.check(typing.printed, g, GRID_CODE, s, Shape(1, 1)) == 0
@@ -77,12 +76,12 @@ def test_g_looks_at_the_last_entry_only() -> None:
     assert environments.corrected.faults(g, only_x) == ["G: y is not bound"]
     machine = Machine(step.printed, parse("y = 1"), Shape(1, 1))
     state = State((Thread(s, only_x.eta),), (EMPTY,), EMPTY, EMPTY, EMPTY)
-    assert [str(why) for _, why in machine.stuck(state)] == ["S-Assn: y is bound nowhere"]
+    assert [str(why) for _, why in machine.stuck_threads(state)] == ["S-Assn: y is bound nowhere"]
 
 
 def test_no_value_is_async() -> None:
     fault = FAULTS["V-async"]
-    type_ = Async(ArrayOf(Base.INT, Kind.LOCAL), "f")
+    type_ = syntax.Async(syntax.ArrayOf(syntax.Base.INT, syntax.Kind.LOCAL), "f")
     machine = Machine(step.corrected, parse(fault.text), fault.shape)
     met = 0
     for state in walk_states(machine, 1000):
@@ -97,8 +96,8 @@ def test_no_value_is_async() -> None:
 
 
 def test_what_is_deferred_has_no_type() -> None:
-    local = ArrayOf(Base.INT, Kind.LOCAL)
-    g = Context().bind("y", ONE_THREAD, local).bind("z", ONE_THREAD, Async(local, "f"))
+    local = syntax.ArrayOf(syntax.Base.INT, syntax.Kind.LOCAL)
+    g = Context().bind("y", ONE_THREAD, local).bind("z", ONE_THREAD, syntax.Async(local, "f"))
     code = Code(ONE_THREAD, 1)
     with pytest.raises(IllTyped, match="T-Memcpy: z is not an array"):
         typing.check(typing.printed, g, code, parse_statement("memcpy z from y"), Shape(1, 1))
@@ -139,10 +138,10 @@ def test_used_and_need_together_pass_the_budget() -> None:
 
 def test_what_is_substituted_has_no_type() -> None:
     fault = FAULTS["substitution"]
-    g = Context().bind("c", Perspective(Level.BLOCK, 1), ArrayOf(Base.INT, Kind.GLOBAL))
+    g = Context().bind("c", Perspective(Level.BLOCK, 1), syntax.ArrayOf(syntax.Base.INT, syntax.Kind.GLOBAL))
     code = Code(Perspective(Level.BLOCK, 2), 0)
     inside = parse_statement("let x : int @ thread[1] = c[0] { skip }")
-    moved = substitute(inside, "c", Bop("+", Var("c"), Int(2)))
+    moved = substitute(inside, "c", syntax.Bop("+", syntax.Var("c"), syntax.Int(2)))
     for rules in (printed_back("T-Decl").rules, typing.corrected):
         with pytest.raises(IllTyped, match="T-Arr-Access: the expression is not an array"):
             typing.check(rules, g, code, moved, fault.shape)

@@ -7,7 +7,7 @@ from itertools import product
 
 from prism.lang.types.perspective import Perspective
 from tests.theory.bundl.fuzz import made
-from theory.bundl import step, typing
+from theory.bundl import step, syntax, typing
 from theory.bundl.environments import Env, state_faults
 from theory.bundl.environments import corrected as tables
 from theory.bundl.fault import forms, printed_back
@@ -36,14 +36,13 @@ from theory.bundl.spine import spine
 from theory.bundl.step import Machine, walk_states
 from theory.bundl.step_data import fence_after
 from theory.bundl.step_halfway import s_alloc_again
-from theory.bundl.syntax import Alloc, ArrayOf, Async, Base, Input, Kind, Program, Stmt, Store, Var, walk
 from theory.bundl.text import parse, parse_statement
 from theory.bundl.typing_expressions import t_arr_access
 from theory.bundl.values import EMPTY, Bound, State, Thread
 from theory.bundl.work import Work
 
 ONE, TWO = Shape(1, 1), Shape(1, 2)
-A = (Input("a", Base.INT, (0, 0)),)
+A = (syntax.Input("a", syntax.Base.INT, (0, 0)),)
 
 
 def test_every_row_has_its_test() -> None:
@@ -97,9 +96,9 @@ def test_local_stores() -> None:
     local = 0
     for n in range(1, 8):
         for body in bodies(typing.corrected, grammar, TWO, n):
-            stores = [s for s in walk(body) if isinstance(s, Store)]
+            stores = [s for s in syntax.walk(body) if isinstance(s, syntax.Store)]
             local += bool(stores)
-            alone = all(isinstance(s.array, Var) for s in stores)
+            alone = all(isinstance(s.array, syntax.Var) for s in stores)
             program = parse("skip")
             assert alone and typing.well_typed(loose, replace(program, body=body, inputs=A, budget=64), TWO)
     assert local > 10
@@ -136,10 +135,10 @@ def test_async_one_thread() -> None:
 
 
 def test_async_context() -> None:
-    array = ArrayOf(Base.INT, Kind.LOCAL)
-    g = Context().bind("x", ONE_THREAD, Async(array, "f"), frozenset("y")).bind("y", ONE_THREAD, array)
+    array = syntax.ArrayOf(syntax.Base.INT, syntax.Kind.LOCAL)
+    g = Context().bind("x", ONE_THREAD, syntax.Async(array, "f"), frozenset("y")).bind("y", ONE_THREAD, array)
     s = parse_statement("async_memcpy f: x from y")
-    for more in (g, g.bind("z", ONE_BLOCK, Base.INT)):
+    for more in (g, g.bind("z", ONE_BLOCK, syntax.Base.INT)):
         assert typing.check(typing.printed, more, Code(ONE_THREAD, 1), s, ONE) == 0
 
 
@@ -192,9 +191,9 @@ def test_assign_case() -> None:
 
 def test_store_premise() -> None:
     grammar = Grammar(forms("alloc destruct store lower"), A)
-    stores = [s for n in range(1, 8) for body in bodies(typing.corrected, grammar, ONE, n) for s in walk(body)
-              if isinstance(s, Store)]  # fmt: skip
-    assert stores and all(isinstance(s.array, Var) for s in stores)
+    stores = [s for n in range(1, 8) for body in bodies(typing.corrected, grammar, ONE, n) for s in syntax.walk(body)
+              if isinstance(s, syntax.Store)]  # fmt: skip
+    assert stores and all(isinstance(s.array, syntax.Var) for s in stores)
 
 
 def test_claim_winner() -> None:
@@ -211,8 +210,8 @@ def test_claim_winner() -> None:
 def test_alloc_again() -> None:
     cleared: list[object] = []  # what an allocation took away, of what was stored
 
-    def watched(w: Work, s: Alloc, pi: Perspective, p: int) -> Stmt:
-        place = (s.name, len(w.frames), None if s.kind is Kind.LOCAL else w.unit(pi, p))
+    def watched(w: Work, s: syntax.Alloc, pi: Perspective, p: int) -> syntax.Stmt:
+        place = (s.name, len(w.frames), None if s.kind is syntax.Kind.LOCAL else w.unit(pi, p))
         cleared.extend(v for i in range(s.count) if (v := w.memory(s.kind).get((place, i), 0)))
         return s_alloc_again(w, s, pi, p)
 
@@ -274,7 +273,7 @@ def test_e_float() -> None:
 
 
 def test_update_lemma() -> None:
-    g, x = Context().bind("x", ONE_GRID, Base.INT), Bound(ONE_GRID, 0)
+    g, x = Context().bind("x", ONE_GRID, syntax.Base.INT), Bound(ONE_GRID, 0)
     env = Env(EMPTY.put("x", x), EMPTY, EMPTY)
     assert tables.faults(g, env) == [] == tables.faults(g, env._replace(eta=env.eta.put("x", Bound(ONE_GRID, 1))))
     assert typing.why_not(typing.printed, parse("y = 1"), ONE) is not None
@@ -309,7 +308,7 @@ def test_liveness() -> None:
     grammar = Grammar(forms("lower partition claim split group destruct seq if let id read"), A, proper=False)
     for shape, n in product([TWO, Shape(2, 1)], range(1, 6)):
         for body in bodies(typing.corrected, grammar, shape, n):
-            program = fresh(Program(body, (), A))
+            program = fresh(syntax.Program(body, (), A))
             assert observe(program, shape).ends <= {"done", "bounds"}
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.theory.bundl.fuzz import add, merge, write
 from theory.bundl.faults import FAULTS, FINE
-from theory.bundl.report import SECTIONS, cell, one_line, render, told
+from theory.bundl.report import SECTIONS, cell, one_line, render, summary
 from theory.bundl.text import parse
 
 PAGE = Path(__file__).parents[3] / "docs" / "bundl.md"
@@ -36,12 +36,12 @@ RUN = {
 
 
 def test_figures_speak_for_themselves() -> None:
-    whole = told({"random": RUN})
+    whole = summary({"random": RUN})
     assert "1,000,000 programs, of seeds 0 to 999,999" in whole and "short" not in whole
-    part = told({"random": {**RUN, "programs": 9}, "random, again": RUN})
+    part = summary({"random": {**RUN, "programs": 9}, "random, again": RUN})
     assert "short of the goal, 1,000,000" in part and "| random, again | 1,000,000 | 5 | 5 | 1 | 0 |" in part
     every = {**RUN, "programs": 25, "complete": {"grid 1x2 size 1": 1, "block 1x2 size 1": 2, "grid 1x2 size 2": 20}}
-    assert "all programs of up to 1 rules, 3 of them, and 22 of the next size" in told({"every": every})
+    assert "all programs of up to 1 rules, 3 of them, and 22 of the next size" in summary({"every": every})
 
 
 def test_merged_figures_take_the_place_of_parts(tmp_path: Path) -> None:

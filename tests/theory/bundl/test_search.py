@@ -10,7 +10,7 @@ from theory.bundl.faults import FAULTS
 from theory.bundl.judgement import GRID_CODE, Checker
 from theory.bundl.observe import observe
 from theory.bundl.perspectives import Shape
-from theory.bundl.search import ALL_FORMS, Grammar, bodies, budgeted, fresh, shows, shrunk, smallest
+from theory.bundl.search import ALL_FORMS, Grammar, add_budget, bodies, fresh, shows, shrunk, smallest
 from theory.bundl.syntax import Program, Seq, length, walk
 from theory.bundl.text import parse, show
 
@@ -53,7 +53,7 @@ def test_the_corrected_rules_have_no_stuck_program(shape: Shape) -> None:
     tried = 0
     for size in range(1, 7):
         for body in bodies(typing.corrected, grammar, shape, size):
-            program = budgeted(fresh(Program(body, (), grammar.inputs)), typing.corrected, shape)
+            program = add_budget(fresh(Program(body, (), grammar.inputs)), typing.corrected, shape)
             seen = observe(program, shape, limit=200_000)
             assert seen.ends <= {"done", "bounds"}, show(program)
             tried += 1

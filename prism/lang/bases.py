@@ -1,0 +1,113 @@
+"""Frozen data: the base of the trees' nodes, of types, of spans and of errors."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
+from reprlib import recursive_repr
+from typing import Any, dataclass_transform
+
+
+class _Declared(type):
+    """Makes a dataclass of a class that declares fields: see `Frozen`.
+
+    `dataclass` compiles five methods for each class: for the compiler's 400 classes, two fifths of the time to import it. Here
+    the base has what it can, and a class gets its `__init__` with its first instance, which most errors never have.
+    """
+
+    _kw_only: bool = False
+    _by_value: bool = False
+    _fields: tuple[Field[Any], ...]
+
+    def __new__(
+        meta,
+        name: str,
+        bases: tuple[type, ...],
+        namespace: dict[str, Any],
+        *,
+        kw_only: bool = False,
+        by_value: bool = False,
+    ) -> Any:
+        cls: Any = super().__new__(meta, name, bases, namespace)
+        if "__dataclass_fields__" in namespace:
+            return cls  # `dataclass` makes it a second time, with its slots
+        cls._kw_only, cls._by_value = kw_only or cls._kw_only, by_value or cls._by_value
+        eq, hashed = cls._by_value, cls._by_value and "__hash__" not in namespace
+        cls = dataclass(init=False, repr=False, eq=eq, unsafe_hash=hashed, kw_only=cls._kw_only, slots=True)(cls)
+        cls._fields = fields(cls)
+        cls.__init__ = _init_first
+        return cls
+
+
+def _init_first(self: Any, *args: Any, **kwargs: Any) -> None:
+    """Give the instance's class an `__init__` of its own, and call it."""
+    cls = type(self)
+    cls.__init__ = _init(cls)
+    cls.__init__(self, *args, **kwargs)
+
+
+def _init(cls: Any) -> Any:
+    """Return the `__init__` that `dataclass(frozen=True)` would make."""
+    known: dict[str, Any] = {"put": object.__setattr__}
+    by_position, by_name, body = ["self"], ["*"], ["pass"]
+    for one in cls._fields:
+        name, value, default = one.name, one.name, ""
+        if not one.init and one.default is MISSING and one.default_factory is MISSING:
+            continue  # `__post_init__` gives it
+        if one.default_factory is not MISSING:
+            known[f"new_{name}"] = one.default_factory
+            value = f"new_{name}() if {name} is new_{name} else {name}" if one.init else f"new_{name}()"
+            default = f"=new_{name}"
+        elif one.default is not MISSING:
+            known[f"default_{name}"] = one.default
+            default = f"=default_{name}"
+            value = name if one.init else f"default_{name}"
+        if one.init:
+            (by_name if one.kw_only else by_position).append(name + default)
+        body.append(f"put(self, {name!r}, {value})")
+    if hasattr(cls, "__post_init__"):
+        body.append("self.__post_init__()")
+    parameters = by_position + (by_name if len(by_name) > 1 else [])
+    exec(f"def __init__({', '.join(parameters)}):\n " + "\n ".join(body), known)
+    known["__init__"].__qualname__ = f"{cls.__qualname__}.__init__"
+    return known["__init__"]
+
+
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
+class Frozen(metaclass=_Declared):
+    """A frozen dataclass with slots, compared by identity. A subclass declares its fields, and needs no decorator:
+
+        class Arm(Frozen):
+            first: int
+            size: int = 1
+
+    `dataclasses.fields` and `replace`, `match`, `copy` and `pickle` take it as any dataclass. A `Node` is given its fields by
+    name, a `Value` is compared by them.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        raise FrozenInstanceError(f"cannot delete field {name!r}")
+
+    @recursive_repr()
+    def __repr__(self) -> str:
+        shown = (f"{one.name}={getattr(self, one.name)!r}" for one in type(self)._fields if one.repr)
+        return f"{type(self).__qualname__}({', '.join(shown)})"
+
+    def __getstate__(self) -> list[object]:
+        return [getattr(self, one.name) for one in type(self)._fields]
+
+    def __setstate__(self, state: list[object]) -> None:
+        for one, value in zip(type(self)._fields, state, strict=True):
+            object.__setattr__(self, one.name, value)
+
+
+@dataclass_transform(frozen_default=True, eq_default=False, kw_only_default=True, field_specifiers=(field,))
+class Node(Frozen, kw_only=True):
+    """Frozen data whose fields are given by name: what a subclass adds need have no default after one that has."""
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+class Value(Frozen, by_value=True):
+    """Frozen data that is compared by its fields, and is a key by them."""

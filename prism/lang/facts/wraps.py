@@ -1,0 +1,89 @@
+"""Which values are what their text says, and which only modulo their type's range.
+
+An index is read as a polynomial over whole numbers (digits.py); the machine computes in types. What is computed there is the
+polynomial's value where it is sure to fit: its bounds say so, or it is a sum, difference, product or opposite in a signed type
+of 32 bits or more, which must not overflow. Anything else is an atom `("wrap", type, key)`: the polynomial's value modulo
+2^bits, in the type's range. Unsigned arithmetic drops bits, and so do shifts to the left and conversions to a type that can't
+hold the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from math import inf
+
+from prism.lang import tree
+from prism.lang.facts.bounds import Bounds, fits, span
+from prism.lang.facts.polynomials import HUGE, Digit, Form, Range, add, atom, constant, multiply
+from prism.lang.types import INT32
+
+ASSUMED = ("+", "-", "*")
+"""Operators whose results, in a signed type of 32 bits or more, are the program's promise to fit."""
+
+
+def must_fit(op: str, type_: tree.Scalar, bounds: Bounds) -> bool:
+    """Whether a result is taken to fit: a signed one, unless its bounds are known and say that it may not."""
+    if type_.kind != "int" or type_.bits < 32 or op not in ASSUMED:
+        return False
+    least, most = span(type_)
+    return not (-inf < bounds[0] < least) and not (most < bounds[1] < inf)
+
+
+def wrap_form(range_: Range, type_: tree.Scalar, form: Form) -> Form:
+    """Return a polynomial's value modulo a type's range; wraps within it that drop no more bits are seen through."""
+    total = drop_wraps(form, lambda digit: digit.base[1].bits >= type_.bits)
+    return total if fits(range_.form(total), type_) else atom(("wrap", type_, frozenset(total.items())))
+
+
+def computation_type(e: tree.Expr, given: Mapping[tree.Symbol, tree.Scalar]) -> tree.Scalar:
+    """Return the type in which C++ computes a number, where a lambda's parameters stand for numbers of these types."""
+    assert isinstance(e.type, tree.Scalar)
+    match e:
+        case tree.Var(symbol=symbol):
+            return given.get(symbol, e.type)
+        case tree.Unary(operand=operand) if e.type.integral:
+            return promote(computation_type(operand, given), e.type)
+        case tree.Binary(op="<<" | ">>", left=left):
+            return promote(computation_type(left, given), e.type)
+        case tree.Binary(left=left, right=right) if e.type.integral:
+            one, two = computation_type(left, given), computation_type(right, given)
+            wide = one if one.bits > two.bits or (one.bits == two.bits and one.kind == "uint") else two
+            return promote(wide, e.type)
+        case _:
+            return e.type
+
+
+def promote(of: tree.Scalar, to: tree.Scalar) -> tree.Scalar:
+    """Return the type of a result: narrow numbers are computed in `int`, and cast back where the language has it so."""
+    if to.bits < 32:
+        return to
+    return of if of.bits >= 32 else INT32
+
+
+# -- seen through -----------------------------------------------------------------------------------------------------------
+
+
+def wraps(form: Form) -> Iterator[Digit]:
+    """Yield the wraps among a polynomial's digits."""
+    return (digit for monomial in form for digit in monomial if digit.base[0] == "wrap")
+
+
+def drop_wraps(form: Form, gone: Callable[[Digit], bool]) -> Form:
+    """Return a polynomial with what is inside in the place of some wraps."""
+    total: Form = {}
+    for monomial, factor in form.items():
+        term: Form = {(): factor}
+        for digit in monomial:
+            inside = digit.base[0] == "wrap" and gone(digit)
+            term = multiply(term, dict(digit.base[2]) if inside else {(digit,): 1})
+        total = add(total, term)
+    return total if all(abs(factor) < HUGE for factor in total.values()) else form
+
+
+def sure(form: Form, type_: tree.Scalar, positive: Callable[[Form], bool]) -> bool:
+    """Whether a polynomial is sure to fit in a type, by what is known not to be negative."""
+    least, most = span(type_)
+    return positive(add(form, constant(-int(least)))) and positive(add(constant(int(most)), form, -1))
+
+
+__all__ = ["ASSUMED", "computation_type", "must_fit", "sure", "drop_wraps", "wrap_form", "wraps"]

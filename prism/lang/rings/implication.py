@@ -1,0 +1,65 @@
+"""Which waits of a ring's visits are implied by others: the rest is what is needed.
+
+Cycles that go round together, one round of each a trip of their loop, are looked at together. A wait is left out where the other
+waits alone, in a plan that has nothing else, see to what it would see to: happens.py says so, of every schedule.
+
+    with claim(a, fillers) ...                    fillers arrive at a_filled, then at b_filled
+    with claim(b, fillers) ...
+    with claim(b, users) ...                      users wait for b_filled
+    with claim(a, users) ...                      the wait for a_filled is implied: it was arrived at before
+
+Barriers do not stand yet, so none is counted. Where they do, joint.py asks again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from prism.lang.rings.cycles import jumps
+from prism.lang.rings.ground import end_of, ground
+from prism.lang.rings.happens import is_known
+from prism.lang.rings.loads import multicast_of
+from prism.lang.rings.visits import Edge, Lap
+from prism.lang.tree import Break, Function, Return
+from prism.lang.tree.plan import Plan
+
+
+def find_implied(
+    function: Function, laps: Sequence[Lap], needed: Sequence[Edge], plan_of: Callable[[Sequence[Edge]], Plan]
+) -> list[Edge]:
+    """Return the edges that the others of these cycles imply; `plan_of` has the waits for some edges, and nothing else."""
+    visits = {visit for lap in laps for visit in lap.visits}
+    left = [edge for edge in needed if edge.later in visits]
+    place, gone = ground(function, laps), list[Edge]()
+    for edge in list(left) if place is not None else ():
+        # A multicast waits for visits of other blocks too. What is known here is of one block alone.
+        if multicast_of(edge.later):
+            continue
+        rest = [other for other in left if other is not edge]
+        # What is gone already is asked for again: two edges may imply one another, and only one of them can go.
+        if place is not None and is_known(place, plan_of(rest), [end_of(place, one) for one in (edge, *gone)]):
+            gone.append(edge)
+            left = rest
+    return gone
+
+
+def group_laps(laps: Sequence[Lap]) -> list[list[Lap]]:
+    """Return cycles grouped into those that make their rounds in the same trips."""
+    groups: list[list[Lap]] = []
+    for lap in laps:
+        for group in groups:
+            if group[0].home is lap.home and _in_step([*group, lap]):
+                group.append(lap)
+                break
+        else:
+            groups.append([lap])
+    return groups
+
+
+def _in_step(laps: Sequence[Lap]) -> bool:
+    """Whether a trip that makes a round of one cycle makes one of each, or is the loop's last ever."""
+    first, last = min(lap.range[0] for lap in laps), max(lap.range[1] for lap in laps)
+    # A trip that makes a round of one cycle alone puts their counts apart; in the last trip ever nobody counts on.
+    outermost = len(laps[0].rounds[0].loops) == 1
+    found = jumps(laps[0].home, first, last)
+    return all(isinstance(jump, Return) or (isinstance(jump, Break) and outermost) for jump in found)

@@ -1,0 +1,127 @@
+"""Arrays in the caller's own library: a result is what the argument was, made on the stream that the work goes to."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from typing import Any
+
+import numpy as np
+
+from prism.runtime.arrays import BFLOAT16, ArrayInfo
+from prism.runtime.scratch import capture_of
+from prism.runtime.streams import current_stream
+
+
+def flat(info: ArrayInfo, dtype: np.dtype[Any]) -> Any:
+    """Return the elements in C order as a contiguous array of one dimension, copied only where they aren't one already."""
+    if info.library == "torch":
+        return info.owner.to(_torch_dtype(dtype)).contiguous().reshape(-1)
+    return info.owner.astype(dtype, order="C", copy=False).ravel()
+
+
+def empty(info: ArrayInfo, size: int | tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    """Return a new array of so many elements, or of such a shape, in the library, and on the device, of `info`."""
+    if info.library == "torch":
+        return sys.modules["torch"].empty(size, dtype=_torch_dtype(dtype), device=info.owner.device)
+    return (np if info.library == "numpy" else sys.modules["cupy"]).empty(size, _numpy_dtype(dtype))
+
+
+_captured: dict[tuple[int, int], list[tuple[Any, int, int]]] = {}
+
+
+def scratch(info: ArrayInfo, nbytes: int, stream: int) -> tuple[Any, int]:
+    """Return memory for a call's work on a stream, from the library of a GPU's `info`, and its address.
+
+    Whoever drops it gives it back. What the capture of a graph is given is kept for good, since the graph writes there when it is
+    launched, and is the same for all calls of that capture on that stream.
+    """
+    capture = capture_of(stream)
+    kept = [] if capture is None else _captured.setdefault((stream, capture), [])
+    if kept and kept[-1][2] >= nbytes:
+        return kept[-1][:2]
+    with working(info, None if stream == current_stream(info) else stream):
+        if info.library == "torch":
+            torch = sys.modules["torch"]
+            found = torch.empty(nbytes, dtype=torch.uint8, device=torch.device("cuda", info.device))
+            pointer = int(found.data_ptr())
+        else:
+            found = sys.modules["cupy"].cuda.alloc(nbytes)
+            pointer = int(found.ptr)
+    if capture is not None:
+        kept.append((found, pointer, nbytes))
+    return found, pointer
+
+
+def transpose(info: ArrayInfo, array: Any, axes: tuple[int, ...]) -> Any:
+    """Return a view of an array of `info`'s library with its axes in another order."""
+    return array.permute(axes) if info.library == "torch" else array.transpose(axes)
+
+
+def working(info: ArrayInfo, stream: int | None) -> contextlib.AbstractContextManager[Any]:
+    """Return the context in which the library allocates and copies on `stream`; None: its current one, on the device."""
+    found = contextlib.ExitStack()
+    if info.library == "cupy":
+        cuda = sys.modules["cupy"].cuda
+        if cuda.runtime.getDevice() != info.device:
+            found.enter_context(cuda.Device(info.device))
+        if stream is not None:
+            found.enter_context(_cupy_stream(stream, info.device))
+    elif info.library == "torch":
+        cuda = sys.modules["torch"].cuda
+        found.enter_context(cuda.device(info.device))
+        if stream is not None:
+            found.enter_context(cuda.stream(_torch_stream(stream, info.device)))
+    return found
+
+
+def _cupy_stream(stream: int, device: int | None) -> Any:
+    """Return CuPy's object for a stream's handle, by the protocol where CuPy has it (14 and later)."""
+    cuda = sys.modules["cupy"].cuda
+    if hasattr(cuda.Stream, "from_external"):
+        return cuda.Stream.from_external(_Handle(stream))
+    return cuda.ExternalStream(stream, device)
+
+
+def _torch_stream(stream: int, device: int | None) -> Any:
+    """Return torch's object for a stream's handle; for 0 its `ExternalStream` would be one of its pool, unordered with it."""
+    cuda = sys.modules["torch"].cuda
+    return cuda.ExternalStream(stream, device) if stream else cuda.default_stream(device)
+
+
+class _Handle:
+    """A stream's handle, as CUDA's stream protocol has it."""
+
+    def __init__(self, handle: int) -> None:
+        self.handle = handle
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return (0, self.handle)
+
+
+def require_known(info: ArrayInfo, name: str) -> None:
+    """Check that results can be made in the array's library.
+
+    Raises:
+        TypeError: it is none of NumPy, CuPy and torch.
+    """
+    if info.library not in ("numpy", "cupy", "torch"):
+        raise TypeError(f"`{name}` must be an array of NumPy, CuPy or torch: wrap it, as by cupy.asarray({name})")
+
+
+def _numpy_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return a dtype as NumPy's and CuPy's arrays have it: bfloat16 is that of `ml_dtypes`.
+
+    Raises:
+        TypeError: it is bfloat16, and `ml_dtypes` was not imported.
+    """
+    if dtype != BFLOAT16:
+        return dtype
+    try:
+        return np.dtype("bfloat16")
+    except TypeError:
+        raise TypeError("NumPy has no bfloat16 of its own: import ml_dtypes, which adds it") from None
+
+
+def _torch_dtype(dtype: np.dtype[Any]) -> Any:
+    return getattr(sys.modules["torch"], "bfloat16" if dtype == BFLOAT16 else dtype.name)

@@ -1,0 +1,86 @@
+"""The driver's extended launch, called by ctypes: what it takes is laid out once, and a launch changes only what is new."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from typing import Any
+
+from prism.runtime.driver import check, driver
+
+COOPERATIVE = 2  # CU_LAUNCH_ATTRIBUTE_COOPERATIVE
+PROGRAMMATIC = 6  # CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+ORDINARY = 0  # CU_LAUNCH_ATTRIBUTE_IGNORE
+LEGACY = 1
+"""The handles of streams up to here are the legacy default stream's, of which no graph is captured."""
+_VERSION = 12000
+
+
+class Attribute(ctypes.Structure):
+    """`CUlaunchAttribute`, of a kind whose value is an int."""
+
+    _fields_ = (("kind", ctypes.c_uint), ("padding", ctypes.c_uint), ("value", ctypes.c_int * 16))
+
+
+class Configuration(ctypes.Structure):
+    """`CUlaunchConfig`, of one dimension."""
+
+    _fields_ = (
+        ("blocks", ctypes.c_uint), ("blocks_y", ctypes.c_uint), ("blocks_z", ctypes.c_uint),
+        ("threads", ctypes.c_uint), ("threads_y", ctypes.c_uint), ("threads_z", ctypes.c_uint),
+        ("shared", ctypes.c_uint), ("stream", ctypes.c_void_p),
+        ("attributes", ctypes.POINTER(Attribute)), ("count", ctypes.c_uint),
+    )  # fmt: skip
+
+
+@functools.cache
+def launch_function() -> Any:
+    """Return `cuLaunchKernelEx`: its arguments are instances of ctypes, its result a status.
+
+    Raises:
+        DeviceError: the driver hasn't got it.
+    """
+    address = check(driver().cuGetProcAddress(b"cuLaunchKernelEx", _VERSION, 0), "looking up cuLaunchKernelEx")[0]
+    return ctypes.CFUNCTYPE(ctypes.c_int)(int(address))
+
+
+@functools.cache
+def question() -> Any:
+    """Return `cuStreamIsCapturing`, with arguments and a result as `launch_function`'s.
+
+    Raises:
+        DeviceError: the driver hasn't got it.
+    """
+    address = check(driver().cuGetProcAddress(b"cuStreamIsCapturing", _VERSION, 0), "looking up cuStreamIsCapturing")
+    return ctypes.CFUNCTYPE(ctypes.c_int)(int(address[0]))
+
+
+class Call:
+    """Launches of one kernel with arguments at one place, one at a time.
+
+    `kind`: how it is launched, `COOPERATIVE` always, or `PROGRAMMATIC` where it is early: before the one before it has ended.
+    `function(*arguments)` makes the launch that was settled last, on `configuration.stream`, and gives the driver's status.
+    """
+
+    __slots__ = ("_always", "_answer", "_asked", "_question", "arguments", "configuration", "function")
+
+    def __init__(self, function: int, arguments: int, shared: int, kind: int) -> None:
+        self._always = kind == COOPERATIVE
+        self.configuration = Configuration(0, 1, 1, 0, 1, 1, shared, None, (Attribute * 1)(Attribute(kind, 0, (1,))), 1)
+        pointers = (ctypes.c_void_p(function), ctypes.c_void_p(arguments), ctypes.c_void_p(None))
+        self.arguments = (ctypes.byref(self.configuration), *pointers)
+        self.function = launch_function()
+        if kind == PROGRAMMATIC:
+            self._question, self._answer = question(), ctypes.c_int()
+            where = ctypes.c_void_p.from_buffer(self.configuration, Configuration.stream.offset)  # the very field
+            self._asked = (where, ctypes.byref(self._answer))
+
+    def is_captured(self) -> bool:
+        """Whether a graph is being captured on `configuration.stream`, or the driver can't tell; of what is `PROGRAMMATIC`."""
+        return self._question(*self._asked) != 0 or self._answer.value != 0
+
+    def settle(self, blocks: int, threads: int, stream: int, early: bool) -> None:
+        """Say how to launch, on a stream's handle."""
+        configuration = self.configuration
+        configuration.blocks, configuration.threads, configuration.stream = blocks, threads, stream
+        configuration.count = 1 if early or self._always else 0
