@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.lang.facts.test_launched import rows
+from tests.lang.facts.test_assumptions import rows
 
 from prism import LaunchError
 from tests.lang.facts.test_cases import ALL, first_lanes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.lang.emit.test_precise import LOOP
+from tests.lang.emit.test_rounding import LOOP
 
 from tests.generated import edge_floats
 from tests.generated.edges_verify import judged

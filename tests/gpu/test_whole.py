@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.lang.barriers import test_whole as w
+from tests.lang.barriers import test_whole_units as w
 from tests.lang.rings import test_ring_grid as g
 from tests.lang.rings import test_sections as s
 
