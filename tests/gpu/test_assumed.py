@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from tests.lang.facts.test_assumptions import rows
 
 from prism import LaunchError
+from tests.lang.facts.test_assumptions import rows
 from tests.lang.facts.test_cases import ALL, first_lanes
 
 cupy = pytest.importorskip("cupy")

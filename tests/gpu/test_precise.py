@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.lang.emit.test_rounding import LOOP
 
 from tests.generated import edge_floats
 from tests.generated.edges_verify import judged
 from tests.generated.programs import HEAD, loaded
+from tests.lang.emit.test_rounding import LOOP
 
 cupy = pytest.importorskip("cupy")
 
