@@ -243,8 +243,8 @@ class Reader(Frozen):
 
     def _counts(self, loop: tree.For) -> bool:
         """Whether a loop's index is start + trip * step: the last one plus the step still fits in its type, or must."""
-        # A step of 1 never goes past `stop`, which has the type. In uint32, `range(0, n, 64)` with n near 2**32 comes round to 0
-        # and goes on: then trip k is not at 64 * k. In int32 that would overflow, which the program promises not to.
+        # A step of 1 never goes past `stop`, which has the type. In uint32, `range(0, n, 64)` with n near 2**32 comes round
+        # to 0 and goes on: then trip k is not at 64 * k. In int32 that would overflow, which the program promises not to.
         type_, (_, (least, most)) = loop.symbol.type, self.read_bounds(loop.step, {})
         if (
             not isinstance(type_, tree.Scalar)

@@ -257,8 +257,8 @@ class Range(Frozen):
     def _bound_quotient(self, kind: str, left: Form, right: Form) -> Bounds:
         low, high = self.form(left)
         divisor = number(right)
-        # C rounds toward 0, and a remainder has its dividend's sign: -1 / 2 is 0, -1 % 2 is -1. So nothing is said of those here.
-        # A remainder of x >= 0 is at most x, whatever divides. A quotient is nearer to 0 than x, or as far.
+        # C rounds toward 0, and a remainder has its dividend's sign: -1 / 2 is 0, -1 % 2 is -1. So nothing is said of those
+        # here. A remainder of x >= 0 is at most x, whatever divides. A quotient is nearer to 0 than x, or as far.
         if low < 0 or (divisor is not None and divisor <= 0):
             return NOTHING
         if kind == "remainder":
@@ -288,7 +288,7 @@ def extreme(name: str, spans: Sequence[Bounds]) -> Bounds:
 
 def _type_bounds(type_: Scalar) -> Bounds:
     """Return what an unsigned type's values are, or a truth value's; of a signed one's nothing: results are taken to fit."""
-    # A result of int32 arithmetic is read as its whole number (wraps.py), which bounds of the type would contradict silently.
+    # With the bounds of int32 for a name x, x + 1 would be known to go beyond them, and not be taken to fit (wraps.py).
     if type_.kind == "bool":
         return 0, 1
     return (0, 2**type_.bits - 1) if type_.kind == "uint" else NOTHING
