@@ -425,8 +425,7 @@ class _Proof:
             for guard in map(self.refine, self.sides[side].guards):
                 for c in {guard[m] // f for m, f in form.items() if m and m in guard and guard[m] % f == 0}:
                     times = {m: f * abs(c) for m, f in form.items()}
-                    # `if x >= y` gives the guard x - y. Of a = x - y, a - guard is 0 (c is 1): so a is 0 or more, for any x
-                    # and y.
+                    # `if x >= y` gives the guard x - y. For a = x - y and c = 1, a - guard is 0: so a is 0 or more.
                     least, most = of(add(times, guard, -1 if c > 0 else 1))
                     if c > 0 and least > -inf:
                         low = max(low, -(-least // c))
