@@ -28,6 +28,8 @@ def whole(unit: Perspective, code: Perspective, function: tree.Function) -> bool
     Code of threads is run by whole units of its own size, and so by those of each divisor. Code of a block is run by as many
     threads as its block has: a multiple of what the function requires, and of nothing else.
     """
+    # `thread[64]` is launched with 64, 128, 192 ... threads: whole warps and pairs of them, but not whole units of 128. In
+    # the code of a unit all its threads come, or none: so whole units of each part that divides it.
     if unit.level == Level.THREAD and code.level > Level.THREAD:
         return (function.bound.thread or 1) % unit.size == 0
     return unit <= code
@@ -76,8 +78,10 @@ def _places_inside(s: tree.Stmt, place: _Place, threads: int) -> list[_Place]:
     """Return who comes to each of the statement lists inside a statement."""
     match s:
         case tree.Specialise(roles=roles):
+            # The last role has all threads from its first on, however many a launch has.
             ends = [role.first + role.size for role in roles]
             return [place.among(r.first, REST if end == threads else end) for r, end in zip(roles, ends, strict=True)]
+        # Every unit of the group comes, so the block's threads that come here are the same ones.
         case tree.Group(unit=unit):
             return [replace(place, code=unit)]
         case tree.Split(level=level, arms=arms):
@@ -100,6 +104,7 @@ def _check_copies(function: tree.Function, barrier: Barrier, copies: list[_Place
             found[-1] = (found[-1][0], max(found[-1][1], last))
         else:
             found.append((first, last))
+    # In each run of neighbours both ends are ends of units: 64 .. 191 has whole units of 64, and none of 128 at 64.
     if unit.level == Level.THREAD:
         fits &= all(first % unit.size == 0 and (last == REST or last % unit.size == 0) for first, last in found)
     else:

@@ -35,6 +35,8 @@ def interval(op: str, one: Bounds, two: Bounds) -> Bounds:
         return one[0] + two[0], one[1] + two[1]
     if op == "-":
         return one[0] - two[1], one[1] - two[0]
+    # A product is linear in each factor, so it is least and greatest where both are at their ends: [-2, 3] * [-5, 1] is
+    # [-15, 10]. 0 times a number that is not known is 0.
     ends = [a * b if a and b else 0 for a in one for b in two]
     return min(ends), max(ends)
 

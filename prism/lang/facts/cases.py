@@ -97,6 +97,8 @@ def _possible(function: tree.Function, split: Iterable[tree.Symbol], numbers: It
     """Whether no assumption that speaks of these parameters alone refuses these numbers."""
     given = {function.parameters.index(symbol): n for symbol, n in zip(split, numbers, strict=True)}
     values = [given.get(position, 0) for position in range(len(function.parameters))]
+    # To leave a case out takes a test that its launches surely fail. One that speaks of other arguments too may hold: it is
+    # not asked, and the case is looked at. The 0 that stands for the others is read by no test that is asked.
     return all(_holds(each, values) for each in launch_assumptions(function).values() if _speaks_of(each, given.keys()))
 
 

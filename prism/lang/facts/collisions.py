@@ -59,6 +59,7 @@ def collision(known: Facts, partition: tree.Partition) -> Collision | None:
                 found = _evaluate(where, values, unit, meaning.source.perspective, level, free)
                 if found is None:
                     break
+                # Equal, with what all agree on left as it is: n*4 + 1 and n*4 + 1 are one element, whatever n is.
                 other, span = seen.setdefault(found, (unit, element.span))
                 if other // meaning.unit.size != unit // meaning.unit.size:
                     (one, here), (two, there) = sorted([(other, span), (unit, element.span)], key=lambda pair: pair[0])
@@ -78,6 +79,7 @@ def _whole(source: Perspective) -> str:
 
 def _sure_count(known: Facts, source: Perspective, level: Level) -> int:
     """Return how many threads, or blocks, of one unit of the source are sure to be there."""
+    # A claim of a collision refuses the program, so only threads that every launch has count: as many as are required.
     if source.level == level:
         return source.size
     return known.function.bound.thread or 1 if level == Level.THREAD else 1
@@ -97,6 +99,7 @@ def _surely(
                 yield copied, loops
             case tree.Group() | tree.Partition() | tree.Async():
                 yield from _surely(statement.body, view, loops)
+            # No `if`, no `while`, and no loop that a jump may leave: what is found here is made in every run.
             case tree.For() if surely_entered(statement) and not any(map(_jumps, statements(statement.body))):
                 yield from _surely(statement.body, view, (*loops, statement))
             case _:
@@ -179,6 +182,7 @@ def _digit(
             return digit if source <= of else None
         case ("count", _, _):
             return digit
+        # A name that the body renews may have two values for the two: they would not have to meet.
         case ("name" | "trip", symbol):
             return digit if symbol not in free and source <= symbol.perspective else None
         case ("quotient" | "remainder" | "apply" | "xor" | "wrap", *_):
@@ -194,6 +198,8 @@ def _position(digit: Digit, unit: int, source: Perspective, level: Level, of: Le
     """Return a digit of a thread's or a block's index: all have it in common, or it is the unit's; other blocks are the first."""
     if source.level < of or (source.level == of and digit.low % source.size == 0):
         return digit
+    # Of a digit that reaches beyond the source, a part is the source's own number, which is not known: t / 8 in one of several
+    # warps is 4 * warp + lane / 8.
     if source.level == of and (digit.high is None or digit.high > source.size):
         return None
     if of == level:

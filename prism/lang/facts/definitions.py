@@ -58,6 +58,7 @@ def _facts(function: tree.Function, threads: int) -> Facts:
                 same.add(view)
             case tree.Declare(symbol=symbol, value=value) if value is not None:
                 definitions[symbol] = value
+            # Its first value is an assignment, and so nobody's definition: it may be declared once, and mean two values.
             case tree.Declare(symbol=symbol):
                 changed.add(symbol)
             case tree.Partition(view=view) if view.view is not None and view.view.offset is not None:
@@ -83,6 +84,8 @@ def _loop_facts(loop: tree.For, ranges: dict[tree.Symbol, Span], number: dict[tr
         step = int(loop.step.value)
         if isinstance(loop.start, tree.Const) and isinstance(loop.stop, tree.Const):
             trips = range(int(loop.start.value), int(loop.stop.value), step)
+            # range(0, 250, 100) of a uint8: behind 200 comes 44, not 300, and the loop goes on. So no number of trips is
+            # claimed.
             if (
                 trips
                 and isinstance(loop.symbol.type, tree.Scalar)

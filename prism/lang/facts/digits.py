@@ -181,6 +181,8 @@ class Reader(Frozen):
         self, e: tree.Select, given: Mapping[tree.Symbol, Form], types: Mapping[tree.Symbol, tree.Scalar]
     ) -> Form:
         """Return what `a if n == 1 else b` is: b, where b is a if n is 1. Then the condition only saves work."""
+        # The choice is `b` in all cases: where n is 1, by the check below that `a` is `b` with 1 for n; else by its own words.
+        # `x if n == 1 else n * x` is n * x. Names behind n may keep n: they are 1 all the same where `a` is chosen.
         truth = self._decide(e.condition, given, types)
         if truth is not None:
             return self.read(e.then if truth else e.otherwise, given, types)
@@ -201,6 +203,7 @@ class Reader(Frozen):
             return unknown()
         own = facts(e.function, self.known.threads)
         form = reader(enter_callee(self.known, e, given)).read(value, {})
+        # A name of the callee's own has another value in each call: f(1) and f(2) would be taken for equal.
         names = {d.base[1] for d in all_digits(form) if d.base[0] in ("name", "trip")}
         return unknown() if names & {*own.definitions, *own.changed, *e.function.parameters} else form
 
@@ -208,6 +211,8 @@ class Reader(Frozen):
         """Return a unit's index inside another, which starts at a multiple of its own size."""
         if not unit <= code:
             return unknown()
+        # Units are counted from the start of `code`, which stands at a multiple of its size: thread 70 is number 6 of its warp,
+        # 70 % 32. So the index is a digit of the thread's number in the block, or of the block's in the grid.
         if (unit.level, code.level) == (Level.THREAD, Level.THREAD) or (unit.level == Level.THREAD and code == BLOCK):
             return self._part(THREADS, unit.size, code.size if code.level == Level.THREAD else None)
         if unit.level == Level.BLOCK:
@@ -238,6 +243,8 @@ class Reader(Frozen):
 
     def _counts(self, loop: tree.For) -> bool:
         """Whether a loop's index is start + trip * step: the last one plus the step still fits in its type, or must."""
+        # A step of 1 never goes past `stop`, which has the type. In uint32, `range(0, n, 64)` with n near 2**32 comes round
+        # to 0 and goes on: then trip k is not at 64 * k. In int32 that would overflow, which the program promises not to.
         type_, (_, (least, most)) = loop.symbol.type, self.read_bounds(loop.step, {})
         if (
             not isinstance(type_, tree.Scalar)
@@ -310,6 +317,9 @@ class Reader(Frozen):
 
     def _exactly(self, form: Form, by: int) -> tuple[Form, Form] | None:
         """Divide term by term, where what is left of all terms together is less than the divisor."""
+        # The form is by * quotient + rest, as its terms are dealt out. With rest from 0 to by - 1 only one such pair exists,
+        # and C has it, as the form is not negative: (32*w + 2*l) / 32 is w where l is at most 15, since 2*l is at most 30.
+        # It is the sum of what is left that has to be less: a + b by 4, with 3 for both, is 6, and 6 / 4 is not 0.
         quotient: Form = {}
         rest: Form = {}
         for monomial, factor in form.items():
@@ -325,6 +335,8 @@ class Reader(Frozen):
 
     def _split(self, monomial: tuple[Digit, ...], factor: int, by: int) -> Form:
         """Return a term as one that `by` divides and one that is small, where its digit can be cut so."""
+        # 4 * t by 32: step is 8, and t is t % 8 + 8 * (t / 8). So the term is 4 * (t % 8), which is small, and 32 * (t / 8).
+        # Only of numbers that are never negative: of those digits are what `/` and `%` say.
         step = by // gcd(factor, by)
         if len(monomial) != 1 or step == 1:
             return {monomial: factor}
@@ -337,6 +349,7 @@ class Reader(Frozen):
 
     def _part(self, base: Base, low: int, high: int | None) -> Form:
         """Return a digit; nothing where it is always 0."""
+        # A digit that nothing reaches is 0; one that nothing exceeds needs no upper end. So equal numbers get equal digits.
         most = self.range.base(base)[1]
         if most < low or high == low:
             return {}
@@ -349,6 +362,7 @@ def without_quotients(form: Form) -> Form:
         if digit.low != 1 or digit.high is not None:
             continue
         _, above, below = digit.base
+        # n = n / d * d + n % d holds in C for any signs: what is exchanged is equal, whether or not the result is of use.
         whole = multiply({(digit,): 1}, dict(below))
         monomial, factor = next(iter(whole.items()), ((), 0))
         times = -form.get(monomial, 0) // factor if factor and form.get(monomial, 0) % factor == 0 else 0

@@ -190,7 +190,7 @@ class _Proof:
             case ("count", _, _):
                 return True
             case ("name" | "trip", symbol):
-                return symbol not in self.question.free and source <= symbol.perspective
+                return symbol not in self.question.free and source <= symbol.perspective  # free: of another trip
             case ("quotient" | "remainder" | "apply" | "xor" | "wrap", *_):
                 return all(self.same(d) for form in operand_forms(base) for d in digits_of(self.refine(form)))
             case _:
@@ -234,7 +234,7 @@ class _Proof:
     def _covered(self, base: Base, first: int, end: int | None) -> bool:
         at = first
         while end is None or at < end:
-            if self.sides[0].range.base(base)[1] < at:
+            if self.sides[0].range.base(base)[1] < at:  # all that is left is 0
                 return True
             digit = next((d for d in self.equal if d.base == base and d.low == at), None)
             if digit is None:
@@ -278,6 +278,7 @@ class _Proof:
             if len(vary) <= 1:
                 self.products.discard(base)
                 self.left += [(form, form) for form in vary]
+        # x = x / d * d + x % d, as C divides. x % 4 alone leaves 1 and 5 open; with x / 4 the number is known.
         for base in [base for base in self.products if base[0] == "quotient"]:
             parts = Digit(base), Digit(("remainder", *base[1:]))
             divisor = self.refine(dict(base[2]))
@@ -331,6 +332,7 @@ class _Proof:
         vary = {digit for form in (one, two) for digit in wraps(form) if not self.same(digit)}
         if not vary:
             return None
+        # wrap(x) is x less a multiple of 2^bits. So the insides differ by such a multiple: less than it apart, they are equal.
         modulus = 2 ** min(digit.base[1].bits for digit in vary)
         inside = [self.refine(drop_wraps(form, vary.__contains__)) for form in (one, two)]
         common = {m for form in inside for m in form if all(map(self.same, m))}
@@ -394,7 +396,7 @@ class _Proof:
         (low, high), (least, most) = self.sides[0].range.form(one), self.sides[1].range.form(two)
         step = gcd(*one.values(), *two.values())
         if high < least + by or most + by < low or (by % step if step else by):
-            raise _Contradiction
+            raise _Contradiction  # 2*i = 2*j + 1 has no solution: 1 is no multiple of 2
         if not step:
             return []
         if len(one) == 1 and one == two and by == 0 and len(next(iter(one))) == 1:
@@ -403,6 +405,8 @@ class _Proof:
         for g in sorted({abs(f) for f in (*one.values(), *two.values())} - {1}, reverse=True):
             a, b = ({m: f for m, f in form.items() if f % g} for form in (one, two))
             ends = self._ends(0, a, g), self._ends(1, b, g)
+            # `a` and `b` are what g may not divide; so g divides `b + rest - a`. Less than g away from 0, that is 0:
+            # 4*i + a = 4*j + b, with a and b from 0 to 3: a - b is a multiple of 4 from -3 to 3. So a = b, and i = j.
             for rest in (by % g, by % g - g):
                 if ends[0][1] - ends[1][0] - rest < g and ends[1][1] + rest - ends[0][0] < g:
                     wide = [{m: f // g for m, f in form.items() if f % g == 0} for form in (one, two)]
@@ -421,6 +425,7 @@ class _Proof:
             for guard in map(self.refine, self.sides[side].guards):
                 for c in {guard[m] // f for m, f in form.items() if m and m in guard and guard[m] % f == 0}:
                     times = {m: f * abs(c) for m, f in form.items()}
+                    # `if x >= y` gives the guard x - y. For a = x - y and c = 1, a - guard is 0: so a is 0 or more.
                     least, most = of(add(times, guard, -1 if c > 0 else 1))
                     if c > 0 and least > -inf:
                         low = max(low, -(-least // c))

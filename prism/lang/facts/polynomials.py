@@ -144,6 +144,7 @@ class Range(Frozen):
     def _digit(self, digit: Digit) -> Bounds:
         low, high = self.base(digit.base)
         if digit.low > 1 or digit.high is not None:
+            # t from 8 to 11 gives t % 16 from 8 to 11: nothing is dropped. Where something may be, any value may come.
             low, high = max(0, low) // digit.low, high // digit.low if high < inf else inf
             if digit.high is not None:
                 most = digit.high // digit.low - 1
@@ -187,6 +188,7 @@ class Range(Frozen):
         low: float = 1
         high: float = 1
         for digit in monomial:
+            # Without negative factors the ends of a product are the products of the ends: [1, 3] * [2, 5] is [2, 15].
             one, two = self.digit(digit)
             if one < 0:
                 return NOTHING
@@ -221,6 +223,7 @@ class Range(Frozen):
 
     def _bound_result(self, name: str, type_: Scalar, keys: tuple[Key, ...]) -> Bounds:
         """What is masked is at most the mask; shifts are of what is not negative, and to the left they may drop bits."""
+        # `x & 12` is at most 12, for an x of any sign. Where `x << s` may drop bits, its type alone bounds it.
         least = _type_bounds(type_)
         if name in EXTREMES:
             low, high = extreme(name, [self.form(dict(key)) for key in keys])
@@ -244,6 +247,7 @@ class Range(Frozen):
 
     def _xor(self, parts: tuple[Form, ...]) -> Bounds:
         """Numbers of k bits make one of k bits."""
+        # No bit is set above the highest of any part: 5 ^ 2 is 7, though both are less. A negative number has all high bits.
         spans = [self.form(part) for part in parts]
         if any(low < 0 for low, _ in spans):
             return NOTHING
@@ -253,6 +257,8 @@ class Range(Frozen):
     def _bound_quotient(self, kind: str, left: Form, right: Form) -> Bounds:
         low, high = self.form(left)
         divisor = number(right)
+        # C rounds toward 0, and a remainder has its dividend's sign: -1 / 2 is 0, -1 % 2 is -1. So nothing is said of those
+        # here. A remainder of x >= 0 is at most x, whatever divides. A quotient is nearer to 0 than x, or as far.
         if low < 0 or (divisor is not None and divisor <= 0):
             return NOTHING
         if kind == "remainder":
@@ -282,6 +288,7 @@ def extreme(name: str, spans: Sequence[Bounds]) -> Bounds:
 
 def _type_bounds(type_: Scalar) -> Bounds:
     """Return what an unsigned type's values are, or a truth value's; of a signed one's nothing: results are taken to fit."""
+    # With the bounds of int32 for a name x, x + 1 would be known to go beyond them, and not be taken to fit (wraps.py).
     if type_.kind == "bool":
         return 0, 1
     return (0, 2**type_.bits - 1) if type_.kind == "uint" else NOTHING

@@ -30,6 +30,8 @@ class Side:
         ]
         self.never = False
         """Whether what holds there contradicts itself: nothing is accessed."""
+        # Twice, as what a later guard says of one digit may tighten another by an earlier one. Each step keeps the bounds
+        # right, so to stop early only leaves them wider than they might be.
         for guard in (*guards, *guards):
             if not self.never:
                 self._tighten(guard)
@@ -38,6 +40,8 @@ class Side:
         """What a number is at most, its quotient by a constant is too."""
         if by > 0 and self.range.form(form)[0] >= 0:
             for guard in self.guards:
+                # A guard is 0 or more: so the number is at most the number and the guard. In `if x < n`, x + (n - x - 1) is
+                # n - 1.
                 most = self.range.form(add(form, guard))[1]
                 if most < inf:
                     low, high = self.tighter.get(digit, (-inf, inf))
@@ -48,6 +52,8 @@ class Side:
             if len(monomial) > 1 and factor < 0:
                 self._tighten_product(guard, monomial, -factor)
             if len(monomial) == 1:
+                # f * d + rest >= 0, so f * d >= -most. For f = -2 and rest at most 7: d is at most 3. For f = 2: d is at
+                # least -3. A whole number is rounded inwards: down for what it is at most, up for what it is at least.
                 most = self.range.form({m: f for m, f in guard.items() if m != monomial})[1]
                 if most < inf:
                     low, high = self.tighter.get(monomial[0], (-inf, inf))
@@ -64,11 +70,13 @@ class Side:
             return
         for digit, (low, high) in ends.items():
             others = [least for other, (least, _) in ends.items() if other != digit]
+            # x * n <= 12 with n >= 3 leaves x at most 4. With n = 0 it leaves x any value, so each other has to be 1 or more.
             if all(least >= 1 for least in others):
                 self.range.tighten(digit, (low, min(high, most // (factor * prod(map(int, others))))))
 
     def positive(self, form: Form, more: Iterable[Form] = ()) -> bool:
         """Whether a polynomial is sure not to be negative."""
+        # A number that is no less than one guard, or than two together, is not negative: i + j >= 0 by i >= 0 and j >= 0.
         if self.range.form(form)[0] >= 0:
             return True
         beside, least = tuple(more), self.range.least
@@ -93,6 +101,8 @@ def _unwrap(known: Facts, a: Address) -> Address:
     forms = [*a.indices, *a.guards]
     if not any(True for form in forms for _ in wraps(form)):
         return a
+    # The guards hold in the wraps' own terms, as the machine compares: wrap(i - 1) < n. They bound the wrap, not i - 1; that
+    # i - 1 itself fits has to follow from the guards that have no wrap around it.
     side = Side(known, list(a.indices), [*a.guards, *following(known, a.guards)], 0, (1,) * len(a.indices))
 
     def plain(digit: Digit) -> bool:

@@ -94,6 +94,7 @@ class Touch(Frozen):
         addresses = [address for address in (self.where, self.lands) if address is not None]
         names = frozenset[tree.Symbol]().union(*(step.names for step in self.steps))
         object.__setattr__(self, "names", names | names_of(f for a in addresses for f in a.indices))
+        # `if i == 3: s[0]`: the element is one in all trips, and whether it is touched is not. A proof uses both.
         said = (f for a in addresses for f in (*a.guards, *(form for told in a.distinct for form in told.values)))
         object.__setattr__(self, "varies", self.names | names_of(said))
 
@@ -149,6 +150,8 @@ class Pending(NamedTuple):
         """Return it as it is after a barrier."""
         if self.since is not None:
             return self
+        # What is under way ends when its thread waits for it: a barrier before that says nothing. Of two barriers the
+        # broader one is kept. It joins all threads that the narrower one joins, where the narrower unit is inside it.
         synced = met if self.synced is None or self.synced[0] < met[0] else self.synced
         asynced = self.asynced
         if self.fenced and (asynced is None or asynced[0] < met[0]):
@@ -165,6 +168,8 @@ class Pending(NamedTuple):
 
     def pass_place(self, place: int, met: Met) -> Pending:
         """Return it as it is after a place where those of `met` know that its thread has passed another."""
+        # The access came before the place for its own thread. All know that this thread has passed the place: so they know that
+        # the access has ended, as if all had met at a barrier. Engines see it only if the fence too came before the place.
         found = self
         if {(place, False), (place, True)} & self.passed and (self.synced is None or self.synced[0] < met[0]):
             found = found._replace(synced=met)
@@ -174,12 +179,14 @@ class Pending(NamedTuple):
 
     def commit(self) -> Pending:
         """Return it as it is after its thread has committed one more group of its kind."""
+        # No wait leaves more than MOST groups, so that at MOST it has ended for all of them, and the states stay few.
         return self if self.since is None else self._replace(since=min(self.since + 1, MOST))
 
     def land(self) -> Pending:
         """Return it as it is once its thread has waited for it."""
         if self.since is None:
             return self
+        # What an engine did, engines see without a proxy fence; what `cp_async` stored is a thread's, and needs one.
         return self._replace(since=None, fenced=self.touch is not None and self.touch.engine)
 
     def fence_proxy(self) -> Pending:
@@ -290,6 +297,7 @@ def _uses(expression: tree.Expr, conditional: bool = False) -> Iterator[Use]:  #
                     yield from _uses(argument, conditional)
             yield Use(expression, "call", conditional=conditional)
         case tree.Select() | tree.Binary(op="and" | "or"):
+            # `c and s[i]`: s[i] may not be read. It can be in conflict, but nobody may count on what it would bring about.
             first, *rest = tree.operands(expression)
             yield from _uses(first, conditional)
             for operand in rest:
@@ -346,6 +354,7 @@ def _width(apply: tree.Apply, element: tree.Element) -> int | None:
         return max(1, int(n.value)) if isinstance(n, tree.Const) else None
     tiles = [a for p, a in operands_of(apply) if p.kind == "tile" and isinstance(a, tree.Var | tree.Element)]
     shape = tiles[0].symbol.type.shape if tiles and isinstance(tiles[0].symbol.type, tree.Pointer) else None
+    # A copy of a whole tile: to take more for touched than is can only make accesses meet that do not.
     return None if shape is None else max(1, prod(shape))  # at most: where it begins inside, it is less
 
 

@@ -25,12 +25,16 @@ def must_fit(op: str, type_: tree.Scalar, bounds: Bounds) -> bool:
     """Whether a result is taken to fit: a signed one, unless its bounds are known and say that it may not."""
     if type_.kind != "int" or type_.bits < 32 or op not in ASSUMED:
         return False
+    # Where an end is unknown, the promise stands for it: `x + 1` is x + 1. Where it is known and too far, it is not relied
+    # on: then nothing is concluded from a sum that some run may make wrap.
     least, most = span(type_)
     return not (-inf < bounds[0] < least) and not (most < bounds[1] < inf)
 
 
 def wrap_form(range_: Range, type_: tree.Scalar, form: Form) -> Form:
     """Return a polynomial's value modulo a type's range; wraps within it that drop no more bits are seen through."""
+    # uint8(uint32(x)) is uint8(x): what 32 bits drop, a multiple of 2^32, is a multiple of 2^8 too. Not the other way round:
+    # uint32(uint8(x)) stays what 8 bits left.
     total = drop_wraps(form, lambda digit: digit.base[1].bits >= type_.bits)
     return total if fits(range_.form(total), type_) else atom(("wrap", type_, frozenset(total.items())))
 
@@ -72,6 +76,7 @@ def drop_wraps(form: Form, gone: Callable[[Digit], bool]) -> Form:
     """Return a polynomial with what is inside in the place of some wraps."""
     total: Form = {}
     for monomial, factor in form.items():
+        # Products keep what is inside whole: 4 * wrap(x) becomes 4 * x, which is equal but for a multiple of 4 * 2^bits.
         term: Form = {(): factor}
         for digit in monomial:
             inside = digit.base[0] == "wrap" and gone(digit)
@@ -82,6 +87,7 @@ def drop_wraps(form: Form, gone: Callable[[Digit], bool]) -> Form:
 
 def sure(form: Form, type_: tree.Scalar, positive: Callable[[Form], bool]) -> bool:
     """Whether a polynomial is sure to fit in a type, by what is known not to be negative."""
+    # A wrap of what is in the type's range is that itself: no multiple of 2^bits but 0 leaves it in the range.
     least, most = span(type_)
     return positive(add(form, constant(-int(least)))) and positive(add(constant(int(most)), form, -1))
 

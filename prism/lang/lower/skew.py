@@ -120,6 +120,7 @@ class _Rewriting:
         stop, two = name_value(loop.stop, f"{loop.symbol.name}_stop", changed)
         bounded = replace(loop, start=start, stop=stop)
         before = [*one, *two, *(self.first_fills(Trips(bounded), skew) for skew in skews)]
+        # Each trip's fills stand in one place only: what is put before the loop or ahead is taken out of the trip itself.
         gone = {s for skew in skews for s in skew.fills}
         new = replace(bounded, body=_drop_unneeded(self.drop_fills(loop.body, skews, gone), skews))
         self.copies.append((loop, new))
@@ -165,8 +166,12 @@ class _Rewriting:
 
     def fills(self, skew: Skew, body: tree.Body, around: tuple[tree.Stmt, ...]) -> tree.Body:
         """Return a copy of the fills in a list, with what they need and the scopes around them."""
+        # All names of the fills are new ones: so a fill of trip k + by never reads a value of trip k, and uses of k none of
+        # its.
         names = self.names[skew]
         if not around:
+            # Declarations that fills need are computed again from k', in the text's order: each stands before what it is
+            # read by.
             return copy_body(tuple(s for s in body if s in skew.needs or s in skew.fills), names, self.copies)
         needs = copy_body(tuple(s for s in body if s in skew.needs), names, self.copies)
         (inner,) = tree.children(around[0])
@@ -229,6 +234,7 @@ def _view_ahead(view: tree.View, skew: Skew) -> tree.View:
 
 def _is_nested(body: tree.Body, loop: tree.For) -> bool:
     """Whether a loop stands in another one."""
+    # A loop inside another is entered again: its first fills are then not the first of all, and have to wait for the users.
     others = (s for s in statements(body) if isinstance(s, tree.For | tree.While) and s is not loop)
     return any(loop in statements(other.body) for other in others)
 
@@ -243,6 +249,7 @@ def _drop_unneeded(body: tree.Body, skews: tuple[Skew, ...]) -> tree.Body:
         symbols = {
             symbol for s in left for symbol in (*mentioned_names(s), *(s.uses if isinstance(s, tree.Unsafe) else ()))
         }
+        # What is dropped is pure (hoisting.py: a declaration that only computes), so nobody misses it but who names it.
         if declaration.symbol not in symbols:
             gone.add(declaration)
     return _prune(body, gone)

@@ -59,9 +59,12 @@ def roles_of(entry: tree.Function) -> list[tuple[int, int]]:
     cuts = {0, total}
     for split in _splits(entry.body, around=False):
         for arm in split.arms:
+            # A role has whole warps: else a warp's two halves would run two texts, and a barrier of the warp would stand in
+            # each.
             if arm.first % WARP == 0 and arm.size % WARP == 0:
                 cuts |= {arm.first, arm.first + arm.size}
     for first, last in _wgmma_threads(entry.body, 0, total):
+        # A wgmma is one instruction of four warps: a cut inside its warpgroup would put it into two texts.
         cuts -= {cut for cut in cuts if first < cut < last and (cut - first) % WARPGROUP}
     ends = sorted(cut for cut in cuts if cut <= total)
     return list(zip(ends, ends[1:], strict=False))
@@ -145,6 +148,7 @@ class _Plan(Value):
 
 def _specialise(body: tree.Body, plan: _Plan, intervals: list[tuple[int, int]], copies: Copies) -> tree.Body:
     """Return a list with the roles' bodies in place of all from where they differ; shared objects stay before."""
+    # All before the first difference is one text for all threads, executed once: only what follows is made anew for each role.
     first = next(k for k, s in enumerate(body) if _differs(s, plan))
     s = body[first]
     if (
@@ -225,6 +229,8 @@ class Projection:
         self.first, self.last, self.plan, self.all = first, last, plan, body
         self.removed: set[tree.Stmt] = set()
         self.live: frozenset[Cycle] = frozenset()
+        # Until nothing changes: what is removed may have been all that named a variable, and then its declaration goes too.
+        # Only what nothing left needs is removed, and removing never makes anything needed. So the order does not matter.
         while True:
             before = len(self.removed), self.live
             found = tuple(self._walk(body))
@@ -238,6 +244,7 @@ class Projection:
         """Return the arms of a split that threads of the role may run."""
         if not _blocks_threads(s):
             return s.arms
+        # Who runs an arm is decided by the thread's number alone, so a role drops only arms that none of its threads would run.
         return tuple(arm for arm in s.arms if arm.first < self.last and self.first < arm.first + arm.size)
 
     def parts(self, s: tree.Stmt) -> tuple[tree.Body, ...]:
@@ -254,6 +261,7 @@ class Projection:
             return op.cycle in self.live
         if not op.path or isinstance(op.path[0], Perspective):
             return True
+        # Threads count a cycle's rounds for themselves: a role that neither waits, arrives nor names a copy needs no count.
         _, first, size = op.path[0]
         return first < self.last and self.first < first + size
 
@@ -286,6 +294,7 @@ class Projection:
         return () if target is None else (target,)
 
     def _needed(self, s: tree.Stmt, mentioned: set[tree.Symbol]) -> bool:
+        # A statement is kept for what stands beside it, even if it does nothing itself: a wait before it is all the same made.
         if self.has_steps_at(s):
             return True
         match s:
@@ -304,6 +313,8 @@ class Projection:
                 | tree.If()
                 | tree.For()
             ):
+                # What is in none of its lists has no effect, and a bound or condition that only computes is missed by
+                # nobody. A `while` is kept: whether it ends may depend on what it reads.
                 empty = all(inner in self.removed for part in self.parts(s) for inner in part)
                 return not (empty and all(map(_pure, tree.expressions(s))))
             case _:
@@ -401,6 +412,8 @@ def _move_plan(plan: Plan, function: tree.Function, copies: Copies) -> Plan:
     barriers: list[Barrier] = []
     for barrier in plan.barriers:
         found = places.get(barrier.before, [])
+        # A barrier's copies in several roles are one: its threads come to different lines, and still meet each other. So no
+        # role may drop its copy (`has_steps_at`), or the others wait for ever.
         met = barrier if len(found) > 1 and barrier.met is None else barrier.met
         barriers += [replace(barrier, before=place, met=met) for place, _ in found]
     operations = [

@@ -23,6 +23,7 @@ def covers(objects: Objects, visit: Visit, ring: tree.Symbol) -> bool:
     shape = ring.type.shape
     if shape is None or visit.crowd.share:
         return False
+    # Elements of a copy, counted: 64 threads that write 4 each, no two of them one, write all of 256.
     station = visit.of(ring)
     return any(_elements(objects, visit, used) * visit.crowd.number == prod(shape) for used in station.used)
 
@@ -34,6 +35,7 @@ def _elements(objects: Objects, visit: Visit, used: Used) -> int:
     around = used.inside[spot:-1]
     if touch.kind != "write" or not all(map(_certain, around)) or not touch.steps or touch.where is None:
         return 0
+    # A write under a condition, or at a place that is not known, may leave any element as it was: it counts for none.
     *outer, part = touch.steps
     source = outer[-1].view.perspective if outer else touch.root.perspective
     if part.meaning.unit != THREAD or any(step.who is None for step in outer) or not _all_of(used):
@@ -41,6 +43,8 @@ def _elements(objects: Objects, visit: Visit, used: Used) -> int:
     # Of a loop that the place does not depend on, one trip counts: the others write the same elements again.
     loops = [s for s in around if isinstance(s, tree.For) and s.symbol in touch.names]
     free = frozenset(name for loop in loops for name in known.renewed[loop])
+    # Two writes that meet are proved to be one thread's, and of one trip of each loop: so each thread's trips add up,
+    # without an element that is counted twice. `c[2 * t + i]` for i in range(2) is two elements a thread.
     apart = [Question(source, THREAD, None, free), *(Question(source, None, loop.symbol, free) for loop in loops)]
     if not all(is_proved(known, touch.where, touch.where, question) for question in apart):
         return 0
@@ -49,6 +53,7 @@ def _elements(objects: Objects, visit: Visit, used: Used) -> int:
 
 def _certain(around: tree.Stmt) -> bool:
     """Whether what a statement holds is executed by all threads that come to it."""
+    # `for i in range(4)` is gone through by all; one that may be left early, or not entered, brings no sure write.
     if isinstance(around, tree.For):
         inside = statements(around.body)
         return surely_entered(around) and not any(

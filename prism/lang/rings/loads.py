@@ -44,6 +44,8 @@ def bytes_of_load(apply: tree.Apply) -> int | None:
     binding = binding_of(apply)
     if apply.intrinsic.asynchronous == "remote":
         return scalar_of(binding).bytes
+    # An mbarrier counts bytes: with too many it never completes, with too few it tells of a copy that is still coming in. So
+    # this is what the engine brings to one block: a box of a multicast comes once from each block of the mask.
     if binding.maps:
         (tensor,) = binding.maps.values()
         return tiles.bytes_of(tensor) * max(1, _mask(apply).bit_count())
@@ -53,6 +55,7 @@ def bytes_of_load(apply: tree.Apply) -> int | None:
             return int(argument.value) * tile.element.bytes if isinstance(argument, tree.Const) else None
     if tile.shape is None or any(index is None for index in start) or len(start) != len(tile.shape):
         return None
+    # Without `n` a copy goes from its first element to the tile's end: from [1, 0] of a 4 by 8 tile 24 elements.
     flat = 0
     for index, extent in zip(start, tile.shape, strict=True):
         flat = flat * extent + (index or 0)
@@ -92,6 +95,8 @@ def check_multicast(function: tree.Function, lap: Lap, visit: Visit) -> None:
             fault, change = "there is no cluster", "ask for one: `block[2]` in `@requires`"
         elif remote and (wrong := _shift(function, lap, apply, used, cluster)):
             fault, change = wrong
+        # Each block's mbarrier expects the bytes of all blocks. So each block has to send, to each, in each of its rounds:
+        # a block that skips a round leaves the others waiting for ever.
         elif not remote and _mask(apply) != (1 << blocks) - 1:
             fault = f"its mask is {_mask(apply):#b}"
             change = (
@@ -128,6 +133,8 @@ def _shift(
     indices of loops that make the same trips in all blocks are such numbers.
     """
     shift = next((argument for parameter, argument in operands_of(apply) if parameter.name == "shift"), None)
+    # With one shift for all, block b sends to b + shift: each block gets as much as it sends. With a shift of each block's
+    # own, two may send to one, and a third gets nothing.
     if isinstance(shift, tree.Const) and int(shift.value) % cluster.size == 0:
         return "it stays in its own block", f"write a `shift` from 1 to {cluster.size - 1}"
     if shift is None or cluster <= shift.perspective:
@@ -144,6 +151,7 @@ def _is_common(digit: Digit, cluster: Perspective, counted: frozenset[tree.Symbo
     match digit.base:
         case ("name" | "trip", symbol):
             return symbol in counted or cluster <= symbol.perspective
+        # A function of numbers that are common is common; `all_digits` yields those inside it too.
         case ("count" | "quotient" | "remainder" | "apply" | "xor" | "wrap", *_):
             return True  # of what is mentioned too
         case _:

@@ -144,6 +144,7 @@ def _gather(
     """Return what all cycles need together."""
     made = {commit.at: commit.kind for commit in own}
     barriers: dict[Visit, Mbarrier] = {}
+    # Threads wait for their own copies where a fence has to come after these, or where nobody else waits before the block ends.
     landed = {visit for lap in cycles for visit in lap.visits if visit in unseen or not is_followed(visit, every)}
     for lap in cycles:
         if lap.sections[:1] in ((), (lap,)):
@@ -233,6 +234,8 @@ def _before(visits: Sequence[Visit], ring: Symbol, place: int) -> list[tuple[Vis
         earlier, behind = visits[at], int(at < 0)
         if earlier.of(ring).writes:
             return readers if readers and visits[place].of(ring).writes else [(earlier, behind)]
+        # fill, use, use: the second use waits for the fill alone, as two reads never conflict; the fill of the next lap for
+        # both.
         readers.append((earlier, behind))
     return []
 
@@ -256,6 +259,7 @@ def reduce_edges(
             needed.append(edge)
     for group in group_laps([lap for lap in cycles if not lap.sections]):
         for edge in find_implied(context.function, group, needed, plan_of):
+            # What was found implied was so by the edges that stay: `find_implied` asks for all that are gone at each step.
             needed.remove(edge)
             why = "the other waits for the ring's visits see to it"
             elided.append(Elided(edge.first.access, edge.second.access, why))
@@ -269,6 +273,7 @@ def by_itself(objects: Objects, edge: Edge) -> bool:
         return False
     if not same_threads(earlier, later):
         return False
+    # A copy that comes in asynchronously is not in its thread's order; what one thread does itself is, in any round.
     pairs = clashes(earlier.touches(edge.ring), later.touches(edge.ring))
     return earlier.crowd.single or all(by_one(objects, edge, one, two) for one, two in pairs)
 
@@ -324,6 +329,7 @@ def arrivals(visit: Visit, landed: bool) -> dict[str, Fraction]:
     touches = visit.touches()
     if not landed and any(touch.how == "cp_async" for touch in touches):
         found["copies"] = visit.crowd.number
+    # Each arrival is counted once: a thread that copies and stores too arrives twice, and the mbarrier counts both.
     if landed or any(touch.how != "cp_async" for touch in touches):
         found["plain"] = visit.crowd.number / (WARP if visit.crowd.whole else 1)
     return found
@@ -360,6 +366,7 @@ def unseen_accesses(objects: Objects, lap: Lap) -> Iterator[Unseen]:
                 pair = _find_unseen(earlier, engine, one.ring)
                 if pair is not None:
                     yield Unseen(earlier, engine, int(back > place), one.ring, *pair)
+                # The engine sees what this visit wrote, by its own fence; of what was there before, nothing is left to be seen.
                 if not lap.sections and covers(objects, earlier, one.ring):
                     break
 
@@ -374,6 +381,7 @@ def _find_unseen(earlier: Visit, engine: Visit, ring: Symbol) -> tuple[Touch, To
 
     None where an engine surely uses what was accessed in the same visit already: the walk puts a fence between.
     """
+    # `c[t] = v; wgmma(c)` in one visit: the fence before the wgmma is made by the same threads, and serves later engines.
     sure = [touch for touch in earlier.surely(ring) if touch.engine]
     for one in earlier.touches(ring):
         if one.engine or any(one.serial < then.serial and flow.conflicting(one.kind, then.kind) for then in sure):
@@ -457,6 +465,7 @@ def unread(context: Context, visit: Visit, barrier: Mbarrier | None, everything:
     if brought and barrier is not None and not is_followed(visit, everything):
         first = brought[0].access
         end = replace(first, span=context.end.span, text=f"the end of `{context.function.name}`")
+        # Bytes that come in after the block's end would fall into another block's shared memory.
         yield Wait(at=visit.last_use, side="after", barrier=barrier, lap=0, first=first, second=end)
 
 
