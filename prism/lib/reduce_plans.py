@@ -105,22 +105,17 @@ def whole(work: Work, machine: Machine, configuration: Configuration) -> Instanc
 def _whole(work: Work, n: int, misaligned: int, source: Buffer, target: Buffer, machine: Machine) -> Step:
     """Return the step that reduces `n` elements, one after the other, to one."""
     size = size_of(work.given)
-    configuration: Configuration = HOST if machine.host else DEVICE[size]
     head = 0 if machine.host else min(-misaligned % 16 // size, n)
     vectors = (n - head) // (HOST_WIDTH if machine.host else 16 // size)
     numbers = (CAPACITY, n, head, work.identity, work.initial)
     buffers = (source, target, WORDS, CONTROL_WORDS)
-    found = short(vectors, size) if work.operator.commutative and not machine.host else None
+    configuration, found = _configuration(work, vectors, machine)
+    chosen = whole(work, machine, configuration)
     if found is not None:
-        configuration, blocks = found
-        chosen = whole(work, machine, configuration if _is_tuned(work) else SHORT_OTHERS)
-        threads = configuration.threads
+        (configuration, blocks), threads = found, found[0].threads
         if blocks == 1:
             threads = min(threads, max(32, -(-vectors // (32 * configuration.rows)) * 32))
         return Step(chosen, blocks, threads, buffers, numbers)
-    if _is_tuned(work) and not machine.host:
-        configuration = middle(vectors, size, size_of(work.dtype))
-    chosen = whole(work, machine, configuration)
     threads, blocks = configuration.threads, 1
     rows = -(-vectors // threads)
     if rows > configuration.rows:
@@ -129,6 +124,19 @@ def _whole(work: Work, n: int, misaligned: int, source: Buffer, target: Buffer, 
     else:
         threads = min(threads, max(32, -(-vectors // (2 * 32)) * 32))
     return Step(chosen, blocks, threads, buffers, numbers)
+
+
+def _configuration(
+    work: Work, vectors: int, machine: Machine
+) -> tuple[Configuration, tuple[Configuration, int] | None]:
+    """Return the configuration of the kernel for so many vectors; where they are few, the threads and blocks that it is launched with."""
+    size = size_of(work.given)
+    found = short(vectors, size) if work.operator.commutative and not machine.host else None
+    if found is not None:
+        return found[0] if _is_tuned(work) else SHORT_OTHERS, found
+    if machine.host:
+        return HOST, None
+    return middle(vectors, size, size_of(work.dtype)) if _is_tuned(work) else DEVICE[size], None
 
 
 def plan_search(sought: Search, stage: Collapsed, misaligned: int, machine: Machine) -> Plan:
@@ -175,7 +183,9 @@ def _is_tuned(work: Work) -> bool:
 
 def all_whole(work: Work, machine: Machine) -> Iterator[Instance]:
     """Yield the kernels that reduce whole arrays on a GPU, of up to 2^30 elements."""
-    n = 1
+    per_vector, n = 16 // size_of(work.given), 1
+    found: dict[Configuration, None] = {}
     while n <= 1 << 30:
-        yield _whole(work, n, 0, X, Y, machine).instance
+        found[_configuration(work, n // per_vector, machine)[0]] = None
         n += -(-n // 16)
+    yield from (whole(work, machine, configuration) for configuration in found)
