@@ -129,7 +129,7 @@ def _whole(work: Work, n: int, misaligned: int, source: Buffer, target: Buffer, 
 def _configuration(
     work: Work, vectors: int, machine: Machine
 ) -> tuple[Configuration, tuple[Configuration, int] | None]:
-    """Return the configuration of the kernel for so many vectors; where they are few, the threads and blocks that it is launched with."""
+    """Return the configuration of the kernel for so many vectors; where they are few, also what threads and blocks do."""
     size = size_of(work.given)
     found = short(vectors, size) if work.operator.commutative and not machine.host else None
     if found is not None:
