@@ -15,6 +15,10 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # a process a core: NumPy's own threads
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 TESTS = Path(__file__).parent
+# What tests start, and pytest's other processes, find bytecode, also where the environment keeps Python from writing it: without
+# it each of them compiles the compiler, for a second.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+os.environ.setdefault("PYTHONPYCACHEPREFIX", str(TESTS.parent / ".pytest_cache" / "bytecode"))
 gc.set_threshold(200_000, 20, 100)  # what the tests make lives long, or dies at once: rarer looks for cycles save 10 %
 
 
@@ -35,8 +39,9 @@ def why_no_gpu() -> str | None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    gpu = f"{TESTS / 'gpu'}{os.sep}"
     for item in items:
-        if (TESTS / "gpu") in item.path.parents:
+        if str(item.path).startswith(gpu):
             item.add_marker("gpu")
         if item.get_closest_marker("gpu"):
             item.add_marker(pytest.mark.xdist_group("gpu"))  # one process: they share the device's memory and its clock

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -109,7 +110,7 @@ def _whole(work: Work, n: int, misaligned: int, source: Buffer, target: Buffer, 
     vectors = (n - head) // (HOST_WIDTH if machine.host else 16 // size)
     numbers = (CAPACITY, n, head, work.identity, work.initial)
     buffers = (source, target, WORDS, CONTROL_WORDS)
-    configuration, found = _configuration(work, vectors, machine)
+    configuration, found = (HOST, None) if machine.host else _configuration(_traits(work), vectors)
     chosen = whole(work, machine, configuration)
     if found is not None:
         (configuration, blocks), threads = found, found[0].threads
@@ -126,17 +127,32 @@ def _whole(work: Work, n: int, misaligned: int, source: Buffer, target: Buffer, 
     return Step(chosen, blocks, threads, buffers, numbers)
 
 
-def _configuration(
-    work: Work, vectors: int, machine: Machine
-) -> tuple[Configuration, tuple[Configuration, int] | None]:
+_Traits = tuple[bool, bool, int, int]
+"""What decides which kernel reduces a whole array on a GPU: whether its elements may change places, and it has kernels for short
+arrays; the bytes of what is given, and of what is added up."""
+
+
+def _configuration(traits: _Traits, vectors: int) -> tuple[Configuration, tuple[Configuration, int] | None]:
     """Return the configuration of the kernel for so many vectors; where they are few, also what threads and blocks do."""
-    size = size_of(work.given)
-    found = short(vectors, size) if work.operator.commutative and not machine.host else None
+    commutative, tuned, size, sums = traits
+    found = short(vectors, size) if commutative else None
     if found is not None:
-        return found[0] if _is_tuned(work) else SHORT_OTHERS, found
-    if machine.host:
-        return HOST, None
-    return middle(vectors, size, size_of(work.dtype)) if _is_tuned(work) else DEVICE[size], None
+        return found[0] if tuned else SHORT_OTHERS, found
+    return middle(vectors, size, sums) if tuned else DEVICE[size], None
+
+
+@functools.cache
+def _all_configurations(traits: _Traits) -> tuple[Configuration, ...]:
+    per_vector, n = 16 // traits[2], 1
+    found: dict[Configuration, None] = {}
+    while n <= 1 << 30:
+        found[_configuration(traits, n // per_vector)[0]] = None
+        n += -(-n // 16)
+    return tuple(found)
+
+
+def _traits(work: Work) -> _Traits:
+    return work.operator.commutative, _is_tuned(work), size_of(work.given), size_of(work.dtype)
 
 
 def plan_search(sought: Search, stage: Collapsed, misaligned: int, machine: Machine) -> Plan:
@@ -183,9 +199,4 @@ def _is_tuned(work: Work) -> bool:
 
 def all_whole(work: Work, machine: Machine) -> Iterator[Instance]:
     """Yield the kernels that reduce whole arrays on a GPU, of up to 2^30 elements."""
-    per_vector, n = 16 // size_of(work.given), 1
-    found: dict[Configuration, None] = {}
-    while n <= 1 << 30:
-        found[_configuration(work, n // per_vector, machine)[0]] = None
-        n += -(-n // 16)
-    yield from (whole(work, machine, configuration) for configuration in found)
+    yield from (whole(work, machine, configuration) for configuration in _all_configurations(_traits(work)))
