@@ -11,8 +11,7 @@ from urllib.parse import quote
 
 import pytest
 
-if "PYTEST_XDIST_WORKER" in os.environ:  # a process a core: NumPy's own threads would spin, waiting for one
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # matrices are small here: NumPy's own threads spin, and save nothing
 
 TESTS = Path(__file__).parent
 # What tests start, and pytest's other processes, find bytecode, also where the environment keeps Python from writing it: without
