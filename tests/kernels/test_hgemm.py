@@ -171,7 +171,7 @@ FEATURES = [
     Configuration(192, 64, 2, 3, slabs=1), Configuration(256, 96, 2, slabs=1, span=64, cluster_n=2),
 ]  # fmt: skip
 OFTEN = [*FEATURES, *TILES[:2], TILES[3], TILES[5], TILES[-1], *STRAIGHT, PADDED[0]]
-"""One of each kind: slabs, spans that don't divide the columns, written straight, three warpgroups, one. The others differ in size."""
+"""One of each kind: slabs, spans that don't divide the columns, written straight, one warpgroup, three. Others differ in size."""
 
 
 @pytest.mark.parametrize("cut", rarely([*FEATURES, *TILES, *STRAIGHT, *PADDED], but=OFTEN), ids=lambda cut: cut.name)
