@@ -5,6 +5,7 @@ import difflib
 import functools
 import gc
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
@@ -35,6 +36,11 @@ def why_no_gpu() -> str | None:
     if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)) or not count.value:
         return "no NVIDIA GPU on this machine"
     return None
+
+
+def pytest_collection_finish() -> None:
+    """Write no bytecode of what tests write and import: a file that is written again in the same second may be as long."""
+    sys.dont_write_bytecode = True
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
