@@ -12,7 +12,8 @@ from urllib.parse import quote
 
 import pytest
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # matrices are small here: NumPy's own threads spin, and save nothing
+# Matrices are small here: NumPy's own threads spin, and save nothing.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 TESTS = Path(__file__).parent
 # What tests start, and pytest's other processes, find bytecode, also where the environment keeps Python from writing it: without
