@@ -5,16 +5,21 @@ import difflib
 import functools
 import gc
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
-if "PYTEST_XDIST_WORKER" in os.environ:  # a process a core: NumPy's own threads would spin, waiting for one
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Matrices are small here: NumPy's own threads spin, and save nothing.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 TESTS = Path(__file__).parent
+# What tests start, and pytest's other processes, find bytecode, also where the environment keeps Python from writing it: without
+# it each of them compiles the compiler, for a second.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+os.environ.setdefault("PYTHONPYCACHEPREFIX", str(TESTS.parent / ".pytest_cache" / "bytecode"))
 gc.set_threshold(200_000, 20, 100)  # what the tests make lives long, or dies at once: rarer looks for cycles save 10 %
 
 
@@ -34,9 +39,15 @@ def why_no_gpu() -> str | None:
     return None
 
 
+def pytest_collection_finish() -> None:
+    """Write no bytecode of what tests write and import: a file that is written again in the same second may be as long."""
+    sys.dont_write_bytecode = True
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    gpu = f"{TESTS / 'gpu'}{os.sep}"
     for item in items:
-        if (TESTS / "gpu") in item.path.parents:
+        if str(item.path).startswith(gpu):
             item.add_marker("gpu")
         if item.get_closest_marker("gpu"):
             item.add_marker(pytest.mark.xdist_group("gpu"))  # one process: they share the device's memory and its clock

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -105,22 +106,17 @@ def whole(work: Work, machine: Machine, configuration: Configuration) -> Instanc
 def _whole(work: Work, n: int, misaligned: int, source: Buffer, target: Buffer, machine: Machine) -> Step:
     """Return the step that reduces `n` elements, one after the other, to one."""
     size = size_of(work.given)
-    configuration: Configuration = HOST if machine.host else DEVICE[size]
     head = 0 if machine.host else min(-misaligned % 16 // size, n)
     vectors = (n - head) // (HOST_WIDTH if machine.host else 16 // size)
     numbers = (CAPACITY, n, head, work.identity, work.initial)
     buffers = (source, target, WORDS, CONTROL_WORDS)
-    found = short(vectors, size) if work.operator.commutative and not machine.host else None
+    configuration, found = (HOST, None) if machine.host else _configuration(_traits(work), vectors)
+    chosen = whole(work, machine, configuration)
     if found is not None:
-        configuration, blocks = found
-        chosen = whole(work, machine, configuration if _is_tuned(work) else SHORT_OTHERS)
-        threads = configuration.threads
+        (configuration, blocks), threads = found, found[0].threads
         if blocks == 1:
             threads = min(threads, max(32, -(-vectors // (32 * configuration.rows)) * 32))
         return Step(chosen, blocks, threads, buffers, numbers)
-    if _is_tuned(work) and not machine.host:
-        configuration = middle(vectors, size, size_of(work.dtype))
-    chosen = whole(work, machine, configuration)
     threads, blocks = configuration.threads, 1
     rows = -(-vectors // threads)
     if rows > configuration.rows:
@@ -129,6 +125,34 @@ def _whole(work: Work, n: int, misaligned: int, source: Buffer, target: Buffer, 
     else:
         threads = min(threads, max(32, -(-vectors // (2 * 32)) * 32))
     return Step(chosen, blocks, threads, buffers, numbers)
+
+
+_Traits = tuple[bool, bool, int, int]
+"""What decides which kernel reduces a whole array on a GPU: whether its elements may change places, and it has kernels for short
+arrays; the bytes of what is given, and of what is added up."""
+
+
+def _configuration(traits: _Traits, vectors: int) -> tuple[Configuration, tuple[Configuration, int] | None]:
+    """Return the configuration of the kernel for so many vectors; where they are few, also what threads and blocks do."""
+    commutative, tuned, size, sums = traits
+    found = short(vectors, size) if commutative else None
+    if found is not None:
+        return found[0] if tuned else SHORT_OTHERS, found
+    return middle(vectors, size, sums) if tuned else DEVICE[size], None
+
+
+@functools.cache
+def _all_configurations(traits: _Traits) -> tuple[Configuration, ...]:
+    per_vector, n = 16 // traits[2], 1
+    found: dict[Configuration, None] = {}
+    while n <= 1 << 30:
+        found[_configuration(traits, n // per_vector)[0]] = None
+        n += -(-n // 16)
+    return tuple(found)
+
+
+def _traits(work: Work) -> _Traits:
+    return work.operator.commutative, _is_tuned(work), size_of(work.given), size_of(work.dtype)
 
 
 def plan_search(sought: Search, stage: Collapsed, misaligned: int, machine: Machine) -> Plan:
@@ -175,7 +199,4 @@ def _is_tuned(work: Work) -> bool:
 
 def all_whole(work: Work, machine: Machine) -> Iterator[Instance]:
     """Yield the kernels that reduce whole arrays on a GPU, of up to 2^30 elements."""
-    n = 1
-    while n <= 1 << 30:
-        yield _whole(work, n, 0, X, Y, machine).instance
-        n += -(-n // 16)
+    yield from (whole(work, machine, configuration) for configuration in _all_configurations(_traits(work)))

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from prism.lang.facts.thread_limit import most_threads
-from prism.lib import shipped_kernels
 from prism.runtime.instance import Instance
 from tests.kernels.ranges import BLOCKS, THREADS, Range, doubtful
+from tests.lib import ships
 
 MOST = 2**38
 """More elements than a GPU's memory holds: 256 GiB of one byte each."""
@@ -52,7 +52,7 @@ REVIEWED: dict[str, dict[str, list[str]]] = json.loads((Path(__file__).parent / 
 def kinds() -> dict[str, Instance]:
     """Return an instance of each shipped kernel, and for each setting of its flags: of floats, for data are no sizes."""
     found: dict[str, Instance] = {}
-    for one in shipped_kernels.instances("sm_90a"):
+    for one in ships.kernels("sm_90a"):
         template = dict(one.template)
         if not any("int" in str(template.get(name)) or template.get(name) == "bool" for name in ("T", "TI", "TO")):
             flags = "".join(str(int(value)) for _, value in sorted(template.items()) if isinstance(value, bool))
@@ -80,9 +80,9 @@ def test_nothing_stands_here_that_is_shown_by_now() -> None:
 
 def test_all_kernels_are_looked_at() -> None:
     """But `mark`, whose offsets are data, and are looked at by themselves."""
-    names = {one.kernel.__name__ for one in shipped_kernels.instances("sm_90a")}
+    names = {one.kernel.__name__ for one in ships.kernels("sm_90a")}
     assert names - {one.kernel.__name__ for one in KINDS.values()} == {"mark"}
-    mark = next(one for one in shipped_kernels.instances("sm_90a") if one.kernel.__name__ == "mark")
+    mark = next(one for one in ships.kernels("sm_90a") if one.kernel.__name__ == "mark")
     assert not doubtful(mark.program, FLAT)
 
 

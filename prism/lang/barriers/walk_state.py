@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Set
 
 from prism.lang.barriers.flow import Env
@@ -273,9 +274,14 @@ def leave_loop(changes: Changes, state: State, entered: State) -> State:
 def order(pending: Pending) -> tuple[int, int, bool, int, str, int]:
     """The order in which conflicts are looked for: the text's, so that plans are the same every time."""
     serial = -1 if pending.touch is None else pending.touch.serial
-    met = None if pending.synced is None else pending.synced[:2]
+    met = "None" if pending.synced is None else _met_text(*pending.synced[:2])
     since = MOST + 1 if pending.since is None else pending.since
-    return (serial, pending.open, pending.loop, len(pending.aged), str(met), since)
+    return (serial, pending.open, pending.loop, len(pending.aged), met, since)
+
+
+@functools.lru_cache(maxsize=256)
+def _met_text(unit: Perspective, kind: str) -> str:
+    return str((unit, kind))
 
 
 def narrow_path(path: Path) -> Path:

@@ -9,7 +9,7 @@ from prism.lang.bases import Frozen, Value
 from prism.lang.facts.claims import Told
 from prism.lang.facts.definitions import Facts, Span
 from prism.lang.facts.digits import Reader, reader
-from prism.lang.facts.polynomials import Form, add, constant
+from prism.lang.facts.polynomials import Form, add, all_digits, constant
 from prism.lang.facts.touches import Address, Use, names_of
 from prism.lang.facts.wraps import computation_type
 from prism.lang.intrinsics import load_vector, store_vector
@@ -63,7 +63,7 @@ def _address(known: Facts, use: Use, element: tree.Element) -> Address | None:
         return None
     reads = reader(known)
     indices = resolve_indices(known, element.symbol, tuple((reads.read(i, {}), i.type) for i in element.indices))
-    guards = tuple(form for guard in site.guards for form in _guard(reads, guard))
+    guards = _guard_forms(reads, site)
     told = _site_claims(reads, site)
     return None if indices is None else Address(root, indices, guards, *width, distinct=told)
 
@@ -117,8 +117,7 @@ def _in_a_row(reads: Reader, root: tree.Symbol, first: Form, width: int) -> bool
 def site_bounds(known: Facts, element: tree.Expr) -> tuple[Form, ...]:
     """Return what is not negative where an element, or a call, stands; nothing is known of other expressions."""
     site = sites(known).get(element) if isinstance(element, tree.Element | tree.Call) else None
-    reads = reader(known)
-    return () if site is None else tuple(form for guard in site.guards for form in _guard(reads, guard))
+    return () if site is None else _guard_forms(reader(known), site)
 
 
 def site_claims(known: Facts, element: tree.Expr) -> tuple[Told, ...]:
@@ -219,6 +218,20 @@ def _holds(statement: tree.Stmt, number: int) -> tuple[Guard, ...]:
             return (Among(level, code, arms[number].first, arms[number].size),)
         case _:
             return ()
+
+
+def _guard_forms(reads: Reader, site: Site) -> tuple[Form, ...]:
+    """Return what is not negative where a site's guards hold. A guard around many sites is read once, unless it has unknowns."""
+    kept: dict[Guard, tuple[Form, ...]] = reads.known.found.setdefault("guards", {})
+    found: list[Form] = []
+    for guard in site.guards:
+        forms = kept.get(guard)
+        if forms is None:
+            forms = tuple(_guard(reads, guard))
+            if not any(digit.base[0] == "unknown" for form in forms for digit in all_digits(form)):
+                kept[guard] = forms  # what is unknown is another number each time
+        found += forms
+    return tuple(found)
 
 
 def _guard(reads: Reader, guard: Guard) -> Iterator[Form]:

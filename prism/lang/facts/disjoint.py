@@ -42,6 +42,8 @@ from prism.lang.facts.polynomials import (
     atom,
     constant,
     digits_of,
+    divide_terms,
+    drop_multiples,
     number,
     operand_forms,
 )
@@ -106,7 +108,7 @@ class _Proof:
         counts = {d.base for form in forms for d in digits_of(form) if d.base[0] == "count"}
         self.cuts = _cuts([*forms, *(reader(known).id(*base[1:]) for base in counts)], question)
         one, two = self._common(one, two), self._common(two, one)
-        self.sides = [self._side(known, a, k, 1 if whole else a.width) for k, a in enumerate((one, two))]
+        self.sides = self._both_sides(known, one, two, whole)
         self.left: list[tuple[Form, Form]] = list(zip(self.sides[0].indices, self.sides[1].indices, strict=True))
         self._fixed_alike()
         common = [guard for guard in self.sides[0].guards if self._agreed(guard)]
@@ -138,6 +140,14 @@ class _Proof:
         for base in {d.base for form in forms for d in digits_of(form) if d.base[0] == "count"}:
             index = reader(known).id(*base[1:])
             yield self.refine(add(add(atom(base), index, -1), constant(-1)))
+
+    def _both_sides(self, known: Facts, one: Address, two: Address, whole: bool) -> list[Side]:
+        """Return the two sides: one and the same where an access to single elements meets itself."""
+        first = self._side(known, one, 0, 1 if whole else one.width)
+        itself = (two.indices, two.guards, two.rows) == (one.indices, one.guards, one.rows)
+        if itself and (whole or one.width == two.width == 1) and all(rows == 1 for rows in one.rows):
+            return [first, first]
+        return [first, self._side(known, two, 1, 1 if whole else two.width)]
 
     def _side(self, known: Facts, a: Address, which: int, width: int) -> Side:
         indices, guards = ([self.refine(form) for form in forms] for forms in (a.indices, a.guards))
@@ -307,7 +317,7 @@ class _Proof:
         for pivot in self._pivots(one, two):
             if self._apart_by(one, two, pivot):
                 low = [{m: f for m, f in form.items() if pivot not in m} for form in (one, two)]
-                return [(_divide_terms(one, pivot), _divide_terms(two, pivot)), (low[0], low[1])]
+                return [(divide_terms(one, pivot), divide_terms(two, pivot)), (low[0], low[1])]
         if by is None:  # what is the same on both sides, but not as often, goes to one of them
             more = add(both[1], both[0], -1)
             found = self._numbers(vary[0], add(vary[1], {m: f for m, f in more.items() if m}), more.get((), 0))
@@ -321,7 +331,9 @@ class _Proof:
                 continue
             found = list(zip(places[0], places[1], strict=True))
             each = [
-                (self.sides[k], pair[k], extent) for pair, (extent, _) in zip(found, axes, strict=True) for k in (0, 1)
+                (self.sides[k], pair[k], extent)
+                for pair, (extent, _) in zip(found, axes, strict=True)
+                for k in ((0,) if self.sides[0] is self.sides[1] and pair[0] == pair[1] else (0, 1))
             ]
             if (one, two) not in found and all(nesting.is_in_extent(side, self.refine, *rest) for side, *rest in each):
                 return found
@@ -374,7 +386,7 @@ class _Proof:
             refined = self.refine(dict(key))
             for digit, value in self.fixed[number].items():
                 if (digit,) in refined:
-                    refined = add(_drop_multiples(refined, digit), constant(refined[digit,] * value))
+                    refined = add(drop_multiples(refined, digit), constant(refined[digit,] * value))
             keys ^= {frozenset(refined.items())} if refined else frozenset()
         return keys
 
@@ -468,21 +480,6 @@ class _Proof:
                 times = (number(dict(below)) or 0) if dict(above) == of else 0
             if times > 0:
                 yield add(add(of, {(Digit(base),): 1}, -times), constant(-times))
-
-
-def _drop_multiples(form: Form, digit: Digit) -> Form:
-    """Return a polynomial without the term that is a multiple of a digit alone."""
-    return {m: f for m, f in form.items() if m != (digit,)}
-
-
-def _divide_terms(form: Form, pivot: Digit) -> Form:
-    """Return the terms with a factor, without it."""
-    found: Form = {}
-    for monomial, factor in form.items():
-        if pivot in monomial:
-            at = monomial.index(pivot)
-            found = add(found, {(*monomial[:at], *monomial[at + 1 :]): factor})
-    return found
 
 
 def _cuts(forms: Iterable[Form], question: Question) -> Mapping[Base, Set[int]]:

@@ -118,6 +118,21 @@ def number(form: Form) -> int | None:
     return None if any(form) else form.get((), 0)
 
 
+def drop_multiples(form: Form, digit: Digit) -> Form:
+    """Return a polynomial without the term that is a multiple of a digit alone."""
+    return {m: f for m, f in form.items() if m != (digit,)}
+
+
+def divide_terms(form: Form, pivot: Digit) -> Form:
+    """Return the terms with a factor, without it."""
+    found: Form = {}
+    for monomial, factor in form.items():
+        if pivot in monomial:
+            at = monomial.index(pivot)
+            found = add(found, {(*monomial[:at], *monomial[at + 1 :]): factor})
+    return found
+
+
 # -- bounds ---------------------------------------------------------------------------------------------------------------
 
 
@@ -183,6 +198,15 @@ class Range(Frozen):
                 if low == -inf or not -HUGE < factor < HUGE:
                     return -inf
         return low
+
+    def unbounded_term(self, form: Form) -> tuple[Digit, ...] | None:
+        """Return the first term of a polynomial that has no lower bound: what doesn't change it leaves the sum without one."""
+        for monomial, factor in form.items():
+            if monomial:
+                one, two = self.digit(monomial[0]) if len(monomial) == 1 else self._product(monomial)
+                if (one if factor > 0 else two) * factor == -inf:
+                    return monomial
+        return None
 
     def _product(self, monomial: tuple[Digit, ...]) -> Bounds:
         low: float = 1

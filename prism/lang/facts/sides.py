@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import inf, prod
 
@@ -79,14 +79,21 @@ class Side:
         # A number that is no less than one guard, or than two together, is not negative: i + j >= 0 by i >= 0 and j >= 0.
         if self.range.form(form)[0] >= 0:
             return True
-        beside, least = tuple(more), self.range.least
-        if any(least(form, guard) >= 0 for guard in (*self.guards, *beside)):
+        every, least, term = (*self.guards, *more), self.range.least, self.range.unbounded_term(form)
+        if any(least(form, guard) >= 0 for guard in _having(term, every)):
             return True
         for place, guard in enumerate(self.guards, start=1):
-            rest = add(form, guard, -1)
-            if any(least(rest, other) >= 0 for other in (*self.guards[place:], *beside)):
-                return True
+            others = every[place:] if term in guard else _having(term, every[place:])
+            if others:
+                rest = add(form, guard, -1)
+                if any(least(rest, other) >= 0 for other in _having(self.range.unbounded_term(rest), others)):
+                    return True
         return False
+
+
+def _having(term: tuple[Digit, ...] | None, guards: Sequence[Form]) -> Sequence[Form]:
+    """Return those of some guards that may give a lower bound to a polynomial in which this term has none: few have the term."""
+    return guards if term is None else [guard for guard in guards if term in guard]
 
 
 def unwrap(known: Facts, a: Address) -> Address:
