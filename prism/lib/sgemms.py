@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from prism.host import memory
 from prism.kernels.sgemm import HOST, LESSON, VARIANTS, Configuration, Layout, choose, clocks
 from prism.lang.intrinsics.layouts import nest
 from prism.lang.tree.plan import Program
 from prism.lib import matmul_warm as warm
-from prism.lib import result_arrays, sgemm_bf16x6, sgemm_ring
+from prism.lib import sgemm_bf16x6, sgemm_ring
 from prism.lib.matmul_arguments import MOST, require_extents, require_like_result, require_operands
 from prism.lib.matmul_layouts import empty, overlap, rows_dense, transpose
 from prism.lib.reference import run
@@ -172,7 +173,7 @@ def multiply(job: Job, stream: Any = None, key: Any = None) -> Any:
         return _fill(job, None, None)
     handle = choose_stream(stream, (job.a,))
     order(list(found.values()), handle)
-    with result_arrays.working(job.a, None if stream is None else handle):
+    with memory.working(job.a, None if stream is None else handle):
         return _fill(job, handle, key)
 
 
