@@ -37,7 +37,7 @@ def short(task: Task, shape: Shape) -> Iterator[tuple[str, Way]]:
                 template = {**common, "THREADS": threads, "ITEMS": vectors * vector}
                 yield (
                     f"block {threads}x{vectors}",
-                    Way(kernels.scan_block, template, threads, 1, scan_plans.tiled(size, shape.tile(vector))),
+                    Way(kernels.scan_block, template, threads, 1, scan_plans.tile_numbers(size, shape.tile(vector))),
                 )
     for threads in (128, 256, 512):
         for vectors in (1, 2, 4, 8):
@@ -50,7 +50,7 @@ def short(task: Task, shape: Shape) -> Iterator[tuple[str, Way]]:
                     template,
                     threads,
                     tiles,
-                    scan_plans.tiled(size, shape.tile(vector)),
+                    scan_plans.tile_numbers(size, shape.tile(vector)),
                     "flat",
                     4096,
                     multiple=tiles,

@@ -21,7 +21,7 @@ from prism.runtime.arrays import (
 )
 
 
-def described(arrays: Mapping[str, Any], called: Mapping[str, str]) -> dict[str, ArrayInfo]:
+def describe_all(arrays: Mapping[str, Any], called: Mapping[str, str]) -> dict[str, ArrayInfo]:
     """Return the facts of arrays, by name: of one library, that of the first, and in one place.
 
     `called`: what the caller calls them, where that is something else.
@@ -34,7 +34,7 @@ def described(arrays: Mapping[str, Any], called: Mapping[str, str]) -> dict[str,
     first: tuple[str, ArrayInfo] | None = None
     for key, array in arrays.items():
         name = called.get(key, key)
-        infos[key] = info = _describe(array, name)
+        infos[key] = info = facts_of(array, name)
         if first is None:
             memory.require_known(info, name)
             first = name, info
@@ -43,20 +43,20 @@ def described(arrays: Mapping[str, Any], called: Mapping[str, str]) -> dict[str,
     return infos
 
 
-def described_result(out: Any, infos: Mapping[str, ArrayInfo], called: Mapping[str, str]) -> ArrayInfo:
+def describe_result(out: Any, infos: Mapping[str, ArrayInfo], called: Mapping[str, str]) -> ArrayInfo:
     """Return the facts of an array for a result, of the library of the first argument, and where the arguments are.
 
     Raises:
-        TypeError, ValueError: as `described`; it is read-only.
+        TypeError, ValueError: as `describe_all`; it is read-only.
     """
-    result = _describe(out, "out")
+    result = facts_of(out, "out")
     name, first = next(iter(infos.items()))
     _require_like(result, "out", called.get(name, name), first)
     require_writable(result, "out")
     return result
 
 
-def _describe(array: Any, name: str) -> ArrayInfo:
+def facts_of(array: Any, name: str) -> ArrayInfo:
     """Return the facts of an array; bfloat16, whosever it is, is called by one dtype."""
     found = describe(array, name)
     same = found.dtype == BFLOAT16 or found.scalar != "bfloat16"
@@ -151,6 +151,6 @@ def exactly(value: Any) -> Any:
 
 
 __all__ = [
-    "described", "described_result", "dtype_of", "exactly", "not_plain", "record_in", "require_result", "require_shape",
-    "scalar_of",
+    "describe_all", "describe_result", "dtype_of", "exactly", "facts_of", "not_plain", "record_in", "require_result",
+    "require_shape", "scalar_of",
 ]  # fmt: skip

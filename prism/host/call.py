@@ -99,8 +99,8 @@ def call(
         RuntimeError: nothing is decided as yet, and a CUDA graph is being captured.
         DeviceError: the driver refuses.
     """
-    infos = arguments.described(arrays, called or {})
-    result = None if out is None else arguments.described_result(out, infos, called or {})
+    infos = arguments.describe_all(arrays, called or {})
+    result = None if out is None else arguments.describe_result(out, infos, called or {})
     name, first = next(iter(infos.items()))
     if first.device is None and stream is not None:
         raise ValueError(f"`stream` is for arrays on a GPU, and `{(called or {}).get(name, name)}` is on the host")
@@ -125,7 +125,7 @@ def _make(
     decision = known.decision
     if decision.copied:
         with memory.working(first, None if stream is None else handle):
-            copies = {name: describe(memory.copy(infos[name]), name) for name in decision.copied}
+            copies = {name: arguments.facts_of(memory.copy(infos[name]), name) for name in decision.copied}
             return _make(function, asked, {**infos, **copies}, decide, result, stream, copied=True)
     reused = () if result is None else tuple(name for name in infos if not _apart(name, infos[name], result, decision))
     if result is not None and not decision.beside and not reused:
@@ -134,12 +134,12 @@ def _make(
     else:
         with memory.working(first, None if stream is None else handle):
             made = tuple(memory.empty(first, one.shape, one.dtype) for one in decision.results)
-            targets = dict(zip(decision.names, map(describe, made), strict=True))
+            targets = {name: describe(one, name) for name, one in zip(decision.names, made, strict=True)}
             _launch(known, infos, targets, handle, made)
             if result is not None:
                 result.owner[...] = made[0]
                 return result.owner
-            results = tuple(map(_turned, decision.results, made, [first] * len(made)))
+            results = tuple(map(_transposed, decision.results, made, [first] * len(made)))
             answer = _cut(results) if decision.cut else results
     plain = not copied and all(one.axes is None for one in decision.results)
     if plain and (known.ready is not None or (handle is None and noting.get() is not None)):
@@ -203,7 +203,7 @@ def _launch(known: _Known, infos: Arrays, targets: Arrays, stream: int | None, m
         known.ready([info.pointer for info in (*infos.values(), *targets.values())], stream)
 
 
-def _turned(one: Result, made: Any, first: ArrayInfo) -> Any:
+def _transposed(one: Result, made: Any, first: ArrayInfo) -> Any:
     return made if one.axes is None else memory.transpose(first, made, one.axes)
 
 

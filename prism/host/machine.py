@@ -65,7 +65,7 @@ def launcher_of(instance: Instance, ordinal: int) -> Launcher:
     return instance.launcher(ordinal)
 
 
-def ordered(step: Step, parameters: Iterable[str]) -> tuple[Any, ...]:
+def order_arguments(step: Step, parameters: Iterable[str]) -> tuple[Any, ...]:
     """Return a step's arguments in the order of the kernel's parameters.
 
     Raises:
@@ -126,7 +126,7 @@ class Ready:
         if isinstance(step, Clear):
             return self._clear(step.buffer)
         launcher = launcher_of(step.instance, self._ordinal)
-        values = list(ordered(step, (p.name for p in launcher.entry.parameters)))
+        values = list(order_arguments(step, (p.name for p in launcher.entry.parameters)))
         slots: list[Slot] = []
         for position, value in enumerate(values):
             if isinstance(value, Buffer):
@@ -178,6 +178,6 @@ def run_step(step: Step, found: Callable[[Buffer, str], Any], **options: Any) ->
     parameters = program.entry.parameters
     values = [
         found(value, entry_parameter(parameter.name, parameter.type).dtype) if isinstance(value, Buffer) else value
-        for parameter, value in zip(parameters, ordered(step, (p.name for p in parameters)), strict=True)
+        for parameter, value in zip(parameters, order_arguments(step, (p.name for p in parameters)), strict=True)
     ]
     run(program, step.blocks, step.threads, values, **options)

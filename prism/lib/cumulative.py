@@ -221,7 +221,7 @@ def _result_dtype(op: str, given: ArrayInfo, asked: Any, result: ArrayInfo | Non
 
 
 def _array_api(op: str, x: Any, axis: Any, dtype: Any, out: Any, include_initial: bool, stream: Any) -> Any:
-    given = arguments.described({"x": x}, {})["x"]
+    given = arguments.describe_all({"x": x}, {})["x"]
     if axis is None:
         if len(given.shape) > 1:
             raise ValueError(f"`axis` must be given: `x` has {len(given.shape)} dimensions")
@@ -231,7 +231,7 @@ def _array_api(op: str, x: Any, axis: Any, dtype: Any, out: Any, include_initial
     along = normal_axis(axis, max(1, len(given.shape)))
     shape = list(given.shape or (1,))
     shape[along] += 1
-    result = None if out is None else arguments.described_result(out, {"x": given}, {})
+    result = None if out is None else arguments.describe_result(out, {"x": given}, {})
     if result is not None:
         arguments.require_shape(result, tuple(shape))
     task, _ = _task(op, given, dtype, result, scans.Called(_API_NAMES[op]))

@@ -172,7 +172,7 @@ class Way:
     arrays: Mapping[str, Buffer] = field(default_factory=lambda: {"x": X, "y": Y})
 
 
-def tiled(size: int, tile: tuple[int, int, bool]) -> dict[str, Any]:
+def tile_numbers(size: int, tile: tuple[int, int, bool]) -> dict[str, Any]:
     """Return the numbers of a kernel that takes tiles of an array which may begin anywhere; `tile` is as from `Shape.tile`."""
     before, skew, y_aligned = tile
     return {"n": size, "before": before, "skew": skew, "y_aligned": y_aligned}
@@ -196,7 +196,7 @@ def flat(task: Task, shape: Shape) -> Way:
     begin = shape.tile(task.width(items))
     if (size + begin[0]) * bytes_ <= kernels.BLOCK_THREADS * 16:
         template = {**common, "THREADS": kernels.BLOCK_THREADS, "ITEMS": items, "WIDTH": task.width(items)}
-        return Way(kernels.scan_block, template, kernels.BLOCK_THREADS, 1, tiled(size, begin))
+        return Way(kernels.scan_block, template, kernels.BLOCK_THREADS, 1, tile_numbers(size, begin))
     for most, vectors, blocks in kernels.ONCE if task.operator is BY_NAME["add"] else kernels.ONCE_OTHERS:
         items = min(vectors * (16 // bytes_), kernels.ONCE_ITEMS)
         tile = kernels.ONCE_THREADS * items
@@ -205,7 +205,7 @@ def flat(task: Task, shape: Shape) -> Way:
             template |= {"BLOCKS": blocks, "WORDS": 1}
             begin = shape.tile(task.width(items))
             tiles = -(-(size + begin[0]) // tile)
-            how = (kernels.ONCE_THREADS, tiles, tiled(size, begin), "flat", _FEWEST_WORDS)
+            how = (kernels.ONCE_THREADS, tiles, tile_numbers(size, begin), "flat", _FEWEST_WORDS)
             return Way(kernels.scan_once, template, *how, multiple=tiles)
     return many_tiles(task, shape)
 
@@ -219,7 +219,7 @@ def many_tiles(task: Task, shape: Shape) -> Way:
     template = {**task.scan_template, **c.template(), "WIDTH": width, "STABLE": task.grouped}
     begin = shape.tile(width)
     tiles = -(-(shape.size + begin[0]) // c.tile)
-    return Way(kernels.scan, template, c.threads, tiles, tiled(shape.size, begin), "flat", words_for(tiles))
+    return Way(kernels.scan, template, c.threads, tiles, tile_numbers(shape.size, begin), "flat", words_for(tiles))
 
 
 def plan_packed(task: Task, shape: Shape, c: kernels.Configuration) -> Way:
@@ -374,7 +374,7 @@ def on_host(task: Task, shape: Shape) -> Way:
     if shape.outer * shape.inner == 1:
         c = kernels.HOST_SMALL if shape.size <= 4 * kernels.HOST_SMALL.tile else kernels.HOST_LARGE
         template, words = {**common, **c.template(), "STABLE": False}, words_for(-(-shape.size // c.tile))
-        return Way(kernels.scan, template, c.threads, 1, tiled(shape.size, (0, -1, False)), "flat", words)
+        return Way(kernels.scan, template, c.threads, 1, tile_numbers(shape.size, (0, -1, False)), "flat", words)
     return host_segments(task, shape, kernels.ROWS, shape.n)
 
 

@@ -250,12 +250,12 @@ def decide_scan(
         return Decision(copied=("x",))
     if axes is not None and axis is not None:  # where it lies
         shape, axis = tuple(given.shape[k] for k in axes), axes.index(axis)
-        turned = tuple(int(k) for k in np.argsort(axes))
+        back = tuple(int(k) for k in np.argsort(axes))
     else:
-        shape, turned = given.shape, None
+        shape, back = given.shape, None
     extents, made = split_shape(shape, axis), shape if axis is not None and shape else (given.size,)
     plan = plan_scan(task, extents, (past(given), past(result)), initial, machine) if given.size else None
-    return Decision((Result(made, dtype_of(task.result, given), turned),), plan=plan, in_place=("x",))
+    return Decision((Result(made, dtype_of(task.result, given), back),), plan=plan, in_place=("x",))
 
 
 def plan_scan(
