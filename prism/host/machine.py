@@ -19,7 +19,7 @@ from prism.runtime.instance import Instance
 from prism.runtime.launch import Launcher
 from prism.runtime.scratch import SCRATCH as KEPT
 
-_LASTING = (0, 1)  # the legacy default stream's handles: it lives as long as the process, and with it its memory
+_BESIDE = (WORDS, SCRATCH)  # what a stream keeps for plans
 _SMALL = 1 << 20  # bytes of scratch memory that a stream keeps; more comes from the arrays' library, for one call
 Launch = Callable[[Sequence[int], int], None]
 """Launches on arrays that begin at these addresses, on a stream."""
@@ -84,9 +84,8 @@ class Ready:
     def __init__(self, plan: Plan, names: Sequence[str], where: ArrayInfo) -> None:
         assert where.device is not None
         self._where, self._plan, self._ordinal = replace(where, owner=None), plan, where.device
-        self._takes_memory = bool(plan.words or plan.scratch)
-        self._lasting: dict[int, tuple[int, int]] = {}  # the memory of streams that live as long as the process
-        self._places = {name: number for number, name in enumerate((*names, WORDS, SCRATCH))}
+        self._roomy = plan.scratch > _SMALL  # then its address is another one in each call, as those of arrays are
+        self._arrays = {name: number for number, name in enumerate((*names, SCRATCH) if self._roomy else names)}
         self._steps = tuple(self._ready(step) for step in plan.steps)
 
     def __call__(self, pointers: Sequence[int], stream: int) -> None:
@@ -96,31 +95,22 @@ class Ready:
             RuntimeError: scratch memory must be allocated inside the capture of a CUDA graph.
             DeviceError: the driver refuses a launch.
         """
-        room = None
-        if self._takes_memory:
-            held = self._lasting.get(stream)
-            if held is None:
-                held, room = self._memory(stream)
-            pointers = (*pointers, *held)
+        if self._roomy:  # the room is held until all is launched: who takes the memory next comes behind on the stream
+            room, address = memory.scratch(self._where, self._plan.scratch, stream)
+            pointers = (*pointers, address)
         for step in self._steps:
             step(pointers, stream)
-        del room  # not before all is launched: then who takes the memory next comes behind on the stream
 
     def launch(self) -> Launch:
         """Return what does the same, for who does it again and again."""
-        return self if self._takes_memory or len(self._steps) > 1 else self._steps[0]
+        return self if self._roomy or len(self._steps) > 1 else self._steps[0]
 
-    def _memory(self, stream: int) -> tuple[tuple[int, int], Any]:
-        """Return where the words and the scratch memory are, for a stream, and what keeps the latter."""
+    def _memory(self, stream: int) -> tuple[int, ...]:
+        """Return where the words and the scratch memory are, for a stream."""
         plan = self._plan
         words = KEPT.get(self._ordinal, stream, plan.words, plan.tag) if plan.words else 0
-        if plan.scratch > _SMALL:
-            room, scratch = memory.scratch(self._where, plan.scratch, stream)
-            return (words, scratch), room
-        scratch = KEPT.get(self._ordinal, stream, plan.scratch, "scratch") if plan.scratch else 0
-        if stream in _LASTING:
-            self._lasting[stream] = (words, scratch)
-        return (words, scratch), None
+        kept = plan.scratch and not self._roomy
+        return words, KEPT.get(self._ordinal, stream, plan.scratch, "scratch") if kept else 0
 
     def _ready(self, step: Step | Clear) -> Launch:
         if isinstance(step, Clear):
@@ -128,20 +118,24 @@ class Ready:
         launcher = launcher_of(step.instance, self._ordinal)
         values = list(order_arguments(step, (p.name for p in launcher.entry.parameters)))
         slots: list[Slot] = []
+        beside: list[Slot] = []
         for position, value in enumerate(values):
             if isinstance(value, Buffer):
                 values[position] = 0
-                if value.name != SCRATCH or value.count:
-                    slots.append((position, self._places[value.name], value.offset))
-        return Warm(launcher, step.blocks, step.threads, values, slots)
+                if value.name in self._arrays:
+                    slots.append((position, self._arrays[value.name], value.offset))
+                elif value.name == WORDS or value.count:
+                    beside.append((position, _BESIDE.index(value.name), value.offset))
+        return Warm(launcher, step.blocks, step.threads, values, slots, self._memory if beside else None, beside)
 
     def _clear(self, buffer: Buffer) -> Launch:
-        place, offset = self._places[buffer.name], buffer.offset
         nbytes, ordinal = buffer.count * dtype_called(buffer.dtype).itemsize, self._ordinal
 
         def clear(pointers: Sequence[int], stream: int) -> None:
+            found = self._arrays.get(buffer.name)
+            base = self._memory(stream)[_BESIDE.index(buffer.name)] if found is None else pointers[found]
             with using(ordinal):
-                check(driver().cuMemsetD8Async(pointers[place] + offset, 0, nbytes, stream), "clearing memory")
+                check(driver().cuMemsetD8Async(base + buffer.offset, 0, nbytes, stream), "clearing memory")
 
         return clear
 

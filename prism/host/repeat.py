@@ -88,6 +88,9 @@ def run(asked: tuple[Any, ...], arrays: tuple[Any, ...], out: Any = None) -> Any
 def _overlaps(pointers: tuple[int, ...], spans: Spans, room: int) -> bool:
     """Whether the result, the last array, shares memory with another, and may not be that very array."""
     target = pointers[-1]
+    if len(spans) == 1:  # by far the most
+        source, ((before, behind, in_place),) = pointers[0], spans
+        return target < source + behind and source - before < target + room and not (in_place and source == target)
     for source, (before, behind, in_place) in zip(pointers, spans):  # noqa: B905 (the result comes behind)
         if target < source + behind and source - before < target + room and not (in_place and source == target):
             return True

@@ -63,7 +63,7 @@ def scan_by_key(
     >>> prism.lib.scan_by_key(np.array([7, 7, 8, 8, 7]), np.array([3, 1, 4, 1, 5]))
     array([3, 4, 4, 5, 5])
     """
-    asked = ("scan_by_key", op, exclusive, dtype, arguments.exactly(initial))
+    asked = ("scan_by_key", op, exclusive, dtype, None if initial is None else arguments.exactly(initial))
     if stream is None and (known := repeat.run(asked, (values, keys), out)) is not None:
         return known
 
@@ -121,7 +121,7 @@ def reduce_by_key(
     >>> prism.lib.reduce_by_key(np.array([7, 7, 8, 8, 7]), np.array([3, 1, 4, 1, 5]))
     (array([7, 8, 7]), array([4, 5, 5]))
     """
-    asked = ("reduce_by_key", op, dtype, count, arguments.exactly(initial))
+    asked = ("reduce_by_key", op, dtype, count, None if initial is None else arguments.exactly(initial))
     if stream is None and (known := repeat.run(asked, (values, keys))) is not None:
         return known
 

@@ -56,7 +56,7 @@ def call(
     name: str = "a",
 ) -> Any:
     """Return a reduction of `x`; `name` is what the caller calls it, for errors."""
-    asked = (what, axis, type(axis), keepdims, dtype, arguments.exactly(initial))
+    asked = (what, axis, type(axis), keepdims, dtype, None if initial is None else arguments.exactly(initial))
     if stream is None and (known := repeat.run(asked, (x,), out)) is not None:
         return known
 

@@ -120,7 +120,16 @@ def scan(
     array([[ 8,  5,  4],
            [15, 14,  9]])
     """
-    asked = ("scan", op, axis, type(axis), exclusive, reverse, dtype, arguments.exactly(initial))
+    asked = (
+        "scan",
+        op,
+        axis,
+        type(axis),
+        exclusive,
+        reverse,
+        dtype,
+        None if initial is None else arguments.exactly(initial),
+    )
     if stream is None and (known := repeat.run(asked, (x,), out)) is not None:
         return known
 

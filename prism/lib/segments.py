@@ -88,7 +88,7 @@ def segmented_scan(
     >>> prism.lib.segmented_scan(np.array([3, 1, 4, 1, 5]), np.array([0, 2, 5]))
     array([ 3,  4,  4,  5, 10])
     """
-    asked = ("segmented_scan", op, exclusive, dtype, arguments.exactly(initial))
+    asked = ("segmented_scan", op, exclusive, dtype, None if initial is None else arguments.exactly(initial))
     if stream is None and (known := repeat.run(asked, (x, offsets), out)) is not None:
         return known
 
@@ -178,7 +178,7 @@ def segmented_reduce(
     >>> prism.lib.segmented_reduce(np.array([3, 1, 4, 1, 5]), np.array([0, 2, 2, 5]))
     array([ 4,  0, 10])
     """
-    asked = ("segmented_reduce", op, dtype, arguments.exactly(initial))
+    asked = ("segmented_reduce", op, dtype, None if initial is None else arguments.exactly(initial))
     given = {"x": x, "offsets": offsets} if ends is None else {"x": x, "offsets": offsets, "ends": ends}
     if stream is None and (known := repeat.run(asked, tuple(given.values()), out)) is not None:
         return known
