@@ -25,6 +25,7 @@ from prism.host.plan import OUT, Machine, Plan
 from prism.host.repeat import Recipe
 from prism.runtime.arrays import ArrayInfo, describe
 from prism.runtime.capture import require_outside
+from prism.runtime.overlap import overlap, span
 from prism.runtime.streams import choose_stream, order
 
 _MOST = 4096  # decisions that are kept
@@ -182,7 +183,7 @@ def _facts(info: ArrayInfo) -> tuple[Hashable, ...]:
 
 def _apart(name: str, info: ArrayInfo, result: ArrayInfo, decision: Decision) -> bool:
     """Whether the result may be written where it is: nothing of an array is overwritten before it is read."""
-    return not memory.overlap(info, result) or (info.pointer == result.pointer and _alike(name, info, result, decision))
+    return not overlap(info, result) or (info.pointer == result.pointer and _alike(name, info, result, decision))
 
 
 def _alike(name: str, info: ArrayInfo, result: ArrayInfo, decision: Decision) -> bool:
@@ -222,8 +223,8 @@ def _keep(
     recipe = None
     if known.ready is not None:
         target = describe(results[0])
-        spans = tuple((*memory.span(info), _alike(name, info, target, decision)) for name, info in infos.items())
-        recipe = Recipe(known.ready.launch(), spans, memory.span(target)[1], _cut if decision.cut else None)
+        spans = tuple((*span(info), _alike(name, info, target, decision)) for name, info in infos.items())
+        recipe = Recipe(known.ready.launch(), spans, span(target)[1], _cut if decision.cut else None)
         first = next(iter(infos.values()))
         repeat.keep(first.library, asked, arrays, results, recipe, made=made)
     noted = noting.get()

@@ -36,21 +36,6 @@ def plain(info: ArrayInfo, scalar: str) -> Any:
     return lying.reshape(-1).view(dtype_called(scalar))
 
 
-def span(info: ArrayInfo) -> tuple[int, int]:
-    """Return how many bytes an array takes before its first element, and from there on; none where it is empty."""
-    if not info.size:
-        return 0, 0
-    steps = [(extent - 1) * stride for extent, stride in zip(info.shape, info.strides, strict=True)]
-    before = -sum(step for step in steps if step < 0)
-    return before, sum(step for step in steps if step > 0) + info.dtype.itemsize
-
-
-def overlap(one: ArrayInfo, two: ArrayInfo) -> bool:
-    """Whether the bytes from the first to the last of two arrays overlap."""
-    (before, behind), (above, below) = span(one), span(two)
-    return one.pointer - before < two.pointer + below and two.pointer - above < one.pointer + behind
-
-
 def empty(info: ArrayInfo, size: int | tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     """Return a new array of so many elements, or of such a shape, in the library, and on the device, of `info`."""
     if info.library == "torch":

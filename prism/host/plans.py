@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from prism.host import memory
 from prism.host.call import Noted, noting
 from prism.runtime.arrays import ArrayInfo, describe
+from prism.runtime.overlap import overlap
 from prism.runtime.streams import choose_stream, current_stream
 
 _ALIGNED = 15  # the bits of an address that decide which kernel a call takes
@@ -50,7 +50,7 @@ class Plan:
             _require_gpu(infos[0], stream)
             return self._call(arrays[:-1], arrays[-1])
         for info, name, (_, _, in_place) in zip(infos[:-1], self._names[:-1], recipe.spans, strict=True):
-            if memory.overlap(info, target) and not (in_place and info.pointer == target.pointer):
+            if overlap(info, target) and not (in_place and info.pointer == target.pointer):
                 raise ValueError(f"`out` overlaps `{name}`: a plan copies nothing")
         recipe.launch([info.pointer for info in infos], choose_stream(stream, infos[:1]))
         return arrays[-1]

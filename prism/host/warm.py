@@ -23,8 +23,8 @@ class Warm:
     """Launches of a kernel that differ in addresses and in the stream: `warm(addresses, stream)`.
 
     `values` are the launch's. `slots` take the place of some, with addresses of the call; `beside` of others, with what
-    `ask(stream)` gives. All but the call's addresses and the stream is packed once for each memory. Safe among threads: each has a
-    buffer of its own for as long as it launches. Not for cooperative kernels.
+    `ask(stream)` gives. All but the call's addresses and the stream is packed once for each memory. Safe among threads: each has
+    a buffer of its own for as long as it launches. Not for cooperative kernels.
     """
 
     __slots__ = (
