@@ -15,7 +15,7 @@ from prism.lang import (
     attr, block, const, constexpr, count, dtype, function, grid, group, id, int32, int64, partition, prefetch, prism, ptr,
     requires, split, template, thread,
 )  # fmt: skip
-from prism.lib.reduce_steps import Step
+from prism.host.plan import Step
 from prism.lib.thread import operators
 from prism.runtime.instance import Instance, instance
 

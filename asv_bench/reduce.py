@@ -32,10 +32,11 @@ from host_time import host_times
 from reading import reading
 
 import prism
+from prism.host import call as host
+from prism.host.axes import collapse
+from prism.host.machine import Gpu
 from prism.kernels.reduce import AXIS, DEVICE, AxisConfiguration, Configuration, Cutting, short
-from prism.lib import operators, reduce_calls, reduce_plans
-from prism.lib.axes import collapse
-from prism.lib.reduce_device import Gpu
+from prism.lib import operators, reduce_plans
 from prism.lib.reduce_steps import Work
 
 PEAK = 4.8e12  # bytes a second, by the datasheet
@@ -229,7 +230,7 @@ def use(size: int, configuration: Configuration | AxisConfiguration) -> None:
         DEVICE[size] = configuration
     else:
         AXIS[size] = configuration
-    reduce_calls.forget()
+    host.forget()
 
 
 def tune(kind: str, sizes: list[int], rounds: int) -> None:

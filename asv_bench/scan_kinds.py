@@ -18,7 +18,8 @@ import measure
 import numpy as np
 from scan_peers import compared, table
 
-from prism.lib import operators, scan_plans
+from prism.host.plan import size_of
+from prism.lib import operators
 from prism.lib.scan_plans import Task
 
 KINDS: dict[str, tuple[Any, str, tuple[str, ...]]] = {
@@ -83,7 +84,7 @@ def check(name: str, x: Any, y: Any) -> None:
 def measured(library: Any, name: str, size: int, rounds: int) -> dict[str, float]:
     """Return the seconds of one call of `prism`, `copy`, and CUB's by the names of their entry points."""
     operator, kind, entries = KINDS[name]
-    x = data(name, measure.rows_of(size * scan_plans.size_of(kind)), size)
+    x = data(name, measure.rows_of(size * size_of(kind)), size)
     y = cupy.empty_like(x)
 
     def right(which: str, given: Any, found: Any) -> None:
@@ -99,7 +100,7 @@ def main(arguments: list[str] | None = None) -> int:
     library = functools.cache(lambda: measure.peer("cub_kinds"))
     return table(
         lambda *case: measured(library(), *case),
-        {name: scan_plans.size_of(kind) for name, (_, kind, _) in KINDS.items()},
+        {name: size_of(kind) for name, (_, kind, _) in KINDS.items()},
         description=__doc__.splitlines()[0], sizes="28", rounds=5, arguments=arguments,
     )  # fmt: skip
 

@@ -11,8 +11,11 @@ from typing import Any
 import cupy
 import measure
 
+from prism.host.machine import Ready, machine_of
+from prism.host.plan import OUT
 from prism.lib import scan_plans
-from prism.lib.scan_plans import Shape, Task, number_of
+from prism.lib.scan_plans import Shape, Task
+from prism.runtime.arrays import describe
 
 
 def compared(
@@ -22,12 +25,13 @@ def compared(
 
     `check(name, given, found)` looks at each one's result of the first row, in `y`, before anything is timed.
     """
-    size, ordinal, first = x.shape[1], x.data.device_id, number_of(task.identity())
-    plan = scan_plans.plan(scan_plans.on_device(task, Shape(1, size, 1, True), 132), task, ordinal)
+    given = describe(x)
+    way = scan_plans.on_device(task, Shape(1, x.shape[1], 1, True), 132)
+    ready = Ready(scan_plans.plan(way, task, task.identity(), machine_of(given)), ("x", OUT), given)
 
     def ours(i: int) -> None:
         k = i % len(x) * x.strides[0]
-        plan(ordinal, cupy.cuda.get_current_stream().ptr, (x.data.ptr + k, y.data.ptr + k), first)
+        ready((x.data.ptr + k, y.data.ptr + k), cupy.cuda.get_current_stream().ptr)
 
     calls = {"prism": ours, **peers}
     for name, call in calls.items():

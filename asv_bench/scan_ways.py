@@ -19,9 +19,12 @@ import cupy
 import measure
 import scan_axis
 
+from prism.host.machine import Ready, machine_of
+from prism.host.plan import OUT, size_of
 from prism.kernels import scan as kernels
 from prism.lib import operators, scan_plans
 from prism.lib.scan_plans import Shape, Task, Way
+from prism.runtime.arrays import describe
 
 
 def short(task: Task, shape: Shape) -> Iterator[tuple[str, Way]]:
@@ -34,7 +37,7 @@ def short(task: Task, shape: Shape) -> Iterator[tuple[str, Way]]:
                 template = {**common, "THREADS": threads, "ITEMS": vectors * vector}
                 yield (
                     f"block {threads}x{vectors}",
-                    Way(kernels.scan_block, template, threads, 1, (size, *shape.tile(vector))),
+                    Way(kernels.scan_block, template, threads, 1, scan_plans.tile_numbers(size, shape.tile(vector))),
                 )
     for threads in (128, 256, 512):
         for vectors in (1, 2, 4, 8):
@@ -47,7 +50,7 @@ def short(task: Task, shape: Shape) -> Iterator[tuple[str, Way]]:
                     template,
                     threads,
                     tiles,
-                    (size, *shape.tile(vector)),
+                    scan_plans.tile_numbers(size, shape.tile(vector)),
                     "flat",
                     4096,
                     multiple=tiles,
@@ -63,8 +66,8 @@ def short(task: Task, shape: Shape) -> Iterator[tuple[str, Way]]:
 
 def columns(task: Task, shape: Shape) -> Iterator[tuple[str, Way]]:
     """Yield the ways for columns, by name."""
-    c = kernels.for_columns(task.bytes, scan_plans.size_of(task.types[0]))
-    middle = (shape.outer, shape.n, shape.inner)
+    c = kernels.for_columns(task.bytes, size_of(task.types[0]))
+    numbers = {"outer": shape.outer, "n": shape.n, "inner": shape.inner}
     common = {**task.template, "EXCLUSIVE": False, "REVERSE": False}
     for width in (1, c.widest):
         if shape.inner % width:
@@ -74,7 +77,7 @@ def columns(task: Task, shape: Shape) -> Iterator[tuple[str, Way]]:
             template = {**common, **c.by_thread(width)}
             yield (
                 f"thread w{width}",
-                Way(kernels.scan_columns_by_thread, template, c.threads, blocks, middle, multiple=blocks),
+                Way(kernels.scan_columns_by_thread, template, c.threads, blocks, numbers, multiple=blocks),
             )
     width = c.widest if shape.inner % c.widest == 0 else 1
     for lanes in (1, 2, 4, 8, 16, 32):
@@ -87,25 +90,25 @@ def columns(task: Task, shape: Shape) -> Iterator[tuple[str, Way]]:
             template = {**common, **c.by_block(width, lanes)}
             yield (
                 f"strip {wide}",
-                Way(kernels.scan_columns, template, template["THREADS"], strips, middle, multiple=strips),
+                Way(kernels.scan_columns, template, template["THREADS"], strips, numbers, multiple=strips),
             )
         if strips <= 264 and wide <= 32 and tiles > 1:
             words = 16
             while words < tiles:
                 words *= 4
             template = {**common, **sharing.template(width, lanes)}
-            way = Way(kernels.scan_columns_shared, template, sharing.threads, strips * tiles, middle, "columns", words)
+            way = Way(kernels.scan_columns_shared, template, sharing.threads, strips * tiles, numbers, "columns", words)
             yield f"shared {wide}", dataclasses.replace(way, strips=strips, columns=wide, multiple=strips)
 
 
 def time(task: Task, ways: list[tuple[str, Way]], x: Any, y: Any, axis: int, rounds: int) -> dict[str, float]:
     """Return the median seconds of each way, checked."""
-    ordinal, calls, zero = x.data.device_id, {}, task.identity().item()
+    given, calls = describe(x), {}
     for name, way in ways:
-        plan = scan_plans.plan(way, task, ordinal)
+        ready = Ready(scan_plans.plan(way, task, task.identity(), machine_of(given)), ("x", OUT), given)
 
-        def call(i: int, plan: scan_plans.Plan = plan) -> None:
-            plan(ordinal, cupy.cuda.get_current_stream().ptr, (x.data.ptr, y.data.ptr), zero)
+        def call(i: int, ready: Ready = ready) -> None:
+            ready((x.data.ptr, y.data.ptr), cupy.cuda.get_current_stream().ptr)
 
         y[...] = 0
         call(0)

@@ -17,8 +17,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from prism.host.axes import collapse
 from prism.lib import operators, reduce_plans, reduce_steps
-from prism.lib.axes import collapse
 
 FOLDER = Path(__file__).parents[1] / "asv_bench"
 

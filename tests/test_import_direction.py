@@ -18,8 +18,9 @@ MAY_IMPORT = {
     "runtime": {"lang"},
     "collectives": {"lang"},
     "kernels": {"lang", "collectives"},
-    "lib": {"lang", "interpret", "runtime", "kernels", "collectives"},
-    "prism": {"lang", "interpret", "explanation", "runtime", "lib", "kernels", "collectives"},
+    "host": {"lang", "interpret", "runtime"},
+    "lib": {"lang", "interpret", "runtime", "host", "kernels", "collectives"},
+    "prism": {"lang", "interpret", "explanation", "runtime", "host", "lib", "kernels", "collectives"},
     "theory": {"lang"},
 }
 # The rooms of prism/lang from the ground up, and which of the rooms below it each imports. "__init__" is `prism.lang` itself.

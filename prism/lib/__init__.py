@@ -11,12 +11,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from prism.host.plans import plan
     from prism.lib import block, thread, warp
     from prism.lib.by_key import reduce_by_key, scan_by_key
     from prism.lib.cumulative import cummax, cummin, cumprod, cumsum, cumulative_prod, cumulative_sum
     from prism.lib.matmuls import hgemm
     from prism.lib.operators import Operator
-    from prism.lib.plans import plan
     from prism.lib.products import matmul
     from prism.lib.reductions import all, any, argmax, argmin, count_nonzero, max, min, prod, reduce, sum
     from prism.lib.scans import scan
@@ -29,7 +29,7 @@ __all__ = [
     "scan", "scan_by_key", "segmented_reduce", "segmented_scan", "sgemm", "sum", "thread", "warp",
 ]  # fmt: skip
 
-_WHERE = {"Operator": "operators", "hgemm": "matmuls", "matmul": "products", "plan": "plans", "scan": "scans"}
+_WHERE = {"Operator": "operators", "hgemm": "matmuls", "matmul": "products", "scan": "scans"}
 _WHERE |= {"sgemm": "sgemms"}
 _WHERE |= dict.fromkeys(
     ("all", "any", "argmax", "argmin", "count_nonzero", "max", "min", "prod", "reduce", "sum"), "reductions"
@@ -42,7 +42,9 @@ _PACKAGES = ("block", "thread", "warp")
 
 def __getattr__(name: str) -> Any:
     """Load what is asked for when it is first used."""
-    if name in _WHERE:
+    if name == "plan":
+        value = importlib.import_module("prism.host.plans").plan
+    elif name in _WHERE:
         value = getattr(importlib.import_module(f"prism.lib.{_WHERE[name]}"), name)
     elif name in _PACKAGES:
         value = importlib.import_module(f"prism.lib.{name}")

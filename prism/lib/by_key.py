@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from prism.host import arguments, repeat
+from prism.host.call import Decision, Result, call
+from prism.host.plan import Buffer, Machine, Plan
 from prism.kernels.scan import KEYS
-from prism.lib import result_arrays, scan_plans, scans
+from prism.lib import scan_plans, scans
 from prism.lib.operators import Operator
 from prism.lib.scan_plans import Shape, Task
-from prism.lib.segments import Session, copy_if_shared
-from prism.runtime.arrays import ArrayInfo, describe, one_place, require_axes
+from prism.runtime.arrays import ArrayInfo, require_axes
 
 _KEYS = (*scans.SUPPORTED, "bool")
+_CALLED = {"x": "values"}
 _SCAN, _REDUCE = scans.Called("scan_by_key", "values"), scans.Called("reduce_by_key", "values")
 
 
@@ -59,26 +63,22 @@ def scan_by_key(
     >>> prism.lib.scan_by_key(np.array([7, 7, 8, 8, 7]), np.array([3, 1, 4, 1, 5]))
     array([3, 4, 4, 5, 5])
     """
-    given, labels = _pair(keys, values)
-    task, shown = scans.task_of(op, given, dtype, exclusive=bool(exclusive), called=_SCAN)
-    begin = shown if initial is None else scans.initial_of(initial, task)
-    result = None if out is None else scans.result_of(out, given, task.result, given.shape, _SCAN)
-    with Session(given, [given, labels, *([] if result is None else [result])], stream) as session:
-        y = (
-            result_arrays.empty(given, given.size, scans.dtype_of(task.result, given))
-            if result is None
-            else result.owner
-        )
-        if not given.size:
-            return y
-        source, target, heads = (
-            scans.contiguous(given, result),
-            result or describe(y, "out"),
-            copy_if_shared(labels, result),
-        )
-        shape = Shape(1, given.size, 1, session.is_aligned(source, target))
-        session.scan(source, target, heads, _kind(heads), KEYS, task, begin, shape)
-    return y
+    asked = ("scan_by_key", op, exclusive, dtype, None if initial is None else arguments.exactly(initial))
+    if stream is None and (known := repeat.run(asked, (values, keys), out)) is not None:
+        return known
+
+    def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
+        given, labels = _pair(arrays)
+        task, shown = scans.task_of(op, given, dtype, exclusive=bool(exclusive), called=_SCAN)
+        begin = shown if initial is None else scans.initial_of(initial, task)
+        if result is not None:
+            arguments.require_result(result, task.result, given.shape)
+        if copied := arguments.not_plain(arrays):
+            return Decision(copied=copied)
+        plan = _plan_scan(task, given, labels, result, begin, machine) if given.size else None
+        return Decision((Result(given.shape, scans.dtype_of(task.result, given)),), plan=plan, in_place=("x",))
+
+    return call("scan_by_key", asked, {"x": values, "keys": keys}, decide, out, stream, called=_CALLED)
 
 
 def reduce_by_key(
@@ -121,50 +121,30 @@ def reduce_by_key(
     >>> prism.lib.reduce_by_key(np.array([7, 7, 8, 8, 7]), np.array([3, 1, 4, 1, 5]))
     (array([7, 8, 7]), array([4, 5, 5]))
     """
-    given, labels = _pair(keys, values)
-    task, shown = scans.task_of(op, given, dtype, exclusive=True, called=_REDUCE)
-    begin = shown if initial is None else scans.initial_of(initial, task)
-    with Session(given, [given, labels], stream) as session:
-        unique = result_arrays.empty(given, given.size, scans.dtype_of(labels.scalar, labels))
-        y = result_arrays.empty(given, given.size, scans.dtype_of(task.result, given))
-        number = result_arrays.empty(given, 1, np.dtype(np.int64))
-        if given.size:
-            arrays = (
-                scans.contiguous(labels, None),
-                scans.contiguous(given, None),
-                *(describe(a) for a in (unique, y, number)),
-            )
-            _reduce(session, arrays, task, begin)
-        else:
-            number[...] = 0
-        if count:
-            return unique, y, number
-        runs = int(number[0])
-        return unique[:runs], y[:runs]
+    asked = ("reduce_by_key", op, dtype, count, None if initial is None else arguments.exactly(initial))
+    if stream is None and (known := repeat.run(asked, (values, keys))) is not None:
+        return known
+
+    def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
+        given, labels = _pair(arrays)
+        task, shown = scans.task_of(op, given, dtype, exclusive=True, called=_REDUCE)
+        begin = shown if initial is None else scans.initial_of(initial, task)
+        if copied := arguments.not_plain(arrays):
+            return Decision(copied=copied)
+        dtypes = scans.dtype_of(labels.scalar, labels), scans.dtype_of(task.result, given)
+        results = (*(Result(given.shape, dtype) for dtype in dtypes), Result((1,), np.dtype(np.int64)))
+        plan = _plan_reduce(task, given, labels, begin, machine) if given.size else None
+        return Decision(results, scan_plans.RUNS, plan, fill=None if given.size else 0, cut=not count)
+
+    return call("reduce_by_key", asked, {"x": values, "keys": keys}, decide, None, stream, called=_CALLED)
 
 
-def _reduce(session: Session, arrays: tuple[ArrayInfo, ...], task: Task, initial: Any) -> None:
-    """Fill the last three of: keys, values, unique keys, aggregates, number of runs."""
-    keys, source = arrays[:2]
-    key = _kind(keys)
-    if session.ordinal is None:
-        given, _, stored = task.types
-        kinds = (key, given, key, stored, "int64")
-        way = scan_plans.runs(task, source.size, False, key, host=True)
-        scan_plans.run_on_host(way, task, tuple(map(scans.plain, arrays, kinds)), initial)
-        return
-    way = scan_plans.runs(task, source.size, session.is_aligned(source), key, keys_aligned=session.is_aligned(keys))
-    plan = scan_plans.plan(way, task, session.ordinal)
-    plan(session.ordinal, session.stream, tuple(info.pointer for info in arrays), initial.item())
+# -- Arguments and plans --------------------------------------------------------------------------------------------------
 
 
-def _pair(keys: Any, values: Any) -> tuple[ArrayInfo, ArrayInfo]:
+def _pair(arrays: Mapping[str, ArrayInfo]) -> tuple[ArrayInfo, ArrayInfo]:
     """Return the facts of values and keys, checked."""
-    given, labels = describe(values, "values"), describe(keys, "keys")
-    result_arrays.require_known(given, "values")
-    one_place({"values": given, "keys": labels})
-    if labels.library != given.library:
-        raise TypeError(f"`keys` must be an array of {given.library}, as `values` is, not of {labels.library}")
+    given, labels = arrays["x"], arrays["keys"]
     if labels.scalar not in _KEYS:
         raise TypeError(f"`keys` has dtype {labels.scalar}, which is not supported")
     require_axes(labels, "keys", 1)
@@ -176,6 +156,27 @@ def _pair(keys: Any, values: Any) -> tuple[ArrayInfo, ArrayInfo]:
 def _kind(keys: ArrayInfo) -> str:
     """Return the type that keys are compared as: signs don't matter."""
     return f"u{keys.scalar}" if keys.scalar.startswith("int") else keys.scalar
+
+
+def _plan_scan(
+    task: Task, given: ArrayInfo, labels: ArrayInfo, result: ArrayInfo | None, initial: Any, machine: Machine
+) -> Plan:
+    """Return the plan of a scan by key."""
+    shape, keys = Shape(1, given.size, 1, scans.is_aligned(given, result)), Buffer("keys")
+    if machine.host:
+        way = scan_plans.host_segments(task, shape, KEYS, 0, _kind(labels), keys)
+    else:
+        aligned = scans.past(labels) == 0
+        way = scan_plans.segments(task, shape, KEYS, 0, _kind(labels), keys, keys_aligned=aligned)
+    return scan_plans.plan(way, task, initial, machine)
+
+
+def _plan_reduce(task: Task, given: ArrayInfo, labels: ArrayInfo, initial: Any, machine: Machine) -> Plan:
+    """Return the plan of a reduction by key."""
+    aligned = not machine.host and scans.past(given) == 0
+    keys_aligned = not machine.host and scans.past(labels) == 0
+    way = scan_plans.runs(task, given.size, aligned, _kind(labels), host=machine.host, keys_aligned=keys_aligned)
+    return scan_plans.plan(way, task, initial, machine)
 
 
 __all__ = ["reduce_by_key", "scan_by_key"]

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from prism.lib import repeat, result_arrays, scans
-from prism.lib.axes import normal_axis
-from prism.runtime.arrays import ArrayInfo, describe, one_place, require_writable
+from prism.host import arguments, memory, repeat
+from prism.host.axes import normal_axis
+from prism.host.call import Decision, call
+from prism.host.plan import Machine
+from prism.lib import scans
+from prism.runtime.arrays import ArrayInfo
 from prism.runtime.streams import choose_stream
 
 _NAMES = {"add": "cumsum", "multiply": "cumprod", "maximum": "cummax", "minimum": "cummin"}
@@ -171,19 +176,21 @@ def _cumulative(
     op: str, a: Any, axis: Any, dtype: Any, out: Any, stream: Any, names: dict[str, str] = _NAMES, name: str = "a"
 ) -> Any:
     """Scan `a`, which the caller's caller knows as `name`, by what `names` has for the operator."""
-    options = ("cumulative", op, axis, type(axis), dtype)
-    if stream is None and (known := repeat.run(a, out, options)) is not None:
+    asked = ("cumulative", op, axis, type(axis), dtype, name)
+    if stream is None and (known := repeat.run(asked, (a,), out)) is not None:
         return known
-    given = describe(a, name)
-    result_arrays.require_known(given, name)
-    along = None if axis is None else normal_axis(axis, max(1, len(given.shape)))
-    shape = (given.size,) if along is None or not given.shape else given.shape
-    result = None if out is None else _target(out, given, shape, name)
-    task, begin = _task(op, given, dtype, result, scans.Called(names[op], name))
-    if result is None or (result.contiguous and result.natural and result.scalar == task.result):
-        return scans.run(given, task, begin, along, result, stream, options)
-    made = scans.run(given, task, begin, along, None, stream)
-    return _put(out, made, given, stream)
+
+    def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
+        given = arrays["x"]
+        along = None if axis is None else normal_axis(axis, max(1, len(given.shape)))
+        if result is not None:
+            arguments.require_shape(result, scans.shape_of(given, along))
+        task, begin = _task(op, given, dtype, result, scans.Called(names[op], name))
+        fits = result is not None and result.contiguous and result.natural and result.scalar == task.result
+        found = scans.decide_scan(given, task, begin, along, result if fits else None, machine)
+        return found if fits or result is None else replace(found, beside=True)
+
+    return call(names[op], asked, {"x": a}, decide, out, stream, called={"x": name})
 
 
 def sum_dtype(given: ArrayInfo) -> str:
@@ -213,28 +220,8 @@ def _result_dtype(op: str, given: ArrayInfo, asked: Any, result: ArrayInfo | Non
     return sum_dtype(given) if result is None else result.scalar
 
 
-def _target(out: Any, given: ArrayInfo, shape: tuple[int, ...], name: str) -> ArrayInfo:
-    """Return the facts of `out`, whatever its dtype and strides."""
-    result = describe(out, "out")
-    one_place({name: given, "out": result})
-    if result.library != given.library:
-        raise TypeError(f"`out` must be an array of {given.library}, as `{name}` is, not of {result.library}")
-    if result.shape != shape:
-        raise ValueError(f"`out` must have shape {shape}, the result's, not {result.shape}")
-    require_writable(result, "out")
-    return result
-
-
-def _put(out: Any, made: Any, given: ArrayInfo, stream: Any) -> Any:
-    """Copy a result to where it belongs, on the stream that it is made on."""
-    with result_arrays.working(given, None if stream is None else choose_stream(stream, (given,))):
-        out[...] = made
-    return out
-
-
 def _array_api(op: str, x: Any, axis: Any, dtype: Any, out: Any, include_initial: bool, stream: Any) -> Any:
-    given = describe(x, "x")
-    result_arrays.require_known(given, "x")
+    given = arguments.describe_all({"x": x}, {})["x"]
     if axis is None:
         if len(given.shape) > 1:
             raise ValueError(f"`axis` must be given: `x` has {len(given.shape)} dimensions")
@@ -244,12 +231,13 @@ def _array_api(op: str, x: Any, axis: Any, dtype: Any, out: Any, include_initial
     along = normal_axis(axis, max(1, len(given.shape)))
     shape = list(given.shape or (1,))
     shape[along] += 1
-    result = None if out is None else _target(out, given, tuple(shape), "x")
+    result = None if out is None else arguments.describe_result(out, {"x": given}, {})
+    if result is not None:
+        arguments.require_shape(result, tuple(shape))
     task, _ = _task(op, given, dtype, result, scans.Called(_API_NAMES[op]))
     behind = (slice(None),) * along
-    queue = result_arrays.working(given, None if stream is None else choose_stream(stream, (given,)))
-    with queue:
-        whole = result_arrays.empty(given, tuple(shape), scans.dtype_of(task.result, given)) if result is None else out
+    with memory.working(given, None if stream is None else choose_stream(stream, (given,))):
+        whole = memory.empty(given, tuple(shape), scans.dtype_of(task.result, given)) if result is None else out
         rest = whole[(*behind, slice(1, None))]
         _cumulative(op, x, along, task.result, rest.reshape(-1) if not given.shape else rest, stream, _API_NAMES, "x")
         whole[(*behind, slice(0, 1))] = 0 if op == "add" else 1  # last: it may be an element of `x`

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from prism.host import memory
 from prism.lang.types import SCALARS
-from prism.lib import result_arrays
 from prism.runtime.arrays import ArrayInfo
 
 MOST = 2**31 - 2**10
@@ -22,7 +22,7 @@ def require_operands(
         ValueError: too few axes, or too many; the last two don't fit.
     """
     for name, info in (("a", a), ("b", b)):
-        result_arrays.require_known(info, name)
+        memory.require_known(info, name)
         if info.scalar not in kinds:
             raise TypeError(f"`{name}` has dtype {info.scalar}, and {function} takes {' or '.join(kinds)}")
         if len(info.shape) < 2 or (len(info.shape) > 2 and not batched):

@@ -11,8 +11,9 @@ import numpy as np
 
 from prism.lib import matmul_warm as warm
 from prism.lib.matmul_arguments import MOST
-from prism.lib.matmul_layouts import ROWS, Call, Job, empty, fits_tensor_copy, overlap, rows_dense
+from prism.lib.matmul_layouts import ROWS, Call, Job, empty, fits_tensor_copy, rows_dense
 from prism.runtime.arrays import ArrayInfo, describe
+from prism.runtime.overlap import overlap
 
 Made = tuple[Any, warm.Again | None]
 """A result, and the call that makes it again, if nothing but launches did."""

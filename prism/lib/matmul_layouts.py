@@ -11,6 +11,7 @@ import numpy as np
 from prism.lang.surface import Kernel
 from prism.lib.matmul_arguments import eight_bits
 from prism.runtime.arrays import ArrayInfo, describe
+from prism.runtime.overlap import overlap
 from prism.runtime.tensor_maps import PIECE, SECTOR
 
 NO_BIAS, COLUMNS, ROWS = 0, 1, 2
@@ -261,16 +262,3 @@ def rows_dense(info: ArrayInfo) -> bool:
     size = info.dtype.itemsize
     dense = info.strides[-1] == size or info.shape[-1] == 1
     return dense and (info.strides[-2] >= info.shape[-1] * size or info.shape[-2] == 1)
-
-
-def overlap(one: ArrayInfo, two: ArrayInfo) -> bool:
-    """Whether the bytes from the first to the last of two arrays overlap."""
-    (first, last), (begin, end) = _bytes(one), _bytes(two)
-    return bool(one.size and two.size) and first < end and begin < last
-
-
-def _bytes(info: ArrayInfo) -> tuple[int, int]:
-    """Return where an array's memory begins and ends."""
-    steps = [(extent - 1) * stride for extent, stride in zip(info.shape, info.strides, strict=True)]
-    begin = info.pointer + sum(min(0, step) for step in steps)
-    return begin, info.pointer + sum(max(0, step) for step in steps) + info.dtype.itemsize

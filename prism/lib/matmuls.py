@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from prism.host import memory
 from prism.kernels import hgemm as kernels
 from prism.kernels.hgemm import HOST, Configuration, blocks, choose, follows_late, group_m, identity, prefetch_steps
 from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS
 from prism.lib import matmul_warm as warm
-from prism.lib import result_arrays
 from prism.lib.matmul_arguments import (
     eight_bits,
     require_extents,
@@ -356,7 +356,7 @@ def on_device(job: Job, stream: Any, configuration: Configuration | None = None,
     handle = choose_stream(stream, (job.a,))
     given = (job.a, job.b, job.c, job.bias, job.out, job.scale_a, job.scale_b)
     order([info for info in given if info is not None], handle)
-    with result_arrays.working(job.a, None if stream is None else handle):
+    with memory.working(job.a, None if stream is None else handle):
         result, call = multiply_batch(
             job,
             lambda one: _launch_product(one, handle, configuration),

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from prism.host import memory
 from prism.kernels.hgemm import identity
 from prism.lib import matmul_warm as warm
-from prism.lib import matmuls, result_arrays, sgemms
+from prism.lib import matmuls, sgemms
 from prism.lib.matmul_arguments import require_alike
 from prism.lib.matmul_layouts import NO_BIAS, Job
 from prism.runtime.arrays import ArrayInfo, describe, one_place, require_writable
@@ -89,7 +90,7 @@ def matmul(a: Any, b: Any, out: Any = None) -> Any:
 def _require_operands(a: ArrayInfo, b: ArrayInfo) -> None:
     """Check the operands' libraries, dtypes and axes, with NumPy's words where NumPy has some."""
     for number, (name, info) in enumerate((("a", a), ("b", b))):
-        result_arrays.require_known(info, name)
+        memory.require_known(info, name)
         if info.scalar not in KINDS:
             raise TypeError(
                 f"`{name}` has dtype {info.scalar}, and matmul takes {', '.join(KINDS[:-1])} or {KINDS[-1]}"

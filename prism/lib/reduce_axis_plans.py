@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from prism.host.axes import Collapsed
+from prism.host.plan import Buffer, Machine, Plan, Scratch, Step, X, Y, instance_of, nothing, size_of
 from prism.kernels.reduce import (
     AT_ONCE_BLOCKS,
     AXIS,
@@ -19,8 +21,7 @@ from prism.kernels.reduce import (
     reduce_axis,
 )
 from prism.lib import operators
-from prism.lib.axes import Collapsed
-from prism.lib.reduce_steps import Buffer, Machine, Plan, Scratch, Search, Step, Work, X, Y, instance_of, size_of
+from prism.lib.reduce_steps import Search, Work
 from prism.runtime.instance import Instance
 
 _LOOSE = 1024  # bytes of a row from which on its vectors need not begin with its elements: fewer are read one by one
@@ -131,9 +132,10 @@ def along_axis(
     units = stage.outer * how.across * how.splits
     chosen = _reducer(part, how.kernel, how.width, how.along, _unit_count(how, units))
     steps_out = (how.splits * stage.inner, stage.inner, 1) if split else (stage.outer_step, 0, stage.inner_step)
-    numbers = (*_numbers(stage, how, units, size, misaligned, steps_out), part.identity, part.initial)
+    numbers = _numbers(stage, how, units, size, misaligned, steps_out)
+    numbers |= {"identity": part.identity, "initial": part.initial}
     partial = scratch.take(part.result, stage.results * how.splits) if split else target
-    found = [Step(chosen, how.blocks, how.threads, (source, partial), numbers)]
+    found = [Step(chosen, how.blocks, how.threads, {"x": source, "y": partial, **numbers})]
     if split:
         found += along_axis(
             work.rest(), _combining_stage(stage, how.splits), 0, partial, target, scratch, machine, splittable=False
@@ -183,17 +185,17 @@ def search_along(search: Search, stage: Collapsed, misaligned: int, machine: Mac
     split = how.splits > 1
     chosen, units = _finder(search, how, stage)
     if not split:
-        numbers = (
-            *_numbers(stage, how, units, size, misaligned, (stage.outer_step, 0, stage.inner_step)),
-            search.weakest,
-        )
-        buffers = (X, _none("int64"), _none(search.dtype), Y)
-        return Plan((Step(chosen, how.blocks, how.threads, buffers, (*numbers, False, False)),), 0, 0)
+        numbers = _numbers(stage, how, units, size, misaligned, (stage.outer_step, 0, stage.inner_step))
+        buffers = {"x": X, "given": nothing("int64"), "bests": nothing(search.dtype), "y": Y}
+        last = {"weakest": search.weakest, "partial": False, "indexed": False}
+        return Plan((Step(chosen, how.blocks, how.threads, {**buffers, **numbers, **last}),))
     steps_out = (how.splits * stage.inner, stage.inner, 1)
-    numbers = (*_numbers(stage, how, units, size, misaligned, steps_out), search.weakest, True, False)
+    numbers = _numbers(stage, how, units, size, misaligned, steps_out)
+    numbers |= {"weakest": search.weakest, "partial": True, "indexed": False}
     bests = scratch.take(search.dtype, stage.results * how.splits)
     positions = scratch.take("int64", stage.results * how.splits)
-    one = Step(chosen, how.blocks, how.threads, (X, _none("int64"), bests, positions), numbers)
+    buffers = {"x": X, "given": nothing("int64"), "bests": bests, "y": positions}
+    one = Step(chosen, how.blocks, how.threads, {**buffers, **numbers})
     joined, search, size = (
         _combining_stage(stage, how.splits),
         replace(search, given=search.dtype),
@@ -202,14 +204,11 @@ def search_along(search: Search, stage: Collapsed, misaligned: int, machine: Mac
     configuration = HOST_AXIS if machine.host else SEARCH[size]
     how = cut(joined, size, 0, configuration, _wave(configuration, machine), splittable=False, short_forms=False)
     chosen, units = _finder(search, how, joined)
-    numbers = (
-        *_numbers(joined, how, units, size, 0, (joined.outer_step, 0, joined.inner_step)),
-        search.weakest,
-        False,
-        True,
-    )
-    two = Step(chosen, how.blocks, how.threads, (bests, positions, _none(search.dtype), Y), numbers)
-    return Plan((one, two), 0, scratch.used)
+    numbers = _numbers(joined, how, units, size, 0, (joined.outer_step, 0, joined.inner_step))
+    numbers |= {"weakest": search.weakest, "partial": False, "indexed": True}
+    buffers = {"x": bests, "given": positions, "bests": nothing(search.dtype), "y": Y}
+    two = Step(chosen, how.blocks, how.threads, {**buffers, **numbers})
+    return Plan((one, two), scratch=scratch.used)
 
 
 def _finder(search: Search, how: Cut, stage: Collapsed) -> tuple[Instance, int]:
@@ -238,11 +237,6 @@ def all_searches(search: Search) -> Iterator[Instance]:
                 yield _seeker(part, kernel, form.width, form is configuration.rows)
 
 
-def _none(dtype: str) -> Buffer:
-    """Return what stands for an array that a kernel doesn't touch."""
-    return Buffer("scratch", 0, dtype, 0)
-
-
 def _combining_stage(stage: Collapsed, splits: int) -> Collapsed:
     """Return the stage that combines a stage's partial results, which lie as (outer, splits, inner)."""
     inner = 1 if stage.inner > 1 else 0
@@ -258,13 +252,17 @@ def _wave(configuration: AxisConfiguration, machine: Machine) -> int:
 
 def _numbers(
     stage: Collapsed, how: Cut, units: int, size: int, misaligned: int, steps: tuple[int, int, int]
-) -> tuple[Any, ...]:
-    """Return what both kernels along an axis take first."""
+) -> dict[str, Any]:
+    """Return the numbers that both kernels along an axis take, by their names."""
     lanes = how.lanes.bit_length() - 1
     apart = 0 if how.along else 5 - lanes
     skew = -misaligned // size % how.width if how.loose else -1
-    strides = (stage.outer_stride, stage.n_stride, stage.inner_stride)
-    return (units, how.across, stage.n, how.splits, how.chunk, skew, lanes, apart, how.wide, *strides, *steps)
+    outer_step, split_step, inner_step = steps
+    return {
+        "units": units, "across": how.across, "n": stage.n, "splits": how.splits, "chunk": how.chunk, "skew": skew,
+        "lanes": lanes, "apart": apart, "wide": how.wide, "outer_stride": stage.outer_stride, "n_stride": stage.n_stride,
+        "inner_stride": stage.inner_stride, "outer_step": outer_step, "split_step": split_step, "inner_step": inner_step,
+    }  # fmt: skip
 
 
 def _is_aligned(stage: Collapsed, width: int, size: int, misaligned: int, along: bool) -> bool:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
+from prism.host.axes import Collapsed, c_strides, collapse, drop_axes
+from prism.host.plan import WORDS, Buffer, Machine, Plan, Scratch, Step, X, Y, instance_of, nothing, size_of
 from prism.kernels.reduce import (
     DEVICE,
     HOST,
@@ -25,24 +28,8 @@ from prism.kernels.reduce import (
 )
 from prism.lang.types.structs import dtype_called
 from prism.lib import operators
-from prism.lib.axes import Collapsed, c_strides, collapse, drop_axes
 from prism.lib.reduce_axis_plans import along_axis, search_along
-from prism.lib.reduce_steps import (
-    CONTROL_WORDS,
-    WORDS,
-    Buffer,
-    Machine,
-    Plan,
-    Scratch,
-    Search,
-    Step,
-    Work,
-    X,
-    Y,
-    instance_of,
-    size_of,
-    word_bytes,
-)
+from prism.lib.reduce_steps import Search, Work, word_bytes
 from prism.runtime.instance import Instance
 
 CAPACITY = 4096
@@ -77,7 +64,7 @@ def plan_reduction(work: Work, found: Sequence[Collapsed], misaligned: int, mach
     """Return how to reduce an array in these stages; its first element is `misaligned` bytes past a multiple of 16."""
     scratch = Scratch()
     steps: list[Step] = []
-    source, words = X, 0
+    source, words = X, ""
     for number, stage in enumerate(found):
         final = number == len(found) - 1
         part = work if number == 0 else work.rest()
@@ -85,12 +72,28 @@ def plan_reduction(work: Work, found: Sequence[Collapsed], misaligned: int, mach
         target = Y if final else scratch.take(part.result, stage.results)
         if stage.results == 1 and (stage.n_stride == 1 or stage.n == 1):
             step = _whole(part, stage.n, misaligned, source, target, machine)
-            words = word_bytes(part.dtype) if step.blocks > 1 else words
+            words = part.dtype if step.blocks > 1 else words
             steps.append(step)
         else:
             steps += along_axis(part, stage, misaligned, source, target, scratch, machine)
         source, misaligned = target, 0
-    return Plan(tuple(steps), words, scratch.used)
+    return _with_words(tuple(steps), words, scratch.used)
+
+
+def _words(word: str, blocks: int) -> dict[str, Any]:
+    """Return the arguments for what blocks publish, words that carry a type; one block publishes nothing."""
+    if blocks == 1:
+        return {"words": nothing("uint64"), "control": nothing("uint32"), "capacity": CAPACITY}
+    words = Buffer(WORDS, CONTROL, "uint64", CAPACITY * word_bytes(word) // 8)
+    return {"words": words, "control": Buffer(WORDS, 0, "uint32", CONTROL // 4), "capacity": CAPACITY}
+
+
+def _with_words(steps: tuple[Step, ...], word: str, scratch: int) -> Plan:
+    """Return a plan of steps of which one publishes words that carry a type; "": none does."""
+    if not word:
+        return Plan(steps, scratch=scratch)
+    size = word_bytes(word)
+    return Plan(steps, CONTROL + CAPACITY * size, f"reduce {size}", scratch)
 
 
 def whole(work: Work, machine: Machine, configuration: Configuration) -> Instance:
@@ -108,15 +111,14 @@ def _whole(work: Work, n: int, misaligned: int, source: Buffer, target: Buffer, 
     size = size_of(work.given)
     head = 0 if machine.host else min(-misaligned % 16 // size, n)
     vectors = (n - head) // (HOST_WIDTH if machine.host else 16 // size)
-    numbers = (CAPACITY, n, head, work.identity, work.initial)
-    buffers = (source, target, WORDS, CONTROL_WORDS)
+    numbers = {"n": n, "head": head, "identity": work.identity, "initial": work.initial}
     configuration, found = (HOST, None) if machine.host else _configuration(_traits(work), vectors)
     chosen = whole(work, machine, configuration)
     if found is not None:
         (configuration, blocks), threads = found, found[0].threads
         if blocks == 1:
             threads = min(threads, max(32, -(-vectors // (32 * configuration.rows)) * 32))
-        return Step(chosen, blocks, threads, buffers, numbers)
+        return Step(chosen, blocks, threads, {"x": source, "y": target, **numbers, **_words(work.dtype, blocks)})
     threads, blocks = configuration.threads, 1
     rows = -(-vectors // threads)
     if rows > configuration.rows:
@@ -124,7 +126,7 @@ def _whole(work: Work, n: int, misaligned: int, source: Buffer, target: Buffer, 
         blocks = blocks_for(rows, min(wave, CAPACITY, -(-rows // configuration.fewest)))
     else:
         threads = min(threads, max(32, -(-vectors // (2 * 32)) * 32))
-    return Step(chosen, blocks, threads, buffers, numbers)
+    return Step(chosen, blocks, threads, {"x": source, "y": target, **numbers, **_words(work.dtype, blocks)})
 
 
 _Traits = tuple[bool, bool, int, int]
@@ -173,10 +175,10 @@ def plan_search(sought: Search, stage: Collapsed, misaligned: int, machine: Mach
         threads = configuration.threads
         rows = -(-vectors // threads)
         blocks = blocks_for(rows, min(machine.wave(chosen, threads), CAPACITY, -(-rows // configuration.fewest)))
-    nothing = 0 if sought.word == "uint64" else np.zeros((), dtype_called(sought.word))[()]
-    numbers = (CAPACITY, stage.n, head, sought.weakest, nothing)
-    step = Step(chosen, blocks, threads, (X, Y, WORDS, CONTROL_WORDS), numbers)
-    return Plan((step,), word_bytes(sought.word) if blocks > 1 else 0, 0)
+    none = 0 if sought.word == "uint64" else np.zeros((), dtype_called(sought.word))[()]
+    numbers = {"n": stage.n, "head": head, "weakest": sought.weakest, "nothing": none}
+    step = Step(chosen, blocks, threads, {"x": X, "y": Y, **numbers, **_words(sought.word, blocks)})
+    return _with_words((step,), sought.word if blocks > 1 else "", 0)
 
 
 def seeker(sought: Search) -> Instance:

@@ -1,26 +1,14 @@
-"""What reductions compute, and the launches that do it: what all their plans are made of. Nothing here looks at an array."""
+"""What reductions compute. Nothing here looks at an array."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
+from prism.host.plan import size_of
 from prism.kernels.reduce import maps, positions
-from prism.lang.surface import Kernel
-from prism.lang.types.structs import dtype_called
 from prism.lib import operators
 from prism.lib.operators import Operator
-from prism.runtime.instance import Instance, instance
-
-if TYPE_CHECKING:
-    from prism.lang.tree.plan import Program
-
-_ALIGNED = 256  # bytes: what each part of the scratch memory is aligned to
-
-
-def size_of(scalar: str) -> int:
-    """Return the bytes of a kernel's scalar, or struct."""
-    return dtype_called(scalar).itemsize
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,74 +96,7 @@ class Search:
         return {"TI": self.given, "T": self.dtype, "BEATS": beats}
 
 
-@dataclass(frozen=True, slots=True)
-class Buffer:
-    """An array that a step takes: `x`, `y`, `words`, `control`, or `scratch` memory of `count` elements from byte `offset` on."""
-
-    name: str
-    offset: int = 0
-    dtype: str = ""
-    count: int = 0
-
-
-X, Y, WORDS, CONTROL_WORDS = Buffer("x"), Buffer("y"), Buffer("words"), Buffer("control")
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One launch. Its arguments are the buffers, then `numbers`."""
-
-    instance: Instance
-    blocks: int
-    threads: int
-    buffers: tuple[Buffer, ...]
-    numbers: tuple[Any, ...]
-
-    @property
-    def program(self) -> Program:
-        """The checked program."""
-        return self.instance.program
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Launches, one after the other. `words`: the bytes of a published word, 0 if none is; `scratch`: further bytes."""
-
-    steps: tuple[Step, ...]
-    words: int
-    scratch: int
-
-
-class Machine(Protocol):
-    """What a plan must know of where it will run."""
-
-    host: bool
-    arch: str  # "" of the host
-    multiprocessors: int
-
-    def wave(self, instance: Instance, threads: int) -> int:
-        """Return how many blocks of so many threads run at once."""
-        ...
-
-
 def word_bytes(dtype: str) -> int:
     """Return the bytes of a word that carries a value of a dtype."""
     size = size_of(dtype)
     return 8 if size <= 4 else 16 if size <= 8 else 32
-
-
-class Scratch:
-    """Scratch memory, dealt out."""
-
-    def __init__(self) -> None:
-        self.used = 0
-
-    def take(self, dtype: str, count: int) -> Buffer:
-        found = Buffer("scratch", self.used, dtype, count)
-        self.used += -(-count * size_of(dtype) // _ALIGNED) * _ALIGNED
-        return found
-
-
-def instance_of(kernel: Kernel, template: dict[str, Any]) -> Instance:
-    """Return a kernel with its template arguments."""
-    return instance(kernel, tuple(sorted(template.items())))

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
+from prism.host.plan import WORDS, Buffer, Machine, Plan, Step, X, Y, instance_of, nothing, size_of
 from prism.kernels import scan as kernels
 from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS
 from prism.lang.types.structs import dtype_called
 from prism.lib.operators import BY_NAME, Operator
-from prism.lib.reference import run
-from prism.runtime.instance import instance
-from prism.runtime.launch import Launcher
-from prism.runtime.scratch import SCRATCH
-from prism.runtime.warm import Warm
-
-if TYPE_CHECKING:
-    from prism.lang.tree.plan import Program
 
 SHORT = ("float16", "bfloat16")
 _COMPUTED = {"float16": "float32", "bfloat16": "float32", "bool": "uint8"}
@@ -29,6 +22,9 @@ _REGISTER = {"int8": "int32", "uint8": "uint32", "int16": "int32", "uint16": "ui
 _FORMS = {"add": kernels.SUM, "maximum": kernels.MAX, "minimum": kernels.MIN}
 _LOGICAL = {"maximum": kernels.OR, "bitwise_or": kernels.OR, "minimum": kernels.AND, "bitwise_and": kernels.AND}
 _SAME = {kernels.OR: BY_NAME["maximum"], kernels.AND: BY_NAME["minimum"]}
+_NO_HEADS = nothing("uint32")  # what is read of it where rows are the segments
+RUNS = ("unique", "y", "runs")
+"""What runs of equal keys are reduced to: their keys, their results, and how many there are."""
 _FEWEST_WORDS = 4096
 _CONTROL = 64  # bytes before the words: the counter and the epoch, in a sector of their own
 _STRIPS = 2048  # words for counters and epochs, one a strip
@@ -123,11 +119,6 @@ class Task:
         return math.gcd(items, min(widest, 16 // max(size_of(given), size_of(result))))
 
 
-def size_of(scalar: str) -> int:
-    """Return the bytes of a type, by its name."""
-    return dtype_called(scalar).itemsize
-
-
 @dataclass(frozen=True, slots=True)
 class Shape:
     """The array as three axes, of which the middle one is scanned; `aligned`: all pointers are, to 16 bytes.
@@ -162,7 +153,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A kernel, its template, and how it is launched: with `middle` between its pointers and its scratch memory.
+    """A kernel, its template, and how it is launched: with `numbers` and `arrays` by the names of its parameters.
 
     `blocks` is how many it has work for, in multiples of `multiple`, at least so many; `scratch` how its scratch memory is laid
     out ("" where it needs none), for so many `words`, of so many `strips` of `columns`.
@@ -172,12 +163,19 @@ class Way:
     template: Mapping[str, Any]
     threads: int
     blocks: int
-    middle: tuple[int, ...]
+    numbers: Mapping[str, Any]
     scratch: str = ""
     words: int = 0
     strips: int = 1
     columns: int = 1
     multiple: int = 1
+    arrays: Mapping[str, Buffer] = field(default_factory=lambda: {"x": X, "y": Y})
+
+
+def tile_numbers(size: int, tile: tuple[int, int, bool]) -> dict[str, Any]:
+    """Return the numbers of a kernel that takes tiles of an array which may begin anywhere; `tile` is as from `Shape.tile`."""
+    before, skew, y_aligned = tile
+    return {"n": size, "before": before, "skew": skew, "y_aligned": y_aligned}
 
 
 def words_for(tiles: int) -> int:
@@ -195,19 +193,19 @@ def flat(task: Task, shape: Shape) -> Way:
     """Return how a whole array of one dimension is scanned on a GPU: by one block, once over, or in many tiles."""
     size, bytes_, common = shape.size, task.dtype.itemsize, task.scan_template
     items = 16 // bytes_
-    tiled = shape.tile(task.width(items))
-    if (size + tiled[0]) * bytes_ <= kernels.BLOCK_THREADS * 16:
+    begin = shape.tile(task.width(items))
+    if (size + begin[0]) * bytes_ <= kernels.BLOCK_THREADS * 16:
         template = {**common, "THREADS": kernels.BLOCK_THREADS, "ITEMS": items, "WIDTH": task.width(items)}
-        return Way(kernels.scan_block, template, kernels.BLOCK_THREADS, 1, (size, *tiled))
+        return Way(kernels.scan_block, template, kernels.BLOCK_THREADS, 1, tile_numbers(size, begin))
     for most, vectors, blocks in kernels.ONCE if task.operator is BY_NAME["add"] else kernels.ONCE_OTHERS:
         items = min(vectors * (16 // bytes_), kernels.ONCE_ITEMS)
         tile = kernels.ONCE_THREADS * items
         if size * bytes_ <= most and size <= kernels.ONCE_TILES * tile:
             template = {**common, "THREADS": kernels.ONCE_THREADS, "ITEMS": items, "WIDTH": task.width(items)}
             template |= {"BLOCKS": blocks, "WORDS": 1}
-            tiled = shape.tile(task.width(items))
-            tiles = -(-(size + tiled[0]) // tile)
-            how = (kernels.ONCE_THREADS, tiles, (size, *tiled), "flat", _FEWEST_WORDS)
+            begin = shape.tile(task.width(items))
+            tiles = -(-(size + begin[0]) // tile)
+            how = (kernels.ONCE_THREADS, tiles, tile_numbers(size, begin), "flat", _FEWEST_WORDS)
             return Way(kernels.scan_once, template, *how, multiple=tiles)
     return many_tiles(task, shape)
 
@@ -219,9 +217,9 @@ def many_tiles(task: Task, shape: Shape) -> Way:
     c = kernels.UNPACKED[task.bytes] if task.bytes <= 2 else kernels.DEVICE[task.bytes]
     width = task.width(c.items)
     template = {**task.scan_template, **c.template(), "WIDTH": width, "STABLE": task.grouped}
-    tiled = shape.tile(width)
-    tiles = -(-(shape.size + tiled[0]) // c.tile)
-    return Way(kernels.scan, template, c.threads, tiles, (shape.size, *tiled), "flat", words_for(tiles))
+    begin = shape.tile(width)
+    tiles = -(-(shape.size + begin[0]) // c.tile)
+    return Way(kernels.scan, template, c.threads, tiles, tile_numbers(shape.size, begin), "flat", words_for(tiles))
 
 
 def plan_packed(task: Task, shape: Shape, c: kernels.Configuration) -> Way:
@@ -233,38 +231,49 @@ def plan_packed(task: Task, shape: Shape, c: kernels.Configuration) -> Way:
         computed, form = _REGISTER.get(computed, computed), _FORMS.get(task.operator.name, form)
     template = {"TI": given, "T": computed, "OP": operator.function, "FORM": form}
     template |= {**c.template(), "EXCLUSIVE": task.exclusive, "REVERSE": task.reverse, "STABLE": task.grouped}
-    tiled = shape.tile(c.width)
-    tiles = -(-(shape.size + tiled[0]) // c.tile)
-    return Way(kernels.scan_packed, template, c.threads, tiles, (shape.size, *tiled[:2]), "flat", words_for(tiles))
+    begin = shape.tile(c.width)
+    tiles = -(-(shape.size + begin[0]) // c.tile)
+    numbers = {"n": shape.size, "before": begin[0], "skew": begin[1]}
+    return Way(kernels.scan_packed, template, c.threads, tiles, numbers, "flat", words_for(tiles))
 
 
 def segments(
-    task: Task, shape: Shape, heads: int, period: int, key: str = "uint32", *, keys_aligned: bool = False
-) -> Way:
-    """Return how an array of one dimension is scanned by segments on a GPU; its third pointer says where they begin.
+    task: Task, shape: Shape, heads: int, period: int, key: str = "uint32", flags: Buffer = _NO_HEADS,
+    *, keys_aligned: bool = False,
+) -> Way:  # fmt: skip
+    """Return how an array of one dimension is scanned by segments on a GPU; `flags`, bits or keys, say where they begin.
 
-    `keys_aligned`: that is to 16 bytes.
+    `keys_aligned`: keys are to 16 bytes.
     """
     c = kernels.SEGMENTS[task.bytes]
     width = task.width(c.items, c.width)
     template = {**task.scan_template, **c.template(), "WIDTH": width}
     template |= {"HEADS": heads, "K": key, "KEYED": _key_width(width, key, keys_aligned)}
     tiles = -(-shape.size // c.tile)
-    middle = (shape.size, period, shape.aligned)
-    return Way(kernels.scan_segments, template, c.threads, tiles, middle, "segments", words_for(tiles))
+    numbers = {"n": shape.size, "period": period, "aligned": shape.aligned}
+    return Way(
+        kernels.scan_segments,
+        template,
+        c.threads,
+        tiles,
+        numbers,
+        "segments",
+        words_for(tiles),
+        arrays={"x": X, "y": Y, "heads": flags},
+    )
 
 
 def columns(task: Task, shape: Shape, multiprocessors: int) -> Way:
     """Return how columns are scanned on a GPU: one or several a thread, strips of them a block, or blocks that share a strip."""
     c, common = kernels.for_columns(task.bytes, size_of(task.types[0])), task.scan_template
-    middle = (shape.outer, shape.n, shape.inner)
+    numbers = {"outer": shape.outer, "n": shape.n, "inner": shape.inner}
     widths = [pair for pair in _widths(task, c) if pair[0] == 1 or (shape.aligned and shape.inner % pair[0] == 0)]
     for each, _ in widths:
         threads = shape.outer * shape.inner // each
         if threads >= _ENOUGH_THREADS * multiprocessors or shape.n <= c.items // each:
             template = {**common, **c.by_thread(each)}
             blocks = -(-threads // c.threads)
-            return Way(kernels.scan_columns_by_thread, template, c.threads, blocks, middle, multiple=blocks)
+            return Way(kernels.scan_columns_by_thread, template, c.threads, blocks, numbers, multiple=blocks)
     width = widths[0][1]
     line = max(1, _LINE // task.bytes // width)
     lanes, shared = _strip(shape, c, width, line, multiprocessors)
@@ -273,14 +282,14 @@ def columns(task: Task, shape: Shape, multiprocessors: int) -> Way:
     if not shared or tiles == 1:
         lanes = min(wider for wider in _own(width, line) if wider >= lanes)
         template, strips = {**common, **c.by_block(width, lanes)}, _strips(shape, lanes * width)
-        return Way(kernels.scan_columns, template, template["THREADS"], strips, middle, multiple=strips)
+        return Way(kernels.scan_columns, template, template["THREADS"], strips, numbers, multiple=strips)
     strips = _strips(shape, lanes * width)
     template = {**common, **sharing.template(width, lanes)}
     words = 16
     while words < tiles:
         words *= 4
     return Way(
-        kernels.scan_columns_shared, template, sharing.threads, strips * tiles, middle, "columns", words, strips, lanes * width,
+        kernels.scan_columns_shared, template, sharing.threads, strips * tiles, numbers, "columns", words, strips, lanes * width,
         strips,
     )  # fmt: skip
 
@@ -354,27 +363,31 @@ def on_host(task: Task, shape: Shape) -> Way:
     """Return how an array is scanned on the reference machine, which runs all threads of a block in one NumPy operation."""
     common = task.scan_template
     if shape.inner > 1 and shape.n > 1:
-        middle, columns = (shape.outer, shape.n, shape.inner), shape.outer * shape.inner
+        numbers, columns = {"outer": shape.outer, "n": shape.n, "inner": shape.inner}, shape.outer * shape.inner
         if columns >= 1024 or shape.n <= 64:
             threads = min(1024, -(-columns // 32) * 32)
             template = {**common, "THREADS": threads, "ITEMS": 1, "WIDTH": 1}
-            return Way(kernels.scan_columns_by_thread, template, threads, 1, middle)
+            return Way(kernels.scan_columns_by_thread, template, threads, 1, numbers)
         lanes = min(32, 1 << (shape.inner - 1).bit_length())
         template = {**common, "THREADS": 1024, "ITEMS": 8, "WIDTH": 1, "BLOCKS": 1, "TX": lanes}
-        return Way(kernels.scan_columns, template, 1024, 1, middle)
+        return Way(kernels.scan_columns, template, 1024, 1, numbers)
     if shape.outer * shape.inner == 1:
         c = kernels.HOST_SMALL if shape.size <= 4 * kernels.HOST_SMALL.tile else kernels.HOST_LARGE
         template, words = {**common, **c.template(), "STABLE": False}, words_for(-(-shape.size // c.tile))
-        return Way(kernels.scan, template, c.threads, 1, (shape.size, 0, -1, False), "flat", words)
+        return Way(kernels.scan, template, c.threads, 1, tile_numbers(shape.size, (0, -1, False)), "flat", words)
     return host_segments(task, shape, kernels.ROWS, shape.n)
 
 
-def host_segments(task: Task, shape: Shape, heads: int, period: int, key: str = "uint32") -> Way:
+def host_segments(
+    task: Task, shape: Shape, heads: int, period: int, key: str = "uint32", flags: Buffer = _NO_HEADS
+) -> Way:
     """Return how an array is scanned by segments on the reference machine."""
     c = _host(shape.size)
     template = {**task.scan_template, **c.template(), "HEADS": heads, "K": key, "KEYED": 1}
     words = words_for(-(-shape.size // c.tile))
-    return Way(kernels.scan_segments, template, c.threads, 1, (shape.size, period, False), "segments", words)
+    numbers = {"n": shape.size, "period": period, "aligned": False}
+    arrays = {"x": X, "y": Y, "heads": flags}
+    return Way(kernels.scan_segments, template, c.threads, 1, numbers, "segments", words, arrays=arrays)
 
 
 def _host(size: int) -> kernels.Configuration:
@@ -382,7 +395,7 @@ def _host(size: int) -> kernels.Configuration:
 
 
 def runs(task: Task, n: int, aligned: bool, key: str, host: bool = False, *, keys_aligned: bool = False) -> Way:
-    """Return how runs of equal keys are reduced; the pointers are keys, values, unique keys, results and their number."""
+    """Return how runs of equal keys are reduced: arrays `keys` and `x`, and results `RUNS`."""
     c = _host(n) if host else kernels.for_runs(task.bytes, size_of(key))
     width = c.width if host else task.width(c.items, c.width)
     template = {
@@ -393,9 +406,10 @@ def runs(task: Task, n: int, aligned: bool, key: str, host: bool = False, *, key
         "KEYED": _key_width(width, key, keys_aligned),
     }
     tiles = n // c.tile + 1  # of the elements and one more place
-    return Way(
-        kernels.reduce_runs, template, c.threads, 1 if host else tiles, (n, aligned), "segments", words_for(tiles)
-    )
+    arrays = {"keys": Buffer("keys"), "x": X, **{name: Buffer(name) for name in RUNS}}
+    numbers = {"n": n, "aligned": aligned}
+    blocks = 1 if host else tiles
+    return Way(kernels.reduce_runs, template, c.threads, blocks, numbers, "segments", words_for(tiles), arrays=arrays)
 
 
 def _key_width(width: int, key: str, aligned: bool) -> int:
@@ -406,110 +420,39 @@ def _key_width(width: int, key: str, aligned: bool) -> int:
 # -- What it is launched with ---------------------------------------------------------------------------------------------
 
 
-def program(kernel: Kernel, template: tuple[tuple[str, Any], ...]) -> Program:
-    """Return a kernel's checked program for template arguments, given as pairs of a name and a value."""
-    return instance(kernel, template).program
-
-
-def launcher(kernel: Kernel, template: tuple[tuple[str, Any], ...], ordinal: int) -> Launcher:
-    """Return the launcher of such a kernel on a device: machine code found or made, and loaded, once."""
-    return instance(kernel, template).launcher(ordinal)
-
-
-def program_of(way: Way) -> Program:
-    """Return the checked program of a way."""
-    return program(way.kernel, tuple(way.template.items()))
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What is decided once for a kind of call on a device."""
-
-    launch: Launcher
-    way: Way
-    blocks: int
-    word_bytes: int
-    middle: tuple[Any, ...]
-    """Sizes and the identity: what stands between the pointers and the initial value."""
-    scratch: tuple[int, str]
-    """How many bytes, under which tag."""
-
-    def __call__(self, ordinal: int, stream: int, pointers: tuple[int, ...], initial: Any) -> None:
-        """Launch on a stream.
-
-        Raises:
-            RuntimeError: scratch memory must be allocated inside the capture of a CUDA graph.
-            DeviceError: the driver refuses.
-        """
-        values = (*pointers, *self.middle, initial)
-        if self.scratch[0]:
-            base = SCRATCH.get(ordinal, stream, *self.scratch)
-            values = (*values, *addresses(self.way, self.word_bytes, base))
-        self.launch(self.blocks, self.way.threads, stream, values)
-
-    def ready(self, ordinal: int, initial: Any) -> Warm:
-        """Return what launches on an array and its result, given by their addresses, on a stream."""
-        numbers = (*((0,) if self.way.scratch == "segments" else ()), *self.middle, initial)
-        if not self.scratch[0]:
-            return Warm(self.launch, self.blocks, self.way.threads, lambda stream: 0, lambda base: numbers)
-        return Warm(
-            self.launch,
-            self.blocks,
-            self.way.threads,
-            lambda stream: SCRATCH.get(ordinal, stream, *self.scratch),
-            lambda base: (*numbers, *addresses(self.way, self.word_bytes, base)),
-        )
-
-
-def plan(way: Way, task: Task, ordinal: int) -> Plan:
-    """Return what a way is launched with on a device: its machine code found or made, and loaded."""
-    launch = launcher(way.kernel, tuple(way.template.items()), ordinal)
-    blocks = way.blocks
-    if way.multiple < blocks:
-        most = launch.resident_blocks(way.threads)
-        times = most // way.multiple if most >= 2 * way.multiple else -(-most // way.multiple)
-        blocks = min(blocks, times * way.multiple)
-    middle = (*way.middle, number_of(task.identity()))
-    return Plan(launch, way, blocks, task.word_bytes(), middle, scratch_of(way, task.word_bytes()))
-
-
 def number_of(value: Any) -> Any:
     """Return a NumPy scalar as a launch takes it: Python's number, but a struct as it is."""
     return value if value.dtype.kind in "cV" else value.item()
 
 
-def scratch_of(way: Way, word_bytes: int) -> tuple[int, str]:
-    """Return how many bytes of scratch memory a way takes, under which tag: one for all that lay it out in the same way."""
+def plan(way: Way, task: Task, initial: Any, machine: Machine) -> Plan:
+    """Return a way as a plan, on a machine: with `initial`, in the kernel's type, and with its scratch memory laid out."""
+    chosen, blocks = instance_of(way.kernel, way.template), way.blocks
+    if way.multiple < blocks and not machine.host:
+        most = machine.wave(chosen, way.threads)
+        times = most // way.multiple if most >= 2 * way.multiple else -(-most // way.multiple)
+        blocks = min(blocks, times * way.multiple)
+    numbers = {**way.numbers, "identity": number_of(task.identity()), "initial": number_of(initial)}
+    memory, nbytes, tag = _words(way, task.word_bytes())
+    step = Step(chosen, blocks, way.threads, {**way.arrays, **numbers, **memory})
+    return Plan((step,), nbytes, tag)
+
+
+def _words(way: Way, word_bytes: int) -> tuple[dict[str, Any], int, str]:
+    """Return the arguments for a way's scratch memory, how many bytes it has, and a tag: one for all that lay it out the same."""
+    words = Buffer(WORDS, _CONTROL, "uint64", way.words * word_bytes // 8)
+    found = {"words": words, "capacity": way.words, "control": Buffer(WORDS, 0, "uint64", 1)}
     match way.scratch:
         case "flat":
-            return _CONTROL + way.words * word_bytes, f"scan {word_bytes} {way.words}"
+            return found, _CONTROL + way.words * word_bytes, f"scan {word_bytes} {way.words}"
         case "segments":
-            return _CONTROL + way.words * (word_bytes + 8), f"segments {word_bytes} {way.words}"
+            marks = Buffer(WORDS, _CONTROL + way.words * word_bytes, "uint64", way.words)
+            size = _CONTROL + way.words * (word_bytes + 8)
+            return {**found, "marks": marks}, size, f"segments {word_bytes} {way.words}"
         case "columns":
-            size = 8 * _STRIPS + way.strips * way.words * way.columns * word_bytes
-            return size, f"columns {word_bytes} {way.words} {way.columns}"
+            many = way.strips * way.words * way.columns * word_bytes
+            words = Buffer(WORDS, 8 * _STRIPS, "uint64", many // 8)
+            found |= {"words": words, "control": Buffer(WORDS, 0, "uint64", way.strips)}
+            return found, 8 * _STRIPS + many, f"columns {word_bytes} {way.words} {way.columns}"
         case _:
-            return 0, ""
-
-
-def addresses(way: Way, word_bytes: int, base: int) -> tuple[int, ...]:
-    """Return the kernel's last arguments, for scratch memory at `base`: words, marks, how many, and the control words."""
-    match way.scratch:
-        case "flat":
-            return base + _CONTROL, way.words, base
-        case "segments":
-            words = base + _CONTROL
-            return words, words + way.words * word_bytes, way.words, base
-        case _:
-            return base + 8 * _STRIPS, way.words, base
-
-
-def run_on_host(way: Way, task: Task, arrays: tuple[Any, ...], initial: Any, **options: Any) -> None:
-    """Run a way on the reference machine; `arrays` are what its pointers are, `options` are `interpret.run`'s."""
-    values = (*arrays, *way.middle, task.identity(), initial)
-    words = np.zeros(way.strips * way.words * way.columns * task.word_bytes() // 8, np.uint64)
-    if way.scratch == "segments":
-        values = (*values, words, np.zeros(way.words, np.uint64), way.words, np.zeros(1, np.uint64))
-    elif way.scratch:
-        values = (*values, words, way.words, np.zeros(way.strips, np.uint64))
-    run(program_of(way), way.blocks, way.threads, values, **options)
+            return {}, 0, ""

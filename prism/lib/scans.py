@@ -3,34 +3,26 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from prism.lang.types.structs import Struct, dtype_called, scalar_called, struct_of
-from prism.lib import plans, repeat, result_arrays, scan_plans
-from prism.lib.axes import normal_axis
+from prism.host import arguments, repeat
+from prism.host.axes import normal_axis
+from prism.host.call import Decision, Result, call
+from prism.host.plan import Machine, Plan
+from prism.lang.types.structs import dtype_called
+from prism.lib import scan_plans
 from prism.lib.operators import Operator, number_in, operator_of
 from prism.lib.records import is_record, require_numbers
-from prism.lib.scan_plans import Plan, Shape, Task, number_of
-from prism.runtime.arrays import (
-    BFLOAT16,
-    ArrayInfo,
-    describe,
-    one_place,
-    require_aligned,
-    require_contiguous,
-    require_writable,
-)
-from prism.runtime.capture import require_outside
-from prism.runtime.device import device
-from prism.runtime.streams import choose_stream, order
+from prism.lib.scan_plans import Shape, Task
+from prism.runtime.arrays import BFLOAT16, ArrayInfo
 
 NATIVE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 SUPPORTED = (*NATIVE, "float16", "bfloat16")
 _BOOLEAN = ("minimum", "maximum", "bitwise_and", "bitwise_or", "bitwise_xor")  # of bools they are bools
-_MOST = 4096  # tasks, and plans, that are kept
 _VECTOR = 16  # bytes: what a vectorised kernel's arrays must be aligned to
 
 
@@ -128,54 +120,48 @@ def scan(
     array([[ 8,  5,  4],
            [15, 14,  9]])
     """
-    asked = ("scan", op, axis, type(axis), exclusive, reverse, dtype)
-    if initial is None and stream is None and (known := repeat.run(x, out, asked)) is not None:
+    asked = (
+        "scan",
+        op,
+        axis,
+        type(axis),
+        exclusive,
+        reverse,
+        dtype,
+        None if initial is None else arguments.exactly(initial),
+    )
+    if stream is None and (known := repeat.run(asked, (x,), out)) is not None:
         return known
-    given = describe(x, "x")
-    result_arrays.require_known(given, "x")
-    task, shown = task_of(op, given, dtype, exclusive=bool(exclusive), reverse=bool(reverse))
-    begin = shown if initial is None else initial_of(initial, task)
-    along = None if axis is None else normal_axis(axis, max(1, len(given.shape)))
-    shape = (given.size,) if along is None or not given.shape else given.shape
-    result = None if out is None else result_of(out, given, task.result, shape)
-    return run(given, task, begin, along, result, stream, asked if initial is None else None)
+
+    def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
+        given = arrays["x"]
+        task, shown = task_of(op, given, dtype, exclusive=bool(exclusive), reverse=bool(reverse))
+        begin = shown if initial is None else initial_of(initial, task)
+        along = None if axis is None else normal_axis(axis, max(1, len(given.shape)))
+        if result is not None:
+            arguments.require_result(result, task.result, shape_of(given, along))
+        return decide_scan(given, task, begin, along, result, machine)
+
+    return call("scan", asked, {"x": x}, decide, out, stream)
+
+
+def shape_of(given: ArrayInfo, axis: int | None) -> tuple[int, ...]:
+    """Return the shape of a scan's result."""
+    return (given.size,) if axis is None or not given.shape else given.shape
 
 
 # -- Arguments ------------------------------------------------------------------------------------------------------------
 
 
-_tasks: dict[Any, tuple[Task, Any]] = {}
-
-
 def task_of(
-    op: Any,
-    given: ArrayInfo,
-    asked: Any,
-    *,
-    exclusive: bool = False,
-    reverse: bool = False,
-    called: Called = _SCAN,
+    op: Any, given: ArrayInfo, asked: Any, *, exclusive: bool = False, reverse: bool = False, called: Called = _SCAN
 ) -> tuple[Task, Any]:
-    """Return what to compute, and what a result begins with; worked out once for arguments that can be looked up.
+    """Return what to compute, and what a result begins with.
 
     Raises:
         TypeError: an operator, a dtype, or an operator of a dtype, that is not supported.
         ValueError: `op` names no operator.
     """
-    key = (op, given.dtype, asked, exclusive, reverse)
-    try:
-        found = _tasks.get(key)
-    except TypeError:  # what can't be looked up is no operator and no dtype, or a rare spelling of one
-        return _task(op, given, asked, exclusive, reverse, called)
-    if found is None:
-        found = _task(op, given, asked, exclusive, reverse, called)
-        if len(_tasks) >= _MOST:
-            _tasks.clear()
-        _tasks[key] = found
-    return found
-
-
-def _task(op: Any, given: ArrayInfo, asked: Any, exclusive: bool, reverse: bool, called: Called) -> tuple[Task, Any]:
     operator = operator_of(op)
     task = Task(operator, given.scalar, _scalar(given, asked, operator, called), exclusive, reverse)
     require_numbers(operator, task.result)
@@ -190,7 +176,7 @@ def _scalar(given: ArrayInfo, asked: Any, operator: Operator, called: Called) ->
     if asked is None:
         wanted, what = given.scalar, f"`{array}` has"
     else:
-        wanted, what = scalar_of(asked, dtype), "`out` has" if dtype == "out" else "`dtype` is"
+        wanted, what = arguments.scalar_of(asked, dtype), "`out` has" if dtype == "out" else "`dtype` is"
     if is_record(given.scalar) or is_record(wanted):
         if wanted == given.scalar:
             return wanted
@@ -207,34 +193,14 @@ def _scalar(given: ArrayInfo, asked: Any, operator: Operator, called: Called) ->
     return wanted
 
 
-def scalar_of(asked: Any, name: str) -> str:
-    """Return the name of a dtype that an argument gives; `name` is the argument's.
-
-    Raises:
-        TypeError: it is none.
-    """
-    if str(asked).removeprefix("torch.") == "bfloat16" or asked is BFLOAT16:
-        return "bfloat16"
-    try:
-        found: np.dtype[Any] = np.dtype(str(asked).removeprefix("torch.") if str(asked).startswith("torch.") else asked)
-    except TypeError as error:
-        raise TypeError(f"`{name}`: {error}") from None
-    struct = struct_of(found)
-    return found.name if struct is None else struct.key
-
-
 def initial_of(value: Any, task: Task) -> Any:
     """Return an initial value in the kernel's type.
 
     Raises:
         TypeError: it is no number, or none of the dtype.
     """
-    struct = scalar_called(task.result)
-    if isinstance(struct, Struct):
-        try:
-            return struct.to_library(struct.value(value))
-        except (OverflowError, ValueError, TypeError) as error:
-            raise TypeError(f"`initial`: {error}") from None
+    if (record := arguments.record_in(value, task.result, "initial")) is not None:
+        return record
     try:
         number = number_in(value, np.dtype("bool") if task.result == "bool" else task.dtype)
     except (OverflowError, ValueError, TypeError):
@@ -242,37 +208,7 @@ def initial_of(value: Any, task: Task) -> Any:
     return task.dtype.type(number).view(task.types[1])
 
 
-def result_of(out: Any, given: ArrayInfo, scalar: str, shape: tuple[int, ...], called: Called = _SCAN) -> ArrayInfo:
-    """Return the facts of an array for results, checked.
-
-    Raises:
-        TypeError: it is no array, of another library, dtype or place.
-        ValueError: it is on another GPU, of another shape, read-only, not contiguous or not aligned to its elements.
-    """
-    result = describe(out, "out")
-    one_place({called.array: given, "out": result})
-    if result.library != given.library:
-        raise TypeError(f"`out` must be an array of {given.library}, as `{called.array}` is, not of {result.library}")
-    if result.scalar != scalar or not result.dtype.isnative:
-        shown = result.scalar if result.dtype.isnative else f"{result.dtype}, in another byte order"
-        raise TypeError(f"`out` must be of {scalar}, the result's dtype, not of {shown}")
-    if result.shape != shape:
-        raise ValueError(f"`out` must have shape {shape}, the result's, not {result.shape}")
-    require_writable(result, "out")
-    require_contiguous(result, "out")
-    require_aligned(result, "out", result.dtype.itemsize)
-    return result
-
-
 # -- Memory ---------------------------------------------------------------------------------------------------------------
-
-
-def overlap(source: ArrayInfo, result: ArrayInfo | None) -> bool:
-    """Whether results overwrite elements before they are read: they overlap, but are not the same memory, element by element."""
-    if result is None or (result.pointer == source.pointer and result.dtype.itemsize == source.dtype.itemsize):
-        return False
-    ends = [info.pointer + info.size * info.dtype.itemsize for info in (source, result)]
-    return source.pointer < ends[1] and result.pointer < ends[0]
 
 
 def dtype_of(scalar: str, given: ArrayInfo) -> Any:
@@ -282,18 +218,6 @@ def dtype_of(scalar: str, given: ArrayInfo) -> Any:
     if scalar == "bfloat16":
         return BFLOAT16
     return dtype_called(scalar)
-
-
-def contiguous(given: ArrayInfo, result: ArrayInfo | None) -> ArrayInfo:
-    """Return the elements in C order as the kernels take them, copied where they must be."""
-    source = given
-    if not given.contiguous or not given.dtype.isnative:
-        source = describe(result_arrays.flat(given, dtype_of(given.scalar, given)), "x")
-    if overlap(source, result) or not source.natural:
-        copy = result_arrays.empty(given, source.size, dtype_of(given.scalar, given))
-        copy[:] = result_arrays.flat(source, source.dtype)
-        source = describe(copy, "x")
-    return source
 
 
 def memory_order(given: ArrayInfo) -> tuple[int, ...] | None:
@@ -310,132 +234,48 @@ def split_shape(shape: tuple[int, ...], axis: int | None) -> tuple[int, int, int
     return math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
 
 
-# -- Running --------------------------------------------------------------------------------------------------------------
+def past(info: ArrayInfo | None) -> int:
+    """Return how many of an array's elements an address aligned for vectors stands before it; -1: no whole number.
 
-
-def run(
-    given: ArrayInfo,
-    task: Task,
-    initial: Any,
-    axis: int | None,
-    result: ArrayInfo | None,
-    stream: Any,
-    asked: Any = None,
-) -> Any:
-    """Scan an array along an axis, all as from the functions above, into `result`, or into a new array.
-
-    `asked` stands for all options, if they decide everything but what the arrays do: then it is kept for the next such call.
-
-    Raises:
-        ValueError: a stream for an array on the host.
+    An array that is not made as yet will be aligned.
     """
-    if given.device is None:
-        if stream is not None:
-            raise ValueError("`stream` is for arrays on a GPU, and these are on the host")
-        return _run(given, task, initial, axis, result, None)
-    handle = choose_stream(stream, (given,))
-    order((given,) if result is None else (given, result), handle)
-    fits = _fits(given, result)
-    if result is not None and fits:
-        y = result.owner
-        _launch(given, result, task, initial, split_shape(given.shape, axis), handle)
-    else:
-        with result_arrays.working(given, None if stream is None else handle):
-            y = _run(given, task, initial, axis, result, handle)
-    if fits and (asked is not None or plans.planning()):  # nothing was copied: the next call decides nothing anew
-        made = describe(y, "out")
-        sizes = (given.size * given.dtype.itemsize, made.size * made.dtype.itemsize)
-        plan = _plan_of(given, made, task, split_shape(given.shape, axis), handle)
-        launch = plan.ready(given.device, number_of(initial))
-        in_place = sizes[0] == sizes[1]
-        plans.note(launch, (0, *sizes), in_place=in_place)
-        if asked is not None:
-            repeat.keep(
-                given.library, given.owner, y, asked, launch, (0, *sizes), in_place=in_place, made=result is None
-            )
-    return y
-
-
-def _fits(given: ArrayInfo, result: ArrayInfo | None) -> bool:
-    """Whether the kernels take the elements as they are."""
-    return bool(given.size and given.contiguous and given.natural and not overlap(given, result))
-
-
-def _run(
-    given: ArrayInfo, task: Task, initial: Any, axis: int | None, result: ArrayInfo | None, stream: int | None
-) -> Any:
-    """Make what must be made, a copy or a result, and scan."""
-    axes = None if axis is None or result is not None or given.contiguous else memory_order(given)
-    dtype = dtype_of(task.result, given)
-    if axes is not None and axis is not None:  # where it lies
-        lying = tuple(given.shape[k] for k in axes)
-        made = result_arrays.empty(given, lying, dtype)
-        y = result_arrays.transpose(given, made, tuple(int(k) for k in np.argsort(axes)))
-        source, extents = given, split_shape(lying, axes.index(axis))
-    else:
-        shape = (given.size,) if axis is None or not given.shape else given.shape
-        made = y = result_arrays.empty(given, shape, dtype) if result is None else result.owner
-        source, extents = contiguous(given, result), split_shape(given.shape, axis)
-    if given.size:
-        target = result or describe(made, "out")
-        if stream is None:
-            _run_on_host(source, target, task, initial, extents)
-        else:
-            _launch(source, target, task, initial, extents, stream)
-    return y
-
-
-def plain(info: ArrayInfo, scalar: str) -> Any:
-    """Return a NumPy array's elements in memory order as one axis of a kernel's type of the same size."""
-    axes = np.argsort([-stride for stride in info.strides], kind="stable")
-    lying = info.owner if info.contiguous else info.owner.transpose(axes)
-    return lying.reshape(-1).view(dtype_called(scalar))
-
-
-def _run_on_host(source: ArrayInfo, target: ArrayInfo, task: Task, initial: Any, extents: tuple[int, int, int]) -> None:
-    way = scan_plans.on_host(task, Shape(*extents))
-    given, _, stored = task.types
-    arrays: tuple[Any, ...] = (plain(source, given), plain(target, stored))
-    if way.scratch == "segments":
-        arrays = (*arrays, np.zeros(1, np.uint32))
-    scan_plans.run_on_host(way, task, arrays, initial)
-
-
-def _past(info: ArrayInfo) -> int:
-    """Return how many of an array's elements an address aligned for vectors stands before it; -1: no whole number."""
+    if info is None:
+        return 0
     elements, rest = divmod(info.pointer % _VECTOR, info.dtype.itemsize)
     return -1 if rest else elements
 
 
-_plans: dict[Any, Plan] = {}
+def is_aligned(given: ArrayInfo, result: ArrayInfo | None) -> bool:
+    """Whether an array and a result, which may not be made as yet, are aligned for vectors."""
+    return past(given) == past(result) == 0
 
 
-def _plan_of(source: ArrayInfo, target: ArrayInfo, task: Task, extents: tuple[int, int, int], stream: int) -> Plan:
-    """Return what such a call takes, decided once.
-
-    Raises:
-        RuntimeError: it is not decided as yet, and a CUDA graph is being captured on the stream.
-    """
-    ordinal = source.device
-    assert ordinal is not None
-    past = _past(source), _past(target)
-    key = (task, extents, past, ordinal)
-    plan = _plans.get(key)
-    if plan is None:
-        require_outside(stream, "this scan")
-        shape = Shape(*extents, past == (0, 0), past)
-        plan = scan_plans.plan(scan_plans.on_device(task, shape, device(ordinal).sm_count), task, ordinal)
-        if len(_plans) >= _MOST:
-            _plans.clear()  # and not: keep no more, or no other shape could ever be captured in a graph
-        _plans[key] = plan
-    return plan
+def decide_scan(
+    given: ArrayInfo, task: Task, initial: Any, axis: int | None, result: ArrayInfo | None, machine: Machine
+) -> Decision:
+    """Return how to scan an array along an axis, all as from the functions above; `result` is dense and of the result's shape."""
+    axes = None if axis is None or result is not None or given.contiguous else memory_order(given)
+    if axes is None and not (given.contiguous and given.natural):
+        return Decision(copied=("x",))
+    if axes is not None and axis is not None:  # where it lies
+        shape, axis = tuple(given.shape[k] for k in axes), axes.index(axis)
+        back = tuple(int(k) for k in np.argsort(axes))
+    else:
+        shape, back = given.shape, None
+    extents, made = split_shape(shape, axis), shape if axis is not None and shape else (given.size,)
+    plan = plan_scan(task, extents, (past(given), past(result)), initial, machine) if given.size else None
+    return Decision((Result(made, dtype_of(task.result, given), back),), plan=plan, in_place=("x",))
 
 
-def _launch(
-    source: ArrayInfo, target: ArrayInfo, task: Task, initial: Any, extents: tuple[int, int, int], stream: int
-) -> None:
-    """Launch what such a call takes."""
-    plan = _plan_of(source, target, task, extents, stream)
-    assert source.device is not None
-    pointers = (source.pointer, target.pointer)
-    plan(source.device, stream, (*pointers, 0) if plan.way.scratch == "segments" else pointers, number_of(initial))
+def plan_scan(
+    task: Task, extents: tuple[int, int, int], begins: tuple[int, int], initial: Any, machine: Machine
+) -> Plan:
+    """Return the plan of a scan of `(outer, n, inner)`; the array and the result begin so many elements past alignment."""
+    if machine.host:
+        way = scan_plans.on_host(task, Shape(*extents))
+    else:
+        way = scan_plans.on_device(task, Shape(*extents, begins == (0, 0), begins), machine.multiprocessors)
+    return scan_plans.plan(way, task, initial, machine)
+
+
+__all__ = ["scan"]

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
+from prism.host import arguments, repeat
+from prism.host.call import Decision, Result, call
+from prism.host.plan import SCRATCH, Buffer, Clear, Machine, Plan, Step, X, Y, instance_of
 from prism.kernels import reduce as reductions
-from prism.kernels.scan import BITS, KEYS, mark
+from prism.kernels.scan import BITS, mark
 from prism.lang.surface import Kernel
-from prism.lib import result_arrays, scan_plans, scans
+from prism.lib import scan_plans, scans
 from prism.lib.operators import Operator
-from prism.lib.reference import run as interpret
-from prism.lib.scan_plans import Shape, Task
-from prism.runtime.arrays import ArrayInfo, describe, one_place, require_axes
-from prism.runtime.device import device
-from prism.runtime.streams import choose_stream, order
+from prism.lib.scan_plans import Shape, Task, number_of
+from prism.runtime.arrays import ArrayInfo, require_axes
+from prism.runtime.instance import Instance
 
 THREADS = 256
 _SHORT, MEDIUM = 16, 2048  # elements a segment, on average: up to these a thread, and a warp, takes one
@@ -87,32 +88,42 @@ def segmented_scan(
     >>> prism.lib.segmented_scan(np.array([3, 1, 4, 1, 5]), np.array([0, 2, 5]))
     array([ 3,  4,  4,  5, 10])
     """
-    given = describe(x, "x")
-    result_arrays.require_known(given, "x")
-    require_axes(given, "x", 1)
-    bounds = _offsets(offsets, "offsets", given)
-    task, shown = scans.task_of(op, given, dtype, exclusive=bool(exclusive), called=_SCAN)
-    begin = shown if initial is None else scans.initial_of(initial, task)
-    result = None if out is None else scans.result_of(out, given, task.result, given.shape)
-    with Session(given, [given, bounds, *([] if result is None else [result])], stream) as session:
-        y = (
-            result_arrays.empty(given, given.size, scans.dtype_of(task.result, given))
-            if result is None
-            else result.owner
-        )
-        if not given.size:
-            return y
-        source, target = scans.contiguous(given, result), result or describe(y, "out")
-        bits = result_arrays.empty(given, -(-given.size // 32), np.dtype(np.int32))
-        bits[...] = 0
-        heads, starts = describe(bits, "bits"), scans.contiguous(bounds, result)
-        marks = (("TI", starts.scalar), ("THREADS", THREADS))
-        blocks = min(-(-starts.size // THREADS), _MOST_BLOCKS)
-        if starts.size:
-            session.launch(mark, marks, blocks, (starts, starts.size, heads, given.size), unsigned=(2,))
-        shape = Shape(1, given.size, 1, session.is_aligned(source, target))
-        session.scan(source, target, heads, "uint32", BITS, task, begin, shape)
-    return y
+    asked = ("segmented_scan", op, exclusive, dtype, None if initial is None else arguments.exactly(initial))
+    if stream is None and (known := repeat.run(asked, (x, offsets), out)) is not None:
+        return known
+
+    def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
+        given, starts = arrays["x"], arrays["offsets"]
+        require_axes(given, "x", 1)
+        _require_offsets(starts, "offsets")
+        task, shown = scans.task_of(op, given, dtype, exclusive=bool(exclusive), called=_SCAN)
+        begin = shown if initial is None else scans.initial_of(initial, task)
+        if result is not None:
+            arguments.require_result(result, task.result, given.shape)
+        if copied := arguments.not_plain(arrays):
+            return Decision(copied=copied)
+        plan = _plan_scan(task, given, starts, result, begin, machine) if given.size else None
+        return Decision((Result(given.shape, scans.dtype_of(task.result, given)),), plan=plan, in_place=("x",))
+
+    return call("segmented_scan", asked, {"x": x, "offsets": offsets}, decide, out, stream)
+
+
+def _plan_scan(
+    task: Task, given: ArrayInfo, starts: ArrayInfo, result: ArrayInfo | None, initial: Any, machine: Machine
+) -> Plan:
+    """Return the plan of a segmented scan: bits that say where segments begin are cleared, and set, and read."""
+    bits = Buffer(SCRATCH, 0, "uint32", -(-given.size // 32))
+    shape = Shape(1, given.size, 1, scans.is_aligned(given, result))
+    if machine.host:
+        way = scan_plans.host_segments(task, shape, BITS, 0, "uint32", bits)
+    else:
+        way = scan_plans.segments(task, shape, BITS, 0, "uint32", bits)
+    scan = scan_plans.plan(way, task, initial, machine)
+    marking = instance_of(mark, {"TI": starts.scalar, "THREADS": THREADS})
+    numbers = {"starts": Buffer("offsets"), "segments": starts.size, "bits": bits, "n": given.size}
+    blocks = _blocks(-(-starts.size // THREADS), 1, marking, machine)
+    first = (Step(marking, blocks, THREADS, numbers),) if starts.size else ()
+    return replace(scan, steps=(Clear(bits), *first, *scan.steps), scratch=4 * bits.count)
 
 
 def segmented_reduce(
@@ -167,50 +178,44 @@ def segmented_reduce(
     >>> prism.lib.segmented_reduce(np.array([3, 1, 4, 1, 5]), np.array([0, 2, 2, 5]))
     array([ 4,  0, 10])
     """
-    given = describe(x, "x")
-    result_arrays.require_known(given, "x")
-    require_axes(given, "x", 1)
-    starts = _offsets(offsets, "offsets", given)
-    stops = None if ends is None else _offsets(ends, "ends", given)
-    segments = _segments(starts, stops)
-    task, shown = scans.task_of(op, given, dtype, exclusive=True, called=_REDUCE)
-    begin = shown if initial is None else scans.initial_of(initial, task)
-    result = None if out is None else scans.result_of(out, given, task.result, (segments,))
-    arrays = [given, starts, *([] if stops is None else [stops]), *([] if result is None else [result])]
-    with Session(given, arrays, stream) as session:
-        y = result_arrays.empty(given, segments, scans.dtype_of(task.result, given)) if result is None else result.owner
-        if not segments:
-            return y
-        source, target = copy_if_shared(given, result), result or describe(y, "out")
-        first = copy_if_shared(starts, result)
-        last = copy_if_shared(stops, result) if stops is not None else describe(first.owner.reshape(-1)[1:], "ends")
-        processors = 1 if given.device is None else device(given.device).sm_count
-        kernel, pairs, blocks, identity = _ready(task, source.size, segments, first.scalar, processors)
-        values = (source, target, first, last, segments, source.size, identity, begin)
-        session.launch(kernel, pairs, blocks, values, kinds=task.types, waves=_WAVES)
-    return y
+    asked = ("segmented_reduce", op, dtype, None if initial is None else arguments.exactly(initial))
+    given = {"x": x, "offsets": offsets} if ends is None else {"x": x, "offsets": offsets, "ends": ends}
+    if stream is None and (known := repeat.run(asked, tuple(given.values()), out)) is not None:
+        return known
+
+    def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
+        given, starts, stops = arrays["x"], arrays["offsets"], arrays.get("ends")
+        require_axes(given, "x", 1)
+        segments = _segments(starts, stops)
+        task, shown = scans.task_of(op, given, dtype, exclusive=True, called=_REDUCE)
+        begin = shown if initial is None else scans.initial_of(initial, task)
+        if result is not None:
+            arguments.require_result(result, task.result, (segments,))
+        if copied := arguments.not_plain(arrays):
+            return Decision(copied=copied)
+        plan = _plan_reduce(task, given, segments, starts, stops, begin, machine) if segments else None
+        return Decision((Result((segments,), scans.dtype_of(task.result, given)),), plan=plan)
+
+    return call("segmented_reduce", asked, given, decide, out, stream)
 
 
 # -- Arguments ------------------------------------------------------------------------------------------------------------
 
 
-def _offsets(offsets: Any, name: str, given: ArrayInfo) -> ArrayInfo:
-    found = describe(offsets, name)
-    one_place({"x": given, name: found})
-    if found.library != given.library:
-        raise TypeError(f"`{name}` must be an array of {given.library}, as `x` is, not of {found.library}")
-    if found.scalar not in ("int32", "int64"):
-        raise TypeError(f"`{name}` must be of int32 or int64, not of {found.scalar}")
-    require_axes(found, name, 1)
-    return found
+def _require_offsets(offsets: ArrayInfo, name: str) -> None:
+    if offsets.scalar not in ("int32", "int64"):
+        raise TypeError(f"`{name}` must be of int32 or int64, not of {offsets.scalar}")
+    require_axes(offsets, name, 1)
 
 
 def _segments(starts: ArrayInfo, ends: ArrayInfo | None) -> int:
-    """Return how many segments there are."""
+    """Return how many segments there are, the arrays that say where they lie checked."""
+    _require_offsets(starts, "offsets")
     if ends is None:
         if not starts.size:
             raise ValueError("`offsets` must have one element more than there are segments: it is empty")
         return starts.size - 1
+    _require_offsets(ends, "ends")
     if ends.scalar != starts.scalar:
         raise TypeError(f"`ends` must be of {starts.scalar}, as `offsets` is, not of {ends.scalar}")
     if ends.size != starts.size:
@@ -218,14 +223,7 @@ def _segments(starts: ArrayInfo, ends: ArrayInfo | None) -> int:
     return starts.size
 
 
-def copy_if_shared(info: ArrayInfo, result: ArrayInfo | None) -> ArrayInfo:
-    """Return an array's elements in C order, copied where they share any memory with `result`."""
-    source = scans.contiguous(info, result)
-    if result is not None and source.pointer == result.pointer and info.size:
-        copy = result_arrays.empty(info, source.size, source.dtype)
-        copy[:] = result_arrays.flat(source, source.dtype)
-        return describe(copy, "copy")
-    return source
+# -- Plans ----------------------------------------------------------------------------------------------------------------
 
 
 def way_of(task: Task, size: int, segments: int, processors: int) -> tuple[Kernel, dict[str, Any], int]:
@@ -241,99 +239,31 @@ def way_of(task: Task, size: int, segments: int, processors: int) -> tuple[Kerne
     return reductions.reduce_segments_by_block, {**common, "ITEMS": _MANY}, segments
 
 
-Ready = tuple[Kernel, tuple[tuple[str, Any], ...], int, Any]
-_known: dict[tuple[Task, int, int, str, int], Ready] = {}
+def _plan_reduce(
+    task: Task,
+    given: ArrayInfo,
+    segments: int,
+    starts: ArrayInfo,
+    ends: ArrayInfo | None,
+    initial: Any,
+    machine: Machine,
+) -> Plan:
+    """Return the plan of a reduction of segments."""
+    kernel, template, blocks = way_of(task, given.size, segments, machine.multiprocessors)
+    chosen = instance_of(kernel, {**template, "O": starts.scalar})
+    numbers = {"segments": segments, "n": given.size}
+    numbers |= {"identity": number_of(task.identity()), "initial": number_of(initial)}
+    last = Buffer("offsets", starts.dtype.itemsize) if ends is None else Buffer("ends")
+    arrays = {"x": X, "y": Y, "starts": Buffer("offsets"), "ends": last}
+    blocks = _blocks(blocks, _WAVES, chosen, machine)
+    return Plan((Step(chosen, blocks, THREADS, {**arrays, **numbers}),))
 
 
-def _ready(task: Task, size: int, segments: int, offsets: str, processors: int) -> Ready:
-    """Return what `way_of` does, its template as pairs with the type of the offsets, and the operator's identity."""
-    key = (task, size, segments, offsets, processors)
-    try:
-        found = _known.get(key)
-    except TypeError:  # the identity can't be looked up: it is a list, say
-        return _prepare(*key)
-    if found is None:
-        found = _prepare(*key)
-        if len(_known) >= 1024:
-            _known.clear()
-        _known[key] = found
-    return found
-
-
-def _prepare(task: Task, size: int, segments: int, offsets: str, processors: int) -> Ready:
-    kernel, template, blocks = way_of(task, size, segments, processors)
-    return kernel, (*template.items(), ("O", offsets)), blocks, task.identity()
-
-
-# -- Launching on either machine ------------------------------------------------------------------------------------------
-
-
-class Session:
-    """Where the kernels of one call run: on the reference machine, or on a stream of a GPU; arrays are made there meanwhile."""
-
-    def __init__(self, given: ArrayInfo, arrays: list[ArrayInfo], stream: Any) -> None:
-        """Raise ValueError for a stream where arrays are on the host."""
-        if given.device is None and stream is not None:
-            raise ValueError("`stream` is for arrays on a GPU, and these are on the host")
-        self.ordinal = given.device
-        self.stream = 0 if given.device is None else choose_stream(stream, (given,))
-        if given.device is not None:
-            order(arrays, self.stream)
-        self._working = result_arrays.working(given, None if stream is None else self.stream)
-
-    def __enter__(self) -> Session:
-        self._working.__enter__()
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._working.__exit__(*error)
-
-    def is_aligned(self, *arrays: ArrayInfo) -> bool:
-        """Whether vectorised kernels may be used."""
-        return self.ordinal is not None and all(info.pointer % 16 == 0 for info in arrays)
-
-    def launch(
-        self, kernel: Kernel, pairs: tuple[tuple[str, Any], ...], blocks: int, values: tuple[Any, ...], *,
-        kinds: tuple[str, str, str] | None = None, unsigned: tuple[int, ...] = (), waves: int = 1,
-    ) -> None:  # fmt: skip
-        """Run a kernel on arrays and numbers; `kinds`: the types of the first two; `unsigned`: which are taken for unsigned.
-
-        On a GPU by `blocks`, but by at most `waves` times as many as are resident at once.
-        """
-        threads = next(value for name, value in pairs if name == "THREADS")
-        if self.ordinal is None:
-            names = {} if kinds is None else {0: kinds[0], 1: kinds[2]}
-            names |= {k: f"u{values[k].scalar}" for k in unsigned}
-            ready = tuple(
-                scans.plain(v, names.get(k, v.scalar)) if isinstance(v, ArrayInfo) else v for k, v in enumerate(values)
-            )
-            interpret(scan_plans.program(kernel, pairs), min(blocks, 2), threads, ready)
-            return
-        launcher = scan_plans.launcher(kernel, pairs, self.ordinal)
-        ready = tuple(v.pointer if isinstance(v, ArrayInfo) else v.item() if hasattr(v, "item") else v for v in values)
-        launcher(min(blocks, waves * launcher.resident_blocks(threads)), threads, self.stream, ready)
-
-    def scan(
-        self,
-        source: ArrayInfo,
-        target: ArrayInfo,
-        heads: ArrayInfo,
-        key: str,
-        how: int,
-        task: Task,
-        initial: Any,
-        shape: Shape,
-    ) -> None:
-        """Scan segments that begin where `heads` says, in the way `how`."""
-        if self.ordinal is None:
-            way = scan_plans.host_segments(task, shape, how, 0, key)
-            given, _, stored = task.types
-            arrays = (scans.plain(source, given), scans.plain(target, stored), scans.plain(heads, key))
-            scan_plans.run_on_host(way, task, arrays, initial)
-            return
-        way = scan_plans.segments(task, shape, how, 0, key, keys_aligned=how == KEYS and self.is_aligned(heads))
-        plan = scan_plans.plan(way, task, self.ordinal)
-        plan(self.ordinal, self.stream, (source.pointer, target.pointer, heads.pointer), initial.item())
+def _blocks(most: int, waves: int, chosen: Instance, machine: Machine) -> int:
+    """Return how many blocks to launch where there is work for `most`: so many times what runs at once, at most."""
+    if machine.host:
+        return min(most, 2)
+    return min(most, _MOST_BLOCKS, waves * machine.wave(chosen, THREADS))
 
 
 __all__ = ["segmented_reduce", "segmented_scan"]

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from prism.host import memory
 from prism.kernels.sgemm import Layout
 from prism.kernels.sgemm import pack as packing
 from prism.kernels.sgemm import ring_configurations as rings
 from prism.kernels.sgemm.ring import ring
 from prism.kernels.sgemm.ring_async import ring_async
 from prism.kernels.sgemm.sums import ADDERS, combine
-from prism.lib import result_arrays
 from prism.lib.reference import run
 from prism.lib.sgemm_matrices import SIZE, WIDE, Matrix
 from prism.runtime.arrays import ArrayInfo
@@ -343,7 +343,7 @@ class Call:
 
     def make(self, stream: int) -> None:
         """Launch on a stream; the room is the array library's, who has it back when the stream has done with it."""
-        held, base = result_arrays.scratch(self.where, SIZE * self.room, stream) if self.room else (None, 0)
+        held, base = memory.scratch(self.where, SIZE * self.room, stream) if self.room else (None, 0)
         for step in self.steps:
             step.launch(step.blocks, step.threads, stream, step.values(base))
         del held

@@ -10,18 +10,20 @@ from typing import Any
 
 import numpy as np
 
+from prism.host import memory
 from prism.kernels.sgemm import HOST, LESSON, VARIANTS, Configuration, Layout, choose, clocks
 from prism.lang.intrinsics.layouts import nest
 from prism.lang.tree.plan import Program
 from prism.lib import matmul_warm as warm
-from prism.lib import result_arrays, sgemm_bf16x6, sgemm_ring
+from prism.lib import sgemm_bf16x6, sgemm_ring
 from prism.lib.matmul_arguments import MOST, require_extents, require_like_result, require_operands
-from prism.lib.matmul_layouts import empty, overlap, rows_dense, transpose
+from prism.lib.matmul_layouts import empty, rows_dense, transpose
 from prism.lib.reference import run
 from prism.lib.sgemm_matrices import SIZE, Matrix
 from prism.runtime.arrays import ArrayInfo, describe, one_place, require_writable
 from prism.runtime.device import device
 from prism.runtime.instance import Instance, instance
+from prism.runtime.overlap import overlap
 from prism.runtime.streams import choose_stream, order
 
 _KIND = "float32"
@@ -172,7 +174,7 @@ def multiply(job: Job, stream: Any = None, key: Any = None) -> Any:
         return _fill(job, None, None)
     handle = choose_stream(stream, (job.a,))
     order(list(found.values()), handle)
-    with result_arrays.working(job.a, None if stream is None else handle):
+    with memory.working(job.a, None if stream is None else handle):
         return _fill(job, handle, key)
 
 

@@ -169,7 +169,7 @@ def _segments() -> Iterator[Way]:
         lengths = (1, segments.NARROW, segments.MEDIUM, segments.MEDIUM + 1)
         for each, offsets in itertools.product(lengths, ("int32", "int64")):
             kernel, template, blocks = segments.way_of(task, many * each, many, 1)
-            yield Way(kernel, {**template, "O": offsets}, segments.THREADS, blocks, ())
+            yield Way(kernel, {**template, "O": offsets}, segments.THREADS, blocks, {})
 
 
 def _by_key() -> Iterator[Way]:

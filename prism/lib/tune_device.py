@@ -13,13 +13,15 @@ from typing import Any
 
 import numpy as np
 
+from prism.host import call
+from prism.host.axes import collapse
+from prism.host.machine import Gpu, Ready
+from prism.host.plan import OUT, Plan
 from prism.kernels.hgemm import Configuration
 from prism.kernels.hgemm import identity as epilogue
 from prism.kernels.hgemm.candidates import parse_size
-from prism.lib import matmuls, operators, reduce_calls, reduce_plans, scan_plans
-from prism.lib.axes import collapse
+from prism.lib import matmuls, operators, reduce_plans, scan_plans
 from prism.lib.matmul_layouts import Job
-from prism.lib.reduce_device import Gpu, Ready
 from prism.lib.reduce_steps import Work
 from prism.lib.scan_plans import Shape, Task, number_of
 from prism.lib.tune import DTYPES, TABLES, Unusable
@@ -49,6 +51,7 @@ class Timer:
 
     def __init__(self, ordinal: int = 0, bytes_: tuple[int, ...] = _BYTES) -> None:
         self.device = device(ordinal)
+        self.gpu = Gpu(ordinal)
         self.bytes = bytes_
         self._held = contextlib.ExitStack()
 
@@ -149,9 +152,7 @@ class Timer:
 
         def plan() -> Callable[[int, int], None]:
             way = scan_plans.many_tiles(task, Shape(1, n, 1, True))
-            made = scan_plans.plan(way, task, self.device.ordinal)
-            zero = number_of(task.identity())
-            return lambda x, y: made(self.device.ordinal, self.stream, (x, y), zero)
+            return self._launcher(scan_plans.plan(way, task, task.identity(), self.gpu))
 
         x = _values(kind)
         total = np.cumsum(np.resize(x, n) if n < 1 << 16 else _sums(x, n), dtype=x.dtype)[-1]
@@ -167,12 +168,16 @@ class Timer:
             work = Work(operators.add, kind, wide.name, wide.name, zero, zero)
             stage = collapse((n,), (1,), (0,))
             assert stage is not None
-            ready = Ready(reduce_plans.plan_reduction(work, [stage], 0, Gpu(self.device.ordinal)), self.device.ordinal)
-            return lambda x, y: ready(x, y, self.stream)
+            return self._launcher(reduce_plans.plan_reduction(work, [stage], 0, self.gpu))
 
         x = _values(kind)
         total = np.sum(_sums(x.astype(wide), n))
         return self._time("reduce", size, choice, plan, (x, nbytes), (wide.itemsize, wide, 0, total))
+
+    def _launcher(self, plan: Plan) -> Callable[[int, int], None]:
+        """Return what launches a plan on an array and its result."""
+        ready = Ready(plan, ("x", OUT), _matrix(0, 0, 0, self.device.ordinal))
+        return lambda x, y: ready((x, y), self.stream)
 
     def _time(
         self,
@@ -203,7 +208,7 @@ class Timer:
         """Return what a plan launches, decided with a choice in the table."""
         table: dict[Any, Any] = TABLES[name].entries  # type: ignore[assignment]
         before = table[key]
-        reduce_calls.forget()
+        call.forget()
         try:
             table[key] = choice
             return plan()
@@ -211,7 +216,7 @@ class Timer:
             raise Unusable(str(error).splitlines()[0]) from error
         finally:
             table[key] = before
-            reduce_calls.forget()
+            call.forget()
 
     def _product(self, shape: tuple[int, int, int], choice: Configuration) -> float:
         m, n, k = shape

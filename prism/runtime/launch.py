@@ -286,10 +286,10 @@ class Launcher:
 
         Returns:
             `(words, configuration, function, arguments, captured)`. `function(*arguments)` launches on `configuration.stream`,
-            where the device is current, and gives the driver's status. `words` are the bytes of the values, 8 at a time: as many
-            of the first parameters as are pointers are one word each. Where `captured` is not None, ask `captured()` before a
-            launch on a stream above `extended.LEGACY`: where it is true, a plain launch may be the one to make, so call the
-            launcher. All for one launch at a time.
+            where the device is current, and gives the driver's status. `words` are the bytes of the values, 8 at a time: `word`
+            says which one a pointer is. Where `captured` is not None, ask `captured()` before a launch on a stream above
+            `extended_launch.LEGACY`: where it is true, a plain launch may be the one to make, so call the launcher. All for one
+            launch at a time.
 
         Raises:
             LaunchError, TypeError, OverflowError: as a launch.
@@ -302,6 +302,10 @@ class Launcher:
         call.settle(blocks, threads, 0, early)
         words = memoryview(buffer).cast("B").cast("Q")
         return words, call.configuration, call.function, call.arguments, call.is_captured if early else None
+
+    def word(self, position: int) -> int:
+        """Return which of the words that `prepare` gives is a parameter that is a pointer."""
+        return argument_layout(self.entry.parameters)[position][0] // 8
 
     def _admit(self, blocks: int, threads: int) -> bool:
         """Check a launch against the kernel's bound; return whether it may begin before the one before it has ended."""

@@ -19,9 +19,9 @@ def require_apart(
     """
     if len(arrays) < 2:
         return
-    spans = [(p, *_span(arrays[p.name])) for p in parameters if p.name in arrays and arrays[p.name].size]
-    for (one, first, last), (other, start, end) in itertools.combinations(spans, 2):
-        if (one.const and other.const) or first >= end or start >= last:
+    found = [(p, arrays[p.name]) for p in parameters if p.name in arrays]
+    for (one, first), (other, second) in itertools.combinations(found, 2):
+        if (one.const and other.const) or not overlap(first, second):
             continue
         if not any({one.name, other.name} <= names for names in may_alias):
             raise ValueError(
@@ -30,8 +30,15 @@ def require_apart(
             )
 
 
-def _span(info: ArrayInfo) -> tuple[int, int]:
-    """Return the addresses of an array's first byte, and of the one behind its last."""
+def overlap(one: ArrayInfo, two: ArrayInfo) -> bool:
+    """Whether the bytes from the first to the last of two arrays overlap; those of an empty one overlap nothing."""
+    (before, behind), (above, below) = span(one), span(two)
+    return one.pointer - before < two.pointer + below and two.pointer - above < one.pointer + behind
+
+
+def span(info: ArrayInfo) -> tuple[int, int]:
+    """Return how many bytes an array takes before its first element, and from there on; none where it is empty."""
+    if not info.size:
+        return 0, 0
     reaches = [(extent - 1) * stride for extent, stride in zip(info.shape, info.strides, strict=True)]
-    before, behind = sum(r for r in reaches if r < 0), sum(r for r in reaches if r > 0)
-    return info.pointer + before, info.pointer + behind + info.dtype.itemsize
+    return -sum(r for r in reaches if r < 0), sum(r for r in reaches if r > 0) + info.dtype.itemsize

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from prism import lib
+from prism.host.machine import Gpu
 from prism.kernels.reduce import DEVICE
 from prism.kernels.reduce.configurations import MIDDLE, SHORT, SHORT_LAST, SHORT_ROWS
-from prism.lib.reduce_device import Gpu
 from prism.lib.reduce_plans import plan_reduction, stages
 from tests.lib.oracles import AFFINE, CASES, LAST, Case
 from tests.lib.test_reduce_plans import aligned, perform, sum_of

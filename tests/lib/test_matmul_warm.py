@@ -133,7 +133,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
     monkeypatch.setattr(matmuls, "instance_for", lambda *_: SimpleNamespace(launcher=lambda ordinal: launcher))
     monkeypatch.setattr(matmuls, "device", lambda ordinal: place)
     monkeypatch.setattr(matmuls, "encode", lambda parameter, info: info.pointer.to_bytes(8, "little") + bytes(120))
-    monkeypatch.setattr(matmuls.result_arrays, "working", lambda info, stream: memoryview(b""))
+    monkeypatch.setattr(matmuls.memory, "working", lambda info, stream: memoryview(b""))
     for module in ("prism.runtime.device", "prism.runtime.launch"):
         monkeypatch.setattr(f"{module}.driver", lambda: found)
     monkeypatch.setattr(launch, "current_device", lambda: 0)

@@ -14,12 +14,13 @@ import numpy as np
 import pytest
 
 import prism
-from prism.interpret import run
+from prism.host.axes import Collapsed, c_strides, collapse
+from prism.host.machine import run_step
+from prism.host.plan import OUT, Buffer, Plan, Step
 from prism.interpret.frame import Machine
+from prism.lang.types.structs import dtype_called
 from prism.lib import operators, reduce_calls, reductions, scan_plans, shipped_kernels
-from prism.lib.axes import Collapsed, c_strides, collapse
 from prism.lib.reduce_plans import plan_reduction, plan_search
-from prism.lib.reduce_steps import Plan, Step
 from prism.lib.scan_plans import Shape, Task
 
 GPU = shipped_kernels._Gpu("sm_90a", 132)
@@ -48,8 +49,7 @@ def plans(stage: Collapsed, dtype: Any) -> list[Plan]:
 
 def axis_facts(step: Step) -> dict[str, int]:
     """The numbers of a launch along an axis, by their names."""
-    names = ("units", "across", "n", "splits", "chunk", "skew", "lanes", "apart", "wide")
-    return dict(zip(names, step.numbers, strict=False))
+    return {name: number for name, number in step.arguments.items() if not isinstance(number, Buffer)}
 
 
 @pytest.mark.parametrize("dtype", ["int8", "float64"])
@@ -89,10 +89,11 @@ def reserved(size: int, dtype: Any) -> Any:
     return np.frombuffer(mmap.mmap(-1, size * np.dtype(dtype).itemsize, flags=flags), dtype)
 
 
-def run_last(monkeypatch: pytest.MonkeyPatch, step: Step, arrays: tuple[Any, ...], blocks: int = 2) -> None:
+def run_last(monkeypatch: pytest.MonkeyPatch, step: Step, x: Any, y: Any, blocks: int = 2) -> None:
     """Run the last blocks of a launch."""
     monkeypatch.setattr(Machine, "order", lambda self, count: list(range(max(0, count - blocks), count)))
-    run(step.instance.program, step.blocks, step.threads, (*arrays, *step.numbers))
+    arrays = {"x": x, OUT: y}
+    run_step(step, lambda buffer, kind: arrays.get(buffer.name, np.zeros(0, dtype_called(kind))))
 
 
 @pytest.mark.parametrize("largest", [False, True])
@@ -104,8 +105,7 @@ def test_the_last_positions(monkeypatch: pytest.MonkeyPatch, shape: tuple[int, i
     x, y = reserved(math.prod(shape), INT8), reserved(shape[0], np.int64)
     rows = np.random.default_rng(0).integers(-100, 100, (100, shape[1])).astype(np.int8)
     x.reshape(shape)[-100:] = rows
-    none = np.zeros(0, np.int64), np.zeros(0, step.program.entry.parameters[2].type.element.numpy)
-    run_last(monkeypatch, step, (x, *none, y))
+    run_last(monkeypatch, step, x, y)
     wanted = rows.argmax(axis=1) if largest else rows.argmin(axis=1)
     most = min(100, shape[0] % 64)
     assert np.array_equal(y[-most:], wanted[-most:])
@@ -119,7 +119,7 @@ def test_the_last_sums(monkeypatch: pytest.MonkeyPatch, shape: tuple[int, int]) 
     x, y = reserved(math.prod(shape), INT8), reserved(shape[0], np.uint64)
     rows = np.random.default_rng(0).integers(-100, 100, (100, shape[1])).astype(np.int8)
     x.reshape(shape)[-100:] = rows
-    run_last(monkeypatch, step, (x, y), blocks=8)  # a thread has several units, far apart
+    run_last(monkeypatch, step, x, y, blocks=8)  # a thread has several units, far apart
     assert np.array_equal(y[-5:].view(np.int64), rows.sum(axis=1, dtype=np.int64)[-5:])
 
 

@@ -11,13 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prism.interpret import run
+from prism.host.axes import c_strides, collapse, drop_axes
+from prism.host.machine import run_on_host
+from prism.host.plan import OUT
 from prism.kernels.reduce import AXIS
-from prism.lib.axes import c_strides, collapse, drop_axes
 from prism.lib.operators import BY_NAME
 from prism.lib.reduce_axis_plans import cut
-from prism.lib.reduce_plans import CAPACITY, plan_reduction, plan_search, stages
+from prism.lib.reduce_plans import plan_reduction, plan_search, stages
 from prism.lib.reduce_steps import Search, Work, word_bytes
+from prism.runtime.arrays import describe
 from tests.lib.oracles import LAST
 from tests.rarely import rarely
 
@@ -45,15 +47,7 @@ def sum_of(given: str, result: str) -> Work:
 def perform(plan, x, results: int, kind: str, check: bool = False):
     """What a plan makes of an array's elements, from the first one on."""
     y = np.zeros(results, kind)
-    words = np.zeros(CAPACITY * max(plan.words, 8) // 8, np.uint64)
-    held = {"x": x, "y": y, "words": words, "control": np.zeros(2, np.uint32)}
-    scratch: dict[Any, Any] = {}
-    for step in plan.steps:
-        arrays = [
-            held[b.name] if b.name != "scratch" else scratch.setdefault(b, np.empty(b.count, b.dtype))
-            for b in step.buffers
-        ]
-        run(step.program, step.blocks, step.threads, (*arrays, *step.numbers), check=check)
+    run_on_host(plan, {"x": describe(x), OUT: describe(y)}, check=check)
     return y
 
 
@@ -291,7 +285,7 @@ def test_units_that_int32_does_not_count() -> None:
     stage = collapse((2**31, 2), (2, 1), (1,))
     plan = plan_reduction(sum_of("int8", "int8"), [stage], 0, Small(132))
     (step,) = plan.steps
-    assert step.program.entry.parameters[2].type.name == "int64"
+    assert step.instance.program.entry.parameters[2].type.name == "int64"
     assert step.blocks * step.threads * 4 >= 2**31
 
 

@@ -14,10 +14,13 @@ from hypothesis import strategies as st
 from numpy.exceptions import AxisError
 
 import prism.lib as lib
+from prism.host.machine import HOST, run_on_host
+from prism.host.plan import OUT
 from prism.kernels import scan as kernels
 from prism.lib import scan
 from prism.lib.operators import BY_NAME
-from prism.lib.scan_plans import Shape, Task, columns, flat, on_device, run_on_host, words_for
+from prism.lib.scan_plans import Shape, Task, columns, flat, on_device, plan, words_for
+from prism.runtime.arrays import describe
 from tests.lib.oracles import AFFINE, CASES, Case
 from tests.rarely import rarely
 
@@ -332,15 +335,13 @@ def test_what_a_gpu_would_run(shape, multiprocessors: int, types) -> None:
     for aligned, reverse in ways if multiprocessors == 2 else ways[multiprocessors % 2 :][:1]:
         y, what = np.empty(shape, types[1]), Task(BY_NAME["add"], *types, reverse=reverse)
         way = on_device(what, Shape(*shape, aligned), multiprocessors)
-        given, _, stored = what.types
-        arrays = (x.reshape(-1).view(given), y.reshape(-1).view(stored))
-        if way.scratch == "segments":
-            arrays += (np.zeros(1, np.uint32),)
         if way.kernel is kernels.scan_columns_shared:  # as many blocks as share each strip where they are all resident
             way = replace(way, blocks=min(way.blocks, 3 * way.multiple))
         elif way.kernel is not kernels.scan_once:
             way = replace(way, blocks=min(way.blocks, 4))  # of columns: any number
-        run_on_host(way, what, arrays, what.identity(), check=way.blocks <= 64)
+        run_on_host(
+            plan(way, what, what.identity(), HOST), {"x": describe(x), OUT: describe(y)}, check=way.blocks <= 64
+        )
         z = np.flip(x, 1) if reverse else x
         wanted = np.cumsum(z, axis=1, dtype=types[1])
         assert np.array_equal(y, np.flip(wanted, 1) if reverse else wanted), way.kernel

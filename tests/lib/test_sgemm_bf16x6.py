@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import prism
+from prism.host import memory as arrays
 from prism.interpret import run
-from prism.lib import result_arrays, sgemm_bf16x6, sgemms
+from prism.lib import sgemm_bf16x6, sgemms
 from prism.lib.sgemm_matrices import Matrix
 from prism.runtime.arrays import describe
 from prism.runtime.build import entry_of
@@ -174,7 +175,7 @@ def memory(monkeypatch: pytest.MonkeyPatch) -> Hopper:
     found = Hopper()
     monkeypatch.setattr(Instance, "launcher", lambda self, ordinal: found.launcher(self, ordinal))
     monkeypatch.setattr(sgemm_bf16x6, "encode", lambda _, info: (info.pointer, info.shape, info.strides))
-    monkeypatch.setattr(result_arrays, "scratch", found.scratch)
+    monkeypatch.setattr(arrays, "scratch", found.scratch)
     return found
 
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import prism
+from prism.host import memory as arrays
 from prism.interpret import run
 from prism.kernels.sgemm import Configuration
 from prism.kernels.sgemm import ring_configurations as rings
-from prism.lib import result_arrays, sgemm_ring, sgemms
+from prism.lib import sgemm_ring, sgemms
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.build import entry_of
 from prism.runtime.instance import Instance
@@ -87,7 +88,7 @@ def memory(monkeypatch: pytest.MonkeyPatch) -> Memory:
     found = Memory()
     monkeypatch.setattr(Instance, "launcher", lambda self, ordinal: found.launcher(self, ordinal))
     monkeypatch.setattr(sgemm_ring, "encode", lambda _, info: (info.pointer, info.shape, info.strides))
-    monkeypatch.setattr(result_arrays, "scratch", found.scratch)
+    monkeypatch.setattr(arrays, "scratch", found.scratch)
     return found
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from prism.host.axes import c_strides, collapse
 from prism.lib import operators, reduce_calls, reductions, scan_plans, scans, shipped_kernels
-from prism.lib.axes import c_strides, collapse
 from prism.lib.reduce_plans import plan_reduction, plan_search, stages
 from prism.lib.scan_plans import Shape, Task
 from prism.runtime.arrays import BFLOAT16

@@ -5,8 +5,8 @@ import pytest
 from numpy.lib.stride_tricks import as_strided
 
 import prism
+from prism.host.axes import c_strides, collapse
 from prism.lang.intrinsics.layouts import nest
-from prism.lib.axes import c_strides, collapse
 
 SHAPES = [(3, 5), (1, 5), (3, 1), (1, 1), (2, 3, 5), (2, 1, 5), (1, 3, 5), (2, 3, 1)]
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import prism
+from prism.host.plan import instance_of
 from prism.lang import (
     bfloat16,
     block,
@@ -39,7 +40,7 @@ from prism.lang import (
     warp,
 )  # fmt: skip
 from prism.lib import Operator
-from prism.lib.scan_plans import Shape, Task, many_tiles, on_device, program_of
+from prism.lib.scan_plans import Shape, Task, many_tiles, on_device
 from prism.lib.thread import operators
 from prism.runtime.build import entry_of
 from prism.runtime.compile import compile_cubin
@@ -283,7 +284,7 @@ def test_the_kernels_of_a_gpu_compile(key: str, shape: Shape) -> None:
     """Words of 16 bytes, and pairs of them; nothing is spilled."""
     task = Task(COMPOSE if key == Affine.key else prism.lib.operators.add, key, key)
     for way in (on_device(task, shape, MULTIPROCESSORS), many_tiles(task, shape)):
-        entry = entry_of(program_of(way), "sm_90a")
+        entry = entry_of(instance_of(way.kernel, way.template).program, "sm_90a")
         assert [p.dtype for p in entry.parameters[:2]] == [key, key]
         assert compile_cubin(entry.source, entry.arch).spills == 0
 

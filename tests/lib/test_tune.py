@@ -16,11 +16,11 @@ import pytest
 
 from prism.cli import main
 from prism.command import tune as command
+from prism.host.axes import Collapsed
 from prism.kernels.hgemm import configurations as hgemm
 from prism.kernels.reduce import configurations as reduce
 from prism.kernels.scan import configurations as scan
 from prism.lib import reduce_plans, reduce_steps, scan_plans, tune_device
-from prism.lib.axes import Collapsed
 from prism.lib.tune import DTYPES, TABLES, Unusable, search, spell_choice, table_text, tune
 from prism.runtime.driver import DeviceError
 

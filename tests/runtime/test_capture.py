@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from prism.host.warm import Warm
 from prism.runtime.driver import DeviceError
 from prism.runtime.entry import Entry, EntryParameter
 from prism.runtime.launch import Launcher
-from prism.runtime.warm import Warm
 
 EARLY, PLAIN = (6,), ()  # a launch's attributes
 PLAINLY = Entry("k", "", "sm_90a", (EntryParameter("n", "scalar", "int32"),))
@@ -97,17 +97,17 @@ def test_held_launches_tell_whether_they_are_captured(fake: Any) -> None:
 def test_launches_made_again(fake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("prism.runtime.device.count", lambda: 1)
     entry = replace(EARLY_ENTRY, parameters=tuple(EntryParameter(name, "pointer", "int32") for name in "xy"))
-    warm = Warm(launcher(entry), 4, 64, lambda stream: 1, lambda memory: ())
+    warm = Warm(launcher(entry), 4, 64, (0, 0), ((0, 0, 0), (1, 1, 0)))
     for stream in (99, 99, 0, 99):
-        warm(1, 2, stream)
+        warm((1, 2), stream)
     assert fake.kinds == 4 * [EARLY] and fake.questions == [99, 99, 99]
     fake.capturing = 1
     for before, kinds in (([THEIRS], PLAIN), ([MINE], EARLY), ([COPY], PLAIN)):
         fake.before = before
-        warm(3, 4, 99)
+        warm((3, 4), 99)
         assert fake.kinds[-1] == kinds and fake.launched[-1][-1] == 3
     fake.capturing = 0
-    warm(5, 6, 99)
+    warm((5, 6), 99)
     assert fake.kinds[-1] == EARLY and [found[-1] for found in fake.launched] == [1, 1, 1, 1, 3, 3, 3, 5]
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import doctest
 import importlib
-import sys
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -14,10 +12,9 @@ import numpy as np
 import pytest
 
 from prism import lib
+from prism.host import memory
 from prism.lang import float32, grid, group, id, int32, partition, prism, ptr, requires, thread
-from prism.lib import reduce_calls, reduce_device, repeat, result_arrays, scan_plans, scans
-from prism.runtime import arrays, device, scratch
-from tests.lib.stand_ins import Launcher
+from tests.host.stand_ins import Array, Gpu, Launcher, array, stand_in
 
 
 @prism("global")
@@ -28,58 +25,10 @@ def doubled(x: ptr(float32) @ grid[1]):
         mine[0] = 2 * mine[0]
 
 
-class Array:
-    """A NumPy array that passes for one of CuPy's."""
-
-    def __init__(self, x: Any) -> None:
-        self.dtype, self.shape, self.strides, self.kept = x.dtype, x.shape, x.strides, x
-        self.data = SimpleNamespace(ptr=x.__array_interface__["data"][0], device_id=0)
-
-
-class Gpu:
-    """What was launched: the stream, and the two addresses that come first; and whether a graph is being captured."""
-
-    def __init__(self) -> None:
-        self.launched: list[tuple[int, int, int]] = []
-        self.capturing = False
-        self.stream = 77
-
-    def launcher(self, *_: Any) -> Any:
-        return Launcher(lambda blocks, threads, stream, values: self.launched.append((stream, *values[:2])))
-
-
 @pytest.fixture
 def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gpu]:
-    found = Gpu()
-    place = SimpleNamespace(sm_count=132, capability=(9, 0), arch="sm_90a", ordinal=0)
-    current = lambda device: SimpleNamespace(ptr=found.stream)
-    cupy = SimpleNamespace(
-        cuda=SimpleNamespace(get_current_stream=current, runtime=SimpleNamespace(getDevice=lambda: 0))
-    )
-    monkeypatch.setitem(arrays._DESCRIBERS, Array, arrays._cupy)
-    monkeypatch.setitem(sys.modules, "cupy", cupy)
-    monkeypatch.setattr(scan_plans, "launcher", found.launcher)
-    monkeypatch.setattr(reduce_device, "_launcher", found.launcher)
-    for module in (scans, reduce_device):
-        monkeypatch.setattr(module, "device", lambda ordinal: place)
-    for module in (scan_plans, reduce_device):
-        monkeypatch.setattr(module, "SCRATCH", SimpleNamespace(get=lambda *given: 1 << 20))
-    monkeypatch.setattr(device, "count", lambda: 1)
-    monkeypatch.setattr(scratch, "capturing", lambda stream: found.capturing)
-    monkeypatch.setattr(scans, "_plans", {})
-    reduce_calls.forget()
-    repeat.forget()
-    yield found
-    reduce_calls.forget()
-    repeat.forget()
-
-
-def array(shape: Any, kind: str = "float32", shift: int = 0) -> Array:
-    """One that begins `shift` elements past a multiple of 64 bytes."""
-    size = int(np.prod(shape))
-    room = np.zeros(size + 256, kind)
-    start = (-room.__array_interface__["data"][0] % 64) // room.itemsize + shift
-    return Array(room[start : start + size].reshape(shape))
+    with stand_in(monkeypatch) as found:
+        yield found
 
 
 CALLS = [
@@ -100,14 +49,39 @@ def test_a_plan_launches_what_the_call_did(
 ) -> None:
     x, out = array(5000), array(shape, kind)
     plan = lib.plan(function, x, *given, out=out, **options)
-    assert gpu.launched == [(77, x.data.ptr, out.data.ptr)]
-    assert plan() is out and gpu.launched[1:] == gpu.launched[:1]
+    assert gpu.addresses == [(77, x.data.ptr, out.data.ptr)]
+    assert plan() is out and gpu.addresses[1:] == gpu.addresses[:1]
     y, other = array(5000), array(shape, kind)
     gpu.stream = 78
-    assert plan(y, other) is other and gpu.launched[2:] == [(78, y.data.ptr, other.data.ptr)]
+    assert plan(y, other) is other and gpu.addresses[2:] == [(78, y.data.ptr, other.data.ptr)]
     plan(stream=5)
     plan(y, other, stream=6)
-    assert gpu.launched[3:] == [(5, x.data.ptr, out.data.ptr), (6, y.data.ptr, other.data.ptr)]
+    assert gpu.addresses[3:] == [(5, x.data.ptr, out.data.ptr), (6, y.data.ptr, other.data.ptr)]
+
+
+def test_plans_of_several_arrays(gpu: Gpu) -> None:
+    """Of segments and keys: the arrays in the call's order, the result behind them."""
+    x, offsets, out = array(5000), array(100, "int32"), array(99)
+    plan = lib.plan(lib.segmented_reduce, x, offsets, out=out)
+    y, other = array(5000), array(99)
+    assert plan() is out and plan(y, offsets, other) is other
+    (_, _, _, _, first), (_, _, _, _, second), (_, _, _, _, third) = gpu.launched
+    assert first == second and first[:3] == (x.data.ptr, out.data.ptr, offsets.data.ptr)
+    assert third[:3] == (y.data.ptr, other.data.ptr, offsets.data.ptr) and third[3] == offsets.data.ptr + 4
+    with pytest.raises(TypeError, match="all of them: x, offsets, out"):
+        plan(y, other)
+    with pytest.raises(ValueError, match="`out` overlaps `x`"):
+        plan(y, offsets, Array(y.kept[:99]))
+
+
+def test_a_plan_without_out_keeps_its_results(gpu: Gpu) -> None:
+    keys, values = array(5000, "int32"), array(5000)
+    plan = lib.plan(lib.reduce_by_key, keys, values, count=True)
+    again = plan()
+    assert len(gpu.launched) == 2 and [one.shape for one in again] == [(5000,), (5000,), (1,)]
+    assert gpu.launched[0] == gpu.launched[1] and gpu.launched[0][4][2] == again[0].data.ptr
+    with pytest.raises(TypeError, match="a plan takes no arrays"):
+        plan(keys, values)
 
 
 def test_a_plan_is_made_anew_of_a_call_that_was_made_before(gpu: Gpu) -> None:
@@ -146,12 +120,9 @@ def test_arrays_that_are_not_like_the_plans(gpu: Gpu) -> None:
 
 
 def test_what_no_plan_is_made_of(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
-    for function in (np.cumsum, lib.segmented_scan, 3):
-        with pytest.raises(TypeError, match="must be a scan or a reduction of prism.lib"):
+    for function in (np.cumsum, 3):
+        with pytest.raises(TypeError, match="must be a function of prism.lib"):
             lib.plan(function, array(10), out=array(10))
-    monkeypatch.setattr(result_arrays, "working", lambda *given: contextlib.nullcontext())
-    monkeypatch.setattr(result_arrays, "empty", lambda *given: array((4,)))
-    monkeypatch.setattr(Array, "__setitem__", lambda *given: None, raising=False)
     strided = Array(array((4, 2)).kept[:, 0])
     for x, out in ((array((0, 4)), array((4,))), (array((10, 4)), strided)):  # nothing to launch; a copy after it
         with pytest.raises(ValueError, match="no plan can be made of it"):
@@ -169,19 +140,14 @@ def test_an_array_that_begins_inside_of_an_element_is_copied(
     inside = Array(array(8200, "uint8").kept[half:][: 500 * 2 * half].view(kind))
     copies: list[Array] = []
 
-    def empty(info: Any, size: int, dtype: Any) -> Array:
+    def empty(info: Any, size: Any, dtype: Any) -> Array:
         copies.append(array(size, kind))
         return copies[-1]
 
-    monkeypatch.setattr(result_arrays, "working", lambda *given: contextlib.nullcontext())
-    monkeypatch.setattr(result_arrays, "empty", empty)
-    monkeypatch.setattr(result_arrays, "flat", lambda info, dtype: info.owner.kept)
-    monkeypatch.setattr(
-        Array, "__setitem__", lambda self, where, value: self.kept.__setitem__(where, value), raising=False
-    )
+    monkeypatch.setattr(memory, "empty", empty)
     inside.kept[:] = 3
     lib.scan(inside, out=array(500, kind))
-    assert gpu.launched[-1][1] == copies[-1].data.ptr and (copies[-1].kept == 3).all()
+    assert gpu.addresses[-1][1] == copies[-1].data.ptr and (copies[-1].kept == 3).all()
     with pytest.raises(ValueError, match=f"`out` must be aligned to {2 * half} bytes"):
         lib.scan(array(500, kind), out=inside)
 
@@ -214,7 +180,9 @@ def test_a_kernel_of_ones_own_that_is_not_ready(gpu: Gpu, monkeypatch: pytest.Mo
     monkeypatch.setattr(
         "prism.runtime.device.device", lambda ordinal: SimpleNamespace(arch="sm_90a", shared_limit=232448)
     )
-    monkeypatch.setattr("prism.runtime.launch.prepare", lambda entry, ordinal: gpu.launcher())
+    monkeypatch.setattr(
+        "prism.runtime.launch.prepare", lambda entry, ordinal: Launcher(lambda *given: gpu.launched.append(given))
+    )
     gpu.capturing = True
     with pytest.raises(RuntimeError, match="`doubled` is not ready, and a CUDA graph is being captured"):
         doubled[2, 32](x)
@@ -249,5 +217,5 @@ def test_on_numpy_arrays_a_plan_is_the_call() -> None:
 
 
 def test_examples() -> None:
-    module = importlib.import_module("prism.lib.plans")
+    module = importlib.import_module("prism.host.plans")
     assert doctest.testmod(module).failed == 0

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from prism.lang.types.structs import dtype_called
 from prism.runtime.arrays import BFLOAT16, ArrayInfo
 from prism.runtime.scratch import capture_of
 from prism.runtime.streams import current_stream
@@ -18,6 +19,21 @@ def flat(info: ArrayInfo, dtype: np.dtype[Any]) -> Any:
     if info.library == "torch":
         return info.owner.to(_torch_dtype(dtype)).contiguous().reshape(-1)
     return info.owner.astype(dtype, order="C", copy=False).ravel()
+
+
+def copy(info: ArrayInfo) -> Any:
+    """Return a copy of an array in C order, in the machine's byte order, at an address that its elements' size divides."""
+    native = info.dtype if info.dtype.names else info.dtype.newbyteorder("=")
+    found = empty(info, info.shape, native)
+    found[...] = info.owner
+    return found
+
+
+def plain(info: ArrayInfo, scalar: str) -> Any:
+    """Return a NumPy array's elements in memory order as one axis of a kernel's type of the same size."""
+    axes = np.argsort([-stride for stride in info.strides], kind="stable")
+    lying = info.owner if info.contiguous else info.owner.transpose(axes)
+    return lying.reshape(-1).view(dtype_called(scalar))
 
 
 def empty(info: ArrayInfo, size: int | tuple[int, ...], dtype: np.dtype[Any]) -> Any:

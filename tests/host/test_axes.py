@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.exceptions import AxisError
 from numpy.lib.stride_tricks import as_strided
 
-from prism.lib.axes import Collapsed, c_strides, collapse, drop_axes, merge, normal_axes
+from prism.host.axes import Collapsed, c_strides, collapse, drop_axes, merge, normal_axes
 
 
 @pytest.mark.parametrize(

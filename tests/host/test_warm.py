@@ -1,4 +1,4 @@
-"""Launches made again with two other addresses: what the driver gets, and when it gets it the longer way.
+"""Launches made again with other addresses: what the driver gets, and when it gets it the longer way.
 
 Tests of prism/runtime/extended_launch.py.
 """
@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
+from prism.host.warm import Warm
 from prism.runtime import device, extended_launch, launch
 from prism.runtime.driver import DeviceError
 from prism.runtime.entry import Entry, EntryParameter
 from prism.runtime.launch import Launcher
-from prism.runtime.warm import Warm
 
 POINTERS = tuple(EntryParameter(name, "pointer", "int32") for name in "xyw")
 PARAMETERS = (*POINTERS, EntryParameter("n", "scalar", "int16"))
@@ -29,10 +29,9 @@ class Gpu:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.launched: list[tuple[int, ...]] = []
-        self.asked: list[int] = []  # streams whose memory was asked for
         self.statuses: list[int] = []  # of the next launches
         self.together = threading.Barrier(1)
-        self.base, self.current, self.pushed = 4096, 0, 0
+        self.current, self.pushed = 0, 0
         ok = type("Ok", (int,), {"name": "CUDA_SUCCESS"})(0)
         names = {
             "cuCtxGetDevice": lambda: (ok, self.current),
@@ -68,12 +67,7 @@ class Gpu:
     def warm(self, ordinal: int = 0) -> Warm:
         loaded = SimpleNamespace(function=1, device=SimpleNamespace(ordinal=ordinal), occupancy=lambda *_: 1)
         launcher = Launcher(ENTRY, loaded)
-
-        def memory(stream: int) -> int:
-            self.asked.append(stream)
-            return self.base
-
-        return Warm(launcher, 3, 64, memory, lambda base: (base + 8, -7))
+        return Warm(launcher, 3, 64, (0, 0, 0, -7), ((0, 0, 0), (1, 1, 0), (2, 2, 8)))
 
 
 @pytest.fixture
@@ -87,30 +81,18 @@ def test_on_the_default_stream_only_the_addresses_are_written(gpu: Gpu, stream: 
     warm = gpu.warm()
     pairs = [(1 << 40, 5), (0, 2**64 - 1), (16, 48), (1 << 40, 5)]
     for x, y in pairs:
-        warm(x, y, stream)
+        warm((x, y, 4096), stream)
     signed = [(x, y - 2**64 if y >> 63 else y) for x, y in pairs]
     assert gpu.launched == [(3, 64, stream, x, y, 4104, -7) for x, y in signed]
-    assert len(gpu.asked) == 1
-
-
-def test_other_streams_ask_for_their_memory_at_each_launch(gpu: Gpu) -> None:
-    """A handle may belong to another stream by now, and memory to another handle; 2 is another stream in each thread."""
-    warm = gpu.warm()
-    for stream in (0, 0, 2, 77, 77, 77, 0):
-        warm(1, 2, stream)
-        gpu.base += 100 * (stream == 77 and len(gpu.launched) == 5)
-    assert [found[2] for found in gpu.launched] == [0, 0, 2, 77, 77, 77, 0]
-    assert [found[5] for found in gpu.launched] == [4104, 4104, 4104, 4104, 4104, 4204, 4104]
-    assert gpu.asked == [0, 2, 77, 77, 77]
 
 
 def test_launches_of_several_threads_have_arguments_of_their_own(gpu: Gpu) -> None:
     warm = gpu.warm()
-    warm(1, 2, 0)
+    warm((1, 2, 4096), 0)
     for count in (2, 3, 2):
         gpu.together = threading.Barrier(count)  # none returns before all have written their addresses
         with ThreadPoolExecutor(count) as pool:
-            list(pool.map(lambda k: warm(100 + k, 200 + k, 0), range(count)))
+            list(pool.map(lambda k: warm((100 + k, 200 + k, 4096), 0), range(count)))
         assert sorted(gpu.launched[-count:]) == [(3, 64, 0, 100 + k, 200 + k, 4104, -7) for k in range(count)]
 
 
@@ -118,23 +100,23 @@ def test_what_the_driver_refuses(gpu: Gpu) -> None:
     warm = gpu.warm()
     gpu.statuses = [700]
     with pytest.raises(DeviceError, match="launching `k` with 3 blocks of 64 threads: E700"):
-        warm(1, 2, 0)
-    warm(1, 2, 0)
-    warm(1, 2, 0)
+        warm((1, 2, 4096), 0)
+    warm((1, 2, 4096), 0)
+    warm((1, 2, 4096), 0)
     gpu.statuses = [700, 700]
     with pytest.raises(DeviceError, match="E700"):
-        warm(3, 4, 0)
-    warm(5, 6, 0)
+        warm((3, 4, 4096), 0)
+    warm((5, 6, 4096), 0)
     assert [found[3:5] for found in gpu.launched] == [(1, 2), (1, 2), (5, 6)]
 
 
 def test_a_thread_that_has_used_no_gpu(gpu: Gpu) -> None:
     """It has no current context, which the driver says; the longer way makes one current."""
     warm = gpu.warm()
-    warm(1, 2, 0)
-    warm(1, 2, 0)
+    warm((1, 2, 4096), 0)
+    warm((1, 2, 4096), 0)
     gpu.statuses = [201]
-    warm(3, 4, 0)
+    warm((3, 4, 4096), 0)
     assert [found[3:5] for found in gpu.launched] == [(1, 2), (1, 2), (3, 4)]
 
 
@@ -142,12 +124,12 @@ def test_another_device_is_made_current_where_there_are_several(gpu: Gpu) -> Non
     gpu.devices = 2
     warm = gpu.warm(1)
     gpu.current = 1
-    warm(1, 2, 0)
-    warm(1, 2, 0)
+    warm((1, 2, 4096), 0)
+    warm((1, 2, 4096), 0)
     assert gpu.pushed == 0
     gpu.current = 0
-    warm(3, 4, 0)
+    warm((3, 4, 4096), 0)
     assert gpu.pushed == 1 and gpu.launched[-1] == (3, 64, 0, 3, 4, 4104, -7)
     gpu.current = 1
-    warm(5, 6, 0)
+    warm((5, 6, 4096), 0)
     assert gpu.pushed == 1 and len(gpu.launched) == 4

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from prism.lib import result_arrays
+from prism.host import memory
 
 
 @pytest.fixture
@@ -39,5 +39,5 @@ def entered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 )
 def test_torch_works_on_the_stream_of_the_handle(stream: int | None, expected: list[str], entered: list[str]) -> None:
     info: Any = SimpleNamespace(library="torch", device=3)
-    with result_arrays.working(info, stream):
+    with memory.working(info, stream):
         assert entered == ["device 3", *expected]

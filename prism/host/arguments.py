@@ -1,0 +1,156 @@
+"""What functions of the library ask of their arguments, each check once; each error names the argument."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from prism.host import memory
+from prism.lang.types.structs import Struct, scalar_called, struct_of
+from prism.runtime.arrays import (
+    BFLOAT16,
+    ArrayInfo,
+    describe,
+    one_place,
+    require_aligned,
+    require_contiguous,
+    require_writable,
+)
+
+
+def describe_all(arrays: Mapping[str, Any], called: Mapping[str, str]) -> dict[str, ArrayInfo]:
+    """Return the facts of arrays, by name: of one library, that of the first, and in one place.
+
+    `called`: what the caller calls them, where that is something else.
+
+    Raises:
+        TypeError: an argument is no array, or of another library; some are on the host and some on a GPU.
+        ValueError: they are on two GPUs.
+    """
+    infos: dict[str, ArrayInfo] = {}
+    first: tuple[str, ArrayInfo] | None = None
+    for key, array in arrays.items():
+        name = called.get(key, key)
+        infos[key] = info = facts_of(array, name)
+        if first is None:
+            memory.require_known(info, name)
+            first = name, info
+        else:
+            _require_like(info, name, *first)
+    return infos
+
+
+def describe_result(out: Any, infos: Mapping[str, ArrayInfo], called: Mapping[str, str]) -> ArrayInfo:
+    """Return the facts of an array for a result, of the library of the first argument, and where the arguments are.
+
+    Raises:
+        TypeError, ValueError: as `describe_all`; it is read-only.
+    """
+    result = facts_of(out, "out")
+    name, first = next(iter(infos.items()))
+    _require_like(result, "out", called.get(name, name), first)
+    require_writable(result, "out")
+    return result
+
+
+def facts_of(array: Any, name: str) -> ArrayInfo:
+    """Return the facts of an array; bfloat16, whosever it is, is called by one dtype."""
+    found = describe(array, name)
+    same = found.dtype == BFLOAT16 or found.scalar != "bfloat16"
+    return found if same else replace(found, dtype=BFLOAT16)
+
+
+def _require_like(info: ArrayInfo, name: str, of: str, first: ArrayInfo) -> None:
+    one_place({of: first, name: info})
+    if info.library != first.library:
+        raise TypeError(f"`{name}` must be an array of {first.library}, as `{of}` is, not of {info.library}")
+
+
+def require_shape(result: ArrayInfo, shape: tuple[int, ...]) -> None:
+    """Check the shape of an array for a result.
+
+    Raises:
+        ValueError: it has another.
+    """
+    if result.shape != shape:
+        raise ValueError(f"`out` must have shape {shape}, the result's, not {result.shape}")
+
+
+def require_result(result: ArrayInfo, scalar: str, shape: tuple[int, ...]) -> None:
+    """Check an array that kernels write a result to as it is: of this type and shape, dense, and aligned to its elements.
+
+    Raises:
+        TypeError: it is of another dtype, or in another byte order.
+        ValueError: it has another shape, is not contiguous, or not aligned.
+    """
+    if result.scalar != scalar or not result.dtype.isnative:
+        shown = result.scalar if result.dtype.isnative else f"{result.dtype}, in another byte order"
+        raise TypeError(f"`out` must be of {scalar}, the result's dtype, not of {shown}")
+    require_shape(result, shape)
+    require_contiguous(result, "out")
+    require_aligned(result, "out", result.dtype.itemsize)
+
+
+def not_plain(arrays: Mapping[str, ArrayInfo]) -> tuple[str, ...]:
+    """Return the names of arrays that have gaps, or another order than C's, or elements that are not as kernels read them."""
+    return tuple(name for name, info in arrays.items() if not (info.contiguous and info.natural))
+
+
+def scalar_of(asked: Any, name: str = "dtype") -> str:
+    """Return the name of a dtype that an argument gives; `name` is the argument's.
+
+    Raises:
+        TypeError: it is none.
+    """
+    found = dtype_of(asked, name)
+    if found == BFLOAT16:
+        return "bfloat16"
+    struct = struct_of(found)
+    return found.name if struct is None else struct.key
+
+
+def dtype_of(asked: Any, name: str = "dtype") -> np.dtype[Any]:
+    """Return the dtype that an argument gives: NumPy's, torch's or by its name; `name` is the argument's.
+
+    Raises:
+        TypeError: it is none.
+    """
+    said = str(asked).removeprefix("torch.")
+    if said == "bfloat16" or asked is BFLOAT16 or getattr(asked, "__name__", "") == "bfloat16":
+        return BFLOAT16
+    try:
+        return np.dtype(said if str(asked) != said else asked)
+    except TypeError as error:
+        raise TypeError(f"`{name}`: {error}") from None
+
+
+def record_in(value: Any, scalar: str, name: str) -> Any:
+    """Return a value of a struct that an argument gives, as NumPy has it; None where `scalar` is no struct.
+
+    Raises:
+        TypeError: it is none.
+    """
+    struct = scalar_called(scalar)
+    if not isinstance(struct, Struct):
+        return None
+    try:
+        return struct.to_library(struct.value(value))
+    except (OverflowError, ValueError, TypeError) as error:
+        raise TypeError(f"`{name}`: {error}") from error
+
+
+def exactly(value: Any) -> Any:
+    """Return what a number is known by: its type and bits, which comparing does not tell apart; None of None."""
+    if value is None:
+        return None
+    exact = value.tobytes() if isinstance(value, np.generic | np.ndarray) else repr(value)
+    return type(value), getattr(value, "dtype", None), exact
+
+
+__all__ = [
+    "describe_all", "describe_result", "dtype_of", "exactly", "facts_of", "not_plain", "record_in", "require_result",
+    "require_shape", "scalar_of",
+]  # fmt: skip

@@ -1,0 +1,235 @@
+"""The way of every call of the library: arrays described, what to do decided once for their kind, results made, a plan run.
+
+    scan(x) -> call("scan", asked, {"x": x}, decide)       asked: all that was asked for but the arrays, to be looked up
+               decide(arrays, out, machine) -> Decision    what results there are, the plan, what must be copied first
+               Ready(plan)(pointers, stream)               on a GPU: kernels loaded once, launched
+               run_on_host(plan, arrays)                   NumPy: the reference machine
+               repeat.keep(...)                            the next such call is looked up, and only launched
+
+Each thing that can be wrong with memory is looked at here, once: which machine, whose stream, what overlaps, what has gaps, and
+where a result can't be written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from prism.host import arguments, memory, repeat
+from prism.host.machine import Ready, machine_of, run_on_host
+from prism.host.plan import OUT, Machine, Plan
+from prism.host.repeat import Recipe
+from prism.runtime.arrays import ArrayInfo, describe
+from prism.runtime.capture import require_outside
+from prism.runtime.overlap import overlap, span
+from prism.runtime.streams import choose_stream, order
+
+_MOST = 4096  # decisions that are kept
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """An array that a call makes: C-contiguous, of `shape`, or with its axes in another order: result axis `k` is `axes[k]`."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    axes: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """All that follows from what is asked for and from the arrays' kind. Results are called `OUT`, or by `names`.
+
+    `plan`: None where nothing is launched; then results are `fill`, unless they have no elements. `copied`: arrays that must be
+    copied first; then nothing else is decided. `beside`: the result can't be made in `out`, for its dtype or strides. `in_place`:
+    arrays that the result may be, element by element. `cut`: the last result says how many elements of the others there are.
+    """
+
+    results: tuple[Result, ...] = ()
+    names: tuple[str, ...] = (OUT,)
+    plan: Plan | None = None
+    fill: Any = None
+    copied: tuple[str, ...] = ()
+    beside: bool = False
+    in_place: tuple[str, ...] = ()
+    cut: bool = False
+
+
+Arrays: TypeAlias = Mapping[str, ArrayInfo]
+Decide: TypeAlias = Callable[[Arrays, ArrayInfo | None, Machine], Decision]
+"""Checks what is asked for of arrays, of `out` and of a machine, and decides how to do it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    decision: Decision
+    ready: Ready | None
+
+
+@dataclass(slots=True)
+class Noted:
+    """A call that was made while a plan was: its arrays and results; `recipe`, on a GPU, is what it came to."""
+
+    names: tuple[str, ...]
+    arrays: tuple[Any, ...]
+    results: tuple[Any, ...]
+    answer: Any
+    recipe: Recipe | None
+
+
+noting: ContextVar[list[Noted] | None] = ContextVar("noting", default=None)
+"""While `prism.lib.plan` makes a call: where it is noted."""
+_known: dict[Hashable, _Known] = {}
+
+
+def call(
+    function: str, asked: tuple[Any, ...], arrays: Mapping[str, Any], decide: Decide, out: Any = None, stream: Any = None,
+    *, called: Mapping[str, str] | None = None,
+) -> Any:  # fmt: skip
+    """Do what is asked of arrays, by the names of a plan's buffers, for a function of the library; the first array says where.
+
+    `called`: what the caller calls arrays, where that is something else.
+
+    Raises:
+        TypeError: an argument is no array, or of another library than the first; some are on the host and some on a GPU.
+        ValueError: arrays on two GPUs; a stream for arrays on the host. Besides, what `decide` raises.
+        RuntimeError: nothing is decided as yet, and a CUDA graph is being captured.
+        DeviceError: the driver refuses.
+    """
+    infos = arguments.describe_all(arrays, called or {})
+    result = None if out is None else arguments.describe_result(out, infos, called or {})
+    name, first = next(iter(infos.items()))
+    if first.device is None and stream is not None:
+        raise ValueError(f"`stream` is for arrays on a GPU, and `{(called or {}).get(name, name)}` is on the host")
+    return _make(function, asked, infos, decide, result, stream)
+
+
+def forget() -> None:
+    """Forget all that was decided, for who changes how."""
+    _known.clear()
+    repeat.forget()
+
+
+def _make(
+    function: str, asked: tuple[Any, ...], infos: Arrays, decide: Decide, result: ArrayInfo | None, stream: Any,
+    copied: bool = False,
+) -> Any:  # fmt: skip
+    first, handle = next(iter(infos.values())), None
+    if first.device is not None:
+        handle = choose_stream(stream, (first,))
+        order((*infos.values(), *(() if result is None else (result,))), handle)
+    known = _decided(function, asked, infos, decide, result, handle)
+    decision = known.decision
+    if decision.copied:
+        with memory.working(first, None if stream is None else handle):
+            copies = {name: arguments.facts_of(memory.copy(infos[name]), name) for name in decision.copied}
+            return _make(function, asked, {**infos, **copies}, decide, result, stream, copied=True)
+    reused = () if result is None else tuple(name for name in infos if not _apart(name, infos[name], result, decision))
+    if result is not None and not decision.beside and not reused:
+        results = answer = (result.owner,)
+        _launch(known, infos, {OUT: result}, handle)
+    else:
+        with memory.working(first, None if stream is None else handle):
+            made = tuple(memory.empty(first, one.shape, one.dtype) for one in decision.results)
+            targets = {name: describe(one, name) for name, one in zip(decision.names, made, strict=True)}
+            _launch(known, infos, targets, handle, made)
+            if result is not None:
+                result.owner[...] = made[0]
+                return result.owner
+            results = tuple(map(_transposed, decision.results, made, [first] * len(made)))
+            answer = _cut(results) if decision.cut else results
+    plain = not copied and all(one.axes is None for one in decision.results)
+    if plain and (known.ready is not None or (handle is None and noting.get() is not None)):
+        _keep(known, asked, infos, results, answer, made=result is None)
+    if len(answer) > 1:
+        return answer
+    return answer[0][()] if first.device is None and result is None and not answer[0].shape else answer[0]
+
+
+def _decided(
+    function: str, asked: tuple[Any, ...], infos: Arrays, decide: Decide, result: ArrayInfo | None, stream: int | None
+) -> _Known:
+    """Return what such a call takes, decided once."""
+    key = (asked, *((name, _facts(info)) for name, info in infos.items()), None if result is None else _facts(result))
+    try:
+        found = _known.get(key)
+    except TypeError:  # what can't be looked up, as a list of axes, is wrong, or a rare spelling
+        return _decide(function, infos, decide, result, stream)
+    if found is None:
+        found = _decide(function, infos, decide, result, stream)
+        if len(_known) >= _MOST:
+            _known.clear()  # and not: keep no more, or no other shape could ever be captured in a graph
+        _known[key] = found
+    return found
+
+
+def _decide(function: str, infos: Arrays, decide: Decide, result: ArrayInfo | None, stream: int | None) -> _Known:
+    first = next(iter(infos.values()))
+    if stream is not None:
+        require_outside(stream, f"this {function}")
+    decision = decide(infos, result, machine_of(first))
+    plan = decision.plan
+    ready = None if plan is None or stream is None else Ready(plan, (*infos, *decision.names), first)
+    return _Known(decision, ready)
+
+
+def _facts(info: ArrayInfo) -> tuple[Hashable, ...]:
+    return info.library, info.dtype, info.shape, info.strides, info.pointer & 15, info.device, info.readonly
+
+
+def _apart(name: str, info: ArrayInfo, result: ArrayInfo, decision: Decision) -> bool:
+    """Whether the result may be written where it is: nothing of an array is overwritten before it is read."""
+    return not overlap(info, result) or (info.pointer == result.pointer and _alike(name, info, result, decision))
+
+
+def _alike(name: str, info: ArrayInfo, result: ArrayInfo, decision: Decision) -> bool:
+    """Whether a result that begins where an array does has each element where the array has it, and may be written there."""
+    same = info.strides == result.strides or (info.contiguous and result.contiguous)
+    return name in decision.in_place and info.dtype.itemsize == result.dtype.itemsize and same
+
+
+def _launch(known: _Known, infos: Arrays, targets: Arrays, stream: int | None, made: tuple[Any, ...] = ()) -> None:
+    decision = known.decision
+    if decision.plan is None:
+        for one in made or (targets[OUT].owner,):
+            if decision.fill is not None:
+                one[...] = decision.fill
+    elif known.ready is None or stream is None:
+        run_on_host(decision.plan, {**infos, **targets})
+    else:
+        known.ready([info.pointer for info in (*infos.values(), *targets.values())], stream)
+
+
+def _transposed(one: Result, made: Any, first: ArrayInfo) -> Any:
+    return made if one.axes is None else memory.transpose(first, made, one.axes)
+
+
+def _cut(results: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return results less their last, which says how many elements of the others there are: it is read, and waited for."""
+    *others, number = results
+    many = int(number[0])
+    return tuple(one[:many] for one in others)
+
+
+def _keep(
+    known: _Known, asked: tuple[Any, ...], infos: Arrays, results: tuple[Any, ...], answer: Any, *, made: bool
+) -> None:
+    """Keep what was launched on arrays for the next such call."""
+    decision, arrays = known.decision, tuple(info.owner for info in infos.values())
+    recipe = None
+    if known.ready is not None:
+        target = describe(results[0])
+        spans = tuple((*span(info), _alike(name, info, target, decision)) for name, info in infos.items())
+        recipe = Recipe(known.ready.launch(), spans, span(target)[1], _cut if decision.cut else None)
+        first = next(iter(infos.values()))
+        repeat.keep(first.library, asked, arrays, results, recipe, made=made)
+    noted = noting.get()
+    if noted is not None:
+        noted.append(Noted(tuple(infos), arrays, results, answer[0] if len(answer) == 1 else answer, recipe))
+
+
+__all__ = ["Arrays", "Decide", "Decision", "Noted", "Result", "call", "forget", "noting"]

@@ -1,0 +1,177 @@
+"""Where plans run: on a GPU, whose kernels are loaded once, or on the reference machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from prism.host import memory
+from prism.host.plan import SCRATCH, WORDS, Buffer, Clear, Machine, Plan, Step
+from prism.host.warm import Slot, Warm
+from prism.lang.types.structs import dtype_called
+from prism.runtime.arrays import ArrayInfo
+from prism.runtime.device import device, using
+from prism.runtime.driver import check, driver
+from prism.runtime.instance import Instance
+from prism.runtime.launch import Launcher
+from prism.runtime.scratch import SCRATCH as KEPT
+
+_BESIDE = (WORDS, SCRATCH)  # what a stream keeps for plans
+_SMALL = 1 << 20  # bytes of scratch memory that a stream keeps; more comes from the arrays' library, for one call
+Launch = Callable[[Sequence[int], int], None]
+"""Launches on arrays that begin at these addresses, on a stream."""
+
+
+def machine_of(info: ArrayInfo) -> Machine:
+    """Return the machine that an array's memory belongs to."""
+    return HOST if info.device is None else Gpu(info.device)
+
+
+class Host:
+    """The reference machine."""
+
+    host = True
+    arch = ""
+    multiprocessors = 1
+
+    def wave(self, instance: Instance, threads: int) -> int:
+        """Return how many blocks run at once."""
+        return 1
+
+
+HOST = Host()
+
+
+class Gpu:
+    """A GPU, asked for what plans depend on."""
+
+    host = False
+
+    def __init__(self, ordinal: int) -> None:
+        self.ordinal = ordinal
+        found = device(ordinal)
+        self.arch, self.multiprocessors = found.arch, found.sm_count
+
+    def wave(self, instance: Instance, threads: int) -> int:
+        """Return how many blocks of so many threads run at once."""
+        return launcher_of(instance, self.ordinal).resident_blocks(threads)
+
+
+def launcher_of(instance: Instance, ordinal: int) -> Launcher:
+    """Return the launcher of a kernel on a GPU: machine code found or made, and loaded, once."""
+    return instance.launcher(ordinal)
+
+
+def order_arguments(step: Step, parameters: Iterable[str]) -> tuple[Any, ...]:
+    """Return a step's arguments in the order of the kernel's parameters.
+
+    Raises:
+        TypeError: a parameter has no argument, or an argument is no parameter's.
+    """
+    names = tuple(parameters)
+    if len(names) != len(step.arguments) or not all(name in step.arguments for name in names):
+        kernel = step.instance.kernel.__name__
+        raise TypeError(f"`{kernel}` takes {', '.join(names)}, and is given {', '.join(step.arguments)}")
+    return tuple(step.arguments[name] for name in names)
+
+
+class Ready:
+    """A plan whose kernels are loaded on the GPU of an array: `ready(pointers, stream)`, of the arrays called `names`."""
+
+    def __init__(self, plan: Plan, names: Sequence[str], where: ArrayInfo) -> None:
+        assert where.device is not None
+        self._where, self._plan, self._ordinal = replace(where, owner=None), plan, where.device
+        self._roomy = plan.scratch > _SMALL  # then its address is another one in each call, as those of arrays are
+        self._arrays = {name: number for number, name in enumerate((*names, SCRATCH) if self._roomy else names)}
+        self._steps = tuple(self._ready(step) for step in plan.steps)
+
+    def __call__(self, pointers: Sequence[int], stream: int) -> None:
+        """Make the steps, one after the other, on the arrays that begin at these addresses.
+
+        Raises:
+            RuntimeError: scratch memory must be allocated inside the capture of a CUDA graph.
+            DeviceError: the driver refuses a launch.
+        """
+        if self._roomy:  # the room is held until all is launched: who takes the memory next comes behind on the stream
+            room, address = memory.scratch(self._where, self._plan.scratch, stream)
+            pointers = (*pointers, address)
+        for step in self._steps:
+            step(pointers, stream)
+
+    def launch(self) -> Launch:
+        """Return what does the same, for who does it again and again."""
+        return self if self._roomy or len(self._steps) > 1 else self._steps[0]
+
+    def _memory(self, stream: int) -> tuple[int, ...]:
+        """Return where the words and the scratch memory are, for a stream."""
+        plan = self._plan
+        words = KEPT.get(self._ordinal, stream, plan.words, plan.tag) if plan.words else 0
+        kept = plan.scratch and not self._roomy
+        return words, KEPT.get(self._ordinal, stream, plan.scratch, "scratch") if kept else 0
+
+    def _ready(self, step: Step | Clear) -> Launch:
+        if isinstance(step, Clear):
+            return self._clear(step.buffer)
+        launcher = launcher_of(step.instance, self._ordinal)
+        values = list(order_arguments(step, (p.name for p in launcher.entry.parameters)))
+        slots: list[Slot] = []
+        beside: list[Slot] = []
+        for position, value in enumerate(values):
+            if isinstance(value, Buffer):
+                values[position] = 0
+                if value.name in self._arrays:
+                    slots.append((position, self._arrays[value.name], value.offset))
+                elif value.name == WORDS or value.count:
+                    beside.append((position, _BESIDE.index(value.name), value.offset))
+        return Warm(launcher, step.blocks, step.threads, values, slots, self._memory if beside else None, beside)
+
+    def _clear(self, buffer: Buffer) -> Launch:
+        nbytes, ordinal = buffer.count * dtype_called(buffer.dtype).itemsize, self._ordinal
+
+        def clear(pointers: Sequence[int], stream: int) -> None:
+            found = self._arrays.get(buffer.name)
+            base = self._memory(stream)[_BESIDE.index(buffer.name)] if found is None else pointers[found]
+            with using(ordinal):
+                check(driver().cuMemsetD8Async(base + buffer.offset, 0, nbytes, stream), "clearing memory")
+
+        return clear
+
+
+def run_on_host(plan: Plan, arrays: Mapping[str, ArrayInfo], **options: Any) -> None:
+    """Run a plan on the reference machine, on NumPy arrays that lie in memory without gaps; `options` as of its `run`."""
+    held: dict[Buffer, Any] = {}
+
+    def found(buffer: Buffer, scalar: str) -> Any:
+        if buffer.name not in (WORDS, SCRATCH):
+            array = memory.plain(arrays[buffer.name], scalar)
+            return array[buffer.offset // array.itemsize :] if buffer.offset else array
+        if buffer not in held:
+            make = np.zeros if buffer.name == WORDS else np.empty
+            held[buffer] = make(buffer.count, dtype_called(buffer.dtype))
+        return held[buffer].view(dtype_called(scalar))
+
+    for step in plan.steps:
+        if isinstance(step, Clear):
+            found(step.buffer, step.buffer.dtype)[...] = 0
+        else:
+            run_step(step, found, **options)
+
+
+def run_step(step: Step, found: Callable[[Buffer, str], Any], **options: Any) -> None:
+    """Run a step on the reference machine; `found` gives the array of a buffer, as a kernel's type; `options` as of its `run`.
+
+    The machine is imported when the first array of the host comes: a call on a GPU does not need it.
+    """
+    from prism.interpret import run
+    from prism.runtime.build import entry_parameter
+
+    program = step.instance.program
+    parameters = program.entry.parameters
+    values = [
+        found(value, entry_parameter(parameter.name, parameter.type).dtype) if isinstance(value, Buffer) else value
+        for parameter, value in zip(parameters, order_arguments(step, (p.name for p in parameters)), strict=True)
+    ]
+    run(program, step.blocks, step.threads, values, **options)

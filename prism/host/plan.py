@@ -1,0 +1,114 @@
+"""What a call comes to: launches, one after the other, on memory that goes by names. Nothing here looks at an array."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from prism.lang.surface import Kernel
+from prism.lang.types.structs import dtype_called
+from prism.runtime.instance import Instance, instance
+
+_ALIGNED = 256  # bytes: what each part of the scratch memory is aligned to
+WORDS, SCRATCH, OUT = "words", "scratch", "out"
+"""Names of memory that is no argument of the call: see `Plan`. `OUT` is the call's first, or only, result."""
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """Memory that a step takes, from byte `offset` on: an array of the call by its name, or `WORDS` or `SCRATCH`.
+
+    Of the last two: `count` elements of the kernels' type `dtype`.
+    """
+
+    name: str
+    offset: int = 0
+    dtype: str = ""
+    count: int = 0
+
+
+X, Y = Buffer("x"), Buffer(OUT)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One launch. `arguments`: a buffer or a number for each of the kernel's parameters, by its name."""
+
+    instance: Instance
+    blocks: int
+    threads: int
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Clear:
+    """Zeros written to a buffer, before the steps behind."""
+
+    buffer: Buffer
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Steps, one after the other, and the memory beside the call's arrays that they take.
+
+    `words`: bytes that are zero before the first launch of all that have the same `tag`, on a stream, and that each launch leaves
+    as the next one needs them. `scratch`: bytes of any content.
+    """
+
+    steps: tuple[Step | Clear, ...]
+    words: int = 0
+    tag: str = ""
+    scratch: int = 0
+
+
+class Machine(Protocol):
+    """What a plan must know of where it will run."""
+
+    @property
+    def host(self) -> bool:
+        """Whether it is the reference machine."""
+        ...
+
+    @property
+    def arch(self) -> str:
+        """The GPU's architecture, as in `sm_90a`; "" of the reference machine."""
+        ...
+
+    @property
+    def multiprocessors(self) -> int:
+        """How many there are."""
+        ...
+
+    def wave(self, instance: Instance, threads: int) -> int:
+        """Return how many blocks of so many threads run at once."""
+        ...
+
+
+class Scratch:
+    """Scratch memory, dealt out."""
+
+    def __init__(self) -> None:
+        self.used = 0
+
+    def take(self, dtype: str, count: int) -> Buffer:
+        """Return room for so many elements of a kernel's type."""
+        found = Buffer(SCRATCH, self.used, dtype, count)
+        self.used += math.ceil(count * size_of(dtype) / _ALIGNED) * _ALIGNED
+        return found
+
+
+def nothing(dtype: str) -> Buffer:
+    """Return what stands for an array that a kernel doesn't touch."""
+    return Buffer(SCRATCH, 0, dtype, 0)
+
+
+def size_of(scalar: str) -> int:
+    """Return the bytes of a kernel's scalar, or struct, by its name."""
+    return dtype_called(scalar).itemsize
+
+
+def instance_of(kernel: Kernel, template: Mapping[str, Any]) -> Instance:
+    """Return a kernel with its template arguments."""
+    return instance(kernel, tuple(sorted(template.items())))

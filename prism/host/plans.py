@@ -1,0 +1,148 @@
+"""`prism.lib.plan`: a call of the library decided once, to be made again at the cost of its launch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from prism.host.call import Noted, noting
+from prism.runtime.arrays import ArrayInfo, describe
+from prism.runtime.overlap import overlap
+from prism.runtime.streams import choose_stream, current_stream
+
+_ALIGNED = 15  # the bits of an address that decide which kernel a call takes
+
+
+class Plan:
+    """A call of the library that is decided: which kernels, cut up how, on arrays of which kind.
+
+    `plan()` makes the call again on the arrays that it was made with, and checks nothing: it costs the launch. `plan(x, out)`
+    makes it on others of the same library, device, dtype, shape, strides and alignment: all arrays of the call, in its order, and
+    the result's. Work goes to the current stream of the arrays' library, or to `stream`.
+    """
+
+    def __init__(self, call: Callable[[tuple[Any, ...], Any], Any], noted: Noted) -> None:
+        self._call, self._recipe, self._answer = call, noted.recipe, noted.answer
+        self._arrays = (*noted.arrays, *noted.results)
+        self._infos = tuple(map(describe, self._arrays))
+        self._names = (*noted.names, *(("out",) if len(noted.results) == 1 else ()))
+
+    def __call__(self, *arrays: Any, stream: Any = None) -> Any:
+        """Make the call, and return its result: `out`, the last of the arrays, where it is given others.
+
+        Raises
+        ------
+        TypeError, ValueError
+            Some of the arrays are missing, or they are not like those that the plan was made with; `stream` for arrays on
+            the host.
+        RuntimeError
+            Scratch memory must be allocated inside the capture of a CUDA graph: make the plan on the stream of the capture.
+        """
+        if not arrays:
+            return self._again(stream)
+        if len(arrays) != len(self._names) or len(self._names) != len(self._arrays):
+            raise TypeError(f"a plan takes no arrays, or all of them: {', '.join(self._names)}")
+        infos = [describe(array, name) for array, name in zip(arrays, self._names, strict=True)]
+        for info, other, name in zip(infos, self._infos, self._names, strict=True):
+            _require_like(info, other, name)
+        recipe, target = self._recipe, infos[-1]
+        if recipe is None:
+            _require_gpu(infos[0], stream)
+            return self._call(arrays[:-1], arrays[-1])
+        for info, name, (_, _, in_place) in zip(infos[:-1], self._names[:-1], recipe.spans, strict=True):
+            if overlap(info, target) and not (in_place and info.pointer == target.pointer):
+                raise ValueError(f"`out` overlaps `{name}`: a plan copies nothing")
+        recipe.launch([info.pointer for info in infos], choose_stream(stream, infos[:1]))
+        return arrays[-1]
+
+    def _again(self, stream: Any) -> Any:
+        if self._recipe is None:
+            _require_gpu(self._infos[0], stream)
+            return self._call(self._arrays[: len(self._names) - 1], self._arrays[-1])
+        handle = current_stream(self._infos[0]) if stream is None else choose_stream(stream, ())
+        self._recipe.launch([info.pointer for info in self._infos], handle)
+        return self._answer
+
+
+def plan(function: Callable[..., Any], *arguments: Any, out: Any = None, stream: Any = None, **options: Any) -> Plan:
+    """Decide a call of a function of the library, to be made many times.
+
+    The call is made once: afterwards `out` has its result, the kernels are loaded, and scratch memory is there on the stream.
+
+    Parameters
+    ----------
+    function : function of prism.lib
+        A scan, a reduction, of segments and by keys too: `scan`, `reduce`, `cumsum`, `sum`, `segmented_reduce` and their like.
+    arguments, options
+        Of the function, as in ``function(*arguments, out=out, **options)``. The plan keeps them.
+    out : array, optional
+        Where the result goes; by default into an array that this first call makes, and every later one writes again.
+    stream : stream or int, optional
+        Where this first call runs, for arrays on a GPU; by default their library's current stream. Calls that are captured in a
+        CUDA graph need a plan made on the stream of the capture, or one that ran there.
+
+    Returns
+    -------
+    Plan
+        ``plan()`` makes the call again, ``plan(x, out)`` makes it on other arrays like these.
+
+    Raises
+    ------
+    ValueError
+        The call would copy: an array has gaps, or `out` overlaps one or has strides that the kernels don't write; or there is
+        nothing to launch, as there are no elements; `stream` for arrays on the host.
+    TypeError
+        `function` is none that can be planned; or what the function raises.
+
+    Examples
+    --------
+    >>> import numpy as np, prism
+    >>> x, y = np.arange(5), np.empty(5, int)
+    >>> again = prism.lib.plan(prism.lib.cumsum, x, out=y)
+    >>> x[:] = 1
+    >>> again()
+    array([1, 2, 3, 4, 5])
+    """
+    name = getattr(function, "__name__", "")
+    if name.startswith("_") or not str(getattr(function, "__module__", "")).startswith("prism.lib."):
+        raise TypeError(f"`function` must be a function of prism.lib, not {name or type(function).__qualname__}")
+    given = dict(options) if out is None else {**options, "out": out}
+    first = describe((*arguments, *options.values(), None)[0], "x")
+    if first.device is not None:
+        given["stream"] = choose_stream(stream, (first,))  # a call on a stream that is named decides anew
+    elif stream is not None:
+        given["stream"] = stream
+    token = noting.set([])
+    try:
+        function(*arguments, **given)
+        noted = noting.get()
+    finally:
+        noting.reset(token)
+    if not noted or len(noted) != 1:
+        why = "it copies, or has nothing to do; no plan can be made of it"
+        raise ValueError(f"`{name}` of these arrays is not just launches: {why}")
+
+    def call(arrays: tuple[Any, ...], out: Any) -> Any:
+        taken = {id(old): new for old, new in zip(noted[0].arrays, arrays, strict=True)}
+        values = {key: taken.get(id(value), value) for key, value in options.items()}
+        return function(*(taken.get(id(value), value) for value in arguments), **values, out=out)
+
+    return Plan(call, noted[0])
+
+
+def _require_gpu(given: ArrayInfo, stream: Any) -> None:
+    if stream is not None and given.device is None:
+        raise ValueError("`stream` is for arrays on a GPU, and `x` is on the host")
+
+
+def _require_like(info: ArrayInfo, other: ArrayInfo, name: str) -> None:
+    for what in ("library", "device", "dtype", "shape", "strides"):
+        found, wanted = getattr(info, what), getattr(other, what)
+        if found != wanted:
+            kind = TypeError if what in ("library", "dtype") else ValueError
+            raise kind(f"`{name}` has {what} {found}, and the plan was made with {wanted}")
+    if info.device is not None and (info.pointer ^ other.pointer) & _ALIGNED:
+        raise ValueError(f"`{name}` is aligned otherwise to 16 bytes than what the plan was made with")
+
+
+__all__ = ["Plan", "plan"]

@@ -1,0 +1,205 @@
+"""Calls that are like an earlier one: what was decided then is looked up, and only addresses and the stream are new.
+
+A call decides much: of which kind its arguments are, which kernels they take, cut up how. All of that follows from what is asked
+for, and from the arrays' types, dtypes, shapes, strides, devices and alignment. For arrays of CuPy and torch it is kept under
+these, so that a warm call costs the host little more than the launch itself, and the result's allocation.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from prism.host.machine import Launch
+
+Facts: TypeAlias = tuple[tuple[int, ...], int, tuple[Hashable, ...]]
+"""Of arrays: where each begins, the first one's device, and all that a decision follows from."""
+Spans: TypeAlias = tuple[tuple[int, int, bool], ...]
+"""Of each argument: the bytes that it takes before and behind where it begins, and whether the result may be that very memory."""
+
+_MOST = 4096
+_kept: dict[Hashable, tuple[Any, ...]] = {}
+_results: dict[Hashable, tuple[tuple[tuple[int, ...], Any], ...]] = {}
+_libraries: dict[type, tuple[Any, ...]] = {}
+_by_name: dict[str, tuple[Any, ...]] = {}
+
+
+class Library(NamedTuple):
+    """How a library's arrays are read, which stream is current on a device, and how a result is made for an array."""
+
+    read: Callable[[Sequence[Any]], Facts]
+    stream: Callable[[int], int]
+    empty: Callable[[Any, tuple[int, ...], Any], Any]
+
+
+class Recipe(NamedTuple):
+    """What a call came to. Its arguments lie as `spans` say, its result takes `room` bytes.
+
+    `finish`: what becomes of the results, where that is not the results.
+    """
+
+    launch: Launch
+    spans: Spans
+    room: int
+    finish: Callable[[Any], Any] | None = None
+
+
+def run(asked: tuple[Any, ...], arrays: tuple[Any, ...], out: Any = None) -> Any:
+    """Do what an earlier call did for such arrays, asked for the same; None where there was none, and nothing was done.
+
+    Returns:
+        The result: `out`, or a new array, or a tuple of them, where that is None.
+
+    Raises:
+        RuntimeError: scratch memory must be allocated inside the capture of a CUDA graph.
+        DeviceError: the driver refuses the launch.
+    """
+    library = _libraries.get(type(arrays[0]))
+    if library is None:
+        return None
+    read, stream, empty = library
+    try:
+        if out is None:
+            made = _results.get((asked, read(arrays)[2]))
+            if made is None:
+                return None
+            results = tuple([empty(arrays[0], shape, dtype) for shape, dtype in made])
+            answer = results[0] if len(results) == 1 else results
+        else:
+            results, answer = (out,), out
+        pointers, device, facts = read((*arrays, *results))
+        found = _kept.get((asked, facts))
+    except (
+        AttributeError,
+        TypeError,
+        RuntimeError,
+    ):  # what is asked for, or an array, can't be looked up, or has no memory
+        return None
+    if found is None:
+        return None
+    launch, spans, room, finish = found
+    if out is not None and _overlaps(pointers, spans, room):
+        return None  # one of them must be copied
+    launch(pointers, stream(device))
+    return answer if finish is None else finish(answer)
+
+
+def _overlaps(pointers: tuple[int, ...], spans: Spans, room: int) -> bool:
+    """Whether the result, the last array, shares memory with another, and may not be that very array."""
+    target = pointers[-1]
+    if len(spans) == 1:  # by far the most
+        source, ((before, behind, in_place),) = pointers[0], spans
+        return target < source + behind and source - before < target + room and not (in_place and source == target)
+    for source, (before, behind, in_place) in zip(pointers, spans):  # noqa: B905 (the result comes behind)
+        if target < source + behind and source - before < target + room and not (in_place and source == target):
+            return True
+    return False
+
+
+def keep(
+    name: str, asked: tuple[Any, ...], arrays: tuple[Any, ...], results: tuple[Any, ...], recipe: Recipe, *, made: bool
+) -> None:
+    """Keep what a call on arrays of a library came to that copied nothing; `made`: it made its results."""
+    library = _libraries.get(type(arrays[0])) or _library(name)
+    if library is None:
+        return
+    if len(_kept) >= _MOST:
+        forget()
+    read = library[0]
+    try:
+        _kept[asked, read((*arrays, *results))[2]] = tuple(recipe)
+        if made:
+            _results[asked, read(arrays)[2]] = tuple((tuple(one.shape), one.dtype) for one in results)
+    except (AttributeError, TypeError, RuntimeError):  # what is asked for, or an array, can't be looked up
+        return
+    for array in (*arrays, *results):
+        _libraries[type(array)] = library  # a plain tuple: taking it apart is the fastest
+
+
+def forget() -> None:
+    """Forget all calls, for who changes how they are decided."""
+    for known in (_kept, _results, _libraries, _by_name):
+        known.clear()
+
+
+# -- Libraries ------------------------------------------------------------------------------------------------------------
+
+
+def _library(name: str) -> tuple[Any, ...] | None:
+    make: Callable[[], Library] | None = {"cupy": _cupy_library, "torch": _torch_library}.get(name)
+    if name not in _by_name and make is not None:
+        _by_name[name] = tuple(make())
+    return _by_name.get(name)
+
+
+def _cupy_library() -> Library:
+    cupy = sys.modules["cupy"]
+    current, get_device = cupy.cuda.get_current_stream, cupy.cuda.runtime.getDevice
+
+    def empty(x: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+        device = x.data.device_id
+        if get_device() == device:
+            return cupy.empty(shape, dtype)
+        with cupy.cuda.Device(device):
+            return cupy.empty(shape, dtype)
+
+    return Library(_cupy, lambda device: current(device).ptr, empty)
+
+
+def _cupy(arrays: Sequence[Any]) -> Facts:
+    """Read arrays of CuPy; those of another library have no such attributes."""
+    if len(arrays) == 2:  # by far the most: an argument and the result
+        x, y = arrays
+        memory, room = x.data, y.data
+        source, target, device = memory.ptr, room.ptr, memory.device_id
+        low = (source & 15) << 4 | target & 15
+        return (
+            (source, target), device,
+            (low, device, room.device_id, x.dtype, y.dtype, x.shape, y.shape, x.strides, y.strides),
+        )  # fmt: skip
+    pointers, facts = [], []
+    for x in arrays:
+        memory = x.data
+        pointer = memory.ptr
+        pointers.append(pointer)
+        facts.append((pointer & 15, memory.device_id, x.dtype, x.shape, x.strides))
+    return tuple(pointers), facts[0][1], tuple(facts)
+
+
+def _torch_library() -> Library:
+    torch = sys.modules["torch"]
+    # A handle, without the object around it: it is what kernels of torch.compile are launched with.
+    raw = getattr(getattr(torch, "_C", None), "_cuda_getCurrentRawStream", None)
+    current = raw or (lambda device: torch.cuda.current_stream(device).cuda_stream)
+
+    def empty(x: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+        return torch.empty(shape, dtype=dtype, device=x.device)
+
+    return Library(_torch, current, empty)
+
+
+def _torch(arrays: Sequence[Any]) -> Facts:
+    if len(arrays) == 2:
+        x, y = arrays
+        given, result = x.dtype, y.dtype
+        if (
+            not x.is_cuda or x.is_neg() or (given.is_complex and x.is_conj())
+            or not y.is_cuda or y.is_neg() or (result.is_complex and y.is_conj())
+        ):  # fmt: skip
+            raise TypeError("its memory alone does not say what it is")
+        source, target, device = x.data_ptr(), y.data_ptr(), x.get_device()  # a sparse one has no such pointer
+        low = (source & 15) << 4 | target & 15
+        return (
+            (source, target), device,
+            (low, device, y.get_device(), given, result, x.shape, y.shape, x.stride(), y.stride()),
+        )  # fmt: skip
+    pointers, facts = [], []
+    for x in arrays:
+        given = x.dtype
+        if not x.is_cuda or x.is_neg() or (given.is_complex and x.is_conj()):
+            raise TypeError("its memory alone does not say what it is")
+        pointer = x.data_ptr()
+        pointers.append(pointer)
+        facts.append((pointer & 15, x.get_device(), given, x.shape, x.stride()))
+    return tuple(pointers), facts[0][1], tuple(facts)

@@ -1,0 +1,150 @@
+"""What stands in for CUDA and CuPy in tests of what the library launches."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from prism.host import call, machine
+from prism.runtime import arrays, device, scratch
+from prism.runtime.instance import Instance
+
+PLACE = SimpleNamespace(sm_count=132, capability=(9, 0), arch="sm_90a", ordinal=0)
+WORDS = 1 << 20
+"""Where all scratch memory is."""
+
+
+class Launcher:
+    """A kernel's launcher that tells `note(blocks, threads, stream, values)` what it is launched with, and launches nothing."""
+
+    ordinal = 0
+
+    def __init__(self, note: Callable[[int, int, int, tuple[Any, ...]], None], names: tuple[str, ...] = ()) -> None:
+        self.note = note
+        self.entry = SimpleNamespace(parameters=[SimpleNamespace(name=name) for name in names])
+
+    def __call__(self, blocks: int, threads: int, stream: int, values: Any) -> None:
+        self.note(blocks, threads, stream, tuple(values))
+
+    def word(self, position: int) -> int:
+        return position
+
+    def resident_blocks(self, threads: int) -> int:
+        return 264
+
+    def prepare(self, blocks: int, threads: int, values: Any) -> tuple[Any, ...]:
+        words, configuration = list(values), SimpleNamespace(stream=0)
+
+        def launch() -> int:
+            self.note(blocks, threads, configuration.stream, tuple(words))
+            return 0
+
+        return words, configuration, launch, (), None
+
+
+def c_strides(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
+    return tuple(size * int(np.prod(shape[k + 1 :], dtype=np.int64)) for k in range(len(shape)))
+
+
+class Array:
+    """A NumPy array that passes for one of CuPy's."""
+
+    def __init__(self, x: Any, device: int = 0) -> None:
+        self.dtype, self.shape, self.strides, self.kept = x.dtype, x.shape, x.strides, x
+        self.data = SimpleNamespace(ptr=x.__array_interface__["data"][0], device_id=device)
+
+    @classmethod
+    def at(
+        cls, pointer: int, shape: tuple[int, ...], kind: Any = "int32", *, gaps: bool = False, device: int = 0
+    ) -> Array:
+        """Return one at an address where nothing is."""
+        found = cls.__new__(cls)
+        found.dtype, found.shape, found.kept = np.dtype(kind), shape, None
+        found.strides = (8,) * len(shape) if gaps else c_strides(shape, found.dtype.itemsize)
+        found.data = SimpleNamespace(ptr=pointer, device_id=device)
+        return found
+
+    def __setitem__(self, where: Any, value: Any) -> None:
+        self.kept[where] = getattr(value, "kept", value)
+
+    def __getitem__(self, where: Any) -> Any:
+        found = self.kept[where]
+        return Array(found) if isinstance(found, np.ndarray) else found
+
+    def transpose(self, axes: Any) -> Array:
+        return Array(self.kept.transpose(axes))
+
+
+Array.__module__, Array.__name__ = "cupy", "ndarray"
+
+
+def array(shape: Any, kind: Any = "float32", shift: int = 0) -> Array:
+    """One that begins `shift` elements past a multiple of 64 bytes."""
+    size = int(np.prod(shape))
+    room = np.zeros(size + 256, kind)
+    start = (-room.__array_interface__["data"][0] % 64) // room.itemsize + shift
+    return Array(room[start : start + size].reshape(shape))
+
+
+class Gpu:
+    """What was launched: kernel, blocks, threads, stream and values; whether a graph is being captured; CuPy's current stream."""
+
+    def __init__(self) -> None:
+        self.launched: list[tuple[Instance, int, int, int, tuple[Any, ...]]] = []
+        self.cleared: list[tuple[int, int, int]] = []
+        self.decided = 0
+        self.capturing = False
+        self.stream = 77
+
+    def launcher(self, instance: Instance, ordinal: int) -> Launcher:
+        names = tuple(inspect.signature(instance.kernel.python).parameters)
+        return Launcher(lambda *given: self.launched.append((instance, *given)), names)
+
+    @property
+    def addresses(self) -> list[tuple[int, ...]]:
+        """The stream of each launch, and its first two arguments."""
+        return [(stream, *values[:2]) for _, _, _, stream, values in self.launched]
+
+
+@contextmanager
+def stand_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gpu]:
+    """Put a `Gpu` in the place of CUDA, and `Array` in that of CuPy's arrays."""
+    found = Gpu()
+    current = lambda device: SimpleNamespace(ptr=found.stream)
+    cuda = SimpleNamespace(get_current_stream=current, runtime=SimpleNamespace(getDevice=lambda: 0))
+    cuda.Stream = SimpleNamespace(from_external=lambda handle: _nothing())
+    cuda.alloc = lambda nbytes: SimpleNamespace(ptr=WORDS)
+    empty = lambda shape, dtype: array(shape, dtype)
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda, ndarray=Array, empty=empty))
+    monkeypatch.setitem(arrays._DESCRIBERS, Array, arrays._cupy)
+    monkeypatch.setattr(machine, "launcher_of", found.launcher)
+    monkeypatch.setattr(machine, "device", lambda ordinal: PLACE)
+    monkeypatch.setattr(machine, "KEPT", SimpleNamespace(get=lambda *given: WORDS))
+    monkeypatch.setattr(machine, "using", lambda ordinal: _nothing())
+    clear = lambda pointer, value, nbytes, stream: found.cleared.append((pointer, nbytes, stream)) or (0,)
+    monkeypatch.setattr(machine, "driver", lambda: SimpleNamespace(cuMemsetD8Async=clear))
+    monkeypatch.setattr(machine, "check", lambda status, doing: None)
+    monkeypatch.setattr(device, "count", lambda: 1)
+    monkeypatch.setattr(scratch, "capturing", lambda stream: found.capturing)
+    decided = call._decide
+
+    def deciding(*given: Any) -> Any:
+        found.decided += 1
+        return decided(*given)
+
+    monkeypatch.setattr(call, "_decide", deciding)
+    call.forget()
+    yield found
+    call.forget()
+
+
+@contextmanager
+def _nothing() -> Iterator[None]:
+    yield
