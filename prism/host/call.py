@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -81,7 +81,13 @@ class Noted:
     recipe: Recipe | None
 
 
-noting: ContextVar[list[Noted] | None] = ContextVar("noting", default=None)
+class Fixed(NamedTuple):
+    """A call whose launches are for its own arrays alone, as tensor maps are: `launch(stream)` makes them again."""
+
+    launch: Callable[[int], None]
+
+
+noting: ContextVar[list[Noted | Fixed] | None] = ContextVar("noting", default=None)
 """While `prism.lib.plan` makes a call: where it is noted."""
 _known: dict[Hashable, _Known] = {}
 
@@ -232,4 +238,4 @@ def _keep(
         noted.append(Noted(tuple(infos), arrays, results, answer[0] if len(answer) == 1 else answer, recipe))
 
 
-__all__ = ["Arrays", "Decide", "Decision", "Noted", "Result", "call", "forget", "noting"]
+__all__ = ["Arrays", "Decide", "Decision", "Fixed", "Noted", "Result", "call", "forget", "noting"]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
-from prism.host.call import Noted, noting
+import numpy as np
+
+from prism.host.call import Fixed, Noted, noting
 from prism.runtime.arrays import ArrayInfo, describe
 from prism.runtime.overlap import overlap
 from prism.runtime.streams import choose_stream, current_stream
@@ -18,11 +21,12 @@ class Plan:
 
     `plan()` makes the call again on the arrays that it was made with, and checks nothing: it costs the launch. `plan(x, out)`
     makes it on others of the same library, device, dtype, shape, strides and alignment: all arrays of the call, in its order, and
-    the result's. Work goes to the current stream of the arrays' library, or to `stream`.
+    the result's. Of a product of matrices that is a call like any: its launches are for its own arrays. Work goes to the current
+    stream of the arrays' library, or to `stream`.
     """
 
-    def __init__(self, call: Callable[[tuple[Any, ...], Any], Any], noted: Noted) -> None:
-        self._call, self._recipe, self._answer = call, noted.recipe, noted.answer
+    def __init__(self, call: Callable[[tuple[Any, ...], Any, Any], Any], noted: Noted, fixed: Fixed | None) -> None:
+        self._call, self._recipe, self._fixed, self._answer = call, noted.recipe, fixed, noted.answer
         self._arrays = (*noted.arrays, *noted.results)
         self._infos = tuple(map(describe, self._arrays))
         self._names = (*noted.names, *(("out",) if len(noted.results) == 1 else ()))
@@ -48,7 +52,7 @@ class Plan:
         recipe, target = self._recipe, infos[-1]
         if recipe is None:
             _require_gpu(infos[0], stream)
-            return self._call(arrays[:-1], arrays[-1])
+            return self._call(arrays[:-1], arrays[-1], stream)
         for info, name, (_, _, in_place) in zip(infos[:-1], self._names[:-1], recipe.spans, strict=True):
             if overlap(info, target) and not (in_place and info.pointer == target.pointer):
                 raise ValueError(f"`out` overlaps `{name}`: a plan copies nothing")
@@ -56,27 +60,32 @@ class Plan:
         return arrays[-1]
 
     def _again(self, stream: Any) -> Any:
-        if self._recipe is None:
+        if self._recipe is None and self._fixed is None:
             _require_gpu(self._infos[0], stream)
-            return self._call(self._arrays[: len(self._names) - 1], self._arrays[-1])
+            return self._call(self._arrays[: len(self._names) - 1], self._arrays[-1], None)
         handle = current_stream(self._infos[0]) if stream is None else choose_stream(stream, ())
-        self._recipe.launch([info.pointer for info in self._infos], handle)
+        if self._recipe is None:
+            assert self._fixed is not None
+            self._fixed.launch(handle)
+        else:
+            self._recipe.launch([info.pointer for info in self._infos], handle)
         return self._answer
 
 
 def plan(function: Callable[..., Any], *arguments: Any, out: Any = None, stream: Any = None, **options: Any) -> Plan:
     """Decide a call of a function of the library, to be made many times.
 
-    The call is made once: afterwards `out` has its result, the kernels are loaded, and scratch memory is there on the stream.
+    The call is made once: afterwards its result is there, the kernels are loaded, and scratch memory is there on the stream.
 
     Parameters
     ----------
     function : function of prism.lib
-        A scan, a reduction, of segments and by keys too: `scan`, `reduce`, `cumsum`, `sum`, `segmented_reduce` and their like.
+        A scan, a reduction, one of segments or by keys, or a product of matrices.
     arguments, options
         Of the function, as in ``function(*arguments, out=out, **options)``. The plan keeps them.
     out : array, optional
-        Where the result goes; by default into an array that this first call makes, and every later one writes again.
+        Where the result goes; by default into an array that this first call makes, and every later one writes again. Products of
+        matrices need one.
     stream : stream or int, optional
         Where this first call runs, for arrays on a GPU; by default their library's current stream. Calls that are captured in a
         CUDA graph need a plan made on the stream of the capture, or one that ran there.
@@ -106,28 +115,49 @@ def plan(function: Callable[..., Any], *arguments: Any, out: Any = None, stream:
     name = getattr(function, "__name__", "")
     if name.startswith("_") or not str(getattr(function, "__module__", "")).startswith("prism.lib."):
         raise TypeError(f"`function` must be a function of prism.lib, not {name or type(function).__qualname__}")
-    given = dict(options) if out is None else {**options, "out": out}
-    first = describe((*arguments, *options.values(), None)[0], "x")
-    if first.device is not None:
-        given["stream"] = choose_stream(stream, (first,))  # a call on a stream that is named decides anew
-    elif stream is not None:
-        given["stream"] = stream
-    token = noting.set([])
+    bound = inspect.signature(function).bind(*arguments, **options).arguments
+    given = {name: value for name, value in bound.items() if _is_array(value)}
+    first = describe(next(iter(given.values()), None), "x")
+    where = (
+        stream if first.device is None else choose_stream(stream, (first,))
+    )  # a call on a stream that is named decides anew
+    noted: list[Noted | Fixed] = []
+    token = noting.set(noted)
     try:
-        function(*arguments, **given)
-        noted = noting.get()
+        answer = _called(function, arguments, options, out, where)
     finally:
         noting.reset(token)
-    if not noted or len(noted) != 1:
+    if not noted and first.device is None and out is not None:  # products on the reference machine
+        noted.append(Fixed(lambda handle: None))
+    if len(noted) != 1:
         why = "it copies, or has nothing to do; no plan can be made of it"
         raise ValueError(f"`{name}` of these arrays is not just launches: {why}")
+    (one,) = noted
+    fixed = one if isinstance(one, Fixed) and first.device is not None else None
+    if isinstance(one, Fixed):
+        one = Noted(tuple(given), tuple(given.values()), (out,), answer, None)
+    kept = one
 
-    def call(arrays: tuple[Any, ...], out: Any) -> Any:
-        taken = {id(old): new for old, new in zip(noted[0].arrays, arrays, strict=True)}
+    def call(arrays: tuple[Any, ...], out: Any, stream: Any) -> Any:
+        taken = {id(old): new for old, new in zip(kept.arrays, arrays, strict=True)}
         values = {key: taken.get(id(value), value) for key, value in options.items()}
-        return function(*(taken.get(id(value), value) for value in arguments), **values, out=out)
+        return _called(function, tuple(taken.get(id(value), value) for value in arguments), values, out, stream)
 
-    return Plan(call, noted[0])
+    return Plan(call, one, fixed)
+
+
+def _called(
+    function: Callable[..., Any], arguments: tuple[Any, ...], options: dict[str, Any], out: Any, stream: Any
+) -> Any:
+    """Call a function, with `out` and `stream` where they are given and it takes them."""
+    given = {**options, **({} if out is None else {"out": out})}
+    if stream is not None and "stream" in inspect.signature(function).parameters:
+        given["stream"] = stream
+    return function(*arguments, **given)
+
+
+def _is_array(value: Any) -> bool:
+    return hasattr(value, "shape") and hasattr(value, "dtype") and not isinstance(value, np.generic)
 
 
 def _require_gpu(given: ArrayInfo, stream: Any) -> None:

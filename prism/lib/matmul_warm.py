@@ -14,10 +14,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from prism.host.call import Fixed, noting
+from prism.host.warm import Warm
 from prism.runtime.arrays import ArrayInfo
-from prism.runtime.device import count, current_device
-from prism.runtime.extended_launch import LEGACY
-from prism.runtime.launch import Held, Launcher
+from prism.runtime.launch import Launcher
 from prism.runtime.streams import current_stream, stream_handle
 
 
@@ -33,19 +33,17 @@ class Again(Protocol):
 
 
 class Call:
-    """A call that came down to one launch, not of a cooperative kernel. After the first, its arguments are packed for good.
+    """A call that came down to one launch, not of a cooperative kernel: all its addresses stay what they are.
 
-    `where` tells the library and the device. Safe among threads: each has a buffer of its own for as long as it launches.
+    `where` tells the library and the device. Safe among threads.
     """
 
-    __slots__ = ("_blocks", "_free", "_launcher", "_several", "_threads", "_values", "where")
+    __slots__ = ("_warm", "where")
 
     def __init__(
         self, launcher: Launcher, blocks: int, threads: int, values: tuple[Any, ...], where: ArrayInfo
     ) -> None:  # fmt: skip
-        self._launcher, self._blocks, self._threads, self._values, self.where = launcher, blocks, threads, values, where
-        self._free: list[Held] | None = None  # packed launches that are not under way
-        self._several = True  # GPUs, in this process; not asked as yet
+        self._warm, self.where = Warm(launcher, blocks, threads, values, ()), where
 
     def make(self, stream: int) -> None:
         """Launch on a stream.
@@ -53,30 +51,7 @@ class Call:
         Raises:
             DeviceError: the driver refuses the launch.
         """
-        free = self._free
-        if free is None or (self._several and current_device() != self._launcher.ordinal):
-            return self._launch(stream)
-        try:
-            held = free.pop()
-        except IndexError:
-            held = self._launcher.prepare(self._blocks, self._threads, self._values)
-        _, configuration, function, arguments, captured = held
-        configuration.stream = stream
-        if captured is not None and stream > LEGACY and captured():
-            free.append(held)
-            return self._launch(stream)
-        status = function(*arguments)
-        free.append(held)
-        if status:  # nothing was launched; among others, where this thread has used no GPU as yet
-            self._launch(stream)
-        return None
-
-    def _launch(self, stream: int) -> None:
-        """Launch as any kernel is."""
-        self._launcher(self._blocks, self._threads, stream, self._values)
-        if self._free is None:
-            self._several = count() > 1
-            self._free = []
+        self._warm((), stream)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +88,7 @@ def repeat(key: Any, stream: Any) -> bool:
         kept = _calls.get(key)
     except TypeError:  # what is asked for can't be looked up
         return False
-    if kept is None:
+    if kept is None or noting.get() is not None:  # a plan is told what a call comes to: it is made in full
         return False
     make, current = kept
     make(current() if stream is None else stream_handle(stream))
@@ -121,7 +96,10 @@ def repeat(key: Any, stream: Any) -> bool:
 
 
 def keep(key: Any, call: Again) -> None:
-    """Keep a call; when that would be too many launches, forget all before."""
+    """Keep a call; when that would be too many launches, forget all before. Tell a plan, where one is made."""
+    noted = noting.get()
+    if noted is not None:
+        noted.append(Fixed(call.make))
     launches = len(call.calls) if isinstance(call, Calls) else 1
     if launches > _MOST:
         return

@@ -138,7 +138,6 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
         monkeypatch.setattr(f"{module}.driver", lambda: found)
     monkeypatch.setattr(launch, "current_device", lambda: 0)
     monkeypatch.setattr("prism.runtime.device.count", lambda: 1)
-    monkeypatch.setattr(matmul_warm, "count", lambda: 1)
     monkeypatch.setattr(extended_launch, "launch_function", lambda: found.launch)
     monkeypatch.setattr(extended_launch, "question", lambda: found.question)
     matmul_warm.forget()
@@ -176,6 +175,36 @@ def test_the_second_call_launches_the_same(gpu: Driver, described: list[str], ca
     starts = tuple(1 << 40 | i << 20 for i in range(3))
     a, b, out = starts
     assert gpu.launched == [(stream, b, a, out, 128, 64, 32) for stream in (7, 7, 7, 9, 0)], "out^T = b^T a^T"
+
+
+@pytest.mark.parametrize("call", [lib.hgemm, lib.matmul])
+def test_a_plan_of_a_product(gpu: Driver, call) -> None:
+    """Its launches are for its own arrays; on others it is the call."""
+    a, b, out = (Array(1 << 40 | i << 20, shape) for i, shape in enumerate(((64, 32), (32, 128), (64, 128))))
+    call(a, b, out=out)
+    plan = lib.plan(call, a, b, out=out)
+    assert plan() is out and plan(stream=5) is out
+    assert len(set(launch[1:] for launch in gpu.launched)) == 1 and [one[0] for one in gpu.launched] == [7, 7, 7, 5]
+    other = Array(5 << 40, (64, 128))
+    assert plan(a, b, other) is other and gpu.launched[-1][3] == 5 << 40
+    with pytest.raises(ValueError, match="`b` has shape"):
+        plan(a, Array(6 << 40, (32, 64)), other)
+
+
+def test_a_plan_of_a_product_needs_a_result(gpu: Driver) -> None:
+    a, b = Array(1 << 40, (64, 64)), Array(2 << 40, (64, 64))
+    with pytest.raises(ValueError, match="no plan can be made of it"):
+        lib.plan(lib.hgemm, a, b)
+
+
+def test_a_plan_of_a_product_on_the_host() -> None:
+    a, b, out = np.eye(4, dtype=np.float32), np.arange(16, dtype=np.float32).reshape(4, 4), np.zeros((4, 4), np.float32)
+    for function in (lib.sgemm, lib.matmul):
+        plan = lib.plan(function, a, b, out=out)
+        b += 1
+        assert plan() is out and np.array_equal(out, b)
+        other = np.zeros((4, 4), np.float32)
+        assert plan(a, b, other) is other and np.array_equal(other, b)
 
 
 def test_what_tells_calls_apart(gpu: Driver, described: list[str]) -> None:
