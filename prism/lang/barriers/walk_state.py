@@ -270,12 +270,17 @@ def leave_loop(changes: Changes, state: State, entered: State) -> State:
     return change_pending(state, changes.of(("left", before), leave))
 
 
-def order(pending: Pending) -> tuple[int, int, bool, int, str, int]:
-    """The order in which conflicts are looked for: the text's, so that plans are the same every time."""
+def order(pending: Pending) -> tuple[object, ...]:
+    """The order in which conflicts are looked for: the text's, so that plans are the same every time.
+
+    All that tells two pending accesses apart is in it: a set has those that it leaves equal in any order.
+    """
     serial = -1 if pending.touch is None else pending.touch.serial
-    met = None if pending.synced is None else pending.synced[:2]
+    met, asynced = (None if one is None else one[:2] for one in (pending.synced, pending.asynced))
     since = MOST + 1 if pending.since is None else pending.since
-    return (serial, pending.open, pending.loop, len(pending.aged), str(met), since)
+    aged = sorted((loop.span.line, loop.span.column) for loop in pending.aged)
+    beside = (pending.fenced, str(asynced), aged, sorted(pending.passed))
+    return (serial, pending.open, pending.loop, len(aged), str(met), since, *beside)
 
 
 def narrow_path(path: Path) -> Path:

@@ -119,7 +119,9 @@ def sums(visits: str) -> Right:
 
 
 @pytest.mark.parametrize("fill", "ab")
-@pytest.mark.parametrize("visits", ["add a, add b, read a", "add a, add b, read b", "add b, add a, add b, read a, add a"])
+@pytest.mark.parametrize(
+    "visits", ["add a, add b, read a", "add a, add b, read b", "add b, add a, add b, read a, add a"]
+)
 def test_visits_that_are_atomic_alone(visits: str, fill: str) -> None:
     program, right = added(visits, fill), sums(visits)
     assert all(right(program, check=True, schedule=schedule, seed=seed) for schedule, seed in TRIED)
