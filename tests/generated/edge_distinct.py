@@ -100,7 +100,7 @@ class Writer:
         return [head, f"{indent}    if {guard}:", line]
 
     def beside(self, indent: str) -> list[str]:
-        """Writes to one place, of which some are behind a claim, under a condition that says nothing of a number, and others not."""
+        """Writes to one place, some behind a claim, under a condition that says nothing of a number, and others not."""
         rng, units = self.rng, self.rng.choice(["block", "thread", "thread"])
         what = self.number(units)
         at = f"8 * {what} + t" if units == "block" else what

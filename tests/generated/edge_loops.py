@@ -98,7 +98,7 @@ class Writer:
         indices = (*outer, name)
         trips, stop = self.stop()
         body = self.nest(depth - 1, indices, inner)
-        beside = [self.tile_access(indices) for _ in range(self.random.choice((0, 0, 0, 1))) if self.tiles]
+        beside = [self.tile_access(indices) for _ in range(self.random.choice((0, 0, 0, 0, 1))) if self.tiles]
         body = [*beside, *body] if self.random.random() < 0.5 else [*body, *beside]
         if self.random.random() < (0.6 if depth > 1 else 0.8):
             return [Loop(name, trips, [f"for {name} in range({stop}):"], [], body)]
@@ -146,26 +146,35 @@ class Writer:
 
     def tile_access(self, indices: tuple[str, ...]) -> Do:
         """Threads write their parts of a tile, or one thread does; or all read one, whoever wrote it."""
-        tile, kind = self.random.choice(self.tiles), self.random.choice(("part", "one", "copy", "read", "read", "read"))
+        kind = self.random.choice(("part", "one", "copy", "read", "read", "read"))
         if kind == "read":
-            at = self.random.choice(
-                (indices[-1], self.random.choice(indices), f"64 * ({indices[-1]} & 3) + 5", self.place(indices))
-            )
-
-            def read(values: Values) -> None:
-                found = values[tile][number(at, values)]
-                values["total"] = (values["total"] * 3 + found + values[indices[-1]]) % PRIME
-
-            return Do(["with group(thread[1]):", f"    {self.take(indices, f'{tile}[{at}]')}"], read)
+            mine, place = f"64 * ({indices[-1]} & 3) + 5", self.place(indices)
+            return self.read(indices, self.random.choice((indices[-1], self.random.choice(indices), mine, place)))
         if kind == "one":
-            at, text = (
-                self.random.choice((*indices, indices[-1], f"{indices[0]} + 4 * {indices[-1]}")),
-                self.random.choice(indices),
-            )
-            lines = [f"with claim({tile}, thread[1]) as own, one(thread):", f"    own[{at}] = {text} + 1"]
-            return Do(lines, lambda values: self.store(values, tile, at, f"{text} + 1"))
-        at = self.place(indices)
-        if kind == "copy" and self.asynchronous:
+            at = self.random.choice((*indices, indices[-1], f"{indices[0]} + 4 * {indices[-1]}"))
+            return self.write_one(indices, at)
+        return self.write(indices, self.place(indices), kind == "copy" and self.asynchronous)
+
+    def read(self, indices: tuple[str, ...], at: str) -> Do:
+        """All threads read an element of a tile, each its own or all one."""
+        tile = self.random.choice(self.tiles)
+
+        def run(values: Values) -> None:
+            found = values[tile][number(at, values)]
+            values["total"] = (values["total"] * 3 + found + values[indices[-1]]) % PRIME
+
+        return Do(["with group(thread[1]):", f"    {self.take(indices, f'{tile}[{at}]')}"], run)
+
+    def write_one(self, indices: tuple[str, ...], at: str) -> Do:
+        """One thread writes an element."""
+        tile, text = self.random.choice(self.tiles), f"{self.random.choice(indices)} + 1"
+        lines = [f"with claim({tile}, thread[1]) as own, one(thread):", f"    own[{at}] = {text}"]
+        return Do(lines, lambda values: self.store(values, tile, at, text))
+
+    def write(self, indices: tuple[str, ...], at: str, copied: bool) -> Do:
+        """Each thread writes an element, or has it copied."""
+        tile = self.random.choice(self.tiles)
+        if copied:
             source = f"(t + 3 * {indices[-1]})"
             lines = [f"with async_({tile}) as own, partition(own, thread[1], {at}) as mine, group(thread[1]):"]
             lines += [f"    cp_async(mine[0], x[{source}], bytes=4)"]
@@ -179,7 +188,12 @@ class Writer:
         values[tile][number(at, values)] = number(text, values)
 
     def some(self, indices: tuple[str, ...]) -> list[Node]:
-        """What a trip of the innermost loop does with tiles."""
+        """What a trip of the innermost loop does with tiles: often it only writes one place, and reads it."""
+        if self.random.random() < 0.4:
+            if self.random.random() < 0.5:
+                return [self.write_one(indices, indices[-1]), self.read(indices, indices[-1])]
+            at = self.place(indices)
+            return [self.write(indices, at, self.asynchronous), self.read(indices, at)]
         return [self.tile_access(indices) for _ in range(self.random.choice((1, 2, 2, 3)))]
 
     # -- rings ------------------------------------------------------------------------------------------------------------
