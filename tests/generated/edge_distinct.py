@@ -99,6 +99,22 @@ class Writer:
         line = f"{indent}        mine[{rng.choice(['0', '0', '0', '1', 't', '8 * k'])}] = 1"
         return [head, f"{indent}    if {guard}:", line]
 
+    def beside(self, indent: str) -> list[str]:
+        """Writes to one place, some behind a claim, under a condition that says nothing of a number, and others not."""
+        rng, units = self.rng, self.rng.choice(["block", "thread", "thread"])
+        what = self.number(units)
+        at = f"8 * {what} + t" if units == "block" else what
+        claim = f"assume(distinct({what}))" if rng.random() < 0.8 and what != "k" else self.claim()
+        lines = [f"{indent}    mine[{at}] = 1"] * rng.choice([1, 1, 2])
+        for _ in range(rng.choice([1, 1, 2])):
+            condition = rng.choice([f"{what} != 3", "x[t] != k", "me != 1", "(t & 1) == k", f"{what} % 2 != k"])
+            behind = [f"{indent}    if {condition}:", f"{indent}        {claim}", f"{indent}        mine[{at}] = 1"]
+            place = rng.randrange(len(lines) + 1)
+            lines[place:place] = ["\n".join(behind)]
+        if rng.random() < 0.5:
+            lines = [line for line in lines if "if" in line] or lines
+        return [f"{indent}with partition(whole, thread[1]) as mine, group(thread[1]):", *lines]
+
     def text(self) -> str:
         """The program."""
         rng, indent, lines = self.rng, " " * 12, list[str]()
@@ -113,6 +129,8 @@ class Writer:
                 lines += [indent + claim, f"{indent}tile = tile + 1", *access]
             else:
                 lines += [indent + claim, *access]
+        if rng.random() < 0.3:
+            lines = [*self.beside(indent), *(lines if rng.random() < 0.3 else [])]
         inner, reach = rng.choice(["t", "t", "2 * t", "t / 2"]), rng.choice(["t < 8", "t < 4", "t < n", "True"])
         return KERNEL.format(body="\n".join(lines), inner=inner, reach=reach)
 

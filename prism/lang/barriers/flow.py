@@ -33,6 +33,7 @@ from prism.lang.facts.touches import (
     declared_fragment,
     in_memory,
     indices_of,
+    other_trip,
     spell,
     uses,
 )  # fmt: skip
@@ -371,12 +372,10 @@ def _same_part(known: Facts, first: Pending, second: Touch, steps: tuple[Step, S
 def _trips_apart(known: Facts, first: Pending, second: Touch, source: Perspective) -> bool:
     """Whether an access in another trip is proved to touch other elements: another one of the outermost loop that matters."""
     assert first.touch is not None
-    mentioned = first.touch.names | second.names
-    loops = [loop for loop in first.aged if known.renewed[loop] & mentioned]
-    outer = max(loops, key=lambda loop: len(known.renewed[loop]), default=None)
-    if not isinstance(outer, tree.For) or not all(known.renewed[loop] <= known.renewed[outer] for loop in loops):
+    index = other_trip(known, first, second)
+    if index is None:
         return False
-    question = Question(source, None, outer.symbol, _free(known, first._replace(loop=True)))
+    question = Question(source, None, index, _free(known, first._replace(loop=True)))
     return is_proved(known, first.touch.where, second.where, question)
 
 

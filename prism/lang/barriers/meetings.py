@@ -107,7 +107,7 @@ def _met(known: Facts, view: Symbol, around: frozenset[Symbol], one: Address, tw
             # Only a witness counts: what may be anywhere is taken for no meeting, and is listed as not proved.
             if element is None:
                 return False
-            mine = tuple(turn.get(index, 0) for index in sorted(around, key=id))
+            mine = tuple(turn.get(index, 0) for index in known.loops if index in around)
             for lane in range(min(where.width, LANES)):
                 places.setdefault(_moved(element, lane), set()).add((unit, mine))
         every = every and around <= set(search.loops) and _counted(known, view)
@@ -151,7 +151,7 @@ class _Search:
         self.threads, self.blocks = bound.thread or 1, 2 * (bound.block or 1)
         forms = (*where.indices, *where.guards)
         indices = {d.base[1] for form in forms for d in all_digits(form) if d.base[0] == "trip"}
-        self.loops = sorted(indices, key=id)
+        self.loops = [index for index in known.loops if index in indices]
         self.changing = frozenset[Symbol]().union(*known.renewed.values())
 
     def places(self) -> Iterator[tuple[int, Mapping[Symbol, int], tuple[Known, ...] | None]]:
@@ -195,7 +195,7 @@ class _Search:
                     kept.append(value)
                 else:
                     factor *= value
-            key = tuple(sorted(kept, key=hash))
+            key = tuple(sorted(kept, key=hash))  # the same for the same digits, in one run
             total[key] = total.get(key, 0) + factor
         return {m: f for m, f in total.items() if f}
 

@@ -133,13 +133,8 @@ def _unlike(made: Sequence[_Reach]) -> Iterator[_Reach]:
     """Yield the first of those accesses that reach the same elements in the same way, under the same conditions."""
     seen: set[object] = set()
     for reach in made:
-        where = reach.where
-        if where is None:
-            yield reach
-            continue
-        forms = tuple(frozenset(form.items()) for form in (*where.indices, *where.guards))
-        key = (reach.kind, where.root, len(where.indices), forms, where.width, where.aligned, where.rows)
-        if key not in seen:
+        key = None if reach.where is None else (reach.kind, reach.where.key)
+        if key is None or key not in seen:
             seen.add(key)
             yield reach
 

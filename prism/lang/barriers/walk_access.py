@@ -81,7 +81,9 @@ def check(walk: Walk, touch: Touch, pending: Iterable[frozenset[Pending]], guard
     # walk has met are in the pending one. So only what is new is looked at.
     passed = _finished(walk, known, touch) if walk.notes else known.free
     left: list[tuple[Pending, flow.Relation]] = []
-    for earlier in frozenset[Pending]().union(*(some - passed for some in pending)):
+    new = frozenset[Pending]().union(*(some - passed for some in pending))
+    entries = sorted((earlier for earlier in new if earlier.touch is None), key=order)  # as they are told of to callers
+    for earlier in (*entries, *new.difference(entries)):
         relation = _relate(walk, known, earlier, touch)
         if relation is None:
             passed.add(earlier)

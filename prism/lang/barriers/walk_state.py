@@ -271,16 +271,24 @@ def leave_loop(changes: Changes, state: State, entered: State) -> State:
     return change_pending(state, changes.of(("left", before), leave))
 
 
-def order(pending: Pending) -> tuple[int, int, bool, int, str, int]:
-    """The order in which conflicts are looked for: the text's, so that plans are the same every time."""
+def order(pending: Pending) -> tuple[object, ...]:
+    """The order in which conflicts are looked for: the text's, so that plans are the same every time.
+
+    All that tells two pending accesses apart is in it: a set has those that it leaves equal in any order.
+    """
     serial = -1 if pending.touch is None else pending.touch.serial
-    met = "None" if pending.synced is None else _met_text(*pending.synced[:2])
     since = MOST + 1 if pending.since is None else pending.since
-    return (serial, pending.open, pending.loop, len(pending.aged), met, since)
+    aged = sorted((loop.span.line, loop.span.column) for loop in pending.aged)
+    beside = (pending.fenced, _met_text(pending.asynced), aged, sorted(pending.passed))
+    return (serial, pending.open, pending.loop, len(aged), _met_text(pending.synced), since, *beside)
+
+
+def _met_text(met: tuple[Any, ...] | None) -> str:
+    return "None" if met is None else _text(*met[:2])
 
 
 @functools.lru_cache(maxsize=256)
-def _met_text(unit: Perspective, kind: str) -> str:
+def _text(unit: Perspective, kind: str) -> str:
     return str((unit, kind))
 
 

@@ -16,7 +16,7 @@ from prism.lang.facts.definitions import Facts, surely_entered
 from prism.lang.facts.digits import reader
 from prism.lang.facts.disjoint import Question, is_proved
 from prism.lang.facts.polynomials import BLOCKS, THREADS, Digit, Form, add, all_digits, constant, multiply, number
-from prism.lang.facts.touches import Address, Pending, Touch, Use
+from prism.lang.facts.touches import Address, Pending, Touch, Use, other_trip
 from prism.lang.tree.bind import binding_of, operands_of
 from prism.lang.tree.plan import Elided, Path
 from prism.lang.tree.walk import statements
@@ -96,12 +96,8 @@ def never_meet(known: Facts, first: Pending, second: Touch, source: Perspective)
     one, two, free = first.touch.lands, second.lands, _free(known, first)
     if is_proved(known, one, two, Question(source, None, None, free)):
         return True
-    mentioned_ = first.touch.names | second.names
-    loops = [loop for loop in first.aged if known.renewed[loop] & mentioned_]
-    outer = max(loops, key=lambda loop: len(known.renewed[loop]), default=None)
-    if not isinstance(outer, tree.For) or not all(known.renewed[loop] <= known.renewed[outer] for loop in loops):
-        return False
-    return is_proved(known, one, two, Question(source, None, outer.symbol, free))
+    index = other_trip(known, first, second)
+    return index is not None and is_proved(known, one, two, Question(source, None, index, free))
 
 
 def meet(known: Facts, first: Pending, second: Touch) -> bool:

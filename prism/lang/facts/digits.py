@@ -358,7 +358,7 @@ class Reader(Frozen):
 
 def without_quotients(form: Form) -> Form:
     """Return a number where what is left of a division is written as that: `n - n / d * d` is `n % d`, as C has them."""
-    for digit in {digit for m, factor in form.items() for digit in m if factor and digit.base[0] == "quotient"}:
+    for digit in dict.fromkeys(d for m, factor in form.items() for d in m if factor and d.base[0] == "quotient"):
         if digit.low != 1 or digit.high is not None:
             continue
         _, above, below = digit.base

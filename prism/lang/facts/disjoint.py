@@ -113,9 +113,9 @@ class _Proof:
         self._fixed_alike()
         common = [guard for guard in self.sides[0].guards if self._agreed(guard)]
         self.nests = [axes for axes in nesting.axes_of(common, self.refine) if all(map(self._agreed, chain(*axes)))]
-        self.products = {
+        self.products = dict.fromkeys(
             d.base for form in forms for d in all_digits(form) if d.base[0] in ("quotient", "remainder", "xor")
-        }
+        )
 
     def _agreed(self, form: Form) -> bool:
         return all(map(self.same, digits_of(form)))
@@ -137,7 +137,7 @@ class _Proof:
 
     def _count_bounds(self, known: Facts, forms: Iterable[Form]) -> Iterator[Form]:
         """Yield what is not negative since a unit's index is less than the number of units."""
-        for base in {d.base for form in forms for d in digits_of(form) if d.base[0] == "count"}:
+        for base in dict.fromkeys(d.base for form in forms for d in digits_of(form) if d.base[0] == "count"):
             index = reader(known).id(*base[1:])
             yield self.refine(add(add(atom(base), index, -1), constant(-1)))
 
@@ -154,7 +154,7 @@ class _Proof:
         guards = [*guards, *map(self.refine, following(known, guards))]
         guards += self._count_bounds(known, guards)
         side = Side(known, indices, guards, which, (*(a.rows or (1,) * (len(indices) - 1)), width))
-        for digit in {d for form in indices for d in digits_of(form) if d.base[0] == "quotient"}:
+        for digit in dict.fromkeys(d for form in indices for d in digits_of(form) if d.base[0] == "quotient"):
             _, above, below = digit.base
             side.bound_quotient(digit, self.refine(dict(above)), number(dict(below)) or 0)
         return side
@@ -286,14 +286,14 @@ class _Proof:
         for base in [base for base in self.products if base[0] == "xor" and Digit(base) in self.equal]:
             vary = [form for form in map(self.refine, operand_forms(base)) if not all(map(self.same, digits_of(form)))]
             if len(vary) <= 1:
-                self.products.discard(base)
+                del self.products[base]
                 self.left += [(form, form) for form in vary]
         # x = x / d * d + x % d, as C divides. x % 4 alone leaves 1 and 5 open; with x / 4 the number is known.
         for base in [base for base in self.products if base[0] == "quotient"]:
             parts = Digit(base), Digit(("remainder", *base[1:]))
             divisor = self.refine(dict(base[2]))
             if all(map(self.same, (*parts, *digits_of(divisor)))):
-                self.products.discard(base)
+                del self.products[base]
                 form = self.refine(dict(base[1]))
                 self.left.append((form, form))
         return len(self.left) > before
@@ -466,7 +466,7 @@ class _Proof:
         if pivot.base[0] == "count":
             index = self.refine(reader(side.range.known).id(*pivot.base[1:]))
             yield add(add({(pivot,): 1}, index, -1), constant(-1))
-        for base in {d.base for d in digits_of(form) if d.base[0] == "remainder"}:
+        for base in dict.fromkeys(d.base for d in digits_of(form) if d.base[0] == "remainder"):
             divisor: Form = dict(base[2])
             of: Form = {(pivot,): 1}
             yield from divisors.below_divisor(side, self.refine, Digit(base))

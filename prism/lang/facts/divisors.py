@@ -67,7 +67,7 @@ def _one(side: Side, refined: Refine, form: Form) -> bool:
 
 def _factor(side: Side, refined: Refine, form: Form) -> bool:
     """Whether the product with some number that is not negative is sure to be 1 or more, by what quotients in it say."""
-    quotients = {d.base for d in digits_of(form) if d.base[0] == "quotient"}
+    quotients = dict.fromkeys(d.base for d in digits_of(form) if d.base[0] == "quotient")
     floors = [floor for base in quotients for floor in _floor(side, refined, Digit(base))]
     others = {d: None for base in quotients for d in digits_of(refined(operand_forms(base)[1]))}
     return bool(floors) and any(

@@ -20,11 +20,10 @@ ones of the code around it once `PENDING` are pending; of an index that the loop
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from prism.lang.facts.definitions import Facts
-from prism.lang.facts.touches import Address, Pending, Touch, uses_of
+from prism.lang.facts.touches import Pending, Touch, uses_of
 from prism.lang.tree import Fragment, Pointer, SharedDeclare, Stmt, Symbol
 from prism.lang.tree.walk import statements
 
@@ -63,7 +62,7 @@ class Alike:
     def _of(self, touch: Touch, loop: Stmt | None, inside: tuple[object, ...]) -> Touch:
         views = tuple((step.view, step.who) for step in touch.steps)
         group = (loop, inside, touch.root, touch.kind, views, touch.code, touch.path, touch.allowed)
-        key = (*group, *_place(touch.where))
+        key = group if touch.where is None else (*group, touch.where.key)
         if key not in self.stand:
             number = self.groups[group] = self.groups.get(group, 0) + 1
             if number > PLACES:
@@ -88,13 +87,6 @@ class Alike:
         if not touch.varies.isdisjoint(renewed):
             touch = replace(touch, where=None, use=None)
         return pending._replace(touch=self._of(touch, around, inside), aged=pending.aged - {loop})
-
-
-def _place(where: Address | None) -> Iterator[object]:
-    """Yield what tells two places apart, and the conditions that they are under."""
-    if where is not None:
-        yield from (where.root, len(where.indices), where.width, where.aligned, where.rows)
-        yield from (frozenset(form.items()) for form in (*where.indices, *where.guards))
 
 
 def find_alike(known: Facts) -> Alike | None:

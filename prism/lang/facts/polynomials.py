@@ -18,7 +18,7 @@ from typing import Any
 from prism.lang.bases import Frozen, Value
 from prism.lang.facts.bounds import NOTHING, Bounds
 from prism.lang.facts.definitions import Facts
-from prism.lang.tree import Scalar
+from prism.lang.tree import Scalar, Symbol
 from prism.lang.types.perspective import BLOCK, GRID, THREAD, Level, Perspective
 
 Base = tuple[Any, ...]
@@ -96,9 +96,16 @@ def multiply(left: Form, right: Form) -> Form:
     total: dict[tuple[Digit, ...], int] = {}
     for m, f in left.items():
         for n, g in right.items():
-            monomial = tuple(sorted((*m, *n), key=hash))
+            monomial = tuple(sorted((*m, *n), key=_in_order)) if m and n else m or n
             total[monomial] = total.get(monomial, 0) + f * g
     return {m: f for m, f in total.items() if f}
+
+
+def _in_order(digit: Digit) -> tuple[object, ...]:
+    """The order of a product's digits: the text's, as far as that tells them apart, so that proofs go one way in all runs."""
+    of = digit.base[1] if len(digit.base) > 1 else None
+    where = (of.name, of.span.line, of.span.column) if isinstance(of, Symbol) else ()
+    return (digit.base[0], where, digit.low, digit.high or 0, hash(digit))
 
 
 def _too_large(left: Form, right: Form) -> bool:

@@ -7,7 +7,7 @@ until its thread waits for it; what barriers it meets before says nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, fields
 from math import prod
 from typing import NamedTuple
 
@@ -52,6 +52,24 @@ class Address(Frozen):
     rows: tuple[int, ...] = ()
     distinct: tuple[Told, ...] = ()
     """What is claimed of its unit's values."""
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """All that is known of it, to be compared: where two have it in common, every question has one answer for both."""
+        return tuple(_key(getattr(self, one.name)) for one in fields(self))
+
+
+def _key(value: object) -> object:
+    """Return what is compared of a field: polynomials, and claims, are so by what is in them."""
+    match value:
+        case Mapping():
+            return frozenset(value.items())
+        case tuple():
+            return tuple(map(_key, value))
+        case Told(place=place, values=values):
+            return place, _key(values)
+        case _:
+            return value
 
 
 class Step(Frozen):
@@ -192,6 +210,31 @@ class Pending(NamedTuple):
     def fence_proxy(self) -> Pending:
         """Return it as it is after its thread's proxy fence."""
         return self if self.since is not None or self.fenced else self._replace(fenced=True)
+
+
+def other_trip(known: Facts, first: Pending, second: Touch) -> tree.Symbol | None:
+    """Return the index of the loop of which two accesses are in different trips, where that may keep their places apart.
+
+    It is the loop around all that `first` has gone round: those inside may have begun anew, and be in any trip. A `while` has no
+    index, so of its trips nothing is known.
+
+        while c:                       both renew i alone: behind the second trip of the `while`, i is what it was in the first
+            for i in range(n): s[i]
+    """
+    assert first.touch is not None
+    mentioned = first.touch.names | second.names
+    loops = [loop for loop in first.aged if not known.renewed[loop].isdisjoint(mentioned)]
+    outer = min(loops, key=_order_of_loops(known).__getitem__, default=None)
+    inside = outer is not None and all(known.renewed[loop] <= known.renewed[outer] for loop in loops)
+    return outer.symbol if isinstance(outer, tree.For) and inside else None
+
+
+def _order_of_loops(known: Facts) -> Mapping[tree.Stmt, int]:
+    """Number the loops as the text has them, so that one comes before those inside it."""
+    found: Mapping[tree.Stmt, int] | None = known.found.get("loops")
+    if found is None:
+        found = known.found["loops"] = {loop: number for number, loop in enumerate(known.renewed)}
+    return found
 
 
 class Exposed(Frozen):
@@ -378,5 +421,5 @@ def in_memory(symbol: tree.Symbol) -> bool:
 
 __all__ = [
     "ATOMIC", "ENGINES", "GROUPED", "MOST", "NEAR", "Address", "Exposed", "Met", "Pending", "Step", "Summary", "Touch", "Use",
-    "declared_fragment", "in_memory", "indices_of", "names_of", "spell", "uses_of", "uses",
+    "declared_fragment", "in_memory", "indices_of", "names_of", "other_trip", "spell", "uses_of", "uses",
 ]  # fmt: skip

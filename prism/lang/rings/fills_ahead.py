@@ -20,13 +20,12 @@ from prism.lang.barriers import flow
 from prism.lang.barriers.walk_context import Context
 from prism.lang.barriers.whole_units import whole
 from prism.lang.bases import Frozen
-from prism.lang.facts.touches import Pending
 from prism.lang.rings.cycles import jumps
 from prism.lang.rings.hoisting import Early, Held, needs
 from prism.lang.rings.loads import multicast_of
 from prism.lang.rings.stations import members, ring_of
 from prism.lang.rings.visits import Edge, Lap, Visit, read_delay
-from prism.lang.rings.waits import Ahead, Fences, Rings, edges, fences, plan_cycles
+from prism.lang.rings.waits import Ahead, Fences, Rings, clashes, edges, fences, pending_ways, plan_cycles
 from prism.lang.tree import Claim, Const, For, Group, Partition, Scalar, Stmt
 from prism.lang.tree.plan import Barrier, Commit, Cycle, Note, Op, Plan, ProxyFence, Skew, WaitGroup
 from prism.lang.tree.walk import statements
@@ -239,13 +238,11 @@ def common_unit(context: Context, every: Sequence[Edge]) -> Perspective | None:
     """Return the unit whose threads these conflicts concern; None where each is one thread's own."""
     units: set[Perspective] = set()
     for edge in every:
-        aged = frozenset(edge.earlier.rounds[0].loops) if edge.lap else frozenset[Stmt]()
-        for one in edge.earlier.touches(edge.ring):
-            for two in edge.later.touches(edge.ring):
-                if flow.conflicting(one.kind, two.kind):
-                    relation = flow.relate(context.objects, Pending(one, aged=aged, loop=bool(edge.lap)), two)
-                    if relation is not None and relation.unit not in (None, THREAD):
-                        units.add(relation.unit)
+        for one, two in clashes(edge.earlier.touches(edge.ring), edge.later.touches(edge.ring)):
+            for pending in pending_ways(edge, one):
+                relation = flow.relate(context.objects, pending, two)
+                if relation is not None and relation.unit not in (None, THREAD):
+                    units.add(relation.unit)
     if not units:
         return None
     function = context.function

@@ -33,7 +33,7 @@ from prism.lang.rings.happens import holds, news
 from prism.lang.rings.implication import group_laps
 from prism.lang.rings.loads import multicast_of
 from prism.lang.rings.visits import Edge, Lap
-from prism.lang.rings.waits import Rings, by_one, clashes, drop_edges, same_threads, unseen_accesses
+from prism.lang.rings.waits import Rings, by_one, clash, clashes, drop_edges, same_threads, unseen_accesses
 from prism.lang.tree import Stmt
 from prism.lang.tree.plan import Barrier, Commit, Op, Plan, ProxyFence, WaitGroup
 from prism.lang.types.perspective import WARP1
@@ -196,8 +196,9 @@ def conflicts(lap: Lap) -> Iterator[Edge]:
                 earlier = visits[place - back]
                 for first, second in clashes(earlier.touches(one.ring), later.touches(one.ring)):
                     yield Edge(earlier, later, int(back > place), one.ring, first, second)
-                # Who wrote the copy has waited for all before it, as this function asks of that visit too.
-                if earlier.of(one.ring).writes:
+                # Who wrote the copy has waited for all before it, as this function asks of that visit too. Not so who made atomic
+                # accesses alone: others may have made such before it.
+                if clash(earlier, earlier, one.ring):
                     break
 
 

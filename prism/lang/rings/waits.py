@@ -227,17 +227,25 @@ def edges(lap: Lap) -> Iterator[Edge]:
 
 
 def _before(visits: Sequence[Visit], ring: Symbol, place: int) -> list[tuple[Visit, int]]:
-    """Return the visits that one waits for, each with how many laps before: the last writer, or the readers since."""
-    readers: list[tuple[Visit, int]] = []
+    """Return the visits that one waits for, each with how many laps before: the last writer, or the readers since.
+
+    Where visits make nothing but atomic accesses, these are to one another what reads are.
+    """
+    found: list[tuple[Visit, int]] = []
     for back in range(1, len(visits) + 1):
         at = place - back
-        earlier, behind = visits[at], int(at < 0)
-        if earlier.of(ring).writes:
-            return readers if readers and visits[place].of(ring).writes else [(earlier, behind)]
         # fill, use, use: the second use waits for the fill alone, as two reads never conflict; the fill of the next lap for
-        # both.
-        readers.append((earlier, behind))
-    return []
+        # both. They have waited for what conflicts with them: the fill before, and that for all that came before it.
+        if any(clash(visits[at], visit, ring) for visit, _ in found):
+            break
+        if clash(visits[at], visits[place], ring):
+            found.append((visits[at], int(at < 0)))
+    return found
+
+
+def clash(one: Visit, two: Visit, ring: Symbol) -> bool:
+    """Whether accesses of two visits conflict; of one with itself: whether it waits for every visit before it."""
+    return next(clashes(one.touches(ring), two.touches(ring)), None) is not None
 
 
 def clashes(first: Sequence[Touch], second: Sequence[Touch]) -> Iterator[tuple[Touch, Touch]]:
@@ -289,9 +297,20 @@ def same_threads(one: Visit, two: Visit) -> bool:
 
 def by_one(objects: Objects, edge: Edge, one: Touch, two: Touch) -> bool:
     """Whether two accesses of an edge's visits, by the same threads, meet only where one thread makes both, by itself."""
-    aged = frozenset(edge.earlier.rounds[0].loops) if edge.lap else frozenset[Stmt]()
-    relation = flow.relate(objects, Pending(one, aged=aged, loop=bool(edge.lap), fenced=True), two)
-    return relation is not None and relation.unit is None and not one.how and not two.how
+    relations = [flow.relate(objects, pending, two) for pending in pending_ways(edge, one)]
+    return all(found is not None and found.unit is None for found in relations) and not one.how and not two.how
+
+
+def pending_ways(edge: Edge, touch: Touch) -> list[Pending]:
+    """Return an access of an edge's earlier visit as it may be pending at the later one: in the same round, or a lap later.
+
+    Some loop around has gone round since then, but not each: in the next trip of one, those inside it may be in any trip.
+    """
+    if not edge.lap:
+        return [Pending(touch, fenced=True)]
+    # Of the loops that have gone round one is around all others. That is what a proof asks for: each may be it.
+    ways = [frozenset({loop}) for loop in edge.earlier.rounds[0].loops] or [frozenset[Stmt]()]
+    return [Pending(touch, aged=aged, loop=True, fenced=True) for aged in ways]
 
 
 # -- mbarriers --------------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 import pytest
 
-from prism.interpret import AssumeError, RaceError, run
+from prism.interpret import SCHEDULES, AssumeError, RaceError, run
 from prism.lang import (
     assume,
     block,
@@ -32,6 +32,7 @@ from prism.lang.diagnostics import CompileError
 from prism.lang.emit import emit
 from prism.lang.pipeline import build, lower
 from prism.lang.safety import verdicts
+from tests.generated.programs import HEAD, loaded
 
 
 def status(kernel, name: str = "mine", **template: object) -> str:
@@ -280,3 +281,63 @@ def fixed(y: ptr(int32) @ grid[1], numbers: ptr(const(int32)) @ grid[1]):
 
 def test_a_copy_that_was_made_before_it_changed_does_not_count() -> None:
     assert status(fixed, "whole") == "not proved"
+
+
+BESIDE = """\
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+def kernel(y: ptr(int32) @ grid[1], x: ptr(const(int32)) @ grid[1]):
+    t: int32 @ thread[1] = id()
+    with partition(y, thread[1]) as mine, group(thread[1]):
+        v: int32 @ thread[1] = x[t]
+{body}
+"""
+BEHIND = """\
+        if v != 3:
+            assume(distinct(v))
+            mine[v] = 1
+"""
+
+
+@pytest.mark.parametrize("body", [BEHIND + "        mine[v] = t\n", "        mine[v] = t\n" + BEHIND])
+def test_an_access_beside_the_claim_is_none_behind_it(body: str) -> None:
+    with loaded(HEAD + BESIDE.format(body=body)) as names:
+        program = build(names["kernel"], None)
+    assert [one.status for one in verdicts(program) if one.what == "partition `mine`"] == ["not proved"]
+    x = np.arange(64, dtype=np.int32)
+    x[10] = 3
+    with pytest.raises(RaceError):
+        run(program, 1, 64, [np.zeros(64, np.int32), x], check=True)
+
+
+LONG = """\
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+def kernel(y: ptr(int32) @ grid[1], x: ptr(const(int32)) @ grid[1], when: ptr(const(int32)) @ grid[1]):
+    with partition(y, thread[1], id()) as mine, group(block[1]):
+        s: shared(int32[64])
+        t: int32 @ thread[1] = id()
+        v: int32 @ thread[1] = x[t]
+        for k in range(2):
+            with partition(s, thread[1]) as own, group(thread[1]):
+                if v != 3:
+                    assume(distinct(v))
+                    own[v] = t
+                if when[t] != k:
+                    own[v] = t
+        with group(thread[1]):
+            mine[0] = s[v]
+{more}
+"""
+
+
+@pytest.mark.parametrize("more", [0, 1, 150])
+def test_a_long_function_tells_them_apart_too(more: int) -> None:
+    with loaded(HEAD + LONG.format(more="            mine[0] ^= mine[0]\n" * more)) as names:
+        program = build(names["kernel"], None)
+    assert [barrier.kind for barrier in program.plans[program.entry].barriers] == ["block", "block"]
+    x, when = np.arange(64, dtype=np.int32), np.full(64, 2, np.int32)
+    x[10], when[3], when[10] = 3, 1, 0
+    for schedule in SCHEDULES:
+        y = np.zeros(64, np.int32)
+        run(program, 1, 64, [y, x, when], check=True, schedule=schedule)
