@@ -264,11 +264,11 @@ def jointly(
 ) -> Plan:
     """Return the plan of a function with rings, without what its steps see to between them."""
 
-    trips = grounds(context, found)
+    trips, inside = grounds(context, found), tuple(statements(context.function.body))
 
     def aware(rings: Rings, groups: Sequence[Commit]) -> Context:
         waits = assemble_plan(context, rings, groups, {}, ())
-        return replace(rings.into(context, groups), news=joins_of(trips, waits))
+        return replace(rings.into(context, groups), news=joins_of(context, trips, waits))
 
     def plan_of(state: State) -> Plan:
         plan = assemble_plan(context, state.rings, state.groups, needed, elided)
@@ -286,7 +286,7 @@ def jointly(
         if joined.news:
             needed = minimal(joined, group_marks(needed))
             elided = left_alone(walk_function(joined, group_marks(needed), notes=True))
-    return plan_of(Joint(context, trips, plan_of, walks).reduce(found, own))
+    return plan_of(Joint(context, trips, plan_of, walks, inside).reduce(found, own))
 
 
 def elided_conflicts(walk: Walk) -> tuple[Elided, ...]:
