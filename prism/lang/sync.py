@@ -37,11 +37,14 @@ from prism.lang.rings.fills_ahead import with_skews
 from prism.lang.rings.joint import Joint, State, grounds, joins_of
 from prism.lang.rings.waits import Rings, rings
 from prism.lang.tree import Body, Claim, For, Function, Group, Partition, Stmt, While, children
-from prism.lang.tree.plan import Barrier, Commit, Elided, Layout, Op, Plan, ProxyFence, WaitGroup, WgmmaFence
+from prism.lang.tree.plan import Barrier, Commit, Elided, Layout, Note, Op, Plan, ProxyFence, WaitGroup, WgmmaFence
 from prism.lang.tree.trail import Trail
 from prism.lang.tree.walk import statements
 from prism.lang.types.perspective import BLOCK, THREAD, WARP, Level, Perspective
 
+UNTRIED = (
+    "`{}` is so long that not all its waits, fences and barriers were looked at: some may stand that nothing needs"
+)
 Placed = dict[Stmt, tuple[Mark, ...]]
 Needed = Mapping[tuple[Stmt, Mark], Conflict]
 
@@ -252,6 +255,8 @@ def plan_function(
     planned = with_skews(context, own, found, planned, other)
     if planned.skewed is None and found.laps:
         planned = replace(jointly(context, found, own, needed, elided), notes=planned.notes)
+    if context.spare.is_spent:
+        planned = replace(planned, notes=(*planned.notes, Note(function.span, UNTRIED.format(function.name))))
     return planned, summarise(context, last)
 
 

@@ -30,7 +30,7 @@ MOST_SPARE = 10_000_000
 CASE = 400
 """What each case costs beside the first, in accesses: each pointer that may have either of two values doubles them."""
 
-PAIR = 60
+PAIR = 150
 """What it costs to find out how two accesses stand, in accesses."""
 
 DEEP = 3

@@ -24,15 +24,16 @@ from prism.lang.rings.visits import Edge, Lap
 from prism.lang.tree import Break, Return
 from prism.lang.tree.plan import Plan
 
-GATHERED = 40
-"""What it costs to say again what is needed, for each edge, in units of `Spare`."""
+GATHERED = 300
+"""What it costs to say again what is needed, for each edge or visit, in units of `Spare`."""
 
 
 def find_implied(
     context: Context, laps: Sequence[Lap], needed: Sequence[Edge], plan_of: Callable[[Sequence[Edge]], Plan]
 ) -> list[Edge]:
     """Return the edges that the others of these cycles imply; `plan_of` has the waits for some edges, and nothing else."""
-    # Those who may be spared are many at times: what is not looked at, for want of time, stays (`Spare`).
+    if context.spare.is_spent:
+        return []
     every = len(needed)
     visits = {visit for lap in laps for visit in lap.visits}
     left = [edge for edge in needed if edge.later in visits]

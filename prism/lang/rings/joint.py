@@ -21,7 +21,7 @@ Left as they are: functions with copies to other blocks of a cluster, and those 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 
 from prism.lang.barriers.walk_context import Context
 from prism.lang.barriers.walk_state import Known, Passed
@@ -39,6 +39,8 @@ from prism.lang.tree import Stmt
 from prism.lang.tree.plan import Barrier, Commit, Op, Plan, ProxyFence, WaitGroup
 from prism.lang.types.perspective import WARP1
 
+WALKED = 40
+"""What it costs to walk over a statement, beside what the walk itself counts, in units of `Spare`."""
 MET = "barriers and the other waits see to it"
 
 
@@ -61,6 +63,13 @@ class Joint(Frozen):
     made: Callable[[State], Plan]
     walks: Callable[[State], bool]
     inside: Sequence[Stmt]
+    cost: int = field(init=False)
+    """What it costs to look at all grounds, and to walk, beside what the walk itself counts; in units of `Spare`."""
+
+    def __post_init__(self) -> None:
+        trips = sum(one.cost(1 + max((asked.trips for asked in one.asked), default=0)) for one in self.grounds)
+        visits = sum(len(lap.visits) for one in self.grounds for lap in one.laps)
+        object.__setattr__(self, "cost", trips + GATHERED * visits + WALKED * len(self.inside))
 
     def reduce(self, found: Rings, own: Sequence[Commit]) -> State:
         """Return what is left of what rings need, of the groups that are committed, and warps' barriers in place of waits."""
@@ -72,20 +81,14 @@ class Joint(Frozen):
         # Invariant: `state` holds, on all grounds and in the walk. A step replaces it only by one that holds too: the order of
         # the steps decides what is left out, never whether that was right. Waits go first: they cost most.
         for trips in self.grounds:
+            if self.context.spare.is_spent:
+                break
             state = self.meet(trips, state)
             state = self.fence(trips, state)
             # A trip that is cut short may skip a group's end, and a count of groups would be wrong.
             if trips.whole:
                 state = self.merge(trips, state)
         return state
-
-    @property
-    def cost(self) -> int:
-        """What it costs to look at all grounds, and to walk, beside what the walk itself counts; in units of `Spare`."""
-        trips = (one.cost(1 + max((asked.trips for asked in one.asked), default=0)) for one in self.grounds)
-        return sum(trips) + GATHERED * (
-            len(self.inside) + sum(len(lap.visits) for one in self.grounds for lap in one.laps)
-        )
 
     def stands(self, plan: Plan) -> bool:
         """Whether all that is asked of the grounds is known with a plan: what one cycle has may be what another relies on."""

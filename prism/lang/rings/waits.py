@@ -23,14 +23,14 @@ from prism.lang.barriers.groups import least
 from prism.lang.barriers.walk_context import Context
 from prism.lang.bases import Frozen
 from prism.lang.diagnostics import CompileError, Label
-from prism.lang.errors.rings import Idle, Late
+from prism.lang.errors.rings import Idle, Late, ManyVisits
 from prism.lang.facts.touches import LOADS, Touch
 from prism.lang.rings.cycles import laps
 from prism.lang.rings.edges import Edges, by_itself, clashes, edges
 from prism.lang.rings.fences import Fences, fences
 from prism.lang.rings.implication import find_implied, group_laps
 from prism.lang.rings.loads import bytes_of_load, check_multicast, ended_loads, loads, multicast_of
-from prism.lang.rings.stations import stations
+from prism.lang.rings.stations import ring_of, stations
 from prism.lang.rings.visits import GROUPED_READS, Edge, Lap, Visit, read_delay
 from prism.lang.tree import Apply, Function, Stmt
 from prism.lang.tree.plan import (
@@ -51,6 +51,8 @@ from prism.lang.tree.plan import (
 from prism.lang.tree.walk import statements
 from prism.lang.types.perspective import WARP
 
+MOST_VISITS = 2048
+"""Visits of rings in one function."""
 OWN = "the same thread makes both"
 
 
@@ -89,6 +91,10 @@ class Ahead(Frozen):
 
 def rings(context: Context, own: Sequence[Commit]) -> Rings:
     """Return what the rings of a function need; `own` has the groups that are committed. Raises CompileError."""
+    visits = [s for s in statements(context.function.body) if ring_of(s) is not None]
+    if len(visits) > MOST_VISITS:
+        name, number = context.function.name, len(visits)
+        raise CompileError(ManyVisits(span=visits[0].span, name=name, number=number, most=MOST_VISITS))
     found = stations(context)
     return plan_cycles(context, own, laps(context.function, found), {}) if found else Rings()
 
