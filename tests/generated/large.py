@@ -82,8 +82,8 @@ RINGS: dict[str, Callable[[int], str]] = {
         + repeat("s{k}: shared(int32[64], ring=2)", n, 8)
         + LOOP
         + repeat(
-            "with claim(s{k}, thread[1], t) as w, group(thread[1]): cp_async(w[0], x[t + 64 * i], 4)\n"
-            "with claim(s{k}, block[1]) as w, group(thread[1]): total += w[(t + 1) % 64]",
+            "with partition(s{k}, thread[1], t) as w, group(thread[1]): cp_async(w[0], x[t + 64 * i], 4)\n"
+            "with partition(s{k}, thread[32], 32 * id()) as w, group(thread[1]): total += w[31 - t % 32]",
             n,
             12,
         )
