@@ -37,11 +37,14 @@ from prism.lang.rings.fills_ahead import with_skews
 from prism.lang.rings.joint import Joint, State, grounds, joins_of
 from prism.lang.rings.waits import Rings, rings
 from prism.lang.tree import Body, Claim, For, Function, Group, Partition, Stmt, While, children
-from prism.lang.tree.plan import Barrier, Commit, Elided, Layout, Op, Plan, ProxyFence, WaitGroup, WgmmaFence
+from prism.lang.tree.plan import Barrier, Commit, Elided, Layout, Note, Op, Plan, ProxyFence, WaitGroup, WgmmaFence
 from prism.lang.tree.trail import Trail
 from prism.lang.tree.walk import statements
 from prism.lang.types.perspective import BLOCK, THREAD, WARP, Level, Perspective
 
+UNTRIED = (
+    "`{}` is so long that not all its waits, fences and barriers were looked at: some may stand that nothing needs"
+)
 Placed = dict[Stmt, tuple[Mark, ...]]
 Needed = Mapping[tuple[Stmt, Mark], Conflict]
 
@@ -252,6 +255,8 @@ def plan_function(
     planned = with_skews(context, own, found, planned, other)
     if planned.skewed is None and found.laps:
         planned = replace(jointly(context, found, own, needed, elided), notes=planned.notes)
+    if context.spare.is_spent:
+        planned = replace(planned, notes=(*planned.notes, Note(function.span, UNTRIED.format(function.name))))
     return planned, summarise(context, last)
 
 
@@ -264,11 +269,11 @@ def jointly(
 ) -> Plan:
     """Return the plan of a function with rings, without what its steps see to between them."""
 
-    trips = grounds(context, found)
+    trips, inside = grounds(context, found), tuple(statements(context.function.body))
 
     def aware(rings: Rings, groups: Sequence[Commit]) -> Context:
         waits = assemble_plan(context, rings, groups, {}, ())
-        return replace(rings.into(context, groups), news=joins_of(trips, waits))
+        return replace(rings.into(context, groups), news=joins_of(context, trips, waits))
 
     def plan_of(state: State) -> Plan:
         plan = assemble_plan(context, state.rings, state.groups, needed, elided)
@@ -286,7 +291,7 @@ def jointly(
         if joined.news:
             needed = minimal(joined, group_marks(needed))
             elided = left_alone(walk_function(joined, group_marks(needed), notes=True))
-    return plan_of(Joint(context, trips, plan_of, walks).reduce(found, own))
+    return plan_of(Joint(context, trips, plan_of, walks, inside).reduce(found, own))
 
 
 def elided_conflicts(walk: Walk) -> tuple[Elided, ...]:

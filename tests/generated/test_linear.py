@@ -5,11 +5,14 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 
 import prism
+from prism.lang import CompileError
 from prism.lang.check import check
+from tests.generated.large import OTHERS, RINGS, kernel_of_bytes
 from tests.generated.long import long
 from tests.generated.programs import loaded
 
@@ -48,3 +51,36 @@ def test_placing_barriers_is_linear() -> None:
 @pytest.mark.fuzz
 def test_twenty_thousand_lines() -> None:
     assert seconds(20_000) <= 10
+
+
+# -- many of one thing --------------------------------------------------------------------------------------------------------
+
+
+def seconds_of(text: str) -> float:
+    """Return the processor's time that a kernel's check takes, or its refusal."""
+    with loaded(text) as names:
+        gc.collect()
+        start = time.process_time()
+        with suppress(CompileError):
+            prism.check(names["kernel"])
+        return time.process_time() - start
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("kind", RINGS)
+def test_time_grows_with_the_rings_and_not_with_their_square(kind: str) -> None:
+    """Up to the bound of what is looked at it may grow faster: some five seconds."""
+    assert seconds_of(kernel_of_bytes(kind, 10_000)) <= 4
+    assert seconds_of(kernel_of_bytes(kind, 20_000)) <= 8
+    assert seconds_of(kernel_of_bytes(kind, 40_000)) <= 12
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("kind", [*RINGS, *OTHERS])
+def test_a_million_bytes_of_anything_are_checked_or_refused(kind: str) -> None:
+    try:
+        text = kernel_of_bytes(kind, 1_000_000)
+        compile(text, "large", "exec")
+    except (RecursionError, MemoryError, SyntaxError):
+        pytest.skip("Python itself does not compile it")
+    assert seconds_of(text) <= 20

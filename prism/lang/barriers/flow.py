@@ -55,10 +55,14 @@ TRIPS = "the part of `{}` that a unit has may be another unit's in another trip;
 
 
 class Objects(Frozen):
-    """A function's objects: the names in scope where each shared object or call stands, and which pointers may overlap."""
+    """A function's objects: where each shared object is in scope, or a call stands, and which pointers may overlap.
+
+    `live`: the first and the last number in which it is in scope, of declarations and calls in the order of the text. A call's
+    shared memory is in scope nowhere else.
+    """
 
     known: Facts
-    live: Mapping[tree.Symbol, frozenset[tree.Symbol]]
+    live: Mapping[tree.Symbol, tuple[int, int]]
     frames: Mapping[tree.Call, tree.Symbol]
     ranges: Mapping[tree.Symbol, Span] = field(default_factory=dict)
 
@@ -70,7 +74,7 @@ class Objects(Frozen):
         """
         shared = left in self.live, right in self.live
         if all(shared):
-            if left in self.live[right] or right in self.live[left]:
+            if self._sees(left, right) or self._sees(right, left):
                 return None
             if left in self.ranges and right in self.ranges:
                 (a, b), (c, d) = self.ranges[left], self.ranges[right]
@@ -82,37 +86,51 @@ class Objects(Frozen):
             return "alias"
         return None
 
+    def _sees(self, one: tree.Symbol, other: tree.Symbol) -> bool:
+        """Whether an object is in scope where another one is declared, or its call stands."""
+        first, last = self.live[one]
+        return first < self.live[other][0] <= last
+
 
 def objects(known: Facts, layouts: Mapping[tree.Function, Layout] | None = None) -> Objects:
     """Find a function's shared objects and calls, each with what is in scope there; layouts say which bytes are whose."""
-    live: dict[tree.Symbol, frozenset[tree.Symbol]] = {}
+    live: dict[tree.Symbol, tuple[int, int]] = {}
     frames: dict[tree.Call, tree.Symbol] = {}
 
-    def visit(body: tree.Body, scope: frozenset[tree.Symbol]) -> None:
+    def visit(body: tree.Body) -> None:
+        own: list[tree.Symbol] = []
         for statement in body:
             if isinstance(statement, tree.SharedDeclare):
-                live[statement.symbol] = (
-                    scope  # of two, the later one has the earlier in its scope, if they live together
-                )
-                scope = scope | {statement.symbol}
+                live[statement.symbol] = (len(live), len(live))
+                own.append(statement.symbol)
             for expression in tree.expressions(statement):
                 for call in _calls(expression):
                     name = f"{call.function.name}()'s shared memory"
                     frames[call] = tree.Symbol(name, tree.Pointer(UINT8, space="shared"), BLOCK, call.span)
-                    live[frames[call]] = scope
+                    live[frames[call]] = (len(live), len(live))
             for inner in tree.children(statement):
-                visit(inner, scope)
+                visit(inner)
+        # Of two, the earlier one is in scope where the later one begins, if they live together.
+        for symbol in own:
+            live[symbol] = (live[symbol][0], len(live) - 1)
 
-    visit(known.function.body, frozenset())
-    ranges: dict[tree.Symbol, Span] = {}
-    if layouts is not None and known.function in layouts:
-        layout = layouts[known.function]
-        ranges = {symbol: (start, start + layout.total_bytes(symbol)) for symbol, start in layout.offsets.items()}
-        for call, frame in frames.items():
-            if id(call) in layout.frame and call.function in layouts:
-                start = layout.frame[id(call)]
-                ranges[frame] = (start, start + layouts[call.function].bytes)
-    return Objects(known, live, frames, ranges)
+    visit(known.function.body)
+    return Objects(known, live, frames, _ranges(known.function, frames, layouts or {}))
+
+
+def _ranges(
+    function: tree.Function, frames: Mapping[tree.Call, tree.Symbol], layouts: Mapping[tree.Function, Layout]
+) -> dict[tree.Symbol, Span]:
+    """Return the bytes of a function's objects and of its callees' frames, where they are laid out."""
+    if function not in layouts:
+        return {}
+    layout = layouts[function]
+    ranges = {symbol: (start, start + layout.total_bytes(symbol)) for symbol, start in layout.offsets.items()}
+    for call, frame in frames.items():
+        if id(call) in layout.frame and call.function in layouts:
+            start = layout.frame[id(call)]
+            ranges[frame] = (start, start + layouts[call.function].bytes)
+    return ranges
 
 
 def _calls(expression: tree.Expr) -> Iterator[tree.Call]:

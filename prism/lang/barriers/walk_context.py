@@ -24,10 +24,13 @@ from prism.lang.types.perspective import Level, Perspective
 MOST_WORK = 40_000_000
 """What walks over one function do at most (`Work`): some 10 to 30 seconds."""
 
+MOST_SPARE = 10_000_000
+"""What is done at most to leave out of a function's plan what it does not need (`Spare`): some 5 seconds."""
+
 CASE = 400
 """What each case costs beside the first, in accesses: each pointer that may have either of two values doubles them."""
 
-PAIR = 60
+PAIR = 150
 """What it costs to find out how two accesses stand, in accesses."""
 
 DEEP = 3
@@ -128,6 +131,27 @@ class Work:
             raise CompileError(TooLarge(span=function.span, name=function.name))
 
 
+@dataclass(eq=False, slots=True)
+class Spare:
+    """How much was done to find what a function's plan can do without, in units of `Work`, about.
+
+    What is found to be needless is left out. What nobody had the time to look at stays, which is always right: so no program is
+    refused for it. It counts what is done and no time: the same program has the same plan on every machine.
+    """
+
+    done: int = 0
+
+    def spend(self, amount: int) -> bool:
+        """Count what is about to be done; return whether there is so much left."""
+        self.done += amount
+        return self.done <= MOST_SPARE
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether something was not looked at."""
+        return self.done > MOST_SPARE
+
+
 class Context(Frozen):
     """What is known of one function and of its callees, the accesses made once for each use, and how two of them stand.
 
@@ -152,6 +176,7 @@ class Context(Frozen):
     conditions: Conditions = field(default_factory=Conditions)
     alike: Alike | None = None
     work: Work = field(default_factory=Work)
+    spare: Spare = field(default_factory=Spare)
 
 
 def context_of(function: tree.Function, objects: flow.Objects, summaries: Mapping[tree.Function, Summary]) -> Context:

@@ -283,7 +283,7 @@ def order(pending: Pending) -> tuple[object, ...]:
     return (serial, pending.open, pending.loop, len(aged), _met_text(pending.synced), since, *beside)
 
 
-def _met_text(met: tuple[Any, ...] | None) -> str:
+def _met_text(met: Met | None) -> str:
     return "None" if met is None else _text(*met[:2])
 
 

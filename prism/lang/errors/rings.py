@@ -34,6 +34,30 @@ class Uneven(Error):
     fault: str
 
 
+class Crowded(Error):
+    """A ring with more visits in a round than are looked at, each with each."""
+
+    code = "ring"
+    title = "`{name}` is too large: a round has {number} visits, and at most {most} are looked at, each with each"
+    label = "the first of them"
+    help_template = "make several uses of a copy in one visit, under one `with`, or use more rings"
+    name: str
+    number: int
+    most: int
+
+
+class ManyVisits(Error):
+    """A function with more visits of rings than are looked at."""
+
+    code = "ring"
+    title = "`{name}` is too large: its rings are visited in {number} places, and at most {most} are looked at"
+    label = "the first of the visits"
+    help_template = "let a loop or a template make the visits that are alike, or make several kernels of it"
+    name: str
+    number: int
+    most: int
+
+
 class Jump(Error):
     """A jump between the stations of a ring."""
 

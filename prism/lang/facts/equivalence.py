@@ -20,6 +20,7 @@ ones of the code around it once `PENDING` are pending; of an index that the loop
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 
 from prism.lang.facts.definitions import Facts
@@ -89,6 +90,15 @@ class Alike:
         return pending._replace(touch=self._of(touch, around, inside), aged=pending.aged - {loop})
 
 
+def likeness(touch: Touch) -> Hashable:
+    """Return what tells an access from others that stand to any access as it does, after the same steps."""
+    if touch.by is not None or touch.lands is not None or isinstance(touch.root.type, Fragment):
+        return touch
+    views = tuple((step.view, step.who) for step in touch.steps)
+    key = (touch.root, touch.kind, touch.how, views, touch.code, touch.path, touch.allowed)
+    return key if touch.where is None else (*key, touch.where.key)
+
+
 def find_alike(known: Facts) -> Alike | None:
     """Return what a function with many accesses takes for the same; None for any other, and where there are rings.
 
@@ -101,4 +111,4 @@ def find_alike(known: Facts) -> Alike | None:
     return None if any(isinstance(type_, Pointer) and type_.ring for type_ in rings) else Alike()
 
 
-__all__ = ["MANY", "PENDING", "Alike", "find_alike"]
+__all__ = ["MANY", "PENDING", "Alike", "find_alike", "likeness"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from prism.lang import tree
-from prism.lang.barriers.flow import Objects
+from prism.lang.barriers.walk_context import Context
 from prism.lang.facts.definitions import surely_entered
 from prism.lang.facts.disjoint import Question, is_proved
 from prism.lang.rings.stations import Used
@@ -13,8 +13,11 @@ from prism.lang.rings.visits import Visit
 from prism.lang.tree.walk import statements
 from prism.lang.types.perspective import THREAD
 
+PROOF = 2000
+"""What a proof costs, in units of `Spare`."""
 
-def covers(objects: Objects, visit: Visit, ring: tree.Symbol) -> bool:
+
+def covers(context: Context, visit: Visit, ring: tree.Symbol) -> bool:
     """Whether a visit's threads surely write, by plain stores or `cp_async`, every element of a ring's copy.
 
     As many elements as the copy has are written, each by one thread, in one trip of the loops around: so each is written.
@@ -25,12 +28,12 @@ def covers(objects: Objects, visit: Visit, ring: tree.Symbol) -> bool:
         return False
     # Elements of a copy, counted: 64 threads that write 4 each, no two of them one, write all of 256.
     station = visit.of(ring)
-    return any(_elements(objects, visit, used) * visit.crowd.number == prod(shape) for used in station.used)
+    return any(_elements(context, visit, used) * visit.crowd.number == prod(shape) for used in station.used)
 
 
-def _elements(objects: Objects, visit: Visit, used: Used) -> int:
+def _elements(context: Context, visit: Visit, used: Used) -> int:
     """Return how many elements each thread surely writes, all different from the others'; 0 where that is not known."""
-    touch, known = used.touch, objects.known
+    touch, known = used.touch, context.objects.known
     spot = next(number for number, s in enumerate(used.inside) if s in visit.spot.body)
     around = used.inside[spot:-1]
     if touch.kind != "write" or not all(map(_certain, around)) or not touch.steps or touch.where is None:
@@ -46,6 +49,8 @@ def _elements(objects: Objects, visit: Visit, used: Used) -> int:
     # Two writes that meet are proved to be one thread's, and of one trip of each loop: so each thread's trips add up,
     # without an element that is counted twice. `c[2 * t + i]` for i in range(2) is two elements a thread.
     apart = [Question(source, THREAD, None, free), *(Question(source, None, loop.symbol, free) for loop in loops)]
+    if not context.spare.spend(PROOF * len(apart)):
+        return 0
     if not all(is_proved(known, touch.where, touch.where, question) for question in apart):
         return 0
     return touch.where.width * prod(known.trips.get(loop.symbol, 0) for loop in loops)

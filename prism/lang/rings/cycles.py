@@ -11,12 +11,15 @@ from collections.abc import Iterator, Sequence
 from prism.lang import tree
 from prism.lang.barriers import flow
 from prism.lang.diagnostics import CompileError, Error, Label
-from prism.lang.errors.rings import Jump, Kept, Skipped, Unfilled
+from prism.lang.errors.rings import Crowded, Jump, Kept, Skipped, Unfilled
 from prism.lang.rings.sections import check_alike, split_by_place
 from prism.lang.rings.stations import Station, crowd, is_ring, ring_of
 from prism.lang.rings.visits import Lap, Round, Sections, Visit, textual
 from prism.lang.tree.plan import Cycle
 from prism.lang.tree.walk import statements
+
+MOST_VISITS = 512
+"""Visits of one ring in a round: who waits for whom is found out of each two."""
 
 # -- rounds -----------------------------------------------------------------------------------------------------------------
 
@@ -101,6 +104,9 @@ def _where(statement: tree.Stmt) -> tuple[str, str] | None:
 
 def _faults(found: Round) -> Iterator[Error]:
     """Yield what is wrong with a ring's round: a jump out of its middle, a copy that is read before it is filled."""
+    if len(found.stations) > MOST_VISITS:
+        first, number = found.stations[0].opening.span, len(found.stations)
+        yield Crowded(span=first, name=found.ring.name, number=number, most=MOST_VISITS)
     # A jump in the middle ends a trip with half a round: those before it have counted on, those behind it have not.
     for jump in jumps(found.home, found.first, found.last):
         word = type(jump).__name__.lower()

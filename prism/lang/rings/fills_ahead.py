@@ -21,11 +21,13 @@ from prism.lang.barriers.walk_context import Context
 from prism.lang.barriers.whole_units import whole
 from prism.lang.bases import Frozen
 from prism.lang.rings.cycles import jumps
+from prism.lang.rings.edges import clashes, edges, pending_ways
+from prism.lang.rings.fences import Fences, fences
 from prism.lang.rings.hoisting import Early, Held, needs
 from prism.lang.rings.loads import multicast_of
 from prism.lang.rings.stations import members, ring_of
 from prism.lang.rings.visits import Edge, Lap, Visit, read_delay
-from prism.lang.rings.waits import Ahead, Fences, Rings, clashes, edges, fences, pending_ways, plan_cycles
+from prism.lang.rings.waits import Ahead, Rings, plan_cycles
 from prism.lang.tree import Claim, Const, For, Group, Partition, Scalar, Stmt
 from prism.lang.tree.plan import Barrier, Commit, Cycle, Note, Op, Plan, ProxyFence, Skew, WaitGroup
 from prism.lang.tree.walk import statements
@@ -54,7 +56,7 @@ def with_skews(
     """Return a function's plan with that for fills ahead, and with notes; `made` gives the plan that has other rings."""
     notes: list[Note] = []
     fills: dict[Lap, tuple[Fills, Skew]] = {}
-    unseen = fences(context.objects, found.laps)
+    unseen = fences(context, found.laps)
     for lap in found.laps:
         if not has_mixed_threads(context, lap):
             continue

@@ -13,7 +13,7 @@ loop inside, or behind a jump.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from prism.lang import tree
@@ -24,13 +24,15 @@ from prism.lang.facts.budget import most_threads
 from prism.lang.facts.touches import Touch
 from prism.lang.rings.cycles import jumps
 from prism.lang.rings.stations import Trail, crowd, inner_places, members
-from prism.lang.rings.visits import Edge, Lap, Unseen, Visit
+from prism.lang.rings.visits import GROUPED_READS, Edge, Lap, Unseen, Visit
 from prism.lang.tree.plan import Path
 from prism.lang.tree.walk import statements
 from prism.lang.types.perspective import WARP, WARP1
 
 ALWAYS = tree.Group | tree.Split | tree.Partition | tree.Claim | tree.Async | tree.Batch
 """What is entered each time that its list is executed, by the threads of its path."""
+POINT, WIDE, MANY = 10, 4096, 16
+"""What it costs to come to a point, in units of `Spare`; so many bits are handed on, by so many threads, for about the same."""
 
 
 class Point(Frozen):
@@ -57,6 +59,12 @@ class Part(Frozen):
     first: int
     at: tree.Stmt
     inside: bool
+    of_thread: dict[int, int] = field(init=False)
+    """The bit of each thread's."""
+
+    def __post_init__(self) -> None:
+        places = {thread: 1 << (self.first + place) for place, thread in enumerate(self.threads)}
+        object.__setattr__(self, "of_thread", places)
 
     @property
     def how(self) -> str:
@@ -75,7 +83,7 @@ class Part(Frozen):
 
     def of(self, thread: int) -> int:
         """The bit of one thread's, or none."""
-        return 1 << (self.first + self.threads.index(thread)) if thread in self.threads else 0
+        return self.of_thread.get(thread, 0)
 
 
 class Asked(Frozen):
@@ -101,10 +109,37 @@ class Ground:
     asked: list[Asked] = field(default_factory=list)
     whole: bool = True
     """Whether no trip is cut short where the rounds are made, not even the last one."""
+    places: dict[tuple[tree.Stmt, str], Point] = field(init=False)
+    """The points, by their statements and sides."""
+    made_at: dict[tree.Stmt, list[Part]] = field(init=False)
+    of_visits: dict[Visit, list[Part]] = field(init=False)
+    made_by: dict[str, list[Part]] = field(init=False)
+    """The accesses by where they are made, by their visits, and by what makes them."""
+    plain: list[int] = field(init=False)
+    late: list[int] = field(init=False)
+    """For each thread, the bits of its own accesses: those that its proxy fence is for, and those of late readers."""
+
+    def __post_init__(self) -> None:
+        self.places = {(point.at, point.side): point for point in reversed(self.points)}
+        self.made_at, self.of_visits, self.made_by = {}, {}, {}
+        self.plain, self.late = [0] * len(self.numbers), [0] * len(self.numbers)
+        for part in self.parts:
+            self.made_at.setdefault(part.at, []).append(part)
+            self.of_visits.setdefault(part.visit, []).append(part)
+            self.made_by.setdefault(part.how, []).append(part)
+            for thread, bit in part.of_thread.items():
+                self.plain[thread] |= bit if part.how in ("", "cp_async") else 0
+                self.late[thread] |= bit if part.how in GROUPED_READS else 0
+
+    def cost(self, trips: int) -> int:
+        """Return what it costs to go over so many trips, in units of `Spare`."""
+        bits = sum(len(part.threads) for part in self.parts)
+        return POINT * len(self.points) * trips * (1 + bits // WIDE + len(self.numbers) // MANY)
 
     def threads_at(self, at: tree.Stmt, side: str) -> tuple[int, ...] | None:
         """Return who comes to a point, or None where it is none that every trip comes to."""
-        return next((point.threads for point in self.points if point.at is at and point.side == side), None)
+        point = self.places.get((at, side))
+        return None if point is None else point.threads
 
     def warps_come(self, statement: tree.Stmt) -> tree.Stmt | None:
         """Return the innermost statement around one, or itself, before which whole warps meet; None where there is none."""
@@ -121,7 +156,18 @@ class Ground:
 
 
 def ground(function: tree.Function, laps: Sequence[Lap]) -> Ground | None:
-    """Return the trips of some cycles; None where their place is not one that all their threads come to alike."""
+    """Return the trips of some cycles, with nothing asked; None where not all their threads come to their place alike.
+
+    It is kept with the first of the cycles.
+    """
+    key = tuple(laps)
+    if key not in laps[0].grounds:
+        laps[0].grounds[key] = _ground(function, laps)
+    found: Ground | None = laps[0].grounds[key]
+    return None if found is None else replace(found, asked=[])
+
+
+def _ground(function: tree.Function, laps: Sequence[Lap]) -> Ground | None:
     home, trail = laps[0].home, laps[0].rounds[0].trail
     first, last = min(lap.range[0] for lap in laps), max(lap.range[1] for lap in laps)
     place = _place(function, trail)
@@ -145,23 +191,22 @@ def ground(function: tree.Function, laps: Sequence[Lap]) -> Ground | None:
         path = narrow_path(where.path)
         whole = where.code >= WARP1 and crowd(function, path).whole
         points.append(Point(at, side, threads[path], len(sets[path]), whole))
-    result = Ground(function, laps, tuple(points), kept, warps, (), whole=not jumps(home, first, last))
-    places = {(point.at, point.side): number for number, point in enumerate(points)}
+    who_comes = {point.at: point.threads for point in reversed(points) if point.side == "before"}
     # An access under a condition or in a loop is made somewhere between the points around that: it is over behind it. Points come
     # outermost first, so that the last one that has a statement is the innermost.
     inner = {s: point.at for point in points if point.side == "before" for s in statements((point.at,))}
     parts: list[Part] = []
+    start = 0
     for visit in dict.fromkeys(visit for lap in laps for visit in lap.visits):
         used = [used for station in visit.stations for used in station.used]
         if any(one.inside[-1] not in inner for one in used):
             return None
         for one in used:
-            start, last_one = sum(len(part.threads) for part in parts), one.inside[-1]
-            at = inner[last_one]
-            who = points[places[at, "before"]].threads
-            parts.append(Part(visit, one.touch, who, start, at, at is not last_one))
-    result.parts = tuple(parts)
-    return result
+            at = inner[one.inside[-1]]
+            parts.append(Part(visit, one.touch, who_comes[at], start, at, at is not one.inside[-1]))
+            start += len(who_comes[at])
+    whole_trips = not jumps(home, first, last)
+    return Ground(function, laps, tuple(points), kept, warps, tuple(parts), whole=whole_trips)
 
 
 def _final(jump: tree.Stmt, outermost: bool) -> bool:
@@ -217,17 +262,17 @@ def ask(ground: Ground, edge: Edge) -> None:
 
     Of all its threads, where all who make the other one come: which thread meets which is not looked at here.
     """
-    bits = next(part.bits for part in ground.parts if part.visit is edge.earlier and part.touch is edge.first)
-    later = next(part for part in ground.parts if part.visit is edge.later and part.touch is edge.second)
+    bits = next(part.bits for part in ground.of_visits[edge.earlier] if part.touch is edge.first)
+    later = next(part for part in ground.of_visits[edge.later] if part.touch is edge.second)
     ground.asked.append(Asked(bits, later.threads, later.at, edge.lap * edge.earlier.cycle.copies))
 
 
 def ask_fence(ground: Ground, pair: Unseen) -> None:
     """Ask that an engine's access sees a visit's plain ones to the copy."""
     # All plain ones, though one conflict is the witness: a fence is needed for each of them, and serves all at once.
-    own = [part for part in ground.parts if part.visit is pair.earlier and part.touch.root is pair.ring]
+    own = [part for part in ground.of_visits[pair.earlier] if part.touch.root is pair.ring]
     bits = sum(part.bits for part in own if part.how in ("", "cp_async"))
-    engine = next(part for part in ground.parts if part.visit is pair.engine and part.touch is pair.second)
+    engine = next(part for part in ground.of_visits[pair.engine] if part.touch is pair.second)
     trips = pair.lap * pair.earlier.cycle.copies
     ground.asked.append(Asked(bits, engine.threads, engine.at, trips, fenced=True))
 
@@ -235,7 +280,7 @@ def ask_fence(ground: Ground, pair: Unseen) -> None:
 def end_of(ground: Ground, edge: Edge) -> Asked:
     """Return what a wait for an edge sees to: the earlier visit, with all its accesses, has ended where the later one waits."""
     # A wait is for the visit, not for the access that is its witness: others may rely on what it brings besides.
-    bits = sum(part.bits for part in ground.parts if part.visit is edge.earlier)
+    bits = sum(part.bits for part in ground.of_visits.get(edge.earlier, ()))
     at = edge.later.spot.body[edge.later.first_index([edge.ring])]
     threads = ground.threads_at(at, "before")
     assert threads is not None

@@ -15,10 +15,11 @@ implied.py asks with a ring's waits alone; joint.py with all that stands in a pl
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field, replace
 
 from prism.lang.barriers.walk_state import Known, Passed
+from prism.lang.bases import Frozen
 from prism.lang.facts.budget import most_threads
 from prism.lang.rings.ground import Asked, Ground, Part, Point
 from prism.lang.rings.visits import GROUPED_READS
@@ -28,13 +29,30 @@ from prism.lang.tree.walk import statements
 from prism.lang.types.perspective import BLOCK, WARP, WARP1, Perspective
 
 
-def holds(ground: Ground, plan: Plan) -> bool:
+class Standing(Frozen):
+    """A plan, with what stands where. It is made once for all grounds that it is looked at on."""
+
+    plan: Plan
+    before: Mapping[Stmt, Sequence[Barrier | Op]] = field(init=False)
+    after: Mapping[Stmt, Sequence[Op]] = field(init=False)
+    commits: Mapping[str, Sequence[Commit]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        commits: dict[str, list[Commit]] = {}
+        for op in self.plan.operations:
+            if isinstance(op, Commit):
+                commits.setdefault(op.kind, []).append(op)
+        for name, value in (("before", self.plan.before()), ("after", self.plan.after()), ("commits", commits)):
+            object.__setattr__(self, name, value)
+
+
+def holds(ground: Ground, plan: Standing) -> bool:
     """Whether all that was asked of the ground is known, with a plan's barriers and operations; and nothing is left under way."""
     last = ground.laps[0].home[max(lap.range[1] for lap in ground.laps)]
     return _Knowledge(ground, plan).answers(ground.asked, last)
 
 
-def is_known(ground: Ground, plan: Plan, asked: Sequence[Asked]) -> bool:
+def is_known(ground: Ground, plan: Standing, asked: Sequence[Asked]) -> bool:
     """Whether something is known where it has to be, with a plan's barriers and operations."""
     return _Knowledge(ground, plan).answers(asked)
 
@@ -52,7 +70,7 @@ class _Knowledge:
     All trips are alike, so the accesses of one are enough. Those before it could only tell more.
     """
 
-    def __init__(self, ground: Ground, plan: Plan) -> None:
+    def __init__(self, ground: Ground, plan: Standing) -> None:
         self.ground, self.plan = ground, plan
         self.known = [0] * len(ground.warps)
         self.fenced = [0] * len(ground.warps)
@@ -76,7 +94,7 @@ class _Knowledge:
         """Go through the first trip and so many more; stop behind each point."""
         # The order of the text is one schedule, in which nobody waits for what comes later. Others differ in what runs at once,
         # but not in who has arrived where a wait ends: so what is handed on here is handed on in all of them.
-        before, after = self.plan.before(), self.plan.after()
+        before, after = self.plan.before, self.plan.after
         for trip in range(trips + 1):
             for point in self.ground.points:
                 if point.side == "before":
@@ -100,7 +118,8 @@ class _Knowledge:
         if any(part.bits & ~anyone for part in self.ground.parts if part.how in ("cp_async", "load")):
             return False
         loops = self.ground.laps[0].rounds[0].loops
-        drains = [op for op in self.plan.operations if isinstance(op, WaitGroup) and loops and op.at is loops[0]]
+        behind = self.plan.after.get(loops[0], ()) if loops else ()
+        drains = [op for op in behind if isinstance(op, WaitGroup)]
         # Groups are a thread's own: nobody else can wait for them. With `in_flight` the trips' waits leave some under way, and
         # the wait behind the loop ends those, if their groups were closed.
         for part in self.ground.parts:
@@ -110,7 +129,7 @@ class _Knowledge:
                     for op in drains
                     if op.kind == part.how and not op.pending and self.ground.comes_along(part, op.path)
                 ]
-                landed = any(op.side == "after" and (part.kind == "read" or not op.read) for op in own)
+                landed = any(part.kind == "read" or not op.read for op in own)
                 for thread in part.threads:
                     closed = self.since.get(part.of(thread), -1) >= 0
                     if not self.known[thread] & part.of(thread) and not (landed and closed):
@@ -129,27 +148,25 @@ class _Knowledge:
 
         -1 says that its group is still open: a wait for groups does not see it. The commit behind it makes it 0.
         """
-        for part in self.ground.parts if trip == 0 else ():
-            if part.at is at and part.inside is inside and part.how in ("cp_async", "bulk", "wgmma"):
+        for part in self.ground.made_at.get(at, ()) if trip == 0 else ():
+            if part.inside is inside and part.how in ("cp_async", "bulk", "wgmma"):
                 # Inside a condition or a loop, the group is closed there too, or by what stands behind it.
-                commits = [op for op in self.plan.operations if isinstance(op, Commit) and op.kind == part.how]
+                commits = self.plan.commits.get(part.how, ())
                 closed = inside and any(op.at is not at and op.at in _all(at) for op in commits)
                 self.since |= {part.of(thread): 0 if closed else -1 for thread in part.threads}
 
     def make(self, trip: int, at: Stmt) -> None:
         """Make the accesses of a statement, the visits' last ones of their kind."""
         self.issue(trip, at, inside=True)
-        for part in self.ground.parts if trip == 0 else ():
-            if part.at is not at:
-                continue
+        for part in self.ground.made_at.get(at, ()) if trip == 0 else ():
             if part.how == "":  # over when the statement is: a thread's own order
                 for thread in part.threads:
                     self.known[thread] |= part.of(thread)
             elif part.how in ("load", "remote"):
                 # Bytes are told of by the mbarrier, not by who issued the copy: that thread goes on and knows nothing of them.
-                for apply, barrier in self.plan.completes.items():
-                    if part.touch.by is apply:
-                        self.tell(barrier, trip, part.bits, 0)
+                barrier = None if part.touch.by is None else self.plan.plan.completes.get(part.touch.by)
+                if barrier is not None:
+                    self.tell(barrier, trip, part.bits, 0)
 
     def land(self, part: Part, thread: int) -> None:
         """End what a thread has under way: it has waited for it."""
@@ -194,9 +211,8 @@ class _Knowledge:
 
         Only their own: a proxy fence is for the accesses of its thread, so what others told it is not among them.
         """
-        for part in self.ground.parts:
-            for thread in point.threads if part.how in ("", "cp_async") else ():
-                self.fenced[thread] |= self.known[thread] & part.of(thread)
+        for thread in point.threads:
+            self.fenced[thread] |= self.known[thread] & self.ground.plain[thread]
 
     def learn(self, point: Point, known: int, fenced: int) -> None:
         """Let those who come to a point know more."""
@@ -216,14 +232,12 @@ class _Knowledge:
         # Where the loop ends before, it comes behind the loop, and knows no more than what is known now: that is told first.
         self.tell(op.barrier, trip, known, fenced)
         if op.delay:
-            late = sum(
-                part.of(thread) for part in self.ground.parts if part.how in GROUPED_READS for thread in point.threads
-            )
+            late = sum(self.ground.late[thread] for thread in point.threads)
             self.tell(op.barrier, trip - op.delay, known & late, 0)
 
     def flying(self, kind: str, threads: Sequence[int]) -> list[tuple[Part, int]]:
         """Return what some threads have under way."""
-        own = [part for part in self.ground.parts if part.how == kind]
+        own = self.ground.made_by.get(kind, ()) if self.since else ()
         return [(part, thread) for part in own for thread in threads if part.of(thread) in self.since]
 
     def meet(self, point: Point, unit: Perspective) -> None:
@@ -255,7 +269,7 @@ class _Knowledge:
 # -- what waits do for others -------------------------------------------------------------------------------------------------
 
 
-def news(ground: Ground, plan: Plan, number: int) -> Iterator[tuple[Stmt, Passed | Known]]:
+def news(ground: Ground, plan: Standing, number: int) -> Iterator[tuple[Stmt, Passed | Known]]:
     """Yield where, by the waits of rings, all threads of the block know that all have passed a place of the trip, or of the last.
 
     Each pair has a number, from `number` on. It stands behind a statement of the list: first what is known, then what is passed.

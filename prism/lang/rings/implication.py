@@ -15,30 +15,42 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from prism.lang.barriers.walk_context import Context
 from prism.lang.rings.cycles import jumps
-from prism.lang.rings.ground import end_of, ground
-from prism.lang.rings.happens import is_known
+from prism.lang.rings.ground import Asked, end_of, ground
+from prism.lang.rings.happens import Standing, is_known
 from prism.lang.rings.loads import multicast_of
 from prism.lang.rings.visits import Edge, Lap
-from prism.lang.tree import Break, Function, Return
+from prism.lang.tree import Break, Return
 from prism.lang.tree.plan import Plan
+
+GATHERED = 300
+"""What it costs to say again what is needed, for each edge or visit, in units of `Spare`."""
 
 
 def find_implied(
-    function: Function, laps: Sequence[Lap], needed: Sequence[Edge], plan_of: Callable[[Sequence[Edge]], Plan]
+    context: Context, laps: Sequence[Lap], needed: Sequence[Edge], plan_of: Callable[[Sequence[Edge]], Plan]
 ) -> list[Edge]:
     """Return the edges that the others of these cycles imply; `plan_of` has the waits for some edges, and nothing else."""
+    if context.spare.is_spent:
+        return []
+    every = len(needed)
     visits = {visit for lap in laps for visit in lap.visits}
     left = [edge for edge in needed if edge.later in visits]
-    place, gone = ground(function, laps), list[Edge]()
+    place, gone, asked = ground(context.function, laps), list[Edge](), list[Asked]()
     for edge in list(left) if place is not None else ():
         # A multicast waits for visits of other blocks too. What is known here is of one block alone.
-        if multicast_of(edge.later):
+        if place is None or multicast_of(edge.later):
             continue
+        trips = 1 + max(lap.cycle.copies for lap in laps)
+        if not context.spare.spend(place.cost(trips) + GATHERED * every):
+            break
         rest = [other for other in left if other is not edge]
+        one = end_of(place, edge)
         # What is gone already is asked for again: two edges may imply one another, and only one of them can go.
-        if place is not None and is_known(place, plan_of(rest), [end_of(place, one) for one in (edge, *gone)]):
+        if is_known(place, Standing(plan_of(rest)), [one, *asked]):
             gone.append(edge)
+            asked.append(one)
             left = rest
     return gone
 
@@ -46,13 +58,16 @@ def find_implied(
 def group_laps(laps: Sequence[Lap]) -> list[list[Lap]]:
     """Return cycles grouped into those that make their rounds in the same trips."""
     groups: list[list[Lap]] = []
+    of_homes: dict[int, list[list[Lap]]] = {}
     for lap in laps:
-        for group in groups:
-            if group[0].home is lap.home and _in_step([*group, lap]):
+        known = of_homes.setdefault(id(lap.home), [])
+        for group in known:
+            if _in_step([*group, lap]):
                 group.append(lap)
                 break
         else:
-            groups.append([lap])
+            known.append([lap])
+            groups.append(known[-1])
     return groups
 
 

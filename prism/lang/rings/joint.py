@@ -21,23 +21,26 @@ Left as they are: functions with copies to other blocks of a cluster, and those 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 
-from prism.lang.barriers.flow import Objects
 from prism.lang.barriers.walk_context import Context
 from prism.lang.barriers.walk_state import Known, Passed
 from prism.lang.bases import Frozen
 from prism.lang.facts.touches import MOST
+from prism.lang.rings.edges import PAIR, Proved, conflicts, each_by_itself
+from prism.lang.rings.fences import unseen_accesses
 from prism.lang.rings.ground import Ground, ask, ask_fence, ground
-from prism.lang.rings.happens import holds, news
-from prism.lang.rings.implication import group_laps
+from prism.lang.rings.happens import Standing, holds, news
+from prism.lang.rings.implication import GATHERED, group_laps
 from prism.lang.rings.loads import multicast_of
 from prism.lang.rings.visits import Edge, Lap
-from prism.lang.rings.waits import Rings, by_one, clash, clashes, drop_edges, same_threads, unseen_accesses
+from prism.lang.rings.waits import Rings, drop_edges
 from prism.lang.tree import Stmt
 from prism.lang.tree.plan import Barrier, Commit, Op, Plan, ProxyFence, WaitGroup
 from prism.lang.types.perspective import WARP1
 
+WALKED = 40
+"""What it costs to walk over a statement, beside what the walk itself counts, in units of `Spare`."""
 MET = "barriers and the other waits see to it"
 
 
@@ -50,23 +53,36 @@ class State(Frozen):
 
 
 class Joint(Frozen):
-    """What a function's rings need beside its barriers. `made` gives the plan; `walks`: whether the walk finds no conflict."""
+    """What a function's rings need beside its barriers. `made` gives the plan; `walks`: whether the walk finds no conflict.
+
+    `inside`: the function's statements. What there is no time to look at stays as it is (`Spare`).
+    """
 
     context: Context
     grounds: Sequence[Ground]
     made: Callable[[State], Plan]
     walks: Callable[[State], bool]
+    inside: Sequence[Stmt]
+    cost: int = field(init=False)
+    """What it costs to look at all grounds, and to walk, beside what the walk itself counts; in units of `Spare`."""
+
+    def __post_init__(self) -> None:
+        trips = sum(one.cost(1 + max((asked.trips for asked in one.asked), default=0)) for one in self.grounds)
+        visits = sum(len(lap.visits) for one in self.grounds for lap in one.laps)
+        object.__setattr__(self, "cost", trips + GATHERED * visits + WALKED * len(self.inside))
 
     def reduce(self, found: Rings, own: Sequence[Commit]) -> State:
         """Return what is left of what rings need, of the groups that are committed, and warps' barriers in place of waits."""
         state = State(found, tuple(own))
         # Each step below asks whether all still holds. Where not all is known to hold at first, that could not tell a wrong step
         # from a right one: then nothing is left out.
-        if not all(holds(trips, self.made(state)) for trips in self.grounds):
+        if not self.context.spare.spend(self.cost) or not self.stands(self.made(state)):
             return state
         # Invariant: `state` holds, on all grounds and in the walk. A step replaces it only by one that holds too: the order of
         # the steps decides what is left out, never whether that was right. Waits go first: they cost most.
         for trips in self.grounds:
+            if self.context.spare.is_spent:
+                break
             state = self.meet(trips, state)
             state = self.fence(trips, state)
             # A trip that is cut short may skip a group's end, and a count of groups would be wrong.
@@ -74,23 +90,34 @@ class Joint(Frozen):
                 state = self.merge(trips, state)
         return state
 
+    def stands(self, plan: Plan) -> bool:
+        """Whether all that is asked of the grounds is known with a plan: what one cycle has may be what another relies on."""
+        standing = Standing(plan)
+        return all(holds(trips, standing) for trips in self.grounds)
+
     def holds(self, state: State) -> bool:
-        """Whether all is well with these operations: what one cycle has may be what another one relies on."""
-        plan = self.made(state)
-        return all(holds(trips, plan) for trips in self.grounds) and self.walks(state)
+        """Whether all is well with these operations, as far as there is time to find out."""
+        spare, work = self.context.spare, self.context.work
+        if not spare.spend(self.cost) or not self.stands(self.made(state)):
+            return False
+        before = work.done
+        found = self.walks(state)
+        return spare.spend(work.done - before) and found
 
     def meet(self, trips: Ground, state: State) -> State:
         """Rules *met* and *warp*."""
         # All edges of one wait go together: one mbarrier stands for them, and is left or not.
         visits = {visit for lap in trips.laps for visit in lap.visits}
         for wait in dict.fromkeys((e.earlier, e.later, e.lap) for e in state.rings.edges if e.later in visits):
+            if self.context.spare.is_spent:
+                break
             gone = [edge for edge in state.rings.edges if (edge.earlier, edge.later, edge.lap) == wait]
             other = replace(state, rings=drop_edges(self.context, state.groups, state.rings, gone, MET))
             # First without anything in its place, then with a barrier of the warp at each place that may do.
             tried = (replace(other, barriers=(*state.barriers, *more)) for more in ((), *warps(trips, gone[0])))
             state = next((one for one in tried if self.holds(one)), state)
         # One that was put for an early wait may do nothing more, now that a later one has brought another.
-        for barrier in state.barriers:
+        for barrier in state.barriers if not self.context.spare.is_spent else ():
             other = replace(state, barriers=tuple(one for one in state.barriers if one is not barrier))
             state = other if self.holds(other) else state
         return state
@@ -124,6 +151,8 @@ class Joint(Frozen):
 
     def drop(self, state: State, op: Op) -> State:
         """Return what is there without an operation, if all is well then."""
+        if self.context.spare.is_spent:
+            return state
         groups = tuple(one for one in state.groups if one is not op)
         other = replace(state, rings=_exchange(state.rings, op, ()), groups=groups)
         return other if self.holds(other) else state
@@ -145,12 +174,12 @@ def grounds(context: Context, found: Rings) -> list[Ground]:
     return known if len(known) == len(groups) else []
 
 
-def joins_of(trips: Sequence[Ground], plan: Plan) -> Mapping[Stmt, tuple[Passed | Known, ...]]:
+def joins_of(context: Context, trips: Sequence[Ground], plan: Plan) -> Mapping[Stmt, tuple[Passed | Known, ...]]:
     """Return where a plan's waits join the whole block, as the walk takes it: `Context.news`."""
     found: dict[Stmt, tuple[Passed | Known, ...]] = {}
-    number = 0
-    for one in trips:
-        for at, place in news(one, plan, number):
+    number, standing = 0, Standing(plan)
+    for one in trips if context.spare.spend(sum(one.cost(2) for one in trips)) else ():
+        for at, place in news(one, standing, number):
             found[at] = (*found.get(at, ()), place)
         number += len(one.points)
     return found
@@ -178,31 +207,13 @@ def ground_of(context: Context, group: Sequence[Lap]) -> Ground | None:
     found = ground(context.function, group)
     if found is None:
         return None
+    proved = Proved()
     for lap in group:
         for edge in conflicts(lap):
-            if not each_by_itself(context.objects, edge):
+            if not context.spare.spend(PAIR):
+                return None
+            if not each_by_itself(context, edge, proved):
                 ask(found, edge)
-        for pair in unseen_accesses(context.objects, lap):
+        for pair in unseen_accesses(context, lap):
             ask_fence(found, pair)
     return found
-
-
-def conflicts(lap: Lap) -> Iterator[Edge]:
-    """Yield which accesses have to come after which: of all visits back to the last writer, those that conflict."""
-    for one in lap.rounds:
-        visits = [visit for visit in lap.visits if one.ring in visit.rings]
-        for place, later in enumerate(visits):
-            for back in range(1, len(visits) + 1):
-                earlier = visits[place - back]
-                for first, second in clashes(earlier.touches(one.ring), later.touches(one.ring)):
-                    yield Edge(earlier, later, int(back > place), one.ring, first, second)
-                # Who wrote the copy has waited for all before it, as this function asks of that visit too. Not so who made atomic
-                # accesses alone: others may have made such before it.
-                if clash(earlier, earlier, one.ring):
-                    break
-
-
-def each_by_itself(objects: Objects, edge: Edge) -> bool:
-    """Whether the same threads make both accesses, each to its own part alone: their own order is enough."""
-    same = same_threads(edge.earlier, edge.later) and not edge.earlier.crowd.single
-    return same and by_one(objects, edge, edge.first, edge.second)

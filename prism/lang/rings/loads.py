@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import prod
 
 from prism.lang import tree
@@ -26,6 +26,19 @@ def loads(visit: Visit) -> Iterator[tuple[tree.Stmt, tree.Apply]]:
     for _, used in loading(visit):
         assert used.touch.by is not None
         yield used.inside[-1], used.touch.by
+
+
+def ended_loads(lap: Lap) -> Mapping[Visit, frozenset[tree.Apply]]:
+    """Return the loads that have ended when each visit has: its own, and those of the copies that it used."""
+    if not lap.ended:
+        of_rings: dict[tree.Symbol, frozenset[tree.Apply]] = {}
+        for visit in lap.visits:
+            own = frozenset(apply for _, apply in loads(visit))
+            for ring in visit.rings:
+                known = of_rings.get(ring, frozenset())
+                of_rings[ring] = known if own <= known else known | own
+            lap.ended[visit] = frozenset().union(*(of_rings[ring] for ring in visit.rings))
+    return lap.ended
 
 
 def loading(visit: Visit) -> Iterator[tuple[Station, Used]]:

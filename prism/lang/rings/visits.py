@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from prism.lang.bases import Frozen
 from prism.lang.facts.touches import Touch
 from prism.lang.rings.stations import Crowd, Spot, Station, Trail
-from prism.lang.tree import Body, For, If, Pointer, Stmt, Symbol, While
+from prism.lang.tree import Apply, Body, For, If, Pointer, Stmt, Symbol, While
 from prism.lang.tree.plan import Cycle
 
 
@@ -52,10 +53,23 @@ class Visit:
     crowd: Crowd
     cycle: Cycle
     rounds: tuple[Round, ...] = ()
+    rings: tuple[Symbol, ...] = field(init=False)
+    """The rings whose copies it uses."""
+    order: tuple[int, ...] = field(init=False)
+    """Where it comes in the text."""
+    made: dict[Symbol | None, list[Touch]] = field(init=False)
+    """Its accesses to each ring; under None, all of them."""
 
-    def touches(self, ring: Symbol | None = None) -> list[Touch]:
+    def __post_init__(self) -> None:
+        self.rings = tuple(station.ring for station in self.stations)
+        self.order = min(map(textual, self.stations))
+        self.made = {None: [touch for station in self.stations for touch in station.touches]}
+        for station in self.stations:
+            self.made.setdefault(station.ring, []).extend(station.touches)
+
+    def touches(self, ring: Symbol | None = None) -> Sequence[Touch]:
         """Return its accesses, to one ring or to all."""
-        return [touch for station in self.stations for touch in station.touches if ring in (None, station.ring)]
+        return self.made.get(ring, ())
 
     def surely(self, ring: Symbol) -> list[Touch]:
         """Return its accesses to one ring that are under no condition and in no loop."""
@@ -65,16 +79,6 @@ class Visit:
     def of(self, ring: Symbol) -> Station:
         """Return its station of a ring."""
         return next(station for station in self.stations if station.ring is ring)
-
-    @property
-    def rings(self) -> tuple[Symbol, ...]:
-        """The rings whose copies it uses."""
-        return tuple(station.ring for station in self.stations)
-
-    @property
-    def order(self) -> tuple[int, ...]:
-        """Where it comes in the text."""
-        return min(map(textual, self.stations))
 
     def first_index(self, rings: Sequence[Symbol]) -> int:
         """Return the first statement of its list that uses a copy of one of these rings."""
@@ -97,21 +101,34 @@ class Lap:
     rounds: tuple[Round, ...]
     visits: list[Visit] = field(default_factory=list)
     sections: tuple[Lap, ...] = ()
+    range: tuple[int, int] = field(init=False)
+    """The first and the last statement of the list that holds stations."""
+    places: dict[Visit, int] = field(init=False)
+    """Of each visit, the how manieth it is."""
+    of_rings: dict[Symbol, list[Visit]] = field(init=False)
+    """The visits of each ring, in program order."""
+    ended: dict[Visit, frozenset[Apply]] = field(default_factory=dict)
+    """Of each visit, the loads that have ended when it has, once somebody asked."""
+    grounds: dict[tuple[Lap, ...], Any] = field(default_factory=dict)
+    """What was found of its trips, with those of other cycles (ground.py)."""
+
+    def __post_init__(self) -> None:
+        self.range = min(r.first for r in self.rounds), max(r.last for r in self.rounds)
+        self.places = {visit: place for place, visit in enumerate(self.visits)}
+        self.of_rings = {one.ring: [] for one in self.rounds}
+        for visit in self.visits:
+            for ring in dict.fromkeys(visit.rings):
+                self.of_rings[ring].append(visit)
 
     def twins(self, visit: Visit) -> list[Visit]:
         """Return what a visit is in each section, itself among them."""
-        place = self.visits.index(visit)
+        place = self.places[visit]
         return [lap.visits[place] for lap in self.sections or (self,)]
 
     @property
     def home(self) -> Body:
         """The list that holds all stations."""
         return self.rounds[0].home
-
-    @property
-    def range(self) -> tuple[int, int]:
-        """The first and the last statement of the list that holds stations."""
-        return min(r.first for r in self.rounds), max(r.last for r in self.rounds)
 
 
 class Edge(Frozen):

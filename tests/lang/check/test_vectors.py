@@ -218,3 +218,17 @@ def test_surely_misaligned_is_refused():
     with pytest.raises(CompileError) as caught:
         package.check(f)
     assert caught.value.code == "type" and "2 element(s) past a multiple of 4" in str(caught.value)
+
+
+def test_surely_misaligned_in_each_trip_is_refused():
+    """Whatever the loop's index is: `4 * k + 1` is one past a multiple of four."""
+
+    @prism("global")
+    @requires(grid[1], block[1], thread[1])
+    def f(x: ptr(const(float)) @ grid[1], n: int @ grid[1]):
+        for k in range(n):
+            v: float4 @ thread[1] = float4_cast(x[k * 4 + 1])
+
+    with pytest.raises(CompileError) as caught:
+        package.check(f)
+    assert caught.value.code == "type" and "1 element(s) past a multiple of 4" in str(caught.value)
