@@ -10,7 +10,7 @@ from prism.lang import (
 @requires(block[1], thread[1])
 @template(T=dtype)
 def count_launch(
-    control: ptr(uint64) @ grid[1], words: ptr(mailbox(T)) @ grid[1], capacity: uint32 @ grid[1], tiles: int32 @ block[1],
+    control: ptr(uint64) @ grid[1], words: ptr(mailbox(T)) @ grid[1], capacity: uint32 @ grid[1], used: int32 @ block[1],
     epoch: uint32 @ thread[1], identity: T @ block[1],
 ):
     """Count the launch in `control`, and set its counter back: for the block that has drawn the last ticket of all.
@@ -22,7 +22,7 @@ def count_launch(
     epoch.
 
     Perspective: block, of any number of threads.
-    Shapes:      `control`: as of `grid.tiles`. `words`: `capacity` of them, of which this launch uses the first `tiles`. A
+    Shapes:      `control`: as of `grid.tiles`. `words`: `capacity` of them, of which this launch uses the first `used`. A
                  kernel with several arrays of words calls it for each of them.
     Cost:        two stores, of the first thread; no barrier.
     Test:        tests/lib/grid/test_tiles.py
@@ -31,5 +31,5 @@ def count_launch(
         case 1:
             store_relaxed(control[0], uint64(epoch) << 32)
             stale: int64 = epoch % capacity
-            if stale >= tiles:
+            if stale >= used:
                 publish(words[stale], identity, epoch)
