@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 
-# A layer, and the layers that it may import besides itself. "collectives" are prism/lib/{thread,warp,block}; "prism" is
+# A layer, and the layers that it may import besides itself. "collectives" are prism/lib/{thread,warp,block,grid}; "prism" is
 # what lies directly in prism/: the public names and the command, which may import everything and which nobody imports.
 # "theory" is beside the package, not in it: nothing that is installed may import it.
 MAY_IMPORT = {
@@ -78,7 +78,7 @@ DEVICE_LIBRARIES = {"cuda", "cupy", "torch"}
 def layer_of(module: str) -> str | None:
     """The layer of a module named in full, or None if it isn't ours."""
     match module.split("."):
-        case ["prism", "lib", "thread" | "warp" | "block", *_]:
+        case ["prism", "lib", "thread" | "warp" | "block" | "grid", *_]:
             return "collectives"
         case ["prism", layer, *_] if layer in MAY_IMPORT:
             return layer

@@ -12,9 +12,8 @@ Of a short array (`ONCE`) each block has a piece of its own, and each thread loa
 """
 
 from prism.lang import (
-    attr, block, claim, const, constexpr, count, dtype, float64, function, grid, group, id, int32, int64, load_relaxed,
-    load_vector, mailbox, mma_m8n8k4_f64, partition, prefetch, prism, ptr, publish, receive, requires, shared, shuffle_down,
-    split, store_relaxed, template, thread, uint32, uint64, vector, warp, warp_max, warp_min, warp_sum,
+    attr, block, claim, const, constexpr, count, dtype, function, grid, group, id, int32, int64, load_relaxed, load_vector,
+    mailbox, partition, prefetch, prism, ptr, publish, requires, split, store_relaxed, template, thread, uint32, vector, warp,
 )
 from prism.kernels.reduce import maps
 from prism.lib.thread import operators
@@ -65,12 +64,11 @@ def reduce(
                     for j in range(0 if ORDERED else AHEAD):
                         soon: int64 = int64(me) * (threads * BESIDE) + j * lanes
                         prefetch(x[head + soon * WIDTH], int32(min(max(vectors - soon, 0), threads * BESIDE)) * WIDTH)
-            epoch_cell: shared(uint32[1]) @ block[1]
-            before: uint32 @ thread[1] = 0
+            launches: uint32 @ thread[1] = 0  # the first thread's: the loads of elements don't wait for this one
             if blocks > 1:
                 match split(thread):
                     case 1:
-                        before = load_relaxed(control[1])
+                        launches = load_relaxed(control[1])
             mine: T @ thread[1] = identity
             if ORDERED:
                 with group(warp[1]):
@@ -91,62 +89,17 @@ def reduce(
                         x, lane, lanes, vectors, head, tail, identity, P=P, OP=OP, MAP=MAP, ROWS=ROWS, WIDTH=WIDTH,
                         VECTORIZED=VECTORIZED,
                     )
-            with claim(epoch_cell, thread[1]) as own:
-                match split(thread):
-                    case 1:
-                        own[0] = before  # here, not above: the loads of elements don't wait for this one
-            total: T @ thread[1] = meet(mine, identity, OP=OP, THREADS=THREADS, TENSOR=TENSOR)
-            gather(
-                result, words, control, capacity, epoch_cell, before, total, OP(initial, total), initial, identity, me, blocks,
-                OP=OP, INTO=maps.same, WORDS=WORDS, ORDERED=ORDERED, TENSOR=TENSOR,
+            total: T @ thread[1] = block.reduce_to_first(mine, identity, OP=OP, THREADS=THREADS, TENSOR=TENSOR)
+            combined: T @ thread[1] = grid.gather(
+                words, me, blocks, total, initial, identity, launches + 1, OP=OP, WORDS=WORDS, ORDERED=ORDERED, TENSOR=TENSOR,
             )
-
-
-@prism("device")
-@requires(block[1], thread[32])
-@template(
-    T=dtype, TO=dtype, OP=function, INTO=function, WORDS=constexpr(int), ORDERED=constexpr(bool), TENSOR=constexpr(bool),
-)
-def gather(
-    result: ptr(TO) @ block[1], words: ptr(mailbox(T)) @ grid[1], control: ptr(uint32) @ grid[1], capacity: uint32 @ grid[1],
-    epoch_cell: shared(uint32[1]) @ block[1], before: uint32 @ thread[1], total: T @ thread[1], alone: T @ thread[1],
-    initial: T @ block[1], identity: T @ block[1], me: int32 @ block[1], blocks: int32 @ block[1],
-):
-    """`result[0] = INTO(OP(initial, ..., total))` of all blocks' totals, in their order; `INTO(alone)` where there is one block.
-
-    Perspective: block, number `me` of `blocks`, of any number of warps; the last one writes `result`, the others publish.
-    Shapes:      `words`, `control`, `capacity`: as of `reduce`. `before`: how many launches there were, in the first thread, and
-                 on the `epoch_cell` for all. `total`, `alone`: the first thread's.
-    Cost:        as of `collect`; no barrier.
-    """
-    if me < blocks - 1:
-        match split(thread):
-            case 1:
-                publish(words[me], total, before + 1)
-    elif blocks == 1:
-        with claim(result, thread[1]) as own:
-            match split(thread):
-                case 1:
-                    own[0] = INTO(alone, T=TO)
-    else:
-        epoch: uint32 @ block[1] = epoch_cell[0] + 1
-        with claim(result, warp[1]) as whole:
-            match split(warp):
-                case 1:
-                    part: T @ thread[1] = collect(
-                        words, blocks - 1, initial, identity, epoch, OP=OP, WORDS=WORDS, ORDERED=ORDERED,
-                    )
-                    all: T @ thread[1] = OP(combine(part, OP=OP, FEW=True, TENSOR=TENSOR), total)
-                    with claim(whole, thread[1]) as own:
-                        match split(thread):
-                            case 1:
-                                own[0] = INTO(all, T=TO)
-                                store_relaxed(control[1], epoch)
-                                # Each launch marks one of the words that it doesn't use, so that after 2^32
-                                # launches no word is as old as to carry this very epoch.
-                                stale: int32 = int32(epoch % capacity)
-                                if stale >= blocks - 1:
-                                    publish(words[stale], identity, epoch)
+            if me == blocks - 1:
+                with claim(result, thread[1]) as own:
+                    match split(thread):
+                        case 1:
+                            own[0] = maps.same(combined, T=TO)
+                if blocks > 1:
+                    count_reduction(control, words, capacity, blocks - 1, launches + 1, identity)
 
 
 @prism("device")
@@ -321,118 +274,19 @@ def run(
 
 
 @prism("device")
-@requires(thread[32])
-def tensor_sum(value: float64 @ thread[1]) -> float64 @ thread[1]:
-    """The sum of the lanes' values, in their order, in every lane.
-
-    Cost: two products of matrices, one after the other, and an addition.
-    """
-    ones: float64[1] @ thread[1]
-    given: float64[1] @ thread[1]
-    fours: float64[2] @ thread[1]
-    sums: float64[2] @ thread[1]
-    ones[0] = 1
-    given[0] = value
-    for k in range(2):
-        fours[k] = -0.0  # as 0.0 the sum of -0.0s would be that
-        sums[k] = -0.0
-    mma_m8n8k4_f64(ones, given, fours)  # column n is of lanes 4 n ... 4 n + 3; lane l has those of 2 (l % 4) and the next
-    given[0] = fours[0] + fours[1]
-    mma_m8n8k4_f64(given, ones, sums)  # row m is of lanes 4 m ... 4 m + 3, which have all eight
-    return sums[0]
-
-
-@prism("device")
-@requires(thread[32])
-@template(T=dtype, OP=function, FEW=constexpr(bool), TENSOR=constexpr(bool))
-def combine(value: T @ thread[1]) -> T @ thread[1]:
-    """`OP` of the lanes' values, in their order, in lane 0. Sums of 64 bits are made of three, of up to 22 bits of each.
-
-    `TENSOR`: sums of float64 are made by the tensor cores.
-
-    Cost: of integers of 4 bytes one instruction where there is one; else 5 shuffles, one after the other, or, for `FEW` warps at
-          once, 7, of which at most 3 wait for each other: many warps wait for room to shuffle, not for what is shuffled.
-    """
-    WORD: constexpr(bool) = T == int32 or T == uint32
-    if TENSOR and T == float64 and OP == operators.add:
-        return tensor_sum(value)
-    elif WORD and OP == operators.add:
-        return warp_sum(value)
-    elif WORD and OP == operators.maximum:
-        return warp_max(value)
-    elif WORD and OP == operators.minimum:
-        return warp_min(value)
-    elif T == uint64 and OP == operators.add:
-        low: uint32 @ thread[1] = uint32(value) & 0x3FFFFF
-        middle: uint32 @ thread[1] = uint32(value >> 22) & 0x3FFFFF
-        return warp_sum(low) + (uint64(warp_sum(middle)) << 22) + (uint64(warp_sum(uint32(value >> 44))) << 44)
-    elif T == uint64 and OP == operators.maximum:
-        above: uint32 @ thread[1] = uint32(value >> 32)
-        most: uint32 @ thread[1] = warp_max(above)
-        return (uint64(most) << 32) + warp_max(uint32(value) if above == most else uint32(0))
-    else:
-        sum: T @ thread[1] = value
-        TREE: constexpr(int) = 4 if FEW else 0
-        for step in range(0, TREE, 2):  # lane l holds those of lanes l ... l + 2^step - 1, if there are so many; lane 0's are
-            one: T @ thread[1] = shuffle_down(sum, 1 << step)
-            two: T @ thread[1] = shuffle_down(sum, 2 << step)
-            three: T @ thread[1] = shuffle_down(sum, 3 << step)
-            sum = OP(OP(sum, one), OP(two, three))
-        for step in range(TREE, 5):
-            above: T @ thread[1] = shuffle_down(sum, 1 << step)
-            sum = OP(sum, above)
-        return sum
-
-
-@prism("device")
-@requires(block[1], thread[32])
-@template(T=dtype, OP=function, THREADS=constexpr(int), TENSOR=constexpr(bool))
-def meet(value: T @ thread[1], identity: T @ block[1]) -> T @ thread[1]:
-    """`block.reduce`, whose result the block's first thread has, by `combine` of the warps' results: not one after the other.
-
-    Perspective: block, of any number of warps, up to `THREADS` threads.
-    """
-    sums: shared(T[32]) @ block[1]
-    sum: T @ thread[1] = combine(value, OP=OP, FEW=THREADS <= 256, TENSOR=TENSOR)
-    w: int32 @ thread[32] = id()
-    with partition(sums, thread[32], offset=w) as own, group(thread[32]):
-        with claim(own, thread[1]) as slot:
-            match split(thread):
-                case 1:
-                    slot[0] = sum
-    many: int32 @ block[1] = count(warp[1])
-    match split(warp):
+@requires(block[1], thread[1])
+@template(T=dtype)
+def count_reduction(
+    control: ptr(uint32) @ grid[1], words: ptr(mailbox(T)) @ grid[1], capacity: uint32 @ grid[1], blocks: int32 @ block[1],
+    epoch: uint32 @ thread[1], identity: T @ block[1],
+):
+    """What `grid.count_launch` does, where the number of launches is the second of two words."""
+    match split(thread):
         case 1:
-            lane: int32 @ thread[1] = id()
-            sum = combine(sums[lane] if lane < many else identity, OP=OP, FEW=True, TENSOR=TENSOR)
-    return sum
-
-
-@prism("device")
-@requires(thread[32])
-@template(T=dtype, OP=function, WORDS=constexpr(int), ORDERED=constexpr(bool))
-def collect(
-    words: ptr(mailbox(T)) @ grid[1], count: int32 @ thread[32], initial: T @ thread[32], identity: T @ thread[32],
-    epoch: uint32 @ thread[32],
-) -> T @ thread[1]:
-    """`OP` of this lane's share of `words[0] ... words[count - 1]`, as they are published; behind `initial` in lane 0.
-
-    Perspective: warp.
-    Shapes:      `ORDERED`: shares are in order; otherwise a lane takes every 32nd word.
-    Cost:        one round trip for each `32 * WORDS` words, `WORDS` of them under way at once.
-    """
-    lane: int32 @ thread[1] = id()
-    length: int32 @ thread[32] = (count + 31) / 32
-    start: int32 @ thread[1] = lane * length if ORDERED else lane
-    STEP: constexpr(int) = 1 if ORDERED else 32
-    sum: T @ thread[1] = initial if lane == 0 else identity
-    with group(thread[1]):
-        for k in range(0, length, WORDS):
-            got: T[WORDS]
-            left: int32 = min(length - k, (count - start - k * STEP + (STEP - 1)) / STEP)
-            receive(words[start + k * STEP], got, STEP, left, identity, epoch)
-            sum = OP(sum, thread.reduce(got, OP=OP))
-    return sum
+            store_relaxed(control[1], epoch)
+            stale: int32 = int32(epoch % capacity)
+            if stale >= blocks:
+                publish(words[stale], identity, epoch)
 
 
 EXAMPLES = {

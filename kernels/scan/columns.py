@@ -6,7 +6,7 @@ own; a block scans a strip of them, a tile of rows at a time; several blocks sha
 
 from prism.lang import (
     assume, atomic_add, attr, block, claim, const, constexpr, count, distinct, dtype, function, grid, group, id, int32, int64,
-    load_vector, mailbox, may_alias, partition, prefetch, prism, ptr, publish, receive, requires, shared, shuffle_down, split,
+    load_vector, mailbox, may_alias, partition, prefetch, prism, ptr, publish, requires, shared, shuffle_down, split,
     store_relaxed, store_vector, template, thread, uint32, uint64, vector,
 )
 from prism.kernels.scan.strips import load_strip, put_before, scan_strip, store_strip
@@ -258,10 +258,8 @@ def look_back_strip(
     start: int32 @ thread[1] = first + t / COLUMNS * share
     sum: T @ thread[1] = identity
     with group(thread[1]):
-        for k in range(0, share, WORDS):
-            got: T[WORDS]
-            receive(words[letters + int64(start + k) * COLUMNS + t % COLUMNS], got, COLUMNS, last - start - k, identity, epoch)
-            sum = OP(sum, thread.reduce(got, OP=OP))
+        column: int64 = letters + int64(start) * COLUMNS + t % COLUMNS
+        sum = grid.receive_totals(words, column, COLUMNS, last - start, share, identity, epoch, OP=OP, WORDS=WORDS)
     with group(thread[32]):
         for step in range(5):
             if COLUMNS << step < 32:

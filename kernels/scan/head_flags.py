@@ -6,8 +6,8 @@ first of a segment.
 
 from prism.lang import (
     atomic_or, attr, ballot, block, broadcast, claim, clz, const, constexpr, count, dtype, first_set, function, grid, group, id,
-    int32, int64, load_vector, mailbox, partition, popcount, prism, ptr, receive, requires, shared, shuffle_down, shuffle_up,
-    split, template, thread, uint32, vector, warp, warp_min, warp_sum,
+    int32, int64, load_vector, partition, popcount, prism, ptr, requires, shared, shuffle_up, split, template, thread, uint32,
+    vector, warp, warp_min, warp_sum,
 )
 from prism.kernels.scan.tiles import place
 
@@ -249,62 +249,4 @@ def scan_heads(
         facts[1] = total_heads
         facts[2] = heads_before
         begin(items, before, at, mine, WIDTH=WIDTH, OP=OP, RUNS=RUNS)
-    return total
-
-
-@prism("device")
-@requires(block[1], thread[32])
-@template(T=dtype, OP=function, THREADS=constexpr(int), WORDS=constexpr(int), KNOWN=constexpr(bool))
-def look_back_heads(
-    words: ptr(mailbox(T)) @ grid[1], marks: ptr(mailbox(uint32)) @ grid[1], first: int32 @ block[1], last: int32 @ block[1],
-    identity: T @ block[1], epoch: uint32 @ block[1], number: int32[1] @ thread[1],
-) -> T @ block[1]:
-    """`OP` of `words[first] ... words[last - 1]` from the last tile with a head on; `number` becomes the sum of their `marks`.
-
-    Perspective: block.
-    Shapes:      `words`, `marks`: a total and a number of heads a tile. With `KNOWN` no tile but the first may have heads:
-                 there are no `marks`, and `number` becomes 0.
-    Cost:        two round trips for each `THREADS * WORDS` words (one with `KNOWN`), and one barrier.
-    """
-    ROUND: constexpr(int) = THREADS * WORDS
-    share: int32 @ block[1] = (last - first + (ROUND - 1)) / ROUND * WORDS
-    start: int32 @ thread[1] = first + id() * share
-    sum: T @ thread[1] = identity
-    head_count: int32 @ thread[1] = 0
-    with group(thread[1]):
-        for k in range(0, share, WORDS):
-            got: T[WORDS]
-            found: uint32[WORDS]
-            receive(words[start + k], got, 1, last - start - k, identity, epoch)
-            if KNOWN:
-                for i in range(WORDS):
-                    found[i] = 0
-            else:
-                receive(marks[start + k], found, 1, last - start - k, 0, epoch)
-            for i in range(WORDS):
-                sum = got[i] if found[i] != 0 else OP(sum, got[i])
-                head_count = head_count + int32(found[i])
-    sums: shared(T[32]) @ block[1]
-    counts: shared(int32[32]) @ block[1]
-    w: int32 @ thread[32] = id()
-    with partition(sums, thread[32], w) as own_sum, partition(counts, thread[32], w) as own_count:
-        with group(thread[32]):
-            for step in range(5):
-                # Lane l holds what lanes l ... l + 2^step - 1 hold, if there are so many; lane 0's are all there.
-                above: T @ thread[1] = shuffle_down(sum, 1 << step)
-                more: int32 @ thread[1] = shuffle_down(head_count, 1 << step)
-                sum = above if more != 0 else OP(sum, above)
-                head_count = head_count + more
-            with claim(own_sum, thread[1]) as a, claim(own_count, thread[1]) as b:
-                match split(thread):
-                    case 1:
-                        a[0] = sum
-                        b[0] = head_count
-    total: T @ block[1] = sums[0]
-    all: int32 @ block[1] = counts[0]
-    for v in range(1, count(warp[1])):
-        total = sums[v] if counts[v] != 0 else OP(total, sums[v])
-        all = all + counts[v]
-    with group(thread[1]):
-        number[0] = all
     return total

@@ -6,12 +6,10 @@ through twice: for its total when it is there, and for its scan once the tile's 
 """
 
 from prism.lang import (
-    assume, atomic_add, attr, block, claim, const, constexpr, count, distinct, dtype, function, grid, group, id, int32, int64,
-    mailbox, may_alias, partition, prefetch, prism, ptr, publish, requires, shared, split, template, thread,
-    uint32, uint64,
+    assume, attr, block, const, constexpr, count, distinct, dtype, function, grid, group, id, int32, int64, mailbox, may_alias,
+    partition, prefetch, prism, ptr, requires, split, template, thread, uint32, uint64,
 )
 from prism.kernels.scan.rows import SUM, load_rows, store_scan, total_of_row
-from prism.kernels.scan.single_pass import add_totals, count_launch
 from prism.kernels.scan.tiles import extent
 from prism.lib.thread import operators
 
@@ -56,13 +54,9 @@ def scan_packed(
                 case 1:
                     guess: int32 = max(tiles - 1 - me, 0) if REVERSE else me
                     prefetch(x[int64(guess) * TILE], extent(guess, n, TILE=TILE))
-            ticket_cell: shared(uint64[1]) @ block[1]  # what one thread draws, for all
-            with claim(ticket_cell, thread[1]) as own:
-                match split(thread):
-                    case 1:
-                        own[0] = atomic_add(control[0], 1)
-            epoch: uint32 @ block[1] = uint32(ticket_cell[0] >> 32) + 1
-            following: int32 @ block[1] = int32(ticket_cell[0])
+            first: grid.Ticket @ block[1] = grid.tiles(control)
+            epoch: uint32 @ block[1] = first.epoch
+            following: int32 @ block[1] = first.tile
             prefixes: T[2] @ block[1]  # of the tile; with STABLE also of the whole groups of tiles before it
             for k in range(2):
                 prefixes[k] = initial
@@ -101,15 +95,18 @@ def scan_packed(
                     if PARTS == 2:
                         soon_lower = T(uint32(total) & uint32(0xFFFFFF))
                         total = soon_lower + T(uint32(total) >> 24)
-                    match split(thread):
-                        case 1:
-                            publish(words[following], total, epoch)
-                            ticket = atomic_add(control[0], 1)
+                    grid.publish(words, following, total, epoch)
+                    ticket = grid.draw(control)
 
-                add_totals(  # since the block's tile before
-                    words, done, tile, identity, epoch, ticket, following < tiles, ticket_cell, prefixes,
-                    OP=OP, STABLE=STABLE, THREADS=THREADS, WORDS=WORDS,
-                )
+                # This tile's prefix: with all totals since the block's tile before.
+                if STABLE:
+                    grid.look_back_stable(words, done, tile, identity, epoch, prefixes, OP=OP, THREADS=THREADS, WORDS=WORDS)
+                else:
+                    between: T @ block[1] = grid.look_back(
+                        words, done, tile, identity, epoch, OP=OP, THREADS=THREADS, WORDS=WORDS,
+                    )
+                    prefixes[0] = OP(prefixes[0], between)
+                soon_tile: int32 @ block[1] = grid.next_tile(ticket)  # not above: words are asked for while that is under way
                 done = tile / THREADS * THREADS if STABLE else max(tile, 0)
                 if tile >= 0:
                     there: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile
@@ -127,12 +124,10 @@ def scan_packed(
                             bases[k] = soon_bases[k]
                     lower = soon_lower
                 tile = following
-                following = int32(ticket_cell[0])
+                following = soon_tile
 
             if tile == tiles + blocks - 1:  # every block has drawn its last number
-                match split(thread):
-                    case 1:
-                        count_launch(words, capacity, control, epoch, tiles, identity)
+                grid.count_launch(control, words, capacity, tiles, epoch, identity)
 
 
 EXAMPLES = {

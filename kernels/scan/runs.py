@@ -6,11 +6,10 @@ a head too: it writes the last run's aggregate, and how many runs there are.
 """
 
 from prism.lang import (
-    assume, atomic_add, attr, ballot, block, claim, const, constexpr, count, distinct, dtype, function, grid, group, id, int32,
-    int64, mailbox, partition, popcount, prefetch, prism, ptr, publish, requires, shared, split, store_relaxed, template, thread,
-    uint32, uint64,
+    assume, attr, ballot, block, const, constexpr, count, distinct, dtype, function, grid, group, id, int32, int64, mailbox,
+    partition, popcount, prefetch, prism, ptr, requires, split, template, thread, uint32, uint64,
 )
-from prism.kernels.scan.head_flags import begin, key_flags, look_back_heads, scan_heads
+from prism.kernels.scan.head_flags import begin, key_flags, scan_heads
 from prism.kernels.scan.tiles import extent, load_tile, place
 from prism.lib.thread import operators
 
@@ -45,17 +44,13 @@ def reduce_runs(
     skew: int32 @ grid[1] = 0 if aligned else -1
     with partition(unique, block[1]) as unique_out, partition(y, block[1]) as y_out:
         with partition(runs, block[1]) as runs_out, group(block[1]):
-            ticket_cell: shared(uint64[1]) @ block[1]  # what one thread draws, for all
-            with claim(ticket_cell, thread[1]) as own:
-                match split(thread):
-                    case 1:
-                        own[0] = atomic_add(control[0], 1)
-            epoch: uint32 @ block[1] = uint32(ticket_cell[0] >> 32) + 1
-            following: int32 @ block[1] = int32(ticket_cell[0])
+            first: grid.Ticket @ block[1] = grid.tiles(control)
+            epoch: uint32 @ block[1] = first.epoch
+            following: int32 @ block[1] = first.tile
             at: int32 @ thread[1] = place(ITEMS=ITEMS, WIDTH=WIDTH)
             tile: int32 @ block[1] = -1  # the tile that `items` holds: none as yet
-            prefix: T @ thread[1] = initial  # all threads of the block hold the same
-            before: int64 @ thread[1] = 0  # how many heads there are before the tile; likewise
+            prefix: T @ block[1] = initial
+            before: int64 @ block[1] = 0  # how many heads there are before the tile
             done: int32 @ block[1] = 0  # how many tiles' totals are in both
             items: T[ITEMS] @ thread[1]
             ahead: T[ITEMS] @ thread[1]
@@ -86,22 +81,16 @@ def reduce_runs(
                     total: T @ block[1] = scan_heads(
                         ahead, coming, facts, identity, initial, WIDTH=WIDTH, OP=OP, EXCLUSIVE=True, RUNS=True,
                     )
-                    match split(thread):
-                        case 1:
-                            publish(words[following], total, epoch)
-                            publish(marks[following], uint32(facts[1]), epoch)
-                            ticket = atomic_add(control[0], 1)
+                    grid.publish(words, following, total, epoch)
+                    grid.publish(marks, following, uint32(facts[1]), epoch)
+                    ticket = grid.draw(control)
 
                 # This tile's prefix, and how many heads are before it: by all totals since the block's tile before.
-                number: int32[1] @ thread[1]
-                between: T @ block[1] = look_back_heads(
-                    words, marks, done, tile, identity, epoch, number, OP=OP, THREADS=THREADS, WORDS=WORDS, KNOWN=False,
+                number: int32[1] @ block[1]
+                between: T @ block[1] = grid.look_back_segments(
+                    words, marks, done, tile, identity, epoch, number, OP=OP, THREADS=THREADS, WORDS=WORDS,
                 )
-                with claim(ticket_cell, thread[1]) as own:
-                    match split(thread):
-                        case 1:
-                            if following < tiles:
-                                own[0] = ticket  # here, not above: words are asked for while the draw is under way
+                soon_tile: int32 @ block[1] = grid.next_tile(ticket)  # not above: words are asked for while that is under way
                 prefix = between if number[0] != 0 else OP(prefix, between)
                 before = before + number[0]
                 if tile >= 0:
@@ -121,17 +110,11 @@ def reduce_runs(
                 open = facts[0]
                 within = facts[2]
                 tile = following
-                following = int32(ticket_cell[0])
+                following = soon_tile
 
             if tile == tiles + blocks - 1:  # every block has drawn its last number
-                match split(thread):
-                    case 1:
-                        store_relaxed(control[0], uint64(epoch) << 32)
-                        # Each launch marks one of the words that it doesn't use: see `single_pass`.
-                        stale: int64 = epoch % capacity
-                        if stale >= tiles:
-                            publish(words[stale], identity, epoch)
-                            publish(marks[stale], 0, epoch)
+                grid.count_launch(control, words, capacity, tiles, epoch, identity)
+                grid.count_launch(control, marks, capacity, tiles, epoch, 0)
 
 
 @prism("device")

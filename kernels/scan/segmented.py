@@ -6,11 +6,10 @@ far a tile must look back: to the head of the segment that reaches into it. Else
 """
 
 from prism.lang import (
-    assume, atomic_add, attr, block, claim, const, constexpr, count, distinct, dtype, function, grid, group, int32, int64,
-    mailbox, may_alias, partition, prefetch, prism, ptr, publish, requires, shared, split, store_relaxed, template, thread,
-    uint32, uint64,
+    assume, attr, block, const, constexpr, count, distinct, dtype, function, grid, group, int32, int64, mailbox, may_alias,
+    partition, prefetch, prism, ptr, requires, split, template, thread, uint32, uint64,
 )
-from prism.kernels.scan.head_flags import KEYS, ROWS, begin, key_flags, look_back_heads, unpack_flags, periodic_flags, scan_heads
+from prism.kernels.scan.head_flags import KEYS, ROWS, begin, key_flags, unpack_flags, periodic_flags, scan_heads
 from prism.kernels.scan.tiles import extent, load_tile, place, store_tile
 from prism.lib.thread import operators
 
@@ -46,7 +45,6 @@ def scan_segments(
     Test:        tests/kernels/test_segmented_scan.py, tests/gpu/test_segmented_scan.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
-    REGULAR: constexpr(bool) = HEADS == ROWS
     skew: int32 @ grid[1] = 0 if aligned else -1
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
     blocks: int32 @ grid[1] = count(block[1])
@@ -54,14 +52,10 @@ def scan_segments(
     tile: int32 @ block[1] = -1  # the tile that `items` holds: none as yet
     with partition(y, block[1], races="allow") as whole:  # `x` may be the same memory: each tile is one block's
         with group(block[1]):
-            ticket_cell: shared(uint64[1]) @ block[1]  # what one thread draws, for all
-            with claim(ticket_cell, thread[1]) as own:
-                match split(thread):
-                    case 1:
-                        own[0] = atomic_add(control[0], 1)
-            epoch: uint32 @ block[1] = uint32(ticket_cell[0] >> 32) + 1
-            following: int32 @ block[1] = int32(ticket_cell[0])
-            prefix: T @ thread[1] = initial  # all threads of the block hold the same
+            first: grid.Ticket @ block[1] = grid.tiles(control)
+            epoch: uint32 @ block[1] = first.epoch
+            following: int32 @ block[1] = first.tile
+            prefix: T @ block[1] = initial
             done: int32 @ block[1] = 0  # how many tiles' totals are in the prefix
             items: T[ITEMS] @ thread[1]
             ahead: T[ITEMS] @ thread[1]
@@ -107,12 +101,10 @@ def scan_segments(
                         ahead, flags, facts, identity, initial, WIDTH=WIDTH, OP=OP, EXCLUSIVE=EXCLUSIVE, RUNS=False,
                     )
                     soon_open = facts[0]
-                    match split(thread):
-                        case 1:
-                            publish(words[following], total, epoch)
-                            if HEADS != ROWS:
-                                publish(marks[following], uint32(facts[1]), epoch)
-                            ticket = atomic_add(control[0], 1)
+                    grid.publish(words, following, total, epoch)
+                    if HEADS != ROWS:
+                        grid.publish(marks, following, uint32(facts[1]), epoch)
+                    ticket = grid.draw(control)
 
                 # This tile's prefix: all totals since the block's tile before, or since the last head.
                 since: int32 @ block[1] = done
@@ -120,15 +112,15 @@ def scan_segments(
                     if behind <= int64(tile - done) * TILE:
                         since = tile - int32((behind + (TILE - 1)) / TILE)
                         prefix = identity
-                number: int32[1] @ thread[1]
-                between: T @ block[1] = look_back_heads(
-                    words, marks, since, tile, identity, epoch, number, OP=OP, THREADS=THREADS, WORDS=WORDS, KNOWN=REGULAR,
-                )
-                with claim(ticket_cell, thread[1]) as own:
-                    match split(thread):
-                        case 1:
-                            if following < tiles:
-                                own[0] = ticket  # here, not above: words are asked for while the draw is under way
+                number: int32[1] @ block[1] = {0}
+                between: T @ block[1] = identity
+                if HEADS == ROWS:  # no tile since then has a head
+                    between = grid.look_back(words, since, tile, identity, epoch, OP=OP, THREADS=THREADS, WORDS=WORDS)
+                else:
+                    between = grid.look_back_segments(
+                        words, marks, since, tile, identity, epoch, number, OP=OP, THREADS=THREADS, WORDS=WORDS,
+                    )
+                soon_tile: int32 @ block[1] = grid.next_tile(ticket)  # not above: words are asked for while that is under way
                 prefix = between if number[0] != 0 else OP(prefix, between)
                 if tile >= 0:
                     with group(thread[1]):
@@ -147,18 +139,12 @@ def scan_segments(
                 open = soon_open
                 behind = soon_behind
                 tile = following
-                following = int32(ticket_cell[0])
+                following = soon_tile
 
             if tile == tiles + blocks - 1:  # every block has drawn its last number
-                match split(thread):
-                    case 1:
-                        store_relaxed(control[0], uint64(epoch) << 32)
-                        # Each launch marks one of the words that it doesn't use: see `single_pass`.
-                        stale: int64 = epoch % capacity
-                        if stale >= tiles:
-                            publish(words[stale], identity, epoch)
-                            if HEADS != ROWS:
-                                publish(marks[stale], 0, epoch)
+                grid.count_launch(control, words, capacity, tiles, epoch, identity)
+                if HEADS != ROWS:
+                    grid.count_launch(control, marks, capacity, tiles, epoch, 0)
 
 
 EXAMPLES = {

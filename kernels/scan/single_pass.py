@@ -1,20 +1,14 @@
 """The scan of a whole array in one pass: every element is read once and written once.
 
 The array is cut into tiles. A block draws a tile's number, loads the tile, scans it in its registers and publishes its
-total. The tile's prefix is that of the block's tile before, and the totals published since: each block adds those up for
-itself, so that none waits for another's prefix (KERNELS.md 1.2). A tile is in registers for a whole trip of the loop
-before its prefix is asked for: by then the totals that it needs are there, and the next tile's loads were under way.
-
-Numbers are drawn from a counter, one after the other, so the lowest unpublished tile always belongs to a block that runs,
-and that waits only for tiles below it: any number of resident blocks makes progress. Each block draws exactly one number
-beyond the last tile; who draws the very last sets the counter back and counts the launch, so no launch has to clear
-anything. A published word carries the launch's number, `epoch`: words of launches before are not taken for this one's.
+total (`prism.lib.grid`). The tile's prefix is that of the block's tile before, and the totals published since: each block adds
+those up for itself, so that none waits for another's prefix. A tile is in registers for a whole trip of the loop before its
+prefix is asked for: by then the totals that it needs are there, and the next tile's loads were under way.
 """
 
 from prism.lang import (
-    assume, atomic_add, attr, block, claim, const, constexpr, count, distinct, dtype, function, grid, group, id, int32, int64,
-    mailbox, may_alias, partition, prefetch, prism, ptr, publish, receive, requires, shared, split, store_relaxed, template,
-    thread, uint32, uint64,
+    assume, attr, block, const, constexpr, count, distinct, dtype, function, grid, group, id, int32, int64, mailbox, may_alias,
+    partition, prefetch, prism, ptr, requires, split, template, thread, uint32, uint64,
 )
 from prism.kernels.scan.tiles import extent, load_tile, store_tile
 from prism.lib.thread import operators
@@ -61,13 +55,9 @@ def scan(
                 case 1:
                     guess: int32 = max(tiles - 1 - me, 0) if REVERSE else me
                     prefetch(x[int64(guess) * TILE], extent(guess, n, TILE=TILE))
-            ticket_cell: shared(uint64[1]) @ block[1]  # what one thread draws, for all
-            with claim(ticket_cell, thread[1]) as own:
-                match split(thread):
-                    case 1:
-                        own[0] = atomic_add(control[0], 1)
-            epoch: uint32 @ block[1] = uint32(ticket_cell[0] >> 32) + 1
-            following: int32 @ block[1] = int32(ticket_cell[0])
+            first: grid.Ticket @ block[1] = grid.tiles(control)
+            epoch: uint32 @ block[1] = first.epoch
+            following: int32 @ block[1] = first.tile
             prefixes: T[2] @ block[1]  # of the tile; with STABLE also of the whole groups of tiles before it
             for k in range(2):
                 prefixes[k] = initial
@@ -92,15 +82,18 @@ def scan(
                         block.warp_striped_to_blocked(ahead, THREADS=THREADS)
                     RUN: constexpr(int) = ITEMS if TRANSPOSED else WIDTH
                     total: T @ block[1] = block.scan(ahead, identity, WIDTH=RUN, OP=OP, EXCLUSIVE=EXCLUSIVE)
-                    match split(thread):
-                        case 1:
-                            publish(words[following], total, epoch)
-                            ticket = atomic_add(control[0], 1)
+                    grid.publish(words, following, total, epoch)
+                    ticket = grid.draw(control)
 
-                add_totals(  # since the block's tile before
-                    words, done, tile, identity, epoch, ticket, following < tiles, ticket_cell, prefixes,
-                    OP=OP, STABLE=STABLE, THREADS=THREADS, WORDS=WORDS,
-                )
+                # This tile's prefix: with all totals since the block's tile before.
+                if STABLE:
+                    grid.look_back_stable(words, done, tile, identity, epoch, prefixes, OP=OP, THREADS=THREADS, WORDS=WORDS)
+                else:
+                    between: T @ block[1] = grid.look_back(
+                        words, done, tile, identity, epoch, OP=OP, THREADS=THREADS, WORDS=WORDS,
+                    )
+                    prefixes[0] = OP(prefixes[0], between)
+                soon_tile: int32 @ block[1] = grid.next_tile(ticket)  # not above: words are asked for while that is under way
                 done = tile / THREADS * THREADS if STABLE else max(tile, 0)
                 if tile >= 0:
                     with group(thread[1]):
@@ -120,102 +113,10 @@ def scan(
                         for k in range(ITEMS):
                             items[k] = ahead[k]
                 tile = following
-                following = int32(ticket_cell[0])
+                following = soon_tile
 
             if tile == tiles + blocks - 1:  # every block has drawn its last number
-                match split(thread):
-                    case 1:
-                        count_launch(words, capacity, control, epoch, tiles, identity)
-
-
-@prism("device")
-@requires(block[1], thread[32])
-@template(T=dtype, OP=function, STABLE=constexpr(bool), THREADS=constexpr(int), WORDS=constexpr(int))
-def add_totals(
-    words: ptr(mailbox(T)) @ grid[1], done: int32 @ block[1], tile: int32 @ block[1], identity: T @ block[1],
-    epoch: uint32 @ block[1], ticket: uint64 @ thread[1], more: bool @ block[1], ticket_cell: shared(uint64[1]) @ block[1],
-    prefixes: T[2] @ block[1],
-):
-    """Add the totals of the tiles from `done` to `tile` to the first prefix, which is then the tile's.
-
-    With STABLE they are taken in groups that are the same for all: whole ones are added to the second prefix for good, one
-    after the other, the rest for this tile alone. Meanwhile the first thread puts what it has drawn on the desk, if there is
-    `more`: not sooner, since words are asked for while the draw is under way.
-    """
-    between: T @ thread[1] = identity
-    if STABLE:
-        prefixes[0] = prefixes[1]
-        for first in range(done, tile, WORDS * THREADS):
-            groups: T[WORDS] @ thread[1]
-            look_back_groups(words, first, tile, identity, epoch, groups, THREADS=THREADS)
-            for k in range(WORDS):
-                prefixes[0] = OP(prefixes[0], block.reduce(groups[k], OP=OP))
-                if first + (k + 1) * THREADS <= tile:
-                    prefixes[1] = prefixes[0]
-    else:
-        between = look_back(words, done, tile, identity, epoch, OP=OP, THREADS=THREADS, WORDS=WORDS)
-    with claim(ticket_cell, thread[1]) as own:
-        match split(thread):
-            case 1:
-                if more:
-                    own[0] = ticket
-    if not STABLE:
-        prefixes[0] = OP(prefixes[0], block.reduce(between, OP=OP))
-
-
-@prism("device")
-@requires(block[1], thread[32])
-@template(T=dtype, OP=function, THREADS=constexpr(int), WORDS=constexpr(int))
-def look_back(
-    words: ptr(mailbox(T)) @ grid[1], first: int32 @ block[1], last: int32 @ block[1], identity: T @ block[1],
-    epoch: uint32 @ block[1],
-) -> T @ thread[1]:
-    """`OP` of this thread's share of `words[first] ... words[last - 1]`, as they are published; shares are in order.
-
-    Perspective: block.
-    Cost:        one round trip for each `THREADS * WORDS` words, `WORDS` of them under way at once; no barrier.
-    """
-    ROUND: constexpr(int) = THREADS * WORDS
-    share: int32 @ block[1] = (last - first + (ROUND - 1)) / ROUND * WORDS
-    start: int32 @ thread[1] = first + id() * share
-    sum: T @ thread[1] = identity
-    with group(thread[1]):
-        for k in range(0, share, WORDS):
-            got: T[WORDS]
-            receive(words[start + k], got, 1, last - start - k, identity, epoch)
-            sum = OP(sum, thread.reduce(got, OP=OP))
-    return sum
-
-
-@prism("device")
-@requires(block[1], thread[32])
-@template(T=dtype, THREADS=constexpr(int), WORDS=constexpr(int))
-def look_back_groups(
-    words: ptr(mailbox(T)) @ grid[1], first: int32 @ block[1], last: int32 @ block[1], identity: T @ block[1],
-    epoch: uint32 @ block[1], groups: T[WORDS] @ thread[1],
-):
-    """This thread's words of the groups of `THREADS` from `words[first]` on: `identity` from `words[last]` on."""
-    i: int32 @ thread[1] = id()
-    with group(thread[1]):
-        receive(words[first + i], groups, THREADS, (last - first - i + (THREADS - 1)) / THREADS, identity, epoch)
-
-
-@prism("device")
-@requires(thread[1])
-@template(T=dtype)
-def count_launch(
-    words: ptr(mailbox(T)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1], epoch: uint32 @ thread[1],
-    tiles: int32 @ thread[1], identity: T @ thread[1],
-):
-    """Count the launch and set the counter back: for one thread, when every block has drawn its last number.
-
-    Each launch marks one of the words that it doesn't use, so that after 2^32 launches no word is as old as to carry this very
-    epoch.
-    """
-    store_relaxed(control[0], uint64(epoch) << 32)
-    stale: int64 = epoch % capacity
-    if stale >= tiles:
-        publish(words[stale], identity, epoch)
+                grid.count_launch(control, words, capacity, tiles, epoch, identity)
 
 
 EXAMPLES = {

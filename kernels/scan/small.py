@@ -6,10 +6,9 @@ number, so that a block waits for those with lower numbers only, which begin bef
 """
 
 from prism.lang import (
-    assume, attr, block, claim, const, constexpr, count, dtype, function, grid, group, id, int32, int64, load_relaxed, mailbox,
-    may_alias, partition, prefetch, prism, ptr, publish, requires, shared, split, store_relaxed, template, thread, uint32, uint64,
+    assume, attr, block, claim, const, constexpr, count, dtype, function, grid, group, id, int32, int64, mailbox, may_alias,
+    partition, prefetch, prism, ptr, requires, shared, split, template, thread, uint32, uint64,
 )
-from prism.kernels.scan.single_pass import look_back
 from prism.kernels.scan.tiles import extent, load_tile, store_tile
 from prism.lib.thread import operators
 
@@ -80,10 +79,7 @@ def scan_once(
                 case 1:
                     prefetch(x[int64(here) * TILE], extent(here, n, TILE=TILE))
             epoch_cell: shared(uint32[1]) @ block[1]
-            launches: uint64 @ thread[1] = 0
-            match split(thread):
-                case 1:
-                    launches = load_relaxed(control[0])
+            number: uint32 @ thread[1] = grid.epoch(control)
             items: T[ITEMS] @ thread[1]
             with partition(x, block[1], offset=int64(here) * TILE - before) as source:
                 load_tile(
@@ -92,22 +88,14 @@ def scan_once(
             with claim(epoch_cell, thread[1]) as own:
                 match split(thread):
                     case 1:
-                        own[0] = uint32(launches >> 32)  # here, not above: the loads of elements don't wait for this one
+                        own[0] = number  # here, not above: the loads of elements don't wait for this one
             total: T @ block[1] = block.scan(items, identity, WIDTH=WIDTH, OP=OP, EXCLUSIVE=EXCLUSIVE)
-            epoch: uint32 @ block[1] = epoch_cell[0] + 1
-            match split(thread):
-                case 1:
-                    publish(words[tile], total, epoch)
-            between: T @ thread[1] = look_back(words, 0, tile, identity, epoch, OP=OP, THREADS=THREADS, WORDS=WORDS)
-            prefix: T @ block[1] = OP(initial, block.reduce(between, OP=OP))
+            epoch: uint32 @ block[1] = epoch_cell[0]
+            grid.publish(words, tile, total, epoch)
+            between: T @ block[1] = grid.look_back(words, 0, tile, identity, epoch, OP=OP, THREADS=THREADS, WORDS=WORDS)
+            prefix: T @ block[1] = OP(initial, between)
             if tile == tiles - 1:  # every block has published, so has read what is counted here
-                match split(thread):
-                    case 1:
-                        store_relaxed(control[0], uint64(epoch) << 32)
-                        # Each launch marks one of the words that it doesn't use: see `single_pass`.
-                        stale: int64 = epoch % capacity
-                        if stale >= tiles:
-                            publish(words[stale], identity, epoch)
+                grid.count_launch(control, words, capacity, tiles, epoch, identity)
             with group(thread[1]):
                 for k in range(ITEMS):
                     items[k] = OP(prefix, items[k])

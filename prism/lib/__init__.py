@@ -2,7 +2,7 @@
 
     y = prism.lib.scan(x)                                   # x: a NumPy or CuPy array
 
-`thread`, `warp` and `block` hold the collectives; in a kernel they are called by the level's name, as `block.scan(...)`.
+`thread`, `warp`, `block` and `grid` hold the collectives; in a kernel they are called by the level's name, as `block.scan(...)`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from prism.host.plans import plan
-    from prism.lib import block, thread, warp
+    from prism.lib import block, grid, thread, warp
     from prism.lib.by_key import reduce_by_key, scan_by_key
     from prism.lib.cumulative import cummax, cummin, cumprod, cumsum, cumulative_prod, cumulative_sum
     from prism.lib.matmuls import hgemm
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Operator", "all", "any", "argmax", "argmin", "block", "count_nonzero", "cummax", "cummin", "cumprod", "cumsum",
-    "cumulative_prod", "cumulative_sum", "hgemm", "matmul", "max", "min", "plan", "prod", "reduce", "reduce_by_key",
+    "cumulative_prod", "cumulative_sum", "grid", "hgemm", "matmul", "max", "min", "plan", "prod", "reduce", "reduce_by_key",
     "scan", "scan_by_key", "segmented_reduce", "segmented_scan", "sgemm", "sum", "thread", "warp",
 ]  # fmt: skip
 
@@ -37,7 +37,7 @@ _WHERE |= dict.fromkeys(
 _WHERE |= dict.fromkeys(("cummax", "cummin", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum"), "cumulative")
 _WHERE |= dict.fromkeys(("segmented_reduce", "segmented_scan"), "segments")
 _WHERE |= dict.fromkeys(("reduce_by_key", "scan_by_key"), "by_key")
-_PACKAGES = ("block", "thread", "warp")
+_PACKAGES = ("block", "grid", "thread", "warp")
 
 
 def __getattr__(name: str) -> Any:

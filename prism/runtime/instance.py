@@ -29,7 +29,16 @@ Template = tuple[tuple[str, Any], ...]
 """Template arguments as pairs of a name and a value, in the order of their names."""
 
 _PACKAGE = Path(__file__).parent.parent
-_SOURCES = ("lang", "lib/thread", "lib/warp", "lib/block", "kernels", "runtime/build.py", "runtime/entry.py")
+_SOURCES = (
+    "lang",
+    "lib/thread",
+    "lib/warp",
+    "lib/block",
+    "lib/grid",
+    "kernels",
+    "runtime/build.py",
+    "runtime/entry.py",
+)
 
 
 class Instance:

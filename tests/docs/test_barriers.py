@@ -159,9 +159,8 @@ def test_without_any_one_of_them_there_is_a_race(name: str) -> None:
 
 
 def test_what_the_third_barrier_of_the_scan_is_for() -> None:
-    """Its race is in `block.reduce`: what the trip before left there is read while the last trip writes."""
+    """It stands in `block.broadcast`, of `grid.next_tile`: all read the number of the tile that one thread has drawn."""
     program, shape, arguments = scanned()
-    plan = program.plans[program.entry]
-    third = next(b for b in plan.barriers if b.first.kind == "read")
-    race = races(program.with_plan(plan.drop_step(third)), shape, arguments)
-    assert race is not None and "block/reduce.py" in race.access.file
+    (plan,) = (plan for plan in program.plans.values() if plan.function.name == "broadcast" and plan.barriers)
+    race = races(program.with_plan(plan.drop_step(plan.barriers[0])), shape, arguments)
+    assert race is not None and "block/broadcast.py" in race.access.file

@@ -21,7 +21,7 @@ from tests.lang.stub import stub
 
 PYTHON = {"CompileError", "InternalError", "Kernel"}  # classes for Python code, not for kernels
 WORDS = {
-    "grid": "`grid[1]`: all blocks of a launch",
+    "grid": "`grid[1]`: all blocks of a launch; `grid.look_back` and others are its collectives",
     "block": "`block[n]`: n blocks of a cluster, or `block[1]`; `block.scan` and others are its collectives",
     "warp": "`warp[n]`: `thread[32 * n]`; `warp.scan` and others are its collectives",
     "warpgroup": "`warpgroup[n]`: `thread[128 * n]`",

@@ -272,15 +272,16 @@ def mutants():
     for stable, configuration in ((False, SMALL), (True, SMALL), (True, ODD)):
         for barrier, mutant in without_barriers(program("int32", ADD.function, False, configuration, stable=stable)):
             name = f"{'stable-' if stable else ''}{configuration.items}-{barrier.kind}:{barrier.before.span.line}"
-            tiles = 150 if stable else 9  # stable: more than one group has
+            tiles = (150, 1) if stable else (9,)  # stable: more than one group has, and none
             yield pytest.param(mutant, configuration, tiles, id=name)
 
 
 @pytest.mark.parametrize(("mutant", "configuration", "tiles"), list(mutants()))
-def test_each_inferred_barrier_is_needed(mutant, configuration: Configuration, tiles: int) -> None:
-    x, given = ADD.data(tiles * configuration.tile), {"configuration": configuration, "mutant": mutant}
+def test_each_inferred_barrier_is_needed(mutant, configuration: Configuration, tiles: tuple[int, ...]) -> None:
+    given = {"configuration": configuration, "mutant": mutant}
     with pytest.raises(RaceError) as caught:
-        for schedule, seed in SCHEDULES:
+        for number, (schedule, seed) in itertools.product(tiles, SCHEDULES):
+            x = ADD.data(number * configuration.tile)
             launch(ADD, x, 2, **given, scratch=Scratch("int32", 256), schedule=schedule, seed=seed)
     assert "barrier" in str(caught.value)
 
@@ -295,8 +296,7 @@ def test_which_barriers_there_are() -> None:
     assert sorted(places) == [
         ("BLOCK", "block", "write", "read", False),  # block.reduce: the warps' results
         ("BLOCK", "block", "write", "read", False),  # block.scan: likewise
-        ("GRID", "block", "read", "write", True),  # the desk is cleared for the next number
-        ("GRID", "block", "write", "read", False),  # the first number
+        ("BLOCK", "block", "write", "read", False),  # block.broadcast: the ticket
     ]
 
 

@@ -9,12 +9,17 @@ import pytest
 
 import prism.lib
 from prism.lang import Kernel
-from prism.lib import block, thread, warp
+from prism.lib import block, grid, thread, warp
 from tests.lib.launches import LAUNCHES
 
 ROOT = Path(__file__).parents[2]
 FIELDS = ("Perspective:", "Cost:", "Test:")
-COLLECTIVES = [(level, name) for level in (thread, warp, block) for name in level.__all__ if name != "operators"]
+COLLECTIVES = [
+    (level, name)
+    for level in (thread, warp, block, grid)
+    for name in level.__all__
+    if name not in ("operators", "Ticket")
+]
 
 
 def shown(level: ModuleType, name: str) -> str:
@@ -32,15 +37,15 @@ def test_each_says_what_it_needs_costs_and_is_tested_by(level: ModuleType, name:
         assert re.search(rf"\b{name}\b", (ROOT / test).read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("level", [thread, warp, block], ids=lambda level: level.__name__)
+@pytest.mark.parametrize("level", [thread, warp, block, grid], ids=lambda level: level.__name__)
 def test_every_file_is_exported(level: ModuleType) -> None:
     files = {path.stem for path in Path(level.__path__[0]).glob("*.py")} - {"__init__"}
-    assert files == set(level.__all__) and sorted(level.__all__) == level.__all__
+    assert files == {name.lower() for name in level.__all__} and sorted(level.__all__) == level.__all__
 
 
 def test_the_table_beside_cub_has_them_all() -> None:
     page = (ROOT / "docs" / "cub.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"`((?:thread|warp|block)\.\w+)`", page))
+    named = set(re.findall(r"`((?:thread|warp|block|grid)\.\w+)`", page))
     assert {shown(*pair) for pair in COLLECTIVES} <= named | {"thread.operators"}
     known = {shown(*pair) for pair in COLLECTIVES} | {"thread.operators"}
     assert not named - known, "the page names what is not there"

@@ -41,7 +41,7 @@ class LevelName(Value):
         return Perspective(self.level, size * self.scale)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or HOOKS.collectives is None or self.name not in ("thread", "warp", "block"):
+        if name.startswith("__") or HOOKS.collectives is None or self.name not in ("grid", "thread", "warp", "block"):
             raise AttributeError(name)
         return getattr(HOOKS.collectives(self.name), name)
 

@@ -29,6 +29,7 @@ from prism.lib.block.reduce_by_key import reduce_by_key
 from prism.lib.block.reduce_groups import reduce_groups
 from prism.lib.block.reduce_into import reduce_into
 from prism.lib.block.reduce_segments import reduce_segments
+from prism.lib.block.reduce_to_first import reduce_to_first
 from prism.lib.block.reduce_valid import reduce_valid
 from prism.lib.block.rotate import rotate
 from prism.lib.block.scan import scan
@@ -51,10 +52,10 @@ from prism.lib.block.warp_striped_to_blocked import warp_striped_to_blocked
 
 __all__ = [
     "all", "any", "arg_reduce", "argmax", "argmin", "blocked_to_striped", "blocked_to_warp_striped", "broadcast",
-    "count", "difference", "difference_right", "fill", "heads", "histogram", "load", "load_striped", "load_transposed",
-    "merge", "merge_sort", "merge_sort_pairs", "offset", "radix_rank", "radix_sort", "radix_sort_pairs", "reduce",
-    "reduce_by_key", "reduce_groups", "reduce_into", "reduce_segments", "reduce_valid", "rotate", "scan", "scan_both",
-    "scan_by_key", "scan_groups", "scan_initial", "scan_segments", "scan_valid", "scatter_to_blocked",
-    "scatter_to_striped", "shift_down", "shift_up", "store", "store_striped", "store_transposed", "striped_to_blocked",
-    "tails", "warp_striped_to_blocked",
+    "count", "difference", "difference_right", "fill", "heads", "histogram", "load", "load_striped",
+    "load_transposed", "merge", "merge_sort", "merge_sort_pairs", "offset", "radix_rank", "radix_sort",
+    "radix_sort_pairs", "reduce", "reduce_by_key", "reduce_groups", "reduce_into", "reduce_segments",
+    "reduce_to_first", "reduce_valid", "rotate", "scan", "scan_both", "scan_by_key", "scan_groups", "scan_initial",
+    "scan_segments", "scan_valid", "scatter_to_blocked", "scatter_to_striped", "shift_down", "shift_up", "store",
+    "store_striped", "store_transposed", "striped_to_blocked", "tails", "warp_striped_to_blocked",
 ]

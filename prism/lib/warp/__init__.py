@@ -10,6 +10,7 @@ from prism.lib.warp.reduce import reduce
 from prism.lib.warp.reduce_across import reduce_across
 from prism.lib.warp.reduce_groups import reduce_groups
 from prism.lib.warp.reduce_segments import reduce_segments
+from prism.lib.warp.reduce_to_first import reduce_to_first
 from prism.lib.warp.reduce_valid import reduce_valid
 from prism.lib.warp.rotate import rotate
 from prism.lib.warp.scan import scan
@@ -25,6 +26,7 @@ from prism.lib.warp.striped_to_blocked import striped_to_blocked
 
 __all__ = [
     "arg_reduce", "argmax", "argmin", "blocked_to_striped", "load", "load_transposed", "reduce", "reduce_across",
-    "reduce_groups", "reduce_segments", "reduce_valid", "rotate", "scan", "scan_both", "scan_groups", "scan_segments",
-    "scan_valid", "shift_down", "shift_up", "store", "store_transposed", "striped_to_blocked",
+    "reduce_groups", "reduce_segments", "reduce_to_first", "reduce_valid", "rotate", "scan", "scan_both",
+    "scan_groups", "scan_segments", "scan_valid", "shift_down", "shift_up", "store", "store_transposed",
+    "striped_to_blocked",
 ]

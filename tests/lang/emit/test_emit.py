@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from prism.kernels.scan import single_pass
+from prism.kernels.sgemm import LESSON, Layout
 from prism.lang import tree
 from prism.lang.cuda.names import comment, literal, variable_name
 from prism.lang.diagnostics import Span
@@ -21,7 +21,7 @@ from prism.lang.emit import emit
 from prism.lang.intrinsics import TABLE
 from prism.lang.lower.named_barriers import allocate_named
 from prism.lang.lower.place import place
-from prism.lang.pipeline import build, lower
+from prism.lang.pipeline import lower
 from prism.lang.tree.plan import Access, Barrier, Plan, Program
 from prism.lang.types import (
     BOOL,
@@ -40,6 +40,7 @@ from prism.lang.types import (
     Vector,
 )
 from prism.lang.types.perspective import BLOCK, GRID, THREAD, WARP1, Bound, Level, Perspective
+from prism.lib.sgemms import program_for
 
 S = Span("none.py", 1, 0, 1, 1)
 HALF, PAIR = Perspective(Level.THREAD, 16), Perspective(Level.THREAD, 64)
@@ -526,7 +527,8 @@ def test_callees_start_above_what_lives_at_the_call():
 
 def test_a_line_is_shown_once_beside_what_becomes_of_it():
     """A call of a function that is compiled in becomes a declaration for each of its parameters."""
-    source = emit(lower(build(single_pass.scan, single_pass.EXAMPLES["scan"]))).source
+    layouts = (Layout(False, True), Layout(False, True), Layout(False, True))
+    source = emit(lower(program_for(LESSON["vectorized"], *layouts))).source
     notes = [line.partition("  // line ")[2] for line in source.splitlines()]
     assert not [a for a, b in itertools.pairwise(notes) if a and a == b]
-    assert sum("add_totals(" in note for note in notes) == 1
+    assert sum("put(next_a" in note for note in notes) == 1

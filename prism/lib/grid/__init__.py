@@ -1,0 +1,22 @@
+"""Collectives of a grid: how blocks that do not meet share tiles and totals. In a kernel: `grid.look_back(...)`."""
+
+from prism.lib.grid.count_launch import count_launch
+from prism.lib.grid.draw import draw
+from prism.lib.grid.epoch import epoch
+from prism.lib.grid.gather import gather
+from prism.lib.grid.histogram import histogram
+from prism.lib.grid.look_back import look_back
+from prism.lib.grid.look_back_digits import look_back_digits
+from prism.lib.grid.look_back_segments import look_back_segments
+from prism.lib.grid.look_back_stable import look_back_stable
+from prism.lib.grid.next_tile import next_tile
+from prism.lib.grid.publish import publish
+from prism.lib.grid.publish_digits import publish_digits
+from prism.lib.grid.receive_totals import receive_totals
+from prism.lib.grid.ticket import Ticket
+from prism.lib.grid.tiles import tiles
+
+__all__ = [
+    "Ticket", "count_launch", "draw", "epoch", "gather", "histogram", "look_back", "look_back_digits",
+    "look_back_segments", "look_back_stable", "next_tile", "publish", "publish_digits", "receive_totals", "tiles",
+]

@@ -1,0 +1,39 @@
+"""A block combines the totals of the tiles before its own."""
+
+from prism.lang import (
+    block, constexpr, count, dtype, function, grid, group, id, int32, mailbox, prism, ptr, requires, static_assert, template,
+    thread, uint32,
+)
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(T=dtype, OP=function, THREADS=constexpr(int), WORDS=constexpr(int))
+def look_back(
+    words: ptr(mailbox(T)) @ grid[1], first: int32 @ block[1], last: int32 @ block[1], identity: T @ block[1],
+    epoch: uint32 @ block[1],
+) -> T @ block[1]:
+    """`OP` of the totals of the tiles `first ... last - 1`, in their order, as they are published; `identity` if there are none.
+
+    A block that keeps its prefix asks for the tiles since its last one alone, as many as there are blocks: so none waits for
+    another's prefix, only for totals, which are out early.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      `words`: as of `grid.publish`.
+    Cost:        a round trip for each `THREADS * WORDS` words, `WORDS` of a thread under way at once, and a reduction of the
+                 block.
+    Numerics:    reassociates `OP`, in a way fixed by `first`, `last` and the template; `OP` need not be commutative. Where
+                 `first` is the block's last tile, that differs from run to run: `grid.look_back_stable` does not.
+    Errors:      each of these tiles must be published by a block that does not wait for this one, as those that are drawn by
+                 `grid.draw` are, or those of blocks of lower numbers.
+    Source:      Merrill and Garland, "Single-pass parallel prefix scan with decoupled look-back".
+    Test:        tests/lib/grid/test_look_back.py
+    """
+    static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
+    ROUND: constexpr(int) = THREADS * WORDS
+    share: int32 @ block[1] = (last - first + (ROUND - 1)) / ROUND * WORDS
+    start: int32 @ thread[1] = first + id() * share
+    sum: T @ thread[1] = identity
+    with group(thread[1]):
+        sum = grid.receive_totals(words, start, 1, last - start, share, identity, epoch, OP=OP, WORDS=WORDS)
+    return block.reduce(sum, OP=OP)
