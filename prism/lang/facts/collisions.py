@@ -222,7 +222,7 @@ def _spell(where: Address, found: tuple[Left, ...]) -> str:
             if len(names) < len(monomial):
                 return f"one element of `{where.root.name}`"
             terms.append(" * ".join((*([str(factor)] if factor != 1 or not names else []), *names)))
-        texts.append(" + ".join(sorted(terms, key=lambda text: text[:1].isdigit() and "*" not in text)) or "0")
+        texts.append(" + ".join(sorted(terms, key=lambda text: (text[:1].isdigit() and "*" not in text, text))) or "0")
     return f"`{where.root.name}[{', '.join(texts)}]`"
 
 
