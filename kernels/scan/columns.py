@@ -6,8 +6,8 @@ own; a block scans a strip of them, a tile of rows at a time; several blocks sha
 
 from prism.lang import (
     assume, atomic_add, attr, block, claim, const, constexpr, count, distinct, dtype, function, grid, group, id, int32, int64,
-    load_vector, mailbox, may_alias, partition, prefetch, prism, ptr, publish, requires, shared, shuffle_down, split,
-    store_relaxed, store_vector, template, thread, uint32, uint64, vector,
+    load_vector, mailbox, may_alias, partition, prefetch, prism, ptr, publish, requires, shared, split, store_relaxed,
+    store_vector, template, thread, uint32, uint64, vector,
 )
 from prism.kernels.scan.strips import load_strip, put_before, scan_strip, store_strip
 from prism.kernels.scan.tiles import extent
@@ -205,7 +205,7 @@ def scan_columns_shared(
                             ticket = atomic_add(control[s], 1)
 
                 # This tile's prefixes: all totals since the block's tile before.
-                look_back_strip(
+                grid.look_back_columns(
                     words, letters, done, tile, identity, epoch, prefix, WIDTH=WIDTH, TX=TX, OP=OP, THREADS=THREADS, WORDS=WORDS,
                 )
                 with claim(ticket_cell, thread[1]) as own:
@@ -236,44 +236,6 @@ def scan_columns_shared(
                     # Each launch marks words that it doesn't use: see `single_pass`.
                     if stale >= tiles and t < COLUMNS:
                         publish(words[letters + stale * COLUMNS + t], identity, epoch)
-
-
-@prism("device")
-@requires(block[1], thread[32])
-@template(T=dtype, OP=function, THREADS=constexpr(int), WORDS=constexpr(int), WIDTH=constexpr(int), TX=constexpr(int))
-def look_back_strip(
-    words: ptr(mailbox(T)) @ grid[1], letters: int64 @ block[1], first: int32 @ block[1], last: int32 @ block[1],
-    identity: T @ block[1], epoch: uint32 @ block[1], prefix: T[WIDTH] @ thread[1],
-):
-    """Add to `prefix`, of this thread's columns, the totals of the tiles `first ... last - 1` of the strip.
-
-    Perspective: block.
-    Shapes:      column c's word of tile t is `words[letters + t * COLUMNS + c]`; `COLUMNS = TX * WIDTH` is at most 32.
-    Cost:        a round trip for each `THREADS / COLUMNS * WORDS` tiles, and one barrier.
-    """
-    COLUMNS: constexpr(int) = TX * WIDTH
-    SHARES: constexpr(int) = THREADS // COLUMNS
-    t: int32 @ thread[1] = id()
-    share: int32 @ block[1] = (last - first + (SHARES * WORDS - 1)) / (SHARES * WORDS) * WORDS
-    start: int32 @ thread[1] = first + t / COLUMNS * share
-    sum: T @ thread[1] = identity
-    with group(thread[1]):
-        column: int64 = letters + int64(start) * COLUMNS + t % COLUMNS
-        sum = grid.receive_totals(words, column, COLUMNS, last - start, share, identity, epoch, OP=OP, WORDS=WORDS)
-    with group(thread[32]):
-        for step in range(5):
-            if COLUMNS << step < 32:
-                above: T @ thread[1] = shuffle_down(sum, (COLUMNS << step) % 32)
-                sum = OP(sum, above)  # of the first lanes all are there
-    parts: shared(T[THREADS // 32 * COLUMNS]) @ block[1]
-    with partition(parts, thread[1], offset=t / 32 * COLUMNS + t % 32, races="none") as own:  # one thread writes each
-        with group(thread[1]):
-            if t % 32 < COLUMNS:
-                own[0] = sum
-    with group(thread[1]):
-        for k in range(WIDTH):
-            for v in range(THREADS // 32):
-                prefix[k] = OP(prefix[k], parts[v * COLUMNS + t % TX * WIDTH + k])
 
 
 EXAMPLES = {

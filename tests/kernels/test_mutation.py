@@ -45,7 +45,7 @@ CALLS: dict[str, tuple[ModuleType, Callable[[], None]]] = {
         for way in test_segmented_reduce.WAYS
     },
     **{
-        f"heads-{how}": (test_segmented_scan, lambda how=how: test_segmented_scan.test_operators(how, ADD, False))
+        f"heads-{how}": (test_segmented_scan, lambda how=how: test_segmented_scan.test_operators(how, ADD))
         for how in test_segmented_scan.HOWS
     },
     "ring": (test_sgemm_ring, lambda: test_sgemm_ring.test_edges((68, 132, 36), "along-tensor")),

@@ -35,7 +35,7 @@ FLAT = {
     "scan_columns_shared.following": (0, TILES + WAVE), "scan.here": (0, TILES + WAVE), "scan_packed.here": (0, TILES + WAVE),
     "scan_segments.here": (0, TILES + WAVE),
     # A block looks back at the tiles since its last one: no other goes on while a tile that it has drawn is not published.
-    "look_back_segments.share": (0, 4 * WAVE), "look_back_strip.share": (0, 4 * WAVE),
+    "look_back_segments.share": (0, 4 * WAVE), "look_back_columns.share": (0, 4 * WAVE),
 }  # fmt: skip
 MATRIX = {
     **dict.fromkeys(("m", "n", "k", "M", "N", "K", "rows", "columns"), EXTENT), BLOCKS: (1, 2**26), "group_m": (1, 2**26),

@@ -6,6 +6,7 @@ from prism.lib.grid.epoch import epoch
 from prism.lib.grid.gather import gather
 from prism.lib.grid.histogram import histogram
 from prism.lib.grid.look_back import look_back
+from prism.lib.grid.look_back_columns import look_back_columns
 from prism.lib.grid.look_back_digits import look_back_digits
 from prism.lib.grid.look_back_segments import look_back_segments
 from prism.lib.grid.look_back_stable import look_back_stable
@@ -17,6 +18,7 @@ from prism.lib.grid.ticket import Ticket
 from prism.lib.grid.tiles import tiles
 
 __all__ = [
-    "Ticket", "count_launch", "draw", "epoch", "gather", "histogram", "look_back", "look_back_digits",
-    "look_back_segments", "look_back_stable", "next_tile", "publish", "publish_digits", "receive_totals", "tiles",
+    "Ticket", "count_launch", "draw", "epoch", "gather", "histogram", "look_back", "look_back_columns",
+    "look_back_digits", "look_back_segments", "look_back_stable", "next_tile", "publish", "publish_digits",
+    "receive_totals", "tiles",
 ]
