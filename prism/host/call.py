@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -29,6 +29,7 @@ from prism.runtime.overlap import overlap, span
 from prism.runtime.streams import choose_stream, order
 
 _MOST = 4096  # decisions that are kept
+_ALIGNED = 16  # bytes: what decisions may ask of an address
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,10 @@ def _make(
         with memory.working(first, None if stream is None else handle):
             copies = {name: arguments.facts_of(memory.copy(infos[name]), name) for name in decision.copied}
             return _make(function, asked, {**infos, **copies}, decide, result, stream, copied=True)
-    reused = () if result is None else tuple(name for name in infos if not _apart(name, infos[name], result, decision))
+    reused = result is not None and not all(_apart(name, info, result, decision) for name, info in infos.items())
+    if result is not None and reused and not decision.beside and result.pointer % _ALIGNED:
+        # what is made beside is aligned, and `out` is not: its kernels may be others
+        known = _decided(function, asked, infos, decide, replace(result, pointer=0), handle)
     if result is not None and not decision.beside and not reused:
         results = answer = (result.owner,)
         _launch(known, infos, {OUT: result}, handle)
@@ -184,7 +188,7 @@ def _decide(function: str, infos: Arrays, decide: Decide, result: ArrayInfo | No
 
 
 def _facts(info: ArrayInfo) -> tuple[Hashable, ...]:
-    return info.library, info.dtype, info.shape, info.strides, info.pointer & 15, info.device, info.readonly
+    return info.library, info.dtype, info.shape, info.strides, info.pointer % _ALIGNED, info.device, info.readonly
 
 
 def _apart(name: str, info: ArrayInfo, result: ArrayInfo, decision: Decision) -> bool:

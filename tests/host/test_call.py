@@ -69,6 +69,18 @@ def test_a_result_that_is_in_part_the_array_is_made_elsewhere(gpu: Gpu) -> None:
     assert gpu.launched[-1][-1][:2] == (x.data.ptr, x.data.ptr)
 
 
+@pytest.mark.parametrize("shift", [1, 4])
+def test_what_is_made_beside_is_aligned(gpu: Gpu, shift: int) -> None:
+    """Where `out` begins is not where the kernel writes: it must not be launched as if it were."""
+    room = array(1 << 20)
+    x = Array(room.kept[: 1 << 19])
+    lib.scan(x, out=array(1 << 19))
+    out = Array(room.kept[shift : (1 << 19) + shift])
+    assert lib.scan(x, out=out) is out
+    first, second = gpu.launched
+    assert first[:4] == second[:4] and first[4][2:] == second[4][2:] and second[4][1] % 16 == 0
+
+
 def test_two_launches_where_an_axis_is_cut(gpu: Gpu) -> None:
     x, out = array((1 << 20, 4)), array(4)
     for _ in range(2):
