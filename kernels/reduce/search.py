@@ -149,7 +149,7 @@ def find_whole(
                 if lane < tail:
                     end: int64 = head + vectors * WIDTH + lane
                     mine = OP(mine, word_of(T(x[end]), end, WORD=WORD, BEATS=BEATS))
-            best: WORD @ thread[1] = block.reduce_to_first(mine, nothing, OP=OP, THREADS=THREADS, TENSOR=False)
+            best: WORD @ thread[1] = block.reduce_to_first(mine, nothing, OP=OP, MOST=THREADS, TENSOR=False)
             all_best: WORD @ thread[1] = grid.gather(
                 words, me, blocks, best, nothing, nothing, launches + 1, OP=OP, WORDS=WORDS, ORDERED=False, TENSOR=False,
             )

@@ -89,7 +89,7 @@ def reduce(
                         x, lane, lanes, vectors, head, tail, identity, P=P, OP=OP, MAP=MAP, ROWS=ROWS, WIDTH=WIDTH,
                         VECTORIZED=VECTORIZED,
                     )
-            total: T @ thread[1] = block.reduce_to_first(mine, identity, OP=OP, THREADS=THREADS, TENSOR=TENSOR)
+            total: T @ thread[1] = block.reduce_to_first(mine, identity, OP=OP, MOST=THREADS, TENSOR=TENSOR)
             combined: T @ thread[1] = grid.gather(
                 words, me, blocks, total, initial, identity, launches + 1, OP=OP, WORDS=WORDS, ORDERED=ORDERED, TENSOR=TENSOR,
             )

@@ -8,13 +8,13 @@ from prism.lang import (
 
 @prism("device")
 @requires(block[1], thread[32])
-@template(T=dtype, OP=function, THREADS=constexpr(int), TENSOR=constexpr(bool))
+@template(T=dtype, OP=function, MOST=constexpr(int), TENSOR=constexpr(bool))
 def reduce_to_first(value: T @ thread[1], identity: T @ block[1]) -> T @ thread[1]:
     """`OP` of the threads' values, in the order of the threads: the first thread has the result.
 
     It is quicker than `block.reduce`: the first warp alone combines the warps' results, and not one after the other.
 
-    Perspective: block, of any number of warps, up to `THREADS` threads.
+    Perspective: block, of any number of warps, up to `MOST` threads.
     Shapes:      `TENSOR`: as of `warp.reduce_to_first`.
     Returns:     what threads other than the first get is of no use. `identity` must be `OP`'s.
     Cost:        two reductions of a warp, and one barrier; 32 elements of shared memory.
@@ -22,7 +22,7 @@ def reduce_to_first(value: T @ thread[1], identity: T @ block[1]) -> T @ thread[
     Test:        tests/lib/block/test_reduce_to_first.py
     """
     sums: shared(T[32]) @ block[1]
-    sum: T @ thread[1] = warp.reduce_to_first(value, OP=OP, FEW=THREADS <= 256, TENSOR=TENSOR)
+    sum: T @ thread[1] = warp.reduce_to_first(value, OP=OP, FEW=MOST <= 256, TENSOR=TENSOR)
     w: int32 @ thread[32] = id()
     with partition(sums, thread[32], offset=w) as own, group(thread[32]):
         with claim(own, thread[1]) as slot:

@@ -40,7 +40,7 @@ MORE = [*CASES, case("add", "uint64"), case("maximum", "uint64"), case("maximum"
 def firsts(x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], z: ptr(T) @ grid[1], identity: T @ grid[1]):
     with partition(y, thread[1], id()) as of_block, partition(z, thread[1], id()) as of_warp, group(block[1]):
         value: T @ thread[1] = x[id()]
-        ours: T @ thread[1] = block.reduce_to_first(value, identity, OP=OP, THREADS=THREADS, TENSOR=TENSOR)
+        ours: T @ thread[1] = block.reduce_to_first(value, identity, OP=OP, MOST=THREADS, TENSOR=TENSOR)
         theirs: T @ thread[1] = value
         with group(thread[32]):
             theirs = warp.reduce_to_first(value, OP=OP, FEW=FEW, TENSOR=TENSOR)

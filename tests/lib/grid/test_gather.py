@@ -52,7 +52,7 @@ def combined(
     with partition(y, block[1], offset=0, races="none") as result, group(block[1]):  # one block alone writes
         epoch: uint32 @ thread[1] = grid.epoch(control)
         mine: T @ thread[1] = x[i]
-        total: T @ thread[1] = block.reduce_to_first(mine, identity, OP=OP, THREADS=128, TENSOR=False)
+        total: T @ thread[1] = block.reduce_to_first(mine, identity, OP=OP, MOST=128, TENSOR=False)
         all: T @ thread[1] = grid.gather(
             words, me, blocks, total, initial, identity, epoch, OP=OP, WORDS=WORDS, ORDERED=ORDERED, TENSOR=False
         )
