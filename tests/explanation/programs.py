@@ -59,6 +59,35 @@ def neighbours(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1]):
                 mine[0] = tile[t] + tile[(t + 1) % 64] + tile[(t + 2) % 64] + tile[(t + 3) % 64]
 
 
+@prism("device")
+@requires(block[1], thread[64])
+def turn(a: shared(int32[64]) @ block[1], b: shared(int32[64]) @ block[1], values: int32[1] @ thread[1]):
+    """Compiled into its caller. One barrier does for both tables, and for one of the caller's."""
+    t: int32 @ thread[1] = id()
+    with partition(a, thread[1], t) as mine, partition(b, thread[1], t) as other, group(thread[1]):
+        mine[0] = values[0]
+        other[0] = -values[0]
+    with group(thread[1]):
+        values[0] = a[63 - t] + b[63 - t]
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+def turned(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1]):
+    i: int32 @ thread[1] = id()
+    with partition(y, thread[1], i) as out, group(block[1]):
+        a: shared(int32[64])
+        b: shared(int32[64])
+        c: shared(int32[64])
+        t: int32 @ thread[1] = id()
+        values: int32[1] @ thread[1] = [x[i]]
+        with partition(c, thread[1], t) as mine, group(thread[1]):
+            mine[0] = values[0]
+        turn(a, b, values)
+        with group(thread[1]):
+            out[0] = values[0] + c[63 - t]
+
+
 @prism("global")
 @requires(grid[1], block[1], thread[64])
 def ways(y: ptr(int32) @ grid[1], n: int32 @ grid[1]):
