@@ -26,8 +26,9 @@ _by_name: dict[str, tuple[Any, ...]] = {}
 
 
 class Library(NamedTuple):
-    """How a library's arrays are read, which stream is current on a device, and how a result is made for an array."""
+    """How a library's arrays are read, two or any number, which stream is current on a device, and how a result is made."""
 
+    read_two: Callable[[Any, Any], tuple[int, int, int, tuple[Hashable, ...]]]
     read: Callable[[Sequence[Any]], Facts]
     stream: Callable[[int], int]
     empty: Callable[[Any, tuple[int, ...], Any], Any]
@@ -45,8 +46,10 @@ class Recipe(NamedTuple):
     finish: Callable[[Any], Any] | None = None
 
 
-def run(asked: tuple[Any, ...], arrays: tuple[Any, ...], out: Any = None) -> Any:
+def run(asked: tuple[Any, ...], x: Any, out: Any = None, *others: Any) -> Any:
     """Do what an earlier call did for such arrays, asked for the same; None where there was none, and nothing was done.
+
+    `x` is the call's first array, `others` are those behind it.
 
     Returns:
         The result: `out`, or a new array, or a tuple of them, where that is None.
@@ -55,20 +58,20 @@ def run(asked: tuple[Any, ...], arrays: tuple[Any, ...], out: Any = None) -> Any
         RuntimeError: scratch memory must be allocated inside the capture of a CUDA graph.
         DeviceError: the driver refuses the launch.
     """
-    library = _libraries.get(type(arrays[0]))
+    library = _libraries.get(type(x))
     if library is None:
         return None
-    read, stream, empty = library
+    if others:
+        return _run_many(library, asked, (x, *others), out)
+    read, _, stream, empty = library
     try:
         if out is None:
-            made = _results.get((asked, read(arrays)[2]))
+            made = _results.get((asked, read(x, x)[3]))
             if made is None:
                 return None
-            results = tuple([empty(arrays[0], shape, dtype) for shape, dtype in made])
-            answer = results[0] if len(results) == 1 else results
-        else:
-            results, answer = (out,), out
-        pointers, device, facts = read((*arrays, *results))
+            ((shape, dtype),) = made
+            out = empty(x, shape, dtype)
+        source, target, device, facts = read(x, out)
         found = _kept.get((asked, facts))
     except (
         AttributeError,
@@ -78,19 +81,40 @@ def run(asked: tuple[Any, ...], arrays: tuple[Any, ...], out: Any = None) -> Any
         return None
     if found is None:
         return None
+    launch, before, behind, room, in_place = found
+    if target < source + behind and source - before < target + room and not (in_place and source == target):
+        return None  # they overlap: one of them must be copied
+    launch((source, target), stream(device))
+    return out
+
+
+def _run_many(library: tuple[Any, ...], asked: tuple[Any, ...], arrays: tuple[Any, ...], out: Any) -> Any:
+    """Do what `run` does for several arrays, or several results."""
+    _, read, stream, empty = library
+    try:
+        results: tuple[Any, ...] = (out,)
+        if out is None:
+            made = _results.get((asked, read(arrays)[2]))
+            if made is None:
+                return None
+            results = tuple([empty(arrays[0], shape, dtype) for shape, dtype in made])
+        pointers, device, facts = read((*arrays, *results))
+        found = _kept.get((asked, facts))
+    except (AttributeError, TypeError, RuntimeError):
+        return None
+    if found is None:
+        return None
     launch, spans, room, finish = found
     if out is not None and _overlaps(pointers, spans, room):
-        return None  # one of them must be copied
+        return None
     launch(pointers, stream(device))
+    answer = results[0] if len(results) == 1 else results
     return answer if finish is None else finish(answer)
 
 
 def _overlaps(pointers: tuple[int, ...], spans: Spans, room: int) -> bool:
     """Whether the result, the last array, shares memory with another, and may not be that very array."""
     target = pointers[-1]
-    if len(spans) == 1:  # by far the most
-        source, ((before, behind, in_place),) = pointers[0], spans
-        return target < source + behind and source - before < target + room and not (in_place and source == target)
     for source, (before, behind, in_place) in zip(pointers, spans):  # noqa: B905 (the result comes behind)
         if target < source + behind and source - before < target + room and not (in_place and source == target):
             return True
@@ -106,11 +130,17 @@ def keep(
         return
     if len(_kept) >= _MOST:
         forget()
-    read = library[0]
+    read_two, read = library[:2]
+    two = len(arrays) == len(results) == 1
     try:
-        _kept[asked, read((*arrays, *results))[2]] = tuple(recipe)
+        if two:
+            (before, behind, in_place), (x,), (out,) = recipe.spans[0], arrays, results
+            _kept[asked, read_two(x, out)[3]] = (recipe.launch, before, behind, recipe.room, in_place)
+        else:
+            _kept[asked, read((*arrays, *results))[2]] = tuple(recipe)
         if made:
-            _results[asked, read(arrays)[2]] = tuple((tuple(one.shape), one.dtype) for one in results)
+            facts = read_two(arrays[0], arrays[0])[3] if two else read(arrays)[2]
+            _results[asked, facts] = tuple((tuple(one.shape), one.dtype) for one in results)
     except (AttributeError, TypeError, RuntimeError):  # what is asked for, or an array, can't be looked up
         return
     for array in (*arrays, *results):
@@ -144,20 +174,21 @@ def _cupy_library() -> Library:
         with cupy.cuda.Device(device):
             return cupy.empty(shape, dtype)
 
-    return Library(_cupy, lambda device: current(device).ptr, empty)
+    return Library(_two_of_cupy, _of_cupy, lambda device: current(device).ptr, empty)
 
 
-def _cupy(arrays: Sequence[Any]) -> Facts:
-    """Read arrays of CuPy; those of another library have no such attributes."""
-    if len(arrays) == 2:  # by far the most: an argument and the result
-        x, y = arrays
-        memory, room = x.data, y.data
-        source, target, device = memory.ptr, room.ptr, memory.device_id
-        low = (source & 15) << 4 | target & 15
-        return (
-            (source, target), device,
-            (low, device, room.device_id, x.dtype, y.dtype, x.shape, y.shape, x.strides, y.strides),
-        )  # fmt: skip
+def _two_of_cupy(x: Any, y: Any) -> tuple[int, int, int, tuple[Hashable, ...]]:
+    """Read an array and a result; those of another library have no such attributes."""
+    memory, room = x.data, y.data
+    source, target, device = memory.ptr, room.ptr, memory.device_id
+    low = (source & 15) << 4 | target & 15
+    return (
+        source, target, device,
+        (low, device, room.device_id, x.dtype, y.dtype, x.shape, y.shape, x.strides, y.strides),
+    )  # fmt: skip
+
+
+def _of_cupy(arrays: Sequence[Any]) -> Facts:
     pointers, facts = [], []
     for x in arrays:
         memory = x.data
@@ -176,24 +207,25 @@ def _torch_library() -> Library:
     def empty(x: Any, shape: tuple[int, ...], dtype: Any) -> Any:
         return torch.empty(shape, dtype=dtype, device=x.device)
 
-    return Library(_torch, current, empty)
+    return Library(_two_of_torch, _of_torch, current, empty)
 
 
-def _torch(arrays: Sequence[Any]) -> Facts:
-    if len(arrays) == 2:
-        x, y = arrays
-        given, result = x.dtype, y.dtype
-        if (
-            not x.is_cuda or x.is_neg() or (given.is_complex and x.is_conj())
-            or not y.is_cuda or y.is_neg() or (result.is_complex and y.is_conj())
-        ):  # fmt: skip
-            raise TypeError("its memory alone does not say what it is")
-        source, target, device = x.data_ptr(), y.data_ptr(), x.get_device()  # a sparse one has no such pointer
-        low = (source & 15) << 4 | target & 15
-        return (
-            (source, target), device,
-            (low, device, y.get_device(), given, result, x.shape, y.shape, x.stride(), y.stride()),
-        )  # fmt: skip
+def _two_of_torch(x: Any, y: Any) -> tuple[int, int, int, tuple[Hashable, ...]]:
+    given, result = x.dtype, y.dtype
+    if (
+        not x.is_cuda or x.is_neg() or (given.is_complex and x.is_conj())
+        or not y.is_cuda or y.is_neg() or (result.is_complex and y.is_conj())
+    ):  # fmt: skip
+        raise TypeError("its memory alone does not say what it is")
+    source, target, device = x.data_ptr(), y.data_ptr(), x.get_device()  # a sparse one has no such pointer
+    low = (source & 15) << 4 | target & 15
+    return (
+        source, target, device,
+        (low, device, y.get_device(), given, result, x.shape, y.shape, x.stride(), y.stride()),
+    )  # fmt: skip
+
+
+def _of_torch(arrays: Sequence[Any]) -> Facts:
     pointers, facts = [], []
     for x in arrays:
         given = x.dtype

@@ -28,8 +28,8 @@ class Warm:
     """
 
     __slots__ = (
-        "_ask", "_beside", "_blocks", "_free", "_lasting", "_launcher", "_plain", "_several", "_slots", "_threads", "_values",
-        "_words",
+        "_always", "_ask", "_beside", "_blocks", "_first", "_free", "_lasting", "_launcher", "_second", "_several", "_slots",
+        "_threads", "_values", "_words",
     )  # fmt: skip
 
     def __init__(
@@ -39,11 +39,14 @@ class Warm:
         self._launcher, self._blocks, self._threads = launcher, blocks, threads
         self._values, self._slots = tuple(values), tuple(slots)
         self._ask, self._beside = ask, tuple(beside)
-        self._words = tuple((launcher.word(position), which, offset) for position, which, offset in slots)
-        # by far the most take one array and a result, in this order
-        self._plain = tuple(slot[1:] for slot in slots) == ((0, 0), (1, 0))
-        self._lasting: dict[int, Memory] = {}  # the memory of streams that live as long as the process
+        words = tuple((launcher.word(position), which, offset) for position, which, offset in slots)
+        # By far the most take one array and a result, in this order, and nothing else: then where these two are.
+        plain = tuple(slot[1:] for slot in slots) == ((0, 0), (1, 0))
+        self._first, self._second = (words[0][0], words[1][0]) if plain else (-1, -1)
+        self._words = () if plain else words
         self._free: dict[Memory, list[Held]] = {}  # packed launches that are not under way
+        self._lasting: dict[int, list[Held]] = {}  # those of streams that live as long as the process
+        self._always: list[Held] | None = None  # those of any stream, where nothing is beside the arrays
         self._several = True  # GPUs, in this process; not asked as yet
 
     def __call__(self, addresses: Sequence[int], stream: int) -> None:
@@ -53,49 +56,52 @@ class Warm:
             RuntimeError: scratch memory must be allocated inside the capture of a CUDA graph.
             DeviceError: the driver refuses the launch.
         """
-        memory: Memory = ()
-        if self._ask is not None:
-            memory = self._lasting.get(stream) or self._ask(stream)
-        free = self._free.get(memory)
+        free = self._always
+        if free is None:
+            free = self._lasting.get(stream)
+            if free is None and self._ask is not None:
+                free = self._free.get(self._ask(stream))
         if free is None or (self._several and device.current_device() != self._launcher.ordinal):
-            return self._launch(addresses, stream, memory)
+            return self._launch(addresses, stream)
         try:
             held = free.pop()
         except IndexError:
-            held = self._launcher.prepare(self._blocks, self._threads, self._with(memory))
+            held = self._launcher.prepare(self._blocks, self._threads, self._with(stream)[0])
         words, configuration, function, arguments, captured = held
-        if self._plain:
-            (x, _, _), (y, _, _) = self._words
-            words[x] = addresses[0]
-            words[y] = addresses[1]
+        if self._first >= 0:
+            words[self._first] = addresses[0]
+            words[self._second] = addresses[1]
         else:
             for at, which, offset in self._words:
                 words[at] = addresses[which] + offset
         configuration.stream = stream
         if captured is not None and stream > LEGACY and captured():
             free.append(held)
-            return self._launch(addresses, stream, memory)
+            return self._launch(addresses, stream)
         status = function(*arguments)
         free.append(held)
         if status:  # nothing was launched; among others, where this thread has used no GPU as yet
-            self._launch(addresses, stream, memory)
+            self._launch(addresses, stream)
         return None
 
-    def _with(self, memory: Memory) -> list[Any]:
-        """Return the values, with the addresses of what is beside the arrays."""
+    def _with(self, stream: int) -> tuple[list[Any], Memory]:
+        """Return the values, with the addresses of what is beside the arrays; and these."""
+        memory = () if self._ask is None else self._ask(stream)
         values = list(self._values)
         for position, which, offset in self._beside:
             values[position] = memory[which] + offset
-        return values
+        return values, memory
 
-    def _launch(self, addresses: Sequence[int], stream: int, memory: Memory) -> None:
+    def _launch(self, addresses: Sequence[int], stream: int) -> None:
         """Launch as any kernel is; what takes the same memory may be packed from here on."""
-        values = self._with(memory)
+        values, memory = self._with(stream)
         for position, which, offset in self._slots:
             values[position] = addresses[which] + offset
         self._launcher(self._blocks, self._threads, stream, tuple(values))
-        if self._ask is not None and stream in _LASTING:
-            self._lasting[stream] = memory
         if memory not in self._free:
             self._several = device.count() > 1
             self._free[memory] = []
+        if self._ask is None:
+            self._always = self._free[memory]
+        elif stream in _LASTING:
+            self._lasting[stream] = self._free[memory]

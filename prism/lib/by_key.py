@@ -64,7 +64,7 @@ def scan_by_key(
     array([3, 4, 4, 5, 5])
     """
     asked = ("scan_by_key", op, exclusive, dtype, None if initial is None else arguments.exactly(initial))
-    if stream is None and (known := repeat.run(asked, (values, keys), out)) is not None:
+    if stream is None and (known := repeat.run(asked, values, out, keys)) is not None:
         return known
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
@@ -122,7 +122,7 @@ def reduce_by_key(
     (array([7, 8, 7]), array([4, 5, 5]))
     """
     asked = ("reduce_by_key", op, dtype, count, None if initial is None else arguments.exactly(initial))
-    if stream is None and (known := repeat.run(asked, (values, keys))) is not None:
+    if stream is None and (known := repeat.run(asked, values, None, keys)) is not None:
         return known
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:

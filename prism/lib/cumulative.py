@@ -177,7 +177,7 @@ def _cumulative(
 ) -> Any:
     """Scan `a`, which the caller's caller knows as `name`, by what `names` has for the operator."""
     asked = ("cumulative", op, axis, type(axis), dtype, name)
-    if stream is None and (known := repeat.run(asked, (a,), out)) is not None:
+    if stream is None and (known := repeat.run(asked, a, out)) is not None:
         return known
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:

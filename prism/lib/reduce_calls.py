@@ -57,7 +57,7 @@ def call(
 ) -> Any:
     """Return a reduction of `x`; `name` is what the caller calls it, for errors."""
     asked = (what, axis, type(axis), keepdims, dtype, None if initial is None else arguments.exactly(initial))
-    if stream is None and (known := repeat.run(asked, (x,), out)) is not None:
+    if stream is None and (known := repeat.run(asked, x, out)) is not None:
         return known
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:

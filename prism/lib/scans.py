@@ -130,7 +130,7 @@ def scan(
         dtype,
         None if initial is None else arguments.exactly(initial),
     )
-    if stream is None and (known := repeat.run(asked, (x,), out)) is not None:
+    if stream is None and (known := repeat.run(asked, x, out)) is not None:
         return known
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:

@@ -89,7 +89,7 @@ def segmented_scan(
     array([ 3,  4,  4,  5, 10])
     """
     asked = ("segmented_scan", op, exclusive, dtype, None if initial is None else arguments.exactly(initial))
-    if stream is None and (known := repeat.run(asked, (x, offsets), out)) is not None:
+    if stream is None and (known := repeat.run(asked, x, out, offsets)) is not None:
         return known
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
@@ -179,8 +179,8 @@ def segmented_reduce(
     array([ 4,  0, 10])
     """
     asked = ("segmented_reduce", op, dtype, None if initial is None else arguments.exactly(initial))
-    given = {"x": x, "offsets": offsets} if ends is None else {"x": x, "offsets": offsets, "ends": ends}
-    if stream is None and (known := repeat.run(asked, tuple(given.values()), out)) is not None:
+    bounds = {"offsets": offsets} if ends is None else {"offsets": offsets, "ends": ends}
+    if stream is None and (known := repeat.run(asked, x, out, *bounds.values())) is not None:
         return known
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
@@ -196,7 +196,7 @@ def segmented_reduce(
         plan = _plan_reduce(task, given, segments, starts, stops, begin, machine) if segments else None
         return Decision((Result((segments,), scans.dtype_of(task.result, given)),), plan=plan)
 
-    return call("segmented_reduce", asked, given, decide, out, stream)
+    return call("segmented_reduce", asked, {"x": x, **bounds}, decide, out, stream)
 
 
 # -- Arguments ------------------------------------------------------------------------------------------------------------

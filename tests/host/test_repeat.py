@@ -158,7 +158,7 @@ def test_tensors_that_are_not_what_their_memory_says(monkeypatch: pytest.MonkeyP
     x, y = Tensor(1 << 30), Tensor(1 << 33)
     recipe = Recipe(lambda *given: launched.append(given), ((0, 40, True),), 40)
     repeat.keep("torch", ("f",), (x,), (y,), recipe, made=False)
-    assert repeat.run(("f",), (x,), y) is y and launched == [((1 << 30, 1 << 33), 7)]
+    assert repeat.run(("f",), x, y) is y and launched == [((1 << 30, 1 << 33), 7)]
     others = (
         {"conj": True},
         {"neg": True},
@@ -168,8 +168,8 @@ def test_tensors_that_are_not_what_their_memory_says(monkeypatch: pytest.MonkeyP
         {"shape": (4,)},
     )
     for facts in (*others, {"device": 1}):
-        assert repeat.run(("f",), (Tensor(1 << 30, **facts),), y) is None, facts
-        assert repeat.run(("f",), (x,), Tensor(1 << 33, **facts)) is None, facts
+        assert repeat.run(("f",), Tensor(1 << 30, **facts), y) is None, facts
+        assert repeat.run(("f",), x, Tensor(1 << 33, **facts)) is None, facts
     assert len(launched) == 1
     repeat.forget()
 
@@ -183,11 +183,11 @@ def test_tensors_of_three(monkeypatch: pytest.MonkeyPatch) -> None:
     given, y = (Tensor(1 << 30), Tensor(1 << 31)), Tensor(1 << 33)
     recipe = Recipe(lambda *given: launched.append(given), ((0, 40, False),) * 2, 40)
     repeat.keep("torch", ("f",), given, (y,), recipe, made=False)
-    assert repeat.run(("f",), given, y) is y and launched == [((1 << 30, 1 << 31, 1 << 33), 7)]
+    assert repeat.run(("f",), given[0], y, given[1]) is y and launched == [((1 << 30, 1 << 31, 1 << 33), 7)]
     for facts in ({"conj": True}, {"neg": True}, {"sparse": True}, {"is_cuda": False}, {"shape": (4,)}, {"device": 1}):
-        assert repeat.run(("f",), (given[0], Tensor(1 << 31, **facts)), y) is None, facts
-    assert repeat.run(("f",), given, Tensor((1 << 31) + 16)) is None  # they overlap
-    assert repeat.run(("f",), (given[0], None), y) is None and len(launched) == 1
+        assert repeat.run(("f",), given[0], y, Tensor(1 << 31, **facts)) is None, facts
+    assert repeat.run(("f",), given[0], Tensor((1 << 31) + 16), given[1]) is None  # they overlap
+    assert repeat.run(("f",), given[0], y, None) is None and len(launched) == 1
     repeat.forget()
 
 
@@ -195,11 +195,11 @@ def test_arrays_that_overlap_are_not_taken_for_others(gpu: Gpu) -> None:
     x, y = Array.at(1 << 30, (5000,)), Array.at(1 << 33, (5000,))
     asked = ("scan", "add", None, type(None), False, False, None, None)
     scan(x, out=y)
-    assert repeat.run(asked, (x,), y)
-    assert repeat.run(asked, (x,), Array.at(1 << 30, (5000,)))  # in place
-    assert not repeat.run(asked, (x,), Array.at((1 << 30) + 16, (5000,)))
-    assert not repeat.run(asked, (x,), Array.at((1 << 30) - 16, (5000,)))
-    assert repeat.run(asked, (x,), Array.at((1 << 30) + 20_000, (5000,)))
-    assert not repeat.run(asked, (x,), np.empty(5000, np.int32))
+    assert repeat.run(asked, x, y)
+    assert repeat.run(asked, x, Array.at(1 << 30, (5000,)))  # in place
+    assert not repeat.run(asked, x, Array.at((1 << 30) + 16, (5000,)))
+    assert not repeat.run(asked, x, Array.at((1 << 30) - 16, (5000,)))
+    assert repeat.run(asked, x, Array.at((1 << 30) + 20_000, (5000,)))
+    assert not repeat.run(asked, x, np.empty(5000, np.int32))
     with pytest.raises(TypeError, match="`axis`"):
         scan(x, axis=0.0, out=y)
