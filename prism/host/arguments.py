@@ -65,18 +65,37 @@ def facts_of(array: Any, name: str) -> ArrayInfo:
 
 def _require_like(info: ArrayInfo, name: str, of: str, first: ArrayInfo) -> None:
     one_place({of: first, name: info})
+    require_library(info, name, of, first)
+
+
+def require_library(info: ArrayInfo, name: str, of: str, first: ArrayInfo) -> None:
+    """Check that an array is of the library of another, which is called `of`.
+
+    Raises:
+        TypeError: it is not.
+    """
     if info.library != first.library:
         raise TypeError(f"`{name}` must be an array of {first.library}, as `{of}` is, not of {info.library}")
 
 
-def require_shape(result: ArrayInfo, shape: tuple[int, ...]) -> None:
-    """Check the shape of an array for a result.
+def require_shape(result: ArrayInfo, shape: tuple[int, ...], name: str = "out") -> None:
+    """Check the shape of an array that is a result, or like one.
 
     Raises:
         ValueError: it has another.
     """
     if result.shape != shape:
-        raise ValueError(f"`out` must have shape {shape}, the result's, not {result.shape}")
+        raise ValueError(f"`{name}` must have shape {shape}, the result's, not {result.shape}")
+
+
+def require_scalar(result: ArrayInfo, scalar: str, name: str = "out") -> None:
+    """Check the dtype of an array that is a result, or like one.
+
+    Raises:
+        TypeError: it has another.
+    """
+    if result.scalar != scalar:
+        raise TypeError(f"`{name}` must be of {scalar}, the result's dtype, not of {result.scalar}")
 
 
 def require_result(result: ArrayInfo, scalar: str, shape: tuple[int, ...]) -> None:
@@ -86,9 +105,9 @@ def require_result(result: ArrayInfo, scalar: str, shape: tuple[int, ...]) -> No
         TypeError: it is of another dtype, or in another byte order.
         ValueError: it has another shape, is not contiguous, or not aligned.
     """
-    if result.scalar != scalar or not result.dtype.isnative:
-        shown = result.scalar if result.dtype.isnative else f"{result.dtype}, in another byte order"
-        raise TypeError(f"`out` must be of {scalar}, the result's dtype, not of {shown}")
+    require_scalar(result, scalar)
+    if not result.dtype.isnative:
+        raise TypeError(f"`out` must be of {scalar}, the result's dtype, not of {result.dtype}, in another byte order")
     require_shape(result, shape)
     require_contiguous(result, "out")
     require_aligned(result, "out", result.dtype.itemsize)
@@ -151,6 +170,6 @@ def exactly(value: Any) -> Any:
 
 
 __all__ = [
-    "describe_all", "describe_result", "dtype_of", "exactly", "facts_of", "not_plain", "record_in", "require_result",
-    "require_shape", "scalar_of",
+    "describe_all", "describe_result", "dtype_of", "exactly", "facts_of", "not_plain", "record_in", "require_library",
+    "require_result", "require_scalar", "require_shape", "scalar_of",
 ]  # fmt: skip

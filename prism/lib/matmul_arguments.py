@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from prism.host import memory
+from prism.host import arguments, memory
 from prism.lang.types import SCALARS
 from prism.runtime.arrays import ArrayInfo
 
@@ -71,8 +71,7 @@ def require_alike(function: str, a: ArrayInfo, b: ArrayInfo) -> None:
     """
     if a.scalar != b.scalar and not (eight_bits(a.scalar) and eight_bits(b.scalar)):
         raise TypeError(f"`a` has dtype {a.scalar} and `b` {b.scalar}: {function} multiplies matrices of one dtype")
-    if a.library != b.library:
-        raise TypeError(f"`b` must be an array of {a.library}, as `a` is, not of {b.library}")
+    arguments.require_library(b, "b", "a", a)
 
 
 def require_like_result(info: ArrayInfo, name: str, a: ArrayInfo, shape: tuple[int, ...], kind: str) -> None:
@@ -82,9 +81,6 @@ def require_like_result(info: ArrayInfo, name: str, a: ArrayInfo, shape: tuple[i
         TypeError: another dtype or library.
         ValueError: another shape.
     """
-    if info.library != a.library:
-        raise TypeError(f"`{name}` must be an array of {a.library}, as `a` is, not of {info.library}")
-    if info.scalar != kind:
-        raise TypeError(f"`{name}` must be of {kind}, the result's dtype, not of {info.scalar}")
-    if info.shape != shape:
-        raise ValueError(f"`{name}` must have shape {shape}, the result's, not {info.shape}")
+    arguments.require_library(info, name, "a", a)
+    arguments.require_scalar(info, kind, name)
+    arguments.require_shape(info, shape, name)

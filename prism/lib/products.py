@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from prism.host import memory
+from prism.host import arguments, memory
 from prism.kernels.hgemm import identity
 from prism.lib import matmul_warm as warm
 from prism.lib import matmuls, sgemms
@@ -107,15 +107,13 @@ def _require_operands(a: ArrayInfo, b: ArrayInfo) -> None:
 def _result(out: Any, a: ArrayInfo, shape: tuple[int, ...]) -> ArrayInfo:
     """Return the facts of an array for the result, checked."""
     info = describe(out, "out")
-    if info.library != a.library:
-        raise TypeError(f"`out` must be an array of {a.library}, as `a` is, not of {info.library}")
+    arguments.require_library(info, "out", "a", a)
     if info.scalar != a.scalar and (info.library == "torch" or not np.can_cast(a.dtype, info.dtype, "same_kind")):
         raise TypeError(
             f"Cannot cast ufunc 'matmul' output from dtype('{a.scalar}') to dtype('{info.scalar}') "
             "with casting rule 'same_kind'"
         )
-    if info.shape != shape:
-        raise ValueError(f"`out` must have shape {shape}, the result's, not {info.shape}")
+    arguments.require_shape(info, shape)
     one_place({"a": a, "out": info})
     require_writable(info, "out")
     return info
