@@ -8,7 +8,7 @@ from string import Formatter
 from typing import Any, ClassVar
 from unicodedata import category, east_asian_width
 
-from prism.lang.bases import Node, Value
+from prism.lang.keep.bases import Node, Value
 
 
 class Span(Value):

@@ -20,11 +20,11 @@ from typing import Any
 
 from prism.lang import tree
 from prism.lang.barriers import overlap
-from prism.lang.bases import Value
 from prism.lang.diagnostics import Span, source_text
 from prism.lang.facts.assumptions import launch_assumptions
 from prism.lang.facts.budget import most_threads
 from prism.lang.facts.definitions import facts
+from prism.lang.keep.bases import Value
 from prism.lang.lower.skew import unskew
 from prism.lang.tree.inlined import owner
 from prism.lang.tree.plan import Elided, Plan, Program, Wait

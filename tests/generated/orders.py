@@ -13,7 +13,7 @@ import re
 import sys
 from collections.abc import Iterator
 
-from prism.lang.bases import Frozen
+from prism.lang.keep.bases import Frozen
 
 MODULUS = 2**61 - 1
 GOLDEN = 0x9E3779B97F4A7C15

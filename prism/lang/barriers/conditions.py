@@ -12,8 +12,8 @@ from dataclasses import field, replace
 
 from prism.lang import tree
 from prism.lang.barriers.walk_state import State, keep_latest
-from prism.lang.bases import Frozen, Value
 from prism.lang.facts.touches import Touch
+from prism.lang.keep.bases import Frozen, Value
 from prism.lang.tree.walk import assigned_names, statements
 from prism.lang.types.perspective import BLOCK
 

@@ -15,7 +15,6 @@ from typing import Any
 from prism.lang import diagnostics, tree
 from prism.lang.barriers.meetings import meet
 from prism.lang.barriers.pointers import pointer_change
-from prism.lang.bases import Frozen, Value
 from prism.lang.facts import destinations
 from prism.lang.facts.addresses import names_behind
 from prism.lang.facts.definitions import Facts, Span
@@ -37,6 +36,7 @@ from prism.lang.facts.touches import (
     spell,
     uses,
 )  # fmt: skip
+from prism.lang.keep.bases import Frozen, Value
 from prism.lang.keep.memo import memoize
 from prism.lang.tree import Partition  # fmt: skip
 from prism.lang.tree.plan import Layout, Path

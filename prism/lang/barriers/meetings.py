@@ -13,11 +13,11 @@ from dataclasses import replace
 from itertools import product
 from math import prod
 
-from prism.lang.bases import Value
 from prism.lang.facts.addresses import address
 from prism.lang.facts.definitions import Facts
 from prism.lang.facts.polynomials import Base, Digit, Form, all_digits, operand_forms
 from prism.lang.facts.touches import Address, Touch
+from prism.lang.keep.bases import Value
 from prism.lang.tree import Assign, Binary, Const, For, Partition, Symbol, Var, While
 from prism.lang.tree.walk import assigned_names, statements
 from prism.lang.types.perspective import GRID, Level, Perspective

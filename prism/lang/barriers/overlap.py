@@ -12,7 +12,6 @@ from prism.lang import tree
 from prism.lang.barriers import flow
 from prism.lang.barriers.callees import callee_accesses, foreign, join_callees
 from prism.lang.barriers.footprints import pointer_copies
-from prism.lang.bases import Frozen
 from prism.lang.facts.addresses import address
 from prism.lang.facts.cases import cases
 from prism.lang.facts.collisions import Collision, collision
@@ -21,6 +20,7 @@ from prism.lang.facts.digits import reader
 from prism.lang.facts.disjoint import MOST_PROOFS, Question, is_exhausted, is_proved
 from prism.lang.facts.polynomials import Form, all_digits
 from prism.lang.facts.touches import Address, uses_of
+from prism.lang.keep.bases import Frozen
 from prism.lang.tree.walk import renewed_names, statements, subexpressions
 from prism.lang.types.perspective import BLOCK
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 
 from prism.lang import tree
 from prism.lang.barriers.flow import pointer_change
-from prism.lang.bases import Frozen
 from prism.lang.diagnostics import CompileError, Error
 from prism.lang.errors.sync import ScopeNarrow
+from prism.lang.keep.bases import Frozen
 from prism.lang.tree.bind import operands_of
 from prism.lang.tree.walk import statements, subexpressions
 from prism.lang.types.perspective import BLOCK, Perspective

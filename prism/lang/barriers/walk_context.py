@@ -11,11 +11,11 @@ from prism.lang.barriers.conditions import Conditions, conditions
 from prism.lang.barriers.flow import Relation
 from prism.lang.barriers.walk_changes import Changes
 from prism.lang.barriers.walk_state import Keeping, Known, Mark, Passed, State
-from prism.lang.bases import Frozen
 from prism.lang.diagnostics import CompileError
 from prism.lang.errors.syntax import TooLarge
 from prism.lang.facts.equivalence import Alike, find_alike
 from prism.lang.facts.touches import ENGINES, Exposed, Pending, Summary, Touch
+from prism.lang.keep.bases import Frozen
 from prism.lang.tree.plan import Elided, Mbarrier, Op, Path
 from prism.lang.tree.trail import Trail
 from prism.lang.tree.walk import statements

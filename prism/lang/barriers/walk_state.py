@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Set
 
 from prism.lang.barriers.flow import Env
 from prism.lang.barriers.walk_changes import Changes, One
-from prism.lang.bases import Value
 from prism.lang.diagnostics import Span
 from prism.lang.facts.touches import MOST, Met, Pending, Touch
+from prism.lang.keep.bases import Value
 from prism.lang.tree import Fragment, Pointer, Stmt, Symbol
 from prism.lang.tree.plan import Path
 from prism.lang.types.perspective import BLOCK, Level, Perspective

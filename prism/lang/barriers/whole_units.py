@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from prism.lang import tree
-from prism.lang.bases import Value
 from prism.lang.diagnostics import CompileError, Fields, InternalError, Label
 from prism.lang.errors.sync import ClusterBarrier
 from prism.lang.facts.budget import most_threads
+from prism.lang.keep.bases import Value
 from prism.lang.tree.plan import Barrier, Program
 from prism.lang.types.perspective import Level, Perspective
 

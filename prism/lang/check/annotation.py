@@ -5,13 +5,13 @@ from __future__ import annotations
 from math import prod
 
 from prism.lang import surface
-from prism.lang.bases import Value
 from prism.lang.check.elements import construct_of, element, only
 from prism.lang.check.env import fail
 from prism.lang.check.tile_types import NO_ELEMENT, fragment, positive, swizzle_of, tensor_map
 from prism.lang.errors import asynchronous
 from prism.lang.errors import tiles as tile_errors
 from prism.lang.errors import types as errors
+from prism.lang.keep.bases import Value
 from prism.lang.parse import syntax as s
 from prism.lang.types import Array, Fragment, Mailbox, Pointer, Scalar, TensorMap, Type, Vector
 from prism.lang.types.perspective import Perspective

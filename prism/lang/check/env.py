@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import NoReturn, Protocol
 
 from prism.lang import surface, tree
-from prism.lang.bases import Frozen, Value
 from prism.lang.diagnostics import CompileError, Error, Label, Span
 from prism.lang.errors import names as name_errors
 from prism.lang.errors import roles
+from prism.lang.keep.bases import Frozen, Value
 from prism.lang.parse import syntax as s
 from prism.lang.types import Pointer, Type
 from prism.lang.types.perspective import THREAD, Bound, Level, Perspective

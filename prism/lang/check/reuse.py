@@ -11,7 +11,7 @@ import functools
 from collections.abc import Hashable, Mapping
 from typing import Any
 
-from prism.lang.bases import Frozen
+from prism.lang.keep.bases import Frozen
 from prism.lang.keep.keys import exact_items
 from prism.lang.surface import Kernel
 from prism.lang.tree import Function

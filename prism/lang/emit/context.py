@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from prism.lang.bases import Value
 from prism.lang.cuda.names import comment
 from prism.lang.diagnostics import Span, source_lines
 from prism.lang.emit.expressions import Position, Scope
 from prism.lang.emit.follow import Waits
 from prism.lang.emit.merge import Step
 from prism.lang.emit.rings import Rings
+from prism.lang.keep.bases import Value
 from prism.lang.tree import Stmt, Symbol
 
 INDENT = "    "

@@ -9,10 +9,10 @@ from dataclasses import field, replace
 from typing import assert_never
 
 from prism.lang import tree
-from prism.lang.bases import Value
 from prism.lang.cuda.names import GRID_WORD, field_names, is_copy, literal, type_cuda
 from prism.lang.emit.rounding import operator, round_operation
 from prism.lang.intrinsics.asynchronous import map_text, rank_text
+from prism.lang.keep.bases import Value
 from prism.lang.tree.bind import binding_of, operands_of
 from prism.lang.tree.plan import Layout
 from prism.lang.types import FLOAT32, SCALARS, UINT16, Array, Fragment, Pointer, Scalar, TensorMap, Vector

@@ -17,9 +17,9 @@ writes goes to the same lines. So it may come before the wait, where what it is 
 from __future__ import annotations
 
 from prism.lang import tree
-from prism.lang.bases import Value
 from prism.lang.intrinsics.copies import prefetch_map, tma_prefetch
 from prism.lang.intrinsics.memory import prefetch
+from prism.lang.keep.bases import Value
 from prism.lang.keep.memo import memoize
 from prism.lang.tree.walk import subexpressions
 from prism.lang.types import Pointer, TensorMap

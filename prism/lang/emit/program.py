@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from prism.lang import tree
 from prism.lang.barriers.flow import pointer_change
-from prism.lang.bases import Value
 from prism.lang.check import reuse
 from prism.lang.cuda.names import GRID_WORD, comment, declarator, registers, symbol_names, type_cuda
 from prism.lang.diagnostics import CompileError, InternalError
@@ -27,6 +26,7 @@ from prism.lang.errors.syntax import TooDeep
 from prism.lang.facts.budget import launched_registers, most_threads
 from prism.lang.intrinsics.asynchronous import cluster_barrier
 from prism.lang.intrinsics.memory import VECTOR
+from prism.lang.keep.bases import Value
 from prism.lang.keep.memo import memoize
 from prism.lang.lower.place import alignment
 from prism.lang.tree.plan import Lowered, Program

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 
-from prism.lang.bases import Value
 from prism.lang.cuda.names import is_copy, variable_name
 from prism.lang.intrinsics.asynchronous import mbarrier_init, mbarrier_init_fence
+from prism.lang.keep.bases import Value
 from prism.lang.tree import Async, Body, Claim, Partition, Symbol
 from prism.lang.tree.plan import Arrive, Cycle, Expect, Layout, Mbarrier, Plan, Wait
 from prism.lang.tree.walk import statements

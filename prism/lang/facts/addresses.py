@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from prism.lang import tree
-from prism.lang.bases import Frozen, Value
 from prism.lang.facts.claims import Told
 from prism.lang.facts.definitions import Facts, Span
 from prism.lang.facts.digits import Reader, reader
@@ -13,6 +12,7 @@ from prism.lang.facts.polynomials import Form, add, all_digits, constant
 from prism.lang.facts.touches import Address, Use, names_of
 from prism.lang.facts.wraps import computation_type
 from prism.lang.intrinsics import load_vector, store_vector
+from prism.lang.keep.bases import Frozen, Value
 from prism.lang.tree.bind import binding_of
 from prism.lang.tree.walk import subexpressions
 from prism.lang.types import INT32, Type

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from prism.lang import tree
-from prism.lang.bases import Frozen
 from prism.lang.diagnostics import CompileError
 from prism.lang.errors.types import Misaligned
 from prism.lang.facts.addresses import resolve_indices
@@ -18,6 +17,7 @@ from prism.lang.facts.digits import reader
 from prism.lang.facts.polynomials import Form, add, constant, multiply
 from prism.lang.facts.wraps import drop_wraps
 from prism.lang.intrinsics import load_vector, store_vector
+from prism.lang.keep.bases import Frozen
 from prism.lang.tree.bind import binding_of
 from prism.lang.tree.walk import statements, subexpressions
 

@@ -12,11 +12,11 @@ from dataclasses import replace
 from itertools import count
 
 from prism.lang import tree
-from prism.lang.bases import Value
 from prism.lang.diagnostics import source_text
 from prism.lang.facts.definitions import Facts, facts
 from prism.lang.facts.launch_tests import Assumed, Code
 from prism.lang.intrinsics.layouts import strides_nest
+from prism.lang.keep.bases import Value
 from prism.lang.keep.memo import memoize
 from prism.lang.tree.walk import statements
 from prism.lang.types.perspective import Level

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from math import inf
 
-from prism.lang.bases import Frozen
 from prism.lang.facts.polynomials import MOST_BITS, Digit, Form, Key, Range, add, atom, constant, number
+from prism.lang.keep.bases import Frozen
 
 ONE: Form = {(): 1}
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from prism.lang.bases import Value
 from prism.lang.diagnostics import CompileError, Label, Span
 from prism.lang.errors.demands import BlockSize
 from prism.lang.facts.budget import most_threads
+from prism.lang.keep.bases import Value
 from prism.lang.tree import Function
 from prism.lang.tree.plan import Program
 from prism.lang.tree.walk import calls, statements

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from prism.lang.bases import Frozen
 from prism.lang.facts.polynomials import Digit, Form, digits_of
+from prism.lang.keep.bases import Frozen
 from prism.lang.tree import Distinct
 from prism.lang.types.perspective import Perspective
 

@@ -11,12 +11,12 @@ from itertools import product
 from math import prod
 
 from prism.lang import tree
-from prism.lang.bases import Frozen
 from prism.lang.diagnostics import Label, Span
 from prism.lang.facts.addresses import address, address_in
 from prism.lang.facts.definitions import Facts, surely_entered
 from prism.lang.facts.polynomials import BLOCKS, THREADS, Base, Digit, operand_forms
 from prism.lang.facts.touches import Address, Use
+from prism.lang.keep.bases import Frozen
 from prism.lang.tree.bind import operands_of
 from prism.lang.tree.walk import assigned_names, renewed_names, statements, subexpressions
 from prism.lang.types.perspective import BLOCK, Level, Perspective

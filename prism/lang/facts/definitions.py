@@ -7,9 +7,9 @@ from dataclasses import field
 from typing import Any
 
 from prism.lang import tree  # fmt: skip
-from prism.lang.bases import Frozen
 from prism.lang.facts.bounds import fits
 from prism.lang.facts.budget import MOST_THREADS, most_threads
+from prism.lang.keep.bases import Frozen
 from prism.lang.keep.memo import memoize
 from prism.lang.tree.walk import assigned_names, renewed_names, statements, subexpressions
 

@@ -11,7 +11,6 @@ from math import gcd
 from operator import eq, ge, gt, le, lt, ne
 
 from prism.lang import tree  # fmt: skip
-from prism.lang.bases import Frozen
 from prism.lang.facts import bitwise
 from prism.lang.facts.bounds import NOTHING, Bounds, both, fits, interval, span
 from prism.lang.facts.definitions import Facts, facts, read_first
@@ -35,6 +34,7 @@ from prism.lang.facts.polynomials import (
     unknown,
 )
 from prism.lang.facts.wraps import ASSUMED, computation_type, must_fit, wrap_form
+from prism.lang.keep.bases import Frozen
 from prism.lang.types.perspective import BLOCK, WARPGROUP, Level, Perspective
 
 COMPARED = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}

@@ -24,7 +24,6 @@ from dataclasses import replace
 from itertools import chain, combinations
 from math import gcd, inf
 
-from prism.lang.bases import Value
 from prism.lang.facts import bitwise, divisors, nesting, strides
 from prism.lang.facts.bounds import Bounds
 from prism.lang.facts.claims import one_unit
@@ -50,6 +49,7 @@ from prism.lang.facts.polynomials import (
 from prism.lang.facts.sides import Side, following, unwrap
 from prism.lang.facts.touches import Address
 from prism.lang.facts.wraps import drop_wraps, wraps
+from prism.lang.keep.bases import Value
 from prism.lang.tree import Symbol
 from prism.lang.types.perspective import Level, Perspective
 

@@ -18,8 +18,8 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from prism.lang.bases import Value
 from prism.lang.intrinsics.layouts import nest
+from prism.lang.keep.bases import Value
 
 Code: TypeAlias = tuple[Any, ...]
 Launch: TypeAlias = tuple[int, int, Sequence[Any]]

@@ -15,9 +15,9 @@ from itertools import chain, count
 from math import inf
 from typing import Any
 
-from prism.lang.bases import Frozen, Value
 from prism.lang.facts.bounds import NOTHING, Bounds
 from prism.lang.facts.definitions import Facts
+from prism.lang.keep.bases import Frozen, Value
 from prism.lang.tree import Scalar, Symbol
 from prism.lang.types.perspective import BLOCK, GRID, THREAD, Level, Perspective
 

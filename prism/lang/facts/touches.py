@@ -15,10 +15,10 @@ from prism.lang import (
     diagnostics,
     tree,  # fmt: skip
 )
-from prism.lang.bases import Frozen
 from prism.lang.facts.claims import Told
 from prism.lang.facts.definitions import Facts
 from prism.lang.facts.polynomials import Form, all_digits
+from prism.lang.keep.bases import Frozen
 from prism.lang.tree.bind import operands_of
 from prism.lang.tree.plan import Access, Path
 from prism.lang.types.perspective import THREAD, Level, Perspective

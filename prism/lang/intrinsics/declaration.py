@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import Any
 
-from prism.lang.bases import Value
+from prism.lang.keep.bases import Value
 from prism.lang.types import Fragment, Pointer, Scalar, TensorMap, Vector
 from prism.lang.types.perspective import THREAD, Perspective
 

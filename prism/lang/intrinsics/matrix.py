@@ -22,11 +22,11 @@ from typing import Any
 
 import numpy as np
 
-from prism.lang.bases import Value
 from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.memory import VECTOR, Memory, Values, scalar_of, vector_cuda
 from prism.lang.intrinsics.packed import from_float, pack, to_float
 from prism.lang.intrinsics.special import fused_multiply_add
+from prism.lang.keep.bases import Value
 from prism.lang.types import FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT16, FLOAT32, FLOAT64, INT32, UINT32, Scalar, Vector
 from prism.lang.types.perspective import WARP1
 from prism.lang.types.shorts import bits_of, values_of

@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from prism.lang.bases import Value
 from prism.lang.intrinsics.asynchronous import SHARED
 from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.matrix import unpack
+from prism.lang.keep.bases import Value
 from prism.lang.types import (
     BFLOAT16,
     BOOL,

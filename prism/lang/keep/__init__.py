@@ -1,1 +1,1 @@
-"""What the compiler keeps and compares: facts kept with an object, keys by type and bits, garbage collection put off."""
+"""What the compiler is made of and keeps: frozen data, facts kept with an object, keys by type and bits, collection put off."""

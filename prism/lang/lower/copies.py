@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import field, replace
 
 from prism.lang import tree
-from prism.lang.bases import Frozen
+from prism.lang.keep.bases import Frozen
 
 
 class Renamed(Frozen):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from prism.lang.bases import Value
+from prism.lang.keep.bases import Value
 from prism.lang.tree import Function, Pointer, SharedDeclare
 from prism.lang.tree.plan import Program
 from prism.lang.tree.walk import calls, statements

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import field, replace
 
 from prism.lang import tree
-from prism.lang.bases import Value
 from prism.lang.facts.budget import most_threads
+from prism.lang.keep.bases import Value
 from prism.lang.keep.memo import memoize
 from prism.lang.tree.plan import Advance, Arrive, Barrier, Cycle, Expect, Op, Plan, Program, Wait
 from prism.lang.tree.walk import calls, statements, subexpressions

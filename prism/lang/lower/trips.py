@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import replace
 
-from prism.lang.bases import Value
+from prism.lang.keep.bases import Value
 from prism.lang.tree import Binary, Body, Cast, Const, Declare, Expr, For, If, Scalar, Stmt, Symbol, Var
 from prism.lang.types import BOOL, UINT32, UINT64
 from prism.lang.types.perspective import meet

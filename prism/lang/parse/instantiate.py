@@ -15,7 +15,6 @@ from typing import Any, NoReturn
 import numpy as np
 
 from prism.lang import surface
-from prism.lang.bases import Value
 from prism.lang.diagnostics import CompileError, Error, Fields, Span, source_text
 from prism.lang.errors import names as errors
 from prism.lang.errors import syntax as syntax_errors
@@ -23,6 +22,7 @@ from prism.lang.errors import types as type_errors
 from prism.lang.intrinsics import NAMES, TABLE
 from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.intrinsics.namespace import Namespace
+from prism.lang.keep.bases import Value
 from prism.lang.parse import syntax as s
 from prism.lang.surface import bindings
 from prism.lang.types import SCALARS, Scalar, Vector

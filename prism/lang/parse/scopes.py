@@ -6,10 +6,10 @@ import ast
 from collections.abc import Callable
 
 from prism.lang import surface
-from prism.lang.bases import Value
 from prism.lang.diagnostics import CompileError, Span
 from prism.lang.errors import roles as role_errors
 from prism.lang.errors import syntax as errors
+from prism.lang.keep.bases import Value
 from prism.lang.parse import syntax as s
 from prism.lang.parse.expressions import SCOPES, UNKNOWN, Context, arguments, expression
 

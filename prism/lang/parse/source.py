@@ -10,9 +10,9 @@ from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any
 
-from prism.lang.bases import Value
 from prism.lang.diagnostics import CompileError, Span, register_source
 from prism.lang.errors import syntax as errors
+from prism.lang.keep.bases import Value
 
 
 class Source(Value):

@@ -23,8 +23,8 @@ chain `a < b < c` is parsed as `a < b and b < c`; `and`/`or` of several operands
 
 from __future__ import annotations
 
-from prism.lang import bases
 from prism.lang.diagnostics import Span
+from prism.lang.keep import bases
 
 
 class Node(bases.Node):

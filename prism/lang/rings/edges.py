@@ -12,9 +12,9 @@ from dataclasses import field
 
 from prism.lang.barriers import flow
 from prism.lang.barriers.walk_context import Context
-from prism.lang.bases import Frozen
 from prism.lang.facts.equivalence import likeness
 from prism.lang.facts.touches import Pending, Touch
+from prism.lang.keep.bases import Frozen
 from prism.lang.rings.covers import PROOF
 from prism.lang.rings.loads import multicast_of
 from prism.lang.rings.visits import Edge, Lap, Visit

@@ -19,7 +19,7 @@ from dataclasses import replace
 from prism.lang.barriers import flow
 from prism.lang.barriers.walk_context import Context
 from prism.lang.barriers.whole_units import whole
-from prism.lang.bases import Frozen
+from prism.lang.keep.bases import Frozen
 from prism.lang.rings.cycles import jumps
 from prism.lang.rings.edges import clashes, edges, pending_ways
 from prism.lang.rings.fences import Fences, fences

@@ -19,9 +19,9 @@ from itertools import pairwise
 from prism.lang import tree
 from prism.lang.barriers.walk_context import Place
 from prism.lang.barriers.walk_state import narrow_path
-from prism.lang.bases import Frozen
 from prism.lang.facts.budget import most_threads
 from prism.lang.facts.touches import Touch
+from prism.lang.keep.bases import Frozen
 from prism.lang.rings.cycles import jumps
 from prism.lang.rings.stations import Trail, crowd, inner_places, members
 from prism.lang.rings.visits import GROUPED_READS, Edge, Lap, Unseen, Visit

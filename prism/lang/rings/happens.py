@@ -19,8 +19,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
 from prism.lang.barriers.walk_state import Known, Passed
-from prism.lang.bases import Frozen
 from prism.lang.facts.budget import most_threads
+from prism.lang.keep.bases import Frozen
 from prism.lang.rings.ground import Asked, Ground, Part, Point
 from prism.lang.rings.visits import GROUPED_READS
 from prism.lang.tree import Stmt

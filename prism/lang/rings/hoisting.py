@@ -12,7 +12,7 @@ from prism.lang import tree
 from prism.lang.barriers import flow
 from prism.lang.barriers.walk_access import pointer_of
 from prism.lang.barriers.walk_context import Context
-from prism.lang.bases import Frozen
+from prism.lang.keep.bases import Frozen
 from prism.lang.rings.stations import is_ring
 from prism.lang.tree.plan import Barrier
 from prism.lang.tree.walk import statements, subexpressions

@@ -25,8 +25,8 @@ from dataclasses import field, replace
 
 from prism.lang.barriers.walk_context import Context
 from prism.lang.barriers.walk_state import Known, Passed
-from prism.lang.bases import Frozen
 from prism.lang.facts.touches import MOST
+from prism.lang.keep.bases import Frozen
 from prism.lang.rings.edges import PAIR, Proved, conflicts, each_by_itself
 from prism.lang.rings.fences import unseen_accesses
 from prism.lang.rings.ground import Ground, ask, ask_fence, ground

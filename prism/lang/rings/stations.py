@@ -16,9 +16,9 @@ from prism.lang.barriers import flow
 from prism.lang.barriers.walk_access import call_touch, make_touch
 from prism.lang.barriers.walk_context import Context, Place
 from prism.lang.barriers.walk_state import narrow_path
-from prism.lang.bases import Frozen, Value
 from prism.lang.facts.budget import most_threads
 from prism.lang.facts.touches import Touch
+from prism.lang.keep.bases import Frozen, Value
 from prism.lang.tree.plan import Path
 from prism.lang.types.perspective import WARP, Perspective
 

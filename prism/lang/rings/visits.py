@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from prism.lang.bases import Frozen
 from prism.lang.facts.touches import Touch
+from prism.lang.keep.bases import Frozen
 from prism.lang.rings.stations import Crowd, Spot, Station, Trail
 from prism.lang.tree import Apply, Body, For, If, Pointer, Stmt, Symbol, While
 from prism.lang.tree.plan import Cycle

@@ -21,10 +21,10 @@ from functools import partial
 
 from prism.lang.barriers.groups import least
 from prism.lang.barriers.walk_context import Context
-from prism.lang.bases import Frozen
 from prism.lang.diagnostics import CompileError, Label
 from prism.lang.errors.rings import Idle, Late, ManyVisits
 from prism.lang.facts.touches import LOADS, Touch
+from prism.lang.keep.bases import Frozen
 from prism.lang.rings.cycles import laps
 from prism.lang.rings.edges import Edges, by_itself, clashes, edges
 from prism.lang.rings.fences import Fences, fences

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 
-from prism.lang.bases import Value
 from prism.lang.diagnostics import ProgramError
 from prism.lang.intrinsics.declaration import Intrinsic
+from prism.lang.keep.bases import Value
 from prism.lang.types import SCALARS, Mailbox, Scalar, Vector
 from prism.lang.types.perspective import WARP, WARPGROUP, Level, Perspective
 from prism.lang.types.structs import COMPLEX64, COMPLEX128, struct

@@ -7,9 +7,9 @@ from dataclasses import field
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from prism.lang.bases import Frozen, Node
 from prism.lang.diagnostics import Span
 from prism.lang.intrinsics.declaration import Intrinsic
+from prism.lang.keep.bases import Frozen, Node
 from prism.lang.types import Type
 from prism.lang.types.perspective import GRID, Perspective
 

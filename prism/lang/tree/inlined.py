@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from prism.lang.bases import Frozen
 from prism.lang.diagnostics import Error, Label, Span
+from prism.lang.keep.bases import Frozen
 from prism.lang.keep.memo import memoize
 from prism.lang.tree import Body, Function, Group, Inlined, Partition, Split, Stmt, children
 from prism.lang.tree.plan import Path

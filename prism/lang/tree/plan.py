@@ -33,8 +33,8 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import Any
 
-from prism.lang.bases import Frozen, Node
 from prism.lang.diagnostics import Span
+from prism.lang.keep.bases import Frozen, Node
 from prism.lang.tree import Apply, Declare, For, Function, Stmt, Symbol
 from prism.lang.types import Pointer
 from prism.lang.types.perspective import Level, Perspective

@@ -7,8 +7,8 @@ from dataclasses import field
 from operator import attrgetter
 from typing import Any
 
-from prism.lang.bases import Frozen, Node
 from prism.lang.diagnostics import Span
+from prism.lang.keep.bases import Frozen, Node
 from prism.lang.tree.expression import Element, Expr, Symbol
 from prism.lang.types import Type
 from prism.lang.types.perspective import Bound, Level, Perspective

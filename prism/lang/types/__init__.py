@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from prism.lang.bases import Value
+from prism.lang.keep.bases import Value
 
 
 class Scalar(Value):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import field
 from enum import IntEnum
 
-from prism.lang.bases import Value
+from prism.lang.keep.bases import Value
 
 WARP = 32
 WARPGROUP = 128

@@ -8,8 +8,8 @@ from dataclasses import FrozenInstanceError, field, fields, is_dataclass, replac
 
 import pytest
 
-from prism.lang.bases import Frozen, Node, Value
 from prism.lang.diagnostics import Span
+from prism.lang.keep.bases import Frozen, Node, Value
 
 SPAN = Span("f.py", 1, 2, 3, 4)
 
