@@ -7,11 +7,11 @@ values. Each thread looks at elements as they are, as `find` does, and makes a w
 
 from prism.lang import (
     attr, bitcast, block, claim, const, constexpr, count, dtype, float32, float64, function, grid, group, id, int8, int16, int32,
-    int64, is_nan, load_relaxed, mailbox, partition, prefetch, prism, ptr, requires, split, struct, template, thread, uint32,
-    uint64,
+    int64, is_nan, load_relaxed, mailbox, partition, prefetch, prism, ptr, requires, shared, split, struct, template, thread,
+    uint32, uint64,
 )
 from prism.kernels.reduce.positions import larger, larger_or_nan, less_true, look, truer
-from prism.kernels.reduce.single_pass import count_reduction
+from prism.kernels.reduce.single_pass import gather
 from prism.lib.thread import operators
 
 
@@ -115,11 +115,12 @@ def find_whole(
                     for j in range(AHEAD):
                         soon: int64 = int64(me) * threads + j * lanes
                         prefetch(x[head + soon * WIDTH], int32(min(max(vectors - soon, 0), threads)) * WIDTH)
-            launches: uint32 @ thread[1] = 0
+            epoch_cell: shared(uint32[1]) @ block[1]
+            before: uint32 @ thread[1] = 0
             if blocks > 1:
                 match split(thread):
                     case 1:
-                        launches = load_relaxed(control[1])
+                        before = load_relaxed(control[1])
             mine: WORD @ thread[1]
             with group(thread[1]):
                 base: int64[1]
@@ -149,17 +150,15 @@ def find_whole(
                 if lane < tail:
                     end: int64 = head + vectors * WIDTH + lane
                     mine = OP(mine, word_of(T(x[end]), end, WORD=WORD, BEATS=BEATS))
+            with claim(epoch_cell, thread[1]) as own:
+                match split(thread):
+                    case 1:
+                        own[0] = before
             best: WORD @ thread[1] = block.reduce_to_first(mine, nothing, OP=OP, MOST=THREADS, TENSOR=False)
-            all_best: WORD @ thread[1] = grid.gather(
-                words, me, blocks, best, nothing, nothing, launches + 1, OP=OP, WORDS=WORDS, ORDERED=False, TENSOR=False,
+            gather(
+                result, words, control, capacity, epoch_cell, before, best, best, nothing, nothing, me, blocks, OP=OP,
+                INTO=position_of, WORDS=WORDS, ORDERED=False, TENSOR=False,
             )
-            if me == blocks - 1:
-                with claim(result, thread[1]) as own:
-                    match split(thread):
-                        case 1:
-                            own[0] = position_of(all_best, T=int64)
-                if blocks > 1:
-                    count_reduction(control, words, capacity, blocks - 1, launches + 1, nothing)
 
 
 EXAMPLES = {

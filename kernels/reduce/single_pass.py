@@ -13,7 +13,8 @@ Of a short array (`ONCE`) each block has a piece of its own, and each thread loa
 
 from prism.lang import (
     attr, block, claim, const, constexpr, count, dtype, function, grid, group, id, int32, int64, load_relaxed, load_vector,
-    mailbox, partition, prefetch, prism, ptr, publish, requires, split, store_relaxed, template, thread, uint32, vector, warp,
+    mailbox, partition, prefetch, prism, ptr, publish, receive, requires, shared, split, store_relaxed, template, thread,
+    uint32, vector, warp,
 )
 from prism.kernels.reduce import maps
 from prism.lib.thread import operators
@@ -64,11 +65,12 @@ def reduce(
                     for j in range(0 if ORDERED else AHEAD):
                         soon: int64 = int64(me) * (threads * BESIDE) + j * lanes
                         prefetch(x[head + soon * WIDTH], int32(min(max(vectors - soon, 0), threads * BESIDE)) * WIDTH)
-            launches: uint32 @ thread[1] = 0  # the first thread's: the loads of elements don't wait for this one
+            epoch_cell: shared(uint32[1]) @ block[1]
+            before: uint32 @ thread[1] = 0
             if blocks > 1:
                 match split(thread):
                     case 1:
-                        launches = load_relaxed(control[1])
+                        before = load_relaxed(control[1])
             mine: T @ thread[1] = identity
             if ORDERED:
                 with group(warp[1]):
@@ -89,17 +91,62 @@ def reduce(
                         x, lane, lanes, vectors, head, tail, identity, P=P, OP=OP, MAP=MAP, ROWS=ROWS, WIDTH=WIDTH,
                         VECTORIZED=VECTORIZED,
                     )
+            with claim(epoch_cell, thread[1]) as own:
+                match split(thread):
+                    case 1:
+                        own[0] = before  # here, not above: the loads of elements don't wait for this one
             total: T @ thread[1] = block.reduce_to_first(mine, identity, OP=OP, MOST=THREADS, TENSOR=TENSOR)
-            combined: T @ thread[1] = grid.gather(
-                words, me, blocks, total, initial, identity, launches + 1, OP=OP, WORDS=WORDS, ORDERED=ORDERED, TENSOR=TENSOR,
+            gather(
+                result, words, control, capacity, epoch_cell, before, total, OP(initial, total), initial, identity, me, blocks,
+                OP=OP, INTO=maps.same, WORDS=WORDS, ORDERED=ORDERED, TENSOR=TENSOR,
             )
-            if me == blocks - 1:
-                with claim(result, thread[1]) as own:
-                    match split(thread):
-                        case 1:
-                            own[0] = maps.same(combined, T=TO)
-                if blocks > 1:
-                    count_reduction(control, words, capacity, blocks - 1, launches + 1, identity)
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(
+    T=dtype, TO=dtype, OP=function, INTO=function, WORDS=constexpr(int), ORDERED=constexpr(bool), TENSOR=constexpr(bool),
+)
+def gather(
+    result: ptr(TO) @ block[1], words: ptr(mailbox(T)) @ grid[1], control: ptr(uint32) @ grid[1], capacity: uint32 @ grid[1],
+    epoch_cell: shared(uint32[1]) @ block[1], before: uint32 @ thread[1], total: T @ thread[1], alone: T @ thread[1],
+    initial: T @ block[1], identity: T @ block[1], me: int32 @ block[1], blocks: int32 @ block[1],
+):
+    """`result[0] = INTO(OP(initial, ..., total))` of all blocks' totals, in their order; `INTO(alone)` where there is one block.
+
+    Perspective: block, number `me` of `blocks`, of any number of warps; the last one writes `result`, the others publish.
+    Shapes:      `words`, `control`, `capacity`: as of `reduce`. `before`: how many launches there were, in the first thread, and
+                 on the `epoch_cell` for all. `total`, `alone`: the first thread's.
+    Cost:        as of `collect`; no barrier.
+    """
+    if me < blocks - 1:
+        match split(thread):
+            case 1:
+                publish(words[me], total, before + 1)
+    elif blocks == 1:
+        with claim(result, thread[1]) as own:
+            match split(thread):
+                case 1:
+                    own[0] = INTO(alone, T=TO)
+    else:
+        epoch: uint32 @ block[1] = epoch_cell[0] + 1
+        with claim(result, warp[1]) as whole:
+            match split(warp):
+                case 1:
+                    part: T @ thread[1] = collect(
+                        words, blocks - 1, initial, identity, epoch, OP=OP, WORDS=WORDS, ORDERED=ORDERED,
+                    )
+                    all: T @ thread[1] = OP(warp.reduce_to_first(part, OP=OP, FEW=True, TENSOR=TENSOR), total)
+                    with claim(whole, thread[1]) as own:
+                        match split(thread):
+                            case 1:
+                                own[0] = INTO(all, T=TO)
+                                store_relaxed(control[1], epoch)
+                                # Each launch marks one of the words that it doesn't use, so that after 2^32
+                                # launches no word is as old as to carry this very epoch.
+                                stale: int32 = int32(epoch % capacity)
+                                if stale >= blocks - 1:
+                                    publish(words[stale], identity, epoch)
 
 
 @prism("device")
@@ -274,19 +321,30 @@ def run(
 
 
 @prism("device")
-@requires(block[1], thread[1])
-@template(T=dtype)
-def count_reduction(
-    control: ptr(uint32) @ grid[1], words: ptr(mailbox(T)) @ grid[1], capacity: uint32 @ grid[1], blocks: int32 @ block[1],
-    epoch: uint32 @ thread[1], identity: T @ block[1],
-):
-    """What `grid.count_launch` does, where the number of launches is the second of two words."""
-    match split(thread):
-        case 1:
-            store_relaxed(control[1], epoch)
-            stale: int32 = int32(epoch % capacity)
-            if stale >= blocks:
-                publish(words[stale], identity, epoch)
+@requires(thread[32])
+@template(T=dtype, OP=function, WORDS=constexpr(int), ORDERED=constexpr(bool))
+def collect(
+    words: ptr(mailbox(T)) @ grid[1], count: int32 @ thread[32], initial: T @ thread[32], identity: T @ thread[32],
+    epoch: uint32 @ thread[32],
+) -> T @ thread[1]:
+    """`OP` of this lane's share of `words[0] ... words[count - 1]`, as they are published; behind `initial` in lane 0.
+
+    Perspective: warp.
+    Shapes:      `ORDERED`: shares are in order; otherwise a lane takes every 32nd word.
+    Cost:        one round trip for each `32 * WORDS` words, `WORDS` of them under way at once.
+    """
+    lane: int32 @ thread[1] = id()
+    length: int32 @ thread[32] = (count + 31) / 32
+    start: int32 @ thread[1] = lane * length if ORDERED else lane
+    STEP: constexpr(int) = 1 if ORDERED else 32
+    sum: T @ thread[1] = initial if lane == 0 else identity
+    with group(thread[1]):
+        for k in range(0, length, WORDS):
+            got: T[WORDS]
+            left: int32 = min(length - k, (count - start - k * STEP + (STEP - 1)) / STEP)
+            receive(words[start + k * STEP], got, STEP, left, identity, epoch)
+            sum = OP(sum, thread.reduce(got, OP=OP))
+    return sum
 
 
 EXAMPLES = {
