@@ -52,6 +52,7 @@ Needed = Mapping[tuple[Stmt, Mark], Conflict]
 def failing(context: Context, placed: Placed, trail: Trail, changed: Iterable[Stmt]) -> Conflict | None:
     """Return the first conflict that these marks leave, or None. They differ from what the trail holds at `changed`."""
     trail.change(changed)
+    context.work.spend(context.function, len(placed))  # the trail and the marks are gone through once for each try
     try:
         walk_function(context, placed, trail=trail)
     except Conflict as conflict:

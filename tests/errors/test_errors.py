@@ -76,6 +76,8 @@ ELSEWHERE = {
     "NotAFunction": "tests/lang/parse/test_parse.py: no `def`",
     "TooDeep": "tests/lang/parse/test_parse.py: deeper than Python's stack",
     "TooLarge": "tests/lang/barriers/test_depth.py: more accesses than are compared",
+    "TooMany": "tests/lang/parse/test_extent.py: more statements than are looked at",
+    "TooManyReached": "tests/lang/parse/test_extent.py: more functions than are looked at",
     "TypeParameters": "tests/lang/parse/test_parse.py: Python 3.12",
     "NamedBarriers": "tests/lang/barriers: found where barriers are placed",
 }

@@ -22,7 +22,7 @@ from prism.lang.tree.walk import statements
 from prism.lang.types.perspective import Level, Perspective
 
 MOST_WORK = 40_000_000
-"""What walks over one function do at most (`Work`): some 10 to 30 seconds."""
+"""What walks over one function do at most (`Work`): some 5 to 10 seconds."""
 
 MOST_SPARE = 10_000_000
 """What is done at most to leave out of a function's plan what it does not need (`Spare`): some 5 seconds."""
@@ -30,8 +30,14 @@ MOST_SPARE = 10_000_000
 CASE = 400
 """What each case costs beside the first, in accesses: each pointer that may have either of two values doubles them."""
 
-PAIR = 150
+PAIR = 500
 """What it costs to find out how two accesses stand, in accesses."""
+
+STEP = 100
+"""What it costs to come to a statement at all, in accesses."""
+
+NAMED = 6
+"""What each pointer that was assigned costs at each statement, in accesses: all of them are looked through."""
 
 DEEP = 3
 """Loops in one another that are each walked until they are stable; those inside them are walked together."""
@@ -122,7 +128,7 @@ class Work:
     def add(self, function: tree.Function, state: State) -> None:
         """Count what is pending at a statement. Raises CompileError where that has become too much."""
         named = sum(map(len, state))  # pointers that were assigned: each step looks through all of them
-        self.spend(function, sum(map(len, state.values())) + 2 * named + CASE * (len(state) - 1))
+        self.spend(function, STEP + sum(map(len, state.values())) + NAMED * named + CASE * (len(state) - 1))
 
     def spend(self, function: tree.Function, amount: int) -> None:
         """Count what costs as much as so many pending accesses. Raises CompileError where that has become too much."""

@@ -51,6 +51,7 @@ from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.keep.keys import exact_items
 from prism.lang.parse import parse
 from prism.lang.parse import syntax as s
+from prism.lang.parse.extent import MOST_FUNCTIONS, MOST_STATEMENTS
 from prism.lang.parse.instantiate import PYTHON_TYPES, instantiate
 from prism.lang.types import ALIASES, VOID, Scalar
 from prism.lang.types.structs import scalar_called, struct_of
@@ -64,7 +65,12 @@ PARSED: MutableMapping[surface.Kernel, s.Function] = weakref.WeakKeyDictionary()
 def check(kernel: surface.Kernel, template: Mapping[str, object] | None = None) -> tuple[tree.Function, ...]:
     """Return the kernel and every function it calls, callees first, all checked. Raises CompileError."""
     session = Session()
-    session(kernel, template or {}, None)
+    try:
+        session(kernel, template or {}, None)
+    except Exceeded as exceeded:
+        entry = parsed_of(kernel)
+        error = syntax_errors.TooManyReached(span=entry.span, name=entry.name, what=exceeded.what, most=exceeded.most)
+        raise CompileError(error) from None
     return tuple(checked.function for checked in session.done.values())
 
 
@@ -72,6 +78,14 @@ def parsed_of(kernel: surface.Kernel) -> s.Function:
     """Return the kernel's syntax tree: one and the same for all threads, as nodes are compared by identity."""
     found = PARSED.get(kernel)
     return PARSED.setdefault(kernel, parse(kernel)) if found is None else found
+
+
+@dataclass(eq=False)
+class Exceeded(Exception):
+    """There is more of something in the program than is looked at. It is no CompileError: nothing goes on behind it."""
+
+    what: str
+    most: int
 
 
 @dataclass(eq=False)
@@ -84,6 +98,8 @@ class Session:
     instances: dict[Key, s.Function] = field(default_factory=dict)
     reached: list[dict[Key, Checked]] = field(default_factory=lambda: [{}])
     """What each function that is being checked has reached so far, callees first; and before them, what was asked for."""
+    functions: int = 0
+    statements: int = 0
 
     def syntax_of(self, kernel: surface.Kernel) -> s.Function:
         """Return a callee's syntax tree."""
@@ -94,6 +110,9 @@ class Session:
         parsed = parsed_of(kernel)
         bound_template = bind_template(kernel, parsed, template, call)
         key = key_of(kernel, bound_template)
+        if key not in self.done:
+            self.functions += 1
+            self.count(parsed)
         if key not in self.done and not self.reuse(key, bound_template):
             self.reached.append({})
             try:
@@ -111,6 +130,14 @@ class Session:
         for other, checked in (*self.done[key].reached.items(), (key, self.done[key])):
             self.reached[-1].setdefault(other, checked)
         return self.done[key].function
+
+    def count(self, parsed: s.Function) -> None:
+        """Count a function's statements, before they are looked at. Raises Exceeded where the program has become too large."""
+        self.statements += parsed.length
+        if self.functions > MOST_FUNCTIONS:
+            raise Exceeded("functions", MOST_FUNCTIONS)
+        if self.statements > MOST_STATEMENTS:
+            raise Exceeded("statements", MOST_STATEMENTS)
 
     def reuse(self, key: Key, template: Mapping[str, object]) -> bool:
         """Take a function as it was checked for another program, where it and what it reaches have the same names in this one."""
@@ -166,6 +193,8 @@ class Session:
             return None  # it was checked by itself
         with self.open_instance(kernel, bound_template, call):
             found = takes_tiles(self.instance(kernel, bound_template))
+        if found is not None:  # each call has the body for itself
+            self.count(parsed_of(kernel))
         return None if found is None else bound_template
 
 

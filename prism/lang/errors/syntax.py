@@ -141,6 +141,30 @@ class TooLarge(SyntaxFault):
     name: str
 
 
+class TooMany(SyntaxFault):
+    """A function with more statements, or more parameters, than are looked at."""
+
+    title = "`{name}` is too large: it has {number} {what}, and at most {most} are looked at"
+    label = "counted before anything else is looked at"
+    help_template = "{change}"
+    name: str
+    number: int
+    what: str
+    most: int
+    change: str
+
+
+class TooManyReached(SyntaxFault):
+    """A program of more functions, or of more statements in all of them, than are looked at."""
+
+    title = "`{name}` is too large: with all that it calls it has more than {most} {what}"
+    label = "each function is counted once for each list of template arguments that it is called with"
+    help_template = "make several kernels of it, or let a loop do what many lines and functions do alike"
+    name: str
+    what: str
+    most: int
+
+
 # -- The function itself ----------------------------------------------------------------------------------------------
 
 

@@ -17,6 +17,7 @@ from prism.lang.errors import syntax as errors
 from prism.lang.parse import scopes
 from prism.lang.parse import syntax as s
 from prism.lang.parse.expressions import OPERATORS, UNKNOWN, Context, arguments, expression, value_of
+from prism.lang.parse.extent import measure
 from prism.lang.parse.source import find
 
 N = TypeVar("N", bound=ast.AST)
@@ -34,7 +35,7 @@ def parse(kernel: surface.Kernel) -> s.Function:
         raise CompileError(errors.TooDeep(span=here, name=python.__name__)) from None
     c = Context(source, python)
     try:
-        function = _function(c, node)
+        function = _function(c, node, measure(c, node))
     except RecursionError:
         raise CompileError(errors.TooDeep(span=source.name_span(node), name=node.name)) from None
     if c.errors:
@@ -45,7 +46,7 @@ def parse(kernel: surface.Kernel) -> s.Function:
 # -- The function -----------------------------------------------------------------------------------------------------
 
 
-def _function(c: Context, node: ast.FunctionDef) -> s.Function:
+def _function(c: Context, node: ast.FunctionDef, length: int) -> s.Function:
     if type_parameters := getattr(node, "type_params", None):
         first = type_parameters[0]
         c.errors.append(errors.TypeParameters(span=c.span(first), name=first.name))
@@ -59,7 +60,7 @@ def _function(c: Context, node: ast.FunctionDef) -> s.Function:
     extern = len(code) == 1 and isinstance(code[0], ast.Pass)
     return s.Function(
         span=c.source.name_span(node), name=node.name, parameters=parameters, result=result, result_place=place,
-        body=body, extern=extern, decorators=decorators,
+        body=body, extern=extern, decorators=decorators, length=length,
     )  # fmt: skip
 
 

@@ -318,7 +318,7 @@ class Function(Node):
     """A parsed function; `span` is that of its name. `extern` when the body is just `pass`.
 
     `result` is the annotation after `->` before its `@`, `result_place` after it. `decorators` are kept for spans: the name of
-    the decorator -> its expression's span.
+    the decorator -> its expression's span. `length` is how many statements it has.
     """
 
     name: str
@@ -328,3 +328,4 @@ class Function(Node):
     body: Body
     extern: bool
     decorators: tuple[tuple[str, Span], ...]
+    length: int

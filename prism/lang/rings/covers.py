@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from math import prod
 
 from prism.lang import tree
@@ -27,14 +28,17 @@ def covers(context: Context, visit: Visit, ring: tree.Symbol) -> bool:
     if shape is None or visit.crowd.share:
         return False
     # Elements of a copy, counted: 64 threads that write 4 each, no two of them one, write all of 256.
-    station = visit.of(ring)
-    return any(_elements(context, visit, used) * visit.crowd.number == prod(shape) for used in station.used)
+    station, body = visit.of(ring), frozenset(visit.spot.body)
+    return any(_elements(context, body, used) * visit.crowd.number == prod(shape) for used in station.used)
 
 
-def _elements(context: Context, visit: Visit, used: Used) -> int:
-    """Return how many elements each thread surely writes, all different from the others'; 0 where that is not known."""
+def _elements(context: Context, body: Set[tree.Stmt], used: Used) -> int:
+    """Return how many elements each thread surely writes, all different from the others'; 0 where that is not known.
+
+    `body`: the statements of the visit, in whose list the write's own begin.
+    """
     touch, known = used.touch, context.objects.known
-    spot = next(number for number, s in enumerate(used.inside) if s in visit.spot.body)
+    spot = next(number for number, s in enumerate(used.inside) if s in body)
     around = used.inside[spot:-1]
     if touch.kind != "write" or not all(map(_certain, around)) or not touch.steps or touch.where is None:
         return 0
