@@ -259,7 +259,7 @@ def test_thousands_of_lines_of_accesses(loaded):
 
 
 def test_too_much_to_compare_is_a_compile_error(loaded, monkeypatch):
-    monkeypatch.setattr(walk_context, "MOST_WORK", 200_000)
+    monkeypatch.setattr(walk_context, "MOST_WORK", 600_000)
     lines = [f"m[{i}] = m[{i + 1}] + c" for i in range(100)]
     with pytest.raises(CompileError, match="`k` is too large"):
         prism.check(loaded(DEVICE + "".join(f"    {line}\n" for line in lines)))
@@ -294,7 +294,7 @@ def test_pointers_that_double_the_cases_are_too_large_in_a_while(loaded):
 
 def test_comparing_two_accesses_counts_as_work(loaded, monkeypatch):
     """Loops in sequence: little is pending at each statement, but each access is compared with many."""
-    monkeypatch.setattr(walk_context, "MOST_WORK", 20_000)
+    monkeypatch.setattr(walk_context, "MOST_WORK", 60_000)
     loops = ["for i in range(c):\n        m[i] = m[i] + c"] * 40
     with pytest.raises(CompileError, match="`k` is too large"):
         prism.check(loaded(DEVICE + "".join(f"    {line}\n" for line in loops)))
