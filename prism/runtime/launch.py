@@ -488,14 +488,6 @@ def _check_value(parameter: EntryParameter, value: Any) -> None:
 
 
 __all__ = [
-    "Arguments",
-    "AssumedError",
-    "Assumptions",
-    "LaunchError",
-    "Launcher",
-    "argument_layout",
-    "check_numbers",
-    "check_shape",
-    "current_device",
-    "prepare",
-]
+    "Arguments", "AssumedError", "Assumptions", "LaunchError", "Launcher", "argument_layout", "check_numbers", "check_shape",
+    "current_device", "prepare",
+]  # fmt: skip

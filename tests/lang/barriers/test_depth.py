@@ -3,9 +3,7 @@
 Tests of prism/lang/facts/equivalence.py.
 """
 
-import importlib.util
 import time
-from itertools import count
 
 import pytest
 
@@ -15,6 +13,7 @@ from prism.lang.diagnostics import CompileError
 from prism.lang.facts import disjoint, equivalence, polynomials
 from prism.lang.facts.definitions import facts
 from prism.runtime.build import entry_of
+from tests.lang.from_text import kernel_of
 
 HEAD = """import prism
 from prism.lang import *
@@ -29,22 +28,12 @@ GLOBAL = """
 @requires(grid[1], block[1], thread[32])
 def k(m: ptr(int32) @ grid[1], {}):
 """
-_files = count()
 
 
 @pytest.fixture
 def loaded(tmp_path):
     """Give what makes a kernel of a text."""
-
-    def load(text):
-        path = tmp_path / f"program{next(_files)}.py"
-        path.write_text(HEAD + text)
-        spec = importlib.util.spec_from_file_location(path.stem, path)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module.k
-
-    return load
+    return lambda text: kernel_of(tmp_path, HEAD + text)
 
 
 def seconds(work):

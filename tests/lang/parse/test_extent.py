@@ -3,13 +3,13 @@
 import importlib
 import importlib.util
 import time
-from itertools import count
 
 import pytest
 
 import prism
 from prism.lang import CompileError
 from prism.lang.parse import extent
+from tests.lang.from_text import kernel_of
 
 HEAD = "import prism\nfrom prism.lang import *\n"
 DEVICE = """
@@ -24,22 +24,12 @@ def {name}(p: ptr(int32) @ thread[1]):
     p[0] = 1
     p[1] = 2
 """
-_files = count()
 
 
 @pytest.fixture
 def loaded(tmp_path):
     """Give what makes a kernel of a text."""
-
-    def load(text):
-        path = tmp_path / f"program{next(_files)}.py"
-        path.write_text(HEAD + text)
-        spec = importlib.util.spec_from_file_location(path.stem, path)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module.k
-
-    return load
+    return lambda text: kernel_of(tmp_path, HEAD + text)
 
 
 def refusal(kernel):
