@@ -1,6 +1,7 @@
 """The arrows of the house point one way: who may import whom, and who may know of a device."""
 
 import ast
+import graphlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -172,6 +173,16 @@ def test_the_rooms_of_lang_stand_on_each_other() -> None:
     assert used == LANG_MAY_IMPORT, "a row allows what nobody imports any more: take it out"
     for place, room in enumerate(rooms):
         assert LANG_MAY_IMPORT[room] <= set(rooms[:place]), f"{room} imports what stands above it"
+
+
+def test_no_circle_of_modules_in_lang() -> None:
+    """Nor one hidden by an import inside a function, or for types alone. A package's file hands on what its modules have."""
+    paths = {module_of(path): path for path in sorted((ROOT / "prism" / "lang").rglob("*.py"))}
+    used: dict[str, set[str]] = {}
+    for name, path in paths.items():
+        found = {module for _, module in imported_modules(path, ast.parse(path.read_text(encoding="utf-8")))}
+        used[name] = (found & paths.keys()) - {name, name.rpartition(".")[0]}
+    graphlib.TopologicalSorter(used).prepare()
 
 
 @pytest.mark.parametrize(

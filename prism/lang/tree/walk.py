@@ -3,78 +3,130 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from operator import attrgetter
+from typing import Any
 
 from prism.lang.keep.memo import memoize
-from prism.lang.tree.expression import Call, Element, Expr, Item, Place, Symbol, Var, operands
-from prism.lang.tree.statement import (
-    Assign,
-    Body,
-    Declare,
-    For,
-    Function,
-    Partition,
-    Stmt,
-    Unsafe,
-    children,
-    expressions,
-)
-
-_NAMED = (Var, Item, Element, Place)
+from prism.lang.tree import nodes
 
 
-def statements(body: Body) -> Iterator[Stmt]:
+def operands(expression: nodes.Expr) -> tuple[nodes.Expr, ...]:
+    """Return the direct subexpressions of an expression, in evaluation order."""
+    of = _OPERANDS.get(type(expression))
+    return () if of is None else of(expression)
+
+
+def children(statement: nodes.Stmt) -> tuple[nodes.Body, ...]:
+    """Return the statement lists inside a statement, in program order."""
+    of = _CHILDREN.get(type(statement))
+    return () if of is None else of(statement)
+
+
+def expressions(statement: nodes.Stmt) -> tuple[nodes.Expr, ...]:
+    """Return the expressions that a statement itself evaluates, in order (not those of statements inside it)."""
+    of = _EXPRESSIONS.get(type(statement))
+    return () if of is None else of(statement)
+
+
+def _value(statement: nodes.Declare | nodes.Return) -> tuple[nodes.Expr, ...]:
+    return () if statement.value is None else (statement.value,)
+
+
+def _offset(statement: nodes.Partition | nodes.Claim) -> tuple[nodes.Expr, ...]:
+    view = statement.view.view
+    return () if view is None or view.offset is None else (view.offset[1],)
+
+
+# By class, as no `match` is as fast: what looks through a program asks this of all its expressions and statements.
+_OPERANDS: Mapping[type, Callable[[Any], tuple[nodes.Expr, ...]]] = {
+    nodes.Unary: lambda e: (e.operand,),
+    nodes.Cast: lambda e: (e.operand,),
+    nodes.Binary: attrgetter("left", "right"),
+    nodes.Select: attrgetter("condition", "then", "otherwise"),
+    nodes.Item: attrgetter("indices"),
+    nodes.Element: attrgetter("indices"),
+    nodes.Component: attrgetter("vector", "index"),
+    nodes.Place: lambda e: (e.index,),
+    nodes.Call: attrgetter("arguments"),
+    nodes.Apply: attrgetter("arguments"),
+}
+_CHILDREN: Mapping[type, Callable[[Any], tuple[nodes.Body, ...]]] = {
+    nodes.If: attrgetter("then", "otherwise"),
+    **dict.fromkeys(
+        (nodes.While, nodes.For, nodes.Group, nodes.Partition, nodes.Claim, nodes.Async, nodes.Batch),
+        lambda s: (s.body,),
+    ),
+    nodes.Specialise: lambda s: tuple(role.body for role in s.roles),
+    nodes.Split: lambda s: tuple(arm.body for arm in s.arms),
+}
+_EXPRESSIONS: Mapping[type, Callable[[Any], tuple[nodes.Expr, ...]]] = {
+    nodes.Declare: _value,
+    nodes.Return: _value,
+    nodes.Assign: attrgetter("value", "target"),
+    nodes.Evaluate: lambda s: (s.value,),
+    **dict.fromkeys((nodes.If, nodes.While, nodes.Assert, nodes.Assume), lambda s: (s.condition,)),
+    **dict.fromkeys((nodes.Print, nodes.Breakpoint, nodes.Distinct), attrgetter("values")),
+    nodes.For: attrgetter("start", "stop", "step"),
+    nodes.Partition: _offset,
+    nodes.Claim: _offset,
+}
+
+_NAMED = (nodes.Var, nodes.Item, nodes.Element, nodes.Place)
+
+
+def statements(body: nodes.Body) -> Iterator[nodes.Stmt]:
     """Yield all statements, outer before inner, in program order."""
     return iter(_statements(body))
 
 
 @functools.lru_cache(maxsize=1024)
-def _statements(body: Body) -> tuple[Stmt, ...]:
-    found: list[Stmt] = []
+def _statements(body: nodes.Body) -> tuple[nodes.Stmt, ...]:
+    found: list[nodes.Stmt] = []
     _gather(body, found)
     return tuple(found)
 
 
-def _gather(body: Body, found: list[Stmt]) -> None:
+def _gather(body: nodes.Body, found: list[nodes.Stmt]) -> None:
     for statement in body:
         found.append(statement)
         for inner in children(statement):
             _gather(inner, found)
 
 
-def assigned_names(body: Body) -> Iterator[Symbol]:
+def assigned_names(body: nodes.Body) -> Iterator[nodes.Symbol]:
     """Yield the names that are changed inside a body, after they are declared."""
     for statement in statements(body):
         match statement:
-            case Unsafe(writes=writes):
+            case nodes.Unsafe(writes=writes):
                 yield from writes
-            case Assign(target=Var(symbol=symbol) | Item(symbol=symbol)):
+            case nodes.Assign(target=nodes.Var(symbol=symbol) | nodes.Item(symbol=symbol)):
                 yield symbol
             case _:
                 pass
 
 
-def renewed_names(body: Body) -> Iterator[Symbol]:
+def renewed_names(body: nodes.Body) -> Iterator[nodes.Symbol]:
     """Yield the names that get their values inside a body."""
     for statement in statements(body):
         match statement:
-            case Declare(symbol=symbol) | For(symbol=symbol):
+            case nodes.Declare(symbol=symbol) | nodes.For(symbol=symbol):
                 yield symbol
-            case Partition(view=view) if view.view is not None and view.view.offset is not None:
+            case nodes.Partition(view=view) if view.view is not None and view.view.offset is not None:
                 yield view.view.offset[0]
             case _:
                 pass
 
 
-def calls(statement: Stmt) -> Iterator[Call]:
+def calls(statement: nodes.Stmt) -> Iterator[nodes.Call]:
     """Yield the calls of device functions that a statement itself evaluates, arguments before the call."""
     for expression in expressions(statement):
         for part in subexpressions(expression):
-            if isinstance(part, Call):
+            if isinstance(part, nodes.Call):
                 yield part
 
 
-def subexpressions(expression: Expr) -> Iterator[Expr]:
+def subexpressions(expression: nodes.Expr) -> Iterator[nodes.Expr]:
     """Yield an expression's parts, operands first, and the expression itself.
 
     What an element's views add to its indices is included once for each view of the chain.
@@ -83,13 +135,13 @@ def subexpressions(expression: Expr) -> Iterator[Expr]:
 
 
 @functools.lru_cache(maxsize=4096)
-def _parts(expression: Expr) -> tuple[Expr, ...]:
-    found: list[Expr] = []
+def _parts(expression: nodes.Expr) -> tuple[nodes.Expr, ...]:
+    found: list[nodes.Expr] = []
     _gather_parts(expression, found)
     return tuple(found)
 
 
-def _gather_parts(expression: Expr, found: list[Expr]) -> None:
+def _gather_parts(expression: nodes.Expr, found: list[nodes.Expr]) -> None:
     for operand in operands(expression):
         _gather_parts(operand, found)
     if isinstance(expression, _NAMED):
@@ -102,7 +154,7 @@ def _gather_parts(expression: Expr, found: list[Expr]) -> None:
 
 
 @memoize
-def used_objects(function: Function) -> frozenset[Symbol]:
+def used_objects(function: nodes.Function) -> frozenset[nodes.Symbol]:
     """Return the objects that a function's expressions name, by any of their names."""
     return frozenset(
         part.symbol.root()

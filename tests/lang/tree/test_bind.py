@@ -1,6 +1,6 @@
 """What an application binds of tiles, tensor maps and fragments.
 
-Tests of prism/lang/tree: expression, statement.
+Tests of prism/lang/tree: nodes, walk.
 """
 
 from prism.lang.intrinsics import TABLE
